@@ -1,0 +1,61 @@
+import { fileURLToPath } from 'node:url'
+import type { BuildOptions, Plugin } from 'rolldown'
+
+const root = fileURLToPath(new URL('.', import.meta.url))
+const virtual = 'parley:command-line'
+
+/**
+ * What `dist/parley.js` loads: the command line as a module that does nothing by itself. Were its own last line, which
+ * awaits the command, part of a chunk, every lazily loaded chunk that shares code with it would wait for it for ever.
+ */
+const commandLine: Plugin = {
+  name: 'parley-command-line',
+  resolveId: (id) => (id === virtual ? id : null),
+  load: (id) =>
+    id === virtual
+      ? `export { main } from ${JSON.stringify(`${root}packages/cli/src/main.ts`)}
+         export { processIo } from ${JSON.stringify(`${root}packages/cli/src/io.ts`)}`
+      : null,
+}
+
+const runnerSource = /(["'])\.\/runner\/main\.ts\1/g
+
+/** Where the sources look for the runner beside themselves, the bundle looks for the bundled one. */
+const bundledRunner: Plugin = {
+  name: 'parley-bundled-runner',
+  renderChunk(code, chunk) {
+    const toDist = '../'.repeat(chunk.fileName.split('/').length - 1) || './'
+    return code.replace(runnerSource, JSON.stringify(`${toDist}runner.js`))
+  },
+  generateBundle(_, files) {
+    const isNamed = Object.values(files).some(
+      (file) => file.type === 'chunk' && /["'][./]*\/runner\.js["']/.test(file.code),
+    )
+    if (!isNamed)
+      this.error('nothing in the bundle starts runner.js; has packages/server/src/workspace/runner-start.ts changed?')
+  },
+}
+
+const shared = {
+  cwd: root,
+  platform: 'node',
+  // Finds its native part beside itself. The other two are optional accelerators of ws, which it does without.
+  external: ['@lydell/node-pty', 'bufferutil', 'utf-8-validate'],
+} satisfies BuildOptions
+
+/** The command line and the server; what a command needs only later stays in chunks of its own. */
+export const commandLineBundle = {
+  ...shared,
+  input: { main: virtual },
+  plugins: [commandLine, bundledRunner],
+  output: { dir: 'dist', format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
+} satisfies BuildOptions
+
+/** The runner is one file: it outlives the server, so it must not need a chunk that a later build has replaced. */
+export const runnerBundle = {
+  ...shared,
+  input: { runner: 'packages/server/src/workspace/runner/main.ts' },
+  output: { dir: 'dist', format: 'esm', entryFileNames: '[name].js', codeSplitting: false },
+} satisfies BuildOptions
+
+export default [commandLineBundle, runnerBundle]
