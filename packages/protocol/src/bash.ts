@@ -1,0 +1,42 @@
+/** Commands outside a conversation, and what they printed. Source: agent-server-wire.md 1.7. */
+import { z } from 'zod'
+import { laxInt } from './lax.ts'
+
+export const ExecuteBashRequest = z.object({
+  /** A line for `/bin/sh -c`. */
+  command: z.string(),
+  /** Null: where the server was started. */
+  cwd: z.string().nullable().default(null),
+  /** Seconds. */
+  timeout: laxInt().default(300),
+})
+export type ExecuteBashRequest = z.infer<typeof ExecuteBashRequest>
+
+/** 32 hex digits, no dashes. */
+const id = z.string()
+/** UTC, with `Z`. */
+const timestamp = z.string()
+
+export const BashCommand = ExecuteBashRequest.extend({ id, timestamp, kind: z.literal('BashCommand') })
+export type BashCommand = z.infer<typeof BashCommand>
+
+export const BashOutput = z.object({
+  id,
+  timestamp,
+  command_id: z.string(),
+  /** 0, 1, 2 … of one command. */
+  order: z.int(),
+  /** Null until the last one, which there is exactly one of. */
+  exit_code: z.int().nullable(),
+  stdout: z.string().nullable(),
+  stderr: z.string().nullable(),
+  kind: z.literal('BashOutput'),
+})
+export type BashOutput = z.infer<typeof BashOutput>
+
+export const BashError = z.object({ id, timestamp, code: z.string(), detail: z.string(), kind: z.literal('BashError') })
+/** Sent over a socket to whom it concerns, never stored. */
+export type BashError = z.infer<typeof BashError>
+
+export const BashEvent = z.discriminatedUnion('kind', [BashCommand, BashOutput])
+export type BashEvent = z.infer<typeof BashEvent>

@@ -1,0 +1,90 @@
+/** The tree of a conversation: the active branch, its common ancestors, and which actions on it are open. */
+import type { OpenAction } from './events/control.ts'
+import type { StoredEvent, TreeEvent } from './event.ts'
+import { isTreeEvent } from './event.ts'
+import { ROOT } from './events/base.ts'
+import type { EventId } from './ids.ts'
+
+/** A tree event with its place in the log. */
+export type StoredTreeEvent = StoredEvent & { event: TreeEvent }
+
+/** The parent that a tree event hangs on; null at a root. Source: agent-core.md 2.3. */
+export function parentOf(event: TreeEvent): EventId | null {
+  const parent = event.parent_id
+  return parent === null || parent === undefined || parent === ROOT ? null : parent
+}
+
+/** The chain from the root to `leaf`, root first. `node` looks a tree event up by id; a missing one ends the chain there. */
+export function branch(leaf: EventId | null, node: (id: EventId) => StoredTreeEvent | undefined): StoredTreeEvent[] {
+  const path: StoredTreeEvent[] = []
+  for (let id = leaf; id !== null;) {
+    const found = node(id)
+    if (found === undefined) break
+    path.push(found)
+    id = parentOf(found.event)
+  }
+  return path.reverse()
+}
+
+/** The newest event that both branches (root first) share; null when they share none. */
+export function commonAncestor(a: readonly StoredTreeEvent[], b: readonly StoredTreeEvent[]): StoredTreeEvent | null {
+  let shared: StoredTreeEvent | null = null
+  for (let at = 0; at < Math.min(a.length, b.length) && a[at]!.event.id === b[at]!.event.id; at++) shared = a[at]!
+  return shared
+}
+
+/** Actions of a branch (root first) that no later event of it answers, oldest first. Source: agent-core.md 2.6, F46. */
+export function pendingActions(path: readonly StoredTreeEvent[]): OpenAction[] {
+  const open: OpenAction[] = []
+  for (const { seq, event } of path) {
+    switch (event.kind) {
+      case 'ActionEvent': {
+        if (event.action === null) break
+        const { id, tool_call_id, tool_name, llm_response_id } = event
+        open.push({ id, tool_call_id, tool_name, llm_response_id, seq })
+        break
+      }
+      case 'ObservationEvent':
+      case 'UserRejectObservation':
+        drop(open, ({ id }) => id === event.action_id)
+        break
+      case 'AgentErrorEvent':
+        drop(open, ({ tool_call_id }) => tool_call_id === event.tool_call_id)
+        break
+      default:
+    }
+  }
+  return open
+}
+
+function drop(open: OpenAction[], isMeant: (action: OpenAction) => boolean): void {
+  const index = open.findIndex(isMeant)
+  if (index !== -1) open.splice(index, 1)
+}
+
+/**
+ * The active branch kept up to date event by event: appends extend it, a moved leaf rebuilds it.
+ * Equals `branch()` of the same leaf at every moment.
+ */
+export class ActiveBranch {
+  readonly #nodes = new Map<EventId, StoredTreeEvent>()
+  #path: StoredTreeEvent[] = []
+
+  /** Takes one stored event; control events other than a moved leaf change nothing. */
+  append(stored: StoredEvent): void {
+    const { seq, event } = stored
+    if (isTreeEvent(event)) {
+      const node = { seq, event }
+      this.#nodes.set(event.id, node)
+      if (parentOf(event) === (this.#path.at(-1)?.event.id ?? null)) this.#path.push(node)
+      else this.#path = branch(event.id, (id) => this.#nodes.get(id))
+    } else if (event.kind === 'LeafMovedEvent') {
+      this.#path = branch(event.to, (id) => this.#nodes.get(id))
+    }
+  }
+
+  /** Root first. */
+  path(): readonly StoredTreeEvent[] {
+    return this.#path
+  }
+}

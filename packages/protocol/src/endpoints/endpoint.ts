@@ -1,0 +1,50 @@
+/** An endpoint as data: the router, the client and the OpenAPI document read the same row. */
+import type { z } from 'zod'
+
+export type EndpointAnswer = {
+  status: number
+  /** Absent: no body. */
+  schema?: z.ZodType
+  description: string
+}
+
+export type Endpoint = {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With parameters in braces: `/api/conversations/{conversation_id}`. */
+  path: string
+  summary: string
+  tag: string
+  auth: 'session_key' | 'none'
+  /** One schema per name in braces. */
+  params?: z.ZodObject
+  /** Values arrive as text, repeated ones as arrays of text. */
+  query?: z.ZodObject
+  body?: z.ZodType
+  /** An empty body is read as `{}`. */
+  bodyOptional?: boolean
+  ok: EndpointAnswer
+  /** Other answers of success. */
+  also?: readonly EndpointAnswer[]
+  /** Statuses of refusals, besides 401 and 422. */
+  errors: readonly number[]
+}
+
+/** Declares a row, keeping its exact types. */
+export const endpoint = <const E extends Endpoint>(row: E): E => row
+
+type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
+type Written<S> = S extends z.ZodType ? z.input<S> : undefined
+
+/** What a handler of the row receives: parsed, defaults filled in. */
+export type Received<E extends Endpoint> = {
+  params: Parsed<E['params']>
+  query: Parsed<E['query']>
+  body: Parsed<E['body']>
+}
+
+/** What a caller of the row may write. */
+export type BodyInput<E extends Endpoint> = Written<E['body']>
+export type QueryInput<E extends Endpoint> = Written<E['query']>
+
+/** The body of the row's first answer. */
+export type OkBody<E extends Endpoint> = Parsed<E['ok']['schema']>

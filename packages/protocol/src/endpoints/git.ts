@@ -1,0 +1,77 @@
+/** Rows that look at repositories of the server's machine. Source: agent-server-wire.md 1.9. */
+import { z } from 'zod'
+import { laxInt } from '../lax.ts'
+import { text } from '../lax-text.ts'
+import { endpoint } from './endpoint.ts'
+
+const git = { tag: 'Git', auth: 'session_key', method: 'GET' } as const
+const hex = () => text({ pattern: /^[0-9a-fA-F]{4,64}$/ })
+/** Absolute path of a directory. */
+const path = z.string()
+
+export const GitChange = z.object({
+  status: z.enum(['MOVED', 'ADDED', 'DELETED', 'UPDATED']),
+  /** Relative to the repository. */
+  path: z.string(),
+})
+export type GitChange = z.infer<typeof GitChange>
+
+export const GitDiff = z.object({ modified: z.string().nullable(), original: z.string().nullable() })
+/** The whole texts of a file on both sides, empty where it does not exist; nulls outside a repository. */
+export type GitDiff = z.infer<typeof GitDiff>
+
+export const GitCommit = z.object({
+  sha: z.string(),
+  short_sha: z.string(),
+  subject: z.string(),
+  author: z.string(),
+  /** ISO 8601 with offset. */
+  timestamp: z.string(),
+})
+export type GitCommit = z.infer<typeof GitCommit>
+
+export const GitCommitsPage = z.object({ commits: z.array(GitCommit), has_more: z.boolean() })
+export type GitCommitsPage = z.infer<typeof GitCommitsPage>
+
+const changes = { status: 200, schema: z.array(GitChange), description: 'By path; empty outside a repository' } as const
+
+export const gitChanges = endpoint({
+  ...git,
+  path: '/api/git/changes',
+  summary: 'Files that differ from a commit',
+  /** Without `ref`: from where the branch left its upstream or the default branch. */
+  query: z.object({ path, ref: z.string().optional() }),
+  ok: changes,
+  errors: [400],
+})
+
+export const gitDiff = endpoint({
+  ...git,
+  path: '/api/git/diff',
+  summary: 'Both sides of a changed file',
+  /** `commit`: what that commit changed. Excludes `ref`. */
+  query: z.object({ path, ref: z.string().optional(), commit: hex().optional() }),
+  ok: { status: 200, schema: GitDiff, description: 'The texts; nulls outside a repository' },
+  errors: [400],
+})
+
+export const gitCommits = endpoint({
+  ...git,
+  path: '/api/git/commits',
+  summary: 'The newest commits',
+  query: z.object({ path, limit: laxInt({ ge: 1, le: 200 }).default(50) }),
+  ok: { status: 200, schema: GitCommitsPage, description: 'Newest first; empty outside a repository' },
+  errors: [400],
+})
+
+export const gitCommitChanges = endpoint({
+  ...git,
+  path: '/api/git/commits/{sha}/changes',
+  summary: 'Files that one commit changed',
+  params: z.object({ sha: hex() }),
+  query: z.object({ path }),
+  ok: changes,
+  errors: [400],
+})
+
+export const gitRows = [gitChanges, gitDiff, gitCommits, gitCommitChanges] as const

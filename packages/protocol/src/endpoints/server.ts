@@ -1,0 +1,48 @@
+/** Liveness and details of the server; no key needed. Source: agent-server-wire.md 1.3. */
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+
+const server = { tag: 'Server details', auth: 'none', method: 'GET' } as const
+const ok = { status: 200, schema: z.object({ status: z.literal('ok') }), description: 'Alive' } as const
+
+export const ServerInfo = z.looseObject({
+  /** Whole seconds. */
+  uptime: z.number(),
+  /** Seconds since the last activity. */
+  idle_time: z.number(),
+  title: z.string(),
+  /** The agent-server contract that is implemented; clients gate features on it. */
+  version: z.string(),
+  sdk_version: z.string(),
+  tools_version: z.string(),
+  workspace_version: z.string(),
+  build_git_sha: z.string(),
+  build_git_ref: z.string(),
+  python_version: z.string(),
+  usable_tools: z.array(z.string()),
+  runtime_idle_timeout_seconds: z.number().nullable(),
+  capabilities: z.array(z.string()),
+  max_foreground_terminal_timeout_seconds: z.number().nullable(),
+  docs: z.string(),
+  redoc: z.string(),
+})
+export type ServerInfo = z.infer<typeof ServerInfo>
+
+export const alive = endpoint({ ...server, path: '/alive', summary: 'Alive?', ok, errors: [] })
+export const health = endpoint({ ...server, path: '/health', summary: 'Healthy?', ok, errors: [] })
+export const ready = endpoint({
+  ...server,
+  path: '/ready',
+  summary: 'Ready for work?',
+  ok: { status: 200, schema: z.object({ status: z.literal('ready') }), description: 'Ready' },
+  errors: [503],
+})
+export const serverInfo = endpoint({
+  ...server,
+  path: '/server_info',
+  summary: 'Version, tools and uptime',
+  ok: { status: 200, schema: ServerInfo, description: 'Details' },
+  errors: [],
+})
+
+export const serverRows = [alive, health, ready, serverInfo] as const

@@ -1,0 +1,39 @@
+/** Rows of the trajectory export. Source: conversation-service.md 2; agent-server-wire.md 1.8. */
+import { z } from 'zod'
+import { laxConversationId } from '../lax-text.ts'
+import { endpoint } from './endpoint.ts'
+
+const params = z.object({ conversation_id: laxConversationId() })
+const record = z.record(z.string(), z.unknown())
+
+export const getTrajectory = endpoint({
+  tag: 'Conversations',
+  auth: 'session_key',
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/trajectory',
+  summary: 'The active branch as `replay_json` takes it',
+  params,
+  query: z.object({
+    /** `events`: our own. `v0`: the older dialect. */
+    format: z.enum(['events', 'v0']).default('events'),
+  }),
+  ok: {
+    status: 200,
+    schema: z.object({ trajectory: z.array(record), working_dir: z.string() }),
+    description: 'The events, secrets hidden, and the directory that they speak of',
+  },
+  errors: [404],
+})
+
+export const downloadTrajectory = endpoint({
+  tag: 'Files',
+  auth: 'session_key',
+  method: 'GET',
+  path: '/api/file/download-trajectory/{conversation_id}',
+  summary: 'The whole log and the state as a zip archive, secrets hidden',
+  params,
+  ok: { status: 200, description: 'application/zip: base_state.json and events/event-<n>-<id>.json' },
+  errors: [404],
+})
+
+export const trajectoryRows = [getTrajectory, downloadTrajectory] as const

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import {
+  CONTROL_KINDS,
+  Event,
+  isControlEvent,
+  isTreeEvent,
+  readEvent,
+  TREE_KINDS,
+  type ControlEvent,
+  type TreeEvent,
+} from './event.ts'
+import { Action } from './events/action.ts'
+import { Observation } from './events/observation.ts'
+import { ACTIONS, controlEvents, OBSERVATIONS, treeEvents } from './events/samples.ts'
+
+test('there is a sample of every kind', () => {
+  expect(treeEvents.map(({ kind }) => kind).toSorted()).toEqual(TREE_KINDS.toSorted())
+  expect(controlEvents.map(({ kind }) => kind).toSorted()).toEqual(CONTROL_KINDS.toSorted())
+})
+
+test.each([...treeEvents, ...controlEvents])('$kind, written and read again, is the same', (event) => {
+  const parsed = Event.parse(event)
+  expect(Event.parse(JSON.parse(JSON.stringify(parsed)))).toEqual(parsed)
+  expect(readEvent(JSON.parse(JSON.stringify(parsed)))).toEqual(parsed)
+})
+
+test.each([...treeEvents, ...controlEvents])('$kind is closed', (event) => {
+  const result = Event.safeParse({ ...event, more: 1 })
+  expect(result.error?.issues).toMatchObject([{ code: 'unrecognized_keys', keys: ['more'] }])
+})
+
+test.each(ACTIONS)('$kind is closed and read again as it was written', (action) => {
+  const parsed = Action.parse(action)
+  expect(Action.parse(JSON.parse(JSON.stringify(parsed)))).toEqual(parsed)
+  expect(Action.safeParse({ ...action, more: 1 }).success).toBe(false)
+})
+
+test.each(OBSERVATIONS)('$kind is closed and read again as it was written', (observation) => {
+  const parsed = Observation.parse(observation)
+  expect(parsed).toMatchObject({ content: [], is_error: false })
+  expect(Observation.parse(JSON.parse(JSON.stringify(parsed)))).toEqual(parsed)
+  expect(Observation.safeParse({ ...observation, more: 1 }).success).toBe(false)
+})
+
+test("a client's own action keeps whatever its schema allows", () => {
+  const action = { kind: 'ClientAction_show_map', where: { lat: 1, lon: null } }
+  expect(Action.parse(action)).toEqual(action)
+})
+
+test('an unknown kind of action is refused', () => {
+  expect(Action.safeParse({ kind: 'NoAction' }).success).toBe(false)
+})
+
+test('a tree event has a parent, a control event has none', () => {
+  for (const event of treeEvents) {
+    expect(isTreeEvent(event)).toBe(true)
+    expect(Event.parse(event)).toHaveProperty('parent_id', null)
+  }
+  for (const event of controlEvents) {
+    expect(isControlEvent(event)).toBe(true)
+    expect(Event.parse(event)).not.toHaveProperty('parent_id')
+    expect(Event.safeParse({ ...event, parent_id: null }).success).toBe(false)
+  }
+})
+
+test('a kind of a newer version is kept as it is and belongs to neither family', () => {
+  const event = { kind: 'FutureEvent', id: 'e1', timestamp: '2026-01-01T00:00:00.000000', more: { a: null } }
+  expect(readEvent(event)).toEqual(event)
+  expect(isTreeEvent(event)).toBe(false)
+  expect(isControlEvent(event)).toBe(false)
+})
+
+test('a line that is no event is refused', () => {
+  expect(() => readEvent({ kind: 'MessageEvent' })).toThrow()
+  expect(() => readEvent(null)).toThrow()
+})
+
+test('the families are disjoint in their types too', () => {
+  type Shared = TreeEvent['kind'] & ControlEvent['kind']
+  const none: Shared[] = []
+  expect(none).toEqual([])
+})

@@ -1,0 +1,103 @@
+/** Every stored event: those of the tree and those beside it; unknown kinds are kept as they are. */
+import { z } from 'zod'
+import type { EventId } from './ids.ts'
+import { ActionEvent } from './events/action.ts'
+import { Condensation, CondensationRequest, CondensationSummaryEvent } from './events/condensation.ts'
+import {
+  ApprovalEvent,
+  ConfirmationRequestedEvent,
+  LeafMovedEvent,
+  StartPhaseEvent,
+  StateChangedEvent,
+  StatusChangedEvent,
+  UsageRecordedEvent,
+} from './events/control.ts'
+import { MessageEvent, SystemPromptEvent } from './events/message.ts'
+import { AgentErrorEvent, ObservationEvent, UserRejectObservation } from './events/observation.ts'
+import {
+  ACPToolCallEvent,
+  ConversationErrorEvent,
+  HookExecutionEvent,
+  InterruptEvent,
+  LLMCompletionLogEvent,
+  PauseEvent,
+  TokenEvent,
+} from './events/telemetry.ts'
+
+export const TreeEvent = z.discriminatedUnion('kind', [
+  MessageEvent,
+  SystemPromptEvent,
+  ActionEvent,
+  ObservationEvent,
+  UserRejectObservation,
+  AgentErrorEvent,
+  Condensation,
+  CondensationRequest,
+  CondensationSummaryEvent,
+  PauseEvent,
+  InterruptEvent,
+  ConversationErrorEvent,
+  HookExecutionEvent,
+  LLMCompletionLogEvent,
+  ACPToolCallEvent,
+  TokenEvent,
+])
+/** Has a parent and becomes the leaf. CondensationSummaryEvent exists only in views. */
+export type TreeEvent = z.infer<typeof TreeEvent>
+
+export const ControlEvent = z.discriminatedUnion('kind', [
+  StatusChangedEvent,
+  LeafMovedEvent,
+  ConfirmationRequestedEvent,
+  ApprovalEvent,
+  UsageRecordedEvent,
+  StartPhaseEvent,
+  StateChangedEvent,
+])
+/** Has no parent and never becomes the leaf. */
+export type ControlEvent = z.infer<typeof ControlEvent>
+
+export const Event = z.discriminatedUnion('kind', [TreeEvent, ControlEvent])
+export type Event = z.infer<typeof Event>
+
+/** A stored event and its place in the log: dense per conversation, from 1. */
+export type StoredEvent = { seq: number; event: Event }
+
+type Without<E, K extends PropertyKey> = E extends unknown ? Omit<E, K> : never
+
+/**
+ * An event before its id, time, parent and totals are given, at commit; CondensationSummaryEvent cannot be stored.
+ * A draft that others of the same commit speak of brings its own new `id`.
+ */
+export type Draft = Without<Exclude<Event, CondensationSummaryEvent>, 'id' | 'timestamp' | 'parent_id' | 'totals'> & {
+  id?: EventId
+}
+
+export const TREE_KINDS: readonly TreeEvent['kind'][] = TreeEvent.options.flatMap((option) => option.shape.kind.value)
+export const CONTROL_KINDS: readonly ControlEvent['kind'][] = ControlEvent.options.flatMap(
+  (option) => option.shape.kind.value,
+)
+
+const treeKinds: ReadonlySet<string> = new Set(TREE_KINDS)
+const controlKinds: ReadonlySet<string> = new Set(CONTROL_KINDS)
+
+/** Whether the event stands in the tree. False for kinds that this version does not know. */
+export const isTreeEvent = (event: { kind: string }): event is TreeEvent => treeKinds.has(event.kind)
+
+/** Whether the event stands beside the tree. False for kinds that this version does not know. */
+export const isControlEvent = (event: { kind: string }): event is ControlEvent => controlKinds.has(event.kind)
+
+/** Written by a newer version: counted and kept, not understood. */
+export type UnknownEvent = { kind: string; id: string; timestamp: string; [member: string]: unknown }
+
+const Envelope = z.looseObject({ kind: z.string(), id: z.string(), timestamp: z.string() })
+
+/**
+ * An event read back from a log. Looks only at the envelope, so that an old or newer log always loads; the result may be an
+ * UnknownEvent although its type says otherwise: every `switch` over it needs a default that goes on.
+ * @throws z.ZodError when there is no kind, id or timestamp.
+ */
+export function readEvent(value: unknown): Event {
+  Envelope.parse(value)
+  return value as Event
+}

@@ -1,0 +1,118 @@
+/** Facts that change state and stand outside the tree: no parent, never the leaf. On the wire each is a state update. */
+import { z } from 'zod'
+import { ConversationExecutionStatus } from '../conversation-status.ts'
+import { EventId } from '../ids.ts'
+import { MetricsSnapshot, TokenUsage } from '../metrics.ts'
+import { SecurityRisk } from '../policy.ts'
+import { EventSource, eventFields } from './base.ts'
+
+const controlFields = { ...eventFields, source: EventSource.default('environment') }
+
+export const StatusChangedEvent = z.strictObject({
+  kind: z.literal('StatusChangedEvent'),
+  ...controlFields,
+  status: ConversationExecutionStatus,
+  reason: z.string().nullable(),
+})
+export type StatusChangedEvent = z.infer<typeof StatusChangedEvent>
+
+export const OpenAction = z.strictObject({
+  id: EventId,
+  tool_call_id: z.string(),
+  tool_name: z.string(),
+  llm_response_id: z.string(),
+  seq: z.int(),
+})
+/** An action of a branch that has no answer yet. */
+export type OpenAction = z.infer<typeof OpenAction>
+
+export const LeafMovedEvent = z.strictObject({
+  kind: z.literal('LeafMovedEvent'),
+  ...controlFields,
+  /** The new leaf; null for the empty tree. */
+  to: EventId.nullable(),
+  /** What the fold cannot derive without reading the branch again, computed when the move was committed. */
+  open_actions: z.array(OpenAction),
+  last_user_message_id: z.string().nullable(),
+  owes_step: z.boolean(),
+})
+export type LeafMovedEvent = z.infer<typeof LeafMovedEvent>
+
+export const ConfirmationRequestedEvent = z.strictObject({
+  kind: z.literal('ConfirmationRequestedEvent'),
+  ...controlFields,
+  llm_response_id: z.string(),
+  actions: z.array(z.strictObject({ action_id: EventId, risk: SecurityRisk })),
+})
+/** A batch that waits for a person. */
+export type ConfirmationRequestedEvent = z.infer<typeof ConfirmationRequestedEvent>
+
+export const ApprovalEvent = z.strictObject({
+  kind: z.literal('ApprovalEvent'),
+  ...controlFields,
+  llm_response_id: z.string(),
+  action_ids: z.array(EventId),
+  decision: z.enum(['accept', 'reject']),
+  /** Who decided: the id of a key or the name of a user. */
+  actor: z.string(),
+  reason: z.string().nullable(),
+})
+/** A person's answer to one waiting batch. */
+export type ApprovalEvent = z.infer<typeof ApprovalEvent>
+
+export const UsageRecordedEvent = z.strictObject({
+  kind: z.literal('UsageRecordedEvent'),
+  ...controlFields,
+  usage_id: z.string(),
+  model: z.string(),
+  response_id: z.string(),
+  /** US dollars; null when no price is known. */
+  cost: z.number().nullable(),
+  /** Seconds. */
+  latency: z.number(),
+  tokens: TokenUsage,
+  /** Accumulated for every `usage_id` so far, this request included: clients replace all they know with it. */
+  totals: z.record(z.string(), MetricsSnapshot),
+  /** `seq` up to which the model had seen the log when it was asked. */
+  seen_seq: z.int().optional(),
+})
+export type UsageRecordedEvent = z.infer<typeof UsageRecordedEvent>
+
+export const StartPhaseEvent = z.strictObject({
+  kind: z.literal('StartPhaseEvent'),
+  ...controlFields,
+  phase: z.string(),
+  status: z.enum(['started', 'done', 'failed']),
+  code: z.string().nullable(),
+  detail: z.string().nullable(),
+})
+/** One step of a conversation's start. */
+export type StartPhaseEvent = z.infer<typeof StartPhaseEvent>
+
+export const STATE_KEYS = [
+  'confirmation_policy',
+  'security_analyzer',
+  'tags',
+  'agent',
+  'agent_state',
+  'blocked_actions',
+  'blocked_messages',
+  'activated_knowledge_skills',
+  'activated_path_rules',
+  'invoked_skills',
+  'hook_config',
+  'max_iterations',
+  'goal',
+  'replay',
+  'secret_names',
+] as const
+export type StateKey = (typeof STATE_KEYS)[number]
+
+export const StateChangedEvent = z.strictObject({
+  kind: z.literal('StateChangedEvent'),
+  ...controlFields,
+  key: z.enum(STATE_KEYS),
+  value: z.unknown(),
+})
+/** A new value of one simple field of the state. */
+export type StateChangedEvent = z.infer<typeof StateChangedEvent>

@@ -1,0 +1,438 @@
+/** The shared language: schemas of every record and event, and the pure fold. Depends on zod only and runs anywhere. */
+export {
+  asConversationId,
+  asEventId,
+  ConversationId,
+  EventId,
+  eventTimestamp,
+  hexId,
+  newConversationId,
+  newEventId,
+  parseConversationId,
+} from './ids.ts'
+export { ErrorCode, HTTPValidationError, ParleyError, unreachable, ValidationError } from './errors.ts'
+export { laxBoolean, laxInt, laxNumber } from './lax.ts'
+export {
+  laxConversationId,
+  laxDateTime,
+  laxEventTime,
+  laxUuid,
+  MASK,
+  nonBlank,
+  secretText,
+  text,
+  valueError,
+} from './lax-text.ts'
+export type { Bounds, IssueParams } from './lax.ts'
+export { splitWords } from './shell-words.ts'
+export { kindUnion, tagUnion, textOr } from './unions.ts'
+export { classify, ErrorClassification } from './error-classification.ts'
+export { ConversationExecutionStatus, ConversationStatus } from './conversation-status.ts'
+export { FallbackStrategy, LLM, LLM_SECRETS } from './llm.ts'
+export type { LLMInput } from './llm.ts'
+export { BaseWorkspace, LocalWorkspace, RemoteWorkspace } from './workspace.ts'
+export type { BaseWorkspaceInput } from './workspace.ts'
+export {
+  EnsembleSecurityAnalyzer,
+  GraySwanAnalyzer,
+  GuardrailLLMSecurityAnalyzer,
+  LLMSecurityAnalyzer,
+  PatternEntry,
+  PatternSecurityAnalyzer,
+  PolicyRailSecurityAnalyzer,
+  SecurityAnalyzer,
+  ToolShieldLLMSecurityAnalyzer,
+  VendorAnalyzer,
+} from './security.ts'
+export { HookConfig, HookDefinition, HookMatcher } from './hooks.ts'
+export type { HookConfigInput } from './hooks.ts'
+export {
+  CreateSecretRequest,
+  isReservedSecretName,
+  LookupSecret,
+  MAX_SECRET_BYTES,
+  PutSecretRequest,
+  RequestedSecrets,
+  SecretItem,
+  SecretName,
+  SecretRegistry,
+  SecretSource,
+  SecretValue,
+  StaticSecret,
+  UpdateSecretRequest,
+} from './secrets.ts'
+export { MCPAuth, MCPServer, MCPServers } from './mcp.ts'
+export { AgentContext, MarketplaceRegistration, Skill, SkillResources, SkillTrigger } from './skills.ts'
+export type { AgentContextInput } from './skills.ts'
+export { Condenser, LLMSummarizingCondenser, NoOpCondenser, PipelineCondenser } from './condenser.ts'
+export { AgentFinishedCritic, APIBasedCritic, Critic, EmptyPatchCritic, PassCritic } from './critic.ts'
+export { ACPAgent, ACPFileSecretSpec, Agent, AgentBase, builtInFileSecrets, RequestedAgent } from './agent.ts'
+export type { ACPAgentInput, AgentBaseInput, AgentInput } from './agent.ts'
+export { AgentDefinition } from './agent-definition.ts'
+export { Tags } from './tags.ts'
+export {
+  ACPModelInfo,
+  ConversationInfo,
+  ConversationPage,
+  DEFAULT_MAX_ITERATIONS,
+  DEFAULT_PERSISTENCE_DIR,
+  LaunchedAgentProfile,
+} from './conversation.ts'
+export type { ConversationInfoInput } from './conversation.ts'
+export {
+  AgentLaunchAdditions,
+  AskAgentRequest,
+  ConfirmationResponseRequest,
+  ForkConversationRequest,
+  NavigateRequest,
+  PluginSource,
+  SendMessageRequest,
+  SetConfirmationPolicyRequest,
+  SetSecurityAnalyzerRequest,
+  StartConversationRequest,
+  UpdateConversationRequest,
+} from './requests.ts'
+export type { SendMessageRequestInput, StartConversationRequestInput } from './requests.ts'
+export {
+  AlwaysConfirm,
+  ConfirmationPolicy,
+  ConfirmRisky,
+  needsConfirmation,
+  NeverConfirm,
+  SecurityRisk,
+} from './policy.ts'
+export type { ConfirmationPolicyInput } from './policy.ts'
+export { ClientToolSpec, Tool, ToolAnnotations } from './tool.ts'
+export type { ClientToolSpecInput, ToolInput } from './tool.ts'
+export { ConversationStats, Cost, Metrics, MetricsSnapshot, ResponseLatency, TokenUsage } from './metrics.ts'
+
+export { EventSource, ParentId, ROOT } from './events/base.ts'
+export {
+  ContentPart,
+  CriticResult,
+  ImageContent,
+  Message,
+  MessageEvent,
+  MessageRole,
+  MessageToolCall,
+  ReasoningItemModel,
+  RedactedThinkingBlock,
+  SystemPromptEvent,
+  textContent,
+  TextContent,
+  ThinkingBlock,
+  ThinkingPart,
+  ToolDefinition,
+} from './events/message.ts'
+export type { MessageInput } from './events/message.ts'
+export { BrowserAction } from './events/browser-action.ts'
+export {
+  Action,
+  ActionEvent,
+  ApplyPatchAction,
+  ClientAction,
+  DelegateAction,
+  EditAction,
+  EditCommand,
+  FileEditorAction,
+  FinishAction,
+  GlobAction,
+  GrepAction,
+  InvokeSkillAction,
+  ListDirectoryAction,
+  MCPToolAction,
+  PlanningFileEditorAction,
+  ReadFileAction,
+  SwitchLLMAction,
+  TaskAction,
+  TaskItem,
+  TaskTrackerAction,
+  TerminalAction,
+  ThinkAction,
+  VisionInspectAction,
+  WorkflowAction,
+  WriteFileAction,
+} from './events/action.ts'
+export {
+  AgentErrorEvent,
+  ApplyPatchObservation,
+  BrowserObservation,
+  ClientToolObservation,
+  CmdOutputMetadata,
+  DelegateObservation,
+  EditObservation,
+  FileEditorObservation,
+  FileEntry,
+  FinishObservation,
+  GlobObservation,
+  GrepObservation,
+  InvokeSkillObservation,
+  ListDirectoryObservation,
+  MCPToolObservation,
+  Observation,
+  ObservationEvent,
+  PlanningFileEditorObservation,
+  ReadFileObservation,
+  SwitchLLMObservation,
+  TaskObservation,
+  TaskTrackerObservation,
+  TerminalObservation,
+  ThinkObservation,
+  UserRejectObservation,
+  VisionInspectObservation,
+  WorkflowObservation,
+  WriteFileObservation,
+} from './events/observation.ts'
+export { Condensation, CondensationRequest, CondensationSummaryEvent } from './events/condensation.ts'
+export {
+  ACPToolCallEvent,
+  ConversationErrorEvent,
+  ConversationStateUpdateEvent,
+  HookEventType,
+  HookExecutionEvent,
+  InterruptEvent,
+  LLMCompletionLogEvent,
+  PauseEvent,
+  ServerErrorEvent,
+  StreamingDeltaEvent,
+  TokenEvent,
+} from './events/telemetry.ts'
+export {
+  ApprovalEvent,
+  ConfirmationRequestedEvent,
+  LeafMovedEvent,
+  OpenAction,
+  StartPhaseEvent,
+  STATE_KEYS,
+  StateChangedEvent,
+  StatusChangedEvent,
+  UsageRecordedEvent,
+} from './events/control.ts'
+export type { StateKey } from './events/control.ts'
+export {
+  CONTROL_KINDS,
+  ControlEvent,
+  Event,
+  isControlEvent,
+  isTreeEvent,
+  readEvent,
+  TREE_KINDS,
+  TreeEvent,
+} from './event.ts'
+export type { Draft, StoredEvent, UnknownEvent } from './event.ts'
+export { apply, EMPTY_STATE, replay } from './state.ts'
+export type { AwaitedApproval, ConversationState, StartProgress } from './state.ts'
+export { ActiveBranch, branch, commonAncestor, parentOf, pendingActions } from './branch.ts'
+export type { StoredTreeEvent } from './branch.ts'
+export { dropNulls, wireEvent, wireKindToStored } from './wire-event.ts'
+export type { WireEvent } from './wire-event.ts'
+export { DeltaFrame, EventFrame, Frame, RefusedFrame, SnapshotFrame } from './frames.ts'
+
+export { MCPConfig, MCPShttpServer, MCPSseServer, MCPStdioServer } from './mcp-config.ts'
+export type { MCPConfigInput } from './mcp-config.ts'
+export { Settings, SETTINGS_SECRETS, SettingsDefaults, UserSecrets } from './settings.ts'
+export type { SettingsInput } from './settings.ts'
+export {
+  ACPAgentSettings,
+  AgentSettings,
+  ConversationSettings,
+  MCPServerPatch,
+  OpenHandsAgentSettings,
+  SETTINGS_UPDATE_MEMBERS,
+  SettingsField,
+  SettingsResponse,
+  SettingsSchema,
+  SettingsUpdateRequest,
+} from './agent-settings.ts'
+export {
+  ACPAgentProfile,
+  AgentProfile,
+  AgentProfileDiagnostics,
+  AgentProfileInfo,
+  CondenserSettings,
+  OpenHandsAgentProfile,
+  ProfileInfo,
+  ProfileName,
+  ProviderConnectionCreateRequest,
+  ProviderConnectionResponse,
+  ProviderConnectionUpdateRequest,
+  SavedAgentProfile,
+  SaveProfileRequest,
+  VerificationProfile,
+  VerificationSettings,
+} from './profiles.ts'
+export { BashCommand, BashError, BashEvent, BashOutput, ExecuteBashRequest } from './bash.ts'
+export { Divergence, readReplay, ReplayProgress, ReplayText } from './replay.ts'
+export type { RecordedEvent, ReplayElement, ReplayFile } from './replay.ts'
+export { isSilentAction, isSilentObservation, V0Action, V0Observation } from './trajectory-v0.ts'
+export { ConversationResponse, CreateMicroagent, GitProvider, InitSessionRequest, SuggestedTask } from './seed.ts'
+export type { InitSessionRequestInput } from './seed.ts'
+
+export { endpoint } from './endpoints/endpoint.ts'
+export type { BodyInput, Endpoint, EndpointAnswer, OkBody, QueryInput, Received } from './endpoints/endpoint.ts'
+export { CreateConversationBody, isAgentServerBody } from './endpoints/create-conversation.ts'
+export type { CreateConversationInput } from './endpoints/create-conversation.ts'
+export {
+  loadPlugin,
+  resumeGoal,
+  startGoal,
+  steeringRows,
+  stopGoal,
+  switchAcpModel,
+  switchLlm,
+  switchProfile,
+  updateSecrets,
+} from './endpoints/steering.ts'
+export { chatCompletion, gatewayRows, listGatewayModels } from './endpoints/gateway.ts'
+export { ChatCompletion, ChatCompletionRequest, ChatMessage, GatewayModel, GatewayModels } from './chat-completion.ts'
+export { GoalStatus, GoalVerdict } from './goal.ts'
+export {
+  LoadPluginRequest,
+  StartGoalRequest,
+  SwitchAcpModelRequest,
+  SwitchLlmRequest,
+  SwitchProfileRequest,
+  UpdateSecretsRequest,
+} from './requests-steering.ts'
+export {
+  agentFinalResponse,
+  agentServerRows,
+  askAgent,
+  condenseConversation,
+  countConversations,
+  countEvents,
+  createConversation,
+  deleteConversation,
+  forkConversation,
+  getConversation,
+  getConversations,
+  getEvent,
+  interruptConversation,
+  navigateConversation,
+  pauseConversation,
+  respondToConfirmation,
+  runConversation,
+  searchConversations,
+  searchEvents,
+  sendMessage,
+  setConfirmationPolicy,
+  setSecurityAnalyzer,
+  streamEvents,
+  Success,
+  updateConversation,
+} from './endpoints/agent-server.ts'
+export { alive, health, ready, ServerInfo, serverInfo, serverRows } from './endpoints/server.ts'
+export { hookRows, loadHooks } from './endpoints/hooks.ts'
+export { downloadTrajectory, getTrajectory, trajectoryRows } from './endpoints/trajectory.ts'
+export { createSecret, seedRows, storeSettings, updateSecret } from './endpoints/seed.ts'
+export {
+  deliveryRows,
+  listDeliveries,
+  receiveConversation,
+  ReceivedEvent,
+  receiveEvents,
+  receiverRows,
+  redeliver,
+  WEBHOOK_VERSION,
+  WebhookDelivery,
+} from './endpoints/webhooks.ts'
+export {
+  conversationProgress,
+  ConversationProgress,
+  lifecycleRows,
+  startAgain,
+  stopConversation,
+} from './endpoints/lifecycle.ts'
+export {
+  addMcpServer,
+  agentSettingsSchema,
+  conversationSettingsSchema,
+  deleteSecret,
+  deleteStoredSecret,
+  listSecrets,
+  listStoredSecrets,
+  patchMcpServer,
+  patchSettings,
+  putStoredSecret,
+  readSettings,
+  readStoredSecret,
+  removeMcpServer,
+  settingsRows,
+} from './endpoints/settings.ts'
+export {
+  bashRows,
+  batchGetBashEvents,
+  clearBashEvents,
+  executeBashCommand,
+  getBashEvent,
+  searchBashEvents,
+  startBashCommand,
+} from './endpoints/bash.ts'
+export {
+  archiveDirectory,
+  closeWorkspaceSession,
+  createDirectory,
+  downloadFile,
+  fileHome,
+  fileRows,
+  HomeResponse,
+  openWorkspaceSession,
+  searchSubdirectories,
+  uploadFile,
+  workspaceFile,
+  workspaceIndex,
+} from './endpoints/files.ts'
+export {
+  GitChange,
+  gitChanges,
+  GitCommit,
+  gitCommitChanges,
+  gitCommits,
+  GitCommitsPage,
+  gitDiff,
+  GitDiff,
+  gitRows,
+} from './endpoints/git.ts'
+export {
+  createProviderConnection,
+  deleteProviderConnection,
+  listModels,
+  listProviderConnections,
+  listProviders,
+  listTools,
+  listVerifiedModels,
+  modelRows,
+  updateProviderConnection,
+} from './endpoints/models.ts'
+export {
+  activateAgentProfile,
+  activateProfile,
+  deleteAgentProfile,
+  deleteProfile,
+  getAgentProfile,
+  getProfile,
+  listAgentProfiles,
+  listProfiles,
+  materializeAgentProfile,
+  profileRows,
+  renameAgentProfile,
+  renameProfile,
+  saveAgentProfile,
+  saveProfile,
+  validateProfile,
+} from './endpoints/profiles.ts'
+export {
+  AuditItem,
+  auditRows,
+  createKey,
+  CreateKeyRequest,
+  IssuedKey,
+  KeyInfo,
+  keyRows,
+  listKeys,
+  readAudit,
+  revokeKey,
+  Role,
+  rotateKey,
+} from './endpoints/keys.ts'
+export { userMessage } from './user-message.ts'

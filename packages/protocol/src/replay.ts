@@ -1,0 +1,278 @@
+/**
+ * What `replay_json` may hold: a recorded trajectory as JSON text, in our own events or in the older dialect, as an array or as
+ * the object of an export. Everything that can be known from the text is said at request time, with the element's index in `loc`.
+ * Source: seed: New Conversation; conversation-service.md 1.3.
+ */
+import { z } from 'zod'
+import { CONTROL_KINDS, TREE_KINDS } from './event.ts'
+import { EventSource } from './events/base.ts'
+import { ContentPart } from './events/message.ts'
+import { type IssueParams, laxBoolean } from './lax.ts'
+import {
+  isSilentAction,
+  isSilentObservation,
+  V0_ACTIONS,
+  V0_OBSERVATIONS,
+  V0Action,
+  V0Observation,
+} from './trajectory-v0.ts'
+import { issuesOf } from './unions.ts'
+
+const DivergenceKind = z.enum(['refused', 'error', 'exit_code', 'output', 'file', 'task_list'])
+
+export const Divergence = z.strictObject({
+  /** Place of the recorded result in the recording, from 0. */
+  index: z.int(),
+  /** What differs. */
+  kind: DivergenceKind,
+  /** Both are cut to what lies around the first difference. */
+  expected: z.string(),
+  actual: z.string(),
+})
+/** A result that is not the recorded one. */
+export type Divergence = z.infer<typeof Divergence>
+
+export const ReplayProgress = z.strictObject({
+  /** Recorded model answers and user messages that have been played, the first message not counted. */
+  position: z.int().min(0),
+  total: z.int().min(0),
+  divergences: z.int().min(0),
+  first_divergence: Divergence.nullable(),
+  /** Places of the results of the newest answer that are counted already. */
+  noted: z.array(z.int()),
+})
+/** How far a replay has come: the value of the state key `replay`. */
+export type ReplayProgress = z.infer<typeof ReplayProgress>
+
+const content = z.array(ContentPart).default([])
+const owned = <const K extends string, S extends z.ZodRawShape>(kind: K, shape: S) =>
+  z.looseObject({ kind: z.literal(kind), ...shape })
+
+/** Our own events as a replay reads them: open, because other servers of this wire may say more. */
+const RecordedEvent = z.discriminatedUnion('kind', [
+  owned('MessageEvent', {
+    source: EventSource,
+    llm_message: z.looseObject({ content, reasoning_content: z.string().nullish() }),
+  }),
+  owned('ActionEvent', {
+    id: z.string(),
+    thought: content,
+    reasoning_content: z.string().nullish(),
+    action: z.looseObject({ kind: z.string() }).nullish(),
+    tool_call_id: z.string(),
+    tool_call: z.looseObject({ name: z.string(), arguments: z.string() }),
+    llm_response_id: z.string(),
+  }),
+  owned('ObservationEvent', {
+    tool_call_id: z.string(),
+    action_id: z.string().nullish(),
+    observation: z.looseObject({ kind: z.string(), content, is_error: laxBoolean().default(false) }),
+  }),
+  owned('UserRejectObservation', {
+    tool_call_id: z.string(),
+    action_id: z.string().nullish(),
+    rejection_reason: z.string().default('User rejected the action'),
+    rejection_source: z.enum(['user', 'hook']).default('user'),
+  }),
+  owned('AgentErrorEvent', { tool_call_id: z.string(), error: z.string() }),
+  owned('SystemPromptEvent', { dynamic_context: z.looseObject({ text: z.string() }).nullish() }),
+])
+export type RecordedEvent = z.infer<typeof RecordedEvent>
+
+const PLAYED: ReadonlySet<string> = new Set(RecordedEvent.options.map(({ shape }) => shape.kind.value))
+const LIVE_KINDS = ['ConversationStateUpdateEvent', 'StreamingDeltaEvent', 'ServerErrorEvent']
+const KNOWN: ReadonlySet<string> = new Set([...TREE_KINDS, ...CONTROL_KINDS, ...LIVE_KINDS])
+
+/** One element that means something to a replay, and its place in the array. */
+export type ReplayElement =
+  | { index: number; dialect: 'events'; element: RecordedEvent }
+  | { index: number; dialect: 'v0-action'; element: V0Action }
+  | { index: number; dialect: 'v0-observation'; element: V0Observation }
+
+/** A recording that can be played. */
+export type ReplayFile = {
+  /** The first is the user's message. */
+  elements: [ReplayElement, ...ReplayElement[]]
+  /** Where the recorded conversation worked, if the export says so. */
+  working_dir: string | null
+}
+
+type Issue = z.core.$ZodRawIssue
+
+/** More are not said. */
+const MAX_ISSUES = 20
+/** Deepest nesting of an element. */
+const MAX_DEPTH = 200
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function issue(path: PropertyKey[], input: unknown, message: string, params: IssueParams): Issue {
+  return { code: 'custom', path, input, message, params }
+}
+const refused = (path: PropertyKey[], input: unknown, text: string): Issue =>
+  issue(path, input, `Value error, ${text}`, { type: 'value_error', ctx: { error: {} } })
+
+/** Reads the text of a recording. Pure; never throws for bad input. */
+export function readReplay(text: string): { file: ReplayFile } | { issues: Issue[] } {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (error) {
+    // The engine's own words may quote the text, which may hold anything.
+    const { message } = error as Error
+    const at = /at position (\d+)/.exec(message)?.[1]
+    const reason = /end of JSON/.test(message)
+      ? 'the text ends too early'
+      : at === undefined
+        ? 'not JSON'
+        : `not JSON at character ${at}`
+    return { issues: [issue([], {}, 'JSON decode error', { type: 'json_invalid', ctx: { error: reason } })] }
+  }
+  const found = arrayIn(parsed)
+  if ('refusal' in found) return { issues: [found.refusal] }
+  return readElements(found.array, found.working_dir)
+}
+
+function arrayIn(parsed: unknown): { array: unknown[]; working_dir: string | null } | { refusal: Issue } {
+  if (Array.isArray(parsed)) return { array: parsed, working_dir: null }
+  const member = isRecord(parsed) ? ['trajectory', 'events'].find((name) => name in parsed) : undefined
+  const inner = member === undefined ? parsed : (parsed as Record<string, unknown>)[member]
+  if (!Array.isArray(inner)) {
+    return {
+      refusal: issue(member === undefined ? [] : [member], inner, 'Input should be a valid list', {
+        type: 'list_type',
+      }),
+    }
+  }
+  const { working_dir } = parsed as Record<string, unknown>
+  return {
+    array: inner,
+    working_dir: typeof working_dir === 'string' && working_dir.startsWith('/') ? working_dir : null,
+  }
+}
+
+function readElements(
+  array: readonly unknown[],
+  working_dir: string | null,
+): { file: ReplayFile } | { issues: Issue[] } {
+  const issues: Issue[] = []
+  const elements: ReplayElement[] = []
+  for (const [index, value] of array.entries()) {
+    const { read, wrong } = readElement(index, value)
+    for (const one of wrong) issues.push({ ...one, path: [index, ...(one.path ?? [])] })
+    if (read !== null) elements.push(read)
+    if (issues.length >= MAX_ISSUES) break
+  }
+  if (issues.length > 0) return { issues: issues.slice(0, MAX_ISSUES) }
+  const at = elements.findIndex((element) => !isPrelude(element))
+  const first = elements[at]
+  if (first === undefined)
+    return { issues: [refused([], array, 'the recording holds no message of the user to begin with')] }
+  if (!isUserMessage(first)) {
+    const text =
+      'the recording must begin with a message of the user; system and environment elements may stand before it'
+    return { issues: [refused([first.index], array[first.index], text)] }
+  }
+  const prompts = elements.slice(0, at).filter(({ dialect }) => dialect === 'events')
+  return { file: { elements: [first, ...prompts, ...elements.slice(at + 1)], working_dir } }
+}
+
+function readElement(index: number, value: unknown): { read: ReplayElement | null; wrong: Issue[] } {
+  const no = (...wrong: Issue[]) => ({ read: null, wrong })
+  if (!isRecord(value)) {
+    return no(
+      issue([], value, 'Input should be a valid dictionary or object to extract fields from', {
+        type: 'model_attributes_type',
+      }),
+    )
+  }
+  if (!isBearable(value, MAX_DEPTH)) return no(refused([], {}, `an element is nested deeper than ${MAX_DEPTH} levels`))
+  if (typeof value['kind'] === 'string') return readEvent(index, value, value['kind'])
+  if ('action' in value) {
+    const wrong = member(value, 'action', V0_ACTIONS)
+    return wrong === null ? parsed(V0Action, value, (element) => ({ index, dialect: 'v0-action', element })) : no(wrong)
+  }
+  if ('observation' in value) {
+    const wrong = member(value, 'observation', V0_OBSERVATIONS)
+    return wrong === null
+      ? parsed(V0Observation, value, (element) => ({ index, dialect: 'v0-observation', element }))
+      : no(wrong)
+  }
+  return no(refused([], value, 'an element needs a kind, an action or an observation'))
+}
+
+function readEvent(
+  index: number,
+  value: Record<string, unknown>,
+  kind: string,
+): { read: ReplayElement | null; wrong: Issue[] } {
+  if (PLAYED.has(kind)) return parsed(RecordedEvent, value, (element) => ({ index, dialect: 'events', element }))
+  if (KNOWN.has(kind)) return { read: null, wrong: [] }
+  return { read: null, wrong: [refused(['kind'], kind, `Unknown kind '${kind.slice(0, 100)}' for Event`)] }
+}
+
+function member(value: Record<string, unknown>, name: string, known: readonly string[]): Issue | null {
+  const given = value[name]
+  if (typeof given === 'string' && known.includes(given)) return null
+  const words = known.map((word) => `'${word}'`)
+  const expected = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+  return issue([name], given, `Input should be ${expected}`, { type: 'enum', ctx: { expected } })
+}
+
+function parsed<T>(
+  schema: z.ZodType<T>,
+  value: Record<string, unknown>,
+  made: (element: T) => ReplayElement,
+): { read: ReplayElement | null; wrong: Issue[] } {
+  const wrong = issuesOf(schema, value)
+  return wrong.length > 0
+    ? { read: null, wrong: wrong.map((one) => withOwner(one, value)) }
+    : { read: made(schema.parse(value)), wrong }
+}
+
+/** A missing member is told with the record that lacks it, which nobody can find from outside the text. */
+function withOwner(one: Issue, root: Record<string, unknown>): Issue {
+  let owner: unknown = root
+  for (const key of (one.path ?? []).slice(0, -1))
+    owner = isRecord(owner) || Array.isArray(owner) ? (owner as never)[key] : null
+  const params = (one as { params?: Partial<IssueParams> }).params
+  return { ...one, params: { ...params, owner } } as Issue
+}
+
+function isBearable(value: unknown, left: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return left > 0 && Object.values(value).every((inner) => isBearable(inner, left - 1))
+}
+
+/** What the framework writes before the first message. */
+function isPrelude(element: ReplayElement): boolean {
+  switch (element.dialect) {
+    case 'v0-action':
+      return element.element.source === 'environment' || isSilentAction(element.element.action)
+    case 'v0-observation':
+      return element.element.source === 'environment' || isSilentObservation(element.element.observation)
+    case 'events': {
+      const { element: event } = element
+      return (
+        event.kind === 'SystemPromptEvent' ||
+        (event.kind === 'MessageEvent' && !['user', 'agent'].includes(event.source))
+      )
+    }
+  }
+}
+
+function isUserMessage(element: ReplayElement): boolean {
+  if (element.dialect === 'events') return element.element.kind === 'MessageEvent' && element.element.source === 'user'
+  return element.dialect === 'v0-action' && element.element.action === 'message' && element.element.source !== 'agent'
+}
+
+const check = z.transform((value: unknown, ctx) => {
+  if (typeof value !== 'string' || value === '') return value
+  const read = readReplay(value)
+  if ('issues' in read) ctx.issues.push(...read.issues)
+  return value
+})
+
+/** Text that `readReplay` can read; empty text counts as absent. */
+export const ReplayText = z.pipe(check, z.string() as never) as unknown as z.ZodType<string, string>

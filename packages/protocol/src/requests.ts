@@ -1,0 +1,158 @@
+/** Bodies of the agent-server's conversation endpoints. Source: agent-server-wire.md 1.5, 1.6, 5.1, 5.14. */
+import { z } from 'zod'
+import { RequestedAgent } from './agent.ts'
+import { AgentDefinition } from './agent-definition.ts'
+import { ContentPart } from './events/message.ts'
+import { HookConfig } from './hooks.ts'
+import { laxBoolean, laxInt } from './lax.ts'
+import { laxConversationId, laxUuid, text, valueError } from './lax-text.ts'
+import { ConfirmationPolicy } from './policy.ts'
+import { RequestedSecrets } from './secrets.ts'
+import { SecurityAnalyzer } from './security.ts'
+import { Tags, tagsField } from './tags.ts'
+import { ClientToolSpec } from './tool.ts'
+import { LocalWorkspace, RemoteWorkspace, type BaseWorkspace, type BaseWorkspaceInput } from './workspace.ts'
+import { DEFAULT_MAX_ITERATIONS } from './conversation.ts'
+
+export const SendMessageRequest = z.object({
+  /** Only users write; other roles are refused. */
+  role: z
+    .enum(['user', 'system', 'assistant', 'tool'])
+    .default('user')
+    .refine((role) => role === 'user', valueError("Only messages with role 'user' can be sent")),
+  content: z.array(ContentPart).default([]),
+  /** Start, or queue, a run after appending. */
+  run: laxBoolean().default(false),
+})
+export type SendMessageRequest = z.infer<typeof SendMessageRequest>
+export type SendMessageRequestInput = z.input<typeof SendMessageRequest>
+
+export const PluginSource = z.object({
+  /** `github:owner/repo`, a git URL or a path. */
+  source: z.string(),
+  ref: z.string().nullable().default(null),
+  repo_path: z.string().nullable().default(null),
+})
+export type PluginSource = z.infer<typeof PluginSource>
+
+export const AgentLaunchAdditions = z.strictObject({
+  system_message_suffix_append: text({ max: 32_768 }).nullable().default(null),
+})
+/** Applied after the agent is resolved. */
+export type AgentLaunchAdditions = z.infer<typeof AgentLaunchAdditions>
+
+const Scalar = z.union([z.string(), z.boolean(), z.number()])
+const Metadata = z.record(z.string(), z.union([Scalar, z.array(z.string()), z.array(z.boolean()), z.array(z.number())]))
+
+/**
+ * The server's own file system, where the `kind` may be left out; or, as an extension of the wire, an agent server at an
+ * http address. A key in that address would be seen by whoever sees the address.
+ */
+const RequestedWorkspace = z
+  .looseObject({ kind: z.string().nullable().optional() })
+  .refine(
+    ({ kind, host }) => kind == null || kind === 'LocalWorkspace' || (kind === 'RemoteWorkspace' && isHttp(host)),
+    {
+      error:
+        'Assertion failed, only LocalWorkspace is accepted here, or RemoteWorkspace whose host is an http address without a user',
+      params: { type: 'assertion_error', ctx: { error: {} } },
+      abort: true,
+    },
+  )
+  .transform(({ kind, ...workspace }) => ({ ...workspace, kind: kind ?? 'LocalWorkspace' }))
+  .pipe(z.discriminatedUnion('kind', [LocalWorkspace, RemoteWorkspace]) as never) as unknown as z.ZodType<
+  BaseWorkspace,
+  BaseWorkspaceInput
+>
+
+function isHttp(host: unknown): boolean {
+  if (typeof host !== 'string' || !URL.canParse(host)) return false
+  const { protocol, username, password } = new URL(host)
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === ''
+}
+
+export const StartConversationRequest = z
+  .object({
+    workspace: RequestedWorkspace,
+    /** A worktree and branch of its own, when the directory is in a repository. */
+    worktree: laxBoolean().default(false),
+    conversation_id: laxConversationId().nullable().default(null),
+    parent_conversation_id: laxConversationId().nullable().default(null),
+    confirmation_policy: ConfirmationPolicy.default({ kind: 'NeverConfirm' }),
+    security_analyzer: SecurityAnalyzer.nullable().default(null),
+    /** Always followed by a run; its own `run` is ignored. */
+    initial_message: SendMessageRequest.nullable().default(null),
+    max_iterations: laxInt({ ge: 1 }).default(DEFAULT_MAX_ITERATIONS),
+    stuck_detection: laxBoolean().default(true),
+    /** Plain text is a static secret. */
+    secrets: RequestedSecrets.default({}),
+    secrets_encrypted: laxBoolean().default(false),
+    tool_module_qualnames: z.record(z.string(), z.string()).default({}),
+    client_tools: z.array(ClientToolSpec).default([]),
+    agent_launch_additions: AgentLaunchAdditions.nullable().default(null),
+    agent_definitions: z.array(AgentDefinition).default([]),
+    plugins: z.array(PluginSource).nullable().default(null),
+    hook_config: HookConfig.nullable().default(null),
+    tags: tagsField(),
+    user_id: z.string().nullable().default(null),
+    observability_metadata: Metadata.default({}),
+    observability_tags: z.array(z.string()).default([]),
+    observability_span_name: z.string().default('conversation'),
+    autotitle: laxBoolean().default(true),
+    title_llm_profile: z.string().nullable().default(null),
+    agent_settings: z.record(z.string(), z.unknown()).nullable().default(null),
+    agent_profile_id: laxUuid().nullable().default(null),
+    agent: RequestedAgent.nullable().default(null),
+  })
+  .refine(
+    ({ agent, agent_settings, agent_profile_id }) =>
+      agent !== null || agent_settings !== null || agent_profile_id !== null,
+    valueError("One of 'agent', 'agent_settings' or 'agent_profile_id' is required"),
+  )
+  .refine(
+    ({ agent, agent_settings, agent_profile_id }) =>
+      agent_profile_id === null || (agent === null && agent_settings === null),
+    valueError("'agent_profile_id' cannot be combined with 'agent' or 'agent_settings'"),
+  )
+export type StartConversationRequest = z.infer<typeof StartConversationRequest>
+export type StartConversationRequestInput = z.input<typeof StartConversationRequest>
+
+export const UpdateConversationRequest = z.object({
+  title: text({ min: 1, max: 200 }).nullable().default(null),
+  tags: Tags.nullable().default(null),
+})
+/** Null or absent: left alone. Tags replace the whole map. */
+export type UpdateConversationRequest = z.infer<typeof UpdateConversationRequest>
+
+export const AskAgentRequest = z.object({ question: text({ min: 1 }) })
+/** A question that does not become part of the conversation. */
+export type AskAgentRequest = z.infer<typeof AskAgentRequest>
+
+export const ForkConversationRequest = z.object({
+  id: laxConversationId().nullable().default(null),
+  title: text({ max: 200 }).nullable().default(null),
+  tags: Tags.nullable().default(null),
+  reset_metrics: laxBoolean().default(true),
+  /** Copy only the branch that ends here. */
+  from_event_id: z.string().nullable().default(null),
+})
+export type ForkConversationRequest = z.infer<typeof ForkConversationRequest>
+
+export const NavigateRequest = z.object({ event_id: z.string().nullable().default(null) })
+/** Null: the empty tree. */
+export type NavigateRequest = z.infer<typeof NavigateRequest>
+
+export const ConfirmationResponseRequest = z.object({
+  accept: laxBoolean(),
+  reason: z.string().default('User rejected the action.'),
+  /** Ours: binds the answer to one batch. Absent: the one that waits now. */
+  llm_response_id: z.string().optional(),
+})
+export type ConfirmationResponseRequest = z.infer<typeof ConfirmationResponseRequest>
+
+export const SetConfirmationPolicyRequest = z.object({ policy: ConfirmationPolicy })
+export type SetConfirmationPolicyRequest = z.infer<typeof SetConfirmationPolicyRequest>
+
+export const SetSecurityAnalyzerRequest = z.object({ security_analyzer: SecurityAnalyzer.nullable() })
+/** The member is required; null switches analysis off. */
+export type SetSecurityAnalyzerRequest = z.infer<typeof SetSecurityAnalyzerRequest>

@@ -1,0 +1,84 @@
+/** Knowledge offered to an agent. Source: seed: ACPAgent agent_context; agent-server-wire.md 5.8. */
+import { z } from 'zod'
+import { laxBoolean } from './lax.ts'
+import { laxDateTime } from './lax-text.ts'
+import { MCPServers } from './mcp.ts'
+import { SecretSource } from './secrets.ts'
+import { tagUnion, textOr } from './unions.ts'
+
+const maybeText = () => z.string().nullable().default(null)
+
+const TaggedTrigger = tagUnion('type', {
+  keyword: z.object({ type: z.literal('keyword'), keywords: z.array(z.string()) }),
+  task: z.object({ type: z.literal('task'), triggers: z.array(z.string()) }),
+  path: z.object({ type: z.literal('path'), paths: z.array(z.string()) }),
+})
+
+/** What brings a skill into a conversation. A bare list of words, the seed's older spelling, means keywords. */
+export const SkillTrigger = z.preprocess(
+  (value) => (Array.isArray(value) ? { type: 'keyword', keywords: value } : value),
+  TaggedTrigger,
+) as unknown as typeof TaggedTrigger
+export type SkillTrigger = z.infer<typeof SkillTrigger>
+
+export const SkillResources = z.object({
+  skill_root: z.string(),
+  scripts: z.array(z.string()).default([]),
+  references: z.array(z.string()).default([]),
+  assets: z.array(z.string()).default([]),
+})
+export type SkillResources = z.infer<typeof SkillResources>
+
+export const Skill = z.object({
+  name: z.string(),
+  content: z.string(),
+  /** Null: never injected by itself. */
+  trigger: SkillTrigger.nullable().default(null),
+  /** Path or identifier. */
+  source: maybeText(),
+  mcp_tools: MCPServers.nullable().default(null),
+  inputs: z.array(z.object({ name: z.string(), description: z.string() })).default([]),
+  is_agentskills_format: laxBoolean().default(false),
+  version: z.string().default('1.0.0'),
+  description: maybeText(),
+  license: maybeText(),
+  compatibility: maybeText(),
+  metadata: z.record(z.string(), z.string()).nullable().default(null),
+  allowed_tools: z.array(z.string()).nullable().default(null),
+  /** Hides it from the model's catalogue. */
+  disable_model_invocation: laxBoolean().default(false),
+  resources: SkillResources.nullable().default(null),
+})
+export type Skill = z.infer<typeof Skill>
+
+export const MarketplaceRegistration = z.object({
+  name: z.string(),
+  source: z.string(),
+  ref: maybeText(),
+  repo_path: maybeText(),
+  auto_load: z.union([z.boolean(), z.array(z.string())]).default(false),
+})
+export type MarketplaceRegistration = z.infer<typeof MarketplaceRegistration>
+
+export const AgentContext = z.object({
+  skills: z.array(Skill).default([]),
+  system_message_suffix: maybeText(),
+  /** Put before each user message; the seed's older member, kept when given. */
+  user_message_prefix: z.string().nullable().optional(),
+  /** Appended to each user message. */
+  user_message_suffix: maybeText(),
+  load_user_skills: laxBoolean().default(false),
+  load_public_skills: laxBoolean().default(false),
+  marketplace_path: z.string().nullable().default('marketplaces/default.json'),
+  registered_marketplaces: z.array(MarketplaceRegistration).default([]),
+  load_project_skills: laxBoolean().default(false),
+  load_memory: laxBoolean().default(false),
+  /** Taken in, never given out. */
+  memory_context: maybeText(),
+  disabled_skills: z.array(z.string()).default([]),
+  secrets: z.record(z.string(), textOr(SecretSource)).nullable().default(null),
+  /** Absent: when the agent is made; null: none. Text that is no date passes through. */
+  current_datetime: z.union([laxDateTime(), z.string()]).nullable().optional(),
+})
+export type AgentContext = z.infer<typeof AgentContext>
+export type AgentContextInput = z.input<typeof AgentContext>

@@ -1,0 +1,222 @@
+/**
+ * The one fold: what a conversation is, from what happened to it. Server, client and web share it.
+ *
+ * Invariants
+ *   F1. `apply` is pure and total: it reads no clock, looks nothing up, never throws on a stored event.
+ *   F2. A fold of a cached state plus the rest of the log equals the fold of the whole log.
+ *   F3. What depends on the branch (open actions, last user message) arrives as fields of LeafMovedEvent, so that
+ *       moving the leaf needs no look-up here.
+ */
+import type { OpenAction, ConfirmationRequestedEvent, StartPhaseEvent } from './events/control.ts'
+import type { Event, StoredEvent, TreeEvent } from './event.ts'
+import { isTreeEvent } from './event.ts'
+import type { EventId } from './ids.ts'
+import type { ConversationExecutionStatus } from './conversation.ts'
+import type { ConfirmationPolicy } from './policy.ts'
+import type { SecurityAnalyzer } from './security.ts'
+import type { HookConfig } from './hooks.ts'
+import type { MetricsSnapshot } from './metrics.ts'
+import type { ReplayProgress } from './replay.ts'
+import type { GoalStatus } from './goal.ts'
+
+/** The batch that a person has to decide about. Source: agent-core.md 1.10, F01, F02. */
+export type AwaitedApproval = Pick<ConfirmationRequestedEvent, 'llm_response_id' | 'actions'>
+
+/** The newest phase of the start. Source: design.md 4, "A start that fails". */
+export type StartProgress = Pick<StartPhaseEvent, 'phase' | 'status' | 'code' | 'detail'>
+
+export type ConversationState = {
+  /** `seq` of the newest event folded in; 0 for an empty log. */
+  seq: number
+  execution_status: ConversationExecutionStatus
+  /** Head of the tree: the parent of the next tree event; null for an empty branch. */
+  leaf_event_id: EventId | null
+  /** True once the log holds a tree event: a new root is then marked `__root__`. */
+  has_tree: boolean
+  /** The active branch begins with a system prompt. */
+  has_system_prompt: boolean
+  last_user_message_id: string | null
+  /** Actions of the active branch that have no answer yet, oldest first. */
+  open_actions: OpenAction[]
+  awaiting_approval: AwaitedApproval | null
+  /** Something stands on the branch that the agent has not reacted to. */
+  owes_step: boolean
+  /** `seq` of the newest message that was not the agent's own; 0 for none. */
+  last_input_seq: number
+  /** `seq` up to which the model had seen the branch when it gave its newest answer. */
+  seen_seq: number
+  /** Model answers in the run that goes on; starts again when a run starts. */
+  iterations: number
+  last_response_id: string | null
+  /** Condensations since the model last answered or a run began (F41). */
+  condensations: number
+  confirmation_policy: ConfirmationPolicy
+  security_analyzer: SecurityAnalyzer | null
+  hook_config: HookConfig | null
+  max_iterations: number | null
+  blocked_actions: Record<string, string>
+  blocked_messages: Record<string, string>
+  activated_knowledge_skills: string[]
+  activated_path_rules: string[]
+  invoked_skills: string[]
+  agent_state: Record<string, unknown>
+  /** Accumulated per usage id, without the growing lists. */
+  stats: Record<string, MetricsSnapshot>
+  start: StartProgress | null
+  /** How far the recording has been played; null when there is none, and once the leaf was moved. */
+  replay: ReplayProgress | null
+  /** The newest goal; null when there has been none. */
+  goal: GoalStatus | null
+}
+
+/** The fold of no events. */
+export const EMPTY_STATE: ConversationState = {
+  seq: 0,
+  execution_status: 'idle',
+  leaf_event_id: null,
+  has_tree: false,
+  has_system_prompt: false,
+  last_user_message_id: null,
+  open_actions: [],
+  awaiting_approval: null,
+  owes_step: true,
+  last_input_seq: 0,
+  seen_seq: 0,
+  iterations: 0,
+  last_response_id: null,
+  condensations: 0,
+  confirmation_policy: { kind: 'NeverConfirm' },
+  security_analyzer: null,
+  hook_config: null,
+  max_iterations: null,
+  blocked_actions: {},
+  blocked_messages: {},
+  activated_knowledge_skills: [],
+  activated_path_rules: [],
+  invoked_skills: [],
+  agent_state: {},
+  stats: {},
+  start: null,
+  replay: null,
+  goal: null,
+}
+
+/** The state after one more event. */
+export function apply(state: ConversationState, { seq, event }: StoredEvent): ConversationState {
+  const at: ConversationState = { ...state, seq }
+  return isTreeEvent(event) ? grow(at, seq, event) : control(at, event)
+}
+
+/** The state after several events. */
+export function replay(events: Iterable<StoredEvent>, from: ConversationState = EMPTY_STATE): ConversationState {
+  let state = from
+  for (const event of events) state = apply(state, event)
+  return state
+}
+
+function grow(state: ConversationState, seq: number, event: TreeEvent): ConversationState {
+  const at: ConversationState = { ...state, leaf_event_id: event.id, has_tree: true }
+  switch (event.kind) {
+    case 'SystemPromptEvent':
+      return { ...at, has_system_prompt: true }
+    case 'MessageEvent':
+      if (event.source === 'user') {
+        const heard = { ...at, last_user_message_id: event.id }
+        // What a hook has blocked is owed no answer; the block is stored before the message (F14).
+        if (Object.hasOwn(at.blocked_messages, event.id))
+          return { ...heard, owes_step: at.owes_step && at.last_input_seq > 0 }
+        return { ...heard, owes_step: true, last_input_seq: seq }
+      }
+      if (event.source !== 'agent') return { ...at, owes_step: true, last_input_seq: seq }
+      return { ...countAnswer(at, event.llm_response_id), owes_step: !hasText(event) || hasUnseenInput(at) }
+    case 'ActionEvent': {
+      const counted = countAnswer(at, event.llm_response_id)
+      if (event.action === null) return { ...counted, owes_step: true }
+      const { id, tool_call_id, tool_name, llm_response_id } = event
+      const open = { id, tool_call_id, tool_name, llm_response_id, seq }
+      return { ...counted, owes_step: true, open_actions: [...at.open_actions, open] }
+    }
+    case 'ObservationEvent': {
+      const closed = close(at, (open) => open.id === event.action_id)
+      return { ...closed, owes_step: event.observation.kind !== 'FinishObservation' || hasUnseenInput(at) }
+    }
+    case 'UserRejectObservation':
+      return { ...close(at, (open) => open.id === event.action_id), owes_step: true }
+    case 'AgentErrorEvent':
+      // Ids of calls may repeat across turns; the oldest open one is meant (F46).
+      return { ...close(at, (open) => open.tool_call_id === event.tool_call_id), owes_step: true }
+    case 'Condensation':
+      // A fold that was cached before this was counted has no number.
+      return { ...at, condensations: (at.condensations ?? 0) + 1 }
+    default:
+      return at
+  }
+}
+
+function control(at: ConversationState, event: Exclude<Event, TreeEvent>): ConversationState {
+  switch (event.kind) {
+    case 'StatusChangedEvent': {
+      const starts = event.status === 'running' && at.execution_status !== 'running'
+      const begun = starts ? { iterations: 0, condensations: 0 } : {}
+      return { ...at, execution_status: event.status, ...begun }
+    }
+    case 'LeafMovedEvent':
+      return {
+        ...at,
+        leaf_event_id: event.to,
+        has_system_prompt: event.to !== null,
+        open_actions: event.open_actions,
+        last_user_message_id: event.last_user_message_id,
+        owes_step: event.owes_step,
+        last_input_seq: 0,
+        seen_seq: 0,
+        awaiting_approval: null,
+        // From another point of the tree on it is another conversation than the recorded one.
+        replay: null,
+      }
+    case 'ConfirmationRequestedEvent':
+      return { ...at, awaiting_approval: { llm_response_id: event.llm_response_id, actions: event.actions } }
+    case 'ApprovalEvent':
+      return at.awaiting_approval?.llm_response_id === event.llm_response_id ? { ...at, awaiting_approval: null } : at
+    case 'UsageRecordedEvent':
+      return { ...at, stats: event.totals, seen_seq: event.seen_seq ?? at.seen_seq }
+    case 'StartPhaseEvent':
+      return { ...at, start: { phase: event.phase, status: event.status, code: event.code, detail: event.detail } }
+    case 'StateChangedEvent':
+      // Keys that are kept in the record (tags, agent, secret names) are told to watchers only.
+      if (!(event.key in EMPTY_STATE)) return at
+      return { ...at, [event.key]: event.value, ...(event.key === 'goal' ? nextRound(at, event.value) : {}) }
+    default:
+      // Written by a newer server: counted, not understood.
+      return at
+  }
+}
+
+/** Every round towards a goal counts its own iterations, as if it were a run of its own. */
+function nextRound(at: ConversationState, goal: unknown): Partial<ConversationState> {
+  const isNew = (goal as GoalStatus | null)?.iteration !== at.goal?.iteration
+  return isNew ? { iterations: 0, condensations: 0 } : {}
+}
+
+function close(at: ConversationState, isMeant: (open: OpenAction) => boolean): ConversationState {
+  const index = at.open_actions.findIndex(isMeant)
+  if (index === -1) return at
+  const open_actions = at.open_actions.toSpliced(index, 1)
+  const awaits = at.awaiting_approval
+  const stillAwaited = awaits?.actions.some(({ action_id }) => open_actions.some(({ id }) => id === action_id)) ?? false
+  return { ...at, open_actions, awaiting_approval: stillAwaited ? awaits : null }
+}
+
+function countAnswer(at: ConversationState, responseId: string | null): ConversationState {
+  if (responseId === null || responseId === at.last_response_id) return at
+  return { ...at, iterations: at.iterations + 1, last_response_id: responseId, condensations: 0 }
+}
+
+/** A message that arrived while the model was answering is not lost: it is owed a step of its own. */
+function hasUnseenInput(at: ConversationState): boolean {
+  return at.last_input_seq > at.seen_seq
+}
+
+function hasText(event: Extract<TreeEvent, { kind: 'MessageEvent' }>): boolean {
+  return event.llm_message.content.some((part) => part.type === 'text' && part.text.trim() !== '')
+}

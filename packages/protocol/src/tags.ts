@@ -1,0 +1,29 @@
+/** Labels of a conversation. Source: seed: Limits (tags). */
+import { z } from 'zod'
+import { refusedValue } from './lax-text.ts'
+import { no, ok, scalar, type Read } from './lax.ts'
+
+const KEY = /^[a-z0-9]+$/
+const MAX_VALUE = 256
+
+function read(value: unknown): Read<Record<string, string>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return no('dict_type', 'Input should be a valid dictionary')
+  for (const [key, tag] of Object.entries(value)) {
+    if (!KEY.test(key)) return refusedValue(`Tag key '${key}' is invalid: keys must be lowercase alphanumeric`)
+    if (typeof tag !== 'string') return refusedValue(`Value of tag '${key}' must be a string`)
+    if (tag.length > MAX_VALUE && [...tag].length > MAX_VALUE)
+      return refusedValue(`Value of tag '${key}' is longer than ${MAX_VALUE} characters`)
+  }
+  return ok(value as Record<string, string>)
+}
+
+/** Keys of lower-case letters and digits; values of up to 256 characters. */
+export const Tags = scalar(read, z.record(z.string(), z.string()))
+export type Tags = z.infer<typeof Tags>
+
+/** As it stands in records: null, as some writers send it, means no tags. Source: conversation-service.md 5.5. */
+export const tagsField = () =>
+  Tags.nullable()
+    .default({})
+    .transform((tags) => tags ?? {})

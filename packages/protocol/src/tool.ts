@@ -1,0 +1,41 @@
+/** Tools as records: what an agent is given, and what a client brings. Source: seed: ClientToolSpec; agent-server-wire.md 5.5, 5.6. */
+import { z } from 'zod'
+import { laxBoolean } from './lax.ts'
+import { nonBlank, valueError } from './lax-text.ts'
+
+export const ToolAnnotations = z.object({
+  title: z.string().nullable().default(null),
+  readOnlyHint: laxBoolean().default(false),
+  destructiveHint: laxBoolean().default(true),
+  idempotentHint: laxBoolean().default(false),
+  openWorldHint: laxBoolean().default(true),
+})
+export type ToolAnnotations = z.infer<typeof ToolAnnotations>
+
+const JsonObject = z.record(z.string(), z.unknown())
+
+export const Tool = z.object({
+  name: nonBlank(),
+  params: JsonObject.nullable()
+    .default({})
+    .transform((params) => params ?? {}),
+})
+/** One entry of `agent.tools`: a registered name and its parameters. */
+export type Tool = z.infer<typeof Tool>
+export type ToolInput = z.input<typeof Tool>
+
+const isObjectSchema = (schema: Record<string, unknown>) => schema['type'] === 'object'
+
+export const ClientToolSpec = z.object({
+  name: z.string(),
+  description: z.string(),
+  /** A JSON Schema of type `object`. */
+  parameters: JsonObject.refine(
+    isObjectSchema,
+    valueError("Client tool parameters must be a JSON Schema with type 'object'"),
+  ).default(() => ({ type: 'object', properties: {} })),
+  annotations: ToolAnnotations.nullable().default(null),
+})
+/** A tool that runs outside the service. */
+export type ClientToolSpec = z.infer<typeof ClientToolSpec>
+export type ClientToolSpecInput = z.input<typeof ClientToolSpec>

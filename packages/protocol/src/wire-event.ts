@@ -1,0 +1,134 @@
+/** Stored events as clients of the agent-server wire see them. Pure. Source: agent-server-wire.md 2.4, 4.2, 4.5, 4.9. */
+import { unreachable } from './errors.ts'
+import type { ControlEvent, Event, TreeEvent, UnknownEvent } from './event.ts'
+import { CONTROL_KINDS, isControlEvent, isTreeEvent, TREE_KINDS } from './event.ts'
+import type { ConversationStateUpdateEvent, ServerErrorEvent, StreamingDeltaEvent } from './events/telemetry.ts'
+
+/** What a frame or a page may hold. */
+export type WireEvent = TreeEvent | ConversationStateUpdateEvent | StreamingDeltaEvent | ServerErrorEvent
+
+/**
+ * The one wire event of a stored event: tree events as they are, each control event as a state update with the same id and time.
+ * Kinds of a newer version become a state update too, because clients break on an unknown kind and not on an unknown key.
+ */
+export function wireEvent(event: Event | UnknownEvent): WireEvent {
+  if (isTreeEvent(event) || isOnWireOnly(event)) return event as WireEvent
+  const [key, value] = isControlEvent(event) ? stateUpdate(event) : ['unknown_event', event]
+  return {
+    kind: 'ConversationStateUpdateEvent',
+    id: event.id as ConversationStateUpdateEvent['id'],
+    timestamp: event.timestamp,
+    parent_id: null,
+    source: 'environment',
+    key,
+    value,
+  }
+}
+
+/** Kinds that we never store ourselves; other servers send theirs, and they are shown as they came. */
+const WIRE_ONLY: ReadonlySet<string> = new Set([
+  'ConversationStateUpdateEvent',
+  'StreamingDeltaEvent',
+  'ServerErrorEvent',
+])
+
+const isOnWireOnly = (event: { kind: string }): boolean => WIRE_ONLY.has(event.kind)
+
+function stateUpdate(event: ControlEvent): [key: string, value: unknown] {
+  switch (event.kind) {
+    case 'StatusChangedEvent':
+      return ['execution_status', event.status]
+    case 'LeafMovedEvent':
+      return ['leaf_event_id', event.to]
+    case 'ConfirmationRequestedEvent':
+      return ['confirmation_request', { llm_response_id: event.llm_response_id, actions: event.actions }]
+    case 'ApprovalEvent': {
+      const { llm_response_id, action_ids, decision, actor, reason } = event
+      return ['approval', { llm_response_id, action_ids, decision, actor, reason }]
+    }
+    case 'UsageRecordedEvent':
+      return ['stats', { usage_to_metrics: event.totals }]
+    case 'StartPhaseEvent': {
+      const { phase, status, code, detail } = event
+      return ['start_phase', { phase, status, code, detail }]
+    }
+    case 'StateChangedEvent':
+      return [event.key, event.value]
+    default:
+      return unreachable(event)
+  }
+}
+
+const STORED: ReadonlySet<string> = new Set([...TREE_KINDS, ...CONTROL_KINDS])
+
+/**
+ * The stored kinds that a `kind` filter of the wire means: a short name, or the class path that existing clients send.
+ * Empty for a kind that is never stored, which matches nothing.
+ */
+export function wireKindToStored(kind: string): readonly string[] {
+  const name = kind.slice(kind.lastIndexOf('.') + 1)
+  if (name === 'ConversationStateUpdateEvent') return [...CONTROL_KINDS, name]
+  return STORED.has(name) ? [name] : []
+}
+
+/** Members that hold free-form JSON wherever they occur. */
+const FREE_FORM = new Set([
+  'data',
+  'hook_input',
+  'raw_input',
+  'raw_output',
+  'input_schema',
+  'mcp_tool',
+  'meta',
+  'commit',
+])
+
+/** Whether a member's contents are not modelled, so that nulls in it are data. */
+function isFreeForm(owner: Readonly<Record<string, unknown>>, member: string): boolean {
+  if (FREE_FORM.has(member)) return true
+  switch (member) {
+    case 'value':
+      return owner['kind'] === 'ConversationStateUpdateEvent'
+    case 'content':
+      return owner['kind'] === 'ACPToolCallEvent'
+    case 'metadata':
+      return 'score' in owner // of a CriticResult; that of a TerminalObservation is modelled
+    case 'action':
+      return isClientAction(owner[member])
+    default:
+      return false
+  }
+}
+
+const isClientAction = (value: unknown) =>
+  typeof value === 'object' &&
+  value !== null &&
+  'kind' in value &&
+  typeof value.kind === 'string' &&
+  value.kind.startsWith('ClientAction_')
+
+/** Members that existing clients require, null or not: without one of them they refuse the whole event. */
+const isRequired = (owner: Readonly<Record<string, unknown>>, member: string) =>
+  (member === 'command' && owner['kind'] === 'TerminalObservation') || (member === 'message' && 'score' in owner)
+
+/**
+ * A copy without null-valued members, at every depth of modelled fields, as searches and frames show events.
+ * The `value` of a state update stays even when it is null: its absence would read as `{}`.
+ */
+export function dropNulls<T>(event: T): T {
+  return prune(event) as T
+}
+
+function prune(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(prune)
+  if (typeof value !== 'object' || value === null) return value
+  const owner = value as Record<string, unknown>
+  const pruned: Record<string, unknown> = {}
+  for (const member of Object.keys(owner)) {
+    const inner = owner[member]
+    if (isFreeForm(owner, member)) {
+      if (inner !== null || member === 'value') pruned[member] = inner
+    } else if (inner !== null || isRequired(owner, member)) pruned[member] = prune(inner)
+  }
+  return pruned
+}
