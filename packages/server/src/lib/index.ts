@@ -1,0 +1,5 @@
+export { abortable, inactivity, sleep, type Inactivity } from './abort.ts'
+export { backoffMs, type Backoff } from './backoff.ts'
+export { isoNow, systemClock, type Clock } from './clock.ts'
+export { Mailbox } from './mailbox.ts'
+export { Slots } from './slots.ts'

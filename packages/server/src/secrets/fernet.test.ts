@@ -1,0 +1,48 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { fernetKey, isFernetToken, makeFernet } from './fernet.ts'
+
+// The vector of the Fernet specification (generate.json, verify.json).
+const SPEC = {
+  token: 'gAAAAAAdwJ6wAAECAwQFBgcICQoLDA0ODy021cpGVWKZ_eEwCGM4BLLF_5CV9dOPmrhuVUPgJobwOz7JcbmrR64jVmpU4IwqDA==',
+  now: Date.parse('1985-10-26T01:20:00-07:00'),
+  iv: Uint8Array.from({ length: 16 }, (_, index) => index),
+  key: Buffer.from('cw_0x689RpI-jtRR7oE8h_eQsKImvJapLeSbXpwF4e4=', 'base64url'),
+  text: 'hello',
+}
+
+test('the token of the specification is made and read', () => {
+  const fernet = makeFernet(SPEC.key, { now: () => SPEC.now, iv: () => SPEC.iv })
+  expect(fernet.encrypt(SPEC.text)).toBe(SPEC.token)
+  expect(fernet.decrypt(SPEC.token)).toBe(SPEC.text)
+})
+
+test('every text comes back, and its token is recognised', () => {
+  const fernet = makeFernet(fernetKey('a configured key'))
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const token = fernet.encrypt(text)
+      expect(isFernetToken(token)).toBe(true)
+      expect(token).not.toBe(fernet.encrypt(text))
+      expect(fernet.decrypt(token)).toBe(text.toWellFormed())
+    }),
+  )
+})
+
+test('a token with one changed character is refused', () => {
+  const fernet = makeFernet(SPEC.key)
+  fc.assert(
+    fc.property(fc.nat(SPEC.token.length - 4), (at) => {
+      const other = SPEC.token[at] === 'A' ? 'B' : 'A'
+      expect(fernet.decrypt(SPEC.token.slice(0, at) + other + SPEC.token.slice(at + 1))).toBeNull()
+    }),
+  )
+})
+
+test.each(['', 'gAAAAA', 'plain text', 'gAAAAA!!', `${SPEC.token}x`])('%j is not a token', (text) => {
+  expect(makeFernet(SPEC.key).decrypt(text)).toBeNull()
+})
+
+test('a token of another key is refused', () => {
+  expect(makeFernet(fernetKey('other')).decrypt(SPEC.token)).toBeNull()
+})

@@ -1,0 +1,65 @@
+/** The key that a data directory makes for itself when none is configured. */
+import { ParleyError } from '@parley/protocol'
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+const KEY_TEXT = /^[A-Za-z0-9_-]{43}$/
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
+
+/**
+ * The text of the key file; makes it, with mode 0600, when there is none. Of several processes that do so at once, all get
+ * the same key: a complete file is linked into place, and the first link wins.
+ * @throws ParleyError `unavailable` when the file is there and holds no key: making another would lose what is sealed.
+ */
+export async function readOrMakeKeyFile(path: string): Promise<string> {
+  const existing = await readKey(path)
+  if (existing !== null) return existing
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const draft = `${path}.${randomBytes(8).toString('hex')}.tmp`
+  try {
+    await writeDurably(draft, `${randomBytes(32).toString('base64url')}\n`)
+    await link(draft, path).catch((error: unknown) => {
+      if (!hasCode(error, 'EEXIST')) throw error
+    })
+    await syncDirectory(dirname(path))
+  } finally {
+    await rm(draft, { force: true })
+  }
+  const made = await readKey(path)
+  if (made === null)
+    throw new ParleyError('unavailable', `the key file ${path} was removed while it was made; start again`)
+  return made
+}
+
+async function readKey(path: string): Promise<string | null> {
+  let text: string
+  try {
+    text = (await readFile(path, 'utf8')).trim()
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null
+    throw new ParleyError('unavailable', `the key file ${path} cannot be read: check its owner and mode`, {
+      cause: error,
+    })
+  }
+  if (KEY_TEXT.test(text)) return text
+  throw new ParleyError(
+    'unavailable',
+    `the key file ${path} holds no key: put it back from a backup, or remove it and store all secrets again`,
+  )
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  await using file = await open(path, 'wx', 0o600)
+  await file.writeFile(text)
+  await file.sync()
+}
+
+/** Makes a new name in the directory survive power loss; Windows has no such call and needs none. */
+async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === 'win32') return
+  await using directory = await open(path, 'r')
+  await directory.sync()
+}

@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { makeMasker, mask, MASK } from './mask.ts'
+
+test('the longest value wins where several match', () => {
+  expect(mask('key=abcdefgh', ['abcd', 'abcdefgh'])).toBe(`key=${MASK}`)
+})
+
+test.each(['', 'abc', 'true', 'ROOT', '    '])('%j is too short or too common to be masked', (value) => {
+  expect(mask(`x ${value} y`, [value])).toBe(`x ${value} y`)
+})
+
+test.each([
+  ['escaped for JSON', JSON.stringify('pa"ss\nword')],
+  ['percent-encoded', encodeURIComponent('pa"ss\nword')],
+  ['in base64', Buffer.from('pa"ss\nword').toString('base64')],
+  ['as it is', 'pa"ss\nword'],
+])('a value is found %s', (_, text) => {
+  expect(mask(`<${text}>`, ['pa"ss\nword'])).toContain(MASK)
+})
+
+test('texts inside arrays and objects are masked, names of members are not', () => {
+  const value = { s3cret: ['a s3cret b', { deep: 's3cret' }, 7, null], other: true }
+  expect(makeMasker(['s3cret']).json(value)).toEqual({ s3cret: [`a ${MASK} b`, { deep: MASK }, 7, null], other: true })
+})
+
+test('a value without a secret is returned as it is, without a copy', () => {
+  const value = { a: ['b', { c: 'd' }] }
+  expect(makeMasker(['s3cret']).json(value)).toBe(value)
+})
+
+test('characters with a meaning in patterns are taken literally', () => {
+  expect(mask('a.c+d* abcdd', ['a.c+d*'])).toBe(`${MASK} abcdd`)
+})
+
+// A small alphabet with parts of the mask itself, so that values overlap each other and the mask.
+const piece = fc.string({ unit: fc.constantFrom('a', 'b', '<', 'secret', '-hidden', '>'), maxLength: 12 })
+
+test('masking is idempotent, whatever the values are', () => {
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 5 }), fc.array(piece), (values, parts) => {
+      const masker = makeMasker(values)
+      const once = masker.text(parts.join(''))
+      expect(masker.text(once)).toBe(once)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('no value survives outside of masks', () => {
+  const value = fc.string({ unit: fc.constantFrom('x', 'y', 'z', '$'), minLength: 4, maxLength: 8 })
+  fc.assert(
+    fc.property(
+      fc.array(value, { minLength: 1, maxLength: 5 }),
+      fc.array(fc.oneof(value, fc.string())),
+      (values, parts) => {
+        const masker = makeMasker([...values, ...parts.slice(0, 2)])
+        const rest = masker.text([...parts, ...values].join('')).split(MASK)
+        for (const secret of values) expect(rest.some((text) => text.includes(secret))).toBe(false)
+      },
+    ),
+  )
+})

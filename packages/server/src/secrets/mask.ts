@@ -1,0 +1,81 @@
+/** Takes known secret values out of texts before they are stored or sent. Sources: agent-core.md 7.2, F19; agent-server-wire.md 8.4. */
+import { isObject, setMember } from './json.ts'
+
+/** Stands where a secret value stood. */
+export const MASK = '<secret-hidden>'
+
+/** Shorter values occur by chance; masking them would destroy ordinary text. */
+const MIN_CHARS = 4
+
+/** Values that are words of everyday output, whoever called them a secret. */
+const COMMON_WORDS: ReadonlySet<string> = new Set(
+  'true false null none undefined test user root admin default main master localhost 1234 0000'.split(' '),
+)
+
+export interface Masker {
+  /** Length of the longest form that is masked: what a stream has to hold back. 0 when there is nothing to mask. */
+  readonly longest: number
+  text(text: string): string
+  /** Every text inside, names of members excluded. Returns the value itself when nothing was found. */
+  json<T>(value: T): T
+}
+
+/** Whether a value is long and rare enough to be masked; worth a warning when a secret is created that is not. */
+export const isMaskable = (value: string): boolean =>
+  value.length >= MIN_CHARS && !COMMON_WORDS.has(value.toLowerCase()) && value.trim() !== ''
+
+/** The forms in which a value turns up in output: as it is, with a terminal's line ends, escaped for JSON, percent-encoded, in base64. */
+function formsOf(value: string): string[] {
+  const bytes = Buffer.from(value, 'utf8')
+  return [
+    value,
+    value.replaceAll('\r\n', '\n').trim(),
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value.toWellFormed()),
+    bytes.toString('base64').replace(/=+$/, ''),
+    bytes.toString('base64url'),
+  ].filter(isMaskable)
+}
+
+/**
+ * A masker for these values. Where several match at one place the longest wins. A mask that is already there is left alone, so
+ * masking twice equals masking once.
+ */
+export function makeMasker(values: Iterable<string>): Masker {
+  const forms = new Set<string>()
+  for (const value of values) if (isMaskable(value)) for (const form of formsOf(value)) forms.add(form)
+  const ordered = [...forms].sort((a, b) => b.length - a.length)
+  if (ordered.length === 0) return { longest: 0, text: (text) => text, json: (value) => value }
+  const pattern = new RegExp(ordered.map((form) => escaped(form)).join('|'), 'g')
+
+  const maskText = (text: string): string =>
+    text
+      .split(MASK)
+      .map((piece) => piece.replace(pattern, MASK))
+      .join(MASK)
+
+  const maskJson = (value: unknown): unknown => {
+    if (typeof value === 'string') return maskText(value)
+    if (Array.isArray(value)) {
+      const items = value.map(maskJson)
+      return items.some((item, index) => item !== value[index]) ? items : value
+    }
+    if (!isObject(value)) return value
+    let changed: Record<string, unknown> | undefined
+    for (const [name, member] of Object.entries(value)) {
+      const masked = maskJson(member)
+      if (masked === member) continue
+      changed ??= { ...value }
+      setMember(changed, name, masked)
+    }
+    return changed ?? value
+  }
+
+  return { longest: ordered[0]?.length ?? 0, text: maskText, json: <T>(value: T) => maskJson(value) as T }
+}
+
+/** As a pattern that matches the text itself. */
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+
+/** Masks one text; make a masker for more than one. */
+export const mask = (text: string, values: Iterable<string>): string => makeMasker(values).text(text)

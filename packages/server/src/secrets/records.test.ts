@@ -1,0 +1,244 @@
+/** Sealing and redacting look for secrets in the same places; what they promise is checked on one record. */
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Cipher, openCipher } from './cipher.ts'
+import { HIDDEN, redact } from './redact.ts'
+import { sealRecord, unsealRecord } from './seal-record.ts'
+
+/** Every place that may hold a secret; `secret` gives each its own text. */
+function recordWith(secret: () => string) {
+  return {
+    agent: {
+      kind: 'Agent',
+      llm: {
+        model: 'openai/gpt',
+        api_key: secret(),
+        aws_access_key_id: secret(),
+        aws_secret_access_key: secret(),
+        aws_session_token: secret(),
+        extra_headers: { 'X-Api-Key': secret(), 'X-Title': 'shown title' },
+      },
+      mcp_config: {
+        local: { command: 'run', args: ['--fast'], env: { A: secret(), B: secret() }, enabled: true },
+        remote: { url: 'https://mcp.example', headers: { Authorization: secret(), 'X-Any': secret() }, enabled: true },
+        bearer: { url: 'https://mcp.example', auth: { strategy: 'bearer', value: secret() }, enabled: true },
+        api: { url: 'https://mcp.example', auth: { strategy: 'api_key', value: secret(), header_name: 'X-K' } },
+        basic: { url: 'https://mcp.example', auth: { strategy: 'basic', username: 'me', password: secret() } },
+        header: { url: 'https://mcp.example', auth: { strategy: 'header', headers: { 'X-Y': secret() } } },
+        oauth: {
+          url: 'https://mcp.example',
+          auth: {
+            strategy: 'oauth2',
+            authentication: { type: 'oauth', client_id: 'shown id', client_secret: secret() },
+            state: {
+              tokens: { access_token: secret(), refresh_token: secret() },
+              client_info: { client_secret: secret() },
+              token_expires_at: 5,
+            },
+          },
+        },
+      },
+      agent_context: {
+        skills: [{ name: 'shown skill', content: 'shown content' }],
+        secrets: {
+          PLAIN: secret(),
+          STATIC: { kind: 'StaticSecret', value: secret(), description: 'shown description' },
+          BARE: { value: secret() },
+          LOOKUP: {
+            kind: 'LookupSecret',
+            url: 'https://vault.example',
+            headers: { 'X-Session-API-Key': secret(), Accept: 'text/plain' },
+          },
+        },
+      },
+      acp_resume_session_id: secret(),
+      critic: { kind: 'APIBasedCritic', api_key: secret() },
+    },
+    security_analyzer: {
+      kind: 'EnsembleSecurityAnalyzer',
+      analyzers: [
+        { kind: 'GraySwanAnalyzer', api_key: secret() },
+        { kind: 'ToolShieldLLMSecurityAnalyzer', llm: { api_key: secret() } },
+      ],
+    },
+    secret_registry: { secret_sources: { NAME: { kind: 'StaticSecret', value: secret(), description: null } } },
+    settings: {
+      llm_api_key: secret(),
+      search_api_key: secret(),
+      sandbox_api_key: secret(),
+      secrets_store: {
+        provider_tokens: { github: { token: secret(), user_id: 'shown user' } },
+        custom_secrets: { OTHER: { secret: secret(), description: 'shown too' }, SHORT: secret() },
+      },
+      mcp: {
+        sse_servers: [{ url: 'https://sse.example', api_key: secret() }],
+        stdio_servers: [{ env: { K: secret() } }],
+      },
+    },
+    workspace: { kind: 'RemoteWorkspace', host: 'https://host.example', api_key: secret() },
+    tags: { token: 'shown tag', password: 'shown tag too' },
+    client_tools: [
+      {
+        name: 'call',
+        parameters: { properties: { env: { type: 'shown type' }, api_key: { default: 'shown default' } } },
+      },
+    ],
+    max_iterations: 500,
+    title: null,
+    empty: {},
+  }
+}
+
+/** The record and all its secrets; none of them is part of another text of it. */
+function sample(prefix = 'S3CR3T') {
+  const secrets: string[] = []
+  const record = recordWith(() => {
+    const text = `${prefix}#${secrets.length}#`
+    secrets.push(text)
+    return text
+  })
+  return { record, secrets }
+}
+
+/** Texts that are never hidden; header values are sealed at rest, but shown where their name speaks of no secret. */
+const SHOWN = [
+  'shown id',
+  'shown skill',
+  'shown content',
+  'shown description',
+  'shown user',
+  'shown too',
+  'shown tag',
+  'shown tag too',
+  'shown type',
+  'shown default',
+  '--fast',
+]
+const SHOWN_HEADERS = ['shown title', 'text/plain']
+
+let cipher: Cipher
+beforeAll(async () => {
+  cipher = await openCipher({ keyText: 'key of the test', keyFile: '/nowhere' })
+})
+
+describe('sealing', () => {
+  test('leaves no secret readable and everything else as it is', () => {
+    const { record, secrets } = sample()
+    const text = JSON.stringify(sealRecord(record, cipher))
+    for (const secret of secrets) expect(text).not.toContain(secret)
+    for (const shown of SHOWN) expect(text).toContain(shown)
+  })
+
+  test('is undone by unsealing', () => {
+    const { record } = sample()
+    expect(unsealRecord(JSON.parse(JSON.stringify(sealRecord(record, cipher))), cipher)).toEqual(record)
+  })
+
+  test('is undone for every record and every secret text', () => {
+    const json = fc.object({
+      key: fc.oneof(
+        fc.constantFrom(
+          'api_key',
+          'env',
+          'headers',
+          'secrets',
+          'auth',
+          'value',
+          'kind',
+          'tokens',
+          '__proto__',
+          'password',
+          'tags',
+        ),
+        fc.string(),
+      ),
+      values: [
+        fc.string({ unit: 'grapheme' }),
+        fc.integer(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.constant('StaticSecret'),
+      ],
+      maxDepth: 5,
+    })
+    fc.assert(
+      fc.property(json, (value) => {
+        const record = JSON.parse(JSON.stringify(value)) as unknown
+        expect(unsealRecord(sealRecord(record, cipher), cipher)).toEqual(record)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('a secret that looks sealed already is sealed once more', () => {
+    const record = { api_key: cipher.seal('inner') }
+    expect(unsealRecord(sealRecord(record, cipher), cipher)).toEqual(record)
+  })
+
+  test('a text stored by a version that did not seal it is read as it is', () => {
+    expect(unsealRecord({ api_key: 'readable' }, cipher)).toEqual({ api_key: 'readable' })
+  })
+
+  test('another key is refused', async () => {
+    const other = await openCipher({ keyText: 'another key', keyFile: '/nowhere' })
+    expect(() => unsealRecord(sealRecord({ api_key: 'x' }, cipher), other)).toThrow(
+      expect.objectContaining({ code: 'unavailable' }),
+    )
+  })
+})
+
+describe('redacting', () => {
+  test.each(['rest', 'socket'] as const)('shows no secret in mode %s, and everything else', (mode) => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[A-Z]{8,20}$/), (prefix) => {
+        const { record, secrets } = sample(prefix)
+        const text = JSON.stringify(redact(record, mode))
+        for (const secret of secrets) expect(text).not.toContain(secret)
+        for (const shown of [...SHOWN, ...SHOWN_HEADERS]) expect(text).toContain(shown)
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  test('shows everything in mode plain', () => {
+    const { record } = sample()
+    expect(redact(record, 'plain')).toEqual(record)
+  })
+
+  test('mode socket keeps the shape and hides each secret', () => {
+    const { record } = sample()
+    const hidden = recordWith(() => HIDDEN)
+    expect(redact(record, 'socket')).toEqual(hidden)
+  })
+
+  test('mode rest makes fields null, leaves out credentials of MCP servers and stars named texts', () => {
+    const { agent, secret_registry, workspace } = redact(sample().record, 'rest') as ReturnType<typeof recordWith>
+    expect(agent.llm).toEqual({
+      model: 'openai/gpt',
+      api_key: null,
+      aws_access_key_id: null,
+      aws_secret_access_key: null,
+      aws_session_token: null,
+      extra_headers: { 'X-Title': 'shown title' },
+    })
+    expect(agent.mcp_config.local).toEqual({ command: 'run', args: ['--fast'], enabled: true })
+    expect(agent.mcp_config.remote).toEqual({ url: 'https://mcp.example', enabled: true })
+    expect(agent.mcp_config.bearer).toEqual({ url: 'https://mcp.example', auth: { strategy: 'bearer' }, enabled: true })
+    expect(agent.mcp_config.header.auth).toEqual({ strategy: 'header' })
+    expect(agent.agent_context.secrets).toEqual({
+      PLAIN: HIDDEN,
+      STATIC: { kind: 'StaticSecret', value: null, description: 'shown description' },
+      BARE: { value: null },
+      LOOKUP: { kind: 'LookupSecret', url: 'https://vault.example', headers: { Accept: 'text/plain' } },
+    })
+    expect(agent.acp_resume_session_id).toBeNull()
+    expect(secret_registry.secret_sources.NAME.value).toBeNull()
+    expect(workspace.api_key).toBeNull()
+  })
+
+  test('does not change what it was given', () => {
+    const { record } = sample()
+    redact(record, 'rest')
+    expect(record).toEqual(sample().record)
+  })
+})

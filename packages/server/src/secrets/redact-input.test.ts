@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { HIDDEN, redactInput } from './redact.ts'
+
+test.each<[unknown, unknown]>([
+  [
+    { name: 'n', value: 'v' },
+    { name: 'n', value: HIDDEN },
+  ],
+  [{ llm_api_key: 12 }, { llm_api_key: HIDDEN }],
+  [
+    { Authorization: 'Bearer x', other: 'y' },
+    { Authorization: HIDDEN, other: 'y' },
+  ],
+  [{ env: { A: 'x', B: ['y', { c: 'z' }] } }, { env: { A: HIDDEN, B: [HIDDEN, { c: HIDDEN }] } }],
+  [{ headers: { Accept: 'x' } }, { headers: { Accept: HIDDEN } }],
+  [
+    { secrets: { NAME: { value: 'x', is: true, none: null } } },
+    { secrets: { NAME: { value: HIDDEN, is: true, none: null } } },
+  ],
+  [
+    [{ token: 'x' }, 'y'],
+    [{ token: HIDDEN }, 'y'],
+  ],
+  [5, 5],
+  [null, null],
+])('%j is shown as %j', (value, shown) => {
+  expect(redactInput(value)).toEqual(shown)
+})
+
+test('a value is hidden when the name above it is secret', () => {
+  expect(redactInput('x', ['body', 'agent', 'llm', 'api_key'])).toBe(HIDDEN)
+  expect(redactInput('x', ['body', 'mcp', 'env', 'A'])).toBe(HIDDEN)
+  expect(redactInput('x', ['body', 'title'])).toBe('x')
+})
+
+test('a path or header parameter that is called secret_id shows nothing either', () => {
+  expect(redactInput('x', ['path', 'secret_id'])).toBe(HIDDEN)
+})
+
+test('a body that was not taken as JSON is hidden when it speaks of a secret', () => {
+  expect(redactInput('{"api_key":"x"}', ['body'])).toBe(HIDDEN)
+  expect(redactInput('name=a&password=x', ['body'])).toBe(HIDDEN)
+  expect(redactInput('just text', ['body'])).toBe('just text')
+})
+
+test('what is shown is short, whatever came in', () => {
+  const huge = fc.oneof(
+    fc.array(fc.string({ maxLength: 3000 }), { maxLength: 200 }),
+    fc.dictionary(fc.string({ maxLength: 3000 }), fc.string({ maxLength: 3000 })),
+    fc.string({ minLength: 2000, maxLength: 9000 }),
+    fc.object({ maxDepth: 6, maxKeys: 20 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown),
+  )
+  fc.assert(
+    fc.property(huge, (value) => {
+      expect(JSON.stringify(redactInput(value)).length).toBeLessThanOrEqual(4096)
+    }),
+  )
+})
+
+test('a body nested a hundred thousand levels deep does not exhaust the stack', () => {
+  expect(JSON.stringify(redactInput(JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)))).length).toBeLessThan(100)
+})
+
+test('no text under a secret name is ever shown', () => {
+  const name = fc.constantFrom('api_key', 'X-Session-API-Key', 'client_secret', 'env', 'cookie', 'value', 'Passwords')
+  fc.assert(
+    fc.property(name, fc.jsonValue({ maxDepth: 3 }), (member, inner) => {
+      const text = JSON.stringify(redactInput({ deep: [{ [member]: { a: ['LEAK', inner], b: 'LEAK' } }] }))
+      expect(text).not.toContain('LEAK')
+    }),
+  )
+})

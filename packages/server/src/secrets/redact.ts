@@ -1,0 +1,98 @@
+/** What leaves the server without its secrets. Sources: agent-server-wire.md 0.2, 5.2, 8.1; conversation-service.md 7.1. */
+import { type Json, isObject, setMember } from './json.ts'
+import { isSecretName, replaceSecrets, type SecretPlace } from './secret-members.ts'
+
+/** Stands for a secret that is set and not shown. Sent back by a client it means "unchanged". */
+export const HIDDEN = '**********'
+
+/**
+ * `rest`: null or absent, for ConversationInfo over REST and webhooks. `socket`: `**********`, also for settings and
+ * profiles. `plain`: as it is, for a reader who asked for that explicitly.
+ */
+export type RedactMode = 'rest' | 'socket' | 'plain'
+
+/** A copy of a record, as plain JSON data, that shows its secrets in the given way. */
+export function redact(value: unknown, mode: RedactMode): unknown {
+  const record = JSON.parse(JSON.stringify(value)) as Json
+  switch (mode) {
+    case 'plain':
+      return record
+    case 'socket':
+      return replaceSecrets(record, (text, place, name) => (isShown(place, name) ? text : text === '' ? '' : HIDDEN))
+    case 'rest':
+      return replaceSecrets(record, (text, place, name) => (isShown(place, name) ? text : inRest(place)))
+  }
+}
+
+/** Headers of a look-up and of a model's requests are shown unless their name speaks of a secret. */
+const isShown = (place: SecretPlace, name: string): boolean => place === 'lookup_header' && !isSecretName(name)
+
+function inRest(place: SecretPlace): Json | undefined {
+  switch (place) {
+    case 'field':
+    case 'static':
+      return null
+    case 'named':
+      return HIDDEN
+    case 'env':
+    case 'header':
+    case 'lookup_header':
+    case 'auth':
+      return undefined
+  }
+}
+
+/** Longest JSON text that an echoed input may have, in characters. */
+const MAX_INPUT_CHARS = 4_096
+const MAX_TEXT_CHARS = 1_024
+const MAX_ITEMS = 50
+/** Levels that are looked into: nothing that an endpoint takes is deeper, and a hostile body must not exhaust the stack. */
+const MAX_DEPTH = 12
+const CUT = '…'
+
+const WHOLE_BRANCH = /^(?:env|environment|headers)$/i
+
+const hides = (name: string): boolean => isSecretName(name) || WHOLE_BRANCH.test(name) || name.toLowerCase() === 'value'
+
+/**
+ * A refused request's value as it may be shown in a 422: texts and numbers under secret-like names hidden, and short.
+ * `at` is the place it was found, so that a value is also hidden when the name stands above it.
+ */
+export function redactInput(value: unknown, at: readonly PropertyKey[] = []): unknown {
+  const isHidden = at.slice(1).some((part) => typeof part === 'string' && hides(part))
+  // A body that was not taken as JSON is one text, in which names cannot be told from values.
+  if (typeof value === 'string' && at.length <= 1 && /[{[=:]/.test(value) && isSecretName(value)) return HIDDEN
+  const shown = hideInput(value, isHidden, MAX_DEPTH)
+  if (jsonLength(shown) <= MAX_INPUT_CHARS) return shown
+  return shorten(shown)
+}
+
+function hideInput(value: unknown, isHidden: boolean, depth: number): unknown {
+  if (typeof value === 'string') {
+    if (isHidden) return HIDDEN
+    return value.length <= MAX_TEXT_CHARS ? value : value.slice(0, MAX_TEXT_CHARS).toWellFormed() + CUT
+  }
+  if (typeof value === 'number') return isHidden ? HIDDEN : value
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === 0) return CUT
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => hideInput(item, isHidden, depth - 1))
+  const result: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(value).slice(0, MAX_ITEMS)) {
+    setMember(result, name, hideInput(member, isHidden || hides(name), depth - 1))
+  }
+  return result
+}
+
+/** Keeps the leading members as long as they fit, one level deep; the rest is left out. */
+function shorten(value: unknown): unknown {
+  const room = MAX_INPUT_CHARS - 2
+  let used = 0
+  const fits = (part: unknown): boolean => (used += jsonLength(part) + 1) <= room
+  if (Array.isArray(value)) return value.filter((item) => fits(item))
+  if (!isObject(value)) return CUT
+  const result: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(value)) if (fits({ [name]: member })) setMember(result, name, member)
+  return result
+}
+
+const jsonLength = (value: unknown): number => JSON.stringify(value)?.length ?? 0

@@ -1,0 +1,116 @@
+/**
+ * Where the secrets of a record are: the one answer for sealing, unsealing and redacting, so that what is hidden on the
+ * way out is also what is sealed at rest. Sources: agent-server-wire.md 5.5, 5.7, 5.8, 5.9, 5.12, 8; seed: Authentication 4.
+ */
+import { type Json, type JsonObject, isObject, setMember } from './json.ts'
+
+/**
+ * What kind of place a secret text stands in.
+ * `field`: a member such as `api_key`. `static`: the value of a StaticSecret. `named`: a text in a map of secrets.
+ * `env`, `header`: an entry of such a map. `lookup_header`: an entry of a header map in which only some names are secret.
+ * `auth`: a credential of an MCP server.
+ */
+export type SecretPlace = 'field' | 'static' | 'named' | 'env' | 'header' | 'lookup_header' | 'auth'
+
+/** What becomes of one secret text; `undefined` leaves the member out. */
+export type Replace = (text: string, place: SecretPlace, name: string) => Json | undefined
+
+const FIELDS: ReadonlySet<string> = new Set([
+  'api_key',
+  'aws_access_key_id',
+  'aws_secret_access_key',
+  'aws_session_token',
+  'acp_resume_session_id',
+  'access_key',
+  'private_key',
+  'secret_key',
+  'session_api_key',
+  'password',
+  'passphrase',
+  'secret',
+  'token',
+  'authorization',
+])
+const FIELD_ENDINGS = ['_api_key', '_secret', '_password', '_token'] as const
+
+const isField = (name: string): boolean => FIELDS.has(name) || FIELD_ENDINGS.some((ending) => name.endsWith(ending))
+
+/** Maps whose texts are secrets, and whose objects hold one in `value`. */
+const SECRET_MAPS: ReadonlySet<string> = new Set(['secrets', 'secret_sources', 'custom_secrets', 'provider_tokens'])
+const ENV_MAP = /(?:^|_)env(?:ironment)?$/
+const HEADER_MAP = /(?:^|_)headers$/
+
+/** Texts of the user and schemas of tools: a member that is called `token` there is no secret of ours. */
+const OPEN_TEXT: ReadonlySet<string> = new Set(['tags', 'client_tools'])
+
+const SECRET_WORDS = /AUTHORIZATION|COOKIE|CREDENTIAL|KEY|PASSWORD|SECRET|SESSION|TOKEN/
+
+/** Whether a header or variable of this name usually carries a secret. Source: agent-server-wire.md 0.2. */
+export const isSecretName = (name: string): boolean => SECRET_WORDS.test(name.toUpperCase())
+
+/** A copy of `value` in which every secret text has been replaced. Members without secrets are kept as they are. */
+export function replaceSecrets(value: Json, replace: Replace): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => replaceSecrets(item, replace))
+  if (!isObject(value)) return value
+  const isStatic = value.kind === 'StaticSecret'
+  return mapMembers(value, (name, member) => {
+    const lower = name.toLowerCase()
+    if (OPEN_TEXT.has(lower)) return member
+    if (typeof member === 'string') {
+      if (isStatic && lower === 'value') return replace(member, 'static', name)
+      return isField(lower) ? replace(member, 'field', name) : member
+    }
+    if (!isObject(member)) return replaceSecrets(member, replace)
+    if (SECRET_MAPS.has(lower)) return secretMap(member, replace)
+    if (ENV_MAP.test(lower)) return everyText(member, 'env', replace)
+    if (HEADER_MAP.test(lower)) {
+      const isMixed = value.kind === 'LookupSecret' || lower === 'extra_headers'
+      return everyText(member, isMixed ? 'lookup_header' : 'header', replace)
+    }
+    if (lower === 'auth') return auth(member, replace)
+    return replaceSecrets(member, replace)
+  })
+}
+
+/** `agent_context.secrets`, a secret registry's sources, the seed's custom secrets and provider tokens. */
+function secretMap(map: JsonObject, replace: Replace): JsonObject | undefined {
+  return mapMembers(map, (name, entry) => {
+    if (typeof entry === 'string') return replace(entry, 'named', name)
+    const inner = replaceSecrets(entry, replace)
+    // A source that came without its kind: `{ "value": … }`. One with a kind has been dealt with above.
+    if (!isObject(inner) || 'kind' in inner || typeof inner.value !== 'string') return inner
+    return mapMembers(inner, (member, text) =>
+      member === 'value' && typeof text === 'string' ? replace(text, 'static', member) : text,
+    )
+  })
+}
+
+/** An MCP server's credential. Source: agent-server-wire.md 5.9, auth variants. */
+function auth(credential: JsonObject, replace: Replace): JsonObject {
+  return mapMembers(credential, (name, member) => {
+    const lower = name.toLowerCase()
+    if (typeof member === 'string') return lower === 'value' || isField(lower) ? replace(member, 'auth', name) : member
+    if (!isObject(member)) return member
+    return lower === 'tokens' || HEADER_MAP.test(lower) ? everyText(member, 'auth', replace) : auth(member, replace)
+  })
+}
+
+/** Every text below, however deep. A map that loses all its entries is left out itself. */
+function everyText(map: JsonObject, place: SecretPlace, replace: Replace): JsonObject | undefined {
+  const below = (name: string, value: Json): Json | undefined => {
+    if (typeof value === 'string') return replace(value, place, name)
+    if (Array.isArray(value)) return value.map((item: Json) => below(name, item) ?? null)
+    return isObject(value) ? mapMembers(value, below) : value
+  }
+  const result = mapMembers(map, below)
+  return Object.keys(map).length > 0 && Object.keys(result).length === 0 ? undefined : result
+}
+
+function mapMembers(object: JsonObject, change: (name: string, member: Json) => Json | undefined): JsonObject {
+  const result: Record<string, Json> = {}
+  for (const [name, member] of Object.entries(object)) {
+    const changed = change(name, member)
+    if (changed !== undefined) setMember(result, name, changed)
+  }
+  return result
+}

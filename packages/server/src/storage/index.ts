@@ -1,0 +1,3 @@
+export type * from './storage.ts'
+export { openSqlite, type SqliteOptions } from './sqlite/open.ts'
+export { probeSqlite } from './preflight.ts'

@@ -1,0 +1,17 @@
+import { DatabaseSync } from 'node:sqlite'
+
+/**
+ * What SQLite can do at `path`, a file that does not exist yet and is left behind.
+ * @throws the system's error when no store can be made there.
+ */
+export function probeSqlite(path: string): { version: string; journalMode: string } {
+  const store = new DatabaseSync(path)
+  try {
+    const mode = store.prepare('PRAGMA journal_mode = WAL').get() as { journal_mode: string }
+    store.exec('CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1)')
+    const { version } = store.prepare('SELECT sqlite_version() AS version').get() as { version: string }
+    return { version, journalMode: mode.journal_mode }
+  } finally {
+    store.close()
+  }
+}

@@ -1,0 +1,41 @@
+/** What the driver throws, told apart by SQLite's result codes and turned into refusals with a way out. */
+import { ParleyError } from '@parley/protocol'
+
+const BUSY = 5
+const READONLY = 8
+const IOERR = 10
+const CORRUPT = 11
+const FULL = 13
+const CANTOPEN = 14
+const NOTADB = 26
+const CONSTRAINT_UNIQUE = 2067
+const CONSTRAINT_PRIMARYKEY = 1555
+
+/** The extended result code; undefined when the error is not SQLite's. */
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error)) return undefined
+  return typeof error.errcode === 'number' ? error.errcode : undefined
+}
+
+export function isDuplicate(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY
+}
+
+const WAYS_OUT: Readonly<Record<number, string>> = {
+  [BUSY]: 'another process keeps it locked: end that process, or try again',
+  [READONLY]: 'it cannot be written: check the owner and mode of the file and of its directory',
+  [IOERR]: 'reading or writing failed: check the disk',
+  [CORRUPT]: 'it is damaged: restore it from a backup',
+  [FULL]: 'the disk is full: free some space',
+  [CANTOPEN]: 'it cannot be opened: check that the directory exists and may be written',
+  [NOTADB]: 'it is not a SQLite database: choose another data directory',
+}
+
+/** The same error, or `unavailable` with the way out when the machine and not the request is at fault. */
+export function explained(error: unknown, path: string): unknown {
+  const code = resultCode(error)
+  const wayOut = code === undefined ? undefined : WAYS_OUT[code & 0xff]
+  if (wayOut === undefined) return error
+  return new ParleyError('unavailable', `store ${path}: ${wayOut}`, { details: { store: path }, cause: error })
+}

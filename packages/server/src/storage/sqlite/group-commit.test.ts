@@ -1,0 +1,51 @@
+import { newConversationId, newEventId, type StoredEvent } from '@parley/protocol'
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { tempDir } from '../../../testing/temp.ts'
+import { openSqlite } from './open.ts'
+
+/** Commits in a write-ahead log: frames whose header says how long the database is after it. Only for a log that was not restarted. */
+async function commitsIn(wal: string): Promise<number> {
+  const data = await readFile(wal)
+  const pageSize = data.readUInt32BE(8)
+  let commits = 0
+  for (let at = 32; at + 24 + pageSize <= data.length; at += 24 + pageSize)
+    if (data.readUInt32BE(at + 4) !== 0) commits++
+  return commits
+}
+
+const event = (seq: number): StoredEvent => ({
+  seq,
+  event: { kind: 'Any', id: newEventId(), timestamp: '2026-01-01T00:00:00.000000' } as unknown as StoredEvent['event'],
+})
+
+test('everything that waits in one turn of the event loop is one commit, whatever it writes', async () => {
+  await using dir = await tempDir()
+  const path = dir.file('parley.db')
+  await using storage = await openSqlite({ path })
+  const ids = Array.from({ length: 64 }, newConversationId)
+  const times = { created_at: 'c', updated_at: 'u' }
+  await Promise.all(
+    ids.map((id) =>
+      storage.conversations.create({
+        id,
+        owner: 'ada',
+        ...times,
+        status: 'idle',
+        parent_conversation_id: null,
+        record: '{}',
+      }),
+    ),
+  )
+  const before = await commitsIn(`${path}-wal`)
+  await Promise.all([
+    ...ids.map((id) => storage.conversations.append({ id, epoch: 0, expectedSeq: 0, events: [event(1)] })),
+    storage.settings.update('ada', () => '{}'),
+    storage.secrets.put('ada', { name: 'A', description: null, sealed: 's' }),
+  ])
+  expect((await commitsIn(`${path}-wal`)) - before).toBe(1)
+
+  await storage.settings.update('ada', () => '1')
+  await storage.settings.update('ada', () => '2')
+  expect((await commitsIn(`${path}-wal`)) - before).toBe(3)
+})

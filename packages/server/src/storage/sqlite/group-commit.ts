@@ -1,0 +1,134 @@
+/**
+ * One transaction, and so one fsync, for everything that waits to be written in one turn of the event loop.
+ *
+ * Invariants
+ *   G1. Work resolves only after the COMMIT that contains it.
+ *   G2. Work that throws leaves no trace and fails alone: the rest of its group is committed.
+ *   G3. Groups run one after another and to their end within one callback, so that no read sees half of one.
+ */
+import { ParleyError } from '@parley/protocol'
+import { explained } from './failures.ts'
+import type { Sql } from './sql.ts'
+
+type Member = { work: () => unknown; resolve: (value: never) => void; reject: (error: unknown) => void }
+type Outcome = { ok: true; value: unknown } | { ok: false; error: unknown }
+
+/** Thrown to leave the fast path: somebody failed after having written, so his rows have to be taken back. */
+const DIRTY = Symbol('dirty')
+
+export class GroupCommit {
+  readonly #sql: Sql
+  readonly #path: string
+  #waiting: Member[] = []
+  #scheduled: NodeJS.Immediate | undefined
+  #closed = false
+
+  constructor(sql: Sql, path: string) {
+    this.#sql = sql
+    this.#path = path
+  }
+
+  /**
+   * Runs `work` inside the next transaction and resolves with its result once that is durable.
+   * `work` is synchronous and may run twice, the first time without effect.
+   * @throws ParleyError `unavailable` when the store is closed or the disk fails; whatever `work` throws.
+   */
+  write<T>(work: () => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    if (this.#closed) {
+      reject(this.closedError())
+      return promise
+    }
+    this.#waiting.push({ work, resolve, reject })
+    this.#scheduled ??= setImmediate(() => this.flush())
+    return promise
+  }
+
+  /** Runs `read` outside any transaction. */
+  read<T>(read: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(this.closedError())
+    try {
+      return Promise.resolve(read())
+    } catch (error) {
+      return Promise.reject(explained(error, this.#path))
+    }
+  }
+
+  /** Commits what waits, then refuses everything. */
+  close(): void {
+    this.flush()
+    this.#closed = true
+  }
+
+  closedError(): ParleyError {
+    return new ParleyError('unavailable', `store ${this.#path} is closed`, { details: { store: this.#path } })
+  }
+
+  flush(): void {
+    clearImmediate(this.#scheduled)
+    this.#scheduled = undefined
+    const group = this.#waiting
+    if (group.length === 0) return
+    this.#waiting = []
+    let outcomes: Outcome[]
+    try {
+      outcomes = this.#commit(group)
+    } catch (error) {
+      const cause = explained(error, this.#path)
+      for (const { reject } of group) reject(cause)
+      return
+    }
+    for (const [index, { resolve, reject }] of group.entries()) {
+      const outcome = outcomes[index] as Outcome
+      if (outcome.ok) resolve(outcome.value as never)
+      else reject(explained(outcome.error, this.#path))
+    }
+  }
+
+  #commit(group: readonly Member[]): Outcome[] {
+    try {
+      return this.#transaction(() => group.map((member) => this.#runPlain(member)))
+    } catch (error) {
+      if (error !== DIRTY) throw error
+      return this.#transaction(() => group.map((member) => this.#runGuarded(member)))
+    }
+  }
+
+  #transaction(body: () => Outcome[]): Outcome[] {
+    this.#sql.exec('BEGIN IMMEDIATE')
+    try {
+      const outcomes = body()
+      this.#sql.exec('COMMIT')
+      return outcomes
+    } catch (error) {
+      // A full disk makes SQLite roll back by itself; a second ROLLBACK would hide the cause.
+      if (this.#sql.database.isTransaction) this.#sql.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  /** Without a savepoint, which would make SQLite copy every page that the group touches twice. */
+  #runPlain({ work }: Member): Outcome {
+    const before = this.#sql.changed
+    try {
+      return { ok: true, value: work() }
+    } catch (error) {
+      if (this.#sql.changed !== before || !this.#sql.database.isTransaction) throw DIRTY
+      return { ok: false, error }
+    }
+  }
+
+  #runGuarded({ work }: Member): Outcome {
+    this.#sql.exec('SAVEPOINT member')
+    try {
+      const value = work()
+      this.#sql.exec('RELEASE member')
+      return { ok: true, value }
+    } catch (error) {
+      if (!this.#sql.database.isTransaction) throw error
+      this.#sql.exec('ROLLBACK TO member')
+      this.#sql.exec('RELEASE member')
+      return { ok: false, error }
+    }
+  }
+}

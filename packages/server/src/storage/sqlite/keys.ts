@@ -1,0 +1,49 @@
+/** Issued API keys, known here only by their hash. */
+import { ParleyError } from '@parley/protocol'
+import { type Clock, isoNow } from '../../lib/index.ts'
+import type { KeyRow, KeyStore } from '../storage.ts'
+import { isDuplicate } from './failures.ts'
+import type { GroupCommit } from './group-commit.ts'
+import type { Sql } from './sql.ts'
+
+const COLUMNS = 'id, user, role, hash, label, created_at, expires_at, revoked_at'
+export const FIND_SQL = `SELECT ${COLUMNS} FROM keys WHERE hash = ?`
+
+export function sqliteKeys(sql: Sql, commits: GroupCommit, clock: Clock): KeyStore {
+  return {
+    create: ({ id, user, role, hash, label, expires_at }) =>
+      commits.write(() => {
+        const row: KeyRow = { id, user, role, hash, label, created_at: isoNow(clock), expires_at, revoked_at: null }
+        try {
+          sql.run(
+            `INSERT INTO keys (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, NULL)`,
+            id,
+            user,
+            role,
+            hash,
+            label,
+            row.created_at,
+            expires_at,
+          )
+        } catch (error) {
+          if (!isDuplicate(error)) throw error
+          throw new ParleyError('conflict', `key ${id} exists already; make a new one`, {
+            details: { id },
+            cause: error,
+          })
+        }
+        return row
+      }),
+    find: (hash) =>
+      commits.read(() => {
+        const row = sql.get<KeyRow>(FIND_SQL, hash)
+        return row === undefined ? null : { ...row }
+      }),
+    list: () =>
+      commits.read(() => sql.all<KeyRow>(`SELECT ${COLUMNS} FROM keys ORDER BY rowid`).map((row) => ({ ...row }))),
+    revoke: (id) =>
+      commits.write(
+        () => sql.run('UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?', isoNow(clock), id) === 1,
+      ),
+  }
+}

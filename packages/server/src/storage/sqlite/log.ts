@@ -1,0 +1,145 @@
+/** Writing a log: who owns it, and what is appended to it. */
+import { ParleyError, type StoredEvent } from '@parley/protocol'
+import type { SQLInputValue } from 'node:sqlite'
+import type { Append, CachedState, ConversationRow, ConversationStore } from '../storage.ts'
+import { isDuplicate } from './failures.ts'
+import type { GroupCommit } from './group-commit.ts'
+import type { Outbox } from './outbox.ts'
+import type { Sql } from './sql.ts'
+
+const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** The stored form of an event id: 16 bytes for a canonical UUID, the text itself for anything else. */
+export function packedId(id: string): SQLInputValue {
+  return CANONICAL_UUID.test(id) ? Buffer.from(id.replaceAll('-', ''), 'hex') : id
+}
+
+/** An event as the columns of its row, made before the transaction so that the lock is held for writing only. */
+export type EventColumns = readonly [
+  seq: number,
+  id: SQLInputValue,
+  kind: string,
+  source: string | null,
+  timestamp: string,
+  event: string,
+]
+
+export function eventColumns({ seq, event }: StoredEvent): EventColumns {
+  return [seq, packedId(event.id), event.kind, event.source ?? null, event.timestamp, JSON.stringify(event)]
+}
+
+/** @throws Error when the events do not follow `after` without a gap: a bug of the caller (S1). */
+export function requireDense(after: number, events: readonly StoredEvent[]): void {
+  for (const [index, { seq }] of events.entries()) {
+    const expected = after + index + 1
+    if (seq !== expected) throw new Error(`event ${index} of an append has seq ${seq} instead of ${expected}`)
+  }
+}
+
+export function insertEvents(sql: Sql, conversation: number, events: readonly EventColumns[]): void {
+  for (const [seq, id, kind, source, timestamp, event] of events) {
+    sql.run(
+      'INSERT INTO events (conversation, seq, id, kind, source, timestamp, event) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      conversation,
+      seq,
+      id,
+      kind,
+      source,
+      timestamp,
+      event,
+    )
+  }
+}
+
+export function putState(sql: Sql, conversation: number, state: CachedState): void {
+  sql.run(
+    `INSERT INTO states (conversation, seq, json) VALUES (?, ?, ?)
+     ON CONFLICT (conversation) DO UPDATE SET seq = excluded.seq, json = excluded.json`,
+    conversation,
+    state.seq,
+    state.json,
+  )
+}
+
+/** Why the guard of an append matched no row. */
+function refusal(sql: Sql, { id, epoch, expectedSeq }: Append): ParleyError {
+  const row = sql.get<{ seq: number; epoch: number }>('SELECT seq, epoch FROM conversations WHERE id = ?', id)
+  if (row === undefined)
+    return new ParleyError('not_found', `no conversation ${id}`, { details: { conversation_id: id } })
+  const details = { conversation_id: id, seq: row.seq, epoch: row.epoch }
+  if (row.epoch !== epoch) {
+    const message = `conversation ${id} has another owner: epoch ${epoch} was replaced by ${row.epoch}; own it again`
+    return new ParleyError('conflict', message, { details: { reason: 'epoch', ...details } })
+  }
+  const message = `conversation ${id} is at seq ${row.seq}, not ${expectedSeq}; read the events between and retry`
+  return new ParleyError('conflict', message, { details: { reason: 'seq', ...details } })
+}
+
+/** Moves `seq` and the given columns, guarded by seq and epoch in the statement itself (S3). */
+function advance(sql: Sql, append: Append): number {
+  const { id, epoch, expectedSeq, events, row } = append
+  const sets = ['seq = seq + ?']
+  const values: SQLInputValue[] = [events.length]
+  // Only what changes is named: SQLite rewrites every index of a column that stands in SET.
+  for (const column of ['status', 'updated_at'] as const) {
+    const value = row?.[column]
+    if (value === undefined) continue
+    sets.push(`${column} = ?`)
+    values.push(value)
+  }
+  const guarded = sql.returning<{ n: number }>(
+    `UPDATE conversations SET ${sets.join(', ')} WHERE id = ? AND seq = ? AND epoch = ? RETURNING n`,
+    ...values,
+    id,
+    expectedSeq,
+    epoch,
+  )
+  if (guarded === undefined) throw refusal(sql, append)
+  return guarded.n
+}
+
+function appendNow(sql: Sql, append: Append, columns: readonly EventColumns[], outbox: Outbox): void {
+  const conversation = advance(sql, append)
+  try {
+    insertEvents(sql, conversation, columns)
+  } catch (error) {
+    if (!isDuplicate(error)) throw error
+    throw new ParleyError('conflict', `conversation ${append.id} already holds an event with one of these ids`, {
+      details: { reason: 'duplicate_event', conversation_id: append.id },
+      cause: error,
+    })
+  }
+  const record = append.row?.record
+  if (record !== undefined) sql.run('UPDATE records SET record = ? WHERE conversation = ?', record, conversation)
+  if (append.state !== undefined) putState(sql, conversation, append.state)
+  if (columns.length > 0) outbox.follow(conversation, append.id, append.expectedSeq)
+  outbox.notify(conversation, append.id, append.outbox)
+}
+
+export function sqliteLog(sql: Sql, commits: GroupCommit, outbox: Outbox): Pick<ConversationStore, 'own' | 'append'> {
+  return {
+    own: (id) =>
+      commits.write(() => {
+        const owned = sql.returning<{ n: number }>(
+          'UPDATE conversations SET epoch = epoch + 1 WHERE id = ? RETURNING n',
+          id,
+        )
+        if (owned === undefined) return null
+        const row = sql.get<ConversationRow>(
+          `SELECT c.id, c.owner, c.created_at, c.updated_at, c.seq, c.epoch, c.status, c.parent_conversation_id, r.record
+           FROM conversations c JOIN records r ON r.conversation = c.n WHERE c.n = ?`,
+          owned.n,
+        )
+        const state = sql.get<CachedState>('SELECT seq, json FROM states WHERE conversation = ?', owned.n)
+        if (row === undefined) throw new Error(`conversation ${id} has no record`)
+        return { row: { ...row }, state: state === undefined ? null : { ...state } }
+      }),
+
+    append: async (append) => {
+      requireDense(append.expectedSeq, append.events)
+      const columns = append.events.map(eventColumns)
+      await commits.write(() => appendNow(sql, append, columns, outbox))
+      outbox.announceCommit(append.id, append.outbox, columns.length)
+    },
+  }
+}

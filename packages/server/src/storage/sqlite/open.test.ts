@@ -1,0 +1,128 @@
+import { chmod, stat, writeFile } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, test } from 'vitest'
+import { tempDir } from '../../../testing/temp.ts'
+import { SCHEMA_VERSION } from './migrations.ts'
+import { connect, openSqlite } from './open.ts'
+
+const pragma = (database: DatabaseSync, name: string) =>
+  Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
+const modeOf = async (path: string) => (await stat(path)).mode & 0o777
+
+describe('a new store', () => {
+  test('is for the owner alone, side files included', async () => {
+    await using dir = await tempDir()
+    const path = dir.file('deep', 'data', 'parley.db')
+    await using _storage = await openSqlite({ path })
+    expect(await modeOf(dir.file('deep', 'data'))).toBe(0o700)
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(await modeOf(file)).toBe(0o600)
+  })
+
+  test('waits for the disk at each commit, in pages of 8 KiB', async () => {
+    await using dir = await tempDir()
+    const { database } = connect(dir.file('parley.db'))
+    const found = Object.fromEntries(
+      ['page_size', 'journal_mode', 'synchronous', 'foreign_keys', 'user_version'].map((name) => [
+        name,
+        pragma(database, name),
+      ]),
+    )
+    database.close()
+    expect(found).toEqual({
+      page_size: 8192,
+      journal_mode: 'wal',
+      synchronous: 2,
+      foreign_keys: 1,
+      user_version: SCHEMA_VERSION,
+    })
+  })
+
+  test('in memory keeps nothing and creates no file', async () => {
+    await using storage = await openSqlite({ path: ':memory:' })
+    await storage.settings.update('ada', () => 'x')
+    expect(await storage.settings.get('ada')).toBe('x')
+    await using other = await openSqlite({ path: ':memory:' })
+    expect(await other.settings.get('ada')).toBeNull()
+  })
+})
+
+describe('an existing file', () => {
+  test('that others could read is closed to them, its directory is left alone', async () => {
+    await using dir = await tempDir()
+    const path = dir.file('parley.db')
+    await chmod(dir.path, 0o755)
+    await writeFile(path, '', { mode: 0o644 })
+    await using _storage = await openSqlite({ path })
+    expect(await modeOf(path)).toBe(0o600)
+    expect(await modeOf(dir.path)).toBe(0o755)
+  })
+
+  test('of a newer version is refused and not changed', async () => {
+    await using dir = await tempDir()
+    const path = dir.file('parley.db')
+    await (await openSqlite({ path }))[Symbol.asyncDispose]()
+    const newer = new DatabaseSync(path)
+    newer.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 3}`)
+    newer.close()
+    await expect(openSqlite({ path })).rejects.toMatchObject({
+      name: 'ParleyError',
+      code: 'unavailable',
+      message: expect.stringMatching(new RegExp(`schema ${SCHEMA_VERSION + 3}.*newer Parley`)) as string,
+    })
+    const after = new DatabaseSync(path)
+    expect(pragma(after, 'user_version')).toBe(SCHEMA_VERSION + 3)
+    after.close()
+  })
+
+  test('of another program is refused and not changed', async () => {
+    await using dir = await tempDir()
+    const path = dir.file('parley.db')
+    const other = new DatabaseSync(path)
+    other.exec('CREATE TABLE theirs (a)')
+    other.close()
+    await expect(openSqlite({ path })).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('another program') as string,
+    })
+    const after = new DatabaseSync(path)
+    expect(after.prepare('SELECT name FROM sqlite_schema').all()).toMatchObject([{ name: 'theirs' }])
+    after.close()
+  })
+
+  test('that is no database is refused with the way out', async () => {
+    await using dir = await tempDir()
+    await writeFile(dir.file('parley.db'), 'not a database, but long enough to be read as one. '.repeat(100))
+    await expect(openSqlite({ path: dir.file('parley.db') })).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('not a SQLite database') as string,
+    })
+  })
+
+  test('that another process is writing to is refused after the wait, and works again afterwards', async () => {
+    await using dir = await tempDir()
+    const path = dir.file('parley.db')
+    await using storage = await openSqlite({ path, busyTimeoutMs: 1 })
+    const other = new DatabaseSync(path)
+    other.exec('BEGIN IMMEDIATE')
+    await expect(storage.settings.update('ada', () => 'x')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('another process') as string,
+    })
+    other.exec('ROLLBACK')
+    other.close()
+    expect(await storage.settings.update('ada', () => 'y')).toBe('y')
+  })
+
+  test('opened by two stores at once is shared: an older owner is refused across them', async () => {
+    await using dir = await tempDir()
+    const path = dir.file('parley.db')
+    await using first = await openSqlite({ path })
+    await using second = await openSqlite({ path })
+    await Promise.all(
+      [first, second].flatMap((storage) =>
+        Array.from({ length: 20 }, (_, n) => storage.settings.update('ada', (current) => `${current ?? ''}${n % 10}`)),
+      ),
+    )
+    expect(await first.settings.get('ada')).toHaveLength(40)
+  })
+})

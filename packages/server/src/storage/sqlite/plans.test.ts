@@ -1,0 +1,173 @@
+/** No hot query may sort or scan: each one's plan is a search through the expected index, in its order. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ConversationSort } from '../storage.ts'
+import * as audit from './audit.ts'
+import * as bash from './bash.ts'
+import * as deliveries from './deliveries.ts'
+import * as documents from './documents.ts'
+import * as events from './events.ts'
+import * as keys from './keys.ts'
+import { connect } from './open.ts'
+import * as outbox from './outbox.ts'
+import * as received from './received.ts'
+import * as records from './records.ts'
+import type { Sql } from './sql.ts'
+import { SWEEPABLE_SQL } from './sweep.ts'
+import * as vault from './vault.ts'
+
+let sql: Sql
+beforeAll(() => {
+  sql = connect(':memory:')
+})
+afterAll(() => sql.database.close())
+
+/** The steps of the plan; placeholders stay unbound, as the planner sees them when the statement is prepared. */
+const planOf = (text: string): string[] =>
+  sql.database
+    .prepare(`EXPLAIN QUERY PLAN ${text}`)
+    .all()
+    .map((row) => String(row.detail))
+
+const filters = {
+  none: {},
+  kinds: { kinds: ['MessageEvent', 'ActionEvent'] },
+  body: { body: 'needle' },
+  all: { kinds: ['MessageEvent'], source: 'user', body: 'x', timestampGte: 'a', timestampLt: 'b' },
+}
+
+test.each(
+  (['asc', 'desc'] as const).flatMap((order) =>
+    Object.entries(filters).map(([name, filter]) => [order, name, events.filterSql(filter).where] as const),
+  ),
+)('a page of events in order %s with filter "%s" is one range of the index', (order, _, where) => {
+  expect(planOf(events.pageSql(order, where))).toEqual([
+    'SEARCH events USING INDEX events_seq (conversation=? AND seq>? AND seq<?)',
+  ])
+})
+
+test('counting with a filter stays inside the conversation', () => {
+  expect(planOf(events.countSql(events.filterSql(filters.all).where))).toEqual([
+    'SEARCH events USING INDEX events_seq (conversation=? AND seq>? AND seq<?)',
+  ])
+})
+
+test('single events are found by their keys', () => {
+  expect(planOf(events.GET_SQL)).toEqual(['SEARCH events USING INDEX events_id (id=? AND conversation=?)'])
+  expect(planOf(events.GET_BY_SEQ_SQL)).toEqual(['SEARCH events USING INDEX events_seq (conversation=? AND seq=?)'])
+})
+
+test('the newest usage records come from their own index, other kinds from a walk back', () => {
+  expect(planOf(events.newestSql('UsageRecordedEvent'))).toEqual([
+    'SEARCH events USING INDEX events_usage (conversation=?)',
+  ])
+  expect(planOf(events.newestSql('ActionEvent'))).toEqual([
+    'SEARCH events USING INDEX events_seq (conversation=? AND seq>? AND seq<?)',
+  ])
+})
+
+const SORTS: readonly ConversationSort[] = ['CREATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT', 'UPDATED_AT_DESC']
+
+test.each(
+  SORTS.flatMap((sort) =>
+    [true, false].flatMap((status) => [true, false].map((cursor) => [sort, status, cursor] as const)),
+  ),
+)('a listing in order %s (status: %s, cursor: %s) follows an index', (sort, hasStatus, hasCursor) => {
+  const [search, ...rest] = planOf(records.searchSql(sort, hasStatus, hasCursor))
+  const column = records.SORT_COLUMN[sort]
+  const index = `conversations_${hasStatus ? 'status_' : ''}${column.replace('_at', '')}`
+  const terms = ['owner=?', ...(hasStatus ? ['status=?'] : [])].join(' AND ')
+  const bound = hasCursor ? ` AND ${column}${sort.endsWith('_DESC') ? '<' : '>'}?` : ''
+  expect(search).toBe(`SEARCH c USING INDEX ${index} (${terms}${bound})`)
+  expect(rest).toEqual(['SEARCH r USING INTEGER PRIMARY KEY (rowid=?)'])
+})
+
+test.each([
+  ['get', records.GET_SQL, /^SEARCH c USING INDEX sqlite_autoindex_conversations_1 \(id=\?\)$/],
+  ['state', records.STATE_SQL, /^SEARCH c USING (COVERING )?INDEX sqlite_autoindex_conversations_1 \(id=\?\)$/],
+  ['count', records.countSql(false), /^SEARCH conversations USING COVERING INDEX \S+ \(owner=\?\)$/],
+  [
+    'count of a status',
+    records.countSql(true),
+    /^SEARCH conversations USING COVERING INDEX \S+ \(owner=\? AND status=\?\)$/,
+  ],
+  ['running', records.RUNNING_SQL, /^SCAN conversations USING COVERING INDEX conversations_running$/],
+  [
+    'children',
+    records.CHILDREN_SQL,
+    /^SEARCH conversations USING COVERING INDEX conversations_parent \(parent_conversation_id=\?\)$/,
+  ],
+  [
+    'due deliveries',
+    deliveries.DUE_SQL,
+    /^SEARCH deliveries USING INDEX deliveries_due \(target=\? AND next_attempt_at<\?\)$/,
+  ],
+  [
+    'next due',
+    deliveries.NEXT_DUE_SQL,
+    /^SEARCH deliveries USING COVERING INDEX deliveries_due \(target=\? AND next_attempt_at>\?\)$/,
+  ],
+  ['first of a lane', deliveries.PROMOTE_SQL, /^SEARCH deliveries USING INDEX deliveries_lane \(/],
+  ['busy lane', outbox.LANE_SQL, /^SEARCH deliveries USING (COVERING )?INDEX deliveries_lane \(/],
+  [
+    'last notification',
+    outbox.LAST_SEQUENCE_SQL,
+    /^SEARCH outbox USING COVERING INDEX outbox_conversation \(conversation_id=\?\)$/,
+  ],
+  ['followers', outbox.FOLLOWERS_SQL, /^SEARCH followed_logs USING INDEX \S+ \(log=\?\)$/],
+  [
+    'followed log',
+    deliveries.FOLLOWED_SQL,
+    /^SEARCH f USING INDEX followed_logs_conversation \(target=\? AND conversation_id=\?\)$/,
+  ],
+  [
+    'deliveries',
+    deliveries.listSql(true, true),
+    /^SEARCH deliveries USING INDEX deliveries_status \(status=\? AND n<\?\)$/,
+  ],
+  ['received', received.GET_RECEIVED_SQL, /^SEARCH c USING INDEX \S+ \(owner=\? AND id=\?\)$/],
+  ['secret', vault.GET_SQL, /^SEARCH secrets USING INDEX \S+ \(user=\? AND name=\?\)$/],
+  ['secrets', vault.LIST_SQL, /^SEARCH secrets USING INDEX \S+ \(user=\?\)$/],
+  ['audit', audit.listAuditSql(false, true), /^SEARCH audit USING INTEGER PRIMARY KEY \(rowid<\?\)$/],
+  ['audit of a user', audit.listAuditSql(true, true), /^SEARCH audit USING INDEX audit_user \(user=\? AND n<\?\)$/],
+  ['documents', documents.LIST_DOCUMENTS_SQL, /^SEARCH documents USING INDEX \S+ \(user=\? AND collection=\?\)$/],
+  [
+    'document',
+    documents.GET_DOCUMENT_SQL,
+    /^SEARCH documents USING INDEX \S+ \(user=\? AND collection=\? AND name=\?\)$/,
+  ],
+  ['bash events', bash.bashPageSql([], 'asc'), /^SEARCH bash_events USING INDEX bash_events_user \(user=\?\)$/],
+  [
+    'bash events of a command',
+    bash.bashPageSql(['command_id = ?'], 'desc'),
+    /^SEARCH bash_events USING INDEX bash_events_command \(user=\? AND command_id=\?\)$/,
+  ],
+  ['bash event', bash.GET_BASH_SQL, /^SEARCH bash_events USING INDEX \S+ \(user=\? AND id=\?\)$/],
+  ['open commands', bash.OPEN_BASH_SQL, /^SCAN bash_events USING INDEX bash_events_open$/],
+  ['key', keys.FIND_SQL, /^SEARCH keys USING INDEX \S+ \(hash=\?\)$/],
+])('the query "%s" has the expected plan and sorts nothing', (_, text, first) => {
+  const plan = planOf(text)
+  expect(plan[0]).toMatch(first)
+  expect(plan.filter((step) => step.includes('TEMP B-TREE'))).toEqual([])
+})
+
+test.each(
+  SORTS.flatMap((sort) =>
+    [true, false].flatMap((status) => [true, false].map((cursor) => [sort, status, cursor] as const)),
+  ),
+)('a listing of received ones in order %s (status: %s, cursor: %s) follows an index', (sort, hasStatus, hasCursor) => {
+  const plan = planOf(received.searchReceivedSql(sort, hasStatus, hasCursor))
+  expect(plan[0]).toContain(
+    `USING INDEX received_${hasStatus ? 'status_' : ''}${records.SORT_COLUMN[sort].replace('_at', '')} (`,
+  )
+  expect(plan.filter((step) => step.includes('TEMP B-TREE') || step.startsWith('SCAN'))).toEqual([])
+})
+
+test('a log to sweep is found among the free ones alone, and freeing one asks indexes whether somebody needs it', () => {
+  expect(planOf(SWEEPABLE_SQL)).toEqual(['SCAN deleted_logs USING INDEX deleted_logs_free'])
+  const plan = planOf(outbox.RELEASE_SQL).filter((step) => !step.startsWith('CORRELATED'))
+  expect(plan.map((step) => step.split(' ')[0])).toEqual(['SEARCH', 'SEARCH', 'SEARCH'])
+})
+
+test('removing a conversation looks nothing up by scanning', () => {
+  expect(planOf('DELETE FROM conversations WHERE id = ?').filter((step) => step.startsWith('SCAN'))).toEqual([])
+})

@@ -1,0 +1,159 @@
+/** Conversations as rows: made, found, listed and removed. */
+import type { ConversationId } from '@parley/protocol'
+import type { SQLInputValue } from 'node:sqlite'
+import type {
+  CachedState,
+  ConversationQuery,
+  ConversationRow,
+  ConversationSort,
+  ConversationStore,
+} from '../storage.ts'
+import { Cursors } from './cursors.ts'
+import type { GroupCommit } from './group-commit.ts'
+import { eventColumns, insertEvents, putState, requireDense } from './log.ts'
+import type { Outbox } from './outbox.ts'
+import type { Sql } from './sql.ts'
+import type { LogSweep } from './sweep.ts'
+
+const COLUMNS =
+  'c.id, c.owner, c.created_at, c.updated_at, c.seq, c.epoch, c.status, c.parent_conversation_id, r.record'
+const ROWS = `SELECT ${COLUMNS} FROM conversations c JOIN records r ON r.conversation = c.n`
+
+export const GET_SQL = `${ROWS} WHERE c.id = ?`
+export const RUNNING_SQL = `SELECT id FROM conversations WHERE status = 'running' ORDER BY id`
+export const CHILDREN_SQL = 'SELECT id FROM conversations WHERE parent_conversation_id = ? ORDER BY id'
+
+export const STATE_SQL =
+  'SELECT s.seq, s.json FROM conversations c JOIN states s ON s.conversation = c.n WHERE c.id = ?'
+
+export const countSql = (hasStatus: boolean): string =>
+  `SELECT count(*) AS count FROM conversations WHERE owner = ?${hasStatus ? ' AND status = ?' : ''}`
+
+export const SORT_COLUMN = {
+  CREATED_AT: 'created_at',
+  CREATED_AT_DESC: 'created_at',
+  UPDATED_AT: 'updated_at',
+  UPDATED_AT_DESC: 'updated_at',
+} as const satisfies Record<ConversationSort, string>
+
+/**
+ * One page in index order. Equal times are told apart by `n`, the order of creation, which every
+ * index ends with; SQLite uses the time for its range and steps over the equal ones.
+ */
+export function searchSql(sort: ConversationSort, hasStatus: boolean, hasCursor: boolean): string {
+  const column = SORT_COLUMN[sort]
+  const descends = sort.endsWith('_DESC')
+  const order = descends ? 'DESC' : 'ASC'
+  const status = hasStatus ? ' AND c.status = ?' : ''
+  const cursor = hasCursor ? ` AND (c.${column}, c.n) ${descends ? '<=' : '>='} (?, ?)` : ''
+  return `${ROWS} WHERE c.owner = ?${status}${cursor} ORDER BY c.${column} ${order}, c.n ${order} LIMIT ?`
+}
+
+type Records = Omit<ConversationStore, 'own' | 'append'>
+
+export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, outbox: Outbox): Records {
+  const cursors = new Cursors()
+
+  const get = (id: ConversationId): ConversationRow | null => {
+    const row = sql.get<ConversationRow>(GET_SQL, id)
+    return row === undefined ? null : { ...row }
+  }
+
+  const search = (query: ConversationQuery) => {
+    const { owner, status, sort, limit, from } = query
+    const column = SORT_COLUMN[sort]
+    const place =
+      from === undefined
+        ? undefined
+        : (cursors.recall(query, from) ??
+          sql.get<{ at: string; n: number }>(
+            `SELECT ${column} AS at, n FROM conversations WHERE id = ? AND owner = ?`,
+            from,
+            owner,
+          ))
+    const values: SQLInputValue[] = [owner]
+    if (status !== undefined) values.push(status)
+    if (place !== undefined) values.push(place.at, place.n)
+    const found = sql.all<ConversationRow>(
+      searchSql(sort, status !== undefined, place !== undefined),
+      ...values,
+      limit + 1,
+    )
+    const items = found.slice(0, limit).map((row) => ({ ...row }))
+    const following = found[limit]
+    if (following === undefined) return { items, next: null }
+    const n = sql.get<{ n: number }>('SELECT n FROM conversations WHERE id = ?', following.id)?.n ?? 0
+    cursors.remember(query, following.id, { at: following[column], n, rank: 0 })
+    return { items, next: following.id }
+  }
+
+  return {
+    create: async (conversation) => {
+      const { id, owner, created_at, updated_at, status, parent_conversation_id, record } = conversation
+      const events = conversation.events ?? []
+      requireDense(0, events)
+      const columns = events.map(eventColumns)
+      const result = await commits.write((): 'created' | 'exists' => {
+        const made = sql.returning<{ n: number }>(
+          `INSERT INTO conversations (id, owner, created_at, updated_at, seq, epoch, status, parent_conversation_id, notified)
+           VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
+          id,
+          owner,
+          created_at,
+          updated_at,
+          events.length,
+          status,
+          parent_conversation_id,
+          outbox.targets.length === 0 ? 0 : outbox.lastSequence(id),
+        )
+        if (made === undefined) return 'exists'
+        sql.run('INSERT INTO records (conversation, record) VALUES (?, ?)', made.n, record)
+        insertEvents(sql, made.n, columns)
+        if (conversation.state !== undefined) putState(sql, made.n, conversation.state)
+        if (columns.length > 0) outbox.follow(made.n, id, 0)
+        outbox.notify(made.n, id, conversation.outbox)
+        return 'created'
+      })
+      if (result === 'created') outbox.announceCommit(id, conversation.outbox, columns.length)
+      return result
+    },
+
+    get: (id) => commits.read(() => get(id)),
+    getMany: (ids) => commits.read(() => ids.map(get)),
+    search: (query) => commits.read(() => search(query)),
+
+    count: (owner, status) =>
+      commits.read(() => {
+        const values = status === undefined ? [owner] : [owner, status]
+        return sql.get<{ count: number }>(countSql(status !== undefined), ...values)?.count ?? 0
+      }),
+
+    running: () => commits.read(() => sql.all<{ id: ConversationId }>(RUNNING_SQL).map(({ id }) => id)),
+    children: (id) => commits.read(() => sql.all<{ id: ConversationId }>(CHILDREN_SQL, id).map((row) => row.id)),
+
+    states: (ids) =>
+      commits.read(() =>
+        ids.map((id) => {
+          const state = sql.get<CachedState>(STATE_SQL, id)
+          return state === undefined ? null : { ...state }
+        }),
+      ),
+
+    delete: async (id, drafts = []) => {
+      const isDeleted = await commits.write(() => {
+        const row = sql.returning<{ n: number; seq: number; notified: number }>(
+          'DELETE FROM conversations WHERE id = ? RETURNING n, seq, notified',
+          id,
+        )
+        if (row === undefined) return false
+        outbox.end(row.n, row.seq)
+        outbox.write(id, drafts, row.notified)
+        return true
+      })
+      if (!isDeleted) return false
+      outbox.announceCommit(id, drafts, 0, true)
+      sweep.start()
+      return isDeleted
+    },
+  }
+}

@@ -1,0 +1,61 @@
+/** One SQLite connection with its statements kept prepared. The only file that calls the driver. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+
+/** Statement texts are a closed set, apart from filters with a varying number of values; this bounds those. */
+const MAX_STATEMENTS = 256
+
+export class Sql {
+  readonly database: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
+  #changed = 0
+
+  constructor(database: DatabaseSync) {
+    this.database = database
+  }
+
+  /** Rows written through this connection so far: whether a piece of work left a trace is told by a difference of two readings. */
+  get changed(): number {
+    return this.#changed
+  }
+
+  /** Runs a write and returns how many rows it changed. */
+  run(text: string, ...values: SQLInputValue[]): number {
+    const changes = Number(this.#prepare(text).run(...values).changes)
+    this.#changed += changes
+    return changes
+  }
+
+  /** Runs a write of one row with RETURNING; undefined when it changed none. */
+  returning<Row>(text: string, ...values: SQLInputValue[]): Row | undefined {
+    const row = this.get<Row>(text, ...values)
+    if (row !== undefined) this.#changed += 1
+    return row
+  }
+
+  get<Row>(text: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#prepare(text).get(...values) as Row | undefined
+  }
+
+  all<Row>(text: string, ...values: SQLInputValue[]): Row[] {
+    return this.#prepare(text).all(...values) as Row[]
+  }
+
+  /** Runs a statement without values or result, such as BEGIN. */
+  exec(text: string): void {
+    this.#prepare(text).run()
+  }
+
+  #prepare(text: string): StatementSync {
+    const known = this.#statements.get(text)
+    if (known !== undefined) return known
+    if (this.#statements.size >= MAX_STATEMENTS) {
+      for (const oldest of this.#statements.keys()) {
+        this.#statements.delete(oldest)
+        break
+      }
+    }
+    const statement = this.database.prepare(text)
+    this.#statements.set(text, statement)
+    return statement
+  }
+}

@@ -1,0 +1,53 @@
+/** Named secrets of a user, as cipher text. */
+import { type Clock, isoNow } from '../../lib/index.ts'
+import type { SecretRow, SecretStore } from '../storage.ts'
+import type { GroupCommit } from './group-commit.ts'
+import type { Sql } from './sql.ts'
+
+const COLUMNS = 'name, description, sealed, created_at, updated_at'
+export const LIST_SQL = `SELECT ${COLUMNS} FROM secrets WHERE user = ? ORDER BY name`
+export const GET_SQL = `SELECT ${COLUMNS} FROM secrets WHERE user = ? AND name = ?`
+
+const INSERT = `INSERT INTO secrets (user, name, description, sealed, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+  ON CONFLICT (user, name) DO`
+
+export function sqliteVault(sql: Sql, commits: GroupCommit, clock: Clock): SecretStore {
+  const get = (user: string, name: string) => sql.get<SecretRow>(GET_SQL, user, name)
+  return {
+    list: (user) => commits.read(() => sql.all<SecretRow>(LIST_SQL, user).map((row) => ({ ...row }))),
+    get: (user, name) =>
+      commits.read(() => {
+        const row = get(user, name)
+        return row === undefined ? null : { ...row }
+      }),
+    create: (user, { name, description, sealed }) =>
+      commits.write(() => sql.run(`${INSERT} NOTHING`, user, name, description, sealed, isoNow(clock)) === 1),
+    put: (user, { name, description, sealed }) =>
+      commits.write(() => {
+        sql.run(
+          `${INSERT} UPDATE SET description = excluded.description, sealed = excluded.sealed, updated_at = excluded.updated_at`,
+          user,
+          name,
+          description,
+          sealed,
+          isoNow(clock),
+        )
+      }),
+    rename: (user, name, to) =>
+      commits.write(() => {
+        if (get(user, name) === undefined) return 'unknown'
+        if (to.name !== name && get(user, to.name) !== undefined) return 'taken'
+        sql.run(
+          'UPDATE secrets SET name = ?, description = ?, updated_at = ? WHERE user = ? AND name = ?',
+          to.name,
+          to.description,
+          isoNow(clock),
+          user,
+          name,
+        )
+        return 'renamed'
+      }),
+    delete: (user, name) =>
+      commits.write(() => sql.run('DELETE FROM secrets WHERE user = ? AND name = ?', user, name) === 1),
+  }
+}
