@@ -1,0 +1,54 @@
+/** Drafts that the heart itself writes; pure. */
+import type { ConversationExecutionStatus, Draft, OpenAction } from '@parley/protocol'
+import { classify, textContent, userMessage } from '@parley/protocol'
+
+export { userMessage } from '@parley/protocol'
+
+/** A status change, told to watchers as a state update. */
+export function statusChanged(status: ConversationExecutionStatus, reason: string | null = null): Draft {
+  return { kind: 'StatusChangedEvent', source: 'environment', status, reason }
+}
+
+/** A word of the service to the agent; no human turn (F40). */
+export function serviceMessage(text: string): Draft {
+  const { source: _, ...message } = userMessage([textContent(text)])
+  return { ...message, source: 'environment' }
+}
+
+/** Closes an action that will get no result, so that every call keeps exactly one answer (F05, F06, F07). */
+export function closeAction(action: OpenAction, error: string): Draft {
+  return {
+    kind: 'AgentErrorEvent',
+    source: 'agent',
+    tool_name: action.tool_name,
+    tool_call_id: action.tool_call_id,
+    error,
+    classification: { kind: 'internal', retryable: false, user_action: 'none', error_id: null },
+  }
+}
+
+/** A person's refusal of one action. Source: agent-core.md 1.10. */
+export function rejectAction(action: OpenAction, reason: string): Draft {
+  return {
+    kind: 'UserRejectObservation',
+    source: 'environment',
+    tool_name: action.tool_name,
+    tool_call_id: action.tool_call_id,
+    rejection_reason: reason,
+    rejection_source: 'user',
+    action_id: action.id,
+  }
+}
+
+/** Why a run failed, for people and clients; not shown to the model. */
+export function conversationError(code: string, detail: string): Draft {
+  return { kind: 'ConversationErrorEvent', source: 'environment', code, detail, classification: classify(code, detail) }
+}
+
+/** A failure as it is told: a code, and a sentence that holds no secret of ours. */
+export function describe(error: unknown): { code: string; detail: string } {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string')
+    return { code: error.code, detail: error.message }
+  if (error instanceof Error) return { code: error.name, detail: error.message }
+  return { code: 'Error', detail: String(error) }
+}

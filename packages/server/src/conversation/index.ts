@@ -1,0 +1,23 @@
+export type {
+  Actor,
+  Command,
+  ConversationSearch,
+  Conversations,
+  EventSearch,
+  ForkRequest,
+  StartRequest,
+  Watcher,
+  WatchItem,
+} from './conversations.ts'
+export { PHASES, startPhases, type PhaseDeadlines, type StartSources } from './start-phases/index.ts'
+export { runEnd, type RunEnd } from './run-end.ts'
+export type { RunObserver } from './running.ts'
+export type { OpenHooks } from './hooked.ts'
+export { openHeart, type Heart, type HeartDeps } from './open.ts'
+export { withReceived, type ReceivedDeps, type Receiver } from './received.ts'
+export { remoteOf, type ConversationRecord, type SecretSources } from './record.ts'
+export { fromAgentServer, type Resolved as LaunchResolution } from './from-agent-server.ts'
+export { fromSeed, type SeedDefaults, type SeedOptions } from './from-seed.ts'
+export { archiveOf, type Archive } from './trajectory/archive.ts'
+export { trajectoryOf, type Trajectory, type TrajectoryFormat } from './trajectory/export.ts'
+export { readRecording } from './trajectory/recordings.ts'

@@ -1,0 +1,489 @@
+/**
+ * One conversation in memory: its mailbox, its fold, its run.
+ *
+ * Invariants
+ *   L1. Everything that changes it goes through the mailbox, one at a time, in the order it came.
+ *   L2. What `commit` returned is durable. Nothing is told to watchers before.
+ *   L3. Only the holder of the newest epoch appends; the store enforces it. Who loses it stops and commits nothing more.
+ *   L4. Calls that were open when it was loaded are adopted or closed by the agent, never performed afresh.
+ */
+import type { ConversationId, ConversationState, Draft, LLM, StoredEvent } from '@parley/protocol'
+import { ParleyError } from '@parley/protocol'
+import type { Agent } from '../agent/index.ts'
+import { abortable, Mailbox } from '../lib/index.ts'
+import { expectText, refusalOf } from './ask.ts'
+import { navigationTarget, readBranch } from './branch-reader.ts'
+import type { Channel } from './channel.ts'
+import { decide } from './commands.ts'
+import { CondensationWish } from './condensation-wish.ts'
+import type { Actor, Command } from './conversations.ts'
+import { closeAction, statusChanged } from './drafts.ts'
+import { Errands } from './errands.ts'
+import { GoalRounds, type GoalHost } from './goal-rounds.ts'
+import { Hooked, withoutBlocks, type OpenHooks, type Submission } from './hooked.ts'
+import { fullState } from './info.ts'
+import { isInterruption, RunCancelled, type Interruption } from './interruption.ts'
+import { LiveLog, type Loaded, type LogDeps } from './live-log.ts'
+import type { ConversationRecord, MessageContent, SecretSources } from './record.ts'
+import { withModel, withSecrets } from './record-changes.ts'
+import { Reminder } from './reminder.ts'
+import { Running, type RunDeps } from './running.ts'
+import {
+  hasToStartAgain,
+  isReady,
+  phaseEvent,
+  STOPPED,
+  Startup,
+  type Phase,
+  type StartHost,
+} from './start-phases/index.ts'
+import type { TitleDeps } from './title.ts'
+import { Titling, type TitlingHost } from './titling.ts'
+
+/** How long an interrupt waits for what it cancelled. Source: agent-server-wire.md 10.1. */
+const INTERRUPT_WAIT_MS = 5000
+/** Messages that wait for the end of a start; they are part of the record, which is written whole. */
+const MAX_PENDING_MESSAGES = 100
+
+export type LiveDeps = Pick<TitleDeps, 'openLlm' | 'findLlm'> &
+  LogDeps &
+  RunDeps & {
+    openAgent: (
+      live: {
+        id: ConversationId
+        owner: string
+        record: ConversationRecord
+        epoch: number
+        /** The conversation's secrets as they are now. */
+        secrets: () => SecretSources
+      },
+      signal: AbortSignal,
+    ) => Promise<Agent>
+    /** Absent: hooks cannot run, and a conversation that has some says so. */
+    openHooks?: OpenHooks
+    /** Phases of a start before the agent itself, in order. */
+    phases: readonly Phase[]
+    /** Milliseconds that opening the agent may take during a start. */
+    agentDeadlineMs?: number
+    onActivity: () => void
+  }
+
+export class LiveConversation {
+  readonly id: ConversationId
+  readonly channel: Channel
+  readonly #deps: LiveDeps
+  readonly #epoch: number
+  readonly #owner: string
+  readonly #mailbox = new Mailbox()
+  readonly #log: LiveLog
+  readonly #running: Running
+  readonly #startup: Startup
+  readonly #errands = new Errands()
+  readonly #goal: GoalRounds
+  readonly #hooked: Hooked
+  /** Messages that hooks look at, in the order they came; nothing else waits for them (F65). */
+  readonly #intake = new Mailbox()
+  readonly #titling: Titling
+  readonly #wish = new CondensationWish()
+  readonly #reminder = new Reminder(() => this.#emitSnapshot())
+  #agent: Promise<Agent> | null = null
+  #isClosed = false
+
+  constructor(loaded: Loaded, channel: Channel, deps: LiveDeps) {
+    this.id = loaded.id
+    this.channel = channel
+    this.#deps = deps
+    this.#epoch = loaded.epoch
+    this.#owner = loaded.owner
+    this.#log = new LiveLog(loaded, channel, deps, {
+      onLost: () => this.#lose(),
+      onCommit: async (events, record, ended) => {
+        this.#goal.changed()
+        deps.onActivity()
+        if (ended !== null) await deps.runs?.ended(this.id, record, ended)
+        if (events.some(({ event }) => event.kind === 'MessageEvent' && event.source === 'user')) this.#titling.start()
+      },
+    })
+    this.#startup = new Startup(this.#startHost())
+    this.#titling = new Titling(this.#titlingHost(), deps)
+    this.#goal = new GoalRounds(this.#goalHost())
+    this.#hooked = new Hooked({ open: () => this.#openHooks(), state: () => this.state(), record: () => this.record })
+    this.#running = new Running(
+      {
+        id: this.id,
+        log: this.#log,
+        mailbox: this.#mailbox,
+        channel,
+        goal: this.#goal,
+        hooked: this.#hooked,
+        wish: this.#wish,
+        reminder: this.#reminder,
+        openAgent: () => this.#openAgent(),
+        started: () => this.start(),
+        append: (drafts) => this.#append(drafts),
+        emitSnapshot: () => this.#emitSnapshot(),
+        isClosed: () => this.#isClosed,
+      },
+      deps,
+    )
+  }
+
+  get record(): ConversationRecord {
+    return this.#log.record
+  }
+
+  state(): ConversationState {
+    return this.#log.state
+  }
+
+  /** Nothing goes on here that a reader could not load again. */
+  get isIdle(): boolean {
+    return !this.#running.isGoingOn && !this.#startup.isGoingOn && this.#mailbox.isEmpty && this.#errands.isEmpty
+  }
+
+  /**
+   * Applies a command; resolves when what it says is durable.
+   * @param submission what hooks made of a message; absent: they are asked first, if there are any
+   */
+  async send(command: Command, actor: Actor, submission?: Submission): Promise<void> {
+    this.#deps.onActivity()
+    this.#reminder.cancel()
+    if (command.kind === 'interrupt') return void (await this.#interrupt())
+    if (command.kind === 'start') return this.#startup.again()
+    if (command.kind === 'stop') return this.#stop()
+    if (command.kind === 'condense') return this.#condense()
+    if (command.kind === 'switch_llm') return this.#switchLlm(command.llm)
+    if (command.kind === 'set_secrets') return this.#setSecrets(command.secrets)
+    if (command.kind === 'start_goal' || command.kind === 'resume_goal') await this.#started()
+    if (command.kind === 'navigate' && this.#wish.isOpen)
+      throw new ParleyError('conflict', 'The conversation is being condensed. Navigate when that is done.')
+    if (
+      command.kind === 'send_message' &&
+      submission === undefined &&
+      isReady(this.#log.state) &&
+      this.#hooked.looksAtMessages
+    )
+      return this.#intake.run(async () => this.send(command, actor, await this.#submit(command.content)))
+    const isOpening = () => isReady(this.#log.state) && needsPreamble(command, this.#log.state)
+    // Before the start has ended nobody knows where the agent will work; the start itself opens it then.
+    if (isOpening()) await this.#openAgent()
+    await this.#mailbox.run(async () => {
+      if (command.kind === 'send_message' && !isReady(this.#log.state)) return this.#keepForLater(command)
+      const decidable = command.kind === 'navigate' ? await this.#target(command.event_id) : command
+      const preamble = isOpening() ? (await this.#openAgent()).preamble() : []
+      const { drafts, runs, snapshot } = decide(this.#log.state, decidable, actor.keyId, preamble, submission)
+      await this.#append(drafts)
+      if (runs) this.#running.start()
+      if (snapshot) this.#emitSnapshot()
+      if (command.kind === 'run' && !runs) this.#reminder.ended(performance.now())
+    })
+  }
+
+  /** The agent's answer to a question beside the conversation; only its cost is recorded. Source: agent-core.md 3.8. */
+  ask(question: string, signal: AbortSignal): Promise<string> {
+    this.#deps.onActivity()
+    return this.#errands.run(async (own) => {
+      this.#expectStarted()
+      await abortable(this.start(), own)
+      const agent = await this.#openAgent()
+      const turn = this.#running.turn(await this.#mailbox.run(() => this.#log.openView()))
+      const { text, drafts } = await agent.ask(question, turn, own).catch((error: unknown) => {
+        throw refusalOf(error)
+      })
+      await this.#mailbox.run(() => this.#append(drafts))
+      return expectText(text)
+    }, signal)
+  }
+
+  /** Changes what does not come from events; `drafts` tell watchers about it. */
+  async update(change: Partial<ConversationRecord>, drafts: readonly Draft[]): Promise<void> {
+    this.#deps.onActivity()
+    await this.#mailbox.run(async () => {
+      this.#log.record = { ...this.#log.record, ...change }
+      await this.#append(drafts, this.#log.record, 'title' in change || 'tags' in change)
+    })
+  }
+
+  /** Goes on with what was running when the process before this one ended, or with a start that never ended. */
+  resume(): void {
+    if (this.#log.state.execution_status === 'running') this.#running.start()
+    else if (!isReady(this.#log.state) && !hasToStartAgain(this.#log.state)) this.start().catch(() => undefined)
+  }
+
+  /**
+   * Takes the start through its phases, each recorded; safe to call again, also after a failed one.
+   * Rejects with the reason that was recorded.
+   */
+  start(): Promise<void> {
+    return this.#startup.run()
+  }
+
+  /** Waits for the end of a start that goes on. @throws ParleyError `conflict`; whatever a start fails with. */
+  async #started(): Promise<void> {
+    this.#expectStarted()
+    if (!isReady(this.#log.state)) await this.start()
+  }
+
+  /** Stored first: an agent that is opened later begins with it. */
+  #switchLlm(llm: LLM): Promise<void> {
+    return this.#mailbox.run(async () => {
+      const { record, drafts } = withModel(this.#log.record, llm)
+      // What cannot be opened is refused before it is stored.
+      this.#deps.openLlm?.(llm)
+      await this.#append(drafts, record)
+      this.#log.record = record
+      const agent = await this.#agent?.catch(() => null)
+      if (record.agent.kind === 'Agent') agent?.reconfigure(record.agent)
+    })
+  }
+
+  #setSecrets(secrets: SecretSources): Promise<void> {
+    return this.#mailbox.run(async () => {
+      const record = withSecrets(this.#log.record, secrets)
+      await this.#append([], record)
+      this.#log.record = record
+    })
+  }
+
+  #goalHost(): GoalHost {
+    return {
+      state: () => this.#log.state,
+      branch: async () => {
+        const path = await readBranch(this.#deps.storage.events, this.id, this.#log.state.leaf_event_id)
+        return path.map(({ event }) => event).filter(({ id }) => !Object.hasOwn(this.#log.state.blocked_messages, id))
+      },
+      model: () => this.#log.record.agent.llm,
+      openLlm: this.#deps.openLlm,
+      commit: (drafts) => this.#mailbox.run(() => this.#append(drafts(this.#log.state))),
+      onFailure: (err) => this.#deps.log.warn({ conversation_id: this.id, err }, 'a goal could not be judged'),
+    }
+  }
+
+  #openHooks() {
+    const { openHooks } = this.#deps
+    if (openHooks === undefined)
+      throw new ParleyError('unsupported', 'This conversation has hooks, and this server cannot run any.')
+    const starting = { id: this.id, epoch: this.#epoch, record: this.#log.record }
+    return openHooks(starting, new AbortController().signal)
+  }
+
+  #submit(content: MessageContent): Promise<Submission> {
+    const asked = this.#errands.run((signal) => this.#hooked.submit(content, this.#log.state.hook_config, signal))
+    return asked.catch((error: unknown) => {
+      if (!(error instanceof RunCancelled)) throw error
+      throw new ParleyError(
+        'unavailable',
+        'The server let go of the conversation while hooks looked at the message. Send it again.',
+      )
+    })
+  }
+
+  /** Tells hooks that the session is over, as far as it began, and records it. A hook that fails ends nothing else. */
+  async endSession(preamble: readonly Draft[] = []): Promise<void> {
+    const drafts = await this.#errands.run((signal) => this.#hooked.end(signal))
+    if (drafts.length === 0) return
+    await this.#mailbox.run(() => this.#append([...(this.#log.state.has_system_prompt ? [] : preamble), ...drafts]))
+  }
+
+  #startHost(): StartHost {
+    const { phases, agentDeadlineMs, log } = this.#deps
+    return {
+      phases,
+      agentDeadlineMs,
+      starting: () => ({ id: this.id, owner: this.#owner, epoch: this.#epoch, record: this.#log.record }),
+      state: () => this.#log.state,
+      openAgent: () => this.#openAgent(),
+      beginSession: (signal) => this.#hooked.begin(signal),
+      submit: (...message) => this.#hooked.submit(...message),
+      inTurn: (work) => this.#mailbox.run(work),
+      append: async (drafts, change) => {
+        const record = { ...this.#log.record, ...change }
+        await this.#append(drafts, Object.keys(change).length === 0 ? undefined : record)
+        this.#log.record = record
+      },
+      startRun: () => this.#running.start(),
+      isCalledOff: (reason) => isInterruption(reason) && !this.#isClosed,
+      isLost: () => this.#isClosed,
+      onFailure: (phase, code) => log.warn({ conversation_id: this.id, phase, code }, 'a start failed'),
+    }
+  }
+
+  /** Stops what goes on, without recording anything, and lets go of the agent. Safe to call twice. */
+  async close(why: Interruption): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#reminder.cancel()
+    this.#running.cancel(why)
+    await this.#startup.cancel(new RunCancelled(why))
+    await this.#running.ended
+    await this.#errands.close(new RunCancelled(why))
+    if (why === 'draining' || why === 'interrupted') await this.#mailbox.run(() => this.#log.cache())
+    await this.#hooked.close()
+    const agent = await this.#agent?.catch(() => null)
+    await agent?.[Symbol.asyncDispose]()
+  }
+
+  snapshot(): { kind: 'snapshot'; seq: number; value: Record<string, unknown> } {
+    return { kind: 'snapshot', seq: this.#log.state.seq, value: fullState(this.id, this.#log.record, this.#log.state) }
+  }
+
+  async #target(event: Extract<Command, { kind: 'navigate' }>['event_id']) {
+    const target = await navigationTarget(this.#deps.storage.events, this.id, event, this.#log.state.blocked_messages)
+    if (target === null)
+      throw new ParleyError('not_found', `Event not found: ${event}`, { details: { event_id: event } })
+    return { kind: 'navigate' as const, target }
+  }
+
+  async #keepForLater(command: Extract<Command, { kind: 'send_message' }>): Promise<void> {
+    if (this.#log.record.pending_messages.length >= MAX_PENDING_MESSAGES) {
+      throw new ParleyError(
+        'conflict',
+        `${MAX_PENDING_MESSAGES} messages wait for the start of this conversation already. Send more when it has started.`,
+      )
+    }
+    this.#log.record = {
+      ...this.#log.record,
+      pending_messages: [...this.#log.record.pending_messages, command.content],
+    }
+    await this.#append(
+      command.run && this.#log.state.execution_status !== 'running' ? [statusChanged('running')] : [],
+      this.#log.record,
+    )
+    if (command.run) this.#running.start()
+    else this.start().catch(() => undefined)
+  }
+
+  /**
+   * Served by the loop, so that it happens between two steps; without a run the loop starts for this alone, and changes no
+   * status.
+   */
+  async #condense(): Promise<void> {
+    this.#expectStarted()
+    if (this.#isClosed) throw new RunCancelled('lost')
+    const condensed = this.#wish.open(this.#log.record)
+    this.#running.start()
+    return condensed
+  }
+
+  #expectStarted(): void {
+    if (hasToStartAgain(this.#log.state))
+      throw new ParleyError('conflict', 'The conversation is stopped. Start it again first.')
+  }
+
+  #titlingHost(): TitlingHost {
+    return {
+      id: this.id,
+      owner: this.#owner,
+      events: this.#deps.storage.events,
+      errands: this.#errands,
+      record: () => this.#log.record,
+      blocked: () => this.#log.state.blocked_messages,
+      inTurn: (work) => this.#mailbox.run(work),
+      store: async (drafts, title) => {
+        const record = title === null ? undefined : { ...this.#log.record, title }
+        await this.#append(drafts, record, record !== undefined)
+        this.#log.record = record ?? this.#log.record
+      },
+      isLost: () => this.#isClosed,
+    }
+  }
+
+  #openAgent(): Promise<Agent> {
+    this.#agent ??= this.#deps
+      .openAgent(
+        {
+          id: this.id,
+          owner: this.#owner,
+          record: this.#log.record,
+          epoch: this.#epoch,
+          secrets: () => this.#log.record.secrets ?? {},
+        },
+        new AbortController().signal,
+      )
+      .catch((error: unknown) => {
+        this.#agent = null
+        throw error
+      })
+    return this.#agent
+  }
+
+  /** Only inside the mailbox. */
+  async #append(drafts: readonly Draft[], record?: ConversationRecord, isEdited = false): Promise<StoredEvent[]> {
+    if (this.#isClosed && !this.#running.isGoingOn && (drafts.length > 0 || record !== undefined))
+      throw new RunCancelled('lost')
+    return this.#log.append(drafts, record, isEdited)
+  }
+
+  /** Another owner has taken over: nothing of this copy counts any more (L3). */
+  #lose(): void {
+    this.#isClosed = true
+    this.#running.cancel('lost')
+    this.#deps.log.warn({ conversation_id: this.id }, 'another owner took this conversation over')
+  }
+
+  #emitSnapshot(): void {
+    if (this.channel.watchers > 0) this.channel.emit(this.snapshot())
+  }
+
+  /** Source: conversation-service.md 1.5, RUNNING to STOPPED. */
+  async #stop(): Promise<void> {
+    if (hasToStartAgain(this.#log.state) && !this.#startup.isGoingOn) return
+    const hadBegun = isReady(this.#log.state)
+    const agent = await this.#interrupt(phaseEvent('ready', 'failed', STOPPED, 'The conversation was stopped.'))
+    if (hadBegun) await this.endSession(agent?.preamble())
+    await agent?.[Symbol.asyncDispose]()
+  }
+
+  /**
+   * Cancels what goes on and closes what it left open. Without a run it is a pause. Source: agent-core.md 1.16.
+   * @param stop recorded with it: the conversation lets go of its agent, which is returned
+   */
+  async #interrupt(stop?: Draft): Promise<Agent | null> {
+    const wasRunning = this.#running.isGoingOn
+    const { ended } = this.#running
+    this.#running.cancel('interrupted')
+    await this.#startup.cancel(new RunCancelled('interrupted'))
+    if (wasRunning) {
+      const agent = await this.#agent?.catch(() => null)
+      await agent?.interrupt().catch(() => undefined)
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, INTERRUPT_WAIT_MS).unref())])
+    }
+    const released = await this.#mailbox.run(async () => {
+      const { execution_status: status, open_actions } = this.#log.state
+      const drafts: Draft[] = []
+      if (status === 'running') {
+        drafts.push(
+          ...open_actions.map((action) => closeAction(action, 'Tool call interrupted before completion.')),
+          ...withoutBlocks(
+            this.#log.state,
+            open_actions.map(({ id }) => id),
+          ),
+          statusChanged('paused', 'interrupted'),
+          { kind: 'InterruptEvent', source: 'user' },
+        )
+      } else if (status === 'idle' && stop === undefined) {
+        drafts.push(statusChanged('paused'), { kind: 'PauseEvent', source: 'user' })
+      }
+      if (stop !== undefined && !hasToStartAgain(this.#log.state)) drafts.push(stop)
+      await this.#append(drafts)
+      this.#emitSnapshot()
+      if (stop === undefined) return null
+      const agent = this.#agent
+      this.#agent = null
+      return { agent }
+    })
+    return (await released?.agent?.catch(() => null)) ?? null
+  }
+}
+
+/** Commands after which the branch begins with the system prompt. */
+const OPENING: ReadonlySet<Command['kind']> = new Set<Command['kind']>([
+  'send_message',
+  'run',
+  'start_goal',
+  'resume_goal',
+])
+
+function needsPreamble(command: Command, state: ConversationState): boolean {
+  return OPENING.has(command.kind) && !state.has_system_prompt
+}

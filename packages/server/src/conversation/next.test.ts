@@ -1,0 +1,79 @@
+import { asEventId, EMPTY_STATE, type ConversationState, type MetricsSnapshot } from '@parley/protocol'
+import { describe, expect, test } from 'vitest'
+import { next, type Around, type Limits, type Next } from './next.ts'
+
+const open = [{ id: asEventId('a1'), tool_call_id: 'c1', tool_name: 'terminal', llm_response_id: 'r1', seq: 4 }]
+const waits = { llm_response_id: 'r1', actions: [{ action_id: asEventId('a1'), risk: 'HIGH' as const }] }
+const spent = (accumulated_cost: number): Record<string, MetricsSnapshot> => ({
+  default: { model_name: 'm', accumulated_cost, max_budget_per_task: null, accumulated_token_usage: null },
+})
+const LIMITS: Limits = { maxIterations: 3, maxBudgetUsd: 1 }
+
+const stop = (status: string, code: string | null = null) => ({ kind: 'stop', status, code })
+
+test.each<[string, Partial<ConversationState>, unknown]>([
+  ['a paused conversation stays paused', { execution_status: 'paused' }, stop('paused')],
+  ['an idle one is not run', { execution_status: 'idle' }, stop('idle')],
+  ['pause wins over open actions', { execution_status: 'paused', open_actions: open }, stop('paused')],
+  ['an unapproved batch waits', { open_actions: open, awaiting_approval: waits }, stop('waiting_for_confirmation')],
+  ['open actions are executed before anything is thought', { open_actions: open }, { kind: 'execute' }],
+  [
+    'open actions are executed even when iterations are used up',
+    { open_actions: open, iterations: 3 },
+    { kind: 'execute' },
+  ],
+  ['what the agent owes is thought about', { owes_step: true }, { kind: 'think' }],
+  ['nothing owed means finished', { owes_step: false }, stop('finished')],
+  ['finishing in the very last iteration is no error', { owes_step: false, iterations: 3 }, stop('finished')],
+  ['iterations used up is an error', { iterations: 3 }, stop('error', 'MaxIterationsReached')],
+  ['a limit in the state wins over the record', { iterations: 3, max_iterations: 4 }, { kind: 'think' }],
+  ['a used up budget pauses', { stats: spent(1) }, stop('paused', 'MaxBudgetReached')],
+  ['a budget with something left goes on', { stats: spent(0.99) }, { kind: 'think' }],
+])('%s', (_name, change, expected) => {
+  const todo = next({ ...EMPTY_STATE, execution_status: 'running', ...change }, LIMITS)
+  expect(summary(todo)).toEqual(expected)
+})
+
+const running = { ...EMPTY_STATE, execution_status: 'running' as const }
+const around = (change: Partial<Around>): Around => ({ wantsCondensation: false, stuck: () => null, ...change })
+
+test.each<[string, Partial<ConversationState>]>([
+  ['running', {}],
+  ['finished', { execution_status: 'finished' }],
+  ['with calls to execute', { open_actions: open }],
+  ['waiting for a person', { open_actions: open, awaiting_approval: waits }],
+])('a wish for a shorter view comes first, in any state: %s', (_name, change) => {
+  expect(next({ ...running, ...change }, LIMITS, around({ wantsCondensation: true }))).toEqual({ kind: 'condense' })
+})
+
+describe('an agent that goes round in circles', () => {
+  const stuck = around({ stuck: () => ({ kind: 'stuck', pattern: 'monologue', detail: 'It talks.' }) })
+
+  test('stops, and the reason names the pattern', () => {
+    const todo = next(running, LIMITS, stuck)
+    expect(todo).toMatchObject({ kind: 'stop', status: 'stuck', reason: { code: 'AgentStuck' } })
+    expect(JSON.stringify(todo)).toContain('It talks. (monologue)')
+  })
+
+  test('is told so when that may help', () => {
+    const nudge = { kind: 'nudge' as const, text: 'try something else' }
+    expect(next(running, LIMITS, around({ stuck: () => nudge }))).toEqual(nudge)
+  })
+
+  test.each<[string, Partial<ConversationState>]>([
+    ['it has calls to execute', { open_actions: open }],
+    ['it has finished', { owes_step: false }],
+    ['it is paused', { execution_status: 'paused' }],
+  ])('is not looked at while %s', (_name, change) => {
+    const look = around({
+      stuck: () => {
+        throw new Error('looked')
+      },
+    })
+    expect(() => next({ ...running, ...change }, LIMITS, look)).not.toThrow()
+  })
+})
+
+function summary(todo: Next): unknown {
+  return todo.kind === 'stop' ? stop(todo.status, todo.reason?.code ?? null) : { kind: todo.kind }
+}

@@ -1,0 +1,65 @@
+import type { ConversationState, Draft, Event, MetricsSnapshot, StoredEvent } from '@parley/protocol'
+import { apply, eventTimestamp, isTreeEvent, newEventId } from '@parley/protocol'
+
+/** Where time and ids come from. */
+export type Stamps = { now: () => Date }
+
+/**
+ * Drafts to events: id, time, `seq` and parent are given here and nowhere else, so nothing enters the log unstamped (F32).
+ * A root that is not the log's first tree event is marked `__root__`. Source: agent-core.md 2.3.
+ */
+export function stamp(
+  state: ConversationState,
+  drafts: readonly Draft[],
+  { now }: Stamps,
+): { events: StoredEvent[]; state: ConversationState } {
+  const events: StoredEvent[] = []
+  let at = state
+  for (const draft of drafts) {
+    const common = { id: draft.id ?? newEventId(), timestamp: eventTimestamp(now()) }
+    const stored: StoredEvent = { seq: at.seq + 1, event: complete(at, draft, common) }
+    events.push(stored)
+    at = apply(at, stored)
+  }
+  return { events, state: at }
+}
+
+function complete(state: ConversationState, draft: Draft, common: { id: Event['id']; timestamp: string }): Event {
+  if (isTreeEvent(draft)) {
+    const parent_id = state.leaf_event_id ?? (state.has_tree ? '__root__' : null)
+    return { ...draft, ...common, parent_id } as Event
+  }
+  if (draft.kind === 'UsageRecordedEvent')
+    return {
+      ...draft,
+      ...common,
+      totals: { ...state.stats, [draft.usage_id]: add(state.stats[draft.usage_id], draft) },
+    } as Event
+  return { ...draft, ...common } as Event
+}
+
+type Usage = Extract<Draft, { kind: 'UsageRecordedEvent' }>
+
+/** Totals only grow; a cost that nobody knows counts as nothing. */
+function add(before: MetricsSnapshot | undefined, usage: Usage): MetricsSnapshot {
+  const old = before?.accumulated_token_usage
+  const sum = (
+    key: 'prompt_tokens' | 'completion_tokens' | 'cache_read_tokens' | 'cache_write_tokens' | 'reasoning_tokens',
+  ) => (old?.[key] ?? 0) + usage.tokens[key]
+  return {
+    model_name: usage.model,
+    accumulated_cost: (before?.accumulated_cost ?? 0) + (usage.cost ?? 0),
+    max_budget_per_task: before?.max_budget_per_task ?? null,
+    accumulated_token_usage: {
+      model: usage.model,
+      prompt_tokens: sum('prompt_tokens'),
+      completion_tokens: sum('completion_tokens'),
+      cache_read_tokens: sum('cache_read_tokens'),
+      cache_write_tokens: sum('cache_write_tokens'),
+      reasoning_tokens: sum('reasoning_tokens'),
+      context_window: Math.max(old?.context_window ?? 0, usage.tokens.context_window),
+      per_turn_token: usage.tokens.prompt_tokens + usage.tokens.completion_tokens,
+      response_id: '',
+    },
+  }
+}

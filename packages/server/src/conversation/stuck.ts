@@ -1,0 +1,210 @@
+/**
+ * Whether an agent goes round in circles, concluded from the newest events of its branch. Pure. Source: agent-core.md 3.6, F49.
+ *
+ * Rules
+ *   K1. Only what came after the newest message of a person counts, and of that at most the newest 20 events.
+ *   K2. Actions are compared by tool and arguments, never by what was thought about them; results without what differs from
+ *       call to call by itself: process ids, times, durations. Rejections are compared by tool and reason.
+ *   K3. A streak of failing calls is pointed out to the agent once; the next failure of the same call is being stuck.
+ */
+import { createHash } from 'node:crypto'
+import type {
+  ActionEvent,
+  AgentErrorEvent,
+  EventId,
+  ObservationEvent,
+  TreeEvent,
+  UserRejectObservation,
+} from '@parley/protocol'
+
+export type StuckThresholds = {
+  /** Times that the same action has the same result. */
+  action_observation: number
+  /** Times that the same action fails, before the agent is told. */
+  action_error: number
+  /** Messages of the agent in a row that lead to nothing. */
+  monologue: number
+  /** Actions that alternate between two; below 3 anything would alternate. */
+  alternating_pattern: number
+}
+
+export const STUCK_THRESHOLDS: StuckThresholds = {
+  action_observation: 4,
+  action_error: 3,
+  monologue: 3,
+  alternating_pattern: 6,
+}
+
+export type StuckPattern = 'repeated_action' | 'repeated_error' | 'monologue' | 'alternating_actions'
+
+/** `nudge`: to be said to the agent, which then gets another chance. */
+export type Finding = { kind: 'nudge'; text: string } | { kind: 'stuck'; pattern: StuckPattern; detail: string }
+
+const WINDOW = 20
+const LEAST_ALTERNATION = 3
+/** Begins every nudge, and tells that one was given. */
+const NUDGE_HEAD = 'The same call has failed again and again'
+
+/**
+ * What the newest events of a view show; null when the agent gets on.
+ * @param options.after the event up to which a person has seen it go round and let it go on
+ */
+export function findStuck(
+  view: readonly TreeEvent[],
+  { after = null, thresholds = STUCK_THRESHOLDS }: { after?: EventId | null; thresholds?: StuckThresholds } = {},
+): Finding | null {
+  const newest = view.slice(-WINDOW)
+  const recent = sincePerson(newest.slice(newest.findLastIndex(({ id }) => id === after) + 1))
+  const { action_observation, action_error, monologue } = thresholds
+  if (recent.length < Math.min(action_observation, action_error, monologue)) return null
+  const calls = answeredCalls(recent)
+  return (
+    failing(calls, recent, action_error) ??
+    repeating(calls, action_observation) ??
+    talking(recent, monologue) ??
+    alternating(calls, Math.max(LEAST_ALTERNATION, thresholds.alternating_pattern))
+  )
+}
+
+type Answer = ObservationEvent | UserRejectObservation | AgentErrorEvent
+/** `at`: the place of the answer among the events. */
+type Call = { action: ActionEvent; answer: Answer; at: number; asked: string; answered: string }
+
+function sincePerson(events: readonly TreeEvent[]): readonly TreeEvent[] {
+  return events.slice(events.findLastIndex((event) => event.kind === 'MessageEvent' && event.source === 'user') + 1)
+}
+
+/** Calls and their answers, in the order of the answers. */
+function answeredCalls(events: readonly TreeEvent[]): Call[] {
+  const open: ActionEvent[] = []
+  const calls: Call[] = []
+  for (const [at, event] of events.entries()) {
+    if (event.kind === 'ActionEvent') open.push(event)
+    if (event.kind !== 'ObservationEvent' && event.kind !== 'UserRejectObservation' && event.kind !== 'AgentErrorEvent')
+      continue
+    const index = open.findIndex((action) =>
+      event.kind === 'AgentErrorEvent' ? action.tool_call_id === event.tool_call_id : action.id === event.action_id,
+    )
+    if (index === -1) continue
+    const [action] = open.splice(index, 1) as [ActionEvent]
+    calls.push({ action, answer: event, at, asked: keyOf(action), answered: keyOf(event) })
+  }
+  return calls
+}
+
+function failing(calls: readonly Call[], events: readonly TreeEvent[], threshold: number): Finding | null {
+  const streak = trailing(calls, (call, last) => call.answer.kind === 'AgentErrorEvent' && call.asked === last.asked)
+  const [first, last] = [streak[0], streak.at(-1)]
+  if (first === undefined || last?.answer.kind !== 'AgentErrorEvent' || streak.length < threshold) return null
+  const { tool_name } = last.action
+  const nudged = events.findLastIndex((event, at) => at > first.at && isNudge(event))
+  if (nudged === -1) {
+    const text =
+      `${NUDGE_HEAD}: ${tool_name} with these arguments, ${streak.length} times. The newest error was:\n\n${last.answer.error}\n\n` +
+      'Doing it once more will not help. Find out why it fails, or go another way; if there is none, say what you need.'
+    return { kind: 'nudge', text }
+  }
+  if (last.at < nudged) return null
+  const detail = `The agent made the same failing call of ${tool_name} ${streak.length} times in a row, also after it was told so.`
+  return stuck('repeated_error', detail)
+}
+
+function isNudge(event: TreeEvent): boolean {
+  if (event.kind !== 'MessageEvent' || event.source !== 'environment') return false
+  const [first] = event.llm_message.content
+  return first?.type === 'text' && first.text.startsWith(NUDGE_HEAD)
+}
+
+/** Failing calls have a rule of their own. */
+function repeating(calls: readonly Call[], threshold: number): Finding | null {
+  const streak = trailing(
+    calls,
+    (call, last) =>
+      call.answer.kind !== 'AgentErrorEvent' && call.asked === last.asked && call.answered === last.answered,
+  )
+  if (streak.length < threshold) return null
+  const { tool_name } = streak[0]!.action
+  return stuck(
+    'repeated_action',
+    `The agent made the same call of ${tool_name} ${streak.length} times, with the same result.`,
+  )
+}
+
+function talking(events: readonly TreeEvent[], threshold: number): Finding | null {
+  let messages = 0
+  for (const event of events.toReversed()) {
+    if (event.kind === 'CondensationSummaryEvent') continue
+    if (event.kind !== 'MessageEvent') break
+    if (event.source === 'agent') messages += 1
+  }
+  if (messages < threshold) return null
+  return stuck('monologue', `The agent wrote ${messages} messages in a row without doing or concluding anything.`)
+}
+
+function alternating(calls: readonly Call[], threshold: number): Finding | null {
+  const newest = calls.slice(-threshold)
+  if (newest.length < threshold) return null
+  const repeats = newest.every((call, index) => {
+    const before = newest[index - 2]
+    return before === undefined || (call.asked === before.asked && call.answered === before.answered)
+  })
+  if (!repeats) return null
+  const names = [...new Set(newest.map(({ action }) => action.tool_name))].join(' and ')
+  return stuck(
+    'alternating_actions',
+    `The agent alternated between two calls of ${names} ${threshold} times, with the same results.`,
+  )
+}
+
+const stuck = (pattern: StuckPattern, detail: string): Finding => ({ kind: 'stuck', pattern, detail })
+
+/** The calls at the end that are like the last one, oldest first. */
+function trailing(calls: readonly Call[], isLike: (call: Call, last: Call) => boolean): Call[] {
+  const last = calls.at(-1)
+  if (last === undefined) return []
+  const other = calls.findLastIndex((call) => !isLike(call, last))
+  return calls.slice(other + 1)
+}
+
+/** What is compared, by event; short, because results can be long, and each is looked at as often as it is among the newest. */
+const keys = new WeakMap<TreeEvent, string>()
+
+function keyOf(event: ActionEvent | Answer): string {
+  const known = keys.get(event)
+  if (known !== undefined) return known
+  const key = createHash('sha256').update(comparable(event)).digest('base64')
+  keys.set(event, key)
+  return key
+}
+
+function comparable(event: ActionEvent | Answer): string {
+  switch (event.kind) {
+    case 'ActionEvent':
+      return JSON.stringify([event.kind, event.source, event.tool_name, event.action ?? event.tool_call.arguments])
+    case 'ObservationEvent':
+      return JSON.stringify([event.kind, event.source, event.tool_name, event.observation], steady)
+    case 'UserRejectObservation':
+      return JSON.stringify([event.kind, event.tool_name, event.rejection_reason])
+    case 'AgentErrorEvent':
+      return JSON.stringify([event.kind, event.source, event.error], steady)
+  }
+}
+
+/** Members that name one run of a command, or say when it was. */
+const RESTLESS =
+  /^(pid|full_output_save_dir|timestamps?|time|date|duration|elapsed|latency|started|ended)(_?(at|ms|seconds))?$/i
+
+/** Words in a text that do the same. */
+const RESTLESS_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?Z|[+-]\d{2}:?\d{2})?)?/g, '<time>'],
+  [/\b\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\b/g, '<time>'],
+  [/\b1[5-9]\d{8}(\d{3})?(\.\d+)?\b/g, '<time>'],
+  [/\b\d+([.,]\d+)? ?(ns|µs|us|ms|milliseconds?|s|secs?|seconds?|mins?|minutes?)\b/g, '<duration>'],
+  [/\b(pid|process)([ =:#]+)\d+/gi, '$1$2<pid>'],
+]
+
+function steady(key: string, value: unknown): unknown {
+  if (RESTLESS.test(key)) return undefined
+  if (typeof value !== 'string') return value
+  return RESTLESS_WORDS.reduce((text, [pattern, word]) => text.replaceAll(pattern, word), value)
+}
