@@ -1,0 +1,281 @@
+import { LLMSummarizingCondenser, type Draft, type LLMInput, type TreeEvent } from '@parley/protocol'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { LlmError, type Llm, type LlmMessage, type LlmRequest } from '../../llm/index.ts'
+import { called, condensed, ids, observed, prompt, requested, said } from '../native/events.testing.ts'
+import { historyOf } from '../native/history.testing.ts'
+import { enforce } from '../native/view-properties.ts'
+import { View } from '../native/view.ts'
+import type { Situation, Verdict } from './condenser.ts'
+import { SummarizingCondenser } from './llm-summarizing.ts'
+import { TokenMeter } from './tokens.ts'
+
+const never = new AbortController().signal
+const llm: LLMInput = { model: 'openai/summariser', usage_id: 'condenser' }
+type Options = Partial<Omit<LLMSummarizingCondenser, 'llm' | 'kind'>>
+const configOf = (options: Options = {}) => LLMSummarizingCondenser.parse({ llm, ...options })
+
+/** A model that answers with what `reply` says, or fails with it. */
+function speaking(reply: (text: string, nth: number) => string | LlmError): Llm & { requests: LlmRequest[] } {
+  const requests: LlmRequest[] = []
+  return {
+    model: 'openai/summariser',
+    usageId: 'condenser',
+    requests,
+    async complete(request) {
+      requests.push(request)
+      const said = reply(textOf(request.messages.at(-1)!), requests.length)
+      if (said instanceof LlmError) throw said
+      const tokens = { model: 'm', prompt_tokens: 9, completion_tokens: 1, cache_read_tokens: 0 }
+      return {
+        responseId: `summary-${requests.length}`,
+        text: said,
+        reasoning: null,
+        thinkingBlocks: [],
+        toolCalls: [],
+        finishReason: 'stop',
+        usage: {
+          tokens: { ...tokens, cache_write_tokens: 0, reasoning_tokens: 0, context_window: 0, per_turn_token: 10 },
+          costUsd: 0.5,
+          latency: 0,
+        },
+      }
+    },
+  }
+}
+const textOf = ({ content }: LlmMessage) => content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+
+const tooLong = new LlmError('LLMContextWindowExceedError', 'prompt is too long')
+const broken = new LlmError('LLMAuthenticationError', 'no such key')
+const silent = { warn: () => undefined }
+
+async function ask(
+  view: readonly TreeEvent[],
+  {
+    options = {},
+    model = speaking(() => 'in short'),
+    ...situation
+  }: { options?: Options; model?: Llm } & Partial<Situation>,
+): Promise<Verdict> {
+  const condenser = new SummarizingCondenser(configOf(options), model, silent)
+  return condenser.condense(
+    { view, isRequested: false, inputLimit: null, meter: new TokenMeter([]), ...situation },
+    never,
+  )
+}
+
+/** A prompt, the person's request, and `count` calls with results of `size` characters. */
+function work(count: number, size = 40): TreeEvent[] {
+  const events: TreeEvent[] = [prompt(), said('task', 'build it')]
+  for (let n = 0; n < count; n++) {
+    const action = called(`a${n}`, `r${n}`)
+    events.push(action, observed(`o${n}`, action, 'x'.repeat(size)))
+  }
+  return events
+}
+
+const forgottenBy = (verdict: Verdict): string[] =>
+  verdict.kind === 'condensed' ? [...verdict.condensation.forgotten_event_ids] : []
+const kinds = (drafts: readonly Draft[]) => drafts.map(({ kind }) => kind)
+
+describe('whether and what', () => {
+  test('a short view stays, and no model is asked', async () => {
+    const model = speaking(() => 'never')
+    expect(await ask(work(10), { options: { max_size: 30 }, model })).toEqual({ kind: 'keep', spent: [] })
+    expect(model.requests).toEqual([])
+  })
+
+  test('too many events: half of the allowed number stays, with those at the start', async () => {
+    const view = work(15)
+    const verdict = await ask(view, { options: { max_size: 20, keep_first: 2 } })
+    // 20 / 2 - 2 - 1 = 7 at the end, made 6 by the pair that may not be cut.
+    expect(forgottenBy(verdict)).toEqual(ids(view.slice(2, 26)))
+    expect(verdict).toMatchObject({
+      condensation: { summary: 'in short', summary_offset: 2, llm_response_id: 'summary-1' },
+    })
+    expect(verdict.spent).toMatchObject([{ kind: 'UsageRecordedEvent', usage_id: 'condenser', cost: 0.5 }])
+    expect(verdict.spent[0]).not.toHaveProperty('seen_seq')
+  })
+
+  test('too many tokens: what stays is less than half of the limit', async () => {
+    const view = work(20, 4000)
+    const meter = new TokenMeter([])
+    const verdict = await ask(view, { options: { max_tokens: 10_000 }, meter })
+    const forgotten = new Set(forgottenBy(verdict))
+    expect(meter.view(view.filter(({ id }) => !forgotten.has(id)))).toBeLessThan(5000)
+    expect(forgotten.has('system') || forgotten.has('task')).toBe(false)
+  })
+
+  test("the model's own window counts without any configured limit, and the smaller of both with one", async () => {
+    const view = work(10, 4000)
+    expect((await ask(view, { inputLimit: 5000 })).kind).toBe('condensed')
+    expect((await ask(view, { inputLimit: 50_000 })).kind).toBe('keep')
+    expect((await ask(view, { inputLimit: 50_000, options: { max_tokens: 5000 } })).kind).toBe('condensed')
+    expect((await ask(view, { inputLimit: 5000, options: { max_tokens: 50_000 } })).kind).toBe('condensed')
+  })
+
+  test('a request halves the events and the text, wherever in the view the text is', async () => {
+    const [long, light] = [called('long', 'rl'), work(8)]
+    const view = [...light, long, observed('big', long, 'x'.repeat(40_000)), ...work(1).slice(2)]
+    const verdict = await ask(view, { isRequested: true })
+    expect(forgottenBy(verdict)).toContain('big')
+  })
+
+  test('the system prompt stays, also when nothing else is to be kept', async () => {
+    const view = work(20)
+    expect(forgottenBy(await ask(view, { options: { keep_first: 0, max_size: 10 } }))).not.toContain('system')
+    expect(forgottenBy(await ask(view.slice(0, 4), { isRequested: true }))).toEqual(ids(view.slice(1, 4)))
+  })
+
+  test('a call that waits for its answer stays, whatever has to go', async () => {
+    const view = [...work(1), called('open', 'r-open')]
+    expect(forgottenBy(await ask(view, { isRequested: true }))).toEqual(['task', 'a0', 'o0'])
+  })
+
+  test('one summary is never put in the place of another', async () => {
+    const view = new View()
+    for (const event of [...work(2), condensed('c', work(2).slice(1), 'all of it', 1)]) view.append(event)
+    const verdict = await ask(view.events(), { isRequested: true })
+    expect(verdict).toMatchObject({ kind: 'failed', error: { code: 'LLMContextWindowExceedError' } })
+  })
+
+  test('a slice that is not worth it is left alone', async () => {
+    expect(await ask(work(11), { options: { max_size: 22, minimum_progress: 0.9 } })).toEqual({
+      kind: 'keep',
+      spent: [],
+    })
+  })
+})
+
+describe('when the summary cannot be had', () => {
+  const view = work(15)
+  const soft = { options: { max_size: 20 } }
+  const hard = { isRequested: true }
+
+  test.each<[string, Llm]>([
+    ['its model fails', speaking(() => broken)],
+    ['it is empty', speaking(() => '  \n')],
+  ])('%s: a view that only has many events goes on as it is', async (_name, model) => {
+    expect((await ask(view, { ...soft, model })).kind).toBe('keep')
+  })
+
+  test('an empty summary is paid for and not taken; what has to become shorter fails with the reason', async () => {
+    const verdict = await ask(view, { ...hard, model: speaking(() => '') })
+    expect(verdict).toMatchObject({ kind: 'failed', error: { code: 'LLMNoResponseError' } })
+    // The usual part was tried, and then everything.
+    expect(kinds(verdict.spent)).toEqual(['UsageRecordedEvent', 'UsageRecordedEvent'])
+    expect(await ask(view, { ...hard, model: speaking(() => broken) })).toMatchObject({
+      kind: 'failed',
+      error: { code: 'LLMAuthenticationError', message: 'Shortening the conversation failed: no such key' },
+    })
+  })
+
+  test('what is not urgent is not tried again before the view has grown', async () => {
+    const model = speaking(() => broken)
+    const condenser = new SummarizingCondenser(configOf(soft.options), model, silent)
+    const at = (events: readonly TreeEvent[]) =>
+      condenser.condense({ view: events, isRequested: false, inputLimit: null, meter: new TokenMeter([]) }, never)
+    await at(view)
+    await at([...view, said('m1', 'hi')])
+    expect(model.requests).toHaveLength(1)
+    await at([...view, ...Array.from({ length: 10 }, (_, n) => said(`m${n}`, 'hi'))])
+    expect(model.requests).toHaveLength(2)
+  })
+
+  test('a record that is itself too long is shown with less of each event, until it fits', async () => {
+    const model = speaking((text) => (text.length > 6000 ? tooLong : 'fits'))
+    const verdict = await ask(work(6, 3000), { isRequested: true, model })
+    expect(verdict).toMatchObject({ kind: 'condensed', condensation: { summary: 'fits' } })
+    const lengths = model.requests.map(({ messages }) => textOf(messages.at(-1)!).length)
+    expect(lengths.length).toBeGreaterThan(1)
+    expect(lengths).toEqual(lengths.toSorted((a, b) => b - a))
+  })
+
+  test('the attempts end', async () => {
+    const model = speaking(() => tooLong)
+    const verdict = await ask(view, { ...hard, options: { hard_context_reset_max_retries: 3 }, model })
+    expect(verdict.kind).toBe('failed')
+    expect(model.requests).toHaveLength(6)
+  })
+
+  test('an abort is not a failure', async () => {
+    const reason = new Error('stop')
+    const ended = new AbortController()
+    const model = speaking(() => {
+      ended.abort(reason)
+      return broken
+    })
+    const condenser = new SummarizingCondenser(configOf(), model, silent)
+    const situation = { view, isRequested: true, inputLimit: null, meter: new TokenMeter([]) }
+    await expect(condenser.condense(situation, ended.signal)).rejects.toThrow()
+    expect(model.requests).toHaveLength(1)
+  })
+})
+
+test('a limit that the tools and the kept events exceed by themselves is no reason to forget all else', async () => {
+  const meter = new TokenMeter([{ name: 't', description: 'x'.repeat(40_000), parameters: {} }])
+  expect((await ask(work(10, 4000), { inputLimit: 5000, meter })).kind).toBe('keep')
+})
+
+test('the whole request fits the window of the model, and the summary its share of it', async () => {
+  const model = speaking(() => 'long '.repeat(10_000))
+  const verdict = await ask(work(40, 5000), { inputLimit: 10_000, model })
+  expect(textOf(model.requests[0]!.messages.at(-1)!).length).toBeLessThan(10_000 * 3)
+  const summary = verdict.kind === 'condensed' ? verdict.condensation.summary! : ''
+  expect(summary.length).toBeLessThanOrEqual(10_000 * 0.2 * 3)
+})
+
+test('after every condensation something is gone, the kept events are there, and the view is valid', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      historyOf(40),
+      fc.integer({ min: 0, max: 3 }),
+      fc.integer({ min: 8, max: 30 }),
+      fc.boolean(),
+      async (branch, keep_first, max_size, isRequested) => {
+        const view = new View()
+        for (const event of branch) view.append(event)
+        const before = [...view.events()]
+        const options = { keep_first, max_size: Math.max(max_size, 2 * keep_first + 4) }
+        const verdict = await ask(before, { options, isRequested })
+        if (verdict.kind !== 'condensed') return
+        const { condensation } = verdict
+        view.append({ ...condensed('c', [], null, null), ...condensation })
+        const after = view.events()
+        const gone = new Set<string>(condensation.forgotten_event_ids)
+        expect(after.filter(({ kind }) => kind !== 'CondensationSummaryEvent')).toEqual(
+          before.filter(({ id }) => !gone.has(id)),
+        )
+        expect(after.at(condensation.summary_offset!)).toMatchObject({ summary: 'in short' })
+        expect(after.length).toBe(before.length - gone.size + 1)
+        expect(ids(enforce(after, [...after, ...branch]))).toEqual(ids(after))
+        expect(after[0]).toBe(before[0])
+        // The soft path keeps the first events and takes its share; what it cannot do for a request, the hard one does.
+        if (isRequested) return
+        expect(after.slice(0, keep_first)).toEqual(before.slice(0, keep_first))
+        expect(gone.size).toBeGreaterThanOrEqual(0.1 * before.length)
+      },
+    ),
+  )
+})
+
+test('a view is asked to become shorter if, and only if, a request came after the last condensation', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom('message', 'request', 'condensation'), { maxLength: 12 }), (kindsOfEvents) => {
+      const events = kindsOfEvents.map((kind, n) =>
+        kind === 'message'
+          ? said(`m${n}`, 'hi')
+          : kind === 'request'
+            ? requested(`q${n}`)
+            : condensed(`c${n}`, [], null, null),
+      )
+      const expected = kindsOfEvents.lastIndexOf('request') > kindsOfEvents.lastIndexOf('condensation')
+      const view = new View()
+      for (const event of events) view.append(event)
+      for (const each of [view, View.rebuild(events)]) {
+        expect(each.isCondensationRequested).toBe(expected)
+        expect(each.events().every(({ kind }) => kind === 'MessageEvent')).toBe(true)
+      }
+    }),
+  )
+})

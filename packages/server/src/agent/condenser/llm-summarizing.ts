@@ -1,0 +1,133 @@
+/**
+ * Puts a summary, written by a model, in the place of the older part of a view. Source: agent-core.md 3.2.
+ *
+ * Invariants
+ *   C1. The system prompt is never forgotten (F34), nor a call that waits for its answer.
+ *   C2. A summary is never empty (F62), and what it replaces is more than another summary.
+ *   C3. What the attempts cost is reported, also when nothing came of them.
+ */
+import type { Draft, LLMSummarizingCondenser, TreeEvent } from '@parley/protocol'
+import { LlmError, type Llm, type LlmAnswer } from '../../llm/index.ts'
+import { usage } from '../native/drafts.ts'
+import { truncateMiddle } from '../native/truncate.ts'
+import type { Condenser, CondenserLog, Shortening, Situation, Verdict } from './condenser.ts'
+import { hardRange, reasonsFor, softRange, tokenLimit, type Range } from './plan.ts'
+import { CAPS, longestOf, recordText, UNCAPPED, type Caps } from './record-text.ts'
+import { summaryRequest } from './summary-prompt.ts'
+
+/** Events by which a view grows before an attempt that was not urgent and failed is made again. */
+const PATIENCE = 10
+/** A little on the safe side, since whoever counts tokens counts differently. */
+const CHARS_PER_TOKEN = 3
+/** Share of the model's window that the record may fill; the rest is for instructions and the summary. */
+const RECORD_SHARE = 0.7
+const MAX_SUMMARY_CHARS = 40_000
+/** Share of the view's limit that a summary may fill, so that shortening does shorten. */
+const SUMMARY_SHARE = 0.2
+
+export class SummarizingCondenser implements Condenser {
+  readonly handlesRequests = true
+  readonly #config: LLMSummarizingCondenser
+  readonly #llm: Llm
+  readonly #log: CondenserLog
+  #notBefore = 0
+
+  constructor(config: LLMSummarizingCondenser, llm: Llm, log: CondenserLog) {
+    this.#config = config
+    this.#llm = llm
+    this.#log = log
+  }
+
+  async condense(situation: Situation, signal: AbortSignal): Promise<Verdict> {
+    const reasons = reasonsFor(situation, this.#config)
+    const isUrgent = reasons.has('request') || reasons.has('tokens')
+    const { length } = situation.view
+    if (reasons.size === 0 || (!isUrgent && length < this.#notBefore)) return { kind: 'keep', spent: [] }
+    const spent: Draft[] = []
+    let failure: LlmError = nothingLeft()
+    const attempts: [Range | null, Caps][] = [[softRange(situation, this.#config, reasons), CAPS]]
+    if (isUrgent) attempts.push([hardRange(situation.view), UNCAPPED])
+    for (const [range, caps] of attempts) {
+      if (range === null) continue
+      const forgotten = situation.view.slice(range.start, range.end)
+      try {
+        const { answer, summary } = await this.#summary(forgotten, caps, situation, spent, signal)
+        this.#notBefore = 0
+        return { kind: 'condensed', spent, condensation: shortening(forgotten, range, summary, answer) }
+      } catch (error) {
+        if (signal.aborted || !(error instanceof LlmError)) throw error
+        this.#log.warn({ err: error, events: forgotten.length }, 'summarising a part of the conversation failed')
+        failure = error
+      }
+    }
+    if (isUrgent) return { kind: 'failed', spent, error: explained(failure) }
+    this.#notBefore = length + PATIENCE
+    return { kind: 'keep', spent }
+  }
+
+  /** Tries again with less of each event while the record itself is too long. @throws LlmError */
+  async #summary(
+    events: readonly TreeEvent[],
+    caps: Caps,
+    { inputLimit }: Situation,
+    spent: Draft[],
+    signal: AbortSignal,
+  ): Promise<{ answer: LlmAnswer; summary: string }> {
+    const { hard_context_reset_max_retries: tries, hard_context_reset_context_scaling: scaling, llm } = this.#config
+    const window = llm.max_input_tokens ?? inputLimit
+    const maxChars = window === null ? Infinity : window * RECORD_SHARE * CHARS_PER_TOKEN
+    let scaled = caps
+    for (let attempt = 1; ; attempt++) {
+      const messages = summaryRequest(recordText(events, scaled, maxChars))
+      try {
+        const answer = await this.#llm.complete({ messages, tools: [] }, () => undefined, signal)
+        spent.push(usage(answer, answer.responseId, this.#llm))
+        const summary = truncateMiddle(answer.text.trim(), this.#summaryChars(inputLimit))
+        if (summary === '') throw new LlmError('LLMNoResponseError', `${this.#llm.model}: the summary was empty`)
+        return { answer, summary }
+      } catch (error) {
+        const isTooLong = error instanceof LlmError && error.code === 'LLMContextWindowExceedError'
+        if (!isTooLong || attempt >= tries) throw error
+        scaled = lessOf(scaled, longestOf(events), scaling)
+      }
+    }
+  }
+
+  #summaryChars(inputLimit: number | null): number {
+    const limit = tokenLimit(this.#config, inputLimit)
+    return limit === null
+      ? MAX_SUMMARY_CHARS
+      : Math.min(MAX_SUMMARY_CHARS, Math.floor(limit * SUMMARY_SHARE * CHARS_PER_TOKEN))
+  }
+}
+
+function lessOf({ summary, person, recent, other }: Caps, longest: number, scaling: number): Caps {
+  const less = (cap: number) => Math.floor(Math.min(cap, longest) * scaling)
+  return { summary: less(summary), person: less(person), recent: less(recent), other: less(other) }
+}
+
+function shortening(
+  forgotten: readonly TreeEvent[],
+  { start }: Range,
+  summary: string,
+  { responseId }: LlmAnswer,
+): Shortening {
+  return {
+    kind: 'Condensation',
+    source: 'environment',
+    forgotten_event_ids: forgotten.map(({ id }) => id),
+    summary,
+    summary_offset: start,
+    llm_response_id: responseId,
+  }
+}
+
+const nothingLeft = () =>
+  new LlmError(
+    'LLMContextWindowExceedError',
+    'there is nothing left in it that could be left out. Use a model with a larger window, or start a new conversation.',
+  )
+
+function explained(failure: LlmError): LlmError {
+  return new LlmError(failure.code, `Shortening the conversation failed: ${failure.message}`, { cause: failure })
+}

@@ -1,0 +1,61 @@
+/** How many tokens a view costs, near enough to act before the model refuses it. */
+import type { TreeEvent } from '@parley/protocol'
+import type { LlmImage, LlmMessage, LlmText, LlmTool } from '../../llm/index.ts'
+import { messageOf } from '../native/messages.ts'
+
+/** English and code; the meter corrects itself by what the model counts. */
+const CHARS_PER_TOKEN = 4
+/** Providers count pictures by their size; this is a large one. */
+const IMAGE_TOKENS = 1500
+/** Roles and separators. */
+const MESSAGE_TOKENS = 4
+/** Bounds of the correction: a provider that counts wildly, or not at all, must not switch the meter off. */
+const CORRECTION = { min: 0.5, max: 3 }
+
+/** Measures the views of one agent. Each event is measured once, so a view costs one addition per event. */
+export class TokenMeter {
+  readonly #sizes = new WeakMap<TreeEvent, number>()
+  readonly #toolTokens: number
+  #correction = 1
+
+  constructor(tools: readonly LlmTool[]) {
+    this.#toolTokens = JSON.stringify(tools).length / CHARS_PER_TOKEN
+  }
+
+  /** Tokens of one event. */
+  event(event: TreeEvent): number {
+    return this.#raw(event) * this.#correction
+  }
+
+  /** Tokens of a request with this view: its messages, and the schemas of the tools. */
+  view(view: readonly TreeEvent[]): number {
+    return view.reduce((sum, event) => sum + this.#raw(event), this.#toolTokens) * this.#correction
+  }
+
+  /** Takes the model's own count of a request that was `estimated` here. */
+  learn(estimated: number, counted: number): void {
+    if (counted <= 0 || estimated <= 0) return
+    const correction = (this.#correction * counted) / estimated
+    this.#correction = Math.min(CORRECTION.max, Math.max(CORRECTION.min, correction))
+  }
+
+  #raw(event: TreeEvent): number {
+    const known = this.#sizes.get(event)
+    if (known !== undefined) return known
+    const message = messageOf(event)
+    const size = message === null ? 0 : MESSAGE_TOKENS + tokensOf(message)
+    this.#sizes.set(event, size)
+    return size
+  }
+}
+
+function tokensOf(message: LlmMessage): number {
+  const content = (message.content as readonly (LlmText | LlmImage)[]).reduce(
+    (sum, part) => sum + (part.type === 'text' ? part.text.length / CHARS_PER_TOKEN : IMAGE_TOKENS),
+    0,
+  )
+  if (message.role !== 'assistant') return content
+  const calls = message.toolCalls.reduce((sum, call) => sum + call.name.length + call.arguments.length, 0)
+  const thoughts = (message.thinkingBlocks ?? []).reduce((sum, block) => sum + JSON.stringify(block).length, 0)
+  return content + (calls + thoughts) / CHARS_PER_TOKEN
+}

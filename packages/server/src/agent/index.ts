@@ -1,0 +1,12 @@
+/** The door of this room. */
+export type { Agent, Asked, Step, Turn } from './agent.ts'
+export { canCondense } from './condenser/index.ts'
+export { CAPS, recordText } from './condenser/record-text.ts'
+export { withLlm } from './native/with-llm.ts'
+export type { HookedCall, ToolHooks } from './gateway.ts'
+export { createNativeAgent, resolveTools, type NativeAgentDeps } from './native/native-agent.ts'
+export { createReplayAgent, type Replay } from './replay/replay-agent.ts'
+export { V0_ROOT, type RecordedCall, type RecordedTurn, type Recording } from './replay/recording.ts'
+export { outcome, outcomeOf, taskList, viewed, type Outcome } from './replay/outcome.ts'
+export { View } from './native/view.ts'
+export { enforce, manipulationIndices, nextManipulationIndex } from './native/view-properties.ts'

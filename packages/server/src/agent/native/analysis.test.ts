@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import type { Draft } from '@parley/protocol'
+import type { AnalysisContext, AnalyzedCall } from '../../security/index.ts'
+import type { ToolHooks } from '../gateway.ts'
+import { bench } from './bench.testing.ts'
+
+const create = (path: string) => ({
+  name: 'file_editor',
+  arguments: { command: 'create', path, file_text: 'x', summary: 'makes it' },
+})
+const state = {
+  confirmation_policy: { kind: 'ConfirmRisky' as const, threshold: 'HIGH' as const, confirm_unknown: true },
+  security_analyzer: { kind: 'LLMSecurityAnalyzer' as const },
+}
+/** Blocks what writes to this file. */
+const blocking = (file: string): ToolHooks => ({
+  before: (call) =>
+    Promise.resolve({ blocked: JSON.stringify(call.action).includes(file) ? 'not this one' : null, drafts: [] }),
+  after: () => Promise.resolve({ drafts: [] as Draft[] }),
+})
+
+test('what a hook has blocked is not asked about, and makes nobody wait (F44)', async () => {
+  const asked: string[] = []
+  const analyze = (_record: unknown, { tool_call }: AnalyzedCall) => {
+    asked.push(tool_call.arguments)
+    return Promise.resolve({ risk: 'LOW' as const, spent: [] })
+  }
+  const toolCalls = [create('/blocked.txt'), create('/fine.txt')]
+  await using at = await bench([{ toolCalls }], { state, deps: { analyze, hooks: blocking('/blocked.txt') } })
+  await at.think()
+  expect(asked).toEqual([expect.stringContaining('/fine.txt')])
+  // The blocked one has no risk at all, and UNKNOWN would have been confirmed.
+  expect(at.driver.of('ActionEvent').map((event) => event.security_risk)).toEqual(['UNKNOWN', 'LOW'])
+  expect(at.driver.state.awaiting_approval).toBeNull()
+})
+
+test('a batch of which one call is blocked asks a person about the others only', async () => {
+  const analyze = () => Promise.resolve({ risk: 'HIGH' as const, spent: [] })
+  const toolCalls = [create('/blocked.txt'), create('/fine.txt')]
+  await using at = await bench([{ toolCalls }], { state, deps: { analyze, hooks: blocking('/blocked.txt') } })
+  await at.think()
+  const [, fine] = at.driver.of('ActionEvent')
+  expect(at.driver.state.awaiting_approval?.actions).toEqual([{ action_id: fine!.id, risk: 'HIGH' }])
+})
+
+test('an analyzer sees the call as it will be recorded, the branch before it, and the calls beside it', async () => {
+  const seen: [AnalyzedCall, AnalysisContext][] = []
+  const analyze = (_record: unknown, call: AnalyzedCall, context: AnalysisContext) => {
+    seen.push([call, context])
+    return Promise.resolve({ risk: 'LOW' as const, spent: [] })
+  }
+  const toolCalls = [create('/a'), create('/b'), { name: 'finish', arguments: { message: 'done' } }, create('/never')]
+  await using at = await bench([{ text: 'I make two', toolCalls }], { state, deps: { analyze } })
+  await at.think()
+  const [first, second, finish, ...more] = seen
+  expect(more, 'what stands behind finish is discarded').toEqual([])
+  expect(first![0]).toMatchObject({ thought: 'I make two', summary: 'makes it', is_read_only: false, own_fields: [] })
+  expect(second![0]).toMatchObject({ thought: '', reasoning: null })
+  expect(finish![0]).toMatchObject({ tool_name: 'finish', is_read_only: true })
+  expect(first![1].earlier).toEqual([])
+  expect(second![1].earlier).toEqual([first![0]])
+  expect(first![1].history.map(({ kind }) => kind)).toEqual(['SystemPromptEvent', 'MessageEvent'])
+  expect(first![1].working_dir).toBe(at.workspace.workingDir)
+  const [recorded] = at.driver.of('ActionEvent')
+  expect(first![0].action_id).toBe(recorded!.id)
+  expect(first![0].tool_call).toEqual(recorded!.tool_call)
+})
+
+test('the calls of one answer are judged at the same time, so that a slow judge is waited for once', async () => {
+  let running = 0
+  let most = 0
+  const all = Promise.withResolvers<void>()
+  const analyze = async () => {
+    running++
+    most = Math.max(most, running)
+    if (running === 4) all.resolve()
+    await all.promise
+    return { risk: 'LOW' as const, spent: [] }
+  }
+  await using at = await bench([{ toolCalls: ['/a', '/b', '/c', '/d'].map(create) }], { state, deps: { analyze } })
+  await at.think()
+  expect(most).toBe(4)
+})

@@ -1,0 +1,110 @@
+/** What a model wrote as arguments, made usable: parsed leniently and repaired against the tool's schema. */
+import type { JsonSchema } from '../../tools/index.ts'
+import { propertiesOf } from '../../tools/index.ts'
+
+export type Arguments = Record<string, unknown>
+
+/** Spellings of `security_risk` that models are known to produce. Source: agent-core.md 1.7 step 2. */
+const MISSPELLED_RISK = ['security_rort', 'securtiy_risk', 'security_riks']
+
+/**
+ * The arguments as an object; null when the text is no JSON even with its raw control characters escaped.
+ * Blank text and JSON that is no object mean no arguments. `isVerbatim`: the text can be stored as it came.
+ */
+export function parseArguments(text: string): { args: Arguments; isVerbatim: boolean } | null {
+  if (text.trim() === '') return { args: {}, isVerbatim: false }
+  const value = parseJson(text)
+  if (value === undefined) return null
+  return isObject(value.json) ? { args: value.json, isVerbatim: value.isVerbatim } : { args: {}, isVerbatim: false }
+}
+
+/** Without arguments that are null, and with the name of the risk argument corrected. */
+export function tidyArguments(args: Arguments): Arguments {
+  const kept = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null))
+  const wrong = MISSPELLED_RISK.filter((name) => name in kept)
+  if (wrong.length === 0) return kept
+  const { [wrong[0]!]: risk } = kept
+  const rest = Object.fromEntries(Object.entries(kept).filter(([name]) => !wrong.includes(name)))
+  return 'security_risk' in rest ? rest : { security_risk: risk, ...rest }
+}
+
+/**
+ * Arguments whose type is off by one encoding, put right: a list, object, number or boolean that came as text is read, a
+ * list of strings that came for a text is joined. A field that may be text stays untouched. Source: agent-core.md 1.7 step 6.
+ */
+export function repairArguments(args: Arguments, schema: JsonSchema): Arguments {
+  const properties = propertiesOf(schema)
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [name, repairValue(value, typesOf(properties[name]))]),
+  )
+}
+
+function repairValue(value: unknown, types: ReadonlySet<string>): unknown {
+  if (typeof value === 'string' && !types.has('string')) {
+    if (types.has('array') || types.has('object')) return decodeNested(value) ?? value
+    return readScalar(value.trim().toLowerCase(), types) ?? value
+  }
+  const isTextOnly = types.has('string') && types.size === 1
+  if (isTextOnly && Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join('')
+  return value
+}
+
+function readScalar(text: string, types: ReadonlySet<string>): boolean | number | undefined {
+  if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true'
+  const isNumeric = types.has('number') || types.has('integer')
+  return isNumeric && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined
+}
+
+/** A list or an object from its JSON text, also when something trails it; undefined for anything else. */
+function decodeNested(text: string): unknown {
+  const upTo = (end: string): string => text.slice(0, text.lastIndexOf(end) + 1)
+  for (const candidate of [text, upTo('}'), upTo(']')]) {
+    const parsed = parseJson(candidate)
+    if (parsed !== undefined) return typeof parsed.json === 'object' && parsed.json !== null ? parsed.json : undefined
+  }
+  return undefined
+}
+
+function parseJson(text: string): { json: unknown; isVerbatim: boolean } | undefined {
+  try {
+    return { json: JSON.parse(text), isVerbatim: true }
+  } catch {
+    // Models write raw line breaks and tabs inside strings; once more with those escaped.
+  }
+  try {
+    return { json: JSON.parse(escapeControls(text)), isVerbatim: false }
+  } catch {
+    return undefined
+  }
+}
+
+/** Escapes raw control characters inside JSON strings; those between tokens are white space and stay. */
+function escapeControls(text: string): string {
+  let inString = false
+  let isEscaped = false
+  let out = ''
+  for (const char of text) {
+    if (inString && char < ' ') {
+      out += `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+      isEscaped = false
+      continue
+    }
+    if (isEscaped) isEscaped = false
+    else if (inString && char === '\\') isEscaped = true
+    else if (char === '"') inString = !inString
+    out += char
+  }
+  return out
+}
+
+function typesOf(schema: unknown): Set<string> {
+  if (!isObject(schema)) return new Set()
+  const options = [schema['anyOf'], schema['oneOf']].filter((list) => Array.isArray(list)).flat()
+  const own = Array.isArray(schema['type']) ? schema['type'] : [schema['type']]
+  const names = own.filter((name) => typeof name === 'string' && name !== 'null') as string[]
+  return new Set([...names, ...options.flatMap((option) => [...typesOf(option)])])
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

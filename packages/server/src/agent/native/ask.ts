@@ -1,0 +1,37 @@
+/** A question beside the conversation. Source: agent-core.md 3.8, F76. */
+import type { Llm, LlmMessage, LlmTool } from '../../llm/index.ts'
+import type { Asked, Turn } from '../agent.ts'
+import { usage } from './drafts.ts'
+import { MessageBuilder } from './messages.ts'
+import { enforce } from './view-properties.ts'
+
+const FRAME = (question: string) =>
+  `[A question beside the task. Answer it in words, from what you know by now. Do not call tools, and do not go on with the ` +
+  `task: neither this question nor your answer becomes part of the conversation.]\n\n${question}`
+
+export type Respondent = { llm: Llm; tools: readonly LlmTool[] }
+
+/**
+ * Answers from a copy of the view. The tools go along, because a history with calls is refused without them; none is called.
+ * @throws LlmError
+ */
+export async function ask(
+  { llm, tools }: Respondent,
+  question: string,
+  turn: Turn,
+  signal: AbortSignal,
+): Promise<Asked> {
+  const view = turn.view()
+  // Calls that still run have no answer yet, and a provider takes none without.
+  const history = new MessageBuilder().build(enforce(view, view))
+  const request = { messages: withQuestion(history, FRAME(question)), tools, cacheKey: turn.conversationId }
+  const answer = await llm.complete(request, () => undefined, signal)
+  return { text: answer.text.trim(), drafts: [usage(answer, answer.responseId, llm)] }
+}
+
+function withQuestion(history: readonly LlmMessage[], text: string): LlmMessage[] {
+  const last = history.at(-1)
+  const part = { type: 'text' as const, text }
+  if (last?.role !== 'user') return [...history, { role: 'user', content: [part] }]
+  return [...history.slice(0, -1), { role: 'user', content: [...last.content, part] }]
+}

@@ -1,0 +1,106 @@
+/**
+ * The properties a list of events needs so that every provider takes it, their enforcement, and where it may be cut.
+ * Source: agent-core.md 2.5.
+ */
+import type { EventId, TreeEvent } from '@parley/protocol'
+import { isAnswer, isConvertible, OpenCalls } from './pairing.ts'
+
+/**
+ * `view` without what breaks a property, order kept: no second answer to a call, whole batches, calls with their answers
+ * and answers with their calls, whole tool loops. `branch` says what a batch or loop consists of; calls in `open` may wait.
+ */
+export function enforce(
+  view: readonly TreeEvent[],
+  branch: readonly TreeEvent[],
+  open: ReadonlySet<EventId> = new Set(),
+): TreeEvent[] {
+  const whole = paired(branch.filter(isConvertible))
+  const batches = batchesOf(whole)
+  const loops = toolLoops(whole)
+  let kept = [...view]
+  for (;;) {
+    const before = kept.length
+    kept = paired(kept)
+    kept = withoutParts(kept, batches)
+    kept = answered(kept, open)
+    kept = withoutParts(kept, loops)
+    if (kept.length === before) return kept
+  }
+}
+
+/**
+ * Positions of the view, ascending, where something may be inserted, and between any two of which a slice may be removed:
+ * not while a call waits for its answer, not inside a batch, not inside a tool loop.
+ */
+export function manipulationIndices(view: readonly TreeEvent[]): number[] {
+  const isInside = Array.from({ length: view.length + 1 }, () => false)
+  const at = new Map(view.map((event, index) => [event.id, index]))
+  for (const span of [...batchesOf(view), ...toolLoops(view)]) {
+    const last = at.get(span.at(-1)!)!
+    for (let index = at.get(span[0]!)! + 1; index <= last; index++) isInside[index] = true
+  }
+  const open = new OpenCalls()
+  for (const [index, event] of view.entries()) {
+    open.take(event)
+    if (open.all().length > 0) isInside[index + 1] = true
+  }
+  return isInside.flatMap((inside, index) => (inside ? [] : [index]))
+}
+
+/** The smallest allowed position at or after `index`; undefined when there is none. */
+export function nextManipulationIndex(indices: readonly number[], index: number): number | undefined {
+  return indices.find((allowed) => allowed >= index)
+}
+
+/** Without answers that no open call waits for. */
+function paired(events: readonly TreeEvent[]): TreeEvent[] {
+  const open = new OpenCalls()
+  return events.filter((event) => open.take(event))
+}
+
+/** Without calls that nothing answers, unless they may still wait. */
+function answered(events: readonly TreeEvent[], mayWait: ReadonlySet<EventId>): TreeEvent[] {
+  const open = new OpenCalls()
+  for (const event of events) open.take(event)
+  const dropped = new Set(open.all().flatMap(({ id }) => (mayWait.has(id) ? [] : [id])))
+  return dropped.size === 0 ? [...events] : events.filter(({ id }) => !dropped.has(id))
+}
+
+/** Events that belong together, in their order; never empty. */
+type Group = readonly EventId[]
+
+/** Without the members of groups of which one is missing. */
+function withoutParts(events: readonly TreeEvent[], groups: readonly Group[]): TreeEvent[] {
+  const present = new Set(events.map(({ id }) => id))
+  const dropped = new Set<EventId>()
+  for (const group of groups) {
+    if (group.some((id) => present.has(id)) && !group.every((id) => present.has(id)))
+      for (const id of group) dropped.add(id)
+  }
+  return events.filter(({ id }) => !dropped.has(id))
+}
+
+/** The actions of each response. */
+function batchesOf(events: readonly TreeEvent[]): Group[] {
+  const batches = Map.groupBy(
+    events.filter((event) => event.kind === 'ActionEvent'),
+    ({ llm_response_id }) => llm_response_id,
+  )
+  return [...batches.values()].map((actions) => actions.map(({ id }) => id))
+}
+
+/** A loop: an action that carries thinking, and all actions and answers after it until anything else or the next thinking. */
+function toolLoops(events: readonly TreeEvent[]): Group[] {
+  const loops: EventId[][] = []
+  let current: EventId[] | null = null
+  for (const event of events) {
+    if (event.kind === 'ActionEvent' && event.thinking_blocks.length > 0) {
+      current = []
+      loops.push(current)
+    } else if (event.kind !== 'ActionEvent' && !isAnswer(event)) {
+      current = null
+    }
+    current?.push(event.id)
+  }
+  return loops
+}

@@ -1,0 +1,98 @@
+/**
+ * What of a branch the model is to see: condensed, and kept such that it can always be sent. Source: agent-core.md 2.5.
+ *
+ * Invariants
+ *   V1. An answer enters only beside a call that is open at that moment; a late second answer never does (F46).
+ *   V2. Appending costs no more for a long view than for a short one, except for a condensation.
+ *   V3. A view appended to event by event equals one rebuilt from the same branch, if every append was valid.
+ */
+import type { ActionEvent, Condensation, CondensationSummaryEvent, EventId, TreeEvent } from '@parley/protocol'
+import { asEventId } from '@parley/protocol'
+import { enforce } from './view-properties.ts'
+import { isConvertible, OpenCalls } from './pairing.ts'
+
+export class View {
+  #events: TreeEvent[] = []
+  #open = new OpenCalls()
+  #isCondensationRequested = false
+  /** Where summaries come from, by the id of the summary. */
+  readonly #condensations = new Map<EventId, Condensation>()
+
+  /** The view of a whole branch, root first, with every property enforced. Needed after a load, a fork or a move of the leaf. */
+  static rebuild(branch: Iterable<TreeEvent>): View {
+    const whole = [...branch]
+    const view = new View()
+    for (const event of whole) view.append(event)
+    const open = view.#openOfLastResponse()
+    const kept = enforce(view.#events, whole, open)
+    if (kept.length === view.#events.length) return view
+    const sources = kept.map((event) => view.#condensations.get(event.id) ?? event)
+    return View.restore(sources, view.#isCondensationRequested)
+  }
+
+  /** The view that had these `sources`; a Condensation among them stands for its summary. */
+  static restore(sources: readonly TreeEvent[], isCondensationRequested: boolean): View {
+    const view = new View()
+    for (const event of sources) view.append(event.kind === 'Condensation' ? view.#summaryOf(event) : event)
+    view.#isCondensationRequested = isCondensationRequested
+    return view
+  }
+
+  /** Takes the next event of the branch. Kinds that the model never sees change nothing. */
+  append(event: TreeEvent): void {
+    if (event.kind === 'Condensation') return this.#condense(event)
+    if (event.kind === 'CondensationRequest') {
+      this.#isCondensationRequested = true
+      return
+    }
+    if (!isConvertible(event) || !this.#open.take(event)) return
+    this.#events.push(event)
+  }
+
+  /** Root first. The list is replaced, not changed, by a condensation, and grows in place otherwise. */
+  events(): readonly TreeEvent[] {
+    return this.#events
+  }
+
+  /** The stored events that the view is made of: in the place of each summary the Condensation that holds it. */
+  sources(): readonly TreeEvent[] {
+    return this.#events.map((event) => this.#condensations.get(event.id) ?? event)
+  }
+
+  /** Whether somebody asked for a condensation that has not come yet. */
+  get isCondensationRequested(): boolean {
+    return this.#isCondensationRequested
+  }
+
+  #condense(condensation: Condensation): void {
+    const forgotten = new Set<EventId>(condensation.forgotten_event_ids)
+    this.#events = this.#events.filter((event) => !forgotten.has(event.id))
+    const { summary, summary_offset } = condensation
+    // The offset counts in the list after the removal.
+    if (summary !== null && summary_offset !== null)
+      this.#events.splice(summary_offset, 0, this.#summaryOf(condensation))
+    this.#isCondensationRequested = false
+    this.#open.forget(forgotten)
+  }
+
+  #summaryOf(condensation: Condensation): CondensationSummaryEvent {
+    const { id, timestamp, summary } = condensation
+    const event: CondensationSummaryEvent = {
+      kind: 'CondensationSummaryEvent',
+      id: asEventId(`${id}-summary`),
+      timestamp,
+      parent_id: null,
+      source: 'environment',
+      summary: summary ?? '',
+    }
+    this.#condensations.set(event.id, condensation)
+    return event
+  }
+
+  /** Calls that may still be answered: only the newest batch can wait for that. */
+  #openOfLastResponse(): ReadonlySet<EventId> {
+    const newest = this.#events.findLast((event): event is ActionEvent => event.kind === 'ActionEvent')
+    const open = this.#open.all().filter(({ llm_response_id }) => llm_response_id === newest?.llm_response_id)
+    return new Set(open.map(({ id }) => id))
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * What families of models can do, as data. Each row is a test on the model's name; `capability_overrides` of a
+ * configuration comes before all of them. Source: agent-core.md 10.7.
+ */
+import type { LLM } from '@parley/protocol'
+
+export type ModelFeatures = {
+  /** `reasoning_effort` may be sent. */
+  reasoningEffort: boolean
+  /** Cache breakpoints have to be marked in the request. */
+  cacheMarkers: boolean
+  /** Earlier reasoning text has to be sent back. */
+  echoReasoning: boolean
+  /** Spoken to over the Responses API when `api_mode` is auto. */
+  responsesApi: boolean
+  /** `prompt_cache_retention` may be sent. */
+  cacheRetention: boolean
+  /** Images may be sent. */
+  vision: boolean
+}
+
+type Row = { yes: RegExp; no?: RegExp }
+
+const TABLE = {
+  reasoningEffort: {
+    yes: /(^|\/)(gpt-[5-9]|o[134](-|$))|codex|gpt-oss|claude-(3-7|(opus|sonnet|haiku|fable)-[4-9]|[4-9])|gemini-(2\.5|[3-9])|grok-(3-mini|4)|kimi-k3|magistral/i,
+    no: /gpt-5-chat|grok-4-0709|grok-code-fast-1|o1-(mini|preview)/i,
+  },
+  cacheMarkers: { yes: /claude/i, no: /claude-(instant|2|v2|3-sonnet)/i },
+  echoReasoning: {
+    yes: /kimi-k3|kimi-k2-thinking|kimi-k2\.[56]|openrouter.*minimax-m2|deepseek-reasoner|deepseek.*v4/i,
+  },
+  responsesApi: { yes: /(^|\/)gpt-[5-9]|codex/i },
+  cacheRetention: { yes: /(^|\/)gpt-(5|4\.1)|gpt-5\.1-codex-mini/i, no: /azure|(?<!codex-)mini/i },
+} satisfies Record<string, Row>
+
+const OVERRIDE = {
+  reasoningEffort: 'supports_reasoning_effort',
+  cacheMarkers: 'supports_prompt_cache',
+  echoReasoning: 'echoes_reasoning',
+  responsesApi: 'supports_responses_api',
+  cacheRetention: 'supports_prompt_cache_retention',
+} satisfies Record<keyof typeof TABLE, string>
+
+type Subject = Pick<LLM, 'model' | 'model_canonical_name' | 'capability_overrides' | 'disable_vision'>
+
+/** The features of a configuration's model. */
+export function featuresOf(config: Subject): ModelFeatures {
+  const name = config.model_canonical_name ?? config.model
+  const overrides: Record<string, unknown> = config.capability_overrides ?? {}
+  const has = (feature: keyof typeof TABLE) => {
+    const override = overrides[OVERRIDE[feature]]
+    if (typeof override === 'boolean') return override
+    const row: Row = TABLE[feature]
+    return row.yes.test(name) && row.no?.test(name) !== true
+  }
+  return {
+    reasoningEffort: has('reasoningEffort'),
+    cacheMarkers: has('cacheMarkers'),
+    echoReasoning: has('echoReasoning'),
+    responsesApi: has('responsesApi'),
+    cacheRetention: has('cacheRetention'),
+    vision: config.disable_vision !== true && overrides.supports_vision !== false,
+  }
+}

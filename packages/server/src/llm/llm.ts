@@ -1,0 +1,99 @@
+/** A model behind one interface: messages in, a stream of parts out. Providers and their libraries stay in this room. */
+import type {
+  LLM,
+  MessageToolCall,
+  ReasoningItemModel,
+  RedactedThinkingBlock,
+  ThinkingBlock,
+  TokenUsage,
+} from '@parley/protocol'
+
+export type LlmText = { type: 'text'; text: string; cache?: boolean }
+export type LlmImage = { type: 'image'; url: string }
+
+export type LlmMessage =
+  | { role: 'system'; content: LlmText[] }
+  | { role: 'user'; content: (LlmText | LlmImage)[] }
+  | {
+      role: 'assistant'
+      content: LlmText[]
+      /** Raw argument text, as the model wrote it. */
+      toolCalls: Pick<MessageToolCall, 'id' | 'name' | 'arguments'>[]
+      reasoning?: string
+      thinkingBlocks?: (ThinkingBlock | RedactedThinkingBlock)[]
+      /** `LlmAnswer.reasoningItem` of that answer. */
+      reasoningItem?: ReasoningItemModel | null
+    }
+  | { role: 'tool'; toolCallId: string; toolName: string; content: (LlmText | LlmImage)[]; isError: boolean }
+
+export type LlmTool = { name: string; description: string; parameters: Record<string, unknown> }
+
+export type LlmRequest = {
+  messages: readonly LlmMessage[]
+  tools: readonly LlmTool[]
+  /** Stable per conversation, so that providers can route to a warm prompt cache. */
+  cacheKey?: string
+}
+
+/** Live pieces; the answer as a whole comes from `complete`'s promise. */
+export type LlmDelta = { content?: string; reasoning_content?: string }
+
+export type LlmAnswer = {
+  /** The provider's id, or one of ours when it gave none. Never empty. */
+  responseId: string
+  text: string
+  reasoning: string | null
+  thinkingBlocks: (ThinkingBlock | RedactedThinkingBlock)[]
+  /** Encrypted reasoning of the Responses API; stored as `responses_reasoning_item` and given back with the message. */
+  reasoningItem?: ReasoningItemModel | null
+  toolCalls: { id: string; name: string; arguments: string }[]
+  finishReason: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other'
+  usage: LlmUsage
+}
+
+export type LlmUsage = {
+  tokens: Omit<TokenUsage, 'response_id'>
+  /** US dollars; null when no price is known. */
+  costUsd: number | null
+  /** Seconds from request to the last byte. */
+  latency: number
+}
+
+/** Classes of failure the run branches on; `LlmError.code` is also the `code` of a ConversationErrorEvent. */
+export type LlmErrorCode =
+  | 'LLMAuthenticationError'
+  | 'LLMRateLimitError'
+  | 'LLMBadRequestError'
+  | 'LLMContextWindowExceedError'
+  | 'LLMMalformedConversationHistoryError'
+  | 'LLMContentPolicyViolationError'
+  | 'LLMServiceUnavailableError'
+  | 'LLMTimeoutError'
+  | 'LLMNotConfigured'
+  | 'LLMNoResponseError'
+  | 'LLMError'
+
+export class LlmError extends Error {
+  readonly code: LlmErrorCode
+  readonly retryable: boolean
+  constructor(code: LlmErrorCode, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.name = 'LlmError'
+    this.code = code
+    this.retryable = options.retryable ?? false
+  }
+}
+
+export interface Llm {
+  readonly model: string
+  readonly usageId: string
+  /**
+   * One completion, retries inside (`num_retries`, back-off with jitter, Retry-After honoured, cancellable).
+   * `onDelta` is called while it streams, only when the configuration says `stream`.
+   * @throws LlmError after the last retry; the signal's reason when aborted.
+   */
+  complete(request: LlmRequest, onDelta: (delta: LlmDelta) => void, signal: AbortSignal): Promise<LlmAnswer>
+}
+
+/** Makes a model from its configuration, importing its provider lazily. */
+export type OpenLlm = (config: LLM) => Llm

@@ -1,0 +1,68 @@
+/** Makes the model object of a provider's library, which is imported only when a configuration needs it. */
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { LLM } from '@parley/protocol'
+import type { Remote } from './route.ts'
+import type { Fetch } from './transport.ts'
+
+/** Sent where a server of the user's own asks for no key; the libraries would look into the environment otherwise. */
+const NO_KEY = 'none'
+
+type Body = Record<string, unknown>
+
+/** One object per configuration: build it once and keep it. `fetch` carries all its requests. */
+export async function loadModel(config: LLM, route: Remote, fetch: Fetch): Promise<LanguageModelV4> {
+  const { modelId, baseUrl: baseURL } = route
+  const apiKey = route.apiKey ?? NO_KEY
+  switch (route.dialect) {
+    case 'anthropic': {
+      const { createAnthropic } = await import('@ai-sdk/anthropic')
+      return createAnthropic({ baseURL, apiKey, fetch: withExtraBody(fetch, config) })(modelId)
+    }
+    case 'google': {
+      const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
+      return createGoogleGenerativeAI({ baseURL, apiKey, fetch: withExtraBody(fetch, config) })(modelId)
+    }
+    case 'responses': {
+      const { createOpenAI } = await import('@ai-sdk/openai')
+      return createOpenAI({ baseURL, apiKey, fetch: withExtraBody(fetch, config) }).responses(modelId)
+    }
+    case 'chat': {
+      const { createOpenAI } = await import('@ai-sdk/openai')
+      return createOpenAI({ baseURL, apiKey, fetch: withExtraBody(fetch, config) }).chat(modelId)
+    }
+    case 'compatible': {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+      const key = route.apiKey === null ? {} : { apiKey }
+      return createOpenAICompatible({
+        name: 'openaiCompatible',
+        baseURL,
+        ...key,
+        fetch,
+        includeUsage: true,
+        transformRequestBody: markParts,
+      })(modelId)
+    }
+  }
+}
+
+/** `litellm_extra_body` over the body, for the libraries that have no place for unknown members. */
+function withExtraBody(fetch: Fetch, { litellm_extra_body: extra }: LLM): Fetch {
+  if (Object.keys(extra).length === 0) return fetch
+  return (input, init) => {
+    const body = { ...(JSON.parse(init?.body as string) as Body), ...extra }
+    return fetch(input, { ...init, body: JSON.stringify(body) })
+  }
+}
+
+/** A cache breakpoint belongs on a content part; the library can put it only beside a text content. */
+function markParts(body: Body): Body {
+  const messages = body.messages as Body[]
+  if (!messages.some((message) => message.cache_control !== undefined)) return body
+  return { ...body, messages: messages.map(markPart) }
+}
+
+function markPart(message: Body): Body {
+  const { cache_control, content, ...rest } = message
+  const movable = cache_control !== undefined && typeof content === 'string' && message.role !== 'tool'
+  return movable ? { ...rest, content: [{ type: 'text', text: content, cache_control }] } : message
+}

@@ -1,0 +1,235 @@
+/**
+ * Our messages as a provider library's prompt. Pure.
+ *
+ * Rules
+ *   P1. Arguments go back as the model wrote them where the format carries text, else as the parsed value; what is no
+ *       JSON object goes back as `{}`, because the library would quote a malformed string a second time.
+ *   P2. Thinking blocks stand first, byte for byte, and only where they came from: a signature is valid at its maker alone.
+ *   P3. Nothing empty is sent: vendors refuse empty text blocks and empty messages.
+ *   P4. Cache breakpoints: the first system part and the last part of the last user or tool message (agent-core.md 10.4).
+ */
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolResultOutput,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider'
+import type { RedactedThinkingBlock, ThinkingBlock } from '@parley/protocol'
+import type { LlmImage, LlmMessage, LlmText } from './llm.ts'
+import type { Dialect } from './route.ts'
+
+export type PromptOptions = { dialect: Dialect; cacheMarkers: boolean; echoReasoning: boolean; vision: boolean }
+
+type Assistant = Extract<LlmMessage, { role: 'assistant' }>
+type AssistantParts = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
+type ToolMessage = Extract<LlmMessage, { role: 'tool' }>
+
+/** Marks a stored signature as Gemini's, so that it never reaches another vendor. */
+export const GEMINI_SIGNATURE = 'gemini:'
+
+const MARK: SharedV4ProviderOptions = {
+  anthropic: { cacheControl: { type: 'ephemeral' } },
+  openaiCompatible: { cache_control: { type: 'ephemeral' } },
+}
+
+/** The prompt of one request. */
+export function toPrompt(messages: readonly LlmMessage[], options: PromptOptions): LanguageModelV4Prompt {
+  const leading = messages.findIndex((message) => message.role !== 'system')
+  const start = leading < 0 ? messages.length : leading
+  const system = messages.slice(0, start).flatMap((message) => (message.role === 'system' ? message.content : []))
+  const marked = options.cacheMarkers
+    ? messages.findLastIndex((message) => message.role === 'user' || message.role === 'tool')
+    : -1
+  const prompt = systemMessages(system, options)
+  let pictures: LanguageModelV4FilePart[] = []
+  for (const [at, message] of messages.entries()) {
+    if (at < start) continue
+    if (message.role !== 'tool') pictures = flush(pictures, prompt)
+    const mark = at === marked
+    if (message.role === 'tool') pictures.push(...pushResult(message, mark, options, prompt))
+    else if (message.role === 'assistant') pushAssistant(message, options, prompt)
+    // A system message in the middle is the user's turn for every vendor but one.
+    else pushUser(message.content, mark, options, prompt)
+  }
+  flush(pictures, prompt)
+  return prompt
+}
+
+function systemMessages(parts: readonly LlmText[], { dialect, cacheMarkers }: PromptOptions): LanguageModelV4Prompt {
+  const filled = parts.filter((part) => part.text.trim() !== '')
+  if (filled.length === 0) return []
+  // Many chat templates take one system message only.
+  if (dialect !== 'anthropic') {
+    const content = filled.map((part) => part.text).join('\n\n')
+    return [{ role: 'system', content, ...(cacheMarkers ? { providerOptions: MARK } : {}) }]
+  }
+  const flagged = filled.some((part) => part.cache === true)
+  return filled.map((part, at) => {
+    const mark = cacheMarkers && (flagged ? part.cache === true : at === 0)
+    return { role: 'system', content: part.text, ...(mark ? { providerOptions: MARK } : {}) }
+  })
+}
+
+function pushUser(
+  content: readonly (LlmText | LlmImage)[],
+  mark: boolean,
+  options: PromptOptions,
+  prompt: LanguageModelV4Prompt,
+): void {
+  const parts = userParts(content, options)
+  const last = parts.at(-1)
+  if (last === undefined) return
+  if (mark) last.providerOptions = MARK
+  prompt.push({ role: 'user', content: parts })
+}
+
+function userParts(
+  content: readonly (LlmText | LlmImage)[],
+  { dialect, vision }: PromptOptions,
+): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
+  const texts = content.filter((part) => part.type === 'text').filter((part) => part.text.trim() !== '')
+  const images = vision ? content.filter((part) => part.type === 'image') : []
+  // Plain strings are understood by every server, lists of parts are not.
+  if (dialect === 'compatible' && images.length === 0 && texts.length > 1)
+    return [{ type: 'text', text: texts.map((part) => part.text).join('\n') }]
+  return content.flatMap((part): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] => {
+    if (part.type === 'image') return vision ? [filePart(part)] : []
+    return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
+  })
+}
+
+function pushAssistant(message: Assistant, options: PromptOptions, prompt: LanguageModelV4Prompt): void {
+  const text = message.content.map((part) => part.text).join('')
+  const content: AssistantParts = [...reasoningParts(message, options)]
+  if (text.trim() !== '') content.push({ type: 'text', text })
+  const thought = options.dialect === 'google' ? geminiSignature(message) : undefined
+  for (const [n, call] of message.toolCalls.entries()) {
+    const signature =
+      n === 0 && thought !== undefined ? { providerOptions: { google: { thoughtSignature: thought } } } : {}
+    content.push({
+      type: 'tool-call',
+      toolCallId: call.id,
+      toolName: call.name,
+      input: argumentsFor(call.arguments, options.dialect),
+      ...signature,
+    })
+  }
+  if (content.some((part) => part.type !== 'reasoning')) prompt.push({ role: 'assistant', content })
+}
+
+function reasoningParts(message: Assistant, { dialect, echoReasoning }: PromptOptions): AssistantParts {
+  switch (dialect) {
+    case 'anthropic':
+      return (message.thinkingBlocks ?? []).flatMap((block): AssistantParts => {
+        if (block.type === 'redacted_thinking')
+          return [{ type: 'reasoning', text: '', providerOptions: { anthropic: { redactedData: block.data } } }]
+        if (!isSignedByAnthropic(block)) return []
+        return [
+          { type: 'reasoning', text: block.thinking, providerOptions: { anthropic: { signature: block.signature } } },
+        ]
+      })
+    case 'responses': {
+      const { reasoningItem: item } = message
+      if (!item?.encrypted_content) return []
+      const openai = {
+        ...(item.id === null ? {} : { itemId: item.id }),
+        reasoningEncryptedContent: item.encrypted_content,
+      }
+      const summaries = item.summary.length === 0 ? [''] : item.summary
+      return summaries.map((text) => ({ type: 'reasoning', text, providerOptions: { openai } }))
+    }
+    case 'compatible':
+      return echoReasoning && message.reasoning ? [{ type: 'reasoning', text: message.reasoning }] : []
+    default:
+      return []
+  }
+}
+
+/** Whether Anthropic would take `block` back; others' blocks have no signature, or Gemini's. */
+export function isSignedByAnthropic(block: ThinkingBlock | RedactedThinkingBlock): boolean {
+  return block.type === 'redacted_thinking' || Boolean(block.signature && !block.signature.startsWith(GEMINI_SIGNATURE))
+}
+
+function geminiSignature(message: Assistant): string | undefined {
+  for (const block of message.thinkingBlocks ?? []) {
+    if (block.type === 'thinking' && block.signature?.startsWith(GEMINI_SIGNATURE))
+      return block.signature.slice(GEMINI_SIGNATURE.length)
+  }
+  return undefined
+}
+
+/** See P1. The library re-reads text and trips over `__proto__` in it, so that one goes parsed. */
+export function argumentsFor(text: string, dialect: Dialect): unknown {
+  const value = parseObject(text)
+  if (value === null) return {}
+  const asText = dialect === 'compatible' || dialect === 'chat' || dialect === 'responses'
+  return asText && !/__proto__|constructor/.test(text) ? text : value
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}
+
+/** Returns the pictures that have to follow in a user message, where a tool's answer can only be text. */
+function pushResult(
+  message: ToolMessage,
+  mark: boolean,
+  options: PromptOptions,
+  prompt: LanguageModelV4Prompt,
+): LanguageModelV4FilePart[] {
+  const text = message.content
+    .filter((part) => part.type === 'text')
+    .map((part) => part.text)
+    .join('\n')
+  const images = options.vision ? message.content.filter((part) => part.type === 'image').map(filePart) : []
+  const textOnly = options.dialect === 'compatible' || options.dialect === 'chat'
+  const output = images.length === 0 || textOnly ? textOutput(text, message.isError) : mixedOutput(text, images)
+  const result = {
+    type: 'tool-result' as const,
+    toolCallId: message.toolCallId,
+    toolName: message.toolName,
+    output,
+    ...(mark ? { providerOptions: MARK } : {}),
+  }
+  const last = prompt.at(-1)
+  // One message for the answers to one batch of calls.
+  if (last?.role === 'tool') last.content.push(result)
+  else prompt.push({ role: 'tool', content: [result] })
+  return textOnly ? images : []
+}
+
+const textOutput = (value: string, isError: boolean): LanguageModelV4ToolResultOutput => ({
+  type: isError ? 'error-text' : 'text',
+  value,
+})
+
+const mixedOutput = (text: string, images: LanguageModelV4FilePart[]): LanguageModelV4ToolResultOutput => ({
+  type: 'content',
+  value: [
+    ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+    ...images.map(({ data, mediaType }) => ({ type: 'file' as const, data, mediaType })),
+  ],
+})
+
+function flush(pictures: LanguageModelV4FilePart[], prompt: LanguageModelV4Prompt): LanguageModelV4FilePart[] {
+  if (pictures.length > 0)
+    prompt.push({ role: 'user', content: [{ type: 'text', text: 'Images returned by the tools above:' }, ...pictures] })
+  return []
+}
+
+/** A data URL goes inline, any other as an address. */
+function filePart({ url }: LlmImage): LanguageModelV4FilePart {
+  const inline = /^data:([^;,]+);base64,/.exec(url)
+  if (inline)
+    return { type: 'file', mediaType: inline[1] ?? 'image', data: { type: 'data', data: url.slice(inline[0].length) } }
+  return { type: 'file', mediaType: 'image', data: { type: 'url', url: new URL(url) } }
+}

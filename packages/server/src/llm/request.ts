@@ -1,0 +1,149 @@
+/** A configuration and a request as one call of a provider library. Pure. */
+import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { LLM } from '@parley/protocol'
+import type { ModelFeatures } from './features.ts'
+import type { LlmMessage, LlmRequest, LlmTool } from './llm.ts'
+import { isSignedByAnthropic, toPrompt } from './prompt.ts'
+import type { Remote } from './route.ts'
+
+type Effort = Exclude<LanguageModelV4CallOptions['reasoning'], undefined | 'provider-default'>
+type ProviderOptions = NonNullable<SharedV4ProviderOptions[string]>
+
+const EFFORTS = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+
+/** Claude families that think within a budget counted in the output limit; later ones adapt by themselves. */
+const BUDGET_THINKING = /claude-(3-7|(opus|sonnet)-4(-[015])?(-20\d{6}|$)|haiku-4-5)/i
+const LEAST_BUDGET = 1024
+/** Share of the output limit that each effort may think away. */
+const SHARE: Record<string, number> = { minimal: 0.02, low: 0.1, medium: 0.3, high: 0.6, xhigh: 0.8, max: 0.9 }
+
+/** OpenAI models that know `max_completion_tokens` only. */
+const COMPLETION_TOKENS = /(^|\/)(gpt-[5-9]|o[134](-|$))/i
+
+/** The call, without the signal. `temperature` replaces the configured one when given. */
+export function toCall(
+  config: LLM,
+  route: Remote,
+  features: ModelFeatures,
+  request: LlmRequest,
+  temperature = config.temperature,
+): LanguageModelV4CallOptions {
+  const cacheMarkers = config.caching_prompt && features.cacheMarkers
+  const samples = samplesFreely(config, route, features)
+  const call: LanguageModelV4CallOptions = {
+    prompt: toPrompt(request.messages, {
+      dialect: route.dialect,
+      cacheMarkers,
+      echoReasoning: features.echoReasoning,
+      vision: features.vision,
+    }),
+    ...optional('maxOutputTokens', config.max_output_tokens),
+    ...(samples ? { ...optional('temperature', temperature), ...optional('topP', config.top_p) } : {}),
+    ...(samples && route.dialect !== 'compatible' ? optional('topK', config.top_k) : {}),
+    ...optional('seed', config.seed),
+    ...optional('headers', config.extra_headers),
+    ...(request.tools.length > 0 ? { tools: toTools(request.tools), toolChoice: { type: 'auto' } } : {}),
+  }
+  const effort =
+    features.reasoningEffort && config.capability_overrides.thinking_mode !== 'none' ? config.reasoning_effort : null
+  switch (route.dialect) {
+    case 'anthropic':
+      return anthropicCall(call, config, route, request, effort)
+    case 'google':
+      return {
+        ...call,
+        ...knownEffort(effort),
+        ...(effort === null
+          ? {}
+          : { providerOptions: { google: { thinkingConfig: { includeThoughts: effort !== 'none' } } } }),
+      }
+    case 'compatible':
+      return { ...call, providerOptions: { openaiCompatible: compatibleOptions(config, route, effort) } }
+    default:
+      return { ...call, providerOptions: { openai: openAiOptions(config, features, request, route, effort) } }
+  }
+}
+
+/** Sampling settings are dropped where a reasoning model would refuse them (10.2); Gemini takes them. */
+function samplesFreely(config: LLM, route: Remote, features: ModelFeatures): boolean {
+  if (config.capability_overrides.supports_sampling_params !== undefined)
+    return config.capability_overrides.supports_sampling_params === true
+  return route.dialect !== 'compatible' || !features.reasoningEffort || /gemini/i.test(config.model)
+}
+
+/**
+ * The library adds a thinking budget to the output limit, so a configured limit is split here instead of exceeded.
+ * A budget also demands that the open tool loop begins with a thinking block, which one of another model does not.
+ */
+function anthropicCall(
+  call: LanguageModelV4CallOptions,
+  config: LLM,
+  route: Remote,
+  request: LlmRequest,
+  effort: string | null,
+): LanguageModelV4CallOptions {
+  // The whole arguments of a call are validated before they are sent this way, and no beta header is needed.
+  const plain = { ...call, providerOptions: { anthropic: { toolStreaming: false } } }
+  if (effort === null) return plain
+  if (!BUDGET_THINKING.test(route.modelId)) return { ...plain, ...knownEffort(effort) }
+  const limit = config.max_output_tokens
+  if (effort === 'none' || !loopBeginsThinking(request.messages)) return plain
+  if (limit === null) return { ...plain, ...knownEffort(effort) }
+  const budgetTokens = Math.floor(Math.min(config.extended_thinking_budget ?? Infinity, limit * (SHARE[effort] ?? 0.6)))
+  if (budgetTokens < LEAST_BUDGET) return plain
+  return {
+    ...plain,
+    maxOutputTokens: limit - budgetTokens,
+    providerOptions: { anthropic: { toolStreaming: false, thinking: { type: 'enabled', budgetTokens } } },
+  }
+}
+
+function loopBeginsThinking(messages: readonly LlmMessage[]): boolean {
+  const last = messages.findLast((message) => message.role === 'assistant')
+  if (last === undefined || last.toolCalls.length === 0) return true
+  return (last.thinkingBlocks ?? []).some(isSignedByAnthropic)
+}
+
+/** Members this library does not know go into the body as they are. */
+function compatibleOptions(config: LLM, route: Remote, effort: string | null): ProviderOptions {
+  const completion = COMPLETION_TOKENS.test(route.modelId) && config.max_output_tokens !== null
+  return {
+    ...optional('reasoningEffort', effort),
+    ...optional('top_k', config.top_k),
+    ...(completion ? { max_completion_tokens: config.max_output_tokens, max_tokens: undefined } : {}),
+    ...config.litellm_extra_body,
+  } as ProviderOptions
+}
+
+function openAiOptions(
+  config: LLM,
+  features: ModelFeatures,
+  request: LlmRequest,
+  route: Remote,
+  effort: string | null,
+): ProviderOptions {
+  return {
+    ...optional('reasoningEffort', effort),
+    ...optional('promptCacheKey', request.cacheKey),
+    ...(features.cacheRetention ? optional('promptCacheRetention', config.prompt_cache_retention) : {}),
+    // Nothing of a conversation stays at the provider. Summaries need a verified organisation, so only when asked for.
+    ...(route.dialect === 'responses' ? { store: false, reasoningSummary: config.reasoning_summary } : {}),
+  }
+}
+
+const knownEffort = (effort: string | null): { reasoning?: Effort } =>
+  effort !== null && EFFORTS.has(effort) ? { reasoning: effort as Effort } : {}
+
+function toTools(tools: readonly LlmTool[]): LanguageModelV4FunctionTool[] {
+  return tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    name,
+    description,
+    inputSchema: parameters,
+  }))
+}
+
+/** `{ [key]: value }`, or nothing for null and undefined. */
+function optional<K extends string, V>(key: K, value: V | null | undefined): { [P in K]?: V } {
+  return (value === null || value === undefined ? {} : { [key]: value }) as { [P in K]?: V }
+}

@@ -1,0 +1,135 @@
+/**
+ * The way to a model's HTTP API: one pool of kept-alive connections, shared by all models of a server.
+ *
+ * It stands in for the runtime's own `fetch` because that one closes idle connections after four seconds (a tool call
+ * often takes longer, and each new connection costs a TLS handshake), ends any answer that is silent for five minutes
+ * whatever `timeout` says, and costs about twice the processor time per request.
+ */
+import http, { type IncomingMessage, type RequestOptions } from 'node:http'
+import https from 'node:https'
+
+/** The providers' libraries call this with a URL, and with plain headers and a text body in `init`. */
+export type Fetch = typeof globalThis.fetch
+
+export type TransportOptions = {
+  /** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, where they are to be obeyed. */
+  proxyEnv?: Record<string, string | undefined>
+  /** Milliseconds an unused connection is kept; default 90,000. */
+  idleMs?: number
+}
+
+export interface Transport extends Disposable {
+  /** A `fetch` that fails with `SilenceError` after `silenceMs` without a byte in either direction; null waits for ever. */
+  fetch(silenceMs: number | null): Fetch
+}
+
+/** Nothing came from the model's server for the whole time allowed. */
+export class SilenceError extends Error {
+  constructor(ms: number) {
+    super(`no byte from the model's server for ${ms / 1000} s`)
+    this.name = 'SilenceError'
+  }
+}
+
+const STALE = new Set(['ECONNRESET', 'EPIPE'])
+const BODYLESS = new Set([204, 205, 304])
+
+/** Opens the pool. Idle connections do not keep the process alive; disposing it closes them all. */
+export function openTransport(options: TransportOptions = {}): Transport {
+  const pool = {
+    keepAlive: true,
+    timeout: options.idleMs ?? 90_000,
+    scheduling: 'lifo',
+    proxyEnv: options.proxyEnv,
+  } as const
+  const agents = { 'http:': new http.Agent(pool), 'https:': new https.Agent(pool) }
+
+  const send = (
+    url: URL,
+    body: string,
+    request: RequestOptions,
+    signal: AbortSignal | undefined,
+    silenceMs: number | null,
+  ) => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    const secure = url.protocol === 'https:'
+    const agent = secure ? agents['https:'] : agents['http:']
+    const outgoing = (secure ? https : http).request(url, { ...request, agent, timeout: silenceMs ?? 0 })
+    let answer: IncomingMessage | null = null
+    // Once there is an answer, its reader is who has to learn the reason.
+    const fail = (error: Error) => (answer ?? outgoing).destroy(error)
+    const onAbort = () =>
+      fail(signal?.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal?.reason }))
+    signal?.addEventListener('abort', onAbort, { once: true })
+    outgoing.once('close', () => signal?.removeEventListener('abort', onAbort))
+    outgoing.once('timeout', () => fail(new SilenceError(silenceMs ?? 0)))
+    outgoing.once('response', (incoming) => {
+      answer = incoming
+      resolve(incoming)
+    })
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      // A kept connection that the server closed while it was idle: the request was not read, so it is sent again.
+      const stale = outgoing.reusedSocket && STALE.has(error.code ?? '') && !signal?.aborted
+      if (stale) send(url, body, request, signal, silenceMs).then(resolve, reject)
+      else reject(error)
+    })
+    outgoing.end(body)
+    return promise
+  }
+
+  return {
+    fetch: (silenceMs) => async (input, init) => {
+      const signal = init?.signal ?? undefined
+      signal?.throwIfAborted()
+      const body = typeof init?.body === 'string' ? init.body : ''
+      const headers = { ...(init?.headers as Record<string, string>), 'content-length': Buffer.byteLength(body) }
+      const url = new URL(input instanceof Request ? input.url : input)
+      const answer = await send(url, body, { method: init?.method ?? 'GET', headers }, signal, silenceMs)
+      return toResponse(answer)
+    },
+    [Symbol.dispose]() {
+      agents['http:'].destroy()
+      agents['https:'].destroy()
+    },
+  }
+}
+
+function toResponse(answer: IncomingMessage): Response {
+  const status = answer.statusCode ?? 500
+  const headers = new Headers()
+  for (let at = 0; at + 1 < answer.rawHeaders.length; at += 2) {
+    headers.append(answer.rawHeaders[at] ?? '', answer.rawHeaders[at + 1] ?? '')
+  }
+  if (BODYLESS.has(status)) answer.resume()
+  const body = BODYLESS.has(status) ? null : toStream(answer)
+  return new Response(body, { status, statusText: answer.statusMessage ?? '', headers })
+}
+
+/** Bytes as they come, pausing the socket while nobody reads. An answer that breaks off is an error, not an end. */
+function toStream(answer: IncomingMessage): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        answer.on('data', (chunk: Buffer) => {
+          controller.enqueue(chunk)
+          if ((controller.desiredSize ?? 0) <= 0) answer.pause()
+        })
+        answer.once('end', () => controller.close())
+        answer.once('error', (error) => controller.error(answer.complete ? error : broken(error)))
+      },
+      pull() {
+        answer.resume()
+      },
+      cancel(reason) {
+        answer.destroy(reason instanceof Error ? reason : undefined)
+      },
+    },
+    { highWaterMark: 64 },
+  )
+}
+
+/** The runtime calls a connection that the other side broke just "aborted". */
+const broken = (error: Error) =>
+  error.message === 'aborted'
+    ? new Error('the connection was lost in the middle of the answer', { cause: error })
+    : error

@@ -1,0 +1,122 @@
+/** Edits of a text as pure functions. Line endings of untouched lines stay; new lines take the file's own (F54). */
+import { Refusal } from './refusal.ts'
+
+/** A changed text and the lines, counted from 1, that the new part covers in it. */
+export type Edited = { text: string; firstLine: number; lastLine: number }
+
+const SNIPPET_CONTEXT_LINES = 4
+
+/**
+ * The text with its only occurrence of `oldText` replaced. Line breaks match whether they are LF or CRLF.
+ * @throws Refusal when `oldText` is blank, equals `newText`, is not there, or is there more than once.
+ */
+export function replaceOnce(text: string, oldText: string, newText: string): Edited {
+  if (oldText.trim() === '') throw new Refusal('old_str must contain more than white space.')
+  if (oldText === newText) throw new Refusal('new_str must differ from old_str: nothing would change.')
+  const plain = toLf(text)
+  const wanted = text.includes('\r\n') ? toLf(oldText) : oldText
+  const found = occurrences(plain, wanted)
+  const [at, ...others] = found.length > 0 ? found : occurrences(plain, wanted.trim())
+  if (at === undefined)
+    throw new Refusal('old_str was not found in the file. It must match the text exactly, white space included.')
+  if (others.length > 0) {
+    const lines = [at, ...others].map((index) => lineAt(plain, index))
+    throw new Refusal(
+      `old_str was found ${lines.length} times, in lines ${lines.join(', ')}. Include more of the text around it, so that it is unique.`,
+    )
+  }
+  const end = at + (found.length > 0 ? wanted : wanted.trim()).length
+  const start = toOriginalIndex(text, at)
+  const inserted = inLineEndingsOf(text, newText)
+  const firstLine = lineAt(plain, at)
+  return {
+    text: text.slice(0, start) + inserted + text.slice(toOriginalIndex(text, end)),
+    firstLine,
+    lastLine: firstLine + countBreaks(inserted),
+  }
+}
+
+/**
+ * The text with `newText` as whole lines after line `afterLine` (0: at the beginning).
+ * @throws Refusal when there is no such line.
+ */
+export function insertLines(text: string, afterLine: number, newText: string): Edited {
+  const starts = lineStarts(text)
+  if (afterLine < 0 || afterLine > starts.length) {
+    throw new Refusal(`insert_line must be between 0 and ${starts.length}, the number of lines of the file.`)
+  }
+  const eol = lineEnding(text)
+  const lines = inLineEndingsOf(text, newText)
+  const at = starts[afterLine] ?? text.length
+  const isAfterOpenLine = at === text.length && text !== '' && !text.endsWith('\n')
+  // A file that ends without a line break goes on doing so; anywhere else the next line must start on its own.
+  const inserted = isAfterOpenLine ? eol + lines : lines.endsWith('\n') ? lines : lines + eol
+  const added = inserted.split('\n').length - 1
+  return {
+    text: text.slice(0, at) + inserted + text.slice(at),
+    firstLine: afterLine + 1,
+    lastLine: afterLine + Math.max(1, added + (isAfterOpenLine && lines.endsWith('\n') ? -1 : 0)),
+  }
+}
+
+/** Number of lines; a line break at the end starts no further one. */
+export function countLines(text: string): number {
+  return lineStarts(text).length
+}
+
+/** Lines `first` to `last`, counted from 1 and both included, as `cat -n` prints them. */
+export function numbered(text: string, first: number, last: number): string {
+  const starts = lineStarts(text)
+  const rows: string[] = []
+  for (let line = first; line <= Math.min(last, starts.length); line++) {
+    const content = text.slice(starts[line - 1], starts[line] ?? text.length).replace(/\r?\n$/, '')
+    rows.push(`${String(line).padStart(6)}\t${content}`)
+  }
+  return rows.join('\n')
+}
+
+/** The edited lines with some lines around them, numbered. */
+export function snippet({ text, firstLine, lastLine }: Edited): string {
+  return numbered(text, Math.max(1, firstLine - SNIPPET_CONTEXT_LINES), lastLine + SNIPPET_CONTEXT_LINES)
+}
+
+/** What most lines of the text end with. */
+export function lineEnding(text: string): '\r\n' | '\n' {
+  const crlf = text.split('\r\n').length - 1
+  return crlf > countBreaks(text) - crlf ? '\r\n' : '\n'
+}
+
+function inLineEndingsOf(text: string, newText: string): string {
+  // A file of one line or of LF lines takes the text as it was given.
+  if (!text.includes('\r\n')) return newText
+  return toLf(newText).replaceAll('\n', lineEnding(text))
+}
+
+const toLf = (text: string): string => text.replaceAll('\r\n', '\n')
+const countBreaks = (text: string): number => text.split('\n').length - 1
+const lineAt = (text: string, index: number): number => countBreaks(text.slice(0, index)) + 1
+
+function occurrences(text: string, wanted: string): number[] {
+  const found: number[] = []
+  // Overlapping ones count: which of them was meant could not be told.
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) found.push(at)
+  return found
+}
+
+/** Where a position of the text with LF line breaks lies in the original. */
+function toOriginalIndex(text: string, index: number): number {
+  let shift = 0
+  for (let at = text.indexOf('\r\n'); at !== -1 && at - shift < index; at = text.indexOf('\r\n', at + 2)) shift++
+  return index + shift
+}
+
+function lineStarts(text: string): number[] {
+  const starts: number[] = []
+  for (let at = 0; at < text.length;) {
+    starts.push(at)
+    const end = text.indexOf('\n', at)
+    if (end === -1) break
+    at = end + 1
+  }
+  return starts
+}

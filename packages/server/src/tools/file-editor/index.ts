@@ -1,0 +1,1 @@
+export { fileEditorTool, type FileEditorParams } from './file-editor.ts'

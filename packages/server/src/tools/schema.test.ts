@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { flatten, withPredictedFields } from './schema.ts'
+
+const names = (schema: Record<string, unknown>): string[] => Object.keys(schema['properties'] as object)
+
+test('the predicted fields stand first and are not required', () => {
+  const schema = withPredictedFields(
+    { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
+    false,
+  )
+  expect(names(schema)).toEqual(['security_risk', 'summary', 'command'])
+  expect(schema['required']).toEqual(['command'])
+})
+
+test('a read-only tool is not asked for a risk', () => {
+  expect(names(withPredictedFields({ type: 'object', properties: {} }, true))).toEqual(['summary'])
+})
+
+test("a tool's own summary stays its own", () => {
+  const own = { type: 'object', properties: { text: {}, summary: { type: 'string', description: 'mine' } } }
+  const schema = withPredictedFields(own, true)
+  expect(names(schema)).toEqual(['text', 'summary'])
+  expect(schema).toMatchObject({ properties: { summary: { description: 'mine' } } })
+})
+
+test('references are expanded and optional values lose their null', () => {
+  const Item = z.object({ title: z.string() }).meta({ id: 'Item' })
+  const schema = flatten(z.toJSONSchema(z.object({ items: z.array(Item), note: z.string().nullable().default(null) })))
+  expect(JSON.stringify(schema)).not.toMatch(/\$ref|\$defs|\$schema|null/)
+  expect(schema).toMatchObject({
+    properties: {
+      items: { type: 'array', items: { properties: { title: { type: 'string' } } } },
+      note: { type: 'string' },
+    },
+  })
+})
+
+test('a schema that contains itself is cut to an object with its description', () => {
+  const schema = flatten({
+    type: 'object',
+    properties: { root: { $ref: '#/$defs/Node' }, definitions: { type: 'string' } },
+    $defs: {
+      Node: { type: 'object', description: 'a node', properties: { child: { $ref: '#/$defs/Node' } } },
+    },
+  })
+  expect(schema).toEqual({
+    type: 'object',
+    properties: {
+      root: { type: 'object', description: 'a node', properties: { child: { type: 'object', description: 'a node' } } },
+      definitions: { type: 'string' },
+    },
+  })
+})

@@ -1,0 +1,1 @@
+export { terminalTool } from './terminal-tool.ts'

@@ -1,0 +1,113 @@
+/** Runs commands in the conversation's persistent shell. Source: agent-core.md 8.2. */
+import { join } from 'node:path'
+import { ParleyError, TerminalAction } from '@parley/protocol'
+import { z } from 'zod'
+import type { TerminalRequest, TerminalResult } from '../../workspace/index.ts'
+import { defineTool } from '../define.ts'
+import type { Tool, ToolContext } from '../tool.ts'
+import { DESCRIPTION, PARAMETERS } from './description.ts'
+import { keepIn, type Keep } from './full-output.ts'
+import { observe, refusal } from './observation.ts'
+import { mask } from '../../secrets/index.ts'
+
+const Params = z.strictObject({
+  /** Seconds of silence after which control returns. */
+  no_change_timeout_seconds: z.number().positive().nullish(),
+  /** Set for every command. */
+  env: z.record(z.string(), z.string()).nullish(),
+  /** Taken for compatibility: there is one kind of terminal here, and commands run as the user of the server. */
+  terminal_type: z.enum(['tmux', 'subprocess']).nullish(),
+  username: z.string().nullish(),
+  shell_path: z
+    .string()
+    .regex(/(^|\/)bash$/, 'the shell is the bash in PATH')
+    .nullish(),
+})
+
+const NO_CHANGE_SECONDS = 30
+
+/** A list or a dictionary where a command should be, but not `[ … ]`, `[[ … ]]` or `{ …; }`. */
+const LITERAL = /^(\[\{|\["|\['|\[\[\S|\{"|\{')/
+
+/**
+ * The `terminal` tool.
+ * @throws z.ZodError for parameters it does not take.
+ */
+export function terminalTool(params: Record<string, unknown> = {}): Tool {
+  const { no_change_timeout_seconds, env } = Params.parse(params)
+  const noChangeSeconds = no_change_timeout_seconds ?? NO_CHANGE_SECONDS
+  return defineTool<TerminalAction>({
+    kind: 'Terminal',
+    name: 'terminal',
+    description: DESCRIPTION,
+    parameters: PARAMETERS,
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    parse(args) {
+      const action = TerminalAction.parse({ ...args, kind: 'TerminalAction' })
+      if (!action.reset || !action.is_input) return action
+      throw new ParleyError(
+        'invalid_input',
+        'reset and is_input exclude each other: after a reset there is nothing to type into',
+      )
+    },
+    resources: () => ['terminal:session'],
+    async perform(action, context) {
+      const command = action.is_input ? action.command : action.command.trim()
+      if (!action.is_input && LITERAL.test(command)) return refusal(action, literalHint(command))
+      const secrets = command === '' || action.is_input ? {} : await context.secretsFor(command)
+      const request = {
+        callId: context.callId,
+        command,
+        isInput: action.is_input,
+        reset: action.reset,
+        timeoutMs: action.timeout === null ? null : action.timeout * 1_000,
+        noChangeMs: noChangeSeconds * 1_000,
+        env: { ...env, ...secrets },
+      }
+      const result = await attended(request, context)
+      if (result === null) return refusal(action, UNKNOWN)
+      const output = masked(result.output, Object.values(secrets))
+      return observe({ action, result: { ...result, output }, keep: keepFor(context), noChangeSeconds })
+    },
+    // The runner's ledger holds every call that may have begun, and attaches a repeated one to it.
+    recover: async (_, __, ledger) => ({ kind: ledger.state === 'unknown' ? 'unknown' : 'perform' }),
+  })
+}
+
+/** A path is of use only where the conversation's commands run. */
+function keepFor({ workspace, dataDir, signal }: ToolContext): Keep {
+  if (workspace.keepText === undefined) return keepIn(join(dataDir, 'terminal'))
+  return (name, text) => workspace.keepText!(name, text, signal)
+}
+
+const UNKNOWN =
+  '[The process that runs commands ended while this command ran. Its outcome is not known, and it was not repeated. ' +
+  'Look at what it may have changed before you go on. The next command gets a new shell.]'
+
+const literalHint = (command: string): string =>
+  `[Not executed: this is a list or a dictionary, not a command: ${command.slice(0, 80)}\n` +
+  'Give the command itself as a plain string, as you would type it into a shell.]'
+
+/** The result; null when nobody can know it. A lost connection is no lost command: it is attached to once more. */
+async function attended(request: TerminalRequest, { workspace, signal }: ToolContext): Promise<TerminalResult | null> {
+  try {
+    return await workspace.terminal(request, signal)
+  } catch (error) {
+    if (isUnknown(error)) return null
+    if (!(error instanceof ParleyError) || error.code !== 'unavailable' || signal.aborted) throw error
+  }
+  try {
+    return await workspace.terminal(request, signal)
+  } catch (error) {
+    if (isUnknown(error)) return null
+    throw error
+  }
+}
+
+const isUnknown = (error: unknown): boolean =>
+  error instanceof ParleyError && error.details['reason'] === 'unknown_outcome'
+
+/** Saved output passes no other gate, so the command's own secrets are hidden here. Longest first: one may contain another. */
+function masked(text: string, values: readonly string[]): string {
+  return mask(text, values)
+}

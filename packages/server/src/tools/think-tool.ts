@@ -1,0 +1,28 @@
+import { textContent, ThinkAction } from '@parley/protocol'
+import { defineTool } from './define.ts'
+import type { Tool } from './tool.ts'
+
+/** Writes a thought into the log and changes nothing. Source: agent-core.md 8.5. */
+export function thinkTool(): Tool {
+  return defineTool<ThinkAction>({
+    kind: 'Think',
+    name: 'think',
+    description:
+      'Notes down a thought. It changes nothing and fetches nothing; use it to weigh alternatives, to work out why something ' +
+      'failed, or to plan steps that depend on each other.',
+    parameters: {
+      type: 'object',
+      properties: { thought: { type: 'string', description: 'The thought.' } },
+      required: ['thought'],
+    },
+    annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    parse: (args) => ThinkAction.parse({ ...args, kind: 'ThinkAction' }),
+    resources: () => [],
+    perform: () =>
+      Promise.resolve({
+        kind: 'ThinkObservation',
+        content: [textContent('Your thought has been logged.')],
+        is_error: false,
+      }),
+  })
+}
