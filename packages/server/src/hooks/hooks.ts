@@ -1,0 +1,178 @@
+/**
+ * The hooks of one conversation: which of them a moment concerns, and what they say together.
+ *
+ * Invariants
+ *   H1. Hooks of one moment run one after the other in the order of their configuration; the first block ends the row.
+ *   H2. No hook takes longer than its timeout; what it started ends with it.
+ *   H3. An async hook is waited for by nobody, so it blocks nothing; it ends with the session at the latest.
+ */
+import type {
+  Action,
+  ConversationId,
+  Draft,
+  EventId,
+  HookConfig,
+  HookDefinition,
+  HookEventType,
+  Observation,
+} from '@parley/protocol'
+import type { Workspace } from '../workspace/index.ts'
+import { toolMatcher, type FullMatch } from './match.ts'
+import { cut, cutInput, runHook, type HookInput, type HookResult } from './run-hook.ts'
+
+export type HooksDeps = {
+  conversationId: ConversationId
+  workspace: Workspace
+  fullMatch: FullMatch
+  log: { warn(fields: object, message: string): void }
+}
+
+/** What the hooks of one moment said. `drafts` record that they ran, and are stored before what they concern (F32). */
+export type Said = {
+  drafts: Draft[]
+  /** Why not; null when none of them objected. */
+  blocked: string | null
+  /** What they had to add, one below the other; null for nothing. */
+  context: string | null
+}
+
+type Call = { action_id: EventId; tool_name: string; action: Action }
+type Configured = { hook_config: HookConfig | null }
+
+export type Hooks = AsyncDisposable & {
+  before(call: Call, state: Configured, signal: AbortSignal): Promise<Said>
+  after(call: Call, observation: Observation, state: Configured, signal: AbortSignal): Promise<Said>
+  /** `message_id`: the id that the message is going to have. */
+  submit(message: { id: EventId; text: string }, state: Configured, signal: AbortSignal): Promise<Said>
+  /** `reason`: how the agent came to its end. */
+  stop(reason: string, state: Configured, signal: AbortSignal): Promise<Said>
+  sessionStart(state: Configured, signal: AbortSignal): Promise<Said>
+  /** Afterwards no async hook runs any more. */
+  sessionEnd(state: Configured, signal: AbortSignal): Promise<Said>
+}
+
+type Moment = {
+  event: HookEventType
+  config: HookConfig | null
+  tool?: Call
+  observation?: Observation
+  message?: { id: EventId; text: string }
+  metadata?: Record<string, unknown>
+}
+
+const LISTS = {
+  PreToolUse: 'pre_tool_use',
+  PostToolUse: 'post_tool_use',
+  UserPromptSubmit: 'user_prompt_submit',
+  SessionStart: 'session_start',
+  SessionEnd: 'session_end',
+  Stop: 'stop',
+} as const satisfies Record<HookEventType, keyof HookConfig>
+
+const BLOCKING: ReadonlySet<HookEventType> = new Set(['PreToolUse', 'UserPromptSubmit', 'Stop'])
+
+/** Whether anything is configured for a moment that concerns no tool. */
+export function hasHooks(config: HookConfig | null, event: HookEventType): boolean {
+  return config !== null && config[LISTS[event]].some(({ hooks }) => hooks.length > 0)
+}
+
+/** Starts nothing: hooks run when their moments come. */
+export function openHooks({ conversationId, workspace, fullMatch, log }: HooksDeps): Hooks {
+  const session = new AbortController()
+  const running = new Set<Promise<unknown>>()
+
+  function startAsync(hook: HookDefinition, input: HookInput): HookResult {
+    if (input.event_type === 'PreToolUse')
+      log.warn({ conversation_id: conversationId, hook: hook.command }, 'an async hook cannot block a call')
+    const ended = runHook(hook, input, workspace, session.signal)
+      .catch((err: unknown) => {
+        if (!session.signal.aborted) log.warn({ conversation_id: conversationId, err }, 'an async hook failed')
+      })
+      .finally(() => running.delete(ended))
+    running.add(ended)
+    return {
+      success: true,
+      blocked: false,
+      exit_code: 0,
+      reason: null,
+      additional_context: null,
+      error: null,
+      stdout: '',
+      stderr: '',
+    }
+  }
+
+  async function fire(moment: Moment, signal: AbortSignal): Promise<Said> {
+    const { event, config, tool } = moment
+    const said: Said = { drafts: [], blocked: null, context: null }
+    if (!hasHooks(config, event)) return said
+    const toolName = tool?.tool_name ?? null
+    const matching = config![LISTS[event]].filter(({ matcher }) => toolMatcher(matcher, fullMatch)(toolName))
+    const input = inputOf(moment, conversationId, workspace.workingDir)
+    for (const hook of matching.flatMap(({ hooks }) => hooks)) {
+      if (hook.type !== 'command') continue
+      const result = hook.async ? startAsync(hook, input) : await runHook(hook, input, workspace, signal)
+      const blocked = result.blocked && BLOCKING.has(event)
+      said.drafts.push(recordOf(hook, moment, input, { ...result, blocked }))
+      if (result.additional_context !== null)
+        said.context =
+          said.context === null ? result.additional_context : `${said.context}\n${result.additional_context}`
+      if (blocked) {
+        said.blocked = result.reason ?? 'Blocked by hook'
+        break
+      }
+    }
+    return said
+  }
+
+  async function endAsync(): Promise<void> {
+    session.abort(new Error('the session of the hooks has ended'))
+    await Promise.all(running)
+  }
+
+  return {
+    before: (tool, { hook_config: config }, signal) => fire({ event: 'PreToolUse', config, tool }, signal),
+    after: (tool, observation, { hook_config: config }, signal) =>
+      fire({ event: 'PostToolUse', config, tool, observation }, signal),
+    submit: (message, { hook_config: config }, signal) => fire({ event: 'UserPromptSubmit', config, message }, signal),
+    stop: (reason, { hook_config: config }, signal) => fire({ event: 'Stop', config, metadata: { reason } }, signal),
+    sessionStart: ({ hook_config: config }, signal) => fire({ event: 'SessionStart', config }, signal),
+    async sessionEnd({ hook_config: config }, signal) {
+      const said = await fire({ event: 'SessionEnd', config }, signal)
+      await endAsync()
+      return said
+    },
+    [Symbol.asyncDispose]: endAsync,
+  }
+}
+
+function inputOf(
+  { event, tool, observation, message, metadata }: Moment,
+  session_id: string,
+  working_dir: string,
+): HookInput {
+  return {
+    event_type: event,
+    tool_name: tool?.tool_name ?? null,
+    tool_input: tool?.action ?? null,
+    tool_response: observation ?? null,
+    message: message?.text ?? null,
+    session_id,
+    working_dir,
+    metadata: metadata ?? {},
+  }
+}
+
+function recordOf(hook: HookDefinition, { event, tool, message }: Moment, input: HookInput, result: HookResult): Draft {
+  return {
+    kind: 'HookExecutionEvent',
+    source: 'hook',
+    hook_event_type: event,
+    hook_command: cut(hook.command),
+    tool_name: tool?.tool_name ?? null,
+    ...result,
+    action_id: tool?.action_id ?? null,
+    message_id: message?.id ?? null,
+    hook_input: cutInput(input),
+  }
+}

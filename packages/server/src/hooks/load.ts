@@ -1,0 +1,88 @@
+/**
+ * The hooks that a project brings along. Whoever can write to a project could run commands through them, so the operator has
+ * to name the projects whose file counts (F12). Source: seed: HookConfig; agent-core.md 5.1.
+ */
+import { join } from 'node:path'
+import { HookConfig, type HookDefinition, ParleyError } from '@parley/protocol'
+import { isTrusted, type Workspace } from '../workspace/index.ts'
+
+/** Below the project's directory. */
+export const HOOKS_FILE = '.openhands/hooks.json'
+const MAX_BYTES = 1024 * 1024
+
+export type Loaded = {
+  /** Null: there is none that counts. */
+  config: HookConfig | null
+  /** What became of the file, in words; null when there is none. */
+  detail: string | null
+}
+
+/** `names`: by what the project is known, such as its absolute path or `github.com/acme/app`; any of them may be trusted. */
+export type Project = { directory: string; names: readonly string[] }
+
+/** Reads the file of a project that is trusted. Never throws for what is in it. */
+export async function loadProjectHooks(
+  workspace: Pick<Workspace, 'stat' | 'readFile'>,
+  { directory, names }: Project,
+  trusted: readonly string[],
+  signal: AbortSignal,
+): Promise<Loaded> {
+  const file = join(directory, HOOKS_FILE)
+  const stat = await workspace.stat(file, signal)
+  if (stat?.kind !== 'file') return { config: null, detail: null }
+  if (!names.some((name) => isTrusted(name, trusted))) {
+    return {
+      config: null,
+      detail: `${HOOKS_FILE} left alone: ${names.join(' alias ')} is not among trusted_hooks of this server`,
+    }
+  }
+  if (stat.size > MAX_BYTES)
+    return { config: null, detail: `${HOOKS_FILE} left alone: it is larger than ${MAX_BYTES} bytes` }
+  try {
+    const config = HookConfig.parse(JSON.parse(Buffer.from(await workspace.readFile(file, signal)).toString('utf8')))
+    expectSupported(config)
+    return isEmpty(config)
+      ? { config: null, detail: `${HOOKS_FILE} holds no hooks` }
+      : { config, detail: `${HOOKS_FILE} is in force` }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { config: null, detail: `${HOOKS_FILE} left alone: ${firstLine((error as Error).message)}` }
+  }
+}
+
+/** Both, the first one's hooks before the second one's, and what is the same in both once; null when there are none. */
+export function mergeHooks(first: HookConfig | null, second: HookConfig | null): HookConfig | null {
+  if (first === null || second === null) return first ?? second
+  return Object.fromEntries(
+    EVENTS.map((event) => {
+      const known = new Set(first[event].map((matcher) => JSON.stringify(matcher)))
+      return [event, [...first[event], ...second[event].filter((matcher) => !known.has(JSON.stringify(matcher)))]]
+    }),
+  ) as unknown as HookConfig
+}
+
+/** @throws ParleyError `unsupported` for hooks that ask a model. */
+export function expectSupported(config: HookConfig | null | undefined): void {
+  for (const event of EVENTS) {
+    for (const hook of config?.[event].flatMap(({ hooks }) => hooks) ?? []) {
+      if (hook.type !== 'command') throw notSupported(event, hook)
+    }
+  }
+}
+
+const notSupported = (event: keyof HookConfig, { type }: HookDefinition): ParleyError =>
+  new ParleyError('unsupported', `Hooks of type ${type} (in ${event}) are not supported yet. Use type command.`, {
+    details: { member: `hook_config.${event}` },
+  })
+
+const EVENTS = [
+  'pre_tool_use',
+  'post_tool_use',
+  'user_prompt_submit',
+  'session_start',
+  'session_end',
+  'stop',
+] as const satisfies readonly (keyof HookConfig)[]
+
+const isEmpty = (config: HookConfig): boolean => EVENTS.every((event) => config[event].length === 0)
+const firstLine = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 300)

@@ -1,0 +1,114 @@
+/** Runs the command of one hook in the workspace, with the workspace's own allow-listed environment. Source: agent-core.md 5.2. */
+import type { HookDefinition, HookEventType } from '@parley/protocol'
+import type { ExecResult, Workspace } from '../workspace/index.ts'
+import { verdictOf, type Ended, type Verdict } from './verdict.ts'
+
+/** What a hook reads on standard input. */
+export type HookInput = {
+  event_type: HookEventType
+  tool_name: string | null
+  tool_input: Record<string, unknown> | null
+  tool_response: Record<string, unknown> | null
+  message: string | null
+  session_id: string
+  working_dir: string
+  metadata: Record<string, unknown>
+}
+
+export type HookResult = Verdict & { stdout: string; stderr: string }
+
+/** Characters of each text that are kept. Source: agent-server-wire.md 10.1. */
+export const MAX_KEPT_CHARS = 50_000
+const MARKER = '\n[cut: the rest is left out]'
+/** Bytes of each stream that are read: an answer longer than this is none. */
+const MAX_BYTES = 1024 * 1024
+const MAX_SECONDS = 86_400
+/** Given to the workspace beyond the hook's own time, to end the process group and say so. */
+const MARGIN_MS = 10_000
+
+/** Seconds that a hook may take. */
+export const secondsOf = ({ timeout }: HookDefinition): number => Math.min(Math.max(timeout, 1), MAX_SECONDS)
+
+/**
+ * Runs it to its end, or to its timeout: then its whole process group is ended. Whatever goes wrong is part of the result.
+ * @throws the signal's reason when aborted
+ */
+export async function runHook(
+  hook: HookDefinition,
+  input: HookInput,
+  workspace: Workspace,
+  signal: AbortSignal,
+): Promise<HookResult> {
+  const ended = await runCommand(hook, input, workspace, signal)
+  const verdict = verdictOf(ended, hook.on_error ?? 'allow')
+  return {
+    ...verdict,
+    reason: verdict.reason === null ? null : cut(verdict.reason),
+    additional_context: verdict.additional_context === null ? null : cut(verdict.additional_context),
+    error: verdict.error === null ? null : cut(verdict.error),
+    stdout: cut(ended.stdout),
+    stderr: cut(ended.stderr),
+  }
+}
+
+async function runCommand(
+  hook: HookDefinition,
+  input: HookInput,
+  workspace: Workspace,
+  signal: AbortSignal,
+): Promise<Ended> {
+  const seconds = secondsOf(hook)
+  const late = AbortSignal.timeout(seconds * 1000 + MARGIN_MS)
+  try {
+    const result = await workspace.exec(
+      {
+        argv: ['sh', '-c', hook.command],
+        env: environment(input),
+        stdin: JSON.stringify(input),
+        timeoutMs: seconds * 1000,
+        maxBytes: MAX_BYTES,
+      },
+      AbortSignal.any([signal, late]),
+    )
+    return { ...result, failure: failureOf(result, seconds) }
+  } catch (error) {
+    signal.throwIfAborted()
+    const failure = late.aborted ? tooLong(seconds) : `The hook could not be run: ${(error as Error).message}`
+    return { exit_code: null, failure, stdout: '', stderr: '' }
+  }
+}
+
+function failureOf({ timedOut, exit_code, signal }: ExecResult, seconds: number): string | null {
+  if (timedOut) return tooLong(seconds)
+  return exit_code === null ? `The hook was ended by ${signal ?? 'an unknown signal'}.` : null
+}
+
+const tooLong = (seconds: number): string => `The hook did not end within ${seconds} s and was stopped.`
+
+/** Beside our own names those that existing hooks read. */
+function environment({ event_type, tool_name, session_id, working_dir }: HookInput): Record<string, string> {
+  const values = {
+    PROJECT_DIR: working_dir,
+    SESSION_ID: session_id,
+    EVENT_TYPE: event_type,
+    ...(tool_name === null ? {} : { TOOL_NAME: tool_name }),
+  }
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => [
+      [`PARLEY_${name}`, value],
+      [`OPENHANDS_${name}`, value],
+    ]),
+  )
+}
+
+/** A text that is short enough to be kept. */
+export function cut(text: string): string {
+  return text.length <= MAX_KEPT_CHARS ? text : text.slice(0, MAX_KEPT_CHARS - MARKER.length) + MARKER
+}
+
+/** An input as it is recorded: the hook saw its texts whole. */
+export function cutInput(input: HookInput): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(input), (_, value: unknown) =>
+    typeof value === 'string' ? cut(value) : value,
+  ) as Record<string, unknown>
+}

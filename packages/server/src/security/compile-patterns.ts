@@ -1,0 +1,80 @@
+/** Lists of expressions as users write them, made to run in time that grows with the text alone. Source: agent-core.md 4.6; F27. */
+import { ParleyError, type PatternEntry } from '@parley/protocol'
+import { RE2JS } from 're2js'
+import type { Pace } from './pace.ts'
+
+/** Entries of one list. */
+const MAX_ENTRIES = 200
+const MAX_PATTERN_CHARS = 2000
+/** Instructions of one compiled expression; a bounded repetition counts as often as it may repeat. */
+const MAX_SIZE = 1500
+/** Instructions of all lists of one configuration: compiling them holds everybody up. */
+const MAX_TOTAL_SIZE = 12_000
+/** Instructions times characters in one go, about 25 ms at the very worst. */
+const MAX_STEPS = 500_000
+
+/** What is left for the lists that come next. */
+export type PatternBudget = { size: number }
+export const patternBudget = (): PatternBudget => ({ size: MAX_TOTAL_SIZE })
+
+export type CompiledPattern = { id: string; expression: RE2JS; size: number }
+
+/**
+ * Compiles one list.
+ * @throws ParleyError `invalid_input` naming the list, the entry and what is wrong with it.
+ */
+export function compilePatterns(
+  entries: readonly PatternEntry[],
+  list: string,
+  budget: PatternBudget,
+): CompiledPattern[] {
+  if (entries.length > MAX_ENTRIES) {
+    throw new ParleyError(
+      'invalid_input',
+      `${list} has ${entries.length} entries; at most ${MAX_ENTRIES} are allowed.`,
+      { details: { member: list } },
+    )
+  }
+  return entries.map(([pattern, , id], index) => {
+    const refuse = (why: string, cause?: unknown): never => {
+      throw new ParleyError('invalid_input', `${list}[${index}] ${why}`, { details: { member: list, index }, cause })
+    }
+    if (pattern.length > MAX_PATTERN_CHARS) refuse(`is longer than ${MAX_PATTERN_CHARS} characters.`)
+    const expression = compile(pattern, refuse)
+    const size = expression.programSize()
+    if (size > MAX_SIZE) refuse('is too large once its repetitions are counted out. Repeat less, or split it.')
+    budget.size -= size
+    if (budget.size < 0) refuse('is one too many: all expressions together are too large.')
+    return { id, expression, size }
+  })
+}
+
+function compile(pattern: string, refuse: (why: string, cause?: unknown) => never): RE2JS {
+  try {
+    return RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE | RE2JS.DOTALL)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : String(error)
+    return refuse(
+      `is no regular expression that runs in linear time (RE2 syntax: no look-around, no back-references): ${reason}`,
+      error,
+    )
+  }
+}
+
+/**
+ * Whether any of the patterns is found in the text. A text that is long for a large expression is looked through in
+ * overlapping windows, with a pause after each: a match longer than half a window may then be missed at its seam, and an
+ * anchor may match at one.
+ */
+export async function findPattern(patterns: readonly CompiledPattern[], text: string, pace: Pace): Promise<boolean> {
+  for (const { expression, size } of patterns) {
+    const window = Math.max(1000, Math.floor(MAX_STEPS / size))
+    for (let at = 0; ; at += Math.ceil(window / 2)) {
+      const isLast = at + window >= text.length
+      if (expression.test(at === 0 && isLast ? text : text.slice(at, at + window))) return true
+      await pace.rest()
+      if (isLast) break
+    }
+  }
+  return false
+}

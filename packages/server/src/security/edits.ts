@@ -1,0 +1,16 @@
+/** Files that a call writes by itself, without a shell. Pure. */
+import type { Action } from '@parley/protocol'
+
+/** Paths; none for actions that write nothing, or where is not known. */
+export function writtenBy(action: Action): readonly string[] {
+  switch (action.kind) {
+    case 'FileEditorAction':
+    case 'PlanningFileEditorAction':
+      return 'command' in action && action.command !== 'view' && typeof action.path === 'string' ? [action.path] : []
+    case 'EditAction':
+    case 'WriteFileAction':
+      return 'file_path' in action && typeof action.file_path === 'string' ? [action.file_path] : []
+    default:
+      return []
+  }
+}
