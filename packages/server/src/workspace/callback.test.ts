@@ -1,0 +1,117 @@
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { asConversationId } from '@parley/protocol'
+import { expect, test } from 'vitest'
+import { tempDir } from '../../testing/temp.ts'
+import { openCompletions, type RunEnd } from './callback.ts'
+import { until } from './workspace.testing.ts'
+
+const ID = asConversationId('c1')
+const log = { warn: () => undefined, error: () => undefined }
+const finished: RunEnd = { execution_status: 'finished', error: null, cost: null }
+
+async function startListener(statuses: number[] = []) {
+  const bodies: any[] = []
+  const ids: unknown[] = []
+  const server = createServer(async (incoming, response) => {
+    let text = ''
+    for await (const chunk of incoming) text += String(chunk)
+    bodies.push(JSON.parse(text))
+    ids.push(incoming.headers['webhook-id'])
+    response.writeHead(statuses.shift() ?? 200).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const target = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, apiKey: null, runId: null }
+  return {
+    target,
+    bodies,
+    ids,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+const backoff = { baseMs: 5, maxMs: 20 }
+
+test('a run that goes on after an approval is one run, and is told once', async () => {
+  await using dir = await tempDir()
+  await using listener = await startListener()
+  await using completions = openCompletions({ target: listener.target, folder: dir.file('owed'), log, backoff })
+  await completions.began(ID)
+  await completions.began(ID)
+  await completions.ended(ID, finished)
+  await completions.ended(ID, { ...finished, execution_status: 'error' })
+  await until(async () => (await readdir(dir.file('owed'))).length === 0)
+  expect(listener.bodies).toEqual([{ status: 'COMPLETED', execution_status: 'finished', conversation_id: ID }])
+})
+
+test.each([
+  ['error', 'it broke'],
+  ['stuck', 'again and again'],
+  ['paused', null],
+  ['deleting', null],
+] as const)('%s is no completion', async (execution_status, error) => {
+  await using dir = await tempDir()
+  await using listener = await startListener()
+  await using completions = openCompletions({
+    target: { ...listener.target, runId: 'r' },
+    folder: dir.file('owed'),
+    log,
+    backoff,
+  })
+  await completions.began(ID)
+  await completions.ended(ID, { execution_status, error, cost: 0.5 })
+  await until(() => listener.bodies.length === 1)
+  expect(listener.bodies[0]).toEqual({
+    status: 'FAILED',
+    execution_status,
+    conversation_id: ID,
+    run_id: 'r',
+    cost: 0.5,
+    ...(error === null ? {} : { error }),
+  })
+})
+
+test('refusals are answered with the same callback again; in the end it is set aside', async () => {
+  await using dir = await tempDir()
+  await using listener = await startListener([500, 404, 503])
+  await using completions = openCompletions({ target: listener.target, folder: dir.file('owed'), log, backoff })
+  await completions.began(ID)
+  await completions.ended(ID, finished)
+  await until(() => listener.bodies.length === 4)
+  expect(new Set(listener.ids).size).toBe(1)
+
+  await using deaf = await startListener(Array.from({ length: 50 }, () => 500))
+  await using brief = openCompletions({ target: deaf.target, folder: dir.file('brief'), log, backoff, giveUpMs: 20 })
+  await brief.began(ID)
+  await brief.ended(ID, finished)
+  await until(async () => (await readdir(dir.file('brief'))).some((name) => name.endsWith('.parked')))
+})
+
+test('what a killed process owed is told by the next one: a run that ended, and one whose end it did not write down', async () => {
+  await using dir = await tempDir()
+  const folder = dir.file('owed')
+  const [ended, noted, goesOn] = ['c1', 'c2', 'c3'].map(asConversationId) as [typeof ID, typeof ID, typeof ID]
+  const nowhere = { url: 'http://127.0.0.1:9', apiKey: null, runId: null }
+  {
+    await using before = openCompletions({ target: nowhere, folder, log, backoff })
+    for (const id of [ended, noted, goesOn]) await before.began(id)
+    await before.ended(ended, finished)
+  }
+  await using listener = await startListener()
+  await using after = openCompletions({ target: listener.target, folder, log, backoff })
+  await after.recover(async (id) => (id === noted ? { ...finished, execution_status: 'stuck' } : null))
+  await until(() => listener.bodies.length === 2)
+  expect(listener.bodies.map((body) => [body.conversation_id, body.status]).toSorted()).toEqual([
+    ['c1', 'COMPLETED'],
+    ['c2', 'FAILED'],
+  ])
+  await after.ended(goesOn, finished)
+  await until(() => listener.bodies.length === 3)
+})

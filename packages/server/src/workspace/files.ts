@@ -1,0 +1,136 @@
+/** File operations of a local workspace. */
+import { randomBytes } from 'node:crypto'
+import {
+  chmod,
+  mkdir,
+  open,
+  readFile,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+  type FileHandle,
+} from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { ParleyError, type ErrorCode } from '@parley/protocol'
+import type { FileStat } from './workspace.ts'
+
+const REFUSALS: Readonly<Record<string, ErrorCode>> = {
+  ENOENT: 'not_found',
+  ENOTDIR: 'not_found',
+  EACCES: 'forbidden',
+  EPERM: 'forbidden',
+  EROFS: 'forbidden',
+  EISDIR: 'bad_request',
+  ELOOP: 'bad_request',
+  ENAMETOOLONG: 'bad_request',
+  ENOTEMPTY: 'conflict',
+  ENOSPC: 'unavailable',
+  EDQUOT: 'unavailable',
+}
+
+/** What the file system refuses is the caller's to hear; everything else is a bug. */
+export async function refusing<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { code: errno, message } = error as NodeJS.ErrnoException
+    const code = errno === undefined ? undefined : REFUSALS[errno]
+    throw code === undefined ? error : new ParleyError(code, message, { details: { path }, cause: error })
+  }
+}
+
+/** Null when there is nothing. Follows links. */
+export async function statFile(path: string): Promise<FileStat | null> {
+  return refusing(path, async () => {
+    const found = await stat(path).catch(absent)
+    if (found === null) return null
+    const kind = found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other'
+    return { kind, size: found.size, mode: found.mode & 0o7777, mtimeMs: found.mtimeMs }
+  })
+}
+
+export const readWhole = (path: string, signal: AbortSignal): Promise<Uint8Array> =>
+  refusing(path, () => readFile(path, { signal }))
+
+/**
+ * Puts `data` in the place of the file in one step: a reader sees the old content or the new. A link is followed, so it
+ * stays a link (agent-core.md 8.3 c); the mode of an existing file is kept, a new one gets what the umask leaves (8.3 b).
+ */
+export async function writeWhole(path: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
+  await replaceFile(path, (file) => file.writeFile(data, { signal }))
+}
+
+/** As `writeWhole`, for content of any length: `fill` writes it. When that fails, the old content stays. */
+export async function replaceFile(path: string, fill: (file: FileHandle) => Promise<void>): Promise<void> {
+  await refusing(path, async () => {
+    const target = await followLinks(path)
+    const before = await stat(target).catch(absent)
+    if (before?.isDirectory() === true)
+      throw new ParleyError('bad_request', `${path} is a directory`, { details: { path } })
+    const folder = dirname(target)
+    await mkdir(folder, { recursive: true })
+    const fresh = join(folder, `.${randomBytes(9).toString('hex')}.tmp`)
+    try {
+      await using file = await open(fresh, 'wx', 0o666)
+      await fill(file)
+      if (before !== null) await chmod(fresh, before.mode & 0o7777)
+      await rename(fresh, target)
+    } catch (error) {
+      await rm(fresh, { force: true })
+      throw error
+    }
+  })
+}
+
+/** Where a path ends up, even when the last link leads to nothing yet. */
+async function followLinks(path: string): Promise<string> {
+  let at = path
+  for (let links = 0; links < 40; links++) {
+    const real = await realpath(at).catch(absent)
+    if (real !== null) return real
+    const next = await readlink(at).catch(absent)
+    if (next === null) return at
+    at = resolve(dirname(at), next)
+  }
+  throw new ParleyError('bad_request', `${path} is a link that leads in a circle`, { details: { path } })
+}
+
+/** Removes a file, a link (not what it leads to), or an empty directory. */
+export async function removeOne(path: string): Promise<void> {
+  await refusing(path, async () => {
+    try {
+      await unlink(path)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code !== 'EISDIR' && code !== 'EPERM') throw error
+      await rmdir(path)
+    }
+  })
+}
+
+/** Entries by name. A link counts as what it leads to; one that leads to nothing is `other`. */
+export async function listFolder(path: string): Promise<{ name: string; kind: FileStat['kind'] }[]> {
+  return refusing(path, async () => {
+    const entries = await readdir(path, { withFileTypes: true })
+    const kinds = entries.map(async (entry) => {
+      if (entry.isFile()) return { name: entry.name, kind: 'file' as const }
+      if (entry.isDirectory()) return { name: entry.name, kind: 'directory' as const }
+      if (!entry.isSymbolicLink()) return { name: entry.name, kind: 'other' as const }
+      return {
+        name: entry.name,
+        kind: (await statFile(join(path, entry.name)).catch(() => null))?.kind ?? ('other' as const),
+      }
+    })
+    return (await Promise.all(kinds)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  })
+}
+
+function absent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'EINVAL') return null
+  throw error
+}

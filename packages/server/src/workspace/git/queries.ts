@@ -1,0 +1,141 @@
+/** What clients ask about repositories. Outside of one there is nothing to say, which is no error. Source: agent-server-wire.md 1.9. */
+import { readFile, realpath, stat } from 'node:fs/promises'
+import { basename, isAbsolute, join, relative } from 'node:path'
+import { type GitChange, type GitCommitsPage, type GitDiff, ParleyError } from '@parley/protocol'
+import type { Workspace } from '../workspace.ts'
+import { commitOf, existingDirectoryOf, parentOf, type Repository, repositoryOf, shownBaseOf } from './repository.ts'
+
+/** Bytes of a file that is shown whole. */
+const MAX_FILE_BYTES = 1024 * 1024
+/** A move is told as what it was and what it is, as the published clients tell it. */
+const COMPARE = ['--no-ext-diff', '--no-textconv', '--no-renames', '--name-status', '-z']
+/** Repositories inside repositories that are looked into. */
+const MAX_DEPTH = 4
+
+/**
+ * Files of the working tree that differ from a commit, untracked ones included, by path; a repository inside the repository
+ * is looked into for itself.
+ * @throws ParleyError `bad_request`.
+ */
+export async function changesSince(
+  workspace: Workspace,
+  { path, ref }: { path: string; ref?: string | undefined },
+  signal: AbortSignal,
+  depth = 0,
+): Promise<GitChange[]> {
+  const repository = await repositoryOf(workspace, path, signal)
+  if (repository === null) return []
+  const base = await baseFor(repository, ref, signal)
+  const tracked = await repository.git.tell(['diff', ...COMPARE, base, '--'], signal)
+  const untracked = await repository.git.tell(['ls-files', '--others', '--exclude-standard', '-z'], signal)
+  const names = fields(untracked)
+  const added = names.filter((name) => !name.endsWith('/')).map((name): GitChange => ({ status: 'ADDED', path: name }))
+  const inside: GitChange[] = []
+  for (const name of depth < MAX_DEPTH ? names.filter((each) => each.endsWith('/')) : []) {
+    const changes = await changesSince(workspace, { path: join(repository.root, name) }, signal, depth + 1)
+    inside.push(...changes.map((change) => ({ ...change, path: `${name}${change.path}` })))
+  }
+  return sorted([...parseChanges(tracked), ...added, ...inside])
+}
+
+/** Files that one commit changed against its first parent. @throws ParleyError `bad_request`. */
+export async function changesOf(
+  workspace: Workspace,
+  { path, sha }: { path: string; sha: string },
+  signal: AbortSignal,
+): Promise<GitChange[]> {
+  const repository = await repositoryOf(workspace, path, signal)
+  if (repository === null) return []
+  const commit = await commitOf(repository, sha, signal)
+  const parent = await parentOf(repository, commit, signal)
+  const text = await repository.git.tell(['diff', ...COMPARE, parent, commit, '--'], signal)
+  return sorted(parseChanges(text))
+}
+
+/**
+ * Both sides of a file: against a commit, or what a commit made of it.
+ * @throws ParleyError `bad_request` for both at once, and for a file that is on neither side or too large.
+ */
+export async function fileDiff(
+  workspace: Workspace,
+  { path, ref, commit }: { path: string; ref?: string | undefined; commit?: string | undefined },
+  signal: AbortSignal,
+): Promise<GitDiff> {
+  if (ref !== undefined && commit !== undefined)
+    throw new ParleyError('bad_request', 'ref and commit exclude each other')
+  if (!isAbsolute(path)) throw new ParleyError('bad_request', 'Path must be absolute')
+  const directory = await existingDirectoryOf(path)
+  const repository = await repositoryOf(workspace, directory, signal)
+  if (repository === null) return { modified: null, original: null }
+  const real = join(await realpath(directory), relative(directory, path))
+  const name = relative(repository.root, real)
+  const after = commit === undefined ? null : await commitOf(repository, commit, signal)
+  const before = after === null ? await baseFor(repository, ref, signal) : await parentOf(repository, after, signal)
+  const modified = after === null ? await fileText(real) : await blobText(repository, after, name, signal)
+  const original = await blobText(repository, before, name, signal)
+  if (modified === null && original === null)
+    throw new ParleyError('bad_request', `${basename(path)} is on neither side of the comparison`)
+  return { modified: shown(modified), original: shown(original) }
+}
+
+/** The newest commits of what is checked out. @throws ParleyError `bad_request`. */
+export async function newestCommits(
+  workspace: Workspace,
+  { path, limit }: { path: string; limit: number },
+  signal: AbortSignal,
+): Promise<GitCommitsPage> {
+  const repository = await repositoryOf(workspace, path, signal)
+  const isEmpty =
+    repository === null || (await repository.git.ask(['rev-parse', '--verify', '--quiet', 'HEAD'], signal)) === null
+  if (isEmpty) return { commits: [], has_more: false }
+  const format = ['%H', '%h', '%s', '%an', '%aI'].join('%x1f')
+  const text = await repository.git.tell(['log', '-z', `--max-count=${limit + 1}`, `--format=${format}`], signal)
+  const commits = fields(text).map((line) => {
+    const [sha = '', short_sha = '', subject = '', author = '', timestamp = ''] = line.split('\x1f')
+    return { sha, short_sha, subject, author, timestamp }
+  })
+  return { commits: commits.slice(0, limit), has_more: commits.length > limit }
+}
+
+const baseFor = (repository: Repository, ref: string | undefined, signal: AbortSignal): Promise<string> =>
+  ref === undefined || ref === '' ? shownBaseOf(repository, signal) : commitOf(repository, ref, signal)
+
+const fields = (text: string): string[] => text.split('\0').filter((field) => field !== '')
+
+const STATUS: Readonly<Record<string, GitChange['status']>> = { A: 'ADDED', D: 'DELETED' }
+
+/** Of `--name-status -z` without renames: a status and a name, again and again. */
+function parseChanges(text: string): GitChange[] {
+  const parts = fields(text)
+  return parts.flatMap((letter, at) =>
+    at % 2 === 0 ? [{ status: STATUS[letter] ?? 'UPDATED', path: parts[at + 1] ?? '' }] : [],
+  )
+}
+
+/**
+ * A side of a diff as the published clients know it: without the line end of the last line, and empty where the file does not
+ * exist on this side.
+ */
+const shown = (text: string | null): string => (text ?? '').replace(/\r?\n$/, '')
+
+const sorted = (changes: GitChange[]): GitChange[] => changes.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+
+async function fileText(path: string): Promise<string | null> {
+  const found = await stat(path).catch(() => null)
+  if (found?.isFile() !== true) return null
+  expectSize(path, found.size)
+  return readFile(path, 'utf8')
+}
+
+async function blobText({ git }: Repository, tree: string, name: string, signal: AbortSignal): Promise<string | null> {
+  const object = `${tree}:${name}`
+  const size = await git.ask(['cat-file', '-s', object], signal)
+  if (size === null) return null
+  expectSize(name, Number(size))
+  return git.ask(['cat-file', 'blob', object], signal)
+}
+
+function expectSize(name: string, bytes: number): void {
+  if (bytes > MAX_FILE_BYTES)
+    throw new ParleyError('bad_request', `${basename(name)} has ${bytes} bytes; up to ${MAX_FILE_BYTES} are shown`)
+}

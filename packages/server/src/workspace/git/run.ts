@@ -1,0 +1,78 @@
+/**
+ * Git that only looks: arguments as a list, nothing of the account's configuration, nothing over the network, and no program
+ * that the repository itself names.
+ */
+import { ParleyError } from '@parley/protocol'
+import type { Workspace } from '../workspace.ts'
+
+/** Bytes of an answer; one that is longer is refused, never cut. */
+const MAX_BYTES = 16 * 1024 * 1024
+const TIMEOUT_MS = 60_000
+
+const CONFIG: readonly (readonly [string, string])[] = [
+  ['core.fsmonitor', 'false'],
+  ['core.hooksPath', '/dev/null'],
+  ['core.quotePath', 'false'],
+  // Whoever may ask may read the files anyway; whose they are is no reason to refuse.
+  ['safe.directory', '*'],
+]
+
+const FIXED: Readonly<Record<string, string>> = {
+  GIT_ALLOW_PROTOCOL: '',
+  GIT_CONFIG_COUNT: String(CONFIG.length),
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_TERMINAL_PROMPT: '0',
+  LC_ALL: 'C',
+  ...Object.fromEntries(
+    CONFIG.flatMap(([key, value], index) => [
+      [`GIT_CONFIG_KEY_${index}`, key],
+      [`GIT_CONFIG_VALUE_${index}`, value],
+    ]),
+  ),
+}
+
+/** What git is started with. */
+export const gitEnvironment = (workspace: Workspace): Record<string, string> => ({
+  HOME: workspace.workingDir,
+  ...FIXED,
+})
+
+/** Git in one directory. */
+export type Git = {
+  /** What it prints; null when it ends with another code than 0. */
+  ask(args: readonly string[], signal: AbortSignal): Promise<string | null>
+  /** What it prints. @throws ParleyError `bad_request` with its own words. */
+  tell(args: readonly string[], signal: AbortSignal): Promise<string>
+}
+
+/** @param directory absolute, existing */
+export function gitIn(workspace: Workspace, directory: string): Git {
+  const run = async (args: readonly string[], signal: AbortSignal) => {
+    const result = await workspace.exec(
+      {
+        argv: ['git', ...args],
+        cwd: directory,
+        env: gitEnvironment(workspace),
+        maxBytes: MAX_BYTES,
+        timeoutMs: TIMEOUT_MS,
+      },
+      signal,
+    )
+    if (result.timedOut) throw new ParleyError('bad_request', `git ${args[0]} took longer than ${TIMEOUT_MS / 1000} s`)
+    if (result.dropped.stdout > 0)
+      throw new ParleyError('bad_request', `what git ${args[0]} has to say is longer than ${MAX_BYTES} bytes`)
+    return result
+  }
+  return {
+    async ask(args, signal) {
+      const { exit_code, stdout } = await run(args, signal)
+      return exit_code === 0 ? stdout : null
+    },
+    async tell(args, signal) {
+      const { exit_code, stdout, stderr } = await run(args, signal)
+      if (exit_code === 0) return stdout
+      throw new ParleyError('bad_request', stderr.trim() || `git ${args[0]} ended with ${exit_code}`)
+    },
+  }
+}

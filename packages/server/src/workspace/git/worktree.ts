@@ -1,0 +1,58 @@
+/** A working tree of its own for one conversation. Source: agent-server-wire.md 5.4. */
+import { mkdir, realpath, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import type { Workspace } from '../workspace.ts'
+import { defaultBranchOf, repositoryOf } from './repository.ts'
+
+export type Worktree = {
+  /** Where the conversation works from now on: in the tree, at the place that it had in the repository. */
+  workingDir: string
+  branch: string
+  base: string
+}
+
+/**
+ * Where the worktree of a conversation is going to be; null where `directory` is in no repository. Looks at files only, so that
+ * an answer can name the place before anything is made.
+ */
+export async function placeOfWorktree(directory: string, root: string, name: string): Promise<string | null> {
+  const real = await realpath(directory).catch(() => null)
+  if (real === null) return null
+  for (let at = real; ; at = dirname(at)) {
+    const isTop = (await stat(join(at, '.git')).catch(() => null)) !== null
+    if (isTop) return join(root, name, basename(at), relative(at, real))
+    if (dirname(at) === at) return null
+  }
+}
+
+/**
+ * Makes a worktree of the repository that `directory` is in, on a branch of its own. May be repeated: what is there is taken.
+ * @returns null outside a repository, and in one without commits
+ * @throws ParleyError `bad_request` with git's words
+ */
+export async function makeWorktree(
+  workspace: Workspace,
+  { directory, root, name }: { directory: string; root: string; name: string },
+  signal: AbortSignal,
+): Promise<Worktree | null> {
+  const repository = await repositoryOf(workspace, directory, signal)
+  if (repository === null) return null
+  const base = await defaultBranchOf(repository, signal)
+  if (base === null) return null
+  const { git } = repository
+  const branch = `openhands/${name}`
+  const tree = join(root, name, basename(repository.root))
+  const inside = relative(repository.root, await realpath(directory))
+  const workingDir = join(tree, inside)
+  const isThere = (await stat(join(tree, '.git')).catch(() => null)) !== null
+  if (!isThere) {
+    await rm(tree, { recursive: true, force: true })
+    await mkdir(dirname(tree), { recursive: true })
+    await git.ask(['worktree', 'prune'], signal)
+    const isKnown = (await git.ask(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`], signal)) !== null
+    const what = isKnown ? [tree, branch] : ['--no-track', '-b', branch, tree, base]
+    await git.tell(['worktree', 'add', ...what], signal)
+  }
+  await mkdir(workingDir, { recursive: true })
+  return { workingDir, branch, base }
+}

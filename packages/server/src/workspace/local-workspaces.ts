@@ -1,0 +1,97 @@
+/** Opens local workspaces; all conversations of a server share one connection to one runner. */
+import { existsSync } from 'node:fs'
+import { mkdir, realpath } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { LocalWorkspace, type LocalDeps } from './local.ts'
+import { RunnerClient } from './runner-client.ts'
+import { startRunner } from './runner-start.ts'
+import { conversationMark } from './runner/environment.ts'
+import { openPlace, type Place } from './runner/place.ts'
+import { endProcesses } from './runner/process-tree.ts'
+import type { SandboxPolicy } from './isolation.ts'
+import { findBubblewrap } from './runner/sandbox.ts'
+import { removeBox, viewOf } from './runner/sandbox-view.ts'
+import type { Workspaces } from './workspace.ts'
+
+export type LocalWorkspacesOptions = {
+  /** The runner keeps its ledger, outputs and sockets in `<dataDir>/runner`. One runner per directory. */
+  dataDir: string
+  /** The program that is the runner; default: the sources of this package. */
+  runnerEntry?: string
+  /** Milliseconds without a process, a shell or a request, after which the runner ends; default 60 s. */
+  idleExitMs?: number
+  /** Milliseconds without any server, after which the runner ends its processes and itself; default 15 min. */
+  orphanExitMs?: number
+  /** Absent or `off`: commands can do what this user can do. */
+  sandbox?: SandboxPolicy
+  log?: { info: (fields: object, text: string) => void }
+}
+
+/** Starts no process: the runner comes with the first command, and stays when this is disposed of. */
+export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces {
+  const dataDir = resolve(options.dataDir)
+  let opened: { place: Place; client: RunnerClient } | null = null
+  const runner = () => (opened ??= openRunner(dataDir, options))
+  const { mode, network } = options.sandbox ?? { mode: 'off', network: true }
+  const sandbox = mode === 'off' ? null : { isRequired: mode === 'required', network }
+  let bubblewrap: ReturnType<typeof findBubblewrap> | null = null
+  const confines = async () =>
+    sandbox !== null && (sandbox.isRequired || 'path' in (await (bubblewrap ??= findBubblewrap())))
+  const folders = new Map<string, string>()
+  const hasLedger = () => existsSync(join(dataDir, 'runner', 'ledger.ndjson'))
+
+  const release: LocalDeps['release'] = async (scope) => {
+    folders.delete(scope.conversation)
+    if (!hasLedger()) return removeBox(join(dataDir, 'runner'), scope.conversation)
+    const { client, place } = runner()
+    const answer = await client.askIfThere({ op: 'release', ...scope }, new AbortController().signal)
+    // A runner that died may have left processes; they are found by their mark.
+    if (answer === null)
+      await endProcesses({ mark: conversationMark(place.root, scope.conversation), leaders: new Set() })
+    // The runner did so, if there was one; file operations may have made it anew.
+    await removeBox(place.home, scope.conversation)
+  }
+
+  return {
+    async open(spec, signal) {
+      signal.throwIfAborted()
+      const workingDir = resolve(spec.workingDir)
+      await mkdir(workingDir, { recursive: true })
+      const real = await realpath(workingDir)
+      if (sandbox !== null && !spec.conversationId.startsWith('host-')) folders.set(spec.conversationId, real)
+      const { home } = sandbox === null ? { home: '' } : openPlace(dataDir)
+      const deps = {
+        hasLedger,
+        release,
+        sandbox,
+        confinement: (await confines()) ? () => viewOf(home, spec.conversationId, real, folders.values()) : null,
+        get client() {
+          return runner().client
+        },
+      }
+      opened?.client.tell({
+        op: 'claim',
+        conversation: spec.conversationId,
+        epoch: spec.epoch,
+        owner: String(process.pid),
+      })
+      return new LocalWorkspace({ ...spec, workingDir }, deps)
+    },
+    release: (conversation) => release({ conversation, epoch: null }),
+    async [Symbol.asyncDispose]() {
+      await opened?.client[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function openRunner(dataDir: string, options: LocalWorkspacesOptions): { place: Place; client: RunnerClient } {
+  const { runnerEntry, idleExitMs = 60_000, orphanExitMs = 15 * 60_000, log } = options
+  const place = openPlace(dataDir)
+  const client = new RunnerClient(place, async () => {
+    const begun = performance.now()
+    const entry = runnerEntry === undefined ? {} : { runnerEntry }
+    await startRunner(place, { dataDir, idleExitMs, orphanExitMs, ...entry })
+    log?.info({ data_dir: dataDir, ms: Math.round(performance.now() - begun) }, 'runner started')
+  })
+  return { place, client }
+}

@@ -1,0 +1,174 @@
+/** A workspace on this machine: commands through the runner, files directly. */
+import { basename, isAbsolute, join, resolve } from 'node:path'
+import type { ConversationId } from '@parley/protocol'
+import { listFolder, readWhole, removeOne, statFile, writeWhole } from './files.ts'
+import type { RunnerClient } from './runner-client.ts'
+import { holdProcess } from './runner-process.ts'
+import { confinedPath, type Confinement } from './confined.ts'
+import { INSIDE, isInside } from './runner/sandbox-mounts.ts'
+import type {
+  Box,
+  ExecAnswer,
+  LedgerAnswer,
+  ProcessSpec,
+  Scope,
+  SpawnAnswer,
+  TerminalAnswer,
+} from './runner/protocol.ts'
+import type {
+  ExecRequest,
+  ExecResult,
+  FileStat,
+  LedgerEntry,
+  Process,
+  TerminalRequest,
+  TerminalResult,
+  Workspace,
+} from './workspace.ts'
+
+const DEFAULT_MAX_BYTES = 1024 * 1024
+
+export type LocalSpec = { conversationId: ConversationId; workingDir: string; epoch: number }
+
+export type LocalDeps = {
+  client: RunnerClient
+  /** Whether a runner has ever worked here; without one every call is absent. */
+  hasLedger: () => boolean
+  /** Ends the processes of a conversation whether or not a runner lives. */
+  release: (scope: { conversation: string; epoch: number | null }) => Promise<void>
+  /** The walls around commands; null: none. */
+  sandbox: { isRequired: boolean; network: boolean } | null
+  /** The same walls for files; null: none. */
+  confinement: Confinement | null
+}
+
+export class LocalWorkspace implements Workspace {
+  readonly workingDir: string
+  readonly #scope: Scope
+  readonly #deps: LocalDeps
+  readonly keepText?: NonNullable<Workspace['keepText']>
+
+  constructor({ conversationId, workingDir, epoch }: LocalSpec, deps: LocalDeps) {
+    this.workingDir = workingDir
+    this.#scope = { conversation: conversationId, epoch }
+    this.#deps = deps
+    const { confinement } = deps
+    if (confinement !== null) {
+      this.keepText = async (name, text, signal) => {
+        await writeWhole(join(confinement().folders.kept, basename(name)), Buffer.from(text), signal)
+        return join(INSIDE.kept, basename(name))
+      }
+    }
+  }
+
+  /**
+   * An abort ends a program without call id, because nobody else could ask for it. One with a call id goes on, to be
+   * attached to by the same call id, until its time limit or the release.
+   */
+  async exec(request: ExecRequest, signal: AbortSignal): Promise<ExecResult> {
+    const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
+    const { stdin, timeoutMs, maxBytes, callId } = request
+    const spec = {
+      ...this.#process(request),
+      stdin: stdin === undefined ? null : Buffer.from(stdin).toString('base64'),
+      timeoutMs: timeoutMs ?? null,
+      maxBytes: maxBytes ?? DEFAULT_MAX_BYTES,
+    }
+    const answer = (await this.#deps.client.ask({ op: 'exec', ...this.#scope, call: callId ?? null, spec }, signal, {
+      onChunk: (stream, data) => chunks[stream].push(data),
+    })) as ExecAnswer
+    const text = (stream: 'stdout' | 'stderr') => Buffer.concat(chunks[stream]).toString('utf8')
+    return { ...answer, stdout: text('stdout'), stderr: text('stderr') }
+  }
+
+  /** An abort ends the waiting; the command goes on until `interrupt` or `release`. */
+  async terminal(request: TerminalRequest, signal: AbortSignal): Promise<TerminalResult> {
+    const chunks: Buffer[] = []
+    const body = {
+      op: 'terminal' as const,
+      ...this.#scope,
+      spec: { ...request, cwd: this.workingDir, box: this.#box(this.workingDir) },
+    }
+    const answer = (await this.#deps.client.ask(body, signal, {
+      onChunk: (_, data) => chunks.push(data),
+    })) as TerminalAnswer
+    return { ...answer, output: Buffer.concat(chunks).toString('utf8') }
+  }
+
+  /** Without call id, the program ends with the connection of this server; with one, the same call id takes its pipes over. */
+  async spawn(request: Omit<ExecRequest, 'stdin' | 'timeoutMs' | 'maxBytes'>, signal: AbortSignal): Promise<Process> {
+    const { client } = this.#deps
+    let held: Process | null = null
+    const body = { op: 'spawn' as const, ...this.#scope, call: request.callId ?? null, spec: this.#process(request) }
+    await client.ask(body, signal, {
+      onOk: (answer, link) => (held = holdProcess(answer as SpawnAnswer, link, client)),
+    })
+    if (held === null) throw new Error('the runner answered without a process')
+    return held
+  }
+
+  async ledger(callIds: readonly string[], signal: AbortSignal): Promise<Record<string, LedgerEntry>> {
+    if (callIds.length === 0) return {}
+    if (!this.#deps.hasLedger()) return Object.fromEntries(callIds.map((id) => [id, { state: 'absent' }]))
+    const answer = await this.#deps.client.ask({ op: 'ledger', ...this.#scope, calls: callIds }, signal)
+    return (answer as LedgerAnswer).entries
+  }
+
+  async interrupt(): Promise<void> {
+    await this.#deps.client.askIfThere({ op: 'interrupt', ...this.#scope }, new AbortController().signal)
+  }
+
+  async release(): Promise<void> {
+    await this.#deps.release(this.#scope)
+  }
+
+  #process({ argv, cwd, env }: Pick<ExecRequest, 'argv' | 'cwd' | 'env'>): ProcessSpec {
+    const where = cwd === undefined ? this.workingDir : this.resolve(cwd)
+    return { argv, cwd: where, env: env ?? {}, box: this.#box(where) }
+  }
+
+  /** A command that the server itself runs elsewhere may write there, and then not here. */
+  #box(cwd: string): Box | null {
+    const { sandbox } = this.#deps
+    return sandbox === null ? null : { ...sandbox, workspace: isInside(this.workingDir, cwd) ? this.workingDir : cwd }
+  }
+
+  /** Where a path leads, if commands could go there too. */
+  async #reach(path: string, how: { writes?: boolean; isLink?: boolean } = {}): Promise<string> {
+    const { confinement } = this.#deps
+    const target = this.resolve(path)
+    return confinement === null ? target : confinedPath(confinement(), target, how)
+  }
+
+  resolve(path: string): string {
+    return isAbsolute(path) ? resolve(path) : join(this.workingDir, path)
+  }
+
+  async stat(path: string, signal: AbortSignal): Promise<FileStat | null> {
+    signal.throwIfAborted()
+    return statFile(await this.#reach(path))
+  }
+
+  async readFile(path: string, signal: AbortSignal): Promise<Uint8Array> {
+    signal.throwIfAborted()
+    return readWhole(await this.#reach(path), signal)
+  }
+
+  async writeFile(path: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    await writeWhole(await this.#reach(path, { writes: true }), data, signal)
+  }
+
+  async remove(path: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    await removeOne(await this.#reach(path, { writes: true, isLink: true }))
+  }
+
+  async list(path: string, signal: AbortSignal): Promise<{ name: string; kind: FileStat['kind'] }[]> {
+    signal.throwIfAborted()
+    return listFolder(await this.#reach(path))
+  }
+
+  /** Lets go of the workspace; processes stay with the runner until `release`. */
+  async [Symbol.asyncDispose](): Promise<void> {}
+}

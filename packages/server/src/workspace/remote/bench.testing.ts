@@ -1,0 +1,69 @@
+/** Another agent server, and workspaces on it, for tests. */
+import { asConversationId, RemoteWorkspace as RemotePlace } from '@parley/protocol'
+import { KEY, startTestServer, type TestServer } from '../../../testing/server.ts'
+import { tempDir, type TempDir } from '../../../testing/temp.ts'
+import { openLocalWorkspaces } from '../local-workspaces.ts'
+import type { TerminalRequest, TerminalResult, Workspace, Workspaces } from '../workspace.ts'
+import { openEveryWorkspace } from './remote-workspaces.ts'
+
+export const never = new AbortController().signal
+
+export type RemoteBench = AsyncDisposable & {
+  readonly server: TestServer
+  readonly dir: TempDir
+  /** Working directory on the other side. */
+  readonly work: string
+  place(change?: Partial<RemotePlace>): RemotePlace
+  /** A server like the one before, on the same notes. */
+  another(): Workspaces
+  open(
+    id: string,
+    options?: { epoch?: number; place?: Partial<RemotePlace>; workspaces?: Workspaces },
+  ): Promise<Workspace>
+}
+
+export async function remoteBench(): Promise<RemoteBench> {
+  await using stack = new AsyncDisposableStack()
+  const dir = stack.use(await tempDir())
+  const server = stack.use(await startTestServer({ HOME: dir.path }))
+  const ids = new Map<string, RemotePlace>()
+  const another = () => {
+    const local = openLocalWorkspaces({ dataDir: dir.file('mine') })
+    return openEveryWorkspace({ local, dataDir: dir.file('mine'), log: { warn: () => undefined } })
+  }
+  const workspaces = stack.use(another())
+  stack.defer(async () => {
+    for (const [id, place] of ids) await workspaces.release(asConversationId(id), place)
+  })
+  const work = dir.file('work')
+  const place = (change: Partial<RemotePlace> = {}) =>
+    RemotePlace.parse({ host: server.url, working_dir: work, api_key: KEY, ...change })
+  const open = stack.move()
+  return {
+    server,
+    dir,
+    work,
+    place,
+    another,
+    open(id, options = {}) {
+      const remote = place(options.place)
+      if (options.place === undefined) ids.set(id, remote)
+      const spec = { conversationId: asConversationId(id), workingDir: work, epoch: options.epoch ?? 1, remote }
+      return (options.workspaces ?? workspaces).open(spec, never)
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
+let calls = 0
+
+/** A terminal call with a fresh id, unless it is given. */
+export function terminal(
+  workspace: Workspace,
+  command: string,
+  request: Partial<TerminalRequest> = {},
+  signal = never,
+): Promise<TerminalResult> {
+  const defaults = { isInput: false, reset: false, timeoutMs: null, noChangeMs: 10_000 }
+  return workspace.terminal({ callId: `call-${calls++}`, command, ...defaults, ...request }, signal)
+}

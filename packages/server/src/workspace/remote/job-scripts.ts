@@ -1,0 +1,58 @@
+/** The file `run` of a job: what a command is on the other side. The secrets of the command are in it and nowhere else. */
+import { exports, quote, shellLine } from './quote.ts'
+
+export type ProgramJob = { argv: readonly string[]; cwd: string; env: Readonly<Record<string, string>> }
+
+/** A program that takes the place of the shell that started it. */
+export function programScript({ argv, cwd, env }: ProgramJob): string {
+  return `{
+rm -f -- "$0"
+cd -- ${quote(cwd)} || { echo "the working directory "${quote(cwd)}" does not exist" >&2; exit 127; }
+${exports(env)}exec -- ${shellLine(argv)}
+}
+`
+}
+
+export type ShellJob = {
+  command: string
+  env: Readonly<Record<string, string>>
+  /** Where a conversation's first command begins. */
+  workingDir: string
+  /** Folder of the conversation and of the job. */
+  root: string
+  folder: string
+}
+
+/** Variables that a shell makes by itself, or that belong to one command. */
+const OWN_VARIABLES =
+  'BASH*|FUNCNAME|GROUPS|DIRSTACK|PIPESTATUS|EUID|UID|PPID|SHELLOPTS|RANDOM|SRANDOM|SECONDS|EPOCH*|LINENO|HISTCMD|OPT*|' +
+  'PWD|OLDPWD|SHLVL|COMP_*|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|PARLEY_REMOTE|_|__parley_*'
+
+/**
+ * A command line in a bash that begins where the one before ended: directory, variables, functions and umask are read back and
+ * kept again. A command that ends the shell itself (`exit`, `set -e`) leaves them as they were before it.
+ */
+export function shellScript({ command, env, workingDir, root, folder }: ShellJob): string {
+  const state = quote(`${root}/state`)
+  const isOwn = [OWN_VARIABLES, ...Object.keys(env).filter((name) => /^\w+$/.test(name))].join('|')
+  return `{
+rm -f -- "$0"
+if [ -f ${state} ]; then . ${state}; else cd -- ${quote(workingDir)}; fi
+${exports(env)}eval ${quote(command)}
+__parley_code=$?
+{ set +eufx; } 2> /dev/null
+__parley_keep() {
+  printf 'umask %s\\ncd -- %q 2> /dev/null || cd -- %q\\n' "$(umask)" "$PWD" ${quote(workingDir)}
+  compgen -v | while IFS= read -r __parley_name; do
+    case $__parley_name in ${isOwn}) ;; *) declare -p -- "$__parley_name" ;; esac
+  done
+  declare -F | while read -r _ _ __parley_name; do
+    case $__parley_name in __parley_*) ;; *) declare -f -- "$__parley_name" ;; esac
+  done
+}
+__parley_keep > ${state}.new 2> /dev/null && mv -f ${state}.new ${state}
+printf %s "$PWD" > ${quote(`${folder}/cwd`)}
+exit "$__parley_code"
+} 
+`
+}

@@ -1,0 +1,32 @@
+import { appendFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { tempDir } from '../../../testing/temp.ts'
+import { Notes, type Note } from './notes.ts'
+
+const note = (call: string): Note => ({
+  call,
+  job: `job-of-${call}`,
+  from: 0,
+  kind: 'start',
+  token: 't',
+  at: '2026-11-21T10:00:00.000Z',
+})
+
+test('what was noted is there for the next process, also after half a line', async () => {
+  await using dir = await tempDir()
+  const path = dir.file('deep', 'calls.ndjson')
+  const first = new Notes(path)
+  expect(await first.of('a')).toBeNull()
+  await first.add(note('a'))
+  await first.mark({ job: 'job-of-a', upTo: 5, told: false })
+  await first.mark({ job: 'job-of-a', upTo: 9, told: true })
+  await appendFile(path, '{"call":"b","jo')
+  const second = new Notes(path)
+  expect(await second.of('a')).toEqual(note('a'))
+  expect(await second.markOf('job-of-a')).toEqual({ job: 'job-of-a', upTo: 9, told: true })
+  expect(await second.of('b')).toBeNull()
+  await second.add(note('c'))
+  expect(await new Notes(path).of('c')).toEqual(note('c'))
+  await second.remove()
+  expect(await second.of('a')).toBeNull()
+})

@@ -1,0 +1,169 @@
+/**
+ * What runs on the other side, as text of its own `/bin/sh` (and bash for commands): an agent server starts lines of shell
+ * and nothing else, so what a runner keeps here is kept there by these few lines, in a folder that only its user can read.
+ *
+ *   <root>/<conversation>/            the folder of one conversation
+ *     token  epoch  current  state    which folder it is; newest owner; newest terminal job; variables and functions
+ *     jobs/<job>/run                  what to run, secrets in it; removes itself when it begins
+ *     jobs/<job>/pid out err exit cwd who runs it, what it printed, how it ended
+ *
+ * Invariants
+ *   S1. A job begins once, whoever asks how often: its `pid` can be made only once.
+ *   S2. A job whose process is gone without an `exit` has an outcome that nobody knows.
+ *   S3. An owner with an older epoch begins nothing.
+ *   S4. Every process of a conversation carries the mark, so that all of them are found.
+ */
+
+/** Variable that marks the processes of a conversation; its value is the conversation's folder. */
+export const MARK = 'PARLEY_REMOTE'
+/** Finished jobs that are remembered. */
+const KEPT_JOBS = 200
+const SECONDS_BETWEEN_LOOKS = 5
+
+/** When a process was born: a number that no later process of the same pid has. Nothing for one that is no more. */
+const BORN = `born() {
+  if { IFS= read -r x < "/proc/$1/stat"; } 2>/dev/null; then
+    x=\${x##*) }; set -- $x; [ "$1" = Z ] && return 1
+    shift 19; echo "$1"
+  else ps -o lstart= -p "$1" 2>/dev/null; fi
+}
+`
+
+/** Folders of all conversations, the first that works: nobody else can read them. */
+const ROOTS = '"$HOME/.parley-hands" "/tmp/.parley-hands-$(id -u)"'
+
+/** Arguments: conversation, proposed token, epoch, working directory. Makes the folders and says where they are. */
+export const GREET = `W=$4
+for R in ${ROOTS}; do
+  (umask 077; mkdir -p "$R/$1/jobs") 2>/dev/null
+  if [ -O "$R" ] && [ -w "$R/$1/jobs" ]; then B=$R/$1; break; fi
+done
+[ -n "$B" ] || { echo "no folder can be made in $HOME or /tmp"; exit 3; }
+chmod 700 "$R" "$B"
+E=$(cat "$B/epoch" 2>/dev/null || echo 0)
+if [ "$E" -lt "$3" ]; then echo "$3" > "$B/epoch"; E=$3; fi
+(set -C; echo "$2" > "$B/token") 2>/dev/null
+M=$(mkdir -p -- "$W" 2>&1 && cd -- "$W" 2>&1) || M="it cannot be made or entered"
+cd "$B/jobs" && ls -t | tail -n +${KEPT_JOBS + 1} | while IFS= read -r j; do [ -e "$j/exit" ] && rm -rf -- "$j"; done
+echo "root $B"
+echo "token $(cat "$B/token")"
+echo "epoch $E"
+echo "current $(cat "$B/current" 2>/dev/null)"
+echo "bash $(command -v bash)"
+echo "user $(id -un 2>/dev/null || id -u)"
+echo "host $(hostname 2>/dev/null || uname -n)"
+echo "python $(command -v python3 || command -v python)"
+echo "trouble $M"
+`
+
+/**
+ * For bash; arguments: folder of the job, of the conversation, epoch, kind. Stays until the job's own background processes have
+ * ended too, so that a server which ends what nobody waits for does not end those.
+ */
+export const SUPERVISE = `${BORN}J=$1; B=$2
+[ "$(cat "$B/epoch" 2>/dev/null || echo 0)" -le "$3" ] || exit 0
+(umask 077; set -C; echo "$$ $(born $$)" > "$J/pid") 2>/dev/null || exit 0
+exec < /dev/null > /dev/null 2>&1
+I=/dev/null
+if [ "$4" = terminal ]; then
+  echo "\${J##*/}" > "$B/current"
+  mkfifo -m 600 "$J/in" && I=$J/in
+elif [ -e "$J/stdin" ]; then I=$J/stdin; fi
+set -m
+if [ "$4" = terminal ]; then bash "$J/run" <> "$I" > "$J/out" 2>&1 &
+else bash "$J/run" < "$I" > "$J/out" 2> "$J/err" & fi
+c=$!
+echo "$c" > "$J/group"
+wait "$c"
+echo "$?" > "$J/exit.new"; mv "$J/exit.new" "$J/exit"
+rm -f "$J/run" "$J/stdin"
+while kill -0 -- "-$c" 2> /dev/null; do sleep ${SECONDS_BETWEEN_LOOKS}; done
+`
+
+/**
+ * Arguments: folder of the job, first byte wanted, most bytes of each stream, pauses between looks, whether to print the output
+ * of a job that still runs. Waits until the job has ended or the pauses are over.
+ */
+export const LOOK = `${BORN}J=$1; O=$2; M=$3
+state() {
+  if [ -e "$J/exit" ]; then echo "exited $(cat "$J/exit")"; return; fi
+  if [ -s "$J/pid" ]; then
+    read -r p b < "$J/pid"
+    if [ "$(born "$p")" = "$b" ]; then echo "running $p"
+    elif [ -e "$J/exit" ]; then echo "exited $(cat "$J/exit")"
+    else echo "gone 0"; fi
+  elif [ -d "$J" ]; then echo "ready 0"
+  else echo "absent 0"; fi
+}
+size() { if [ -e "$1" ]; then wc -c < "$1"; else echo 0; fi; }
+code() { base64 | tr -d '\\n'; echo; }
+cut_out() {
+  if [ $(($3 - $2)) -le "$M" ]; then tail -c +$(($2 + 1)) "$1" 2>/dev/null | head -c $(($3 - $2)) | code; echo
+  else
+    tail -c +$(($2 + 1)) "$1" | head -c $((M / 2)) | code
+    head -c "$3" "$1" | tail -c $((M / 2)) | code
+  fi
+}
+s=$(state)
+for d in $4; do
+  case $s in running*|ready*) sleep "$d"; s=$(state) ;; *) break ;; esac
+done
+o=$(size "$J/out"); e=$(size "$J/err")
+E=$(cat "\${J%/jobs/*}/epoch" 2>/dev/null)
+echo $s $o $e "\${E:-0}"
+case $s in running*|ready*) [ "$5" = 1 ] || exit 0 ;; esac
+cat "$J/cwd" 2>/dev/null | code
+cut_out "$J/out" "$O" "$o"
+cut_out "$J/err" 0 "$e"
+`
+
+/** Arguments: folder of the job, signal, seconds until KILL (nothing: never). */
+export const SIGNAL = `J=$1
+[ -e "$J/exit" ] && exit 0
+c=$(cat "$J/group" 2>/dev/null) || exit 0
+kill -s "$2" -- "-$c" 2>/dev/null || exit 0
+[ -n "$3" ] || exit 0
+for i in 1 2 3 4 5 6 7 8 9 10; do kill -s 0 -- "-$c" 2>/dev/null || exit 0; sleep "$3"; done
+kill -s KILL -- "-$c" 2>/dev/null
+exit 0
+`
+
+/** Argument: folder of the job. A job that has not begun never begins after this. */
+export const CANCEL = `mkdir -p -- "$1"
+(set -C; echo "0 0" > "$1/pid") 2>/dev/null
+rm -f "$1/run" "$1/stdin"
+exit 0
+`
+
+/** Arguments: folder of the job, mark of this call, bytes in base64. Types once for each call. */
+export const TYPE = `J=$1
+[ -e "$J/exit" ] && exit 0
+mkdir "$J/typed-$2" 2>/dev/null || exit 0
+printf %s "$3" | base64 -d 1<> "$J/in"
+`
+
+const END_ALL = `living() { grep -lzxF "${MARK}=$B" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3; }
+end_all() {
+  p=$(living); [ -n "$p" ] || return 0
+  kill -TERM $p 2>/dev/null; kill -CONT $p 2>/dev/null
+  for i in 1 2 3 4 5 6 7 8 9 10; do p=$(living); [ -n "$p" ] || return 0; sleep 0.1; done
+  kill -KILL $p 2>/dev/null
+}
+`
+
+/** Argument: folder of the conversation. Ends all its processes and forgets what a shell would. */
+export const RESET = `B=$1
+${END_ALL}end_all
+rm -f "$B/state" "$B/current"
+exit 0
+`
+
+/** Argument: conversation. Leaves nothing of it. */
+export const RELEASE = `${END_ALL}for R in ${ROOTS}; do
+  B=$R/$1
+  [ -O "$R" ] && [ -d "$B" ] || continue
+  end_all
+  rm -rf -- "$B"
+done
+exit 0
+`

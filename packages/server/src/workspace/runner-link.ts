@@ -1,0 +1,197 @@
+/** One connection to a runner, from its greeting to its end. */
+import type { Socket } from 'node:net'
+import { ParleyError } from '@parley/protocol'
+import { encodeFrame, FrameReader, MAX_FRAME_BYTES } from './runner/frames.ts'
+import type { Answer, OutputStream, RefusalCode, Request, RunnerEvent } from './runner/protocol.ts'
+
+type WithoutId<T> = T extends { id: number } ? Omit<T, 'id'> : never
+export type RequestBody = WithoutId<Request>
+
+/** The runner left before it began the request. */
+export class NotBegun extends ParleyError {
+  constructor() {
+    super('unavailable', 'the runner of commands ended before it began this request')
+  }
+}
+
+type Waiting = {
+  resolve: (answer: unknown) => void
+  reject: (error: Error) => void
+  onChunk: ((stream: OutputStream, data: Buffer) => void) | undefined
+  onOk: ((answer: unknown) => void) | undefined
+}
+
+export type ProcessListener = {
+  onOutput: (stream: OutputStream, data: Buffer) => void
+  onEnd: (stream: OutputStream) => void
+  onExit: (exit: { exit_code: number | null; signal: string | null }) => void
+  /** The connection is gone, and with it everything else there was to hear. */
+  onLost: () => void
+}
+
+export class RunnerLink {
+  readonly protocol: number
+  readonly pid: number
+  /** Resolves when nothing more can be asked here: the runner said goodbye, or the connection ended. */
+  readonly left: Promise<void>
+  /** Resolves when the connection has ended, for whatever reason. */
+  readonly closed: Promise<void>
+  readonly #leave: () => void
+  readonly #socket: Socket
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #listeners = new Map<number, ProcessListener>()
+  #nextId = 1
+  #hasLeft = false
+
+  private constructor(socket: Socket, frames: FrameReader, hello: Extract<RunnerEvent, { event: 'hello' }>) {
+    this.#socket = socket
+    this.protocol = hello.protocol
+    this.pid = hello.pid
+    socket.on('data', (data: Buffer) => {
+      try {
+        for (const frame of frames.push(data)) this.#hear(frame as Answer | RunnerEvent)
+      } catch (error) {
+        socket.destroy(error instanceof Error ? error : new Error(String(error)))
+      }
+    })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const leaving = Promise.withResolvers<void>()
+    this.closed = promise
+    this.left = leaving.promise
+    this.#leave = leaving.resolve
+    socket.once('close', () => {
+      this.#leave()
+      const lost = new ParleyError(
+        'unavailable',
+        'the runner of commands ended under this request; ask again with the same call id to learn what became of it',
+      )
+      this.#rejectAll(() => (this.#hasLeft ? new NotBegun() : lost))
+      for (const listener of this.#listeners.values()) listener.onLost()
+      this.#listeners.clear()
+      resolve()
+    })
+    this.#rest()
+  }
+
+  /** Waits for the greeting; null when the connection ends without one. */
+  static greet(socket: Socket): Promise<RunnerLink | null> {
+    const { promise, resolve } = Promise.withResolvers<RunnerLink | null>()
+    const frames = new FrameReader()
+    const onData = (data: Buffer) => {
+      const [first, ...others] = frames.push(data) as RunnerEvent[]
+      if (first?.event !== 'hello') return
+      socket.off('data', onData)
+      const link = new RunnerLink(socket, frames, first)
+      for (const other of others) link.#hear(other)
+      resolve(link)
+    }
+    socket.on('data', onData)
+    socket.on('error', () => socket.destroy())
+    socket.once('close', () => resolve(null))
+    return promise
+  }
+
+  ask(body: RequestBody, signal: AbortSignal, onChunk?: Waiting['onChunk'], onOk?: Waiting['onOk']): Promise<unknown> {
+    if (this.#hasLeft || this.#socket.destroyed) return Promise.reject(new NotBegun())
+    const id = this.#nextId++
+    const frame = encodeFrame({ id, ...body })
+    if (frame.length >= MAX_FRAME_BYTES / 3 && Buffer.byteLength(frame) >= MAX_FRAME_BYTES) {
+      return Promise.reject(
+        new ParleyError('too_large', `a command with its input may have at most ${MAX_FRAME_BYTES} bytes`),
+      )
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const onAbort = () => {
+      this.#waiting.delete(id)
+      this.#rest()
+      this.tell({ op: 'cancel', target: id })
+      reject(signal.reason as Error)
+    }
+    const settle =
+      <T>(how: (value: T) => void) =>
+      (value: T) => {
+        signal.removeEventListener('abort', onAbort)
+        how(value)
+      }
+    signal.addEventListener('abort', onAbort, { once: true })
+    this.#waiting.set(id, { resolve: settle(resolve), reject: settle(reject), onChunk, onOk })
+    this.#socket.ref()
+    this.#socket.write(frame)
+    return promise
+  }
+
+  /** Sends a request whose answer nobody waits for. */
+  tell(body: RequestBody): void {
+    if (!this.#hasLeft && !this.#socket.destroyed) this.#socket.write(encodeFrame({ id: this.#nextId++, ...body }))
+  }
+
+  /** Hears what a spawned process says; to be called before anything else is awaited. */
+  listen(process: number, listener: ProcessListener): void {
+    this.#listeners.set(process, listener)
+    this.#socket.ref()
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #hear(frame: Answer | RunnerEvent): void {
+    if ('event' in frame) return this.#hearEvent(frame)
+    const waiting = this.#waiting.get(frame.id)
+    if (waiting === undefined) return
+    if ('chunk' in frame) return waiting.onChunk?.(frame.chunk.stream, Buffer.from(frame.chunk.data, 'base64'))
+    this.#waiting.delete(frame.id)
+    this.#rest()
+    if ('error' in frame) return waiting.reject(asError(frame.error))
+    waiting.onOk?.(frame.ok)
+    waiting.resolve(frame.ok)
+  }
+
+  #hearEvent(frame: RunnerEvent): void {
+    switch (frame.event) {
+      case 'hello':
+        return
+      case 'bye':
+        this.#hasLeft = true
+        this.#leave()
+        this.#rejectAll(() => new NotBegun())
+        this.#socket.end()
+        return
+      case 'output':
+        return this.#listeners.get(frame.process)?.onOutput(frame.stream, Buffer.from(frame.data, 'base64'))
+      case 'end':
+        return this.#listeners.get(frame.process)?.onEnd(frame.stream)
+      case 'exit':
+        return this.#listeners.get(frame.process)?.onExit(frame)
+      default:
+        frame satisfies never
+    }
+  }
+
+  #rejectAll(reason: () => Error): void {
+    for (const [id, waiting] of this.#waiting) {
+      this.#waiting.delete(id)
+      waiting.reject(reason())
+    }
+  }
+
+  /** A connection that nothing waits for does not keep the server's process from ending. */
+  #rest(): void {
+    if (this.#waiting.size === 0 && this.#listeners.size === 0) this.#socket.unref()
+  }
+}
+
+function asError({ code, message }: { code: RefusalCode; message: string }): Error {
+  switch (code) {
+    case 'stale_epoch':
+    case 'unknown_outcome':
+      return new ParleyError('conflict', message, { details: { reason: code } })
+    case 'unavailable':
+    case 'invalid_input':
+      return new ParleyError(code, message)
+    case 'internal':
+      return new Error(`the runner failed: ${message}`)
+    default:
+      return code satisfies never
+  }
+}

@@ -1,0 +1,46 @@
+/** The environment of everything that the runner starts (W4, F74). */
+import { createHash } from 'node:crypto'
+
+const ALLOWED = new Set(['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'TERM'])
+
+/** A variable that marks the processes of one conversation, so that one which left its session is still found. */
+export const MARK = 'AI_AGENT_RUN'
+
+/** What may pass from a server into its runner, and from the runner into its children. */
+export function allowListed(source: NodeJS.ProcessEnv): Record<string, string> {
+  const kept: Record<string, string> = {}
+  for (const [name, value] of Object.entries(source)) {
+    if (value !== undefined && (ALLOWED.has(name) || name.startsWith('LC_'))) kept[name] = value
+  }
+  return kept
+}
+
+const PAGERS = { PAGER: 'cat', GIT_PAGER: 'cat', MANPAGER: 'cat', SYSTEMD_PAGER: 'cat', AWS_PAGER: '' }
+
+/** The mark of all processes of a data directory. */
+export const rootMark = (root: string): string => `/${root}`
+
+/** The mark of all processes of a conversation. */
+export function conversationMark(root: string, conversation: string): string {
+  return `/${root}.${createHash('sha256').update(conversation).digest('hex').slice(0, 16)}.`
+}
+
+/** The mark of all processes that the runner with this pid started, or of one start. Reused pids are told apart by time. */
+export const startMark = (root: string, start?: number): string =>
+  `/${root}~${RUN}.${start === undefined ? '' : `${start}.`}`
+
+const RUN = `${process.pid}-${Math.trunc(performance.timeOrigin).toString(36)}`
+
+/**
+ * The environment of one child: allow-listed, pagers off, `AI_AGENT` set so that programs know, then what the request names.
+ * A mark that the runner itself carries is kept in front: it runs inside somebody else's conversation. Source: agent-core.md 8.1.
+ */
+export function childEnvironment(marks: string, requested: Readonly<Record<string, string>>): Record<string, string> {
+  return {
+    ...allowListed(process.env),
+    ...PAGERS,
+    AI_AGENT: 'parley',
+    ...requested,
+    [MARK]: `${process.env[MARK] ?? ''}${marks}`,
+  }
+}

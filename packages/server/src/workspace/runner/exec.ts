@@ -1,0 +1,129 @@
+/** Runs programs to their end and keeps what they printed. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { BoundedOutput } from './bounded-output.ts'
+import type { Ledger, Result } from './ledger.ts'
+import { pipesOnly } from './masters.ts'
+import { endProcesses } from './process-tree.ts'
+import type { ExecSpec } from './protocol.ts'
+import { replyExec, type Reply } from './reply.ts'
+import type { NotStarted, Program } from './sandbox.ts'
+
+/** Milliseconds of silence after a program's exit, until what still holds its pipes is no longer listened to. */
+const DRAIN_MS = 100
+
+/** A program of its own process group, or the reason why it could not be started, with the exit code a shell would give. */
+export async function startProgram({ argv, cwd, env }: Program): Promise<ChildProcess | NotStarted> {
+  const [file, ...args] = argv
+  if (file === undefined || file === '') return { exit_code: 127, reason: 'no program was named' }
+  if (!(statSync(cwd, { throwIfNoEntry: false })?.isDirectory() ?? false)) {
+    return { exit_code: 127, reason: `the working directory ${cwd} does not exist` }
+  }
+  const { promise, resolve, reject } = Promise.withResolvers<ChildProcess>()
+  try {
+    const child = spawn(file, args, { cwd, env, detached: true, stdio: pipesOnly() })
+    child.once('spawn', () => resolve(child))
+    child.once('error', reject)
+    return await promise
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const isMissing = code === 'ENOENT'
+    return { exit_code: isMissing ? 127 : 126, reason: `${file}: ${isMissing ? 'command not found' : message}` }
+  }
+}
+
+/** One program on its way to its end. */
+export class Exec {
+  readonly #child: ChildProcess
+  readonly #mark: string
+  #isTimedOut = false
+  /** How it ended, once its output is complete. */
+  readonly ended: Promise<Result>
+
+  constructor(child: ChildProcess, spec: ExecSpec, mark: string, outputs: string) {
+    this.#child = child
+    this.#mark = mark
+    this.ended = this.#follow(spec, outputs)
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1
+  }
+
+  async #follow(spec: ExecSpec, outputs: string): Promise<Result> {
+    const child = this.#child
+    const stdout = new BoundedOutput(outputs, spec.maxBytes)
+    const stderr = new BoundedOutput(outputs, spec.maxBytes)
+    let heardAt = 0
+    for (const [stream, output] of [
+      [child.stdout, stdout],
+      [child.stderr, stderr],
+    ] as const) {
+      stream?.on('data', (data: Buffer) => {
+        heardAt = performance.now()
+        output.append(data)
+      })
+    }
+    // A program that does not read its input is no error.
+    child.stdin?.on('error', () => undefined)
+    child.stdin?.end(spec.stdin === null ? undefined : Buffer.from(spec.stdin, 'base64'))
+    const limit =
+      spec.timeoutMs === null ? null : setTimeout(() => void this.#timeOut(), Math.min(spec.timeoutMs, 2 ** 31 - 1))
+    const closed = Promise.withResolvers<void>()
+    child.once('close', () => closed.resolve())
+    const { exit_code, signal } = await exitOf(child)
+    if (limit !== null) clearTimeout(limit)
+    // A child that it left behind may hold the pipes open for ever.
+    heardAt = performance.now()
+    const drain = () => {
+      const silentMs = performance.now() - heardAt
+      if (silentMs >= DRAIN_MS) closed.resolve()
+      else timer = setTimeout(drain, DRAIN_MS - silentMs)
+    }
+    let timer = setTimeout(drain, DRAIN_MS)
+    await closed.promise
+    clearTimeout(timer)
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+    const answer = { exit_code, signal, timedOut: this.#isTimedOut }
+    return { exit_code, signal, answer, stdout: stdout.seal(), stderr: stderr.seal() }
+  }
+
+  async #timeOut(): Promise<void> {
+    this.#isTimedOut = true
+    await this.end()
+  }
+
+  /** Ends it and everything it started. */
+  async end(): Promise<void> {
+    await endProcesses({ mark: this.#mark, leaders: new Set([this.pid]) })
+  }
+}
+
+export function exitOf(child: ChildProcess): Promise<{ exit_code: number | null; signal: string | null }> {
+  if (child.exitCode !== null || child.signalCode !== null) {
+    return Promise.resolve({ exit_code: child.exitCode, signal: child.signalCode })
+  }
+  const { promise, resolve } = Promise.withResolvers<{ exit_code: number | null; signal: string | null }>()
+  child.once('exit', (exit_code, signal) => resolve({ exit_code, signal }))
+  return promise
+}
+
+/** The result of a program that did not start. */
+export function notStarted({ exit_code, reason }: NotStarted): Result {
+  const nothing = { kind: 'inline', data: '', chars: 0 } as const
+  const said = { kind: 'inline', data: Buffer.from(`${reason}\n`).toString('base64'), chars: 0 } as const
+  return {
+    exit_code,
+    signal: null,
+    answer: { exit_code, signal: null, timedOut: false },
+    stdout: nothing,
+    stderr: said,
+  }
+}
+
+/** Tells everybody who waits for it, once. */
+export function tellAll(waiting: Set<Reply>, ledger: Ledger, result: Result): void {
+  for (const reply of waiting) replyExec(reply, ledger.outputs, result)
+  waiting.clear()
+}

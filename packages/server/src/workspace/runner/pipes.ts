@@ -1,0 +1,111 @@
+/** A running program whose pipes a server holds: stdio MCP servers, ACP subprocesses. */
+import type { ChildProcess } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { exitOf } from './exec.ts'
+import { signalGroup } from './process-tree.ts'
+import type { OutputStream, RunnerEvent } from './protocol.ts'
+
+/** Whoever holds the pipes; events go to it, and it says when it can take more. */
+export interface Holder {
+  /** False when the holder has enough for now; it then calls `onDrain` once. */
+  send(event: RunnerEvent, onDrain: () => void): boolean
+}
+
+/**
+ * While nobody holds the pipes, nothing is read from them: the program waits in its next write, and no byte of its
+ * protocol is lost or left out.
+ */
+export class Pipes {
+  readonly handle: number
+  readonly #child: ChildProcess
+  #holder: Holder | null = null
+  #exit: { exit_code: number | null; signal: string | null } | null = null
+  readonly #ended = new Set<OutputStream>()
+  #paused = { stdout: false, stderr: false }
+  readonly exited: Promise<{ exit_code: number | null; signal: string | null }>
+
+  constructor(handle: number, child: ChildProcess) {
+    this.handle = handle
+    this.#child = child
+    child.stdin?.on('error', () => undefined)
+    this.#read('stdout', child.stdout)
+    this.#read('stderr', child.stderr)
+    this.exited = exitOf(child).then((exit) => {
+      this.#exit = exit
+      this.#tellExit()
+      return exit
+    })
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1
+  }
+
+  get isHeld(): boolean {
+    return this.#holder !== null
+  }
+
+  isHeldBy(holder: Holder): boolean {
+    return this.#holder === holder
+  }
+
+  #read(stream: OutputStream, from: Readable | null): void {
+    from?.pause()
+    from?.on('data', (data: Buffer) => {
+      const event = { event: 'output', process: this.handle, stream, data: data.toString('base64') } as const
+      const holder = this.#holder
+      const canTakeMore =
+        holder?.send(event, () => {
+          if (this.#holder === holder && !this.#paused[stream]) from.resume()
+        }) ?? true
+      if (!canTakeMore) from.pause()
+    })
+    from?.once('close', () => {
+      this.#ended.add(stream)
+      this.#holder?.send({ event: 'end', process: this.handle, stream }, () => undefined)
+    })
+  }
+
+  /** Gives the pipes to `holder`; what was not read yet goes there. */
+  hold(holder: Holder): void {
+    this.#holder = holder
+    this.#paused = { stdout: false, stderr: false }
+    for (const stream of this.#ended) holder.send({ event: 'end', process: this.handle, stream }, () => undefined)
+    this.#tellExit()
+    this.#child.stdout?.resume()
+    this.#child.stderr?.resume()
+  }
+
+  letGo(): void {
+    this.#holder = null
+    this.#child.stdout?.pause()
+    this.#child.stderr?.pause()
+  }
+
+  /** Signals the whole process group. */
+  signal(name: NodeJS.Signals): void {
+    signalGroup(this.pid, name)
+  }
+
+  /** The holder has enough for now, or can take more again. */
+  flow(stream: OutputStream, isPaused: boolean): void {
+    this.#paused[stream] = isPaused
+    const from = this.#child[stream]
+    if (isPaused) from?.pause()
+    else if (this.#holder !== null) from?.resume()
+  }
+
+  #tellExit(): void {
+    if (this.#exit !== null) this.#holder?.send({ event: 'exit', process: this.handle, ...this.#exit }, () => undefined)
+  }
+
+  /** Resolves when the pipe has taken the bytes; false when nobody reads there any more. */
+  input(data: Buffer | null): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const { stdin } = this.#child
+    if (stdin === null || stdin.destroyed || stdin.writableEnded) resolve(data === null)
+    else if (data === null) stdin.end(() => resolve(true))
+    else stdin.write(data, (error) => resolve(error === null || error === undefined))
+    return promise
+  }
+}

@@ -1,0 +1,53 @@
+/** What a conversation's sandbox shows and hides on this machine. */
+import { createHash } from 'node:crypto'
+import { mkdirSync, realpathSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { homedir, userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { isInside, type BoxFolders, type View } from './sandbox-mounts.ts'
+
+/** Folders of a conversation that its sandboxed processes share; below the runner's folder, which they cannot see. */
+export function boxFolders(runnerHome: string, conversation: string): BoxFolders {
+  const box = join(runnerHome, 'boxes', createHash('sha256').update(conversation).digest('hex').slice(0, 16))
+  return { home: join(box, 'home'), tmp: join(box, 'tmp'), kept: join(box, 'kept') }
+}
+
+function makeBoxFolders(folders: BoxFolders): BoxFolders {
+  for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return folders
+}
+
+/** Removes what the conversation's processes left outside of its workspace. */
+export async function removeBox(runnerHome: string, conversation: string): Promise<void> {
+  await rm(dirname(boxFolders(runnerHome, conversation).home), { recursive: true, force: true })
+}
+
+/** Real paths of what no conversation may see: the data directory, the user's home. */
+export function privatePlaces(runnerHome: string): string[] {
+  const places = [dirname(runnerHome), homedir()]
+  try {
+    places.push(userInfo().homedir)
+  } catch {
+    // A container may run under a number that has no name, and then no home either.
+  }
+  return [...new Set(places.map(realOf).filter((place) => place !== null && place !== '/'))] as string[]
+}
+
+/**
+ * The view of one conversation; makes its folders.
+ * @param others real paths of workspaces; those in a line with this one are not hidden, because they share their files
+ */
+export function viewOf(runnerHome: string, conversation: string, workspace: string, others: Iterable<string>): View {
+  const isForeign = (path: string) => !isInside(path, workspace) && !isInside(workspace, path) && realOf(path) === path
+  const hidden = [...privatePlaces(runnerHome), ...[...new Set(others)].filter(isForeign)]
+  return { workspace, hidden, folders: makeBoxFolders(boxFolders(runnerHome, conversation)) }
+}
+
+export function realOf(path: string): string | null {
+  try {
+    return realpathSync(path)
+  } catch {
+    // Nothing there, or nothing that we may see.
+    return null
+  }
+}

@@ -1,0 +1,19 @@
+/** A server as far as workspaces go: runs one call and prints its result. Arguments: data dir, working dir, epoch, call as JSON. */
+import { asConversationId } from '@parley/protocol'
+import { openLocalWorkspaces } from './local-workspaces.ts'
+import type { ExecRequest, TerminalRequest } from './workspace.ts'
+
+type Call = { terminal: TerminalRequest } | { exec: ExecRequest } | { spawn: ExecRequest }
+
+const [dataDir = '', workingDir = '', epoch = '1', call = '{}'] = process.argv.slice(2)
+const signal = new AbortController().signal
+await using workspaces = openLocalWorkspaces({ dataDir })
+const workspace = await workspaces.open(
+  { conversationId: asConversationId('c1'), workingDir, epoch: Number(epoch) },
+  signal,
+)
+const what = JSON.parse(call) as Call
+if ('terminal' in what) console.log(JSON.stringify(await workspace.terminal(what.terminal, signal)))
+else if ('exec' in what) console.log(JSON.stringify(await workspace.exec(what.exec, signal)))
+else console.log(JSON.stringify({ pid: (await workspace.spawn(what.spawn, signal)).pid }))
+if ('spawn' in what) setInterval(() => undefined, 1_000)

@@ -1,0 +1,117 @@
+/** A data directory with its runner, for tests: nothing of it is left when its scope ends. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { asConversationId } from '@parley/protocol'
+import { tempDir, type TempDir } from '../../testing/temp.ts'
+import { openLocalWorkspaces, type LocalWorkspacesOptions } from './local-workspaces.ts'
+import { rootMark } from './runner/environment.ts'
+import { encodeFrame, FrameReader } from './runner/frames.ts'
+import { connectRunner, openPlace } from './runner/place.ts'
+import { endProcesses, findProcesses } from './runner/process-tree.ts'
+import type { TerminalRequest, TerminalResult, Workspace, Workspaces } from './workspace.ts'
+
+export const never = new AbortController().signal
+
+export type Bench = AsyncDisposable & {
+  readonly dir: TempDir
+  readonly dataDir: string
+  readonly workspaces: Workspaces
+  /** Another server on the same data directory. */
+  another(options?: Partial<LocalWorkspacesOptions>): Workspaces
+  open(conversation?: string, epoch?: number, workspaces?: Workspaces): Promise<Workspace>
+  /** Pid of the living runner, or null. */
+  runnerPid(): Promise<number | null>
+  /** Living processes that the data directory's runners have started. */
+  processes(): number[]
+}
+
+export async function bench(options: Partial<LocalWorkspacesOptions> = {}): Promise<Bench> {
+  const dir = await tempDir()
+  const dataDir = dir.file('data')
+  const opened: Workspaces[] = []
+  const another = (other: Partial<LocalWorkspacesOptions> = {}) => {
+    const workspaces = openLocalWorkspaces({ dataDir, ...options, ...other })
+    opened.push(workspaces)
+    return workspaces
+  }
+  const workspaces = another()
+  return {
+    dir,
+    dataDir,
+    workspaces,
+    another,
+    open: (conversation = 'c1', epoch = 1, from = workspaces) =>
+      from.open(
+        { conversationId: asConversationId(conversation), workingDir: dir.file('work', conversation), epoch },
+        never,
+      ),
+    runnerPid: () => runnerPid(dataDir),
+    processes: () =>
+      findProcesses({ mark: rootMark(openPlace(dataDir).root), leaders: new Set() }).map(({ pid }) => pid),
+    async [Symbol.asyncDispose]() {
+      for (const one of opened) await one[Symbol.asyncDispose]()
+      await shutDown(dataDir)
+      await endProcesses({ mark: rootMark(openPlace(dataDir).root), leaders: new Set() })
+      await dir[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function runnerPid(dataDir: string): Promise<number | null> {
+  const socket = await connectRunner(openPlace(dataDir))
+  if (socket === null) return null
+  try {
+    const [data] = (await once(socket, 'data')) as [Buffer]
+    return Number(new FrameReader().push(data)[0]?.['pid'])
+  } catch {
+    // It ended while it was asked.
+    return null
+  } finally {
+    socket.on('error', () => undefined)
+    socket.destroy()
+  }
+}
+
+async function shutDown(dataDir: string): Promise<void> {
+  const pid = await runnerPid(dataDir)
+  const socket = await connectRunner(openPlace(dataDir))
+  if (socket === null || pid === null) return
+  socket.write(encodeFrame({ id: 1, op: 'shutdown' }))
+  socket.resume()
+  await once(socket, 'close')
+  await gone(pid)
+}
+
+/** Resolves when there is no such process, not even as a zombie that nobody has asked about. */
+export const gone = (pid: number): Promise<void> => until(() => !isAlive(pid))
+
+export function isAlive(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
+  } catch {
+    // No entry, no process.
+    return false
+  }
+}
+
+/** Waits for a condition that has no event. */
+export async function until(condition: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
+  for (const begun = performance.now(); !(await condition()); await delay(5)) {
+    if (performance.now() - begun > limitMs) throw new Error(`never: ${condition.toString()}`)
+  }
+}
+
+let calls = 0
+
+/** A terminal call with a fresh id, unless it is given. */
+export function terminal(
+  workspace: Workspace,
+  command: string,
+  request: Partial<TerminalRequest> = {},
+  signal = never,
+): Promise<TerminalResult> {
+  const defaults = { isInput: false, reset: false, timeoutMs: null, noChangeMs: 5_000 }
+  return workspace.terminal({ callId: `call-${calls++}`, command, ...defaults, ...request }, signal)
+}
