@@ -1,0 +1,346 @@
+/** The only place that picks implementations and joins rooms. */
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import { createNativeAgent, createReplayAgent, resolveTools, type Agent, type NativeAgentDeps } from './agent/index.ts'
+import { openAutomation } from './automation.ts'
+import { ConfigError, isLoopback, type Config } from './config.ts'
+import {
+  fromAgentServer,
+  fromSeed,
+  openHeart,
+  readRecording,
+  remoteOf,
+  startPhases,
+  withReceived,
+  type Actor,
+  type Heart,
+  type HeartDeps,
+  type RunObserver,
+  type StartRequest,
+} from './conversation/index.ts'
+import { gitAccess } from './git-access.ts'
+import { withVariables } from './git-identity.ts'
+import { createApp, type App } from './http/index.ts'
+import { lateLlm } from './late-model.ts'
+import { joinMachine, type JoinedMachine } from './machine.ts'
+import { joinGateway, joinSecrets, joinSteering, type JoinedSecrets } from './steering.ts'
+import { openLlm, openTransport, type Transport } from './llm/index.ts'
+import { openLog, type Log } from './observability/index.ts'
+import { openGuard } from './guard.ts'
+import { openHooking, openHooksOf } from './hooking.ts'
+import { openCipher, type Cipher } from './secrets/index.ts'
+import {
+  conversationDefaults,
+  DEFAULT_USER,
+  openCommandSecrets,
+  openFindLlm,
+  openIdentities,
+  openNamedSecrets,
+  openUserSettings,
+  type CommandSecrets,
+  type FindLlm,
+  type Identities,
+  type NamedSecrets,
+  type UserSettings,
+} from './settings/index.ts'
+import { openSqlite, type Storage } from './storage/index.ts'
+import { createLocks, toolNames } from './tools/index.ts'
+import { openWebhooks } from './webhooks/index.ts'
+import {
+  describeIsolation,
+  lookAtIsolation,
+  openEveryWorkspace,
+  openLocalWorkspaces,
+  type Isolation,
+  type Workspaces,
+} from './workspace/index.ts'
+
+/** Without a limit of its own: conversations stay in memory until the process ends. */
+const NEVER_MS = 2 ** 31 - 1
+
+export type Server = AsyncDisposable & {
+  /** Where it listens, without a trailing slash. */
+  url: string
+  /** The key that this start made; null when there was one already. Shown once, never again. */
+  firstKey: string | null
+}
+
+/** Where a test may put itself between two rooms. */
+export type Joints = { wrapStorage?: (storage: Storage) => Storage }
+
+/**
+ * Starts a server and takes over what an earlier one left running. Resolves when it answers requests.
+ * @throws the system's error when it cannot listen; ParleyError when the data directory cannot be used.
+ */
+export async function startServer(
+  config: Config,
+  { wrapStorage = (storage) => storage }: Joints = {},
+): Promise<Server> {
+  const log = openLog(config.logLevel)
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  await using opened = new AsyncDisposableStack()
+
+  const storage = wrapStorage(opened.use(await openSqlite({ path: join(config.dataDir, 'parley.db') })))
+  const cipher = await openCipher({
+    ...(config.secretKey === null ? {} : { keyText: config.secretKey }),
+    keyFile: join(config.dataDir, 'secret-key'),
+  })
+  const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())
+  const firstKey = await firstKeyOf(config, identities)
+  const isolation = await lookAtIsolation(config.sandbox)
+  const { sandbox } = config
+  if (isolation.level === 'none' && sandbox.mode !== 'off')
+    log.warn({ sandbox: sandbox.mode, reason: isolation.reason }, 'no sandbox for commands')
+  const workspaces = opened.use(
+    openEveryWorkspace({
+      local: openLocalWorkspaces({ dataDir: config.dataDir, orphanExitMs: config.runner.orphanExitMs, sandbox, log }),
+      dataDir: config.dataDir,
+      log,
+    }),
+  )
+  const secrets = openNamedSecrets(storage.secrets, cipher)
+  const findLlm = openFindLlm(storage.documents, cipher)
+  const settings = openUserSettings(storage.settings, secrets, cipher, findLlm)
+  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, log })
+  const transport = openTransport()
+  opened.defer(() => transport[Symbol.dispose]())
+  const now = () => new Date()
+  // Before anything is committed, and closed after the last commit.
+  opened.use(await openWebhooks({ targets: config.webhooks, outbox: storage.outbox, now, log }))
+  const automation = opened.use(openAutomation(config, storage, log))
+  const ownSecrets = joinSecrets({ config, cipher, commandSecrets, log })
+  const heart = joinHeart({
+    config,
+    storage,
+    cipher,
+    workspaces,
+    isolation,
+    transport,
+    commandSecrets,
+    ownSecrets,
+    settings,
+    findLlm,
+    ...automation.runs,
+    log,
+  })
+  opened.defer(() => heart.close())
+  const own = { config, storage, cipher, identities, settings, workspaces, transport, conversations: heart, log }
+  const machine = opened.use(joinMachine(own))
+  const app = joinEdge({
+    config,
+    heart,
+    storage,
+    cipher,
+    identities,
+    settings,
+    secrets,
+    ownSecrets,
+    findLlm,
+    machine,
+    isolation,
+    log,
+  })
+  opened.defer(() => app.close())
+
+  const { host, port } = await app.listen({ host: config.host, port: config.port })
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  ownSecrets.listensAt(url)
+  const notice = join(config.dataDir, 'server.json')
+  await writeFile(notice, JSON.stringify({ url, pid: process.pid }), { mode: 0o600 })
+  opened.defer(() => rm(notice, { force: true }))
+  machine.recover().catch((error: unknown) => log.error({ err: error }, 'taking over running commands failed'))
+  automation.recover().catch((error: unknown) => log.error({ err: error }, 'taking up completion callbacks failed'))
+  heart.recover().catch((error: unknown) => log.error({ err: error }, 'taking over running conversations failed'))
+
+  const open = opened.move()
+  return { url, firstKey, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+type Parts = { config: Config; log: Log }
+
+type HeartParts = Parts & {
+  isolation: Isolation
+  storage: Storage
+  cipher: Cipher
+  workspaces: Workspaces
+  transport: Transport
+  commandSecrets: CommandSecrets
+  ownSecrets: JoinedSecrets
+  settings: UserSettings
+  findLlm: ReturnType<typeof openFindLlm>
+  runs?: RunObserver
+}
+
+function joinHeart({
+  config,
+  log,
+  transport,
+  commandSecrets,
+  ownSecrets,
+  settings,
+  isolation,
+  ...parts
+}: HeartParts): Heart {
+  const locks = createLocks()
+  const { workspaces } = parts
+  const models = { transport, scriptsDirectory: join(config.dataDir, 'scripts') }
+  const guard = openGuard({ openLlm: (llm) => openLlm(llm, models), vendor: config.vendor, cipher: parts.cipher })
+  const openHooks = openHooking({ workspaces, trusted: config.trustedHooks, log })
+  const dataDirOf = (id: string) => join(config.dataDir, 'conversations', id)
+
+  async function openAgent(
+    { id, owner, record, epoch, secrets }: Parameters<HeartDeps['openAgent']>[0],
+    signal: AbortSignal,
+  ): Promise<Agent> {
+    const { agent } = record
+    if (agent.kind === 'ACPAgent') {
+      throw new ParleyError(
+        'unsupported',
+        'ACPAgent is not supported by this version. Start the conversation with kind Agent.',
+      )
+    }
+    const remote = remoteOf(record.workspace)
+    const spec = { conversationId: id, workingDir: record.workspace.working_dir, epoch, remote }
+    const workspace = withVariables(await workspaces.open(spec, signal), () => commandSecrets.gitVariables(owner))
+    const hooks = await openHooks({ id, record, epoch }, signal)
+    const usersModel = async () => conversationDefaults(await settings.current(owner), config.llm).llm
+    const deps: NativeAgentDeps = {
+      openLlm: lateLlm((llm) => openLlm(llm, models), usersModel),
+      workspace,
+      dataDir: dataDirOf(id),
+      conversationId: id,
+      ...(await ownSecrets.ofAgent(owner, secrets)),
+      analyze: guard.analyze,
+      hooks,
+      locks,
+      log,
+      clientTools: record.client_tools,
+    }
+    if (record.replay === null || record.replay === undefined)
+      return lettingGo(createNativeAgent(agent, deps), hooks, workspace)
+    const recording = await readRecording(deps.dataDir, record.replay)
+    const replayed = { recording, stopOnDivergence: record.replay.stop_on_divergence }
+    return lettingGo(createReplayAgent(agent, replayed, deps), hooks, workspace)
+  }
+
+  const heart = openHeart({
+    ...parts,
+    log,
+    openAgent,
+    openHooks,
+    openLlm: (llm) => openLlm(llm, models),
+    phases: startPhases({
+      ...config.starts,
+      ...gitAccess(settings),
+      workspaces,
+      isolation: describeIsolation(isolation),
+    }),
+    ...(config.starts.deadlines.agent === undefined ? {} : { agentDeadlineMs: config.starts.deadlines.agent }),
+    mask: (drafts, owner, record) => {
+      const { workspace } = record
+      const key = workspace.kind === 'RemoteWorkspace' && workspace.api_key !== null ? [workspace.api_key] : []
+      return commandSecrets.mask(owner, drafts, [...key, ...ownSecrets.valuesOf(record)])
+    },
+    now: () => new Date(),
+    dataDir: config.dataDir,
+    idleUnloadMs: config.idleUnloadMs ?? NEVER_MS,
+    maxConcurrentRuns: config.maxConcurrentRuns,
+    notifies: config.webhooks.length > 0,
+  })
+  return guard.over(heart)
+}
+
+type EdgeParts = Parts & {
+  heart: Heart
+  storage: Storage
+  cipher: Cipher
+  identities: Identities
+  settings: UserSettings
+  secrets: NamedSecrets
+  ownSecrets: JoinedSecrets
+  findLlm: FindLlm
+  machine: JoinedMachine
+  isolation: Isolation
+}
+
+function joinEdge({
+  config,
+  heart,
+  storage,
+  cipher,
+  identities,
+  settings,
+  secrets,
+  ownSecrets,
+  findLlm,
+  machine,
+  isolation,
+  log,
+}: EdgeParts): App {
+  const anyone: Actor = { user: DEFAULT_USER, role: 'admin', keyId: 'none' }
+  const conversations = withReceived(heart, { storage, cipher, now: () => new Date() })
+  return createApp({
+    conversations,
+    receiver: conversations,
+    deliveries: storage.outbox,
+    keys: identities,
+    audit: storage.audit,
+    rateLimitPerMinute: config.rateLimitPerMinute,
+    authenticate: (key) => identities.authenticate(key),
+    settings,
+    secrets,
+    startFromSeed: async (body, actor, options) => {
+      const request = fromSeed(body, conversationDefaults(await settings.current(actor.user), config.llm), options)
+      return heart.start(request, actor)
+    },
+    machine: machine.machine,
+    hooksOf: openHooksOf({ hosts: machine.machine.hosts, trusted: config.trustedHooks, log }),
+    steering: joinSteering(ownSecrets, findLlm, cipher),
+    gateway: joinGateway({ config, conversations: heart, settings, profiles: machine.machine.profiles, findLlm }),
+    startFromAgentServer: async (body, actor) => {
+      const resolved = await machine.resolve(actor.user, body)
+      const request = fromAgentServer(body, { ...resolved, secrets: ownSecrets.ofStart(body, resolved.agent) })
+      expectTools(request)
+      return heart.start(request, actor)
+    },
+    info: { usableTools: toolNames(), isolation: { level: isolation.level, network: isolation.network } },
+    corsOrigins: config.corsOrigins,
+    bodyLimitBytes: config.bodyLimitBytes,
+    log,
+    ...(config.withoutKeys ? { noKeys: anyone } : {}),
+  })
+}
+
+/** The same agent, which lets go of what it worked with when it ends. */
+function lettingGo(agent: Agent, ...others: readonly AsyncDisposable[]): Agent {
+  const end = agent[Symbol.asyncDispose].bind(agent)
+  agent[Symbol.asyncDispose] = async () => {
+    await end()
+    for (const other of others) await other[Symbol.asyncDispose]()
+  }
+  return agent
+}
+
+/** @throws ParleyError `invalid_input` naming a tool that does not exist, before anything is stored. */
+function expectTools({ agent, client_tools }: StartRequest): void {
+  if (agent.kind === 'Agent') resolveTools(agent, client_tools)
+}
+
+/**
+ * With no key configured and none stored, makes one for the default user and keeps it readable for the owner of the data
+ * directory, so that the command line on this machine finds it. Source: design.md 3, Identity.
+ */
+async function firstKeyOf(config: Config, identities: Identities): Promise<string | null> {
+  if (config.withoutKeys || config.sessionApiKeys.length > 0) return null
+  if ((await identities.list()).length > 0) return null
+  if (!isLoopback(config.host)) {
+    throw new ConfigError(
+      `no key is configured, so the server listens on this machine only, not on ${config.host}; ` +
+        'set PARLEY_SESSION_API_KEYS or make a key with: parley keys create',
+    )
+  }
+  const { key } = await identities.create({ user: DEFAULT_USER, role: 'admin', label: 'first key', expiresAt: null })
+  await writeFile(join(config.dataDir, 'first-key'), `${key}\n`, { mode: 0o600 })
+  return key
+}

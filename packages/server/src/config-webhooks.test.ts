@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { ConfigError, describeConfig, readConfig } from './config.ts'
+
+const read = (env: Record<string, string>) => readConfig({ flags: {}, env, cwd: '/', home: '/home/ada' })
+const webhooks = (value: unknown, env: Record<string, string> = {}) =>
+  read({ ...env, PARLEY_WEBHOOKS: typeof value === 'string' ? value : JSON.stringify(value) }).config.webhooks
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+test('a target needs an address only, and gets the first session key', () => {
+  const env = { PARLEY_SESSION_API_KEYS: 'first,second' }
+  expect(webhooks([{ base_url: 'https://a.example/hooks/' }], env)).toEqual([
+    {
+      base_url: 'https://a.example/hooks',
+      headers: {},
+      secret: null,
+      api_key: 'first',
+      events: true,
+      event_buffer_size: 5,
+      flush_delay: 30,
+      max_batch_bytes: 5 * 1024 * 1024,
+      retry_delay: 1,
+    },
+  ])
+  expect(webhooks([{ base_url: 'https://a.example', api_key: 'own' }], env)[0]?.api_key).toBe('own')
+  expect(webhooks([{ base_url: 'https://a.example', api_key: '' }], env)[0]?.api_key).toBeNull()
+})
+
+test('the variables of existing deployments mean the same', () => {
+  const { config, origins } = read({
+    OH_WEBHOOKS_0_BASE_URL: 'http://a.example',
+    OH_WEBHOOKS_0_HEADERS: '{"X-Tenant":"7"}',
+    OH_WEBHOOKS_0_EVENT_BUFFER_SIZE: '9',
+    OH_WEBHOOKS_0_FLUSH_DELAY: '0.5',
+    OH_WEBHOOKS_0_NUM_RETRIES: '3',
+    OH_WEBHOOKS_0_RETRY_DELAY: '0',
+    OH_WEBHOOKS_1_BASE_URL: 'http://b.example',
+    OH_WEBHOOKS_3_BASE_URL: 'http://after-the-gap.example',
+  })
+  expect(config.webhooks.map(({ base_url }) => base_url)).toEqual(['http://a.example', 'http://b.example'])
+  expect(config.webhooks[0]).toMatchObject({
+    headers: { 'X-Tenant': '7' },
+    event_buffer_size: 9,
+    flush_delay: 0.5,
+    retry_delay: 0.01,
+  })
+  expect(origins.webhooks).toBe('OH_WEBHOOKS_0…')
+})
+
+test('none is the default, and secrets are not shown', () => {
+  expect(read({}).config.webhooks).toEqual([])
+  const { config, origins } = read({
+    PARLEY_WEBHOOKS: JSON.stringify([
+      { base_url: 'http://a.example', secret: SECRET, api_key: 'hidden-key', headers: { a: 'hidden' } },
+    ]),
+  })
+  const line = describeConfig(config, origins).find((text) => text.startsWith('webhooks'))
+  expect(line).toMatch(/^webhooks +http:\/\/a\.example +PARLEY_WEBHOOKS$/)
+})
+
+test.each<[unknown, RegExp]>([
+  ['no json', /PARLEY_WEBHOOKS must be JSON/],
+  [{}, /must be a list/],
+  [['http://a'], /\[0\] must be an object/],
+  [[{ base_url: 'ftp://a' }], /\[0\]\.base_url must be an address/],
+  [[{ base_url: 'http://user:pw@a' }], /no user or password/],
+  [[{ base_url: 'http://a', colour: 1 }], /unknown member "colour"/],
+  [[{ base_url: 'http://a' }, { base_url: 'http://a/' }], /twice/],
+  [[{ base_url: 'http://a', secret: 'whsec_short' }], /24 to 64 random bytes/],
+  [[{ base_url: 'http://a', secret: 'plain text' }], /secret must be whsec_/],
+  [[{ base_url: 'http://a', headers: { 'bad name': 'x' } }], /headers must be/],
+  [[{ base_url: 'http://a', headers: { a: 'line\nbreak' } }], /headers must be/],
+  [[{ base_url: 'http://a', event_buffer_size: 0 }], /event_buffer_size must be a whole number from 1/],
+  [[{ base_url: 'http://a', flush_delay: 0 }], /flush_delay must be a number of seconds above 0/],
+])('%j is refused', (value, message) => {
+  expect(() => webhooks(value)).toThrow(ConfigError)
+  expect(() => webhooks(value)).toThrow(message)
+})

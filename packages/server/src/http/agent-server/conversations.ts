@@ -1,0 +1,175 @@
+/** Conversations: retrieval and actions. Source: agent-server-wire.md 1.4, 1.5. */
+import {
+  agentFinalResponse,
+  askAgent,
+  asConversationId,
+  asEventId,
+  condenseConversation,
+  type ConversationId,
+  countConversations,
+  deleteConversation,
+  forkConversation,
+  getConversation,
+  getConversations,
+  hexId,
+  interruptConversation,
+  laxConversationId,
+  navigateConversation,
+  ParleyError,
+  pauseConversation,
+  runConversation,
+  searchConversations,
+  setConfirmationPolicy,
+  setSecurityAnalyzer,
+  updateConversation,
+} from '@parley/protocol'
+import type { Conversations, ForkRequest } from '../../conversation/index.ts'
+import { ok, route } from '../route.ts'
+import type { Route } from '../web.ts'
+import { shown } from './info.ts'
+
+const SUCCESS = { success: true }
+/** Source: agent-server-wire.md 10.1, ids per batch. */
+const MAX_IDS = 100
+
+export function conversationRoutes(conversations: Conversations): Route[] {
+  return [
+    route(getConversations, async ({ query }, actor) => {
+      if (query.ids.length >= MAX_IDS)
+        throw new ParleyError('bad_request', `Ask for fewer than ${MAX_IDS} ids at a time`)
+      const infos = await conversations.infos(query.ids.map(asConversationId), actor)
+      return ok(
+        getConversations,
+        infos.map((info) => info && shown(info, query)),
+      )
+    }),
+    route(searchConversations, async ({ query }, actor) => {
+      const { items, next_page_id } = await conversations.search(
+        {
+          sort_order: query.sort_order,
+          limit: query.limit,
+          ...(query.status !== undefined && { status: query.status }),
+          ...pageId(query.page_id),
+        },
+        actor,
+      )
+      const page = {
+        items: items.map((info) => shown(info, query)),
+        next_page_id: next_page_id === null ? null : hexId(next_page_id),
+      }
+      return ok(searchConversations, page)
+    }),
+    route(countConversations, async ({ query }, actor) =>
+      ok(countConversations, await conversations.count(actor, query.status)),
+    ),
+    route(getConversation, async ({ id, query }, actor) =>
+      ok(getConversation, shown(await conversations.info(id, actor), query)),
+    ),
+    route(
+      updateConversation,
+      async ({ id, body: { title, tags } }, actor) => {
+        await conversations.update(
+          id,
+          { ...(title !== null && { title: title.trim() }), ...(tags !== null && { tags }) },
+          actor,
+        )
+        return ok(updateConversation, SUCCESS)
+      },
+      'not_successful',
+    ),
+    route(
+      deleteConversation,
+      async ({ id }, actor) => {
+        await conversations.delete(id, actor)
+        return ok(deleteConversation, SUCCESS)
+      },
+      'bad_request',
+    ),
+    ...actionRoutes(conversations),
+    ...branchRoutes(conversations),
+  ]
+}
+
+function actionRoutes(conversations: Conversations): Route[] {
+  return [
+    route(runConversation, async ({ id }, actor) => {
+      await conversations.send(id, { kind: 'run' }, actor)
+      return ok(runConversation, SUCCESS)
+    }),
+    route(
+      pauseConversation,
+      async ({ id }, actor) => {
+        await conversations.send(id, { kind: 'pause' }, actor)
+        return ok(pauseConversation, SUCCESS)
+      },
+      'bad_request',
+    ),
+    route(
+      interruptConversation,
+      async ({ id }, actor) => {
+        await conversations.send(id, { kind: 'interrupt' }, actor)
+        return ok(interruptConversation, SUCCESS)
+      },
+      'bad_request',
+    ),
+    route(setConfirmationPolicy, async ({ id, body }, actor) => {
+      await conversations.send(id, { kind: 'set_confirmation_policy', policy: body.policy }, actor)
+      return ok(setConfirmationPolicy, SUCCESS)
+    }),
+    route(setSecurityAnalyzer, async ({ id, body }, actor) => {
+      await conversations.send(id, { kind: 'set_security_analyzer', analyzer: body.security_analyzer }, actor)
+      return ok(setSecurityAnalyzer, SUCCESS)
+    }),
+    route(agentFinalResponse, async ({ id }, actor) =>
+      ok(agentFinalResponse, { response: await conversations.finalResponse(id, actor) }),
+    ),
+    route(
+      askAgent,
+      async ({ id, body, gone }, actor) =>
+        ok(askAgent, { response: await conversations.ask(id, body.question, actor, gone()) }),
+      'named',
+    ),
+    route(
+      condenseConversation,
+      async ({ id }, actor) => {
+        await conversations.send(id, { kind: 'condense' }, actor)
+        return ok(condenseConversation, SUCCESS)
+      },
+      'named',
+    ),
+  ]
+}
+
+function branchRoutes(conversations: Conversations): Route[] {
+  return [
+    route(
+      forkConversation,
+      async ({ id, body, query }, actor) => {
+        const request: ForkRequest = {
+          title: body.title,
+          tags: body.tags,
+          reset_metrics: body.reset_metrics,
+          from_event_id: body.from_event_id === null ? null : asEventId(body.from_event_id),
+          ...(body.id !== null && { id: body.id }),
+        }
+        return ok(forkConversation, shown(await conversations.fork(id, request, actor), query))
+      },
+      'source',
+    ),
+    route(
+      navigateConversation,
+      async ({ id, body, query }, actor) => {
+        const event_id = body.event_id === null ? null : asEventId(body.event_id)
+        await conversations.send(id, { kind: 'navigate', event_id }, actor)
+        return ok(navigateConversation, shown(await conversations.info(id, actor), query))
+      },
+      'named',
+    ),
+  ]
+}
+
+/** A page id that is no id starts at the beginning, like one that is unknown. */
+function pageId(text: string | undefined): { page_id?: ConversationId } {
+  const read = laxConversationId().safeParse(text)
+  return read.success ? { page_id: read.data } : {}
+}

@@ -1,0 +1,142 @@
+/** Events of a conversation. Source: agent-server-wire.md 1.6. */
+import {
+  asEventId,
+  countEvents,
+  dropNulls,
+  getEvent,
+  ParleyError,
+  respondToConfirmation,
+  searchEvents,
+  sendMessage,
+  streamEvents,
+  wireKindToStored,
+} from '@parley/protocol'
+import { shownEvent } from '../../secrets/index.ts'
+import type { Conversations } from '../../conversation/index.ts'
+import type { Log } from '../../observability/index.ts'
+import { presentedKey } from '../auth.ts'
+import type { Connections } from '../live/connections.ts'
+import type { KeyWatch } from '../live/key-watch.ts'
+import { resumeAfter, type SseParts, streamTo } from '../live/sse.ts'
+import { preferredWaitMs, untilRested } from '../prefer-wait.ts'
+import { ok, route } from '../route.ts'
+import type { Route } from '../web.ts'
+
+const SUCCESS = { success: true }
+
+type Filter = {
+  kind?: string | undefined
+  source?: string | undefined
+  body?: string | undefined
+  timestamp__gte?: string | undefined
+  timestamp__lt?: string | undefined
+}
+
+/** @param keyWatch absent: streams outlive their key. */
+export function eventRoutes(
+  conversations: Conversations,
+  connections: Connections,
+  log: Log,
+  keyWatch?: KeyWatch,
+): Route[] {
+  return [
+    route(
+      sendMessage,
+      async ({ id, body, headers, gone }, actor) => {
+        await conversations.send(id, { kind: 'send_message', content: body.content, run: body.run }, actor)
+        const waitMs = preferredWaitMs(headers)
+        if (waitMs === undefined) return ok(sendMessage, SUCCESS)
+        await untilRested(conversations, id, actor, waitMs, gone())
+        return { ...ok(sendMessage, SUCCESS), headers: { 'preference-applied': `wait=${waitMs / 1000}` } }
+      },
+      'with_id',
+    ),
+    route(
+      searchEvents,
+      async ({ id, query }, actor) => {
+        const { items, next_page_id } = await conversations.searchEvents(
+          id,
+          {
+            filter: filterOf(query),
+            order: query.sort_order === 'TIMESTAMP' ? 'asc' : 'desc',
+            limit: query.limit,
+            ...(query.page_id !== undefined && { page_id: asEventId(query.page_id) }),
+            ...(query.seq !== undefined && { seq: query.seq }),
+          },
+          actor,
+        )
+        return ok(searchEvents, { items: items.map(({ event }) => dropNulls(shownEvent(event))), next_page_id })
+      },
+      'with_id',
+    ),
+    route(
+      countEvents,
+      async ({ id, query }, actor) => ok(countEvents, await conversations.countEvents(id, filterOf(query), actor)),
+      'with_id',
+    ),
+    route(
+      getEvent,
+      async ({ id, params }, actor) => {
+        const stored = await conversations.event(id, asEventId(params.event_id), actor)
+        if (stored === null)
+          throw new ParleyError('not_found', `Event not found: ${params.event_id}`, {
+            details: { event_id: params.event_id },
+          })
+        return ok(getEvent, shownEvent(stored.event))
+      },
+      'with_id',
+    ),
+    route(
+      respondToConfirmation,
+      async ({ id, body: { accept, reason, llm_response_id } }, actor) => {
+        await conversations.send(
+          id,
+          { kind: 'respond', accept, reason, ...(llm_response_id !== undefined && { llm_response_id }) },
+          actor,
+        )
+        return ok(respondToConfirmation, SUCCESS)
+      },
+      'with_id',
+    ),
+    streamRoute(conversations, connections, keyWatch, log),
+  ]
+}
+
+function streamRoute(
+  conversations: Conversations,
+  connections: Connections,
+  keyWatch: KeyWatch | undefined,
+  log: Log,
+): Route {
+  return route(
+    streamEvents,
+    async ({ id, query, headers }, actor) => {
+      const ended = new AbortController()
+      const after = resumeAfter(headers['last-event-id'], query.after_seq)
+      const place = connections.take(id)
+      if (place === null) throw new ParleyError('rate_limited', 'Too many connections for this conversation')
+      try {
+        const watcher = await conversations.watch(id, after, actor, ended.signal)
+        const guard: SseParts['guard'] = (end, closed) => keyWatch?.guard(actor, presentedKey(headers), end, closed)
+        return {
+          stream: (response, sent) => streamTo(response, sent, { watcher, ended, connections, place, guard, log }),
+        }
+      } catch (error) {
+        place[Symbol.dispose]()
+        throw error
+      }
+    },
+    'with_id',
+  )
+}
+
+/** A kind that is never stored matches nothing, which an empty list of kinds says. */
+function filterOf({ kind, source, body, timestamp__gte, timestamp__lt }: Filter) {
+  return {
+    ...(kind !== undefined && { kinds: wireKindToStored(kind) }),
+    ...(source !== undefined && { source }),
+    ...(body !== undefined && { body }),
+    ...(timestamp__gte !== undefined && { timestampGte: timestamp__gte }),
+    ...(timestamp__lt !== undefined && { timestampLt: timestamp__lt }),
+  }
+}

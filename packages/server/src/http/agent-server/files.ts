@@ -1,0 +1,123 @@
+/** Files of the server's machine. Source: agent-server-wire.md 1.8. */
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import {
+  archiveDirectory,
+  createDirectory,
+  downloadFile,
+  fileHome,
+  ParleyError,
+  searchSubdirectories,
+  uploadFile,
+} from '@parley/protocol'
+import type { Actor } from '../../conversation/index.ts'
+import type { Log } from '../../observability/index.ts'
+import {
+  type Archive,
+  type ArchiveFacts,
+  type Hosts,
+  lookAtHome,
+  makeDirectory,
+  openArchive,
+  openFile,
+  pageOfSubdirectories,
+  receiveFile,
+} from '../../workspace/index.ts'
+import { boundaryOf, partOf } from '../multipart.ts'
+import { ok, route } from '../route.ts'
+import { attachment, sendFile, sendStream } from '../send-file.ts'
+import { InvalidInput } from '../validation.ts'
+import type { Route } from '../web.ts'
+
+const SUCCESS = { success: true }
+
+export type FileDeps = {
+  hosts: Hosts
+  log: Log
+  /** Somebody works here. */
+  touch: () => void
+}
+
+export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
+  return [
+    {
+      ...route(uploadFile, async ({ query, stream, contentType }) => {
+        touch()
+        const boundary = boundaryOf(contentType)
+        const file = stream === undefined || boundary === null ? null : await partOf(stream, boundary, 'file')
+        if (file === null) throw missingFile()
+        await receiveFile(query.path, file)
+        stream?.resume()
+        return ok(uploadFile, SUCCESS)
+      }),
+      streamsBody: true,
+    },
+    route(downloadFile, async ({ query }, actor) => {
+      expectWriter(actor)
+      touch()
+      const file = await openFile(query.path)
+      return sendFile(file, { 'content-type': 'application/octet-stream', ...attachment(file.name) }, log)
+    }),
+    route(createDirectory, async ({ query }) => {
+      touch()
+      await makeDirectory(query.path)
+      return ok(createDirectory, SUCCESS)
+    }),
+    route(fileHome, async ({ query }) => ok(fileHome, await lookAtHome(query.include_hidden))),
+    route(searchSubdirectories, async ({ query: { path, page_id, limit, include_hidden } }) =>
+      ok(
+        searchSubdirectories,
+        await pageOfSubdirectories(path, { from: page_id, limit, includeHidden: include_hidden }),
+      ),
+    ),
+    route(archiveDirectory, async ({ query, gone }, actor) => {
+      expectWriter(actor)
+      touch()
+      const { path, format, base_ref, use_default_excludes, exclude } = query
+      const request = { path, format, baseRef: base_ref, useDefaultExcludes: use_default_excludes, exclude }
+      const archive = await openArchive(await hosts.of(actor.user), request, gone())
+      const type = format === 'tar.gz' ? 'application/gzip' : 'application/octet-stream'
+      const headers = { 'content-type': type, ...attachment(archive.name), ...headersOf(archive.facts) }
+      return sendStream(
+        () => Readable.from(wholeOf(archive)),
+        headers,
+        () => archive[Symbol.asyncDispose](),
+        log,
+      )
+    }),
+  ]
+}
+
+/** The same bytes, with an error at their end when they are not all. */
+async function* wholeOf({ bytes, complete }: Archive): AsyncGenerator<Uint8Array> {
+  yield* bytes as ReadableStream<Uint8Array>
+  await complete
+}
+
+/** A key that may only read conversations does not reach what else lies on this machine. */
+function expectWriter({ role }: Actor): void {
+  if (role === 'read-only') throw new ParleyError('forbidden', 'This key may not read files of the machine.')
+}
+
+const missingFile = () =>
+  new InvalidInput([{ type: 'missing', loc: ['body', 'file'], msg: 'Field required', input: null }])
+
+const HEADERS: Readonly<Record<keyof ArchiveFacts, string>> = {
+  repoRoot: 'x-archive-repo-root',
+  repoRemote: 'x-archive-repo-remote',
+  branch: 'x-archive-branch',
+  headCommit: 'x-archive-head-commit',
+  baseCommit: 'x-archive-base-commit',
+  baseRef: 'x-archive-base-ref',
+}
+
+/** Header values are ASCII; everything else is percent-encoded. */
+function headersOf(facts: ArchiveFacts): Record<string, string> {
+  const entries = Object.entries(facts) as [keyof ArchiveFacts, string][]
+  return Object.fromEntries(
+    entries.map(([fact, value]) => [
+      HEADERS[fact],
+      value.toWellFormed().replaceAll(/[^\x21-\x7e ]/gu, (character) => encodeURIComponent(character)),
+    ]),
+  )
+}

@@ -1,0 +1,71 @@
+/** LLM profiles. Source: agent-server-wire.md 1.11. */
+import {
+  activateProfile,
+  deleteProfile,
+  getProfile,
+  listProfiles,
+  LLM,
+  renameProfile,
+  saveProfile,
+  validateProfile,
+} from '@parley/protocol'
+import type { Log } from '../../observability/index.ts'
+import type { LlmProfiles } from '../../settings/index.ts'
+import { ok, route } from '../route.ts'
+import { read } from '../validation.ts'
+import type { Route } from '../web.ts'
+import { exposureOf } from './settings.ts'
+
+export type ProfileDeps = {
+  profiles: LlmProfiles
+  /** Asks a model for a word; null when nothing is wrong with it. */
+  probe: (llm: LLM, signal: AbortSignal) => Promise<{ type: string; message: string } | null>
+  log: Pick<Log, 'warn'>
+}
+
+export function profileRoutes({ profiles, probe, log }: ProfileDeps): Route[] {
+  return [
+    route(listProfiles, async (_call, { user }) => ok(listProfiles, await profiles.list(user))),
+    route(getProfile, async ({ params, headers }, actor) => {
+      const exposure = exposureOf(headers, actor)
+      if (exposure === 'plain')
+        log.warn(
+          { user: actor.user, key_id: actor.keyId, profile: params.name },
+          'a profile is read with its secrets in clear text',
+        )
+      return ok(getProfile, await profiles.get(actor.user, bare(params.name), exposure))
+    }),
+    route(saveProfile, async ({ params, body }, { user }) => {
+      const name = bare(params.name)
+      await profiles.save(user, name, body)
+      return ok(saveProfile, { name, message: `Profile '${name}' saved` })
+    }),
+    route(deleteProfile, async ({ params }, { user }) => {
+      const name = bare(params.name)
+      await profiles.delete(user, name)
+      return ok(deleteProfile, { name, message: `Profile '${name}' deleted` })
+    }),
+    route(validateProfile, async ({ body, gone }) => {
+      const llm = read(LLM, body.llm, ['llm'])
+      if (llm.value !== undefined) {
+        const error = await probe(llm.value, gone())
+        return ok(validateProfile, { valid: error === null, error })
+      }
+      const message = llm.entries.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ')
+      return ok(validateProfile, { valid: false, error: { type: 'ValidationError', message } })
+    }),
+    route(renameProfile, async ({ params, body }, { user }) => {
+      const name = bare(body.new_name)
+      await profiles.rename(user, bare(params.name), name)
+      return ok(renameProfile, { name, message: `Profile '${bare(params.name)}' renamed to '${name}'` })
+    }),
+    route(activateProfile, async ({ params }, { user }) => {
+      const name = bare(params.name)
+      await profiles.activate(user, name)
+      return ok(activateProfile, { name, message: `Profile '${name}' activated`, llm_applied: true })
+    }),
+  ]
+}
+
+/** Clients may write a name as that of a file. Source: agent-core.md 12.5. */
+export const bare = (name: string): string => (name.length > 5 ? name.replace(/\.json$/, '') : name)

@@ -1,0 +1,63 @@
+/** Liveness and details; nobody needs a key for them. Source: agent-server-wire.md 1.3. */
+import { alive, health, ready, type ServerInfo, serverInfo } from '@parley/protocol'
+import type { Conversations } from '../../conversation/index.ts'
+import { ok, openRoute } from '../route.ts'
+import type { Route } from '../web.ts'
+
+/** What a server says of itself. */
+export type ServerFacts = {
+  /** Of Parley itself. */
+  version: string
+  buildGitSha: string
+  buildGitRef: string
+  /** Names of tools that can run here. */
+  usableTools: readonly string[]
+  /** How far commands are kept apart from this machine. */
+  isolation: { level: 'bubblewrap' | 'none'; network: boolean }
+}
+
+/** The agent-server contract that is implemented; clients gate features on it, so it is raised only with the contract. */
+export const CONTRACT_VERSION = '1.43.1'
+
+export const DEFAULT_FACTS: ServerFacts = {
+  version: '0.1.0',
+  buildGitSha: 'unknown',
+  buildGitRef: 'unknown',
+  usableTools: [],
+  isolation: { level: 'none', network: true },
+}
+
+export function serverRoutes(facts: ServerFacts, conversations: Pick<Conversations, 'idleMs'>): Route[] {
+  const startedAt = performance.now()
+  const info = async () => ok(serverInfo, details(facts, performance.now() - startedAt, conversations.idleMs()))
+  return [
+    openRoute(alive, async () => ok(alive, { status: 'ok' })),
+    openRoute(health, async () => ok(health, { status: 'ok' })),
+    openRoute(ready, async () => ok(ready, { status: 'ready' })),
+    openRoute(serverInfo, info),
+    openRoute({ ...serverInfo, path: '/' }, info),
+  ]
+}
+
+function details(facts: ServerFacts, uptimeMs: number, idleMs: number): ServerInfo & Record<string, unknown> {
+  return {
+    uptime: Math.floor(uptimeMs / 1000),
+    idle_time: Math.floor(idleMs / 1000),
+    title: 'Parley',
+    version: CONTRACT_VERSION,
+    sdk_version: CONTRACT_VERSION,
+    tools_version: CONTRACT_VERSION,
+    workspace_version: CONTRACT_VERSION,
+    parley_version: facts.version,
+    build_git_sha: facts.buildGitSha,
+    build_git_ref: facts.buildGitRef,
+    python_version: `none (Node.js ${process.versions.node})`,
+    usable_tools: [...facts.usableTools],
+    runtime_idle_timeout_seconds: null,
+    isolation: facts.isolation,
+    capabilities: [],
+    max_foreground_terminal_timeout_seconds: null,
+    docs: '/docs',
+    redoc: '/redoc',
+  }
+}

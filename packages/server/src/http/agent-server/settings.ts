@@ -1,0 +1,94 @@
+/** Settings and stored secrets on the agent-server face. Source: agent-server-wire.md 1.10 and 8.1. */
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  addMcpServer,
+  agentSettingsSchema,
+  conversationSettingsSchema,
+  deleteStoredSecret,
+  listStoredSecrets,
+  ParleyError,
+  patchMcpServer,
+  patchSettings,
+  putStoredSecret,
+  readSettings,
+  readStoredSecret,
+  removeMcpServer,
+} from '@parley/protocol'
+import type { Actor } from '../../conversation/index.ts'
+import type { Log } from '../../observability/index.ts'
+import {
+  agentForm,
+  conversationForm,
+  type Exposure,
+  type NamedSecrets,
+  type UserSettings,
+} from '../../settings/index.ts'
+import { ok, route } from '../route.ts'
+import type { Route } from '../web.ts'
+
+export function settingsRoutes(settings: UserSettings, log: Pick<Log, 'warn'>): Route[] {
+  return [
+    route(readSettings, async ({ headers }, actor) => {
+      const exposure = exposureOf(headers, actor)
+      if (exposure === 'plain')
+        log.warn({ user: actor.user, key_id: actor.keyId }, 'settings are read with their secrets in clear text')
+      return ok(readSettings, await settings.read(actor.user, exposure))
+    }),
+    route(patchSettings, async ({ body }, { user }) => ok(patchSettings, await settings.patch(user, body))),
+    route(agentSettingsSchema, async () => ok(agentSettingsSchema, agentForm())),
+    route(conversationSettingsSchema, async () => ok(conversationSettingsSchema, conversationForm())),
+    route(addMcpServer, async ({ params, body }, { user }) =>
+      ok(addMcpServer, await settings.addMcpServer(user, params.settings_key, body)),
+    ),
+    route(patchMcpServer, async ({ params, body }, { user }) =>
+      ok(patchMcpServer, await settings.patchMcpServer(user, params.settings_key, body)),
+    ),
+    route(removeMcpServer, async ({ params }, { user }) =>
+      ok(removeMcpServer, await settings.removeMcpServer(user, params.settings_key)),
+    ),
+  ]
+}
+
+export function storedSecretRoutes(secrets: NamedSecrets): Route[] {
+  return [
+    route(listStoredSecrets, async (_call, { user }) => ok(listStoredSecrets, { secrets: await secrets.list(user) })),
+    route(putStoredSecret, async ({ body }, { user }) => ok(putStoredSecret, await secrets.put(user, body))),
+    route(readStoredSecret, async ({ params }, actor) => {
+      // A look-up by a conversation elsewhere uses the key of whoever may run commands with it.
+      if (actor.role === 'read-only') throw new ParleyError('forbidden', 'This key may not read the values of secrets.')
+      return ok(readStoredSecret, await secrets.value(actor.user, params.name).catch(inOtherWords))
+    }),
+    route(deleteStoredSecret, async ({ params }, { user }) => {
+      await secrets.delete(user, params.name).catch(inOtherWords)
+      return ok(deleteStoredSecret, { deleted: true })
+    }),
+  ]
+}
+
+/** The refusal of a name that is not there, as clients of this face know it; the seed's face has its own. */
+function inOtherWords(error: unknown): never {
+  if (error instanceof ParleyError && error.code === 'not_found') throw new ParleyError('not_found', 'Secret not found')
+  throw error
+}
+
+/**
+ * How the secrets of an answer are asked for.
+ * @throws ParleyError `bad_request` for an unknown word, `forbidden` for clear text without the role.
+ */
+export function exposureOf(headers: IncomingHttpHeaders, { role }: Actor): Exposure {
+  switch (headers['x-expose-secrets']) {
+    case undefined:
+      return 'hidden'
+    case 'encrypted':
+    case 'true':
+      return 'encrypted'
+    case 'plaintext':
+      if (role === 'admin') return 'plain'
+      throw new ParleyError(
+        'forbidden',
+        'Only a key with the role "admin" may read secrets in clear text. Ask for "encrypted" instead.',
+      )
+    default:
+      throw new ParleyError('bad_request', 'X-Expose-Secrets is one of encrypted, plaintext and true.')
+  }
+}

@@ -1,0 +1,89 @@
+/** What steers a conversation from outside its messages. Source: agent-server-wire.md 1.5; agent-core.md 3.7, 10.9. */
+import {
+  type LLM,
+  loadPlugin,
+  ParleyError,
+  type RequestedSecrets,
+  resumeGoal,
+  type SecretSource,
+  startGoal,
+  stopGoal,
+  switchAcpModel,
+  switchLlm,
+  switchProfile,
+  updateSecrets,
+} from '@parley/protocol'
+import type { Conversations } from '../../conversation/index.ts'
+import { ok, route } from '../route.ts'
+import type { Route } from '../web.ts'
+
+const SUCCESS = { success: true }
+
+export type Steering = {
+  /** @throws ParleyError `invalid_input`. */
+  acceptSecrets(given: RequestedSecrets): Record<string, SecretSource>
+  /** With its encrypted secrets open. @throws ParleyError `invalid_input`. */
+  openedLlm(llm: LLM): LLM
+  /** The model of a user's profile; null for an unknown one. @throws ParleyError `conflict` for one that cannot be used. */
+  findLlm(user: string, name: string): Promise<LLM | null>
+}
+
+export function steeringRoutes(conversations: Conversations, steering: Steering): Route[] {
+  return [
+    route(startGoal, async ({ id, body }, actor) => {
+      const { objective, max_iterations } = body
+      await conversations.send(id, { kind: 'start_goal', objective, max_iterations }, actor)
+      return ok(startGoal, SUCCESS)
+    }),
+    route(stopGoal, async ({ id }, actor) => {
+      await conversations.send(id, { kind: 'stop_goal' }, actor)
+      return ok(stopGoal, SUCCESS)
+    }),
+    route(resumeGoal, async ({ id }, actor) => {
+      await conversations.send(id, { kind: 'resume_goal' }, actor)
+      return ok(resumeGoal, SUCCESS)
+    }),
+    route(updateSecrets, async ({ id, body }, actor) => {
+      const secrets = steering.acceptSecrets(body.secrets)
+      await conversations.send(id, { kind: 'set_secrets', secrets }, actor)
+      return ok(updateSecrets, SUCCESS)
+    }),
+    ...modelRoutes(conversations, steering),
+    route(loadPlugin, async ({ id, body }, actor) => {
+      await conversations.info(id, actor)
+      const reason = `Plugin '${body.plugin_ref}' cannot be loaded: plugins are not supported by this version`
+      throw new ParleyError('bad_request', `${reason}, and no marketplace is registered. Nothing was changed.`)
+    }),
+  ]
+}
+
+function modelRoutes(conversations: Conversations, steering: Steering): Route[] {
+  return [
+    route(switchLlm, async ({ id, body }, actor) => {
+      await conversations.send(id, { kind: 'switch_llm', llm: steering.openedLlm(body.llm) }, actor)
+      return ok(switchLlm, SUCCESS)
+    }),
+    route(switchProfile, async ({ id, body: { profile_name } }, actor) => {
+      // Somebody else's conversation is unknown before any profile is.
+      await conversations.info(id, actor)
+      const found = await steering.findLlm(actor.user, profile_name).catch(cannotBeLoaded)
+      if (found === null)
+        throw new ParleyError('not_found', `Profile '${profile_name}' not found`, { details: { profile_name } })
+      const llm = { ...found, usage_id: `profile:${profile_name}` }
+      await conversations.send(id, { kind: 'switch_llm', llm }, actor)
+      return ok(switchProfile, SUCCESS)
+    }),
+    route(switchAcpModel, async ({ id }, actor) => {
+      const { agent } = await conversations.info(id, actor)
+      const way = agent.kind === 'Agent' ? 'Use switch_llm for this one.' : 'This version cannot run them.'
+      throw new ParleyError('bad_request', `switch_acp_model is for ACP agents. ${way}`)
+    }),
+  ]
+}
+
+/** A profile that is there and does not work is the request's fault, not a conflict. */
+function cannotBeLoaded(error: unknown): never {
+  if (error instanceof ParleyError && error.code === 'conflict')
+    throw new ParleyError('bad_request', error.message, { cause: error })
+  throw error
+}

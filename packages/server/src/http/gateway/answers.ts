@@ -1,0 +1,38 @@
+/** Answers in the words of chat completions. */
+import type { ChatCompletion, ConversationId } from '@parley/protocol'
+import type { Answer } from '../errors.ts'
+
+export const CONVERSATION_HEADER = 'x-openhands-serverconversation-id'
+
+export type Spent = { prompt_tokens: number; completion_tokens: number }
+
+type Said = { id: ConversationId; model: string; text: string; spent: Spent; created: number }
+
+/** The whole answer in one piece. */
+export function completion({ id, model, text, spent, created }: Said): Answer {
+  const body: ChatCompletion = {
+    id: `chatcmpl-${id}`,
+    object: 'chat.completion',
+    created,
+    model,
+    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+    usage: { ...spent, total_tokens: spent.prompt_tokens + spent.completion_tokens },
+  }
+  return { status: 200, body, headers: { [CONVERSATION_HEADER]: id } }
+}
+
+/** The same for those who asked for a stream: one chunk, and the end. */
+export function streamed({ id, model, text, created }: Said): Answer {
+  const chunk = {
+    id: `chatcmpl-${id}`,
+    object: 'chat.completion.chunk',
+    created,
+    model,
+    choices: [{ index: 0, delta: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+  }
+  return {
+    status: 200,
+    body: `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`,
+    headers: { [CONVERSATION_HEADER]: id, 'content-type': 'text/event-stream' },
+  }
+}

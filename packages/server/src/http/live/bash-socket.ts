@@ -1,0 +1,147 @@
+/** The socket of commands outside a conversation: `/sockets/bash-events`. Source: agent-server-wire.md 2.1, 2.2, 2.5. */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type BashError, type BashEvent, eventTimestamp, ExecuteBashRequest, ParleyError } from '@parley/protocol'
+import type { Actor } from '../../conversation/index.ts'
+import type { Log } from '../../observability/index.ts'
+import type { Audit } from '../audit.ts'
+import { toAnswer } from '../errors.ts'
+import type { Bash } from '../../workspace/index.ts'
+import { read } from '../validation.ts'
+import { isIntroduction } from './first-frame.ts'
+import { AUTHENTICATION_FAILED, type Handshakes, type Serve } from './handshake.ts'
+import type { SocketConnection } from './socket-connection.ts'
+import { textFrame } from './text-frame.ts'
+
+export type BashSocketDeps = {
+  bash: Bash
+  handshakes: Handshakes
+  log: Log
+  touch: () => void
+  audit?: Audit | undefined
+}
+
+/** How the audit calls a command that came over a socket. */
+const ACTION = 'COMMAND /sockets/bash-events'
+
+/** Source: agent-server-wire.md 10.1. Per user, since nobody sees another user's commands. */
+const MAX_SOCKETS = 50
+const PAGE = 100
+/** Bytes that a socket may leave untaken; one that takes less comes back and searches. */
+const HIGH_WATER_BYTES = 16 * 1024 * 1024
+
+const TOO_MANY = { code: 1013, reason: 'Too many connections' } as const
+const TOO_SLOW = { code: 1013, reason: 'Too slow' } as const
+const FAILED = { code: 1011, reason: 'Internal Server Error' } as const
+
+export class BashSockets {
+  readonly #deps: BashSocketDeps
+  readonly #perUser = new Map<string, number>()
+
+  constructor(deps: BashSocketDeps) {
+    this.#deps = deps
+  }
+
+  /** Whether an upgrade request is for this socket. */
+  static isFor(request: IncomingMessage): boolean {
+    return /^\/sockets\/bash-events\/?(?:\?|$)/.test(request.url ?? '')
+  }
+
+  /** Answers an upgrade request: a socket, or a bare 403. Never rejects. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const all = resendsAll(new URL(request.url ?? '/', 'http://parley').searchParams)
+    const serve: Serve | null = all === null ? null : (connection, known) => this.#serve(connection, all, known)
+    await this.#deps.handshakes.answer(request, socket, head, serve)
+  }
+
+  async #serve(connection: SocketConnection, all: boolean, known: Actor | undefined): Promise<void> {
+    const { handshakes, log } = this.#deps
+    try {
+      const actor = known ?? (await handshakes.introduced(connection))
+      if (actor === null) return connection.close(AUTHENTICATION_FAILED)
+      const open = this.#perUser.get(actor.user) ?? 0
+      if (open >= MAX_SOCKETS) return connection.close(TOO_MANY)
+      this.#perUser.set(actor.user, open + 1)
+      void connection.closed.then(() => this.#leave(actor.user))
+      await this.#attach(connection, all, actor)
+    } catch (error) {
+      if (connection.signal.aborted) return
+      log.error({ err: error }, 'a socket failed unexpectedly')
+      connection.close(FAILED)
+    }
+  }
+
+  #leave(user: string): void {
+    const left = (this.#perUser.get(user) ?? 1) - 1
+    if (left === 0) this.#perUser.delete(user)
+    else this.#perUser.set(user, left)
+  }
+
+  /** What is stored first, then what happens; an event that falls in between is sent once. */
+  async #attach(connection: SocketConnection, all: boolean, actor: Actor): Promise<void> {
+    const { bash } = this.#deps
+    const send = (event: BashEvent | BashError) => {
+      if (connection.writer.untakenBytes > HIGH_WATER_BYTES) return connection.close(TOO_SLOW)
+      connection.writer.write([textFrame(JSON.stringify(event))])
+    }
+    let early: BashEvent[] | null = []
+    const listening = bash.listen(actor.user, (event) => (early === null ? send(event) : void early.push(event)))
+    void connection.closed.then(() => listening[Symbol.dispose]())
+    const sent = new Set<string>()
+    let page: { items: BashEvent[]; next: string | null } = { items: [], next: null }
+    if (all) {
+      do {
+        const from = page.next === null ? {} : { from: page.next }
+        page = await bash.search(actor.user, { order: 'asc', limit: PAGE, ...from })
+        for (const event of page.items) {
+          await connection.writer.room(connection.signal)
+          send(event)
+          sent.add(event.id)
+        }
+      } while (page.next !== null)
+    }
+    for (const event of early) if (!sent.has(event.id)) send(event)
+    early = null
+    connection.onFrame((data, isBinary) => this.#receive(actor, send, data, isBinary))
+  }
+
+  /** A command of the client's. What is wrong with it is told to its sender alone, and the socket stays open. */
+  async #receive(actor: Actor, send: (event: BashError) => void, data: Buffer, isBinary: boolean): Promise<void> {
+    const problem = (code: string, detail: string) => {
+      const id = randomUUID().replaceAll('-', '')
+      send({ id, timestamp: `${eventTimestamp(new Date())}Z`, code, detail, kind: 'BashError' })
+    }
+    if (isBinary) return problem('KeyError', "'text'")
+    let value: unknown
+    try {
+      value = JSON.parse(data.toString('utf8'))
+    } catch {
+      return problem('JSONDecodeError', 'not JSON')
+    }
+    if (isIntroduction(value)) return
+    const request = read(ExecuteBashRequest, value, [])
+    if (request.value === undefined) {
+      const words = request.entries.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join('.')}: ${msg}` : msg))
+      return problem('ValidationError', words.join('; '))
+    }
+    const done = (status: number) => this.#deps.audit?.note({ action: ACTION, actor, status })
+    if (actor.role === 'read-only') return (done(403), problem('PermissionError', 'This key may only read'))
+    try {
+      this.#deps.touch()
+      await this.#deps.bash.start(actor.user, request.value)
+      done(200)
+    } catch (error) {
+      done(toAnswer(error, this.#deps.log).status)
+      if (error instanceof ParleyError) return problem('ParleyError', error.message)
+      problem(error instanceof Error ? error.constructor.name : 'Error', 'Internal Server Error')
+    }
+  }
+}
+
+/** Null for parameters that refuse the handshake; there is no `since` here. */
+function resendsAll(query: URLSearchParams): boolean | null {
+  const mode = query.get('resend_mode')
+  if (mode !== null) return mode === 'all' ? true : null
+  return /^(?:true|t|1|yes|y|on)$/i.test(query.get('resend_all') ?? '')
+}

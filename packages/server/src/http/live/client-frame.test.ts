@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { readClientFrame, serverError } from './client-frame.ts'
+import { firstKey } from './first-frame.ts'
+
+const frame = (value: unknown) =>
+  readClientFrame(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), false)
+
+test('a user message is read, with content parts that leave out what has a default', () => {
+  expect(frame({ role: 'user', content: [{ type: 'text', text: 'hi' }] })).toEqual({
+    kind: 'message',
+    content: [{ type: 'text', text: 'hi', cache_prompt: false }],
+  })
+})
+
+test.each([
+  ['{"role"', 'JSONDecodeError', "Expecting ':' delimiter: char 7"],
+  [[], 'ValidationError', 'Input should be a valid dictionary or object to extract fields from'],
+  [{ role: 'robot' }, 'ValidationError', "role: Input should be 'user', 'system', 'assistant' or 'tool'"],
+  [{ role: 'user', content: [{ type: 'text' }] }, 'ValidationError', 'content.0.text.text: Field required'],
+  [{ role: 'system', content: [] }, 'AssertionError', 'Only user messages are accepted'],
+])('%j is refused as %s', (value, code, detail) => {
+  expect(frame(value)).toEqual({ kind: 'problem', code, detail })
+})
+
+test('a binary frame is refused', () => {
+  expect(readClientFrame(Buffer.from('{}'), true)).toMatchObject({ kind: 'problem', code: 'KeyError' })
+})
+
+test('an introduction that comes again is ignored, something that only resembles one is not', () => {
+  expect(frame({ type: 'auth', session_api_key: 'k' })).toEqual({ kind: 'auth' })
+  expect(frame({ type: 'auth' })).toEqual({ kind: 'auth' })
+  expect(frame({ type: 'auth', role: 'user' })).toMatchObject({ kind: 'message' })
+})
+
+test('a refusal has the members of an event', () => {
+  expect(JSON.parse(serverError('KeyError', 'x'))).toEqual({
+    kind: 'ServerErrorEvent',
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/),
+    source: 'environment',
+    code: 'KeyError',
+    detail: 'x',
+  })
+})
+
+test.each([
+  ['{"type":"auth","session_api_key":"k"}', 'k'],
+  ['{"type":"auth"}', undefined],
+  ['{"type":"hello","session_api_key":"k"}', undefined],
+  ['["auth"]', undefined],
+  ['k', undefined],
+  [null, undefined],
+])('the first frame %s holds the key %s', (text, key) => {
+  expect(firstKey(text)).toBe(key)
+})

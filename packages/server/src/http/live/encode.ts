@@ -1,0 +1,92 @@
+/**
+ * Events as bytes, made once per process however many subscribers there are: kept beside the event object for as long as that
+ * lives. Source: agent-server-wire.md 2.4; frames of our own: protocol/frames.ts.
+ */
+import { dropNulls, type Event, eventTimestamp, newEventId } from '@parley/protocol'
+import { shownEvent } from '../../secrets/index.ts'
+import { textFrame } from './text-frame.ts'
+import type { Encode } from './writer.ts'
+
+type Item = Parameters<Encode>[0]
+
+/** What is remembered of one stored event, or of one live item. */
+type Made = { json: string; wire?: Buffer; sequenced?: Buffer; sse?: Buffer }
+
+const made = new WeakMap<object, Made>()
+
+function remember(key: object, json: () => string): Made {
+  const known = made.get(key)
+  if (known !== undefined) return known
+  const fresh = { json: json() }
+  made.set(key, fresh)
+  return fresh
+}
+
+/** JSON of an event as searches and frames show it. */
+export const eventJson = (event: Event): string => eventMade(event).json
+
+const eventMade = (event: Event) => remember(event, () => JSON.stringify(dropNulls(shownEvent(event))))
+
+/** Members of a live item that the wire shows as an event: made up now, never stored. */
+const transient = (members: Record<string, unknown>) =>
+  JSON.stringify({ ...members, id: newEventId(), timestamp: eventTimestamp(new Date()) })
+
+/** The frames that existing clients read: bare events, with `full_state` snapshots and streaming deltas among them. */
+export const encodeWire: Encode = (item) => {
+  const entry = wireMade(item)
+  entry.wire ??= textFrame(entry.json)
+  return [entry.wire]
+}
+
+function wireMade(item: Item): Made {
+  switch (item.kind) {
+    case 'event':
+      return eventMade(item.event)
+    case 'delta':
+      return remember(item, () => transient({ kind: 'StreamingDeltaEvent', source: 'agent', ...dropNulls(item.delta) }))
+    case 'snapshot': {
+      const { value } = item
+      return remember(value, () =>
+        transient({
+          kind: 'ConversationStateUpdateEvent',
+          source: 'environment',
+          key: 'full_state',
+          value: dropNulls(value),
+        }),
+      )
+    }
+  }
+}
+
+/** Our own frames: each event with its place in the log. */
+export const encodeSequenced: Encode = (item) => {
+  const key = item.kind === 'event' ? item.event : item
+  const entry = item.kind === 'event' ? eventMade(item.event) : remember(key, () => '')
+  entry.sequenced ??= textFrame(frameJson(item))
+  return [entry.sequenced]
+}
+
+/** The same frames as server-sent events; only an event has an id, so that a reader comes back after the last one it has. */
+export const encodeSse: Encode = (item) => {
+  const entry = item.kind === 'event' ? eventMade(item.event) : remember(item, () => '')
+  entry.sse ??= sse(item.kind, frameJson(item), item.kind === 'event' ? item.seq : undefined)
+  return [entry.sse]
+}
+
+/** One server-sent event. */
+export const sse = (type: string, json: string, id?: number): Buffer =>
+  Buffer.from(`${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${json}\n\n`)
+
+/** The last frame of a stream that will not go on. */
+export const refused = (reason: string): string => JSON.stringify({ type: 'refused', reason })
+
+function frameJson(item: Item): string {
+  switch (item.kind) {
+    case 'event':
+      return `{"type":"event","seq":${item.seq},"event":${eventJson(item.event)}}`
+    case 'delta':
+      return JSON.stringify({ type: 'delta', ...dropNulls(item.delta) })
+    case 'snapshot':
+      return JSON.stringify({ type: 'snapshot', seq: item.seq, state: dropNulls(item.value) })
+  }
+}

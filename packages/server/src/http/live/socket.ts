@@ -1,0 +1,108 @@
+/**
+ * The events socket: `/sockets/events/{conversation_id}`. Source: agent-server-wire.md 2. `/sockets/session/{conversation_id}` is the
+ * same for clients that count: sequenced frames after the place that they name, from the beginning when they name none.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type ConversationId, laxConversationId, ParleyError } from '@parley/protocol'
+import type { Actor, Conversations } from '../../conversation/index.ts'
+import type { Log } from '../../observability/index.ts'
+import type { Audit } from '../audit.ts'
+import { isNotFound, toAnswer } from '../errors.ts'
+import { readClientFrame, serverError } from './client-frame.ts'
+import type { Connections } from './connections.ts'
+import { encodeSequenced, encodeWire, refused } from './encode.ts'
+import { AUTHENTICATION_FAILED, type Handshakes, type Serve } from './handshake.ts'
+import { readPlace, readResend, type Resend, startOf } from './resend.ts'
+import type { SocketConnection } from './socket-connection.ts'
+import { textFrame } from './text-frame.ts'
+
+export type SocketDeps = {
+  conversations: Conversations
+  handshakes: Handshakes
+  connections: Connections
+  log: Log
+  /** Absent: nothing is noted. */
+  audit?: Audit | undefined
+}
+
+/** How the audit calls a message that came over a socket. */
+const ACTION = 'MESSAGE /sockets/events/{conversation_id}'
+
+const NOT_FOUND = { code: 4004, reason: 'Conversation not found' } as const
+const TOO_MANY = { code: 1013, reason: 'Too many connections for this conversation' } as const
+const TRY_LATER = { code: 1013, reason: 'Try again later' } as const
+const FAILED = { code: 1011, reason: 'Internal Server Error' } as const
+
+/** Takes connections over from the HTTP server. */
+export class EventSockets {
+  readonly #deps: SocketDeps
+
+  constructor(deps: SocketDeps) {
+    this.#deps = deps
+  }
+
+  /** Answers an upgrade request: a socket, or a bare 403. Never rejects. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://parley')
+    const [, kind, name] = /^\/sockets\/(events|session)\/([^/]+)\/?$/.exec(url.pathname) ?? []
+    const id = laxConversationId().safeParse(name)
+    const resend = kind === 'session' ? readPlace(url.searchParams) : readResend(url.searchParams)
+    const isKnown = id.success && resend !== null
+    const serve: Serve | null = isKnown ? (connection, known) => this.#serve(connection, id.data, resend, known) : null
+    await this.#deps.handshakes.answer(request, socket, head, serve)
+  }
+
+  async #serve(
+    connection: SocketConnection,
+    id: ConversationId,
+    resend: Resend,
+    known: Actor | undefined,
+  ): Promise<void> {
+    const { connections, handshakes, conversations, log } = this.#deps
+    try {
+      const actor = known ?? (await handshakes.introduced(connection))
+      if (actor === null) return connection.close(AUTHENTICATION_FAILED)
+      using place = connections.take(id)
+      if (place === null) return connection.close(TOO_MANY)
+      const { signal } = connection
+      const after = await startOf(resend, id, actor, conversations)
+      await using watcher = await conversations.watch(id, after, actor, signal)
+      connection.onFrame((data, isBinary) => this.#receive(connection, id, actor, data, isBinary))
+      const encode = resend.kind === 'after_seq' ? encodeSequenced : encodeWire
+      await connection.writer.pump(watcher, encode, signal)
+      if (resend.kind === 'after_seq') connection.writer.write([textFrame(refused(NOT_FOUND.reason))])
+      connection.close(NOT_FOUND)
+    } catch (error) {
+      if (connection.signal.aborted) return
+      if (isNotFound(error, 'conversation')) return connection.close(NOT_FOUND)
+      if (error instanceof ParleyError) return connection.close(TRY_LATER)
+      log.error({ err: error, conversation_id: id }, 'a socket failed unexpectedly')
+      connection.close(FAILED)
+    }
+  }
+
+  /** A message of the client's. What is wrong with it is told to its sender alone, and the socket stays open. */
+  async #receive(
+    connection: SocketConnection,
+    id: ConversationId,
+    actor: Actor,
+    data: Buffer,
+    isBinary: boolean,
+  ): Promise<void> {
+    const problem = (code: string, detail: string) => connection.writer.write([textFrame(serverError(code, detail))])
+    const frame = readClientFrame(data, isBinary)
+    if (frame.kind === 'auth') return
+    if (frame.kind === 'problem') return problem(frame.code, frame.detail)
+    const done = (status: number) => this.#deps.audit?.note({ action: ACTION, actor, status, conversationId: id })
+    if (actor.role === 'read-only') return (done(403), problem('PermissionError', 'This key may only read'))
+    try {
+      await this.#deps.conversations.send(id, { kind: 'send_message', content: frame.content, run: true }, actor)
+      done(200)
+    } catch (error) {
+      done(toAnswer(error, this.#deps.log).status)
+      if (error instanceof ParleyError) return problem('ParleyError', error.message)
+      problem(error instanceof Error ? error.constructor.name : 'Error', 'Internal Server Error')
+    }
+  }
+}

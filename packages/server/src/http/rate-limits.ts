@@ -1,0 +1,83 @@
+/**
+ * How often somebody may ask: each key at its own rate, and wrong keys per address, so that no key can be found by trying.
+ * Source: conversation-service.md 6.
+ */
+import { isIPv6 } from 'node:net'
+import { hashKey } from '../secrets/index.ts'
+import { Buckets, type Taken } from './buckets.ts'
+import type { Answer } from './errors.ts'
+
+/** Wrong keys of one address in a minute. */
+const GUESSES_PER_MINUTE = 60
+/** Keys that were right and are remembered as such. */
+const MAX_KNOWN = 10_000
+
+/** What may be asked at once: two seconds' worth, and never so little that an ordinary page would be refused. */
+const burstOf = (perMinute: number) => Math.max(20, Math.ceil(perMinute / 30))
+
+export type Spent = { headers: Record<string, string>; refusal?: Answer }
+
+/** The budget of each key. `perMinute` 0: no limit, no headers. */
+export class KeyBudgets {
+  readonly #buckets: Buckets | null
+
+  constructor(perMinute: number) {
+    this.#buckets = perMinute === 0 ? null : new Buckets({ perMinute, burst: burstOf(perMinute) })
+  }
+
+  /** Takes one request off the budget of a key. */
+  spend(keyId: string): Spent {
+    if (this.#buckets === null) return { headers: {} }
+    const taken = this.#buckets.take(keyId)
+    const headers = {
+      'ratelimit-limit': String(this.#buckets.burst),
+      'ratelimit-remaining': String(taken.left),
+      'ratelimit-reset': String(taken.fullSeconds),
+    }
+    return taken.isTaken ? { headers } : { headers, refusal: tooMany('Too many requests with this key.', taken) }
+  }
+}
+
+/**
+ * Wrong keys by the address they came from. Once an address has used up its tries, only keys that were right before are still
+ * looked up for it: whoever shares an address with a guesser goes on working, and a guess is not even compared.
+ */
+export class Guesses {
+  readonly #buckets = new Buckets({ perMinute: GUESSES_PER_MINUTE, burst: GUESSES_PER_MINUTE })
+  readonly #known = new Set<string>()
+
+  /** The answer to a key that is not looked up; null when it may be. */
+  refusalOf(key: string, address: string | undefined): Answer | null {
+    const state = this.#buckets.look(networkOf(address))
+    if (state.isTaken || this.#known.has(hashKey(key))) return null
+    return tooMany('Too many wrong keys from this address.', state)
+  }
+
+  wasRight(key: string): void {
+    const hash = hashKey(key)
+    if (this.#known.has(hash)) return
+    if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.values().next().value!)
+    this.#known.add(hash)
+  }
+
+  wasWrong(key: string, address: string | undefined): void {
+    this.#known.delete(hashKey(key))
+    this.#buckets.take(networkOf(address))
+  }
+}
+
+const tooMany = (why: string, { nextSeconds }: Taken): Answer => ({
+  status: 429,
+  body: { detail: `${why} Try again in ${nextSeconds} s.` },
+  headers: { 'retry-after': String(nextSeconds) },
+})
+
+/** Who has one IPv6 address has the other 2^64 of its network too. */
+function networkOf(address = ''): string {
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address
+  const [head = '', tail] = address.split('%')[0]!.split('::')
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const gap = tail === undefined ? 0 : 8 - left.length - right.length
+  return [...left, ...Array<string>(gap).fill('0'), ...right].slice(0, 4).join(':')
+}

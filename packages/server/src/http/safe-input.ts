@@ -1,0 +1,35 @@
+/**
+ * What of a refused input may be sent back: secrets hidden by the names above them and all kept short (`redactInput`), members
+ * that the format leaves out taken away, and texts made valid. Source: conversation-service.md 7.1 and 7.2.
+ */
+import { redactInput } from '../secrets/index.ts'
+import type { Entry } from './issue-entries.ts'
+
+/** The `input` of an entry. */
+export function safeInput({ type, loc, input, omit }: Entry): unknown {
+  const shown = omit === undefined || !isRecord(input) ? input : without(input, omit)
+  // The input of what is missing is the record around it, to which the missing name says nothing.
+  const place = type === 'missing' ? loc.slice(0, -1) : loc
+  // `[key]` marks a refused name of a map, and is no name itself.
+  return wellFormed(
+    redactInput(
+      shown,
+      place.filter((part) => part !== '[key]'),
+    ),
+  )
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const without = (record: Record<string, unknown>, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)))
+
+/** A lone surrogate has no UTF-8 form; `undefined` has no JSON form. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(wellFormed)
+  if (isRecord(value))
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name.toWellFormed(), wellFormed(item)]))
+  return value === undefined ? null : value
+}

@@ -1,0 +1,138 @@
+/** What a user's commands get in their environment, and what is hidden in everything that is stored about them. */
+import type { Draft } from '@parley/protocol'
+import { makeMasker, replaceSecrets, type Cipher, type Json, type Masker } from '../secrets/index.ts'
+import { maskDrafts } from './mask-drafts.ts'
+import type { NamedSecrets } from './secrets.ts'
+import type { UserSettings } from './settings.ts'
+import type { Stored } from './stored.ts'
+
+/** Variables of git hosts' tokens. Source: conversation-service.md 4.3. */
+const TOKEN_NAMES: Readonly<Record<string, string>> = {
+  git_host_1: 'GITHUB_TOKEN',
+  github: 'GITHUB_TOKEN',
+  git_host_2: 'GITLAB_TOKEN',
+  gitlab: 'GITLAB_TOKEN',
+  git_host_3: 'BITBUCKET_TOKEN',
+  bitbucket: 'BITBUCKET_TOKEN',
+}
+
+export interface CommandSecrets {
+  /** Custom secrets by name, and tokens of git hosts where no custom secret has their variable's name. */
+  userSecrets(user: string): Promise<Map<string, string>>
+  /** What the model is told about them. */
+  names(user: string): Promise<{ name: string; description: string | null }[]>
+  /**
+   * The user's secrets that the text of a command names as whole identifiers (F20), as they are now.
+   */
+  secretsFor(user: string): (text: string) => Promise<Record<string, string>>
+  /** Variables that tell git as whom to commit; no secrets. */
+  gitVariables(user: string): Promise<Record<string, string>>
+  /**
+   * Drafts of one of the user's conversations with every secret value hidden, also values that have been replaced since.
+   * `more`: secrets of the conversation itself.
+   */
+  mask(user: string, drafts: readonly Draft[], more?: readonly string[]): Promise<readonly Draft[]>
+}
+
+type Deps = {
+  secrets: NamedSecrets
+  settings: UserSettings
+  cipher: Pick<Cipher, 'open'>
+  log: { warn(fields: object, message: string): void }
+}
+
+export function openCommandSecrets({ secrets, settings, cipher, log }: Deps): CommandSecrets {
+  const maskers = new Map<string, { version: string; masker: Masker; values: Set<string> }>()
+
+  /** A secret that cannot be opened is as good as absent: it can neither be given out nor turn up. */
+  function open(user: string, name: string, sealed: string): string | null {
+    try {
+      return cipher.open(sealed)
+    } catch (error) {
+      log.warn({ user, secret: name, err: error }, 'a secret cannot be opened and is left out')
+      return null
+    }
+  }
+
+  async function storedOf(user: string): Promise<Stored | null> {
+    return settings.current(user).catch((error: unknown) => {
+      log.warn({ user, err: error }, 'settings cannot be opened and are left out')
+      return null
+    })
+  }
+
+  async function userSecrets(user: string, only?: ReadonlySet<string>): Promise<Map<string, string>> {
+    const values = new Map<string, string>()
+    const isWanted = (name: string) => only === undefined || only.has(name)
+    if (only === undefined || Object.values(TOKEN_NAMES).some((name) => only.has(name))) {
+      for (const [name, token] of tokens(await storedOf(user))) if (isWanted(name)) values.set(name, token)
+    }
+    for (const { name, sealed } of await secrets.rows(user)) {
+      if (!isWanted(name)) continue
+      const value = open(user, name, sealed)
+      if (value !== null) values.set(name, value)
+    }
+    return values
+  }
+
+  async function maskerOf(user: string): Promise<Masker> {
+    const [rows, text] = await Promise.all([secrets.rows(user), settings.text(user)])
+    const version = JSON.stringify([text, rows.map(({ sealed }) => sealed)])
+    const known = maskers.get(user)
+    if (known?.version === version) return known.masker
+    const values = known?.values ?? new Set<string>()
+    for (const { name, sealed } of rows) {
+      const value = open(user, name, sealed)
+      if (value !== null) values.add(value)
+    }
+    for (const value of secretTexts(text === null ? null : await storedOf(user))) values.add(value)
+    const masker = makeMasker(values)
+    maskers.set(user, { version, masker, values })
+    return masker
+  }
+
+  return {
+    userSecrets: (user) => userSecrets(user),
+
+    async names(user) {
+      const custom = await secrets.list(user)
+      const known = new Set(custom.map(({ name }) => name))
+      const hosts = [...tokens(await storedOf(user)).keys()].filter((name) => !known.has(name))
+      return [...custom, ...hosts.map((name) => ({ name, description: 'token of the git host' }))]
+    },
+
+    secretsFor: (user) => async (text) => Object.fromEntries(await userSecrets(user, new Set(text.match(/\w+/g)))),
+
+    gitVariables: async (user) => gitVariables(await storedOf(user)),
+
+    mask: async (user, drafts, more = []) => maskDrafts(maskDrafts(drafts, await maskerOf(user)), makeMasker(more)),
+  }
+}
+
+/** The plain spelling goes before the neutral one. */
+function tokens(stored: Stored | null): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const [host, variable] of Object.entries(TOKEN_NAMES)) {
+    const token = stored?.provider_tokens[host]?.token
+    if (token != null && token !== '') found.set(variable, token)
+  }
+  return found
+}
+
+function gitVariables(stored: Stored | null): Record<string, string> {
+  const { git_user_name: name, git_user_email: email } = stored?.own ?? {}
+  return {
+    ...(name ? { GIT_AUTHOR_NAME: name, GIT_COMMITTER_NAME: name } : {}),
+    ...(email ? { GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_EMAIL: email } : {}),
+  }
+}
+
+/** Every secret text in a user's settings. */
+function secretTexts(stored: Stored | null): string[] {
+  const texts: string[] = []
+  replaceSecrets(JSON.parse(JSON.stringify(stored)) as Json, (text) => {
+    texts.push(text)
+    return text
+  })
+  return texts
+}

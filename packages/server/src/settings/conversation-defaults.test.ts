@@ -1,0 +1,113 @@
+import { SecurityAnalyzer, type Settings } from '@parley/protocol'
+import { expect, test } from 'vitest'
+import { analyzerNamed, conversationDefaults, modelOf, type ServerModel } from './conversation-defaults.ts'
+import { withSeedRecord } from './seed-record.ts'
+import { checked, readStored } from './stored.ts'
+
+const open = { open: (text: string) => text }
+const nothing: ServerModel = { model: null, apiKey: null, baseUrl: null }
+const server: ServerModel = { model: 'openai/server', apiKey: 'server-key', baseUrl: 'https://proxy.example/v1' }
+const defaults = (body: Settings, of = nothing) =>
+  conversationDefaults(checked(withSeedRecord(readStored(null, open), body)), of)
+
+test.each<[string, Parameters<typeof modelOf>[0], ServerModel, object]>([
+  ['nothing is known', {}, nothing, {}],
+  [
+    "the server's own",
+    {},
+    server,
+    { model: 'openai/server', api_key: 'server-key', base_url: 'https://proxy.example/v1' },
+  ],
+  [
+    "the user's own",
+    { model: 'x/y', api_key: 'mine', base_url: 'https://m.example' },
+    server,
+    { model: 'x/y', api_key: 'mine', base_url: 'https://m.example' },
+  ],
+  [
+    'another model of the same provider',
+    { model: 'openai/other' },
+    server,
+    { model: 'openai/other', api_key: 'server-key', base_url: 'https://proxy.example/v1' },
+  ],
+  [
+    'a model of another provider',
+    { model: 'anthropic/c', api_key: 'mine' },
+    server,
+    { model: 'anthropic/c', api_key: 'mine' },
+  ],
+  ['a bare name of another provider', { model: 'claude-x' }, server, { model: 'claude-x' }],
+  [
+    "an address of the user's, without a key",
+    { base_url: 'https://evil.example' },
+    server,
+    { model: 'openai/server', base_url: 'https://evil.example' },
+  ],
+  [
+    'a key of their own for the server',
+    { api_key: 'mine' },
+    server,
+    { model: 'openai/server', api_key: 'mine', base_url: 'https://proxy.example/v1' },
+  ],
+  [
+    'other members',
+    { temperature: 0.3, api_key: null },
+    server,
+    { model: 'openai/server', api_key: 'server-key', base_url: 'https://proxy.example/v1', temperature: 0.3 },
+  ],
+])('the model: %s', (_, llm, of, expected) => {
+  expect(modelOf(llm, of)).toEqual({ stream: true, ...expected })
+})
+
+const RISKY = { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }
+test.each<[Settings, string | undefined, object | undefined]>([
+  [{}, undefined, undefined],
+  [{ confirmation_mode: false, security_analyzer: 'llm' }, 'LLMSecurityAnalyzer', undefined],
+  [{ confirmation_mode: true }, undefined, { kind: 'AlwaysConfirm' }],
+  [{ confirmation_mode: true, security_analyzer: 'none' }, undefined, { kind: 'AlwaysConfirm' }],
+  [{ confirmation_mode: true, security_analyzer: 'no-such-thing' }, undefined, { kind: 'AlwaysConfirm' }],
+  [{ confirmation_mode: true, security_analyzer: 'llm' }, 'LLMSecurityAnalyzer', RISKY],
+  [{ confirmation_mode: true, security_analyzer: 'pattern' }, 'PatternSecurityAnalyzer', RISKY],
+])('%o: analyzer %s, policy %o', (body, kind, policy) => {
+  const { security_analyzer, confirmation_policy } = defaults(body)
+  expect([security_analyzer?.kind, confirmation_policy]).toEqual([kind, policy])
+})
+
+test.each([
+  ['llm', 'LLMSecurityAnalyzer'],
+  ['LLMSecurityAnalyzer', 'LLMSecurityAnalyzer'],
+  ['PatternSecurityAnalyzer', 'PatternSecurityAnalyzer'],
+  ['policy_rail', 'PolicyRailSecurityAnalyzer'],
+  ['PolicyRailSecurityAnalyzer', 'PolicyRailSecurityAnalyzer'],
+  ['ensemble', 'EnsembleSecurityAnalyzer'],
+  ['invariant', 'EnsembleSecurityAnalyzer'],
+])('%s names a %s', (name, kind) => {
+  const analyzer = analyzerNamed(name)
+  expect(analyzer?.kind).toBe(kind)
+  expect(SecurityAnalyzer.parse(analyzer)).toEqual(analyzer)
+})
+
+test('the condenser is there unless it is switched off, and asks the same model', () => {
+  expect(defaults({ llm_model: 'a/b', llm_api_key: 'k' }).condenser).toMatchObject({
+    kind: 'LLMSummarizingCondenser',
+    max_size: 240,
+    keep_first: 2,
+    llm: { model: 'a/b', api_key: 'k', usage_id: 'condenser' },
+  })
+  expect(defaults({ enable_default_condenser: false }).condenser).toBeNull()
+})
+
+test('limits and servers are passed on; without them nothing is said', () => {
+  const set = defaults({
+    max_iterations: 5,
+    max_budget_per_task: 0.5,
+    mcp_config: { sse_servers: [{ url: 'https://a.example', api_key: null }], shttp_servers: [], stdio_servers: [] },
+  })
+  expect(set).toMatchObject({
+    max_iterations: 5,
+    max_budget_per_task: 0.5,
+    mcp_config: { 'a-example': { transport: 'sse' } },
+  })
+  expect(defaults({})).toMatchObject({ max_budget_per_task: null, mcp_config: {} })
+  expect(defaults({})).not.toHaveProperty('max_iterations')
+})

@@ -1,0 +1,106 @@
+/** What a user's settings mean for a conversation that says nothing else. Pure. Source: agent-core.md 12.7 and 12.8. */
+import {
+  OpenHandsAgentSettings,
+  type Condenser,
+  type ConfirmationPolicy,
+  type MCPServers,
+  type SecurityAnalyzer,
+} from '@parley/protocol'
+import type { JsonObject } from '../secrets/index.ts'
+import { isObject } from './merge.ts'
+import { storedServers } from './seed-record.ts'
+import type { Stored } from './stored.ts'
+
+/** The model of the server's own configuration. */
+export type ServerModel = { model: string | null; apiKey: string | null; baseUrl: string | null }
+
+export type ConversationDefaults = {
+  /** An LLM record, defaults not filled in. */
+  llm: Record<string, unknown>
+  /** An LLMSummarizingCondenser, defaults not filled in; null: never shortened. */
+  condenser: (Partial<Condenser> & { kind: Condenser['kind'] }) | null
+  /** Kept with the agent; it acts on them once it speaks MCP. */
+  mcp_config: MCPServers
+  /** Absent: nothing is confirmed. */
+  confirmation_policy?: ConfirmationPolicy
+  security_analyzer: SecurityAnalyzer | null
+  max_budget_per_task: number | null
+  max_iterations?: number
+}
+
+export function conversationDefaults(stored: Stored, server: ServerModel): ConversationDefaults {
+  const { openhands } = stored.agents
+  const llm = modelOf(isObject(openhands.llm) ? openhands.llm : {}, server)
+  const { condenser } = OpenHandsAgentSettings.parse({ condenser: openhands.condenser ?? {} })
+  const { enabled, condenser_kind: _, ...shape } = condenser
+  const mode = stored.conversation.confirmation_mode === true
+  const { max_iterations } = stored.conversation
+  const analyzer = stored.own.security_analyzer ?? stored.conversation.security_analyzer
+  const security_analyzer = typeof analyzer === 'string' ? analyzerNamed(analyzer) : null
+  return {
+    llm,
+    condenser: enabled
+      ? { kind: 'LLMSummarizingCondenser', ...shape, llm: { ...llm, usage_id: 'condenser' } as never }
+      : null,
+    mcp_config: storedServers(openhands),
+    ...(mode ? { confirmation_policy: policyOf(security_analyzer) } : {}),
+    security_analyzer,
+    max_budget_per_task: stored.own.max_budget_per_task ?? null,
+    ...(typeof max_iterations === 'number' ? { max_iterations } : {}),
+  }
+}
+
+/**
+ * The user's model, and the server's where the user chose none. The server's key and address go only with the server's own
+ * provider, and its key never to an address that the user named.
+ */
+export function modelOf(llm: JsonObject, server: ServerModel): Record<string, unknown> {
+  const chosen = typeof llm.model === 'string' ? llm.model : null
+  const isServers = chosen === null || server.model === null || providerOf(chosen) === providerOf(server.model)
+  const hasOwnAddress = typeof llm.base_url === 'string' && llm.base_url !== server.baseUrl
+  const model = chosen ?? server.model
+  return {
+    ...(model === null ? {} : { model }),
+    ...(isServers && server.baseUrl !== null ? { base_url: server.baseUrl } : {}),
+    ...(isServers && !hasOwnAddress && server.apiKey !== null ? { api_key: server.apiKey } : {}),
+    stream: true,
+    ...Object.fromEntries(Object.entries(llm).filter(([, value]) => value !== null)),
+  }
+}
+
+/** The part before the first slash, or what the name itself tells. */
+function providerOf(model: string): string {
+  if (model.includes('/')) return model.split('/')[0] ?? ''
+  return /^claude-/i.test(model) ? 'anthropic' : /^gemini-/i.test(model) ? 'gemini' : 'openai'
+}
+
+/** Without an analyzer nobody can say which action is harmless, so each is confirmed. */
+function policyOf(analyzer: SecurityAnalyzer | null): ConfirmationPolicy {
+  return analyzer === null
+    ? { kind: 'AlwaysConfirm' }
+    : { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }
+}
+
+const ENSEMBLE: SecurityAnalyzer = {
+  kind: 'EnsembleSecurityAnalyzer',
+  analyzers: [{ kind: 'PatternSecurityAnalyzer' }, { kind: 'PolicyRailSecurityAnalyzer' }],
+  propagate_unknown: false,
+}
+
+/** Analyzers that need nothing but their name; `invariant` is the older name for rules. */
+const ANALYZERS: Readonly<Record<string, SecurityAnalyzer>> = {
+  llm: { kind: 'LLMSecurityAnalyzer' },
+  pattern: { kind: 'PatternSecurityAnalyzer' },
+  policyrail: { kind: 'PolicyRailSecurityAnalyzer' },
+  ensemble: ENSEMBLE,
+  invariant: ENSEMBLE,
+}
+
+/** By its short name or its kind; null for `none` and for a name that nothing here answers to. */
+export function analyzerNamed(name: string): SecurityAnalyzer | null {
+  const word = name
+    .toLowerCase()
+    .replaceAll(/[^a-z]/g, '')
+    .replace(/(?:security)?analyzer$/, '')
+  return Object.hasOwn(ANALYZERS, word) ? (ANALYZERS[word] ?? null) : null
+}

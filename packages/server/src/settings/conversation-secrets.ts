@@ -1,0 +1,88 @@
+/** Secrets that belong to one conversation. Source: agent-core.md 7.1 to 7.3, F20; agent-server-wire.md 1.5, 8.2, 8.4. */
+import { LLM, ParleyError, SecretName, SecretValue, type RequestedSecrets, type SecretSource } from '@parley/protocol'
+import { HIDDEN, type Cipher, type JsonObject } from '../secrets/index.ts'
+import { openLookups, type LookupDeps } from './lookup.ts'
+import { decrypted } from './settings.ts'
+import { asJson } from './stored.ts'
+
+type Sources = Readonly<Record<string, SecretSource>>
+
+export interface ConversationSecrets {
+  /**
+   * What a request gives, as it is stored. `isEncrypted`: values may be tokens that this server gave out.
+   * @throws ParleyError `invalid_input` for a name or value that no command could have, and for a host that is not asked.
+   */
+  accept(given: RequestedSecrets, isEncrypted?: boolean): Record<string, SecretSource>
+  /** Those that the text of a command names as whole identifiers, looked up where need be. One without a value is left out. */
+  valuesFor(sources: Sources, text: string): Promise<Record<string, string>>
+  /** Every value that is known of them: what has to be hidden. */
+  known(sources: Sources): string[]
+  /** What the model is told about them. */
+  names(sources: Sources): { name: string; description: string | null }[]
+}
+
+export function openConversationSecrets({ cipher, ...deps }: LookupDeps & { cipher: Cipher }): ConversationSecrets {
+  const lookups = openLookups(deps)
+  return {
+    accept(given, isEncrypted = false) {
+      const sources = Object.fromEntries(Object.entries(given).map(([name, source]) => [name, sourceOf(source)]))
+      const opened = isEncrypted ? decrypted({ secrets: asJson(sources) }, cipher)['secrets'] : sources
+      const entries = Object.entries(opened as Record<string, SecretSource>)
+      return Object.fromEntries(
+        entries.map(([name, source]) => {
+          expectName(name)
+          if (source.kind === 'LookupSecret') return [name, lookups.accept(name, source)]
+          if (source.value !== null) expectValue(name, source.value)
+          return [name, source]
+        }),
+      )
+    },
+
+    async valuesFor(sources, text) {
+      const words = new Set(text.match(/\w+/g))
+      const named = Object.entries(sources).filter(([name]) => words.has(name))
+      const values = await Promise.all(
+        named.map(async ([name, source]) => {
+          const value = source.kind === 'StaticSecret' ? source.value : await lookups.value(name, source)
+          return value === null || value === '' ? [] : [[name, value] as const]
+        }),
+      )
+      return Object.fromEntries(values.flat())
+    },
+
+    known: (sources) =>
+      Object.values(sources).flatMap((source) => {
+        if (source.kind === 'LookupSecret') return lookups.seen(source)
+        return source.value === null ? [] : [source.value]
+      }),
+
+    names: (sources) => Object.entries(sources).map(([name, { description }]) => ({ name, description })),
+  }
+}
+
+/** Plain text is a static secret; an empty or hidden one has no value. */
+function sourceOf(source: RequestedSecrets[string]): SecretSource {
+  if (typeof source !== 'string') return source
+  const isSet = source.trim() !== '' && source !== HIDDEN
+  return { kind: 'StaticSecret', value: isSet ? source : null, description: null }
+}
+
+function expectName(name: string): void {
+  const read = SecretName.safeParse(name)
+  if (read.success) return
+  const why = read.error.issues[0]?.message ?? 'it is no name of a variable'
+  throw new ParleyError('invalid_input', `No command could have a secret called ${JSON.stringify(name)}: ${why}`, {
+    details: { secret: name },
+  })
+}
+
+function expectValue(name: string, value: string): void {
+  const read = SecretValue.safeParse(value)
+  if (!read.success)
+    throw new ParleyError('invalid_input', `${name}: ${read.error.issues[0]?.message}`, { details: { secret: name } })
+}
+
+/** A model whose encrypted secrets, which a client got from us and sends back, are open. @throws ParleyError `invalid_input`. */
+export function openedLlm(llm: LLM, cipher: Cipher): LLM {
+  return LLM.parse(decrypted(asJson(llm) as JsonObject, cipher))
+}

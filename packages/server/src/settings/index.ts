@@ -1,0 +1,17 @@
+export { openConversationSecrets, openedLlm, type ConversationSecrets } from './conversation-secrets.ts'
+export { openCommandSecrets, type CommandSecrets } from './command-secrets.ts'
+export {
+  analyzerNamed,
+  conversationDefaults,
+  type ConversationDefaults,
+  type ServerModel,
+} from './conversation-defaults.ts'
+export { agentForm, conversationForm } from './forms.ts'
+export { DEFAULT_USER, openIdentities, type Identities, type Identity, type NewKey } from './identity.ts'
+export { serversOf } from './mcp-config.ts'
+export { openNamedSecrets, type NamedSecrets, type OpenSecret } from './secrets.ts'
+export { openUserSettings, type Exposure, type FindLlm, type UserSettings } from './settings.ts'
+export { openAgentProfiles, type AgentProfiles } from './profiles/agent-profiles.ts'
+export { openProviderConnections, type ProviderConnections } from './profiles/connections.ts'
+export { launchAgent, type Asked, type LaunchedAgent } from './profiles/launch.ts'
+export { openFindLlm, openLlmProfiles, type LlmProfiles } from './profiles/llm-profiles.ts'

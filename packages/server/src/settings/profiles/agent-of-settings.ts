@@ -1,0 +1,92 @@
+/** From settings, which people fill in, to the agent that a conversation runs. Pure. Source: agent-core.md 12.6, 12.7. */
+import {
+  AgentBase,
+  AgentContext,
+  AgentSettings,
+  type CondenserSettings,
+  type LLM,
+  ParleyError,
+  type VerificationSettings,
+} from '@parley/protocol'
+
+/** Tools of an agent whose settings name none. */
+const STANDARD_TOOLS = [{ name: 'terminal' }, { name: 'file_editor' }, { name: 'task_tracker' }]
+
+/** How the known ACP servers are started. Source: agent-core.md 11.2. */
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  'claude-code': ['npx', '-y', '@agentclientprotocol/claude-agent-acp'],
+  codex: ['npx', '-y', '@agentclientprotocol/codex-acp'],
+  'gemini-cli': ['npx', '-y', '@google/gemini-cli', '--acp'],
+}
+
+/**
+ * Settings as they come in a request: without a kind the native agent is meant, and `llm` is its old name.
+ * @throws ParleyError `invalid_input` naming the members that do not fit.
+ */
+export function readAgentSettings(record: Readonly<Record<string, unknown>>): AgentSettings {
+  const { agent_kind = 'openhands' } = record
+  const result = AgentSettings.safeParse({ ...record, agent_kind: agent_kind === 'llm' ? 'openhands' : agent_kind })
+  if (result.success) return result.data
+  const members = [...new Set(result.error.issues.map(({ path }) => path.join('.')))]
+  throw new ParleyError('invalid_input', 'Settings validation failed', { details: { members } })
+}
+
+/** @throws ParleyError `invalid_input` for settings that no agent can be made from. */
+export function agentOfSettings(settings: AgentSettings): AgentBase {
+  const made = AgentBase.safeParse(settings.agent_kind === 'acp' ? acpAgent(settings) : nativeAgent(settings))
+  if (made.success) return made.data
+  const reasons = made.error.issues.map(({ path, message }) => [...path, message].join(': '))
+  throw new ParleyError('invalid_input', `These settings make no agent: ${reasons.join('; ')}`)
+}
+
+type Native = Extract<AgentSettings, { agent_kind: 'openhands' }>
+type Acp = Extract<AgentSettings, { agent_kind: 'acp' }>
+
+const nativeAgent = ({ llm, tools, condenser, verification, ...settings }: Native) => ({
+  kind: 'Agent',
+  llm,
+  tools: tools ?? STANDARD_TOOLS,
+  mcp_config: settings.mcp_config,
+  agent_context: settings.agent_context,
+  condenser: condenserOf(condenser, llm),
+  critic: criticOf(verification),
+  tool_concurrency_limit: settings.tool_concurrency_limit,
+})
+
+function acpAgent({ acp_command, llm: _llm, agent_kind: _kind, ...settings }: Acp) {
+  const command = acp_command.length > 0 ? acp_command : COMMANDS[settings.acp_server]
+  if (command === undefined)
+    throw new ParleyError('invalid_input', 'acp_server "custom" needs an acp_command that starts it')
+  return { kind: 'ACPAgent', ...settings, acp_command: command }
+}
+
+function condenserOf({ enabled, condenser_kind: _kind, ...shape }: CondenserSettings, llm: LLM) {
+  return enabled ? { kind: 'LLMSummarizingCondenser', ...shape, llm: { ...llm, usage_id: 'condenser' } } : null
+}
+
+/** Without a key there is nobody to judge. */
+function criticOf(verification: VerificationSettings) {
+  const { critic_enabled, critic_api_key, critic_mode, critic_server_url, critic_model_name } = verification
+  if (!critic_enabled || critic_api_key === null) return null
+  const refinement = {
+    success_threshold: verification.critic_threshold,
+    max_iterations: verification.max_refinement_iterations,
+  }
+  return {
+    kind: 'APIBasedCritic',
+    api_key: critic_api_key,
+    mode: critic_mode,
+    iterative_refinement: verification.enable_iterative_refinement ? refinement : null,
+    ...(critic_server_url !== null && { server_url: critic_server_url }),
+    ...(critic_model_name !== null && { model_name: critic_model_name }),
+  }
+}
+
+/** The agent with a paragraph added to what its system prompt ends with. */
+export function withSuffix(agent: AgentBase, paragraph: string | null | undefined): AgentBase {
+  if (paragraph === null || paragraph === undefined || paragraph === '') return agent
+  const context = agent.agent_context ?? AgentContext.parse({})
+  const before = context.system_message_suffix
+  const system_message_suffix = before === null || before === '' ? paragraph : `${before}\n\n${paragraph}`
+  return { ...agent, agent_context: { ...context, system_message_suffix } }
+}

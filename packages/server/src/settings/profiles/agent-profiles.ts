@@ -1,0 +1,181 @@
+/** Agents under a name, without secrets, with a revision. Sources: agent-server-wire.md 1.12; agent-core.md 12.6. */
+import { randomUUID } from 'node:crypto'
+import {
+  AgentProfile,
+  type AgentProfileDiagnostics,
+  type AgentProfileInfo,
+  type AgentSettings,
+  LLM,
+  type LaunchedAgentProfile,
+  MCPServers,
+  ParleyError,
+} from '@parley/protocol'
+import type { DocumentEdit, DocumentStore } from '../../storage/index.ts'
+import { modelOf, type ServerModel } from '../conversation-defaults.ts'
+import { isObject } from '../merge.ts'
+import type { FindLlm, UserSettings } from '../settings.ts'
+import type { Stored } from '../stored.ts'
+import { AGENT_PROFILES, expectRoom, MAX_PROFILES, noProfile, readAgentProfile } from './documents.ts'
+import { resolveProfile, type Resolved } from './resolve-profile.ts'
+
+export interface AgentProfiles {
+  /** By name. The first look of a user who has none makes one called `default`. */
+  list(user: string): Promise<{ profiles: AgentProfileInfo[]; active_agent_profile_id: string | null }>
+  /** @throws ParleyError `not_found`. */
+  get(user: string, name: string): Promise<AgentProfile>
+  /** A known name keeps its id and gets the next revision. @throws ParleyError `conflict` beyond the limit. */
+  save(user: string, name: string, profile: AgentProfile): Promise<void>
+  /** One that is not there is fine. */
+  delete(user: string, name: string): Promise<void>
+  /** Counts as a revision. @throws ParleyError `not_found`, `conflict`. */
+  rename(user: string, name: string, to: string): Promise<void>
+  /** Only points at it; the settings of the agent stay as they are. @throws ParleyError `not_found`. */
+  activate(user: string, id: string): Promise<void>
+  /** @throws ParleyError `not_found`. */
+  materialize(user: string, name: string): Promise<AgentProfileDiagnostics>
+  /** @throws ParleyError `not_found`, `invalid_input` with everything that is wrong with it. */
+  launch(user: string, id: string): Promise<{ settings: AgentSettings; launched: LaunchedAgentProfile }>
+}
+
+export type AgentProfileDeps = {
+  documents: DocumentStore
+  settings: Pick<UserSettings, 'current' | 'activate'>
+  findLlm: FindLlm
+  /** The model of the server's own configuration. */
+  serverModel: ServerModel
+}
+
+/** The profile, and the model, of somebody who has chosen nothing. */
+const DEFAULT_NAME = 'default'
+
+export function openAgentProfiles({ documents, settings, findLlm, serverModel }: AgentProfileDeps): AgentProfiles {
+  async function readAll(user: string): Promise<AgentProfile[]> {
+    const rows = await documents.list(user, AGENT_PROFILES)
+    if (rows.length > 0) return rows.map(readAgentProfile)
+    const { active_profile } = await settings.current(user)
+    return documents.edit(user, (edit) => {
+      if (edit.list(AGENT_PROFILES).length === 0) {
+        const fields = { llm_profile_ref: active_profile ?? DEFAULT_NAME, agent_kind: 'openhands' }
+        put(edit, AgentProfile.parse({ ...fields, id: randomUUID(), name: DEFAULT_NAME }))
+      }
+      return edit.list(AGENT_PROFILES).map(readAgentProfile)
+    })
+  }
+
+  async function find(user: string, name: string): Promise<AgentProfile> {
+    const all = await readAll(user)
+    const found = all.find((profile) => profile.name === name)
+    if (found === undefined)
+      throw noProfile(
+        name,
+        all.map((profile) => profile.name),
+      )
+    return found
+  }
+
+  async function findById(user: string, id: string): Promise<AgentProfile> {
+    const found = (await readAll(user)).find((profile) => profile.id === id)
+    if (found === undefined) throw new ParleyError('not_found', `No agent profile has the id ${id}`)
+    return found
+  }
+
+  async function resolve(user: string, profile: AgentProfile): Promise<Resolved> {
+    const stored = await settings.current(user)
+    const llm = profile.agent_kind === 'acp' ? null : await modelFor(user, profile.llm_profile_ref, stored)
+    return resolveProfile(profile, { llm, servers: serversFor(profile.agent_kind, stored) })
+  }
+
+  /** The name that a first profile refers to stands for the settings themselves, until a profile is called so. */
+  async function modelFor(user: string, name: string, stored: Stored): Promise<LLM | string | null> {
+    try {
+      const found = await findLlm(user, name)
+      if (found !== null || name !== DEFAULT_NAME) return found
+    } catch (error) {
+      if (error instanceof ParleyError && error.code === 'conflict') return error.message
+      throw error
+    }
+    const own = stored.agents.openhands.llm
+    return LLM.parse(modelOf(isObject(own) ? own : {}, serverModel))
+  }
+
+  return {
+    async list(user) {
+      const profiles = await readAll(user)
+      const { active_agent_profile_id } = await settings.current(user)
+      return { profiles: profiles.map(infoOf), active_agent_profile_id }
+    },
+
+    get: find,
+
+    async save(user, name, profile) {
+      await documents.edit(user, (edit) => {
+        const row = edit.get(AGENT_PROFILES, name)
+        if (row === null) expectRoom(edit, AGENT_PROFILES, MAX_PROFILES, 'agent profiles')
+        const before = row === null ? null : readAgentProfile(row)
+        const identity = { id: before?.id ?? randomUUID(), name, revision: before === null ? 0 : before.revision + 1 }
+        put(edit, { ...profile, ...identity })
+      })
+    },
+
+    async delete(user, name) {
+      const id = await documents.edit(user, (edit) => {
+        const row = edit.get(AGENT_PROFILES, name)
+        edit.delete(AGENT_PROFILES, name)
+        return row === null ? null : readAgentProfile(row).id
+      })
+      if (id !== null && (await settings.current(user)).active_agent_profile_id === id)
+        await settings.activate(user, { active_agent_profile_id: null })
+    },
+
+    async rename(user, name, to) {
+      await documents.edit(user, (edit) => {
+        const row = edit.get(AGENT_PROFILES, name)
+        if (row === null)
+          throw noProfile(
+            name,
+            edit.list(AGENT_PROFILES).map((other) => other.name),
+          )
+        if (to === name) return
+        if (edit.get(AGENT_PROFILES, to) !== null)
+          throw new ParleyError('conflict', `Profile '${to}' already exists. Choose another name, or delete it first.`)
+        const profile = readAgentProfile(row)
+        edit.delete(AGENT_PROFILES, name)
+        put(edit, { ...profile, name: to, revision: profile.revision + 1 })
+      })
+    },
+
+    async activate(user, id) {
+      await findById(user, id)
+      await settings.activate(user, { active_agent_profile_id: id })
+    },
+
+    materialize: async (user, name) => (await resolve(user, await find(user, name))).diagnostics,
+
+    async launch(user, id) {
+      const profile = await findById(user, id)
+      const { settings: made, diagnostics } = await resolve(user, profile)
+      if (made !== null) return { settings: made, launched: { agent_profile_id: id, revision: profile.revision } }
+      const { errors, dangling_mcp_server_refs } = diagnostics
+      const details = dangling_mcp_server_refs.length > 0 ? { dangling_mcp_server_refs } : {}
+      throw new ParleyError('invalid_input', `Agent profile '${profile.name}': ${errors.join('; ')}`, { details })
+    },
+  }
+}
+
+const put = (edit: DocumentEdit, profile: AgentProfile) =>
+  edit.put(AGENT_PROFILES, profile.name, JSON.stringify(profile))
+
+const infoOf = (profile: AgentProfile): AgentProfileInfo => ({
+  id: profile.id,
+  name: profile.name,
+  agent_kind: profile.agent_kind,
+  revision: profile.revision,
+  llm_profile_ref: profile.agent_kind === 'openhands' ? profile.llm_profile_ref : null,
+  mcp_server_refs: profile.mcp_server_refs,
+})
+
+/** All servers that a user has configured, whichever kind of agent was in use then; those of this kind win. */
+function serversFor(kind: AgentProfile['agent_kind'], { agents }: Stored): MCPServers {
+  const of = (one: AgentProfile['agent_kind']) => MCPServers.parse(agents[one].mcp_config ?? {})
+  return { ...of(kind === 'acp' ? 'openhands' : 'acp'), ...of(kind) }
+}

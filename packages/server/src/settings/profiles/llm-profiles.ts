@@ -1,0 +1,206 @@
+/** Models under a name. Sources: agent-server-wire.md 1.11; agent-core.md 12.5. */
+import { LLM, ParleyError, type ProfileInfo, type SaveProfileRequest } from '@parley/protocol'
+import { HIDDEN, redact, type Cipher, type Json, type JsonObject } from '../../secrets/index.ts'
+import type { DocumentEdit, DocumentRow, DocumentStore } from '../../storage/index.ts'
+import { decrypted, exposed, type Exposure, type FindLlm, type UserSettings } from '../settings.ts'
+import { isObject } from '../merge.ts'
+import { asJson } from '../stored.ts'
+import {
+  AGENT_PROFILES,
+  bound,
+  type Bound,
+  CONNECTIONS,
+  type Connection,
+  expectRoom,
+  LLM_PROFILES,
+  MAX_PROFILES,
+  noProfile,
+  readAgentProfile,
+  readConnection,
+  readLlm,
+  sealed,
+} from './documents.ts'
+
+export interface LlmProfiles {
+  /** By name. */
+  list(user: string): Promise<{ profiles: ProfileInfo[]; active_profile: string | null }>
+  /** @throws ParleyError `not_found`. */
+  get(
+    user: string,
+    name: string,
+    exposure: Exposure,
+  ): Promise<{ name: string; config: Record<string, unknown>; api_key_set: boolean }>
+  /** @throws ParleyError `conflict` beyond the limit, `invalid_input` for an unknown connection. */
+  save(user: string, name: string, request: SaveProfileRequest): Promise<void>
+  /** One that is not there is fine. @throws ParleyError `conflict` naming what refers to it. */
+  delete(user: string, name: string): Promise<void>
+  /** @throws ParleyError `not_found`, `conflict`. */
+  rename(user: string, name: string, to: string): Promise<void>
+  /** Copies the model into the user's settings. @throws ParleyError `not_found`, `conflict` for a broken one. */
+  activate(user: string, name: string): Promise<void>
+}
+
+/** Reads profiles for whoever acts on them. The function throws ParleyError `conflict` for a broken one. */
+export function openFindLlm(documents: DocumentStore, cipher: Cipher): FindLlm {
+  return async (user, name) => {
+    const row = await documents.get(user, LLM_PROFILES, name)
+    if (row === null) return null
+    const stored = readLlm(row, cipher)
+    const id = stored.provider_connection_id
+    const connection = id === null ? null : await documents.get(user, CONNECTIONS, id)
+    const { llm, isBroken } = bound(stored, () => (connection === null ? null : readConnection(connection, cipher)))
+    if (isBroken && llm.api_key === null)
+      throw new ParleyError('conflict', `Profile '${name}' uses the provider connection '${id}', which does not exist.`)
+    return llm
+  }
+}
+
+export function openLlmProfiles(
+  documents: DocumentStore,
+  settings: Pick<UserSettings, 'current' | 'activate'>,
+  cipher: Cipher,
+): LlmProfiles {
+  const find = openFindLlm(documents, cipher)
+
+  async function readAll(user: string): Promise<{ name: string; entry: Bound }[]> {
+    const [rows, connections] = await Promise.all([
+      documents.list(user, LLM_PROFILES),
+      documents.list(user, CONNECTIONS),
+    ])
+    const known = new Map(connections.map((row) => [row.name, row]))
+    const connectionOf = (id: string): Connection | null => {
+      const row = known.get(id)
+      return row === undefined ? null : readConnection(row, cipher)
+    }
+    return rows.map((row) => ({ name: row.name, entry: bound(readLlm(row, cipher), connectionOf) }))
+  }
+
+  /** Where a profile's name stands beside agent profiles: in the fallbacks of others (F73). */
+  function referrers(edit: DocumentEdit, name: string): string[] {
+    const agents = edit
+      .list(AGENT_PROFILES)
+      .map(readAgentProfile)
+      .filter((profile) => profile.agent_kind === 'openhands' && profile.llm_profile_ref === name)
+      .map((profile) => `agent profile '${profile.name}'`)
+    const fallbacks = edit
+      .list(LLM_PROFILES)
+      .filter((row) => row.name !== name && fallbacksOf(row, cipher).includes(name))
+      .map((row) => `the fallbacks of profile '${row.name}'`)
+    return [...agents, ...fallbacks]
+  }
+
+  return {
+    async list(user) {
+      const [all, { active_profile }] = await Promise.all([readAll(user), settings.current(user)])
+      return { profiles: all.map(({ name, entry }) => infoOf(name, entry)), active_profile }
+    },
+
+    async get(user, name, exposure) {
+      const all = await readAll(user)
+      const found = all.find((profile) => profile.name === name)
+      if (found === undefined) throw noProfile(name, namesOf(all))
+      const { llm } = found.entry
+      const { fallback_strategy: _, ...config } = asJson(llm)
+      const shown = exposed({ ...config, is_subscription: llm.auth_type === 'subscription' }, exposure, cipher)
+      return { name, config: shown, api_key_set: llm.api_key !== null }
+    },
+
+    async save(user, name, { llm, include_secrets }) {
+      const written = decrypted(asJson(llm), cipher)
+      await documents.edit(user, (edit) => {
+        const before = edit.get(LLM_PROFILES, name)
+        if (before === null) expectRoom(edit, LLM_PROFILES, MAX_PROFILES, 'profiles')
+        const old = before === null ? {} : asJson(readLlm(before, cipher))
+        const kept = unmasked(written, old) as JsonObject
+        const record = LLM.parse(include_secrets ? kept : redact(kept, 'rest'))
+        const id = record.provider_connection_id
+        if (id !== null && edit.get(CONNECTIONS, id) === null)
+          throw new ParleyError('invalid_input', `There is no provider connection '${id}'.`)
+        edit.put(
+          LLM_PROFILES,
+          name,
+          sealed(id === null ? record : { ...record, api_key: null, base_url: null }, cipher),
+        )
+      })
+    },
+
+    async delete(user, name) {
+      await documents.edit(user, (edit) => {
+        const others = referrers(edit, name)
+        if (others.length > 0)
+          throw new ParleyError('conflict', `Profile '${name}' is used by ${others.join(', ')}. Change that first.`)
+        edit.delete(LLM_PROFILES, name)
+      })
+      await forgetActive(user, name, null)
+    },
+
+    async rename(user, name, to) {
+      await documents.edit(user, (edit) => {
+        const row = edit.get(LLM_PROFILES, name)
+        if (row === null) throw noProfile(name, namesOf(edit.list(LLM_PROFILES)))
+        if (to === name) return
+        if (edit.get(LLM_PROFILES, to) !== null)
+          throw new ParleyError('conflict', `Profile '${to}' already exists. Choose another name, or delete it first.`)
+        edit.put(LLM_PROFILES, to, row.json)
+        edit.delete(LLM_PROFILES, name)
+        rewriteReferences(edit, name, to, cipher)
+      })
+      await forgetActive(user, name, to)
+    },
+
+    async activate(user, name) {
+      const llm = await find(user, name)
+      if (llm === null) throw noProfile(name, namesOf(await documents.list(user, LLM_PROFILES)))
+      await settings.activate(user, { active_profile: name, llm })
+    },
+  }
+
+  /** The settings keep the model itself; only the name that it came under changes. */
+  async function forgetActive(user: string, name: string, to: string | null): Promise<void> {
+    if ((await settings.current(user)).active_profile === name) await settings.activate(user, { active_profile: to })
+  }
+}
+
+const namesOf = (all: readonly { name: string }[]): string[] => all.map(({ name }) => name)
+
+const fallbacksOf = (row: DocumentRow, cipher: Cipher): readonly string[] =>
+  readLlm(row, cipher).fallback_strategy?.fallback_llms ?? []
+
+function rewriteReferences(edit: DocumentEdit, name: string, to: string, cipher: Cipher): void {
+  for (const row of edit.list(AGENT_PROFILES)) {
+    const profile = readAgentProfile(row)
+    if (profile.agent_kind !== 'openhands' || profile.llm_profile_ref !== name) continue
+    edit.put(AGENT_PROFILES, row.name, JSON.stringify({ ...profile, llm_profile_ref: to }))
+  }
+  for (const row of edit.list(LLM_PROFILES)) {
+    const llm = readLlm(row, cipher)
+    const { fallback_strategy } = llm
+    if (fallback_strategy === null || !fallback_strategy.fallback_llms.includes(name)) continue
+    const fallback_llms = fallback_strategy.fallback_llms.map((other) => (other === name ? to : other))
+    edit.put(
+      LLM_PROFILES,
+      row.name,
+      sealed({ ...llm, fallback_strategy: { ...fallback_strategy, fallback_llms } }, cipher),
+    )
+  }
+}
+
+const infoOf = (name: string, { llm, isBroken }: Bound): ProfileInfo => ({
+  name,
+  model: llm.model,
+  base_url: llm.base_url,
+  provider_connection_id: llm.provider_connection_id,
+  provider_connection_broken: isBroken,
+  api_key_set: llm.api_key !== null,
+})
+
+/** What is written, its masked texts taken from what stands at the same place in what was stored. */
+function unmasked(written: Json, stored: Json | undefined): Json | undefined {
+  if (written === HIDDEN) return stored
+  if (!isObject(written)) return written
+  const members = Object.entries(written).flatMap(([name, member]): [string, Json][] => {
+    const kept = unmasked(member, isObject(stored) ? stored[name] : undefined)
+    return kept === undefined ? [] : [[name, kept]]
+  })
+  return Object.fromEntries(members)
+}

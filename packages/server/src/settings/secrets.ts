@@ -1,0 +1,118 @@
+/**
+ * Named secrets of a user: values sealed at rest, names and descriptions readable. Both faces use the same ones.
+ * Source: seed: Custom secret records; design.md 4; conversation-service.md 4.1; agent-server-wire.md 1.10.
+ */
+import { isReservedSecretName, ParleyError, SecretName, type SecretItem, type UserSecrets } from '@parley/protocol'
+import { HIDDEN, isMaskable, type Cipher } from '../secrets/index.ts'
+import type { SecretRow, SecretStore } from '../storage/index.ts'
+
+/** A secret whose value is there to be given to a command. */
+export type OpenSecret = { name: string; value: string; description: string | null }
+
+export interface NamedSecrets {
+  /** By name; never a value. */
+  list(user: string): Promise<SecretItem[]>
+  /**
+   * `isMasked`: whether the value is long and rare enough to be hidden in output.
+   * @throws ParleyError `conflict` when the name is taken.
+   */
+  create(user: string, secret: OpenSecret): Promise<{ isMasked: boolean }>
+  /** Renames and describes; the value stays. @throws ParleyError `not_found`, `conflict`. */
+  update(user: string, name: string, to: SecretItem): Promise<void>
+  /** Creates or replaces; without a description an earlier one stays. @throws ParleyError `invalid_input` for the name. */
+  put(
+    user: string,
+    secret: { name: string; value: string; description?: string | null | undefined },
+  ): Promise<SecretItem>
+  /** @throws ParleyError `not_found`. */
+  delete(user: string, name: string): Promise<void>
+  /** @throws ParleyError `not_found`; `unavailable` when the server's key does not open it. */
+  value(user: string, name: string): Promise<string>
+  /** The `custom_secrets` of a settings record. An entry without a value changes only the description of one that exists. */
+  store(user: string, entries: NonNullable<UserSecrets['custom_secrets']>): Promise<void>
+  /** Rows as they rest, for whoever opens many values at once. */
+  rows(user: string): Promise<SecretRow[]>
+}
+
+/** Names on the agent-server face. Source: agent-server-wire.md 1.10, Stored secrets. */
+const WIRE_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,63}$/
+
+const itemOf = ({ name, description }: SecretRow): SecretItem => ({ name, description })
+
+export function openNamedSecrets(store: SecretStore, cipher: Pick<Cipher, 'seal' | 'open'>): NamedSecrets {
+  const sealed = ({ name, value, description }: OpenSecret) => ({ name, description, sealed: cipher.seal(value) })
+
+  async function found(user: string, name: string): Promise<SecretRow> {
+    const row = await store.get(user, name)
+    if (row === null) throw unknown(name)
+    return row
+  }
+
+  return {
+    list: async (user) => (await store.list(user)).map(itemOf),
+
+    async create(user, secret) {
+      if (!(await store.create(user, sealed(secret)))) throw taken(secret.name)
+      return { isMasked: isMaskable(secret.value) }
+    },
+
+    async update(user, name, to) {
+      const outcome = await store.rename(user, name, to)
+      if (outcome === 'unknown') throw unknown(name)
+      if (outcome === 'taken') throw taken(to.name)
+    },
+
+    async put(user, { name, value, description }) {
+      if (!WIRE_NAME.test(name) || isReservedSecretName(name)) throw badName()
+      const kept = description === undefined ? ((await store.get(user, name))?.description ?? null) : description
+      await store.put(user, sealed({ name, value, description: kept }))
+      return { name, description: kept }
+    },
+
+    async delete(user, name) {
+      if (!(await store.delete(user, name))) throw unknown(name)
+    },
+
+    value: async (user, name) => {
+      if (!SecretName.safeParse(name).success) throw badName()
+      return cipher.open((await found(user, name)).sealed)
+    },
+
+    async store(user, entries) {
+      for (const [name, entry] of Object.entries(entries)) {
+        if (entry === null) {
+          await store.delete(user, name)
+          continue
+        }
+        const { secret, value, description } = typeof entry === 'string' ? { secret: entry } : { ...entry }
+        const old = await store.get(user, name)
+        const described = description === undefined ? (old?.description ?? null) : description
+        const given = secret ?? value
+        if (given !== undefined && given !== HIDDEN) {
+          await store.put(user, sealed({ name, value: given, description: described }))
+        } else if (old !== null && described !== old.description) {
+          await store.rename(user, name, { name, description: described })
+        }
+      }
+    },
+
+    rows: (user) => store.list(user),
+  }
+}
+
+/** Each face has a member of its own for the sentence. Source: conversation-service.md 4.1. */
+function unknown(name: string): ParleyError {
+  const error = `Secret with ID ${name} not found`
+  return new ParleyError('not_found', error, { details: { error } })
+}
+
+function taken(name: string): ParleyError {
+  const message = `Secret ${name} already exists. Change its name or description with PUT /api/secrets/${name}, or delete it first.`
+  return new ParleyError('conflict', message, { details: { message } })
+}
+
+const badName = (): ParleyError =>
+  new ParleyError(
+    'invalid_input',
+    'A secret name starts with a letter, has letters, digits and underscores, at most 64, and is none that the system uses.',
+  )

@@ -1,0 +1,275 @@
+/**
+ * A user's settings: one object in the store, read and written in the words of either face.
+ *
+ * Invariants
+ *   T1. A change is merged into what is stored inside the store's transaction: two writers never lose each other's members.
+ *   T2. What does not fit its schema changes nothing.
+ *   T3. Secrets are sealed at rest; an answer shows them only in the form that was asked for.
+ */
+import {
+  LLM,
+  MCPServer,
+  ParleyError,
+  SETTINGS_UPDATE_MEMBERS,
+  type MCPServerPatch,
+  type Settings,
+  type SettingsResponse,
+  type SettingsUpdateRequest,
+} from '@parley/protocol'
+import {
+  isFernetToken,
+  isSecretName,
+  redact,
+  replaceSecrets,
+  type Cipher,
+  type Json,
+  type JsonObject,
+} from '../secrets/index.ts'
+import type { SettingsStore } from '../storage/index.ts'
+import { isObject, merge, mergeGroup } from './merge.ts'
+import { seedRecord, withSeedRecord } from './seed-record.ts'
+import type { NamedSecrets } from './secrets.ts'
+import {
+  asJson,
+  checked,
+  readStored,
+  wholeAgent,
+  wholeConversation,
+  writeStored,
+  type AgentKind,
+  type Stored,
+} from './stored.ts'
+
+/** How secrets are shown. Source: agent-server-wire.md 8.1. */
+export type Exposure = 'hidden' | 'encrypted' | 'plain'
+
+/** Members that are left out stay. */
+export type Activation = { active_profile?: string | null; active_agent_profile_id?: string | null; llm?: LLM }
+
+/** Reads an LLM profile; null when none is called so. */
+export type FindLlm = (user: string, name: string) => Promise<LLM | null>
+
+export interface UserSettings {
+  /** Store Settings. @throws ParleyError `invalid_input`. */
+  store(user: string, body: Settings): Promise<void>
+  /** The members of both faces side by side. Only those of the agent-server face are ever shown with their secrets. */
+  read(user: string, exposure: Exposure): Promise<SettingsResponse>
+  /** @throws ParleyError `bad_request` when nothing is named, `not_found` for an unknown profile, `invalid_input`. */
+  patch(user: string, change: SettingsUpdateRequest): Promise<SettingsResponse>
+  /** @throws ParleyError `conflict` when the name is taken. */
+  addMcpServer(user: string, name: string, server: MCPServer): Promise<SettingsResponse>
+  /** @throws ParleyError `not_found`, `invalid_input`. */
+  patchMcpServer(user: string, name: string, patch: MCPServerPatch): Promise<SettingsResponse>
+  /** @throws ParleyError `not_found`. */
+  removeMcpServer(user: string, name: string): Promise<SettingsResponse>
+  /** Sets what is in use. A model that comes with it takes the place of the one in the settings. */
+  activate(user: string, chosen: Activation): Promise<void>
+  /** What is stored, secrets open, for the parts of the server that act on it. */
+  current(user: string): Promise<Stored>
+  /** The stored text, to see whether anything has changed. */
+  text(user: string): Promise<string | null>
+}
+
+export function openUserSettings(
+  store: SettingsStore,
+  secrets: NamedSecrets,
+  cipher: Cipher,
+  findLlm: FindLlm = async () => null,
+): UserSettings {
+  const current = async (user: string) => readStored(await store.get(user), cipher)
+
+  async function update(user: string, change: (stored: Stored) => Stored): Promise<Stored> {
+    const text = await store.update(user, (before) => writeStored(checked(change(readStored(before, cipher))), cipher))
+    return readStored(text, cipher)
+  }
+
+  async function answer(user: string, stored: Stored, exposure: Exposure): Promise<SettingsResponse> {
+    const agent = asJson(wholeAgent(stored))
+    const shown = exposed(
+      {
+        agent_settings: { ...agent, mcp_config: compact(agent.mcp_config) },
+        conversation_settings: asJson(wholeConversation(stored)),
+        misc_settings: stored.misc,
+      },
+      exposure,
+      cipher,
+    )
+    const { active_profile, active_agent_profile_id } = stored
+    const llm_api_key_is_set = isObject(agent.llm) && agent.llm.api_key !== null
+    const own = seedRecord(stored, await secrets.list(user))
+    return { ...own, ...shown, llm_api_key_is_set, active_profile, active_agent_profile_id } as SettingsResponse
+  }
+
+  /** Changes the servers of the agent kind in use. */
+  async function changeServers(user: string, change: (servers: JsonObject) => JsonObject): Promise<SettingsResponse> {
+    const stored = await update(user, (before) => {
+      const sparse = before.agents[before.agent_kind]
+      const servers = isObject(sparse.mcp_config) ? sparse.mcp_config : {}
+      return withAgent(before, before.agent_kind, { ...sparse, mcp_config: change(servers) })
+    })
+    return answer(user, stored, 'hidden')
+  }
+
+  return {
+    async store(user, body) {
+      const { secrets_store, ...record } = body
+      const opened = decrypted(asJson(record), cipher) as Settings
+      await update(user, (stored) => withSeedRecord(stored, { ...opened, secrets_store }))
+      await secrets.store(user, secrets_store?.custom_secrets ?? {})
+    },
+
+    read: async (user, exposure) => answer(user, await current(user), exposure),
+
+    async patch(user, request) {
+      if (SETTINGS_UPDATE_MEMBERS.every((name) => request[name] === undefined)) {
+        throw new ParleyError('bad_request', `Name at least one of ${SETTINGS_UPDATE_MEMBERS.join(', ')}.`)
+      }
+      const { active_profile, active_agent_profile_id, ...diffs } = request
+      const llm = active_profile == null ? null : await findLlm(user, active_profile)
+      if (active_profile != null && llm === null)
+        throw new ParleyError('not_found', `Profile '${active_profile}' not found`)
+      const { agent_settings_diff, conversation_settings_diff, misc_settings_diff } = decrypted(asJson(diffs), cipher)
+      const stored = await update(user, (before) => {
+        let after = before
+        if (isObject(agent_settings_diff)) after = withAgentDiff(after, agent_settings_diff)
+        if (isObject(conversation_settings_diff)) after = withConversationDiff(after, conversation_settings_diff)
+        if (isObject(misc_settings_diff)) after = { ...after, misc: merge(after.misc, misc_settings_diff) }
+        if (llm !== null) after = withModel(after, llm)
+        if (active_profile !== undefined) after = { ...after, active_profile }
+        if (active_agent_profile_id !== undefined) after = { ...after, active_agent_profile_id }
+        return after
+      })
+      return answer(user, stored, 'hidden')
+    },
+
+    addMcpServer: (user, name, server) =>
+      changeServers(user, (servers) => {
+        if (Object.hasOwn(servers, name)) {
+          throw new ParleyError(
+            'conflict',
+            `MCP server '${name}' already exists. Change it with PATCH, or delete it first.`,
+          )
+        }
+        return merge(servers, { [name]: decrypted(asJson(server), cipher) })
+      }),
+
+    patchMcpServer: (user, name, patch) =>
+      changeServers(user, (servers) => {
+        const server = Object.hasOwn(servers, name) ? servers[name] : undefined
+        if (!isObject(server)) throw noServer(name)
+        return { ...servers, [name]: asJson(readServer(merge(server, decrypted(asJson(patch), cipher)))) }
+      }),
+
+    removeMcpServer: (user, name) =>
+      changeServers(user, (servers) => {
+        if (!Object.hasOwn(servers, name)) throw noServer(name)
+        return merge(servers, { [name]: null })
+      }),
+
+    async activate(user, { llm, ...pointers }) {
+      await update(user, (before) => ({ ...(llm === undefined ? before : withModel(before, llm)), ...pointers }))
+    },
+
+    current,
+    text: (user) => store.get(user),
+  }
+}
+
+const withAgent = (stored: Stored, kind: AgentKind, sparse: JsonObject): Stored => ({
+  ...stored,
+  agent_kind: kind,
+  agents: { ...stored.agents, [kind]: sparse },
+})
+
+/** Of a model only what differs from the defaults: what nobody chose must not look like a choice. */
+function withModel(stored: Stored, llm: LLM): Stored {
+  const defaults = asJson(LLM.parse({}))
+  const chosen = Object.entries(asJson(llm)).filter(
+    ([name, value]) => name === 'model' || JSON.stringify(value) !== JSON.stringify(defaults[name]),
+  )
+  return withAgent(stored, 'openhands', { ...stored.agents.openhands, llm: Object.fromEntries(chosen) })
+}
+
+/** The kind `llm` is the old name of `openhands`. Each kind keeps its own settings while the other one is in use. */
+function withAgentDiff(stored: Stored, { agent_kind = stored.agent_kind, ...diff }: JsonObject): Stored {
+  const kind = agent_kind === 'llm' ? 'openhands' : agent_kind
+  if (kind !== 'openhands' && kind !== 'acp') {
+    throw new ParleyError('invalid_input', 'Settings validation failed', { details: { members: ['agent_kind'] } })
+  }
+  const change = diff.mcp_config === undefined ? diff : { ...diff, mcp_config: normalized(diff.mcp_config) }
+  return withAgent(stored, kind, mergeGroup(stored.agents[kind], change))
+}
+
+function withConversationDiff(stored: Stored, diff: JsonObject): Stored {
+  const conversation = mergeGroup(stored.conversation, diff)
+  if (!Object.hasOwn(diff, 'security_analyzer')) return { ...stored, conversation }
+  const { security_analyzer: _, ...own } = stored.own
+  return { ...stored, conversation, own }
+}
+
+/** Other tools' spellings of a server map. Source: agent-server-wire.md 5.9. */
+function normalized(config: Json): Json {
+  if (!isObject(config)) return config
+  const servers = isObject(config.mcpServers) ? config.mcpServers : config
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => {
+      if (!isObject(server) || typeof server.type !== 'string') return [name, server]
+      const { type, ...rest } = server
+      return [name, { transport: type === 'shttp' ? 'http' : type, ...rest }]
+    }),
+  )
+}
+
+function readServer(server: JsonObject): MCPServer {
+  const result = MCPServer.safeParse(server)
+  if (result.success) return result.data
+  const members = [...new Set(result.error.issues.map(({ path }) => path.join('.')))]
+  throw new ParleyError('invalid_input', 'Settings validation failed', { details: { members } })
+}
+
+const noServer = (name: string) => new ParleyError('not_found', `MCP server '${name}' not found`)
+
+/** Servers without their empty members; `enabled` always stays. Source: agent-server-wire.md 5.9. */
+function compact(servers: Json | undefined): JsonObject {
+  if (!isObject(servers)) return {}
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => {
+      const members = Object.entries(server as JsonObject).filter(([, member]) => !isEmpty(member))
+      return [name, Object.fromEntries(members)]
+    }),
+  )
+}
+
+const isEmpty = (value: Json): boolean =>
+  value === null || (typeof value === 'object' && Object.keys(value as object).length === 0)
+
+export function exposed(record: JsonObject, exposure: Exposure, cipher: Cipher): JsonObject {
+  switch (exposure) {
+    case 'plain':
+      return record
+    case 'hidden':
+      return redact(record, 'socket') as JsonObject
+    case 'encrypted':
+      return replaceSecrets(record, (text, place, name) => {
+        const isOpen = text === '' || (place === 'lookup_header' && !isSecretName(name))
+        return isOpen ? text : cipher.fernet.encrypt(text)
+      }) as JsonObject
+  }
+}
+
+/**
+ * A record whose encrypted secrets, which a client got from us and sends back, are open again.
+ * @throws ParleyError `invalid_input` for one that this server did not make: dropping it would lose a secret in silence (F71).
+ */
+export function decrypted(record: JsonObject, cipher: Pick<Cipher, 'fernet'>): JsonObject {
+  return replaceSecrets(record, (text, place, name) => {
+    if (!isFernetToken(text)) return text
+    const value = cipher.fernet.decrypt(text)
+    if (value !== null) return value
+    // A variable or a header may well hold such a token of somebody else's.
+    if (place !== 'field' && place !== 'static' && place !== 'auth') return text
+    throw new ParleyError('invalid_input', `${name} is encrypted with another server's key. Send the value itself.`, {
+      details: { member: name },
+    })
+  }) as JsonObject
+}

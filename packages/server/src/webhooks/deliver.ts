@@ -1,0 +1,92 @@
+/** Edge out: brings what the outbox holds to the configured targets, and keeps the log of deliveries bounded. */
+import type { OutboxStore } from '../storage/index.ts'
+import { Batches } from './batches.ts'
+import { Sender, type SenderDeps } from './sender.ts'
+import type { WebhookTarget } from './target.ts'
+
+const HOUR_MS = 3600 * 1000
+const DAY_MS = 24 * HOUR_MS
+/** How long, and how many, acknowledged deliveries are kept to look at; parked ones wait for somebody longer. */
+const KEEP_DELIVERED_MS = 7 * DAY_MS
+const KEEP_PARKED_MS = 30 * DAY_MS
+const MAX_DELIVERED = 10_000
+/** Acknowledged deliveries after which the log is looked at again. */
+const PRUNE_EVERY = 1000
+
+export type WebhookDeps = Pick<SenderDeps, 'now' | 'log' | 'timeoutMs'> & {
+  targets: readonly WebhookTarget[]
+  outbox: OutboxStore
+}
+
+/**
+ * Starts delivering, first of all what an earlier process left. Until it resolves nobody is told of anything, so it comes
+ * before the first commit. Disposing it breaks off attempts that are under way; the next process repeats them.
+ */
+export async function openWebhooks({ targets, outbox, ...deps }: WebhookDeps): Promise<AsyncDisposable> {
+  await outbox.setTargets(targets.map(({ base_url: name, events }) => ({ name, events })))
+  const lanes = targets.map((target) => {
+    const batches = new Batches({ target, outbox, log: deps.log })
+    const sender = new Sender({ ...deps, target, outbox, onBatchOver: (id) => batches.over(id) })
+    return { target, batches, sender }
+  })
+  const pruning = keepBounded(outbox, deps)
+  const unsubscribe = outbox.subscribe(({ conversation_id, deliveries, events, isOver }) => {
+    if (deliveries) pruning.count()
+    for (const { target, batches, sender } of lanes) {
+      if (deliveries) sender.wake()
+      if (target.events && (events > 0 || isOver)) batches.appended(conversation_id, events, isOver)
+    }
+  })
+  for (const { target, batches, sender } of lanes) {
+    sender.wake()
+    if (target.events) await batches.resume()
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      unsubscribe()
+      await Promise.all(
+        lanes.flatMap(({ batches, sender }) => [batches, sender].map((each) => each[Symbol.asyncDispose]())),
+      )
+      await pruning[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Forgets old deliveries now, every hour, and after every thousand. */
+function keepBounded(outbox: Pick<OutboxStore, 'prune'>, { now, log }: Pick<WebhookDeps, 'now' | 'log'>) {
+  let sinceLast = 0
+  let pruning: Promise<void> | null = null
+  const prune = async (): Promise<void> => {
+    const before = (ms: number) => new Date(now().getTime() - ms).toISOString()
+    const bounds = () => ({
+      deliveredBefore: before(KEEP_DELIVERED_MS),
+      parkedBefore: before(KEEP_PARKED_MS),
+      maxDelivered: MAX_DELIVERED,
+    })
+    while (!isClosed && (await outbox.prune(bounds())) > 0) {
+      // One slice after another, each in a transaction of its own.
+    }
+  }
+  let isClosed = false
+  const start = (): void => {
+    sinceLast = 0
+    pruning ??= prune()
+      .catch((error: unknown) => log.error({ err: error }, 'old webhook deliveries could not be forgotten'))
+      .finally(() => {
+        pruning = null
+      })
+  }
+  const timer = setInterval(start, HOUR_MS).unref()
+  start()
+  return {
+    count: () => {
+      sinceLast += 1
+      if (sinceLast >= PRUNE_EVERY) start()
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true
+      clearInterval(timer)
+      await pruning
+    },
+  }
+}

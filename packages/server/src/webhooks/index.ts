@@ -1,0 +1,2 @@
+export { openWebhooks, type WebhookDeps } from './deliver.ts'
+export type { WebhookTarget } from './target.ts'

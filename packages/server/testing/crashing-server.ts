@@ -1,0 +1,41 @@
+/**
+ * The real server, which kills itself at a named commit when it is told to: `PARLEY_TEST_CRASH=before:3` or `after:3`, or
+ * `after:Condensation` for the first commit that holds an event of that kind.
+ */
+import { parseArgs } from 'node:util'
+import { readConfig, startServer } from '../src/index.ts'
+import type { Storage } from '../src/storage/index.ts'
+
+const { values } = parseArgs({
+  allowPositionals: true,
+  options: { port: { type: 'string' }, 'data-dir': { type: 'string' } },
+})
+const { config } = readConfig({ flags: values, env: process.env, cwd: process.cwd(), home: process.env['HOME'] ?? '/' })
+const server = await startServer(config, { wrapStorage: crashAt(process.env['PARLEY_TEST_CRASH']) })
+console.log(`parley is listening on ${server.url}`)
+process.once('SIGTERM', () => void server[Symbol.asyncDispose]().then(() => process.exit(0)))
+
+function crashAt(point: string | undefined): (storage: Storage) => Storage {
+  if (point === undefined) return (storage) => storage
+  const [when, at] = point.split(':') as ['before' | 'after', string]
+  let commits = 0
+  return (storage) => {
+    const { conversations } = storage
+    const append: typeof conversations.append = async (change) => {
+      if (change.events.length > 0) commits += 1
+      const isPoint = commits === Number(at) || change.events.some(({ event }) => event.kind === at)
+      if (when === 'before' && isPoint) process.kill(process.pid, 'SIGKILL')
+      await conversations.append(change)
+      if (when === 'after' && isPoint) process.kill(process.pid, 'SIGKILL')
+    }
+    const crashing = new Proxy(conversations, {
+      get: (target, name) => (name === 'append' ? append : bound(target, name)),
+    })
+    return new Proxy(storage, { get: (target, name) => (name === 'conversations' ? crashing : bound(target, name)) })
+  }
+}
+
+function bound(target: object, name: string | symbol): unknown {
+  const member = Reflect.get(target, name) as unknown
+  return typeof member === 'function' ? member.bind(target) : member
+}

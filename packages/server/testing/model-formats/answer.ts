@@ -1,0 +1,95 @@
+/** What a scripted model says, in no vendor's words; each format of this folder puts it on the wire. */
+import { randomUUID } from 'node:crypto'
+
+export type ScriptedToolCall = {
+  /** Default: a fresh `call_…`. */
+  id?: string
+  name: string
+  /** An object is written as JSON; a string goes out as it is, malformed or not. */
+  arguments: Record<string, unknown> | string
+}
+
+/** A thinking block, or a redacted one. Only the Anthropic format can carry them. */
+export type ScriptedThinking = { thinking: string; signature: string } | { redacted: string }
+
+export type ScriptedUsage = {
+  /** All prompt tokens, cached ones included. */
+  input?: number
+  output?: number
+  cacheRead?: number
+  cacheWrite?: number
+  reasoning?: number
+}
+
+export type ScriptedAnswer = {
+  text?: string
+  /** Plain reasoning text, where the format has a place for it. */
+  reasoning?: string
+  thinking?: readonly ScriptedThinking[]
+  /** Encrypted reasoning (Responses) or the thought signature of the first part (Gemini). */
+  signature?: string
+  toolCalls?: readonly ScriptedToolCall[]
+  usage?: ScriptedUsage
+  finishReason?: 'stop' | 'tool-calls' | 'length' | 'content-filter'
+  /** An HTTP error instead of an answer. */
+  status?: number
+  /** Message of that error, or its whole body. */
+  error?: string | Record<string, unknown>
+  /** Seconds, or any text, sent as `retry-after`. */
+  retryAfter?: number | string
+  headers?: Record<string, string>
+  /** Milliseconds before the first byte. */
+  delayMs?: number
+  /** Milliseconds between two frames; without it all frames leave in one write. */
+  chunkDelayMs?: number
+  /** Characters per delta; default 16. */
+  chunkSize?: number
+  /** `headers`: nothing is ever answered. `body`: half of the frames, then silence. `close`: half of them, then the connection breaks. */
+  hang?: 'headers' | 'body' | 'close'
+}
+
+/** An answer with nothing left open. */
+export type PlayedAnswer = {
+  id: string
+  text: string
+  reasoning: string
+  thinking: readonly ScriptedThinking[]
+  signature: string | undefined
+  toolCalls: readonly { id: string; name: string; arguments: string }[]
+  usage: Required<ScriptedUsage>
+  finishReason: NonNullable<ScriptedAnswer['finishReason']>
+  chunkSize: number
+}
+
+/** Fills in what a script leaves out. */
+export function play(answer: ScriptedAnswer): PlayedAnswer {
+  const calls = answer.toolCalls ?? []
+  return {
+    id: randomUUID().replaceAll('-', ''),
+    text: answer.text ?? '',
+    reasoning: answer.reasoning ?? '',
+    thinking: answer.thinking ?? [],
+    signature: answer.signature,
+    toolCalls: calls.map((call) => ({
+      id: call.id ?? `call_${randomUUID().replaceAll('-', '').slice(0, 20)}`,
+      name: call.name,
+      arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments),
+    })),
+    usage: { input: 100, output: 10, cacheRead: 0, cacheWrite: 0, reasoning: 0, ...answer.usage },
+    finishReason: answer.finishReason ?? (calls.length > 0 ? 'tool-calls' : 'stop'),
+    chunkSize: answer.chunkSize ?? 16,
+  }
+}
+
+/** `text` in pieces of `size` characters. */
+export function pieces(text: string, size: number): string[] {
+  const parts: string[] = []
+  for (let at = 0; at < text.length; at += size) parts.push(text.slice(at, at + size))
+  return parts
+}
+
+/** One piece of each list in turn, until all are used up. */
+export function interleave<T>(lists: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(0, ...lists.map((list) => list.length))
+  return Array.from({ length: longest }, (_, row) => lists.flatMap((list) => list.slice(row, row + 1))).flat()
+}

@@ -1,0 +1,128 @@
+/** OpenAI Chat Completions: `POST …/chat/completions`. */
+import { interleave, pieces, type PlayedAnswer } from './answer.ts'
+import { asList, asObject, asString, frame, isJsonObject, textOf, type Json, type ModelFormat } from './format.ts'
+
+const FINISH = {
+  'tool-calls': 'tool_calls',
+  'content-filter': 'content_filter',
+  stop: 'stop',
+  length: 'length',
+} as const
+const CREATED = 1_790_000_000
+
+export const chatCompletions: ModelFormat = {
+  name: 'chat',
+  matches: (path) => path.endsWith('/chat/completions'),
+
+  view: (_path, body) => {
+    const messages = asList(body.messages)
+    return {
+      model: asString(body.model),
+      stream: body.stream === true,
+      assistantTurns: messages.filter((message) => message.role === 'assistant').length,
+      lastUserText: textOf(messages.findLast((message) => message.role === 'user')?.content),
+      toolResults: messages
+        .filter((message) => message.role === 'tool')
+        .map((message) => ({ id: asString(message.tool_call_id), text: textOf(message.content) })),
+      tools: asList(body.tools).map((tool) => asString(asObject(tool.function).name)),
+    }
+  },
+
+  violations: (body) => {
+    const found: string[] = []
+    let open: string[] = []
+    for (const message of asList(body.messages)) {
+      if (message.role === 'tool') {
+        const id = asString(message.tool_call_id)
+        if (open.includes(id)) open = open.filter((other) => other !== id)
+        else found.push(`tool message for ${id} answers no call of the assistant message before it`)
+        continue
+      }
+      if (open.length > 0) found.push(`calls without an answer before the next message: ${open.join(', ')}`)
+      open = message.role === 'assistant' ? callsOf(message, found) : []
+    }
+    if (open.length > 0) found.push(`calls without an answer: ${open.join(', ')}`)
+    return found
+  },
+
+  frames: (answer, view, body) => {
+    const chunk = (delta: Json, finish: string | null = null) =>
+      frame({ ...head(answer, view.model), choices: [{ index: 0, delta, finish_reason: finish }] })
+    const calls = answer.toolCalls.map((call, index) => [
+      chunk({ tool_calls: [{ index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } }] }),
+      ...pieces(call.arguments, answer.chunkSize).map((piece) =>
+        chunk({ tool_calls: [{ index, function: { arguments: piece } }] }),
+      ),
+    ])
+    const withUsage = asObject(body.stream_options).include_usage === true
+    return [
+      chunk({ role: 'assistant', content: '' }),
+      ...pieces(answer.reasoning, answer.chunkSize).map((piece) => chunk({ reasoning_content: piece })),
+      ...pieces(answer.text, answer.chunkSize).map((piece) => chunk({ content: piece })),
+      ...interleave(calls),
+      chunk({}, FINISH[answer.finishReason]),
+      ...(withUsage ? [frame({ ...head(answer, view.model), choices: [], usage: usageOf(answer) })] : []),
+      frame('[DONE]'),
+    ]
+  },
+
+  whole: (answer, view) => ({
+    ...head(answer, view.model),
+    object: 'chat.completion',
+    choices: [
+      {
+        index: 0,
+        finish_reason: FINISH[answer.finishReason],
+        message: {
+          role: 'assistant',
+          content: answer.text || null,
+          ...(answer.reasoning ? { reasoning_content: answer.reasoning } : {}),
+          ...(answer.toolCalls.length > 0 ? { tool_calls: answer.toolCalls.map(wholeCall) } : {}),
+        },
+      },
+    ],
+    usage: usageOf(answer),
+  }),
+
+  error: (status, message) => ({ error: { message, type: openAiErrorType(status), param: null, code: null } }),
+}
+
+function callsOf(message: Json, found: string[]): string[] {
+  const calls = asList(message.tool_calls)
+  for (const call of calls) {
+    const text = asObject(call.function).arguments
+    if (!isJsonObject(asString(text)))
+      found.push(`arguments of ${asString(call.id)} are no JSON object: ${asString(text)}`)
+  }
+  const ids = calls.map((call) => asString(call.id))
+  if (new Set(ids).size < ids.length) found.push(`an id is used twice in one message: ${ids.join(', ')}`)
+  return ids
+}
+
+const head = (answer: PlayedAnswer, model: string) => ({
+  id: `chatcmpl-${answer.id}`,
+  object: 'chat.completion.chunk',
+  created: CREATED,
+  model,
+})
+
+const wholeCall = (call: PlayedAnswer['toolCalls'][number]) => ({
+  id: call.id,
+  type: 'function',
+  function: { name: call.name, arguments: call.arguments },
+})
+
+const usageOf = ({ usage }: PlayedAnswer) => ({
+  prompt_tokens: usage.input,
+  completion_tokens: usage.output,
+  total_tokens: usage.input + usage.output,
+  prompt_tokens_details: { cached_tokens: usage.cacheRead },
+  completion_tokens_details: { reasoning_tokens: usage.reasoning },
+})
+
+/** The `type` OpenAI gives an error of this status. */
+export function openAiErrorType(status: number): string {
+  if (status === 401) return 'authentication_error'
+  if (status === 429) return 'rate_limit_error'
+  return status >= 500 ? 'server_error' : 'invalid_request_error'
+}

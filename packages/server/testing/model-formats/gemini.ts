@@ -1,0 +1,135 @@
+/** Gemini: `POST …/models/{model}:streamGenerateContent?alt=sse` and `:generateContent`. */
+import { pieces, type PlayedAnswer } from './answer.ts'
+import { asList, asObject, asString, frame, type Json, type ModelFormat } from './format.ts'
+
+const FINISH = { 'tool-calls': 'STOP', 'content-filter': 'SAFETY', stop: 'STOP', length: 'MAX_TOKENS' } as const
+
+export const gemini: ModelFormat = {
+  name: 'gemini',
+  matches: (path) => path.endsWith(':streamGenerateContent') || path.endsWith(':generateContent'),
+
+  view: (path, body) => {
+    const contents = asList(body.contents)
+    const texts = contents.filter(
+      (content) => content.role === 'user' && asList(content.parts).some((part) => typeof part.text === 'string'),
+    )
+    return {
+      model: decodeURIComponent(/models\/([^:]+):/.exec(path)?.[1] ?? ''),
+      stream: path.endsWith(':streamGenerateContent'),
+      assistantTurns: contents.filter((content) => content.role === 'model').length,
+      lastUserText: partsText(texts.at(-1)),
+      toolResults: contents
+        .flatMap((content) => asList(content.parts))
+        .filter((part) => part.functionResponse !== undefined)
+        .map((part) => asObject(part.functionResponse))
+        .map((response) => ({
+          id: asString(response.id) || asString(response.name),
+          text: asString(asObject(response.response).content),
+        })),
+      tools: asList(body.tools)
+        .flatMap((tool) => asList(tool.functionDeclarations))
+        .map((declaration) => asString(declaration.name)),
+    }
+  },
+
+  violations: (body) => {
+    const found: string[] = []
+    const contents = asList(body.contents)
+    if (contents[0]?.role !== 'user')
+      found.push(`the first content is of ${String(contents[0]?.role)}, not of the user`)
+    let open: string[] = []
+    for (const content of contents) {
+      const parts = asList(content.parts)
+      if (parts.length === 0) found.push('a content has no parts')
+      const answered = parts
+        .filter((part) => part.functionResponse !== undefined)
+        .map((part) => asString(asObject(part.functionResponse).name))
+      if (answered.toSorted().join() !== open.toSorted().join()) {
+        found.push(
+          `function responses [${answered.join(', ')}] do not match the calls before them [${open.join(', ')}]`,
+        )
+      }
+      open = parts
+        .filter((part) => part.functionCall !== undefined)
+        .map((part) => asString(asObject(part.functionCall).name))
+    }
+    if (open.length > 0) found.push(`function calls without a response: ${open.join(', ')}`)
+    return found
+  },
+
+  frames: (answer, view) => {
+    const parts = partsOf(answer)
+    const chunk = (part: Json | undefined, last: boolean) =>
+      frame({
+        candidates: [
+          {
+            index: 0,
+            content: { role: 'model', parts: part === undefined ? [] : [part] },
+            ...(last ? { finishReason: FINISH[answer.finishReason] } : {}),
+          },
+        ],
+        ...(last ? { usageMetadata: usageOf(answer) } : {}),
+        modelVersion: view.model,
+        responseId: answer.id,
+      })
+    if (parts.length === 0) return [chunk(undefined, true)]
+    return parts.map((part, at) => chunk(part, at === parts.length - 1))
+  },
+
+  whole: (answer, view) => ({
+    candidates: [
+      { index: 0, content: { role: 'model', parts: partsOf(answer) }, finishReason: FINISH[answer.finishReason] },
+    ],
+    usageMetadata: usageOf(answer),
+    modelVersion: view.model,
+    responseId: answer.id,
+  }),
+
+  error: (status, message) => ({ error: { code: status, message, status: statusName(status) } }),
+}
+
+const partsText = (content: Json | undefined) =>
+  asList(content?.parts)
+    .map((part) => asString(part.text))
+    .join('')
+
+/** Arguments are objects in this format, so a malformed string becomes an empty one. */
+function partsOf(answer: PlayedAnswer): Json[] {
+  return [
+    ...pieces(answer.reasoning, answer.chunkSize).map((text) => ({ text, thought: true })),
+    ...pieces(answer.text, answer.chunkSize).map((text) => ({ text })),
+    ...answer.toolCalls.map((call, n) => ({
+      functionCall: { id: call.id, name: call.name, args: parsed(call.arguments) },
+      ...(n === 0 && answer.signature !== undefined ? { thoughtSignature: answer.signature } : {}),
+    })),
+  ]
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+/** `candidatesTokenCount` leaves the thoughts out. */
+const usageOf = ({ usage }: PlayedAnswer) => ({
+  promptTokenCount: usage.input,
+  cachedContentTokenCount: usage.cacheRead,
+  candidatesTokenCount: usage.output - usage.reasoning,
+  thoughtsTokenCount: usage.reasoning,
+  totalTokenCount: usage.input + usage.output,
+})
+
+function statusName(status: number): string {
+  const names: Record<number, string> = {
+    400: 'INVALID_ARGUMENT',
+    401: 'UNAUTHENTICATED',
+    403: 'PERMISSION_DENIED',
+    404: 'NOT_FOUND',
+    429: 'RESOURCE_EXHAUSTED',
+    503: 'UNAVAILABLE',
+  }
+  return names[status] ?? 'INTERNAL'
+}

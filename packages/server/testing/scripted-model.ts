@@ -1,0 +1,211 @@
+/**
+ * A model server for tests: real HTTP, scripted answers, the wire formats of four vendors.
+ * Base URLs: `${url}/v1` for Chat Completions and Responses, `${url}/v1` for Anthropic, `${url}/v1beta` for Gemini.
+ * Runnable: `node packages/server/testing/scripted-model.ts --port 0 --script file.json [--by turn]` prints its URL.
+ */
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { play, type ScriptedAnswer } from './model-formats/answer.ts'
+import { anthropicMessages } from './model-formats/anthropic-messages.ts'
+import { chatCompletions } from './model-formats/chat-completions.ts'
+import { asObject, type Json, type ModelFormat, type RequestView } from './model-formats/format.ts'
+import { gemini } from './model-formats/gemini.ts'
+import { responses } from './model-formats/responses.ts'
+
+export type { ScriptedAnswer, ScriptedThinking, ScriptedToolCall, ScriptedUsage } from './model-formats/answer.ts'
+export type { RequestView } from './model-formats/format.ts'
+
+export type ModelRequest = {
+  format: ModelFormat['name']
+  path: string
+  headers: IncomingHttpHeaders
+  body: Json
+  /** The body as it came over the wire. */
+  text: string
+  view: RequestView
+  /** What the vendor would have refused. */
+  violations: readonly string[]
+  /** Resolves when the exchange is over: `finished`, or `aborted` when the client went away first. */
+  over: Promise<'finished' | 'aborted'>
+}
+
+export type ScriptedModelOptions = {
+  /** Played one per request. */
+  answers?: readonly ScriptedAnswer[]
+  /** `order` (default): the n-th request gets the n-th answer. `turn`: by the assistant turns the request holds, so retries and restarts get the same one. */
+  by?: 'order' | 'turn'
+  /** Chooses the answer from the request instead; `index` counts requests from 0. */
+  respond?: (request: ModelRequest, index: number) => ScriptedAnswer | Promise<ScriptedAnswer>
+  /** Answer a request that breaks the vendor's pairing rules with 400, as the vendor would. Default: only recorded. */
+  strict?: boolean
+  /** Default 0: any free one. */
+  port?: number
+}
+
+export interface ScriptedModel extends AsyncDisposable {
+  /** Without a trailing slash or version. */
+  readonly url: string
+  readonly requests: readonly ModelRequest[]
+  readonly violations: readonly string[]
+  /** TCP connections accepted so far. */
+  readonly connections: number
+}
+
+const FORMATS = [chatCompletions, responses, anthropicMessages, gemini]
+const EXHAUSTED = 'the script has no answer for this request'
+
+/** Starts the server on 127.0.0.1. Disposing it breaks open connections and waits for the end. */
+export async function startScriptedModel(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
+  const requests: ModelRequest[] = []
+  const violations: string[] = []
+  const closing = new AbortController()
+  let connections = 0
+
+  const choose = async (request: ModelRequest, index: number): Promise<ScriptedAnswer> => {
+    if (options.strict && request.violations.length > 0) return { status: 400, error: request.violations.join('; ') }
+    if (options.respond) return options.respond(request, index)
+    const at = options.by === 'turn' ? request.view.assistantTurns : index
+    return options.answers?.[at] ?? { status: 400, error: EXHAUSTED }
+  }
+
+  const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = new URL(incoming.url ?? '/', 'http://model').pathname
+    const format = FORMATS.find((candidate) => candidate.matches(path))
+    const text = await readAll(incoming)
+    if (format === undefined)
+      return void response.writeHead(404).end(JSON.stringify({ error: { message: `no model API at ${path}` } }))
+    const request = record(format, path, incoming, text, response)
+    const index = requests.push(request) - 1
+    violations.push(...request.violations.map((violation) => `request ${index}: ${violation}`))
+    await write(format, request, await choose(request, index), response, closing.signal)
+  }
+
+  const server = createServer((incoming, response) => {
+    handle(incoming, response).catch((error: unknown) => {
+      if (!closing.signal.aborted && !response.destroyed) response.destroy(error as Error)
+    })
+  })
+  server.on('connection', (socket) => {
+    connections += 1
+    socket.setNoDelay(true)
+  })
+  server.keepAliveTimeout = 60_000
+  server.listen(options.port ?? 0, '127.0.0.1')
+  await once(server, 'listening')
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    violations,
+    get connections() {
+      return connections
+    },
+    async [Symbol.asyncDispose]() {
+      if (!server.listening) return
+      closing.abort()
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+async function readAll(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
+
+function record(
+  format: ModelFormat,
+  path: string,
+  incoming: IncomingMessage,
+  text: string,
+  response: ServerResponse,
+): ModelRequest {
+  const body = asObject(JSON.parse(text))
+  const over = new Promise<'finished' | 'aborted'>((resolve) => {
+    response.once('close', () => resolve(response.writableFinished ? 'finished' : 'aborted'))
+  })
+  return {
+    format: format.name,
+    path,
+    headers: incoming.headers,
+    body,
+    text,
+    view: format.view(path, body),
+    violations: format.violations(body),
+    over,
+  }
+}
+
+async function write(
+  format: ModelFormat,
+  request: ModelRequest,
+  answer: ScriptedAnswer,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
+  if (answer.hang === 'headers') return
+  if (answer.delayMs) await sleep(answer.delayMs, undefined, { signal })
+  const headers = {
+    ...answer.headers,
+    ...(answer.retryAfter === undefined ? {} : { 'retry-after': String(answer.retryAfter) }),
+  }
+  if (answer.status !== undefined && answer.status !== 200) {
+    const body =
+      typeof answer.error === 'object'
+        ? answer.error
+        : format.error(answer.status, answer.error ?? `scripted failure ${answer.status}`)
+    return void response
+      .writeHead(answer.status, { 'content-type': 'application/json', ...headers })
+      .end(JSON.stringify(body))
+  }
+  const played = play(answer)
+  if (!request.view.stream) {
+    return void response
+      .writeHead(200, { 'content-type': 'application/json', ...headers })
+      .end(JSON.stringify(format.whole(played, request.view)))
+  }
+  const frames = format.frames(played, request.view, request.body)
+  const sent = answer.hang === undefined ? frames : frames.slice(0, Math.ceil(frames.length / 2))
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', ...headers })
+  if (answer.chunkDelayMs) {
+    for (const frame of sent) {
+      response.write(frame)
+      await sleep(answer.chunkDelayMs, undefined, { signal })
+    }
+  } else if (answer.hang === undefined) {
+    return void response.end(sent.join(''))
+  } else {
+    response.write(sent.join(''))
+  }
+  if (answer.hang === undefined) return void response.end()
+  if (answer.hang === 'close') setImmediate(() => response.destroy())
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: '0' },
+      script: { type: 'string' },
+      by: { type: 'string', default: 'order' },
+    },
+  })
+  if (values.script === undefined)
+    throw new Error('usage: scripted-model.ts --script answers.json [--port 0] [--by order|turn]')
+  const answers = JSON.parse(await readFile(values.script, 'utf8')) as ScriptedAnswer[]
+  const model = await startScriptedModel({
+    answers,
+    by: values.by === 'turn' ? 'turn' : 'order',
+    port: Number(values.port),
+  })
+  process.stdout.write(`${model.url}\n`)
+}
+
+if (import.meta.main) await main()

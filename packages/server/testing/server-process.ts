@@ -1,0 +1,116 @@
+/** A server as its own process, to be started, asked and killed. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export const TEST_KEY = 'test-key-for-this-machine-only'
+
+const ENTRY = fileURLToPath(new URL('crashing-server.ts', import.meta.url))
+
+export type ServerProcess = AsyncDisposable & {
+  readonly url: string
+  readonly process: ChildProcess
+  /** Milliseconds from spawn to the line that says it listens. */
+  readonly readyMs: number
+  /** What it wrote to standard error so far. */
+  stderr(): string
+  /** SIGKILL, and waits for the end. */
+  kill(): Promise<void>
+  /** Resolves when the process has ended, by whatever hand. */
+  readonly exited: Promise<void>
+  /** A JSON call with the test's key. */
+  call(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>
+}
+
+export type ServerProcessOptions = {
+  dataDir: string
+  /** Default: any free one. */
+  port?: number
+  env?: Record<string, string>
+  /** The process kills itself right before or after the n-th commit (from 1), or the first one with an event of a kind. */
+  crash?: { at: number | string; when: 'before' | 'after' }
+  /** Program to run instead of the sources. */
+  argv?: readonly string[]
+}
+
+/** Starts it and waits until it listens. @throws when it ends before. */
+export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
+  const from = performance.now()
+  const argv = options.argv ?? [ENTRY]
+  const crash = options.crash === undefined ? {} : { PARLEY_TEST_CRASH: `${options.crash.when}:${options.crash.at}` }
+  const child = spawn(
+    process.execPath,
+    [...argv, 'serve', '--port', String(options.port ?? 0), '--data-dir', options.dataDir],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        TZ: 'UTC',
+        PARLEY_SESSION_API_KEYS: TEST_KEY,
+        PARLEY_LOG_LEVEL: 'warn',
+        ...crash,
+        ...options.env,
+      },
+    },
+  )
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-64 * 1024)
+  })
+  const exited = once(child, 'exit').then(() => undefined)
+  const url = await Promise.race([
+    listening(child),
+    exited.then(() => Promise.reject(new Error(`the server ended: ${errors}`))),
+  ])
+  return {
+    url,
+    process: child,
+    readyMs: performance.now() - from,
+    stderr: () => errors,
+    exited,
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+    async call(method, path, body) {
+      const response = await fetch(url + path, {
+        method,
+        headers: { 'X-Session-API-Key': TEST_KEY, 'Content-Type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return { status: response.status, body: text === '' ? null : JSON.parse(text) }
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGTERM')
+      const late = setTimeout(() => child.kill('SIGKILL'), 10_000)
+      await exited
+      clearTimeout(late)
+    },
+  }
+}
+
+async function listening(child: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const found = /listening on (http:\S+)/.exec(line)
+    if (found !== null) {
+      child.stdout!.resume()
+      return found[1]!
+    }
+  }
+  return new Promise(() => undefined)
+}
+
+/** A port of this machine that is free now, for servers that have to come back at the same address. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,48 @@
+/** The real server inside the test's own process: a data directory of its own, a key, and calls with it. */
+import { readConfig, startServer } from '../src/index.ts'
+import { tempDir, type TempDir } from './temp.ts'
+
+export const KEY = 'test-key-for-this-machine-only'
+
+export type TestServer = AsyncDisposable & {
+  readonly url: string
+  readonly dir: TempDir
+  /** A JSON call; the key can be another one, or none. */
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; body: any }>
+}
+
+/** Starts it on a free port. Disposing it stops it, ends its runner's work and removes its directory. */
+export async function startTestServer(env: Record<string, string> = {}): Promise<TestServer> {
+  await using stack = new AsyncDisposableStack()
+  const dir = stack.use(await tempDir())
+  const { config } = readConfig({
+    flags: { 'data-dir': dir.file('data'), port: '0' },
+    env: { PARLEY_SESSION_API_KEYS: KEY, PARLEY_LOG_LEVEL: 'silent', PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5', ...env },
+    cwd: dir.path,
+    home: dir.path,
+  })
+  const server = stack.use(await startServer(config))
+  const open = stack.move()
+  return {
+    url: server.url,
+    dir,
+    async call(method, path, body, headers = {}) {
+      const response = await fetch(server.url + path, {
+        method,
+        headers: { 'X-Session-API-Key': KEY, 'Content-Type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return {
+        status: response.status,
+        body: /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text,
+      }
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
