@@ -1,0 +1,130 @@
+/** What every measurement needs: a server of its own, a model that answers at once, medians. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import WebSocket from 'ws'
+import { startScriptedModel, type ScriptedModel } from '../packages/server/testing/scripted-model.ts'
+import { startServerProcess, TEST_KEY, type ServerProcess } from '../packages/server/testing/server-process.ts'
+import { tempDir, type TempDir } from '../packages/server/testing/temp.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const bundle = `${root}dist/parley.js`
+
+/** The bundle that `npm start` runs. @throws when it was not built. */
+export function entry(): string[] {
+  if (!existsSync(bundle)) throw new Error('there is no bundle to measure; run: npm run build')
+  return [bundle]
+}
+
+export const serve = (dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> =>
+  startServerProcess({ dataDir, argv: entry(), env: { PARLEY_LOG_LEVEL: 'error', ...env } })
+
+/** Six model calls and five `echo` commands for each message of a person. */
+export function turnModel(): Promise<ScriptedModel> {
+  return startScriptedModel({
+    respond: ({ body }) => {
+      const messages = body['messages'] as { role: string }[]
+      const since = messages.length - 1 - messages.findLastIndex(({ role }) => role === 'user')
+      const call = Math.ceil(since / 2)
+      if (call >= 5) return { text: 'done' }
+      return { toolCalls: [{ name: 'terminal', arguments: { command: `echo step ${call}` } }] }
+    },
+  })
+}
+
+export type Bench = AsyncDisposable & { dir: TempDir; server: ServerProcess; model: ScriptedModel }
+
+export async function openBench(): Promise<Bench> {
+  await using stack = new AsyncDisposableStack()
+  const dir = stack.use(await tempDir())
+  const model = stack.use(await turnModel())
+  const server = stack.use(await serve(dir.file('data')))
+  const open = stack.move()
+  return { dir, server, model, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+export async function createConversation({ server, model, dir }: Bench, name: string): Promise<string> {
+  const { status, body } = await server.call('POST', '/api/conversations', {
+    workspace: { working_dir: dir.file('work', name) },
+    agent: agentOf(model),
+    // What is measured is the turn alone.
+    autotitle: false,
+  })
+  if (status !== 201) throw new Error(`creating a conversation answered ${status}: ${JSON.stringify(body)}`)
+  return body.id
+}
+
+export const agentOf = (model: ScriptedModel) => ({
+  kind: 'Agent',
+  llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'k' },
+  tools: [{ name: 'terminal' }],
+})
+
+/** A socket on one conversation, and turns over it. */
+export class Turns implements Disposable {
+  readonly #socket: WebSocket
+  readonly #server: ServerProcess
+  readonly #id: string
+  #ended: (() => void) | null = null
+
+  private constructor(server: ServerProcess, id: string, socket: WebSocket) {
+    this.#server = server
+    this.#id = id
+    this.#socket = socket
+    socket.on('message', (data: Buffer) => {
+      const frame = JSON.parse(data.toString()) as { key?: string; value?: unknown }
+      if (frame.key !== 'execution_status') return
+      if (frame.value === 'finished') this.#ended?.()
+      else if (frame.value === 'error') throw new Error('a measured turn ended in an error')
+    })
+  }
+
+  static async open(server: ServerProcess, id: string): Promise<Turns> {
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/sockets/events/${id}`, {
+      headers: { 'X-Session-API-Key': TEST_KEY },
+    })
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+    return new Turns(server, id, socket)
+  }
+
+  /** Milliseconds from the message to the news that the turn has finished. */
+  async turn(): Promise<number> {
+    const from = performance.now()
+    const ended = new Promise<void>((resolve) => {
+      this.#ended = resolve
+    })
+    const { status } = await this.#server.call('POST', `/api/conversations/${this.#id}/events`, {
+      content: [{ type: 'text', text: 'go' }],
+      run: true,
+    })
+    if (status !== 200) throw new Error(`a message answered ${status}`)
+    await ended
+    return performance.now() - from
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.terminate()
+  }
+}
+
+export function quantile(values: readonly number[], q: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN
+}
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5)
+
+/** Resident memory of a process in MB. */
+export async function residentMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024
+}
+
+/** Adds figures to `artifacts/facts.json`, where docs and people find them. */
+export async function writeFacts(figures: Record<string, number>): Promise<void> {
+  const path = `${root}artifacts/facts.json`
+  await mkdir(`${root}artifacts`, { recursive: true })
+  const facts = existsSync(path) ? (JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>) : {}
+  const bench = { ...(facts['bench'] as Record<string, number> | undefined), ...figures }
+  await writeFile(path, `${JSON.stringify({ ...facts, bench }, null, 2)}\n`)
+}

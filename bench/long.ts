@@ -1,0 +1,163 @@
+import { join } from 'node:path'
+import {
+  AgentBase,
+  EMPTY_STATE,
+  newConversationId,
+  type ConversationId,
+  type ConversationState,
+  type Draft,
+  type EventId,
+  type StoredEvent,
+} from '@parley/protocol'
+import type { ViewCheckpoint } from '../packages/server/src/conversation/branch-view.ts'
+import { stamp } from '../packages/server/src/conversation/stamp.ts'
+import { statusChanged, userMessage } from '../packages/server/src/conversation/drafts.ts'
+import { openSqlite } from '../packages/server/src/storage/index.ts'
+import { tempDir } from '../packages/server/testing/temp.ts'
+import { agentOf, median, serve, turnModel, Turns } from './harness.ts'
+
+const SIZES = [500, 50_000] as const
+const ROUNDS = 15
+/** Events that the model sees before the oldest half is summarised; the default of the condenser. */
+const MAX_VIEW = 240
+
+/** A conversation with many events against one with few: opening it, a page at either end, one more turn. */
+export async function long(): Promise<Record<string, number>> {
+  await using dir = await tempDir()
+  await using model = await turnModel()
+  const figures: Record<string, number> = {}
+  const results = new Map<number, Record<string, number>>()
+  for (const size of SIZES) {
+    const dataDir = dir.file(`data-${size}`)
+    const ids = await write(dataDir, size, agentOf(model), dir.file('work'))
+    results.set(size, await measure(dataDir, ids))
+  }
+  for (const [what, small] of Object.entries(results.get(500)!)) {
+    figures[`${what}, 50000 events / 500 events`] = results.get(50_000)![what]! / small
+  }
+  return figures
+}
+
+/** As many conversations as rounds, so that each round opens one that is not in memory. */
+async function write(dataDir: string, size: number, agent: unknown, work: string): Promise<ConversationId[]> {
+  await using storage = await openSqlite({ path: join(dataDir, 'parley.db') })
+  const ids: ConversationId[] = []
+  const stamps = { now: () => new Date() }
+  for (let round = 0; round < 3; round++) {
+    const id = newConversationId()
+    ids.push(id)
+    const history = condensed(size, stamps)
+    const record = {
+      workspace: { kind: 'LocalWorkspace', working_dir: join(work, id) },
+      agent: AgentBase.parse(agent),
+      persistence_dir: null,
+      max_iterations: 500,
+      max_budget_per_task: null,
+      stuck_detection: false,
+      title: null,
+      tags: {},
+      client_tools: [],
+      parent_conversation_id: null,
+      forked_from_conversation_id: null,
+      forked_from_event_id: null,
+      launched_agent_profile: null,
+      fingerprint: '',
+      pending_messages: [],
+    }
+    const at = new Date().toISOString()
+    await storage.conversations.create({
+      id,
+      owner: 'default',
+      created_at: at,
+      updated_at: at,
+      status: 'finished',
+      parent_conversation_id: null,
+      record: JSON.stringify(record),
+      events: history.events,
+      state: { seq: history.state.seq, json: JSON.stringify({ state: history.state, view: history.view }) },
+    })
+  }
+  return ids
+}
+
+/** What a long task leaves: messages, and a condensation whenever the view has grown to its limit. */
+function condensed(
+  size: number,
+  stamps: { now: () => Date },
+): { events: StoredEvent[]; state: ConversationState; view: ViewCheckpoint } {
+  const events: StoredEvent[] = []
+  let state = EMPTY_STATE
+  const kept: StoredEvent[] = []
+  let shown: StoredEvent[] = []
+  const write = (draft: Draft): StoredEvent => {
+    const made = stamp(state, [draft], stamps)
+    state = made.state
+    events.push(...made.events)
+    return made.events[0]!
+  }
+  write(ready())
+  while (events.length < size - 1) {
+    const stored = write(
+      userMessage([{ type: 'text', text: `message ${events.length} `.repeat(20), cache_prompt: false }]),
+    )
+    if (kept.length < 2) kept.push(stored)
+    else shown.push(stored)
+    if (shown.length < MAX_VIEW) continue
+    const forgotten = shown
+      .slice(0, MAX_VIEW / 2)
+      .map(({ event }) => (event.kind === 'Condensation' ? `${event.id}-summary` : event.id))
+    shown = [write(condensation(forgotten)), ...shown.slice(MAX_VIEW / 2)]
+  }
+  write(statusChanged('finished'))
+  const items = [...kept, ...shown].map(({ seq, event }) => (event.kind === 'Condensation' ? -seq : seq))
+  return { events, state, view: { seq: state.seq, items, requested: false } }
+}
+
+async function measure(dataDir: string, ids: readonly ConversationId[]): Promise<Record<string, number>> {
+  const open: number[] = []
+  const first: number[] = []
+  const last: number[] = []
+  const step: number[] = []
+  await using server = await serve(dataDir)
+  const timed = async (into: number[], path: string): Promise<void> => {
+    const from = performance.now()
+    const { status } = await server.call('GET', path)
+    if (status !== 200) throw new Error(`${path} answered ${status}`)
+    into.push(performance.now() - from)
+  }
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const id of ids) {
+      const base = `/api/conversations/${id}`
+      await timed(open, base)
+      await timed(first, `${base}/events/search?limit=50`)
+      await timed(last, `${base}/events/search?limit=50&sort_order=TIMESTAMP_DESC`)
+    }
+  }
+  for (const id of ids) {
+    using conversation = await Turns.open(server, id)
+    // The first turn after a start reads the view back; the next ones are what a user feels.
+    await conversation.turn()
+    for (let round = 0; round < ROUNDS; round++) step.push(await conversation.turn())
+  }
+  return {
+    opening: median(open),
+    'first page': median(first),
+    'last page': median(last),
+    'one more turn': median(step),
+  }
+}
+
+function ready(): Draft {
+  return { kind: 'StartPhaseEvent', source: 'environment', phase: 'ready', status: 'done', code: null, detail: null }
+}
+
+function condensation(ids: readonly string[]): Draft {
+  return {
+    kind: 'Condensation',
+    source: 'environment',
+    forgotten_event_ids: ids as EventId[],
+    summary: 'Many messages came before.',
+    summary_offset: 2,
+    llm_response_id: 'summary-1',
+  }
+}

@@ -1,0 +1,42 @@
+import { createConversation, openBench, residentMb, serve, Turns } from './harness.ts'
+
+const COUNT = 1000
+
+/** What a thousand conversations that nobody uses weigh: right after they rested, and in a server that starts with them. */
+export async function memory(): Promise<Record<string, number>> {
+  await using bench = await openBench()
+  const before = await settled(bench.server.process.pid!)
+  for (let at = 0; at < COUNT; at += 10) {
+    await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => {
+        const id = await createConversation(bench, `idle-${at + index}`)
+        const { status } = await bench.server.call('POST', `/api/conversations/${id}/events`, {
+          content: [{ type: 'text', text: 'a message that waits' }],
+        })
+        if (status !== 200) throw new Error(`a message answered ${status}`)
+      }),
+    )
+  }
+  await bench.server[Symbol.asyncDispose]()
+
+  await using again = await serve(bench.dir.file('data'), { PARLEY_IDLE_UNLOAD_SECONDS: '1' })
+  const stored = await settled(again.process.pid!)
+  await using empty = await serve(bench.dir.file('empty'))
+  const none = await settled(empty.process.pid!)
+
+  const { body } = await again.call('GET', '/api/conversations/search?limit=1')
+  using one = await Turns.open(again, body.items[0].id)
+  await one.turn()
+  return {
+    'memory of an empty server (MB)': none,
+    'memory added by 1000 stored conversations (MB)': stored - none,
+    'memory before creating them (MB)': before,
+    'restart with 1000 stored conversations (ms)': again.readyMs,
+  }
+}
+
+/** After a short rest: what is garbage by then is mostly gone. */
+async function settled(pid: number): Promise<number> {
+  await new Promise((resolve) => setTimeout(resolve, 2000))
+  return residentMb(pid)
+}

@@ -1,0 +1,73 @@
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readConfig } from '@parley/server'
+import { CHECKS, type Place } from './checks.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'parley-doctor-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+function place(flags: Record<string, string> = {}, env: Record<string, string | undefined> = {}): Place {
+  const { config } = readConfig({ flags: { 'data-dir': folder, port: '0', ...flags }, env: {}, cwd: '/', home: folder })
+  return { config, env: { PATH: process.env['PATH'], ...env } }
+}
+
+const check = (name: string, at: Place) => CHECKS.find(([known]) => known === name)![1](at)
+
+test('on this machine nothing that a start needs is missing, and looking leaves nothing behind', async () => {
+  const dataDir = join(folder, 'not', 'yet')
+  for (const [name, look] of CHECKS) {
+    expect({ name, ...(await look(place({ 'data-dir': dataDir }))) }).not.toMatchObject({ level: 'fail' })
+  }
+  expect(await readdir(folder)).toEqual([])
+})
+
+test('a data directory that others can read is warned about', async () => {
+  await chmod(folder, 0o755)
+  expect(await check('data directory', place())).toMatchObject({ level: 'warn', wayOut: `chmod 700 ${folder}` })
+  await chmod(folder, 0o700)
+  expect(await check('data directory', place())).toMatchObject({ level: 'ok' })
+})
+
+test('a file in the place of the data directory fails', async () => {
+  await writeFile(join(folder, 'file'), '')
+  expect(await check('data directory', place({ 'data-dir': join(folder, 'file') }))).toMatchObject({ level: 'fail' })
+})
+
+test('a missing shell fails and a missing git warns', async () => {
+  expect(await check('bash', place({}, { PATH: folder }))).toMatchObject({ level: 'fail', says: 'bash is not in PATH' })
+  expect(await check('git', place({}, { PATH: folder }))).toMatchObject({ level: 'warn', says: 'git is not in PATH' })
+})
+
+test('without bubblewrap it is said what an agent can do', async () => {
+  const finding = await check('isolation', place({}, { PATH: folder }))
+  expect(finding.level).toBe('warn')
+  expect(finding.says).toMatch(/commands of an agent can do what this user can do/)
+})
+
+test('a taken port fails, unless Parley itself has it', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    const at = place({ port: String(port) })
+    expect(await check('port', at)).toMatchObject({ level: 'fail', says: `127.0.0.1:${port} is taken` })
+    await writeFile(join(folder, 'server.json'), JSON.stringify({ url: `http://127.0.0.1:${port}`, pid: process.pid }))
+    expect(await check('port', at)).toMatchObject({ level: 'ok' })
+  } finally {
+    await new Promise((resolve) => server.close(resolve))
+  }
+})
+
+test('a folder of the runner that others can enter fails, and a path too long for a socket does not', async () => {
+  await mkdir(join(folder, 'runner'), { mode: 0o755 })
+  await chmod(join(folder, 'runner'), 0o755)
+  expect(await check('runner socket', place())).toMatchObject({ level: 'fail' })
+  const deep = join(folder, 'x'.repeat(100))
+  expect(await check('runner socket', place({ 'data-dir': deep }))).toMatchObject({ level: 'ok' })
+})

@@ -1,0 +1,75 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { Parley, run, startServer, temporaryFolder } from '../testing/parley.ts'
+
+async function scripted(folder: string, answers: unknown[]): Promise<string[]> {
+  await mkdir(join(folder, 'work'), { recursive: true })
+  await writeFile(join(folder, 'script.json'), JSON.stringify(answers))
+  return ['--model', `scripted/${join(folder, 'script.json')}`, '--workspace', join(folder, 'work')]
+}
+
+const command = (text: string, line: string) => ({
+  text,
+  tool_calls: [{ name: 'terminal', arguments: { command: line } }],
+})
+
+test('lines from a pipe are answered one after the other', async () => {
+  await using folder = await temporaryFolder()
+  const options = { dataDir: folder.path }
+  await using server = (await startServer(options)).parley
+  const flags = await scripted(folder.path, [
+    { text: 'Hello to you.' },
+    command('Let me see.', 'echo one two'),
+    { text: 'There.' },
+  ])
+  const { code, stdout, stderr } = await run(['chat', ...flags], options, 'hello\nlook\n')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout.split('\n').slice(1)).toEqual([
+    'you    hello',
+    'agent  Hello to you.',
+    'you    look',
+    'agent  Let me see.',
+    '▸ terminal  $ echo one two',
+    '  one two',
+    'agent  There.',
+    '',
+  ])
+  expect(server.process.exitCode).toBe(null)
+})
+
+test('an action that waits is approved, and one is refused with a reason', async () => {
+  await using folder = await temporaryFolder()
+  const options = { dataDir: folder.path }
+  await using _server = (await startServer(options)).parley
+  const flags = await scripted(folder.path, [
+    command('First.', 'echo yes >> done'),
+    command('Second.', 'echo no >> done'),
+    { text: 'As you like.' },
+  ])
+  await using chat = new Parley(['chat', '--confirm', 'always', ...flags], options)
+  chat.type('go on\n')
+  await chat.prints(/\$ echo yes[\s\S]*waiting for your decision/)
+  chat.type('y\n')
+  await chat.prints(/\$ echo no[\s\S]*waiting for your decision/)
+  chat.type('not that one\n')
+  await chat.prints(/terminal refused: not that one[\s\S]*As you like\./)
+  chat.process.stdin!.end()
+  expect(await chat.exit()).toBe(0)
+  const { stdout } = await run(
+    ['chat', '--conversation', /conversation (\S+)/.exec(chat.stdout)![1]!],
+    options,
+    '/quit\n',
+  )
+  expect(stdout).toMatch(/^conversation \S+ in .*work$/m)
+})
+
+test('what went wrong ends a pipe with 1', async () => {
+  await using folder = await temporaryFolder()
+  const options = { dataDir: folder.path }
+  await using _server = (await startServer(options)).parley
+  const flags = await scripted(folder.path, [{ error: 'the model is out' }])
+  const { code, stdout } = await run(['chat', ...flags], options, 'hello\n')
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/the model is out/)
+})

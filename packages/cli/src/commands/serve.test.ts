@@ -1,0 +1,51 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { verifies } from '../../../../test/verifies.ts'
+import { run, startServer, temporaryFolder } from '../testing/parley.ts'
+
+verifies(
+  'design.keys.first-start',
+  'the first start prints the address and a key that works, later ones only the address',
+  async () => {
+    await using folder = await temporaryFolder()
+    const options = { dataDir: folder.path }
+    let key: string
+    {
+      await using first = (await startServer(options)).parley
+      const [, url] = await first.prints(/^parley is listening on (http:\/\/127\.0\.0\.1:\d+)$/m)
+      key = (await first.prints(/^your key is (\S+) \(shown once\): curl .*$/m))[1]!
+      const ask = (headers: Record<string, string>) => fetch(`${url}/api/conversations/count`, { headers })
+      expect((await ask({ 'X-Session-API-Key': key })).status).toBe(200)
+      expect((await ask({})).status).toBe(401)
+      const { mode } = await stat(join(folder.path, 'first-key'))
+      expect(mode & 0o777).toBe(0o600)
+      first.process.kill('SIGTERM')
+      expect(await first.exit()).toBe(0)
+      expect(first.stdout.trim().split('\n').length).toBe(2)
+    }
+    await using second = (await startServer(options)).parley
+    const { url, pid } = JSON.parse(await readFile(join(folder.path, 'server.json'), 'utf8')) as {
+      url: string
+      pid: number
+    }
+    expect(pid).toBe(second.process.pid)
+    expect((await fetch(`${url}/api/conversations/count`, { headers: { 'X-Session-API-Key': key } })).status).toBe(200)
+    second.process.kill('SIGINT')
+    expect(await second.exit()).toBe(0)
+    expect(second.stdout.trim().split('\n').length).toBe(1)
+  },
+)
+
+test('a taken port is said with the way out', async () => {
+  await using folder = await temporaryFolder()
+  await using other = await temporaryFolder()
+  const { parley, url } = await startServer({ dataDir: folder.path })
+  await using _server = parley
+  const { port } = new URL(url)
+  const { code, stderr } = await run(['serve', '--port', port], { dataDir: other.path })
+  expect(code).toBe(1)
+  expect(stderr).toBe(
+    `parley serve: port ${port} of 127.0.0.1 is taken; choose another with --port, or any free one with --port 0\n`,
+  )
+})

@@ -1,0 +1,57 @@
+/** `parley serve`: starts the server and ends it in order on the first signal, at once on the second. */
+import { readConfig, startServer, type Config } from '@parley/server'
+import { command } from '../args.ts'
+import { printLine } from '../io.ts'
+import { SERVER_FLAGS } from '../server-flags.ts'
+
+/** Signals that come within this time are one wish. */
+const SAME_SIGNAL_MS = 1000
+
+export const spec = command({
+  usage: 'serve [flags]',
+  about: 'Starts the server. It ends on Ctrl-C; conversations that run go on at the next start.',
+  flags: SERVER_FLAGS,
+  words: [0, 0],
+  async run({ flags }, io) {
+    const { config } = readConfig({ flags, env: io.env, cwd: io.cwd, home: io.home })
+    const asked = Promise.withResolvers<void>()
+    let askedAt: number | null = null
+    const forget = io.onSignal(() => {
+      // A terminal's Ctrl-C can come twice at once: from the terminal itself and passed on by what started us.
+      if (askedAt === null) asked.resolve()
+      else if (performance.now() - askedAt > SAME_SIGNAL_MS) io.exitNow(1)
+      askedAt ??= performance.now()
+    })
+    try {
+      const server = await startServer(config).catch((error: unknown) => {
+        throw withWayOut(error, config)
+      })
+      try {
+        printLine(io, `parley is listening on ${server.url}`)
+        if (server.firstKey !== null) printLine(io, firstSteps(server.url, server.firstKey))
+        await asked.promise
+      } finally {
+        await server[Symbol.asyncDispose]()
+      }
+      return 0
+    } finally {
+      forget()
+    }
+  },
+})
+
+function firstSteps(url: string, key: string): string {
+  return `your key is ${key} (shown once): curl -H 'X-Session-API-Key: ${key}' ${url}/api/conversations/search`
+}
+
+function withWayOut(error: unknown, { host, port }: Config): unknown {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  const ways: Record<string, string> = {
+    EADDRINUSE: `port ${port} of ${host} is taken; choose another with --port, or any free one with --port 0`,
+    EACCES: `port ${port} needs rights this user does not have; choose one above 1023 with --port`,
+    EADDRNOTAVAIL: `${host} is no address of this machine; use 127.0.0.1, or 0.0.0.0 for all of them`,
+  }
+  const way = code === undefined ? undefined : ways[code]
+  const isListening = (error as NodeJS.ErrnoException | undefined)?.syscall === 'listen'
+  return way !== undefined && isListening ? new Error(way, { cause: error }) : error
+}

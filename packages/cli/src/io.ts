@@ -1,0 +1,50 @@
+/** What a command may touch of the process it runs in. Handed in, so that a command can be run by anyone. */
+import { homedir } from 'node:os'
+import type { Readable, Writable } from 'node:stream'
+
+export type Io = {
+  stdin: Readable & { isTTY?: boolean }
+  stdout: Writable & { isTTY?: boolean; columns?: number }
+  stderr: Writable & { isTTY?: boolean }
+  env: Readonly<Record<string, string | undefined>>
+  cwd: string
+  home: string
+  /** Calls back for each SIGINT and SIGTERM until the returned function is called. */
+  onSignal(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void
+  /** Ends the process at once, without tidying up. */
+  exitNow(code: number): void
+}
+
+/** The real process. The only place of this package that reads `process.env`. */
+export function processIo(): Io {
+  return {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    cwd: process.cwd(),
+    home: homedir(),
+    onSignal(listener) {
+      const signals = ['SIGINT', 'SIGTERM'] as const
+      for (const signal of signals) process.on(signal, listener)
+      return () => {
+        for (const signal of signals) process.off(signal, listener)
+      }
+    },
+    exitNow: (code) => process.exit(code),
+  }
+}
+
+export function printLine(io: Pick<Io, 'stdout'>, line = ''): void {
+  io.stdout.write(`${line}\n`)
+}
+
+/** Whether what is printed may carry colours. Source: https://no-color.org, and FORCE_COLOR as other commands take it. */
+export function wantsColour({ stdout, env }: Pick<Io, 'stdout' | 'env'>): boolean {
+  if (isSet(env['NO_COLOR'])) return false
+  return isSet(env['FORCE_COLOR']) || (stdout.isTTY === true && env['TERM'] !== 'dumb')
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== ''
+}

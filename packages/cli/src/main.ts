@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+/** `parley`: picks the command and loads only that one, because a command line is judged by how fast it answers. */
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { helpText, parse, UsageError, type Command } from './args.ts'
+import { printLine, processIo, type Io } from './io.ts'
+
+const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unknown }> }> = {
+  serve: { about: 'start the server', load: () => import('./commands/serve.ts') },
+  demo: { about: 'watch a whole conversation, no model key needed', load: () => import('./commands/demo.ts') },
+  chat: { about: 'talk to a conversation in the terminal', load: () => import('./commands/chat.ts') },
+  tail: { about: 'print the events of a conversation as they come', load: () => import('./commands/tail.ts') },
+  keys: { about: 'create, list, revoke and rotate keys', load: () => import('./commands/keys.ts') },
+  config: { about: 'show what is in force and where it came from', load: () => import('./commands/config.ts') },
+  doctor: { about: 'check what a start will need', load: () => import('./commands/doctor.ts') },
+}
+
+/** Runs one command line. Resolves to the exit code: 0 done, 1 failed, 2 not understood. */
+export async function main(argv: readonly string[], io: Io): Promise<number> {
+  const [name, ...rest] = argv
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    printLine(io, overview())
+    return name === undefined ? 2 : 0
+  }
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (entry === undefined) {
+    io.stderr.write(`parley: there is no command "${name}"; see parley --help\n`)
+    return 2
+  }
+  try {
+    const spec = (await entry.load()).spec as Command
+    const { flags, words, help } = parse(spec, rest)
+    if (!help) return await spec.run({ flags, words }, io)
+    printLine(io, helpText(spec))
+    return 0
+  } catch (error) {
+    io.stderr.write(`${explain(name, error, io.env['PARLEY_DEBUG'] === '1')}\n`)
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+function overview(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
+  const lines = Object.entries(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(width)}  ${about}`)
+  return [
+    'usage: parley COMMAND [flags]',
+    '',
+    ...lines,
+    '',
+    'parley COMMAND --help shows the flags of a command.',
+  ].join('\n')
+}
+
+function explain(name: string, error: unknown, withStack: boolean): string {
+  if (!(error instanceof Error)) return `parley ${name}: ${String(error)}`
+  if (error instanceof UsageError) return `parley ${name}: ${error.message}\nsee parley ${name} --help`
+  return `parley ${name}: ${withStack ? (error.stack ?? error.message) : error.message}`
+}
+
+if (import.meta.main) {
+  const io = processIo()
+  // Not Node's default below /tmp, where other users could put code into it first.
+  enableCompileCache(join(io.env['XDG_CACHE_HOME'] ?? join(io.home, '.cache'), 'parley', 'compiled'))
+  // A reader such as `head` that has seen enough is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
+  process.exitCode = await main(process.argv.slice(2), io)
+}

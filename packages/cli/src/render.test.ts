@@ -1,0 +1,166 @@
+import { Event, type EventId } from '@parley/protocol'
+import { expect, test } from 'vitest'
+import { clip, painter, plain } from './paint.ts'
+import { render, type ShownEvent, type View } from './render.ts'
+
+const VIEW: View = { paint: painter(false), width: 60, maxLines: 6, workingDir: '/srv/project' }
+const at = { id: '1' as EventId, timestamp: '2026-11-21T10:00:00.000000' }
+const text = (value: string) => [{ type: 'text', text: value }]
+const shown = (event: Record<string, unknown>, view = VIEW) => render(Event.parse({ ...at, ...event }), view)
+
+function action(tool_name: string, value: Record<string, unknown> | null, more: Record<string, unknown> = {}) {
+  const tool_call = { id: 'c', name: tool_name, arguments: '{"x":1}', origin: 'completion' }
+  return {
+    kind: 'ActionEvent',
+    thought: [],
+    action: value,
+    tool_name,
+    tool_call_id: 'c',
+    tool_call,
+    llm_response_id: 'r',
+    ...more,
+  }
+}
+
+function answer(observation: Record<string, unknown>) {
+  return { kind: 'ObservationEvent', tool_name: 't', tool_call_id: 'c', action_id: 'a', observation }
+}
+
+test('what people and agents say stands behind who said it, wrapped at word ends', () => {
+  const message = (source: string, role: string, content: string) =>
+    shown({ kind: 'MessageEvent', source, llm_message: { role, content: text(content) } }, { ...VIEW, width: 27 })
+  expect(message('user', 'user', 'Mend the test that fails, please.')).toEqual([
+    'you    Mend the test that',
+    '       fails, please.',
+  ])
+  expect(message('agent', 'assistant', 'one\ntwo')).toEqual(['agent  one', '       two'])
+})
+
+test('a command is shown with what was thought before it', () => {
+  const event = action('terminal', { kind: 'TerminalAction', command: 'ls -a' }, { thought: text('Looking.') })
+  expect(shown(event)).toEqual(['agent  Looking.', '▸ terminal  $ ls -a'])
+})
+
+test('an edit is shown as what goes and what comes, with one line of surroundings, below the working directory', () => {
+  const event = action('file_editor', {
+    kind: 'FileEditorAction',
+    command: 'str_replace',
+    path: '/srv/project/src/a.js',
+    old_str: 'first\nsecond\n  return a - 1\n}\nlast',
+    new_str: 'first\nsecond\n  return a\n}\nlast',
+  })
+  expect(shown(event)).toEqual([
+    '▸ file_editor  str_replace src/a.js',
+    '    second',
+    '  -   return a - 1',
+    '  +   return a',
+    '    }',
+  ])
+})
+
+test('a call that could not be understood is shown as the model wrote it', () => {
+  expect(shown(action('nonsense', null))).toEqual(['▸ nonsense {"x":1}'])
+})
+
+test('a risk is shown from medium upwards', () => {
+  const risky = (security_risk: string) =>
+    shown(action('terminal', { kind: 'TerminalAction', command: 'rm x' }, { security_risk }))
+  expect(risky('LOW')).toEqual(['▸ terminal  $ rm x'])
+  expect(risky('HIGH')).toEqual(['▸ terminal  $ rm x  risk HIGH'])
+})
+
+test('the end is shown once, by its action', () => {
+  expect(shown(action('finish', { kind: 'FinishAction', message: 'All green.' }))).toEqual(['done   All green.'])
+  expect(shown(answer({ kind: 'FinishObservation', content: text('All green.') }))).toEqual([])
+})
+
+test('a long result keeps its beginning and, more of it, its end', () => {
+  const content = text(Array.from({ length: 20 }, (_, n) => `line ${n + 1}`).join('\n'))
+  const lines = shown(answer({ kind: 'TerminalObservation', content, command: 'x', exit_code: 1 }))
+  expect(lines).toEqual([
+    '  line 1',
+    '  line 2',
+    '  … 15 lines left out',
+    '  line 18',
+    '  line 19',
+    '  line 20',
+    '  exit 1',
+  ])
+})
+
+test.each<[string, Record<string, unknown>, string[]]>([
+  ['an exit code of 0 says nothing', answer({ kind: 'TerminalObservation', command: 'x', exit_code: 0 }), []],
+  ['a command that goes on', answer({ kind: 'TerminalObservation', command: 'x', exit_code: -1 }), ['  still running']],
+  [
+    'a failed edit',
+    answer({ kind: 'FileEditorObservation', command: 'create', content: text('no'), is_error: true }),
+    ['  no'],
+  ],
+  ['an edit that worked', answer({ kind: 'FileEditorObservation', command: 'create', content: text('ok') }), []],
+  [
+    'a refusal',
+    { kind: 'UserRejectObservation', tool_name: 'terminal', tool_call_id: 'c', action_id: 'a', rejection_reason: 'no' },
+    ['✗ terminal refused: no'],
+  ],
+  [
+    'a failed run',
+    { kind: 'ConversationErrorEvent', source: 'environment', code: 'LLMTimeoutError', detail: 'gone' },
+    ['✗ LLMTimeoutError: gone'],
+  ],
+  [
+    'a hook that went well',
+    { kind: 'HookExecutionEvent', hook_event_type: 'Stop', hook_command: 'x', success: true, exit_code: 0 },
+    [],
+  ],
+  [
+    'waiting',
+    { kind: 'StatusChangedEvent', status: 'waiting_for_confirmation', reason: null },
+    ['? waiting for your decision'],
+  ],
+  ['an ordinary status', { kind: 'StatusChangedEvent', status: 'running', reason: null }, []],
+])('%s', (_name, event, lines) => {
+  expect(shown(event)).toEqual(lines)
+})
+
+test('members that the wire leaves out when they are null may be missing', () => {
+  const bare = {
+    ...at,
+    kind: 'ObservationEvent',
+    observation: { kind: 'TerminalObservation' },
+  } as unknown as ShownEvent
+  expect(render(bare, VIEW)).toEqual([])
+  const call = { ...at, ...action('terminal', null) } as Record<string, unknown>
+  delete call['action']
+  expect(render(call as ShownEvent, VIEW)).toEqual(['▸ terminal {"x":1}'])
+})
+
+test('an event of a kind that nobody knows yet is passed over', () => {
+  expect(render({ ...at, kind: 'TomorrowEvent' } as unknown as ShownEvent, VIEW)).toEqual([])
+})
+
+test('nothing that an agent reads or says can take the terminal over', () => {
+  const evil = 'a\u001b[2Jb\u001b]0;title\u0007c\u009b31md\u202ee\rf'
+  const lines = [
+    ...shown({ kind: 'MessageEvent', source: 'agent', llm_message: { role: 'assistant', content: text(evil) } }),
+    ...shown(action('terminal', { kind: 'TerminalAction', command: evil })),
+    ...shown(answer({ kind: 'TerminalObservation', content: text(evil), command: evil, exit_code: 0 })),
+    ...shown({ kind: 'ConversationErrorEvent', source: 'environment', code: 'x', detail: evil }),
+  ]
+  expect(lines.length).toBe(4)
+  // oxlint-disable-next-line no-control-regex -- the characters that must not come through
+  expect(lines.join('\n')).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+})
+
+test('colours come only from the painter', () => {
+  const coloured = shown(action('terminal', { kind: 'TerminalAction', command: 'ls' }), {
+    ...VIEW,
+    paint: painter(true),
+  })
+  expect(coloured).toEqual(['\u001b[36m▸\u001b[39m \u001b[1mterminal\u001b[22m  $ ls'])
+  expect(plain(coloured[0]!)).toBe('▸ terminal  $ ls')
+})
+
+test('a cut line ends with an ellipsis and is as wide as allowed', () => {
+  expect(clip('abcdef', 4)).toBe('abc…')
+  expect(clip('abcd', 4)).toBe('abcd')
+})

@@ -1,0 +1,158 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  deleteConversation,
+  getConversation,
+  newConversationId,
+  searchConversations,
+  sendMessage,
+} from '@parley/protocol'
+import { expect, test } from 'vitest'
+import { call } from './call.ts'
+import { ParleyClient } from './client.ts'
+import { backOffMs, retryAfterMs } from './wait.ts'
+
+type Asked = { method: string; url: string; headers: IncomingMessage['headers']; body: unknown }
+type Answer = { status: number; body?: string; headers?: Record<string, string> } | 'hang up'
+
+/** Gives the n-th request the n-th answer, and the last one to all later requests. */
+async function serverWith(...answers: Answer[]) {
+  const asked: Asked[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8')
+    request.on('data', (piece: string) => (text += piece))
+    request.on('end', () => {
+      const answer = answers[Math.min(asked.length, answers.length - 1)]!
+      const { method, url, headers } = request
+      asked.push({ method: method!, url: url!, headers, body: text === '' ? undefined : JSON.parse(text) })
+      if (answer === 'hang up') request.socket.destroy()
+      else response.writeHead(answer.status, answer.headers).end(answer.body ?? '{}')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    asked,
+    at: { baseUrl, apiKey: 'the-key', backOff: { firstMs: 1, maxMs: 2 } },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const id = newConversationId()
+const path = { conversation_id: id }
+
+test('a call is built from its row: path, query, key and body', async () => {
+  await using server = await serverWith({ status: 200, body: '{"success":true}' })
+  const at = { ...server.at, baseUrl: `${server.at.baseUrl}/` }
+  expect(await call(at, sendMessage, { path, body: { content: [{ type: 'text', text: 'hi' }] } })).toEqual({
+    success: true,
+  })
+  await call(at, searchConversations, { query: { limit: 5, status: 'idle' } })
+  expect(server.asked).toMatchObject([
+    {
+      method: 'POST',
+      url: `/api/conversations/${id}/events`,
+      headers: { 'x-session-api-key': 'the-key', 'content-type': 'application/json' },
+      body: { content: [{ type: 'text', text: 'hi' }] },
+    },
+    { method: 'GET', url: '/api/conversations/search?limit=5&status=idle', body: undefined },
+  ])
+})
+
+test('a refusal carries status and detail, and says them in words', async () => {
+  const detail = [{ type: 'missing', loc: ['body', 'workspace'], msg: 'Field required' }]
+  await using server = await serverWith({ status: 422, body: JSON.stringify({ detail }) })
+  await expect(call(server.at, sendMessage, { path, body: {} })).rejects.toMatchObject({
+    name: 'CallError',
+    status: 422,
+    detail,
+    message: 'POST /api/conversations/{conversation_id}/events was refused with 422: body.workspace: Field required',
+  })
+})
+
+test('an answer that is no JSON, as of a proxy, is still a refusal', async () => {
+  await using server = await serverWith({ status: 404, body: '<h1>nothing here</h1>' })
+  await expect(call(server.at, getConversation, { path })).rejects.toMatchObject({
+    status: 404,
+    detail: '<h1>nothing here</h1>',
+  })
+})
+
+test('a safe request is repeated while the server is away', async () => {
+  await using server = await serverWith(
+    'hang up',
+    { status: 503 },
+    { status: 429, headers: { 'retry-after': '0' } },
+    { status: 200, body: '7' },
+  )
+  expect(await call(server.at, getConversation, { path })).toBe(7)
+  expect(server.asked.length).toBe(4)
+})
+
+test('a request that changes something is not repeated', async () => {
+  await using server = await serverWith('hang up')
+  await expect(call(server.at, deleteConversation, { path })).rejects.toMatchObject({ name: 'CallError', status: null })
+  expect(server.asked.length).toBe(1)
+})
+
+test.each([400, 401, 404, 409, 422])('a refusal with %d is final', async (status) => {
+  await using server = await serverWith({ status, body: '{"detail":"no"}' })
+  await expect(call(server.at, getConversation, { path })).rejects.toMatchObject({ status, detail: 'no' })
+  expect(server.asked.length).toBe(1)
+})
+
+test('repetition ends, and says what the trouble was', async () => {
+  await using server = await serverWith({ status: 503, body: '{"detail":"starting"}' })
+  await expect(call({ ...server.at, retries: 2 }, getConversation, { path })).rejects.toThrow(/503: starting/)
+  expect(server.asked.length).toBe(3)
+})
+
+test('a start is repeated under one id, so that it never becomes two', async () => {
+  await using server = await serverWith('hang up', { status: 200, body: '{}' })
+  await new ParleyClient(server.at).startSeed({ initial_user_msg: 'hi' })
+  expect(server.asked.length).toBe(2)
+  const [first, second] = server.asked.map(({ body }) => (body as { conversation_id: string }).conversation_id)
+  expect(first).toMatch(/^[0-9a-f-]{36}$/)
+  expect(second).toBe(first)
+})
+
+test('no server at all is said with its address and the reason', async () => {
+  const server = await serverWith({ status: 200 })
+  await server[Symbol.asyncDispose]()
+  const failure = call({ ...server.at, retries: 0 }, getConversation, { path })
+  await expect(failure).rejects.toThrow(/^no answer from http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/)
+})
+
+test('an abort ends a call with its reason, also between two attempts', async () => {
+  await using server = await serverWith({ status: 503 })
+  const controller = new AbortController()
+  const at = { ...server.at, backOff: { firstMs: 60_000, maxMs: 60_000 } }
+  const result = call(at, getConversation, { path }, controller.signal)
+  await expect.poll(() => server.asked.length).toBe(1)
+  controller.abort(new Error('enough'))
+  await expect(result).rejects.toThrow('enough')
+})
+
+test('pauses grow to their limit, and never come all at once', () => {
+  for (let n = 1; n < 40; n++) {
+    const whole = Math.min(1000, 100 * 2 ** (n - 1))
+    const ms = backOffMs({ firstMs: 100, maxMs: 1000 }, n)
+    expect(ms).toBeGreaterThanOrEqual(whole / 2)
+    expect(ms).toBeLessThanOrEqual(whole)
+  }
+})
+
+test.each<[string | null, number | null]>([
+  ['3', 3000],
+  ['Sat, 21 Nov 2026 10:00:05 GMT', 5000],
+  ['Sat, 21 Nov 2026 09:00:00 GMT', 0],
+  ['soon', null],
+  [null, null],
+])('Retry-After %s is %s ms', (value, ms) => {
+  const headers = new Headers(value === null ? {} : { 'retry-after': value })
+  expect(retryAfterMs(headers, Date.parse('2026-11-21T10:00:00Z'))).toBe(ms)
+})

@@ -1,0 +1,35 @@
+/** Waiting that can be called off. */
+
+/** Resolves after `ms` milliseconds. Rejects with the signal's reason the moment it aborts. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted()
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+export type BackOff = { firstMs: number; maxMs: number }
+
+/**
+ * Milliseconds before attempt `n` (1: the first repetition): doubling from `firstMs` to `maxMs`, between half and all of it at random,
+ * so that many clients of one restarted server do not come back in step.
+ */
+export function backOffMs({ firstMs, maxMs }: BackOff, n: number): number {
+  return Math.min(maxMs, firstMs * 2 ** Math.min(n - 1, 30)) * (0.5 + Math.random() / 2)
+}
+
+/** `Retry-After` in milliseconds, given in seconds or as a date; null when it says nothing usable. */
+export function retryAfterMs(headers: Headers, now = Date.now()): number | null {
+  const value = headers.get('retry-after')
+  if (value === null) return null
+  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - now
+  return Number.isFinite(ms) ? Math.max(0, ms) : null
+}
