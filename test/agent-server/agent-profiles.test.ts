@@ -1,0 +1,221 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Bench, git, startBench } from './setup.ts'
+
+let server: Bench
+beforeEach(async () => {
+  server = await startBench()
+})
+afterEach(() => server[Symbol.asyncDispose]())
+
+const PATH = '/api/agent-profiles'
+const save = (name: string, profile: object) => server.call('POST', `${PATH}/${name}`, profile)
+const profile = async (name: string) => (await server.call('GET', `${PATH}/${name}`)).body.profile
+const start = (body: object) =>
+  server.call('POST', '/api/conversations', { workspace: { working_dir: server.dir.file('work') }, ...body })
+
+test('the first look makes a default profile that can be launched', async () => {
+  await server.call('POST', '/api/settings', { llm_model: 'scripted/none' })
+  const { status, body } = await server.call('GET', PATH)
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    profiles: [
+      {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        name: 'default',
+        agent_kind: 'openhands',
+        revision: 0,
+        llm_profile_ref: 'default',
+        mcp_server_refs: null,
+      },
+    ],
+    active_agent_profile_id: null,
+  })
+  expect((await server.call('POST', `${PATH}/default/materialize`)).body).toMatchObject({ valid: true, errors: [] })
+  const made = await start({ agent_profile_id: body.profiles[0].id })
+  expect(made.status).toBe(201)
+  expect(made.body).toMatchObject({
+    agent: { kind: 'Agent', llm: { model: 'scripted/none' } },
+    launched_agent_profile: { agent_profile_id: body.profiles[0].id, revision: 0 },
+  })
+})
+
+test('saving keeps the id and counts revisions; renaming counts as one', async () => {
+  const id = crypto.randomUUID()
+  expect(await save('mine', { id, name: 'ignored', llm_profile_ref: 'work', revision: 7 })).toEqual({
+    status: 201,
+    body: { name: 'mine', message: "Agent profile 'mine' saved" },
+  })
+  const first = await profile('mine')
+  expect(first).toMatchObject({ name: 'mine', revision: 0, llm_profile_ref: 'work', tools: null, schema_version: 2 })
+  expect(first.id).not.toBe(id)
+  await save('mine', { ...first, system_message_suffix: 'Be brief.' })
+  expect(await profile('mine')).toMatchObject({ id: first.id, revision: 1, system_message_suffix: 'Be brief.' })
+  expect((await server.call('POST', `${PATH}/mine/rename`, { new_name: 'yours' })).status).toBe(200)
+  expect(await profile('yours')).toMatchObject({ id: first.id, revision: 2, name: 'yours' })
+  await save('other', { llm_profile_ref: 'x' })
+  expect((await server.call('POST', `${PATH}/yours/rename`, { new_name: 'other' })).status).toBe(409)
+  expect((await server.call('POST', `${PATH}/mine/rename`, { new_name: 'a' })).status).toBe(404)
+  expect((await server.call('GET', `${PATH}/mine`)).status).toBe(404)
+  expect((await server.call('GET', `${PATH}/yours`, undefined, server.bob)).status).toBe(404)
+})
+
+test('profiles are closed, and told apart by kind', async () => {
+  expect((await save('a', { llm_profile_ref: 'x', api_key: 'secret' })).body.detail[0]).toMatchObject({
+    type: 'extra_forbidden',
+    loc: ['body', 'openhands', 'api_key'],
+  })
+  expect((await save('a', {})).body.detail[0]).toMatchObject({
+    type: 'missing',
+    loc: ['body', 'openhands', 'llm_profile_ref'],
+  })
+  expect((await save('a', { agent_kind: 'other' })).status).toBe(422)
+  expect((await save('a', { agent_kind: 'acp', acp_prompt_timeout: 0 })).status).toBe(422)
+  expect((await save('b', { agent_kind: 'acp', acp_server: 'codex' })).status).toBe(201)
+  expect((await server.call('GET', PATH)).body.profiles).toMatchObject([{ agent_kind: 'acp', llm_profile_ref: null }])
+  for (let n = 0; n < 49; n++) await save(`p${n}`, { llm_profile_ref: 'x' })
+  expect((await save('one-more', { llm_profile_ref: 'x' })).status).toBe(409)
+})
+
+test('activating points at a profile and nothing else; deleting is idempotent and clears the pointer', async () => {
+  await save('mine', { llm_profile_ref: 'x' })
+  const { id } = await profile('mine')
+  expect(await server.call('POST', `${PATH}/${id.replaceAll('-', '')}/activate`)).toEqual({
+    status: 200,
+    body: { id, message: 'Agent profile activated', agent_settings_applied: false },
+  })
+  expect((await server.call('GET', '/api/settings')).body.active_agent_profile_id).toBe(id)
+  expect((await server.call('POST', `${PATH}/${crypto.randomUUID()}/activate`)).status).toBe(404)
+  expect((await server.call('POST', `${PATH}/mine/activate`)).status).toBe(422)
+  for (let times = 0; times < 2; times++) expect((await server.call('DELETE', `${PATH}/mine`)).status).toBe(200)
+  expect((await server.call('GET', '/api/settings')).body.active_agent_profile_id).toBeNull()
+})
+
+test('the dry run names everything that is missing, and the start is refused for the same', async () => {
+  const server1 = { url: 'https://mcp.example.org', transport: 'http' }
+  await server.call('POST', '/api/settings/mcp/known', server1)
+  await server.call('POST', '/api/profiles/work', { llm: { model: 'scripted/none', api_key: 'sk-x' } })
+  await save('broken', { llm_profile_ref: 'absent', mcp_server_refs: ['known', 'gone'], disabled_skills: ['s'] })
+  const findings = (await server.call('POST', `${PATH}/broken/materialize`)).body
+  expect(findings).toMatchObject({
+    agent_kind: 'openhands',
+    valid: false,
+    llm_profile_ref: 'absent',
+    llm_profile_resolved: false,
+    resolved_mcp_config_keys: ['known'],
+    dangling_mcp_server_refs: ['gone'],
+    disabled_skills: ['s'],
+    resolved_settings: null,
+  })
+  expect(findings.errors).toHaveLength(2)
+  expect((await server.call('POST', `${PATH}/absent/materialize`)).status).toBe(404)
+  const refused = await start({ agent_profile_id: (await profile('broken')).id })
+  expect(refused).toEqual({
+    status: 422,
+    body: { detail: { message: expect.stringContaining('gone'), dangling_mcp_server_refs: ['gone'] } },
+  })
+  await save('good', { llm_profile_ref: 'work', mcp_server_refs: ['known'], system_message_suffix: 'Be brief.' })
+  const good = (await server.call('POST', `${PATH}/good/materialize`)).body
+  expect(good).toMatchObject({ valid: true, llm_profile_resolved: true, llm_api_key_set: true })
+  expect(good.resolved_settings).toMatchObject({ llm: { api_key: '**********', stream: true } })
+  const made = await start({
+    agent_profile_id: (await profile('good')).id,
+    agent_launch_additions: { system_message_suffix_append: 'You are deployed.' },
+  })
+  expect(made.body.agent).toMatchObject({
+    kind: 'Agent',
+    llm: { model: 'scripted/none', stream: true },
+    tools: [{ name: 'terminal' }, { name: 'file_editor' }, { name: 'task_tracker' }],
+    agent_context: { system_message_suffix: 'Be brief.\n\nYou are deployed.' },
+    condenser: { kind: 'LLMSummarizingCondenser', llm: { usage_id: 'condenser' } },
+  })
+  expect(Object.keys(made.body.agent.mcp_config)).toEqual(['known'])
+  expect((await start({ agent_profile_id: crypto.randomUUID() })).status).toBe(404)
+})
+
+test('a conversation is started from settings, with their tools or the standard ones', async () => {
+  const made = await start({
+    agent_settings: { llm: { model: 'scripted/none' }, tools: [], condenser: { enabled: false } },
+  })
+  expect(made.status).toBe(201)
+  expect(made.body).toMatchObject({
+    agent: { kind: 'Agent', tools: [], condenser: null },
+    launched_agent_profile: null,
+  })
+  expect(
+    (await start({ agent_settings: { agent_kind: 'llm', llm: { model: 'scripted/none' } } })).body.agent.tools,
+  ).toHaveLength(3)
+  expect(await start({ agent_settings: { llm: { model: 5 } } })).toEqual({
+    status: 422,
+    body: { detail: 'Settings validation failed', members: ['llm.model'] },
+  })
+  const both = await start({
+    agent: { llm: { model: 'scripted/none' } },
+    agent_settings: { llm: { model: 'other/x' } },
+  })
+  expect(both.body.agent.llm.model).toBe('scripted/none')
+})
+
+const agent = { kind: 'Agent', llm: { model: 'scripted/none' } }
+
+/** The directory of a conversation once its start is over. */
+async function ready(id: string): Promise<{ dir: string; suffix: string | null }> {
+  for (;;) {
+    const { body } = await server.call('GET', `/api/conversations/${id}/status`)
+    if (body.phase === 'ready') break
+    await delay(10)
+  }
+  const { body } = await server.call('GET', `/api/conversations/${id}`)
+  return { dir: body.workspace.working_dir, suffix: body.agent.agent_context?.system_message_suffix ?? null }
+}
+
+test('with worktree a conversation gets a tree and a branch of its own, at its place in the repository', async () => {
+  const root = server.dir.file('shop')
+  mkdirSync(join(root, 'packages', 'a'), { recursive: true })
+  writeFileSync(join(root, 'packages', 'a', 'file'), 'a')
+  await git(root, 'init', '-q')
+  await git(root, 'add', '.')
+  await git(root, 'commit', '-qm', 'a')
+  const made = await start({ agent, worktree: true, workspace: { working_dir: join(root, 'packages', 'a') } })
+  expect(made.status).toBe(201)
+  const { id, workspace } = made.body
+  expect(workspace.working_dir).toBe(server.dir.file('data', 'worktrees', id, 'shop', 'packages', 'a'))
+  const { dir, suffix } = await ready(id)
+  expect(dir).toBe(workspace.working_dir)
+  expect(suffix).toContain(`openhands/${id}`)
+  expect(await git(dir, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe(`openhands/${id}`)
+  expect(await git(root, 'rev-parse', '--abbrev-ref', 'HEAD')).toBe('main')
+  expect(await git(dir, 'ls-files')).toBe('file')
+  const again = await start({
+    agent,
+    worktree: true,
+    conversation_id: id,
+    workspace: { working_dir: join(root, 'packages', 'a') },
+  })
+  expect([again.status, again.body.workspace?.working_dir]).toEqual([409, undefined])
+})
+
+test('with a chosen id the same request finds the same conversation and worktree', async () => {
+  const root = server.dir.file('shop')
+  mkdirSync(root)
+  await git(root, 'init', '-q')
+  await git(root, 'commit', '-q', '--allow-empty', '-m', 'a')
+  const request = { agent, worktree: true, conversation_id: crypto.randomUUID(), workspace: { working_dir: root } }
+  const made = await start(request)
+  const again = await start(request)
+  expect([made.status, again.status]).toEqual([201, 200])
+  expect(again.body.workspace).toEqual(made.body.workspace)
+  await ready(made.body.id)
+})
+
+test('outside a repository, and in one without commits, the flag has no effect', async () => {
+  const plain = await start({ agent, worktree: true })
+  expect(plain.body.workspace.working_dir).toBe(server.dir.file('work'))
+  const empty = server.dir.file('empty')
+  mkdirSync(empty)
+  await git(empty, 'init', '-q')
+  const made = await start({ agent, worktree: true, workspace: { working_dir: empty } })
+  expect(await ready(made.body.id)).toEqual({ dir: empty, suffix: null })
+})

@@ -1,0 +1,105 @@
+/** What the Python checks run against: a server, a model that does what it is told, a relay that can be cut, and samples of every event. */
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ControlEvent, dropNulls, TreeEvent, wireEvent } from '@parley/protocol'
+import { ACTIONS, controlEvents, OBSERVATIONS, treeEvents } from '../../../packages/protocol/src/events/samples.ts'
+import { KEY, startTestServer } from '../../../packages/server/testing/server.ts'
+import { startInstructedModel } from '../instructed-model.ts'
+
+/** Milliseconds after `cut_later` was asked for. */
+const LATER_MS = 700
+
+/** What the checks are told, as JSON. */
+export type Told = {
+  server: string
+  key: string
+  model: string
+  working_dir: string
+  /** File with the events of the wire: `whole` with nulls, as one event is read; `frame` without, as sockets and searches show it. */
+  samples: string
+  /** The server again, over a connection that breaks when `cut` is asked for (POST), or a moment later. */
+  relay: string
+  cut: string
+  cut_later: string
+}
+
+export type Place = AsyncDisposable & { told: Told }
+
+/** Starts everything; files go into `folder`. */
+export async function startPlace(folder: string): Promise<Place> {
+  await using stack = new AsyncDisposableStack()
+  const model = stack.use(await startInstructedModel())
+  const server = stack.use(await startTestServer())
+  const relay = stack.use(await startRelay(server.url))
+  const working_dir = join(folder, 'work')
+  mkdirSync(working_dir)
+  const samples = join(folder, 'samples.json')
+  const whole = everyEvent()
+  writeFileSync(samples, JSON.stringify({ whole, frame: whole.map(dropNulls) }))
+  const told = { server: server.url, key: KEY, model: model.url, working_dir, samples, ...relay.urls }
+  const owned = stack.move()
+  return { told, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+function everyEvent() {
+  const withPart = (kind: string, member: string, parts: readonly unknown[]) => {
+    const event = treeEvents.find((sample) => sample.kind === kind)
+    return parts.map((part) => TreeEvent.parse({ ...event, [member]: part }))
+  }
+  const stored = [
+    ...treeEvents.map((sample) => TreeEvent.parse(sample)),
+    ...withPart('ActionEvent', 'action', [null, ...ACTIONS]),
+    ...withPart('ObservationEvent', 'observation', OBSERVATIONS),
+    ...controlEvents.map((sample) => ControlEvent.parse(sample)),
+  ]
+  return stored.map((event) => wireEvent(event))
+}
+
+type Relay = AsyncDisposable & { urls: Pick<Told, 'relay' | 'cut' | 'cut_later'> }
+
+/** Passes bytes on in both directions until it is told to break every connection. */
+async function startRelay(to: string): Promise<Relay> {
+  const { port, hostname } = new URL(to)
+  const open = new Set<Socket>()
+  const relay = createServer((near) => {
+    const far = connect(Number(port), hostname)
+    for (const [here, there] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(here)
+      here.on('error', () => there.destroy())
+      here.on('close', () => {
+        open.delete(here)
+        there.destroy()
+      })
+      here.pipe(there)
+    }
+  })
+  const cut = () => {
+    for (const socket of open) socket.destroy()
+  }
+  const control = createHttpServer((request, response) => {
+    if (request.url === '/later') void sleep(LATER_MS).then(cut)
+    else cut()
+    response.end()
+  })
+  const [relayUrl, controlUrl] = [await listen(relay), await listen(control)]
+  return {
+    urls: { relay: relayUrl, cut: `${controlUrl}/now`, cut_later: `${controlUrl}/later` },
+    async [Symbol.asyncDispose]() {
+      cut()
+      control.closeAllConnections()
+      await Promise.all([relay, control].map((each) => once(each.close(), 'close')))
+    },
+  }
+}
+
+async function listen(server: Server): Promise<string> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

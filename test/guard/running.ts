@@ -1,0 +1,122 @@
+/** A real server with a scripted model, which can be stopped and started again on the same data. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readConfig, startServer } from '../../packages/server/src/index.ts'
+import {
+  startScriptedModel,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+} from '../../packages/server/testing/scripted-model.ts'
+import { tempDir } from '../../packages/server/testing/temp.ts'
+
+const KEY = 'key-of-the-guard-tests'
+
+/** What came over the wire; a test looks into it freely. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Loose = any
+
+export type Answered = { status: number; body: Loose; text: string }
+
+export type Running = AsyncDisposable & {
+  readonly model: ScriptedModel
+  /** Below the directory that goes away with the server. */
+  file(...parts: string[]): string
+  call(method: string, path: string, body?: unknown): Promise<Answered>
+  /** A new conversation in a directory of its own; its id. */
+  start(members?: Record<string, unknown>): Promise<string>
+  say(id: string, text: string): Promise<Answered>
+  /** Waits until it is in this status; its info then. */
+  until(id: string, ...statuses: string[]): Promise<Loose>
+  /** All events, oldest first. */
+  events(id: string): Promise<Loose[]>
+  /** Folder of a conversation's workspace. */
+  work(id: string): string
+  restart(): Promise<void>
+}
+
+export async function startRunning(
+  respond: NonNullable<ScriptedModelOptions['respond']>,
+  env: Record<string, string> = {},
+): Promise<Running> {
+  await using stack = new AsyncDisposableStack()
+  const dir = stack.use(await tempDir())
+  const model = stack.use(await startScriptedModel({ respond }))
+  const open = () =>
+    startServer(
+      readConfig({
+        flags: { 'data-dir': dir.file('data'), port: '0' },
+        env: {
+          PARLEY_SESSION_API_KEYS: KEY,
+          PARLEY_LOG_LEVEL: 'silent',
+          PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+          ...env,
+        },
+        cwd: dir.path,
+        home: dir.path,
+      }).config,
+    )
+  let server = await open()
+  stack.defer(() => server[Symbol.asyncDispose]())
+  const places = new Map<string, string>()
+
+  async function call(method: string, path: string, body?: unknown): Promise<Answered> {
+    const response = await fetch(server.url + path, {
+      method,
+      headers: { 'x-session-api-key': KEY, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.includes('json') === true
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, text }
+  }
+  const owned = stack.move()
+  return {
+    model,
+    file: (...parts) => dir.file(...parts),
+    call,
+    async start(members = {}) {
+      const working_dir = dir.file('work', String(places.size))
+      const llm = { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'k', num_retries: 0 }
+      const { status, body, text } = await call('POST', '/api/conversations', {
+        workspace: { working_dir },
+        agent: { kind: 'Agent', llm, tools: [{ name: 'terminal' }, { name: 'file_editor' }] },
+        ...members,
+      })
+      if (status !== 201) throw new Error(`the start was refused with ${status}: ${text}`)
+      places.set(body.id, working_dir)
+      return body.id as string
+    },
+    say: (id, text) =>
+      call('POST', `/api/conversations/${id}/events`, { content: [{ type: 'text', text }], run: true }),
+    async until(id, ...statuses) {
+      for (;;) {
+        const { body } = await call('GET', `/api/conversations/${id}`)
+        if (statuses.includes(body.execution_status)) return body
+        await sleep(5)
+      }
+    },
+    async events(id) {
+      const all: Loose[] = []
+      for (let page: string | null = ''; page !== null;) {
+        const query: string = `limit=100${page === '' ? '' : `&page_id=${page}`}`
+        const { body } = await call('GET', `/api/conversations/${id}/events/search?${query}`)
+        all.push(...body.items)
+        page = body.next_page_id
+      }
+      return all
+    },
+    work: (id) => places.get(id)!,
+    async restart() {
+      await server[Symbol.asyncDispose]()
+      server = await open()
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** The actions that a person is asked about, newest request: their risks by action id. */
+export function asked(events: readonly Loose[]): Record<string, string> {
+  const request = events.findLast((event) => event.key === 'confirmation_request')
+  return Object.fromEntries((request?.value.actions ?? []).map((each: Loose) => [each.action_id, each.risk]))
+}
+
+export const ofKind = (events: readonly Loose[], kind: string): Loose[] => events.filter((event) => event.kind === kind)

@@ -1,0 +1,183 @@
+/** What a command in a sandbox cannot do. Needs bubblewrap; where it is missing, one line says so. */
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { asConversationId } from '@parley/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startServerProcess } from '../../packages/server/testing/server-process.ts'
+import { tempDir } from '../../packages/server/testing/temp.ts'
+import { findBubblewrap, type Workspace } from '../../packages/server/src/workspace/index.ts'
+import {
+  bench,
+  isAlive,
+  never,
+  terminal,
+  until,
+  type Bench,
+} from '../../packages/server/src/workspace/workspace.testing.ts'
+
+const found = await findBubblewrap()
+if ('reason' in found) {
+  if (process.env['CI'] === 'true') throw new Error(`the gate needs a sandbox: ${found.reason}`)
+  console.log(`sandbox: not tested, ${found.reason}`)
+}
+
+describe.skipIf('reason' in found)('a command in a sandbox', () => {
+  let here: Bench
+  let mine: Workspace
+  let secret: string
+
+  beforeAll(async () => {
+    here = await bench({ sandbox: { mode: 'required', network: false } })
+    mine = await here.open('mine')
+    const other = await here.open('other')
+    await other.writeFile('theirs.txt', Buffer.from('theirs'), never)
+    await other.exec({ argv: ['true'] }, never)
+    secret = join(here.dataDir, 'secret-key')
+    writeFileSync(secret, 'the-secret')
+  })
+  afterAll(() => here[Symbol.asyncDispose]())
+
+  const sh = async (script: string, env: Record<string, string> = {}) => {
+    const { exit_code, stdout, stderr } = await mine.exec({ argv: ['sh', '-c', script], env, timeoutMs: 10_000 }, never)
+    return { code: exit_code, text: stdout + stderr }
+  }
+  const inside = (name: string) => join(mine.workingDir, name)
+
+  test('writes its workspace, its home and /tmp, which programs and the shell share, and nothing else', async () => {
+    await sh('echo one > file; echo two > ~/file; echo three > "${TMPDIR:-/tmp}/file"')
+    expect(readFileSync(inside('file'), 'utf8')).toBe('one\n')
+    expect((await terminal(mine, 'cat ~/file "${TMPDIR:-/tmp}/file"; tty')).output).toBe('two\nthree\n/dev/console\n')
+    for (const place of ['/etc', '/usr/bin', '/var/lib', '/', '/run', here.dataDir]) {
+      expect((await sh(`touch '${place}/parley-was-here'`)).code).not.toBe(0)
+      expect(existsSync(join(place, 'parley-was-here'))).toBe(false)
+    }
+  })
+
+  test("does not see the data directory, the user's home or another conversation", async () => {
+    const home = process.env['HOME'] ?? '/root'
+    for (const path of [secret, join(here.dir.file('work', 'other'), 'theirs.txt'), join(here.dataDir, 'runner')]) {
+      expect(existsSync(path)).toBe(true)
+      expect(await sh(`cat '${path}' || ls '${path}'`)).toMatchObject({ code: 2 })
+      await expect(mine.readFile(path, never)).rejects.toMatchObject({ code: 'forbidden' })
+    }
+    expect((await sh(`ls -A '${home}'`)).text).toBe('')
+  })
+
+  test('has walls around all four kinds of process', async () => {
+    const looks = `cat '${secret}' 2>/dev/null; ls /proc | grep -c '^[0-9]'`
+    const program = await mine.spawn({ argv: ['sh', '-c', looks] }, never)
+    const host = await here.workspaces.open(
+      { conversationId: asConversationId('host-x'), workingDir: here.dir.file('elsewhere'), epoch: 1 },
+      never,
+    )
+    const texts = [
+      (await sh(looks)).text,
+      await new Response(program.stdout).text(),
+      (await terminal(mine, looks)).output,
+      (await host.exec({ argv: ['sh', '-c', looks] }, never)).stdout,
+    ]
+    for (const text of texts) {
+      expect(text).not.toContain('the-secret')
+      expect(Number(text)).toBeLessThan(10)
+    }
+  })
+
+  test('does not reach a port of this machine without network, and does with it', async () => {
+    const server = createServer((socket) => socket.end('reached'))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const script = `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`
+    const closed = await mine.exec({ argv: ['bash', '-c', script] }, never)
+    expect(closed).toMatchObject({ exit_code: 1, stdout: '' })
+    const open = await here.another({ sandbox: { mode: 'required', network: true } })
+    const same = await here.open('open', 1, open)
+    expect(await same.exec({ argv: ['bash', '-c', script] }, never)).toMatchObject({ exit_code: 0, stdout: 'reached' })
+    server.close()
+  })
+
+  test.each<[string, () => string]>([
+    ['a link out of the workspace', () => (symlinkSync(secret, inside('link')), 'cat link')],
+    ['the root of process 1', () => `cat "/proc/1/root${secret}"`],
+    [
+      'descriptors that it was given',
+      () => `for fd in /proc/self/fd/* /proc/1/fd/*; do cat "$fd/../secret-key" "$fd${secret}"; done`,
+    ],
+    ['the working directory of process 1', () => `cat "/proc/1/cwd${secret}"`],
+    ['taking the mount away', () => `umount '${here.dataDir}'; umount -l /tmp; cat '${secret}'`],
+    ['mounting the disk again', () => `mount --bind / "$PWD"; mount -t proc proc /proc; cat '${secret}'`],
+    ['namespaces of its own', () => `unshare -Urm sh -c "umount /tmp; cat '${secret}'"`],
+    ['entering those of others', () => `nsenter -t 1 -a cat '${secret}'`],
+    ['environments of other processes', () => `cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -a SECRET_OF`],
+    ['a hard link', () => `ln '${secret}' hard; ln -P /etc/passwd hard2; cat hard`],
+    ['a device', () => 'mknod disk b 8 0; mknod kmsg c 1 11; cat disk kmsg'],
+  ])('does not get out by %s', async (_, script) => {
+    const { code, text } = await sh(script())
+    expect(text).not.toContain('the-secret')
+    expect(code).not.toBe(0)
+  })
+
+  test('finds no runner to signal, to trace or to talk to', async () => {
+    const runner = await here.runnerPid()
+    expect(runner).not.toBeNull()
+    const socket = join(here.dataDir, 'runner', 's', 'r1.sock')
+    const script = `kill -0 ${runner} && echo found; cat /proc/${runner}/environ; ls '${dirname(socket)}'; kill -9 -1`
+    expect((await sh(script)).text).not.toMatch(/found|sock$/m)
+    expect(isAlive(runner ?? 0)).toBe(true)
+    const traced = await sh(`exec 2>&1; command -v strace >/dev/null || exit 1; timeout 2 strace -p ${runner}`)
+    expect(traced.code).not.toBe(0)
+    expect(await here.runnerPid()).toBe(runner)
+  })
+
+  test('does not lead file operations of the server out of it', async () => {
+    mkdirSync(inside('deep'), { recursive: true })
+    symlinkSync(here.dataDir, inside('deep/data'))
+    symlinkSync('/etc/parley-new', inside('deep/new'))
+    await expect(mine.readFile('deep/data/secret-key', never)).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(mine.writeFile('deep/data/x', Buffer.from('x'), never)).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(mine.writeFile('/etc/parley-new', Buffer.from('x'), never)).rejects.toMatchObject({
+      code: 'forbidden',
+    })
+    await expect(mine.list('deep/data', never)).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(mine.readFile('/proc/self/environ', never)).rejects.toMatchObject({ code: 'forbidden' })
+    expect(Buffer.from(await mine.readFile('/etc/passwd', never)).length).toBeGreaterThan(0)
+  })
+
+  test('leaves nothing behind after the release, whatever it did to be forgotten', async () => {
+    const leaving = await here.open('leaving')
+    const hidden =
+      'env -i setsid sh -c "trap \'\' TERM HUP INT; while :; do touch alive; sleep 0.05; done" >/dev/null 2>&1 &'
+    await leaving.exec({ argv: ['sh', '-c', `${hidden} sleep 0.2`] }, never)
+    const beat = join(leaving.workingDir, 'alive')
+    await until(() => existsSync(beat))
+    await leaving.release()
+    rmSync(beat, { force: true })
+    // Longer than its pause between two signs of life, on a clock that is not the test's own.
+    await (await here.open('clock')).exec({ argv: ['sleep', '0.5'] }, never)
+    expect(existsSync(beat)).toBe(false)
+  })
+})
+
+test('without bubblewrap, a required sandbox refuses every process with its reason', async () => {
+  await using dir = await tempDir()
+  // A search path with everything but bubblewrap.
+  mkdirSync(dir.file('bin'), { recursive: true })
+  symlinkSync('/bin/bash', dir.file('bin', 'bash'))
+  const env = { PARLEY_SANDBOX: 'required', PATH: dir.file('bin') }
+  await using server = await startServerProcess({ dataDir: dir.file('data'), env })
+  const { body: info } = await server.call('GET', '/server_info')
+  expect(info.isolation).toEqual({ level: 'none', network: false })
+  const { body: output } = await server.call('POST', '/api/bash/execute_bash_command', { command: 'touch was-here' })
+  expect(output).toMatchObject({ stderr: expect.stringMatching(/without a sandbox, and bubblewrap is not installed/) })
+  expect(output.exit_code).not.toBe(0)
+})
+
+test.skipIf('reason' in found)('the level that was reached is told to clients', async () => {
+  await using dir = await tempDir()
+  const env = { PARLEY_SANDBOX: 'auto', PARLEY_SANDBOX_NETWORK: 'false' }
+  await using server = await startServerProcess({ dataDir: dir.file('data'), env })
+  const { body: info } = await server.call('GET', '/server_info')
+  expect(info.isolation).toEqual({ level: 'bubblewrap', network: false })
+})

@@ -1,0 +1,336 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Edge, KEYS, startEdge, type Loose } from './edge.ts'
+
+let edge: Edge
+beforeAll(async () => {
+  edge = await startEdge({ respond: async () => ({ text: 'Hello.' }) })
+})
+afterAll(() => edge[Symbol.asyncDispose]())
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const unknown = () => `/api/conversations/${randomUUID()}`
+
+describe('POST /api/conversations', () => {
+  test("the seed's dialect answers its four members", async () => {
+    const { status, json } = await edge.call('POST', '/api/conversations', {})
+    expect([status, json]).toEqual([
+      200,
+      { status: 'ok', conversation_id: expect.stringMatching(UUID), message: null, conversation_status: 'STARTING' },
+    ])
+  })
+
+  test("the agent server's dialect answers 201 and the whole record, nulls included", async () => {
+    const { status, json } = await edge.call('POST', '/api/conversations', {
+      workspace: { type: 'local', working_dir: '/tmp' },
+      agent: edge.agent,
+    })
+    expect(status).toBe(201)
+    expect(json).toMatchObject({
+      execution_status: 'idle',
+      workspace: { working_dir: '/tmp', kind: 'LocalWorkspace' },
+      title: null,
+      metrics: null,
+    })
+    expect(json.created_at).toMatch(/Z$/)
+    expect(JSON.stringify(json)).not.toContain('"api_key":"k"')
+  })
+
+  test('an identical retry finds what the first request made; another body under the same id does not', async () => {
+    const id = randomUUID()
+    const body = { conversation_id: id, conversation_instructions: 'be brief' }
+    expect((await edge.call('POST', '/api/conversations', body)).json.conversation_id).toBe(id)
+    const again = await edge.call('POST', '/api/conversations', {
+      ...body,
+      conversation_id: id.toUpperCase().replaceAll('-', ''),
+    })
+    expect([again.status, again.json.conversation_id]).toEqual([200, id])
+    expect((await edge.call('POST', '/api/conversations', { conversation_id: id })).status).toBe(409)
+    const theirs = await edge.call('POST', '/api/conversations', body, { key: KEYS.bob })
+    expect(theirs.status).toBe(409)
+  })
+
+  test.each<[string, unknown, Record<string, unknown>]>([
+    ['an unknown member', { foo: 1 }, { type: 'extra_forbidden', loc: ['body', 'foo'], input: 1 }],
+    ['an unknown provider', { git_provider: 'svn' }, { type: 'enum', loc: ['body', 'git_provider'] }],
+    [
+      'an image that is no text',
+      { image_urls: ['ok', 7] },
+      { type: 'string_type', loc: ['body', 'image_urls', 1], input: 7 },
+    ],
+    [
+      'a task that is no object',
+      { suggested_task: 'x' },
+      { type: 'model_attributes_type', loc: ['body', 'suggested_task'] },
+    ],
+    [
+      'a broken number',
+      {
+        suggested_task: {
+          git_provider: 'github',
+          task_type: 'OPEN_ISSUE',
+          repo: 'a/b',
+          issue_number: '5.5',
+          title: 't',
+        },
+      },
+      { type: 'int_parsing', loc: ['body', 'suggested_task', 'issue_number'] },
+    ],
+    [
+      'a blank server address',
+      { mcp_config: { sse_servers: [{ url: '' }] } },
+      { type: 'value_error', loc: ['body', 'mcp_config', 'sse_servers', 0, 'url'], ctx: { error: {} } },
+    ],
+    [
+      'an unknown kind of server',
+      { mcp_config: { x: 1 } },
+      { type: 'extra_forbidden', loc: ['body', 'mcp_config', 'x'] },
+    ],
+    ['an id that is null', { conversation_id: null }, { loc: ['body', 'conversation_id'] }],
+    ['no workspace', { agent: { kind: 'Agent' } }, { type: 'missing', loc: ['body', 'workspace'] }],
+    [
+      'a remote workspace',
+      { workspace: { kind: 'RemoteWorkspace', working_dir: '/', host: 'h' } },
+      { type: 'assertion_error', loc: ['body', 'workspace'] },
+    ],
+    ['no agent at all', { workspace: { working_dir: '/tmp' } }, { type: 'value_error', loc: ['body'] }],
+    [
+      'an unknown kind of agent',
+      { workspace: { working_dir: '/tmp' }, agent: { kind: 'X' } },
+      { type: 'value_error', loc: ['body', 'agent'] },
+    ],
+    [
+      'a bad tag',
+      { workspace: { working_dir: '/tmp' }, agent_settings: {}, tags: { Bad: 'x' } },
+      { type: 'value_error', loc: ['body', 'tags'] },
+    ],
+    [
+      'no iterations',
+      { workspace: { working_dir: '/tmp' }, agent_settings: {}, max_iterations: 0 },
+      { type: 'greater_than_equal', loc: ['body', 'max_iterations'], ctx: { ge: 1 } },
+    ],
+    [
+      'a message that nobody may send',
+      { workspace: { working_dir: '/tmp' }, agent_settings: {}, initial_message: { role: 'system' } },
+      { type: 'value_error', loc: ['body', 'initial_message', 'role'] },
+    ],
+    ['an array', [], { type: 'model_attributes_type', loc: ['body'] }],
+    ['broken JSON', '{"a":', { type: 'json_invalid', loc: ['body', 5], input: {}, ctx: { error: 'Expecting value' } }],
+  ])('%s is refused with its place', async (_, body, expected) => {
+    const { status, json } = await edge.call('POST', '/api/conversations', body)
+    expect(status).toBe(422)
+    expect(json.detail[0]).toMatchObject(expected)
+  })
+
+  test('no body is a missing body', async () => {
+    const { status, json } = await edge.call('POST', '/api/conversations')
+    expect([status, json.detail]).toEqual([
+      422,
+      [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }],
+    ])
+  })
+
+  test('all failures come at once: query before body', async () => {
+    const { json } = await edge.call('POST', '/api/conversations?include_skills=maybe', { foo: 1, initial_user_msg: 5 })
+    expect(json.detail.map(({ loc }: { loc: string[] }) => loc.join('.'))).toEqual([
+      'query.include_skills',
+      'body.initial_user_msg',
+      'body.foo',
+    ])
+  })
+
+  test('who is willing to wait gets the finished conversation', async () => {
+    const { status, json, headers } = await edge.call(
+      'POST',
+      '/api/conversations',
+      {
+        workspace: { working_dir: '/tmp' },
+        agent: edge.agent,
+        initial_message: { content: [{ type: 'text', text: 'hi' }] },
+      },
+      { headers: { prefer: 'wait=15' } },
+    )
+    expect([status, json.execution_status, headers.get('preference-applied')]).toEqual([201, 'finished', 'wait=15'])
+    const { json: last } = await edge.call('GET', `/api/conversations/${json.id}/agent_final_response`)
+    expect(last).toEqual({ response: 'Hello.' })
+  })
+})
+
+describe('finding conversations', () => {
+  test('one by id, dashed or not', async () => {
+    const { id } = await edge.start()
+    for (const spelling of [id, id.replaceAll('-', ''), id.toUpperCase()])
+      expect((await edge.call('GET', `/api/conversations/${spelling}`)).json.id).toBe(id)
+  })
+
+  test('several by id, in the order asked, with null for the unknown and for those of others', async () => {
+    const [a, b] = [await edge.start(), await edge.start()]
+    const nobody = randomUUID()
+    const path = `/api/conversations?ids=${b.id}&ids=${nobody}&ids=${a.id}`
+    expect((await edge.call('GET', path)).json.map((info: Loose) => info?.id ?? null)).toEqual([b.id, null, a.id])
+    expect((await edge.call('GET', path, undefined, { key: KEYS.bob })).json).toEqual([null, null, null])
+    expect((await edge.call('GET', `/api/conversations?ids=${a.id}`)).json).toHaveLength(1)
+    expect((await edge.call('GET', '/api/conversations')).json.detail[0]).toMatchObject({
+      type: 'missing',
+      loc: ['query', 'ids'],
+    })
+    const many = Array.from({ length: 100 }, () => `ids=${nobody}`).join('&')
+    expect((await edge.call('GET', `/api/conversations?${many}`)).status).toBe(400)
+  })
+
+  test('pages lead through all of them, newest first, each once', async () => {
+    const key = KEYS.bob
+    const made: string[] = []
+    for (let i = 0; i < 5; i++)
+      made.push((await edge.call('POST', '/api/conversations', {}, { key })).json.conversation_id)
+    const found: string[] = []
+    let page = ''
+    do {
+      const { json } = await edge.call('GET', `/api/conversations/search?limit=2${page}`, undefined, { key })
+      found.push(...json.items.map(({ id }: { id: string }) => id))
+      if (json.next_page_id !== null) expect(json.next_page_id).toMatch(/^[0-9a-f]{32}$/)
+      page = json.next_page_id === null ? '' : `&page_id=${json.next_page_id}`
+    } while (page !== '')
+    expect(found).toEqual(made.toReversed())
+    expect((await edge.call('GET', '/api/conversations/count', undefined, { key })).text).toBe('5')
+    expect((await edge.call('GET', '/api/conversations/count?status=stuck', undefined, { key })).text).toBe('0')
+    expect(
+      (await edge.call('GET', '/api/conversations/search?page_id=nonsense', undefined, { key })).json.items,
+    ).toHaveLength(5)
+  })
+
+  test.each([
+    ['limit=0', 'greater_than'],
+    ['limit=101', 'less_than_equal'],
+    ['limit=x', 'int_parsing'],
+    ['status=asleep', 'enum'],
+    ['sort_order=NAME', 'enum'],
+  ])('?%s is refused', async (query, type) => {
+    const { status, json } = await edge.call('GET', `/api/conversations/search?${query}`)
+    expect([status, json.detail[0].type, json.detail[0].loc[0]]).toEqual([422, type, 'query'])
+  })
+
+  test('skills are left out unless asked for', async () => {
+    const skill = { name: 'deploy', content: 'how to deploy', trigger: null }
+    const { id } = await edge.start({ agent: { ...edge.agent, agent_context: { skills: [skill] } } })
+    expect((await edge.call('GET', `/api/conversations/${id}`)).json.agent.agent_context.skills).toEqual([])
+    const { json } = await edge.call('GET', `/api/conversations/${id}?include_skills=true`)
+    expect(json.agent.agent_context.skills).toMatchObject([{ name: 'deploy' }])
+  })
+})
+
+describe('changing conversations', () => {
+  test('title and tags', async () => {
+    const { id } = await edge.start()
+    expect(
+      (await edge.call('PATCH', `/api/conversations/${id}`, { title: ' A title ', tags: { team: 'x' } })).text,
+    ).toBe('{"success":true}')
+    expect((await edge.call('GET', `/api/conversations/${id}`)).json).toMatchObject({
+      title: 'A title',
+      tags: { team: 'x' },
+    })
+    expect((await edge.call('PATCH', `/api/conversations/${id}`, { title: '' })).json.detail[0].type).toBe(
+      'string_too_short',
+    )
+  })
+
+  test('policy and analyzer', async () => {
+    const { id } = await edge.start()
+    await edge.call('POST', `/api/conversations/${id}/confirmation_policy`, { policy: { kind: 'AlwaysConfirm' } })
+    await edge.call('POST', `/api/conversations/${id}/security_analyzer`, {
+      security_analyzer: { kind: 'LLMSecurityAnalyzer' },
+    })
+    expect((await edge.call('GET', `/api/conversations/${id}`)).json).toMatchObject({
+      confirmation_policy: { kind: 'AlwaysConfirm' },
+      security_analyzer: { kind: 'LLMSecurityAnalyzer' },
+    })
+    expect((await edge.call('POST', `/api/conversations/${id}/security_analyzer`, {})).json.detail[0]).toMatchObject({
+      type: 'missing',
+    })
+    expect(
+      (await edge.call('POST', `/api/conversations/${id}/security_analyzer`, { security_analyzer: null })).status,
+    ).toBe(200)
+  })
+
+  test('a deleted one is gone', async () => {
+    const { id } = await edge.start()
+    expect((await edge.call('DELETE', `/api/conversations/${id}`)).text).toBe('{"success":true}')
+    expect((await edge.call('GET', `/api/conversations/${id}`)).status).toBe(404)
+  })
+
+  test('a body of any kind is ignored where none is read', async () => {
+    const { id } = await edge.start()
+    for (const [body, type] of [
+      ['{"a":', 'application/json'],
+      ['x', 'text/plain'],
+      [undefined, 'application/json'],
+    ] as const)
+      expect(
+        (await edge.call('POST', `/api/conversations/${id}/pause`, body, { headers: { 'content-type': type } })).text,
+      ).toBe('{"success":true}')
+  })
+
+  test('a fork is a new conversation, from a body or none; navigate needs one', async () => {
+    const { id } = await edge.start()
+    await edge.say(id, 'one')
+    const fork = await edge.call('POST', `/api/conversations/${id}/fork`)
+    expect([fork.status, fork.json.forked_from_conversation_id]).toEqual([201, id])
+    const moved = await edge.call('POST', `/api/conversations/${id}/navigate`, {})
+    expect([moved.status, moved.json.leaf_event_id]).toEqual([200, null])
+    expect((await edge.call('POST', `/api/conversations/${id}/navigate`)).status).toBe(422)
+    expect((await edge.call('POST', `/api/conversations/${id}/navigate`, { event_id: randomUUID() })).status).toBe(404)
+  })
+})
+
+describe('each route has its own words for a conversation that is not there', () => {
+  const policy = { policy: { kind: 'NeverConfirm' } }
+  test.each<[string, string, unknown, number, string]>([
+    ['GET', '', undefined, 404, '{"detail":"Not Found"}'],
+    ['PATCH', '', { title: 'x' }, 200, '{"success":false}'],
+    ['DELETE', '', undefined, 400, '{"detail":"Bad Request"}'],
+    ['POST', '/run', undefined, 404, '{"detail":"Not Found"}'],
+    ['POST', '/pause', undefined, 400, '{"detail":"Bad Request"}'],
+    ['POST', '/interrupt', undefined, 400, '{"detail":"Bad Request"}'],
+    ['POST', '/confirmation_policy', policy, 404, '{"detail":"Not Found"}'],
+    ['POST', '/security_analyzer', { security_analyzer: null }, 404, '{"detail":"Not Found"}'],
+    ['GET', '/agent_final_response', undefined, 404, '{"detail":"Not Found"}'],
+    ['POST', '/fork', undefined, 404, '{"detail":"Source conversation not found"}'],
+    ['POST', '/navigate', { event_id: null }, 404, '{"detail":"Conversation not found"}'],
+  ])('%s %s', async (method, path, body, status, text) => {
+    const answer = await edge.call(method, unknown() + path, body)
+    expect([answer.status, answer.text]).toEqual([status, text])
+  })
+
+  test('and says the same of one that belongs to someone else', async () => {
+    const { id } = await edge.start()
+    const answer = await edge.call('DELETE', `/api/conversations/${id}`, undefined, { key: KEYS.bob })
+    expect([answer.status, answer.text]).toEqual([400, '{"detail":"Bad Request"}'])
+    expect((await edge.call('GET', `/api/conversations/${id}`)).status).toBe(200)
+  })
+
+  test('an id that is none is 422, before the body', async () => {
+    const { status, json } = await edge.call('POST', '/api/conversations/xx/navigate', '{')
+    expect(status).toBe(422)
+    expect(json.detail).toMatchObject([
+      {
+        type: 'uuid_parsing',
+        loc: ['path', 'conversation_id'],
+        input: 'xx',
+        ctx: { error: 'invalid character: found `x` at 1' },
+      },
+      { type: 'json_invalid', loc: ['body', 1] },
+    ])
+  })
+})
+
+describe('runs', () => {
+  test('a second run is told that there is one', async () => {
+    await using slow = await startEdge({ respond: () => new Promise(() => {}) })
+    const { id } = await slow.start()
+    expect((await slow.say(id, 'go', true)).status).toBe(200)
+    const { status, json } = await slow.call('POST', `/api/conversations/${id}/run`)
+    expect([status, json.detail]).toEqual([409, 'Conversation already running. Wait for completion or pause first.'])
+    expect((await slow.call('POST', `/api/conversations/${id}/interrupt`)).text).toBe('{"success":true}')
+    expect((await slow.call('GET', `/api/conversations/${id}`)).json.execution_status).toBe('paused')
+  })
+})

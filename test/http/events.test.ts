@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Edge, KEYS, startEdge, type Loose } from './edge.ts'
+
+let edge: Edge
+let id: string
+let base: string
+const search = async (query: string) => (await edge.call('GET', `${base}/events/search?${query}`)).json
+
+beforeAll(async () => {
+  edge = await startEdge({ respond: async () => ({ text: 'Hello.' }) })
+  id = (await edge.start()).id
+  base = `/api/conversations/${id}`
+  for (const text of ['one', 'two is Ünusual', 'three']) await edge.say(id, text)
+})
+afterAll(() => edge[Symbol.asyncDispose]())
+
+describe('sending', () => {
+  test('content parts may leave out what has a default; an empty message is a message', async () => {
+    const { id } = await edge.start()
+    expect((await edge.call('POST', `/api/conversations/${id}/events`, {})).text).toBe('{"success":true}')
+  })
+
+  test('only users write', async () => {
+    const { status, json } = await edge.call('POST', `${base}/events`, { role: 'assistant', content: [] })
+    expect([status, json.detail[0].loc]).toEqual([422, ['body', 'role']])
+  })
+
+  test('the tag of a content part stands in the place of a failure', async () => {
+    const { json } = await edge.call('POST', `${base}/events`, { content: [{ type: 'text' }, { type: 'video' }] })
+    expect(json.detail.map(({ type, loc }: Loose) => [type, loc.slice(1).join('.')])).toEqual([
+      ['missing', 'content.0.text.text'],
+      ['union_tag_invalid', 'content.1'],
+    ])
+  })
+
+  test('who is willing to wait is answered when the run has ended', async () => {
+    const { id } = await edge.start()
+    const answer = await edge.call(
+      'POST',
+      `/api/conversations/${id}/events`,
+      { content: [{ type: 'text', text: 'hi' }], run: true },
+      { headers: { prefer: 'wait=15' } },
+    )
+    expect([answer.text, answer.headers.get('preference-applied')]).toEqual(['{"success":true}', 'wait=15'])
+    expect((await edge.call('GET', `/api/conversations/${id}`)).json.execution_status).toBe('finished')
+  })
+})
+
+test('a server that closes does not wait with those who wait', async () => {
+  await using slow = await startEdge({ respond: () => new Promise(() => {}) })
+  const { id } = await slow.start()
+  await using socket = slow.socket(`/sockets/events/${id}`, { 'x-session-api-key': KEYS.ann })
+  await socket.next()
+  const content = [{ type: 'text', text: 'hi' }]
+  const waiting = slow.call(
+    'POST',
+    `/api/conversations/${id}/events`,
+    { content, run: true },
+    { headers: { prefer: 'wait=50' } },
+  )
+  await socket.next((frame) => frame.key === 'execution_status' && frame.value === 'running')
+  const from = performance.now()
+  await slow.close()
+  expect((await waiting).status).toBe(200)
+  expect(performance.now() - from).toBeLessThan(5000)
+})
+
+describe('reading', () => {
+  test('a page holds wire events in log order without nulls; a single event has them', async () => {
+    const { items } = await search('kind=MessageEvent')
+    expect(items.map(({ llm_message }: Loose) => llm_message.content[0].text)).toEqual([
+      'one',
+      'two is Ünusual',
+      'three',
+    ])
+    expect(items[0]).not.toHaveProperty('sender')
+    expect(items[0].timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/)
+    const { json } = await edge.call('GET', `${base}/events/${items[0].id}`)
+    expect(json).toMatchObject({ id: items[0].id, kind: 'MessageEvent', sender: null })
+  })
+
+  test('pages begin with the event that the one before names', async () => {
+    const found: string[] = []
+    let page = ''
+    do {
+      const { items, next_page_id } = await search(`limit=2${page}`)
+      found.push(...items.map((event: Loose) => event.id))
+      page = next_page_id === null ? '' : `&page_id=${next_page_id}`
+    } while (page !== '')
+    expect(found).toEqual((await search('')).items.map((event: Loose) => event.id))
+    expect((await search('sort_order=TIMESTAMP_DESC')).items.map((event: Loose) => event.id)).toEqual(
+      found.toReversed(),
+    )
+    expect((await edge.call('GET', `${base}/events/count`)).text).toBe(String(found.length))
+  })
+
+  test.each([
+    ['kind=MessageEvent', 3],
+    ['kind=openhands.sdk.event.llm_convertible.message.MessageEvent', 3],
+    ['kind=ObservationEvent', 0],
+    ['kind=NoSuchEvent', 0],
+    ['source=user&kind=MessageEvent', 3],
+    ['source=agent&kind=MessageEvent', 0],
+    ['body=THREE', 1],
+    ['body=o', 2],
+    ['timestamp__gte=2000-01-01T00:00:00Z&kind=MessageEvent', 3],
+    ['timestamp__lt=2000-01-01&kind=MessageEvent', 0],
+  ])('?%s finds %i', async (query, count) => {
+    expect((await search(query)).items).toHaveLength(count)
+    expect((await edge.call('GET', `${base}/events/count?${query}`)).text).toBe(String(count))
+  })
+
+  test.each([
+    ['limit=0', 'greater_than'],
+    ['limit=101', 'less_than_equal'],
+    ['source=robot', 'enum'],
+    ['sort_order=x', 'enum'],
+    ['timestamp__gte=x', 'datetime_from_date_parsing'],
+  ])('?%s is refused', async (query, type) => {
+    const { status, json } = await edge.call('GET', `${base}/events/search?${query}`)
+    expect([status, json.detail[0].type]).toEqual([422, type])
+  })
+})
+
+describe('what is not there', () => {
+  test.each(['/events/search', '/events/count', '/events/stream', `/events/${randomUUID()}`])(
+    'GET %s of an unknown conversation names it',
+    async (path) => {
+      const other = randomUUID()
+      const { status, json } = await edge.call('GET', `/api/conversations/${other}${path}`)
+      expect([status, json]).toEqual([404, { detail: `Conversation not found: ${other}` }])
+    },
+  )
+
+  test('sending and answering too', async () => {
+    const other = randomUUID()
+    for (const [path, body] of [
+      ['', {}],
+      ['/respond_to_confirmation', { accept: true }],
+    ] as const)
+      expect((await edge.call('POST', `/api/conversations/${other}/events${path}`, body)).json).toEqual({
+        detail: `Conversation not found: ${other}`,
+      })
+  })
+
+  test('an unknown event of a known one', async () => {
+    const event = randomUUID()
+    const { status, json } = await edge.call('GET', `${base}/events/${event}`)
+    expect([status, json.detail]).toEqual([404, `Event not found: ${event}`])
+  })
+
+  test("someone else's is not there", async () => {
+    expect((await edge.call('GET', `${base}/events/search`, undefined, { key: KEYS.bob })).status).toBe(404)
+  })
+})
+
+test('a read-only key reads and does not write', async () => {
+  expect((await edge.call('GET', `${base}/events/count`, undefined, { key: KEYS.reader })).status).toBe(200)
+  expect((await edge.call('POST', `${base}/events`, {}, { key: KEYS.reader })).status).toBe(403)
+})

@@ -1,0 +1,205 @@
+/**
+ * One conversation, many who watch it: those who read see every event once and in order, whatever those do who don't. Writes
+ * how long it takes from a commit to all of them. The server has a process of its own; its clock is this machine's.
+ */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { loadavg } from 'node:os'
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { startScriptedModel, type ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
+import { startServerProcess, TEST_KEY, type ServerProcess } from '../../packages/server/testing/server-process.ts'
+import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
+import { recordFacts } from '../facts.ts'
+import { agentOf } from '../steering/talking.ts'
+
+const SUBSCRIBERS = 100
+const STALLED = 20
+const MESSAGES = 200
+/** A page of the search that says when they were stamped. */
+const MEASURED = 100
+
+let dir: TempDir
+let model: ScriptedModel
+let server: ServerProcess
+beforeAll(async () => {
+  dir = await tempDir()
+  model = await startScriptedModel({ respond: () => ({ text: 'Hello.' }) })
+  server = await startServerProcess({ dataDir: dir.file('data') })
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await model[Symbol.asyncDispose]()
+  await dir[Symbol.asyncDispose]()
+})
+
+type Frame = { type: string; seq: number; event: { id: string; timestamp: string; kind: string } }
+type Seen = { seq: number; id: string; at: number }
+
+const open = async (): Promise<string> => {
+  const body = { workspace: { working_dir: dir.path }, agent: agentOf(model), autotitle: false }
+  return (await server.call('POST', '/api/conversations', body)).body.id
+}
+const say = (id: string, text: string) =>
+  server.call('POST', `/api/conversations/${id}/events`, { content: [{ type: 'text', text }] })
+const address = (id: string, after: number) =>
+  `${server.url.replace('http', 'ws')}/sockets/session/${id}?after_seq=${after}`
+const headers = { 'x-session-api-key': TEST_KEY }
+
+/** Reads until it has seen `last`. */
+class Reader {
+  readonly seen: Seen[] = []
+  readonly ready: Promise<void>
+  readonly #ws: WebSocket
+  #wanted: { seq: number; done: () => void } | null = null
+
+  constructor(id: string, after = 0) {
+    this.#ws = new WebSocket(address(id, after), { headers })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.ready = promise
+    this.#ws.on('message', (data: Buffer) => {
+      const at = performance.timeOrigin + performance.now()
+      const frame = JSON.parse(data.toString()) as Frame
+      resolve()
+      if (frame.type !== 'event') return
+      this.seen.push({ seq: frame.seq, id: frame.event.id, at })
+      if (this.#wanted !== null && frame.seq >= this.#wanted.seq) this.#wanted.done()
+    })
+  }
+
+  async until(seq: number): Promise<void> {
+    if ((this.seen.at(-1)?.seq ?? 0) >= seq) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wanted = { seq, done: resolve }
+    await promise
+  }
+
+  async close(): Promise<void> {
+    this.#ws.terminate()
+    if (this.#ws.readyState !== WebSocket.CLOSED) await once(this.#ws, 'close')
+  }
+}
+
+/** A subscriber that says hello and never reads a byte. */
+async function stalled(id: string): Promise<Socket> {
+  const { hostname, port } = new URL(server.url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  await once(socket, 'connect')
+  socket.pause()
+  const key = randomBytes(16).toString('base64')
+  socket.write(
+    `GET /sockets/session/${id}?after_seq=0 HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+      `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\nX-Session-API-Key: ${TEST_KEY}\r\n\r\n`,
+  )
+  socket.on('error', () => undefined)
+  return socket
+}
+
+/** The log as the server has it: ids in order. */
+async function logOf(id: string): Promise<string[]> {
+  const ids: string[] = []
+  for (let page: string | null = ''; page !== null;) {
+    const from: string = page === '' ? '' : `&page_id=${page}`
+    const { body } = await server.call('GET', `/api/conversations/${id}/events/search?limit=100${from}`)
+    ids.push(...body.items.map((event: { id: string }) => event.id))
+    page = body.next_page_id
+  }
+  return ids
+}
+
+const percentile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))]!
+const rounded = (ms: number) => Math.round(ms * 100) / 100
+
+test(`${SUBSCRIBERS - STALLED} readers see every event once and in order beside ${STALLED} that never read`, async () => {
+  const id = await open()
+  const deaf = await Promise.all(Array.from({ length: STALLED }, () => stalled(id)))
+  const readers = Array.from({ length: SUBSCRIBERS - STALLED }, () => new Reader(id))
+  await Promise.all(readers.map(({ ready }) => ready))
+  // Large enough that what the deaf leave untaken fills every buffer on the way.
+  const text = 'x'.repeat(8 * 1024)
+  for (let n = 0; n < MESSAGES; n++) {
+    await say(id, `${n} ${text}`)
+  }
+  const log = await logOf(id)
+  await Promise.all(readers.map((reader) => reader.until(log.length)))
+  for (const { seen } of readers) {
+    expect(seen.map((each) => each.id)).toEqual(log)
+    expect(seen.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1))
+  }
+  for (const socket of deaf) socket.destroy()
+  await Promise.all(readers.map((reader) => reader.close()))
+})
+
+test('from a commit to its receipt by all who read', async () => {
+  const id = await open()
+  const deaf = await Promise.all(Array.from({ length: STALLED }, () => stalled(id)))
+  const readers = Array.from({ length: SUBSCRIBERS - STALLED }, () => new Reader(id))
+  await Promise.all(readers.map(({ ready }) => ready))
+  await say(id, 'the first, after what stands before it')
+  const before = (await logOf(id)).length
+  for (let n = 1; n <= MEASURED; n++) {
+    await say(id, `message ${n}`)
+    // One at a time: a fan-out to everybody ends before the next one begins.
+    await Promise.all(readers.map((reader) => reader.until(before + n)))
+  }
+  const { body } = await server.call(
+    'GET',
+    `/api/conversations/${id}/events/search?limit=100&sort_order=TIMESTAMP_DESC`,
+  )
+  // Stamped right before the append that all of them wait for.
+  const stamped = new Map<string, number>(
+    body.items.map((event: { id: string; timestamp: string }) => [event.id, microseconds(event.timestamp)]),
+  )
+  const delays = readers.flatMap(({ seen }) =>
+    seen.filter((each) => stamped.has(each.id)).map((each) => each.at - stamped.get(each.id)!),
+  )
+  const figures = {
+    p50_ms: rounded(percentile(delays, 0.5)),
+    p99_ms: rounded(percentile(delays, 0.99)),
+    max_ms: rounded(Math.max(...delays)),
+  }
+  recordFacts('fan_out', {
+    subscribers: SUBSCRIBERS,
+    of_them_stalled: STALLED,
+    events: stamped.size,
+    ...figures,
+    load_average: rounded(loadavg()[0]!),
+    measured_at: new Date().toISOString(),
+  })
+  expect(delays).toHaveLength(stamped.size * readers.length)
+  // The aim is 10 ms; a machine that does other work at the same time may miss it, and a second is no fan-out any more.
+  expect(figures.p99_ms).toBeLessThan(1000)
+  for (const socket of deaf) socket.destroy()
+  await Promise.all(readers.map((reader) => reader.close()))
+})
+
+/** Milliseconds since 1970 with the microseconds that event times have. */
+function microseconds(timestamp: string): number {
+  const [, whole, fraction] = /^(.*\.\d{3})(\d{3})$/.exec(timestamp)!
+  return Date.parse(`${whole}Z`) + Number(fraction) / 1000
+}
+
+test('a socket that breaks twenty times during a run: what came over all of them is the log', async () => {
+  const id = await open()
+  const seen: Seen[] = []
+  const said = (async () => {
+    for (let n = 0; n < 100; n++) await say(id, `message ${n}`)
+  })()
+  for (let drop = 0; drop < 20; drop++) {
+    const reader = new Reader(id, seen.at(-1)?.seq ?? 0)
+    await reader.ready
+    await Promise.race([reader.until((seen.at(-1)?.seq ?? 0) + 3), said])
+    await reader.close()
+    seen.push(...reader.seen)
+  }
+  await said
+  const log = await logOf(id)
+  const last = new Reader(id, seen.at(-1)?.seq ?? 0)
+  await last.until(log.length)
+  seen.push(...last.seen)
+  await last.close()
+  expect(seen.map((each) => each.id)).toEqual(log)
+  expect(seen.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1))
+})

@@ -1,0 +1,47 @@
+/** Talking to a server about conversations in remote workspaces. */
+import { expect } from 'vitest'
+import type { ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
+import type { ServerProcess } from '../../packages/server/testing/server-process.ts'
+
+/** Of the other server, and of nobody else. */
+export const REMOTE_KEY = 'key-of-the-other-server-0123456789'
+
+export const tool = (name: string, args: Record<string, unknown>): ScriptedAnswer => ({
+  text: '',
+  toolCalls: [{ name, arguments: args }],
+})
+export const run = (command: string, more: Record<string, unknown> = {}): ScriptedAnswer =>
+  tool('terminal', { command, ...more })
+export const finish: ScriptedAnswer = tool('finish', { message: 'all done' })
+
+export const agentOf = (modelUrl: string) => ({
+  kind: 'Agent',
+  llm: { model: 'openai/scripted', base_url: `${modelUrl}/v1`, api_key: 'k', num_retries: 0 },
+  tools: [{ name: 'terminal' }, { name: 'file_editor' }, { name: 'task_tracker' }],
+})
+
+/** Starts a conversation with a message; its id. */
+export async function startOn(
+  server: Pick<ServerProcess, 'call'>,
+  { workspace, agent, text = 'go' }: { workspace: object; agent: object; text?: string },
+): Promise<string> {
+  const initial_message = { content: [{ type: 'text', text }] }
+  const { status, body } = await server.call('POST', '/api/conversations', { workspace, agent, initial_message })
+  expect([status, body]).toMatchObject([201, {}])
+  return body.id
+}
+
+/** All events of a conversation, oldest first. */
+export async function eventsOf(server: Pick<ServerProcess, 'call'>, id: string): Promise<any[]> {
+  const { body } = await server.call('GET', `/api/conversations/${id}/events/search?limit=100&sort_order=TIMESTAMP`)
+  return body.items
+}
+
+/** Waits for a condition that has no event. */
+export async function until(holds: () => boolean | Promise<boolean>, limitMs = 30_000): Promise<void> {
+  const deadline = performance.now() + limitMs
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`did not come true within ${limitMs} ms: ${holds.toString()}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

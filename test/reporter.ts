@@ -1,0 +1,62 @@
+import { writeSync } from 'node:fs'
+import type { Reporter, TestModule, Vitest } from 'vitest/node'
+import { recordFacts } from './facts.ts'
+
+export type Tally = {
+  readonly files: number
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+/** Counts tests. A file that could not be loaded, a broken hook and an error outside of any test count as one failure each. */
+export function tally(modules: readonly TestModule[], errorsOutside: number): Tally {
+  const tests = modules.flatMap((module) => [...module.children.allTests()])
+  const count = (state: string) => tests.filter((test) => test.result().state === state).length
+  const broken = modules
+    .flatMap((module) => [module, ...module.children.allSuites()])
+    .filter((part) => part.errors().length > 0)
+  return {
+    files: modules.length,
+    passed: count('passed'),
+    failed: count('failed') + broken.length + errorsOutside,
+    skipped: count('skipped'),
+  }
+}
+
+/** `12 passed, 0 failed`, with `, 1 skipped` when there is one. */
+export const finalLine = ({ passed, failed, skipped }: Tally): string =>
+  `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+
+/**
+ * Ends a run with one plain line, and records the figures of a whole run; those of a selection would mislead.
+ * The default export of this file, because that is what vitest loads.
+ */
+export default class FactsReporter implements Reporter {
+  readonly #folder: string | undefined
+  #vitest: Vitest | undefined
+  #startedAt = performance.now()
+
+  constructor(options: { folder?: string } = {}) {
+    this.#folder = options.folder
+  }
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest
+  }
+
+  onTestRunStart(): void {
+    this.#startedAt = performance.now()
+  }
+
+  async onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): Promise<void> {
+    const figures = tally(modules, errors.length)
+    const seconds = Math.round((performance.now() - this.#startedAt) / 100) / 10
+    const existing = await this.#vitest?.globTestSpecifications()
+    const isWhole = existing?.length === modules.length && this.#vitest?.getGlobalTestNamePattern() === undefined
+    if (isWhole) recordFacts('tests', { ...figures, seconds, measured_at: new Date().toISOString() }, this.#folder)
+    // The commands that ran before the tests (scripts/bootstrap.cjs) leave their verdict here, so that it is not scrolled away.
+    const failedChecks = process.env.PARLEY_FAILED_CHECKS
+    writeSync(1, `${failedChecks ? `checks failed: ${failedChecks}\n` : ''}${finalLine(figures)}\n`)
+  }
+}

@@ -1,0 +1,155 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { KEY } from '../../packages/server/testing/server.ts'
+import { command } from '../clients/instructed-model.ts'
+import { startKillable, startTalking, type Json, type Talking } from './talking.ts'
+
+/** Every message is a command that the agent runs. */
+const obedient = ({ text, view }: { text: string; view: { assistantTurns: number } }) => {
+  const said = [...text.matchAll(/run: ([^"\\]+)/g)].at(-1)?.[1]
+  return view.assistantTurns % 2 === 0 && said !== undefined ? command(said) : { text: 'Done.' }
+}
+
+let server: Talking
+beforeEach(async () => {
+  server = await startTalking(obedient)
+})
+afterEach(() => server[Symbol.asyncDispose]())
+
+const LENGTH = 'run: echo length ${#DEPLOY_KEY}'
+async function output(of: Pick<Talking, 'say' | 'reaches' | 'events'>, id: string, text: string): Promise<string> {
+  await of.say(id, text)
+  await of.reaches(id, 'finished')
+  const answers = (await of.events(id)).filter(({ kind }) => kind === 'ObservationEvent')
+  return answers
+    .at(-1)
+    .observation.content.map((part: Json) => part.text)
+    .join('')
+}
+
+describe('secrets of a conversation', () => {
+  test.each<[string, unknown]>([
+    ['plain text', 'deploy-value-1'],
+    ['an object with a value', { value: 'deploy-value-1' }],
+    ['a static secret', { kind: 'StaticSecret', value: 'deploy-value-1', description: 'for deployments' }],
+  ])('%s reaches the commands that name it, and is hidden in what they say', async (_, secret) => {
+    const id = await server.open()
+    expect(await server.post(id, '/secrets', { secrets: { DEPLOY_KEY: secret } })).toEqual({
+      status: 200,
+      body: { success: true },
+    })
+    expect(await output(server, id, LENGTH)).toContain('length 14')
+    expect(await output(server, id, 'run: echo value $DEPLOY_KEY')).toContain('<secret-hidden>')
+    expect(await output(server, id, 'run: env')).not.toContain('DEPLOY_KEY')
+    expect(JSON.stringify([await server.events(id), await server.info(id)])).not.toContain('deploy-value-1')
+    expect((await server.info(id)).secret_registry.secret_sources.DEPLOY_KEY).toMatchObject({
+      kind: 'StaticSecret',
+      value: null,
+    })
+  })
+
+  test('names are merged, a hidden value stays what it was, and a replaced one stays hidden', async () => {
+    const id = await server.open()
+    await server.post(id, '/secrets', { secrets: { DEPLOY_KEY: 'first-value-of-it', OTHER: 'other-value' } })
+    await server.post(id, '/secrets', { secrets: { DEPLOY_KEY: 'second-value', OTHER: '**********' } })
+    expect(await output(server, id, LENGTH)).toContain('length 12')
+    expect(await output(server, id, 'run: echo ${#OTHER} first-$(echo value-of-it)')).toMatch(/11 <secret-hidden>/)
+  })
+
+  test("a conversation's own go before the user's, and others do not see them", async () => {
+    await server.call('POST', '/api/secrets', { name: 'DEPLOY_KEY', value: 'of-the-user' })
+    const [own, other] = [await server.open(), await server.open()]
+    await server.post(own, '/secrets', { secrets: { DEPLOY_KEY: 'of-this-conversation' } })
+    expect(await output(server, own, LENGTH)).toContain('length 20')
+    expect(await output(server, other, LENGTH)).toContain('length 11')
+  })
+
+  test('a start brings its own, before those of the context of its agent', async () => {
+    const context = { agent_context: { secrets: { DEPLOY_KEY: 'context-value', OTHER: 'context-other' } } }
+    const id = await server.open({ agent: server.agent({}, context), secrets: { DEPLOY_KEY: 'of-the-start' } })
+    expect(await output(server, id, LENGTH)).toContain('length 12')
+    expect(await output(server, id, 'run: echo ${#OTHER}')).toContain('13')
+    const prompt = (await server.events(id)).find(({ kind }) => kind === 'SystemPromptEvent')
+    expect(JSON.stringify(prompt)).toContain('DEPLOY_KEY')
+  })
+
+  test('encrypted ones are opened where the start says that they are', async () => {
+    const hidden = await server.call('POST', '/api/profiles/p', { llm: { model: 'x', api_key: 'deploy-value-1' } })
+    expect(hidden.status).toBe(201)
+    const { body } = await server.call('GET', '/api/profiles/p', undefined, { 'X-Expose-Secrets': 'encrypted' })
+    const secrets = { DEPLOY_KEY: { kind: 'StaticSecret', value: body.config.api_key } }
+    const opened = await server.open({ secrets, secrets_encrypted: true })
+    expect(await output(server, opened, LENGTH)).toContain('length 14')
+  })
+
+  test.each<[string, Json]>([
+    ['a name that no variable can have', { 'not a name': 'x' }],
+    ['a name of the system', { PATH: 'x' }],
+    ['a value with NUL', { DEPLOY_KEY: 'a\0b' }],
+    ['a host that is not asked', { DEPLOY_KEY: { kind: 'LookupSecret', url: 'http://169.254.169.254/latest' } }],
+    ['a file', { DEPLOY_KEY: { url: 'file:///etc/passwd' } }],
+  ])('%s is refused, and nothing is stored', async (_, secrets) => {
+    const id = await server.open()
+    expect((await server.post(id, '/secrets', { secrets: { GOOD: 'good-value', ...secrets } })).status).toBe(422)
+    expect((await server.info(id)).secret_registry.secret_sources).toEqual({})
+    const body = { workspace: { working_dir: server.dir.path }, agent: server.agent(), secrets }
+    expect((await server.call('POST', '/api/conversations', body)).status).toBe(422)
+  })
+
+  test('they survive a restart, sealed', async () => {
+    await using killable = await startKillable(obedient)
+    const id = await killable.open()
+    await killable.post(id, '/secrets', { secrets: { DEPLOY_KEY: 'deploy-value-1' } })
+    await killable.restart('kill')
+    expect(await output(killable, id, LENGTH)).toContain('length 14')
+    const { execFileSync } = await import('node:child_process')
+    expect(() => execFileSync('grep', ['-rq', 'deploy-value-1', killable.dir.file('data')])).toThrow()
+  })
+})
+
+describe('secrets that are kept elsewhere', () => {
+  test("one in the user's own store is looked up at this server, with the key that comes with it", async () => {
+    await server.call('PUT', '/api/settings/secrets', { name: 'STORED', value: 'kept-in-the-store' })
+    const id = await server.open()
+    const secret = { kind: 'LookupSecret', url: '/api/settings/secrets/STORED', headers: { 'X-Session-API-Key': KEY } }
+    expect((await server.post(id, '/secrets', { secrets: { DEPLOY_KEY: secret } })).status).toBe(200)
+    expect(await output(server, id, LENGTH)).toContain('length 17')
+    expect(await output(server, id, 'run: echo $DEPLOY_KEY')).toContain('<secret-hidden>')
+    const shown = (await server.info(id)).secret_registry.secret_sources.DEPLOY_KEY
+    expect(shown.url).toBe(`${server.url}/api/settings/secrets/STORED`)
+    expect(JSON.stringify(shown)).not.toContain(KEY)
+  })
+
+  test('one at a host of the list is asked for when a command names it, once in a while', async () => {
+    const asked: IncomingHttpHeaders[] = []
+    const vault = createServer((request, response) => {
+      asked.push(request.headers)
+      if (request.url === '/away') return void response.writeHead(302, { location: '/value' }).end()
+      response.writeHead(request.url === '/value' ? 200 : 500).end('from-the-vault')
+    }).listen(0, '127.0.0.1')
+    await once(vault, 'listening')
+    const host = `127.0.0.1:${(vault.address() as AddressInfo).port}`
+    await using listed = await startTalking(obedient, { PARLEY_SECRET_LOOKUP_HOSTS: host })
+    const id = await listed.open({
+      secrets: {
+        DEPLOY_KEY: {
+          kind: 'LookupSecret',
+          url: `http://${host}/value`,
+          headers: { Authorization: 'Bearer of-the-vault' },
+        },
+        AWAY: { kind: 'LookupSecret', url: `http://${host}/away` },
+        BROKEN: { kind: 'LookupSecret', url: `http://${host}/broken` },
+      },
+    })
+    expect(await output(listed, id, 'run: echo nothing')).toContain('nothing')
+    expect(asked).toEqual([])
+    expect(await output(listed, id, LENGTH)).toContain('length 14')
+    expect(await output(listed, id, LENGTH)).toContain('length 14')
+    expect(asked.map(({ authorization }) => authorization)).toEqual(['Bearer of-the-vault'])
+    expect(await output(listed, id, 'run: echo [${AWAY}${BROKEN}]')).toContain('[]')
+    vault.closeAllConnections()
+    vault.close()
+  })
+})

@@ -1,0 +1,26 @@
+/** What every kind of store must hold: `storageContract('sqlite', makeSqlitePlace)`. */
+import { describe } from 'vitest'
+import { appendContract } from './contract/appends.ts'
+import { auditContract } from './contract/audit.ts'
+import { crashContract } from './contract/crash.ts'
+import { keepsakeContract } from './contract/keepsakes.ts'
+import { listingContract } from './contract/listing.ts'
+import { outboxContract } from './contract/outbox.ts'
+import { pagingContract } from './contract/paging.ts'
+import { receivedContract } from './contract/received.ts'
+import { vaultContract } from './contract/vault.ts'
+import type { MakePlace } from './fixtures.ts'
+
+export function storageContract(name: string, makePlace: MakePlace): void {
+  describe(`a ${name} store`, () => {
+    appendContract(makePlace)
+    pagingContract(makePlace)
+    listingContract(makePlace)
+    vaultContract(makePlace)
+    keepsakeContract(makePlace)
+    outboxContract(makePlace)
+    receivedContract(makePlace)
+    auditContract(makePlace)
+    crashContract(makePlace)
+  })
+}

@@ -1,0 +1,323 @@
+/** Invariants S1 to S4: one durable, guarded transaction per append, and groups of them. */
+import { newConversationId } from '@parley/protocol'
+import { describe, expect, test } from 'vitest'
+import {
+  conversation,
+  everything,
+  type MakePlace,
+  messages,
+  nextAppend,
+  notifications,
+  owned,
+  range,
+  seqs,
+  told,
+} from '../fixtures.ts'
+
+const refused = (reason: string) => ({ name: 'ParleyError', code: 'conflict', details: { reason } })
+
+export function appendContract(makePlace: MakePlace): void {
+  describe('creating', () => {
+    test('makes a row that is read back as it was given', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const draft = conversation({ parent_conversation_id: newConversationId(), status: 'paused' })
+      expect(await storage.conversations.create(draft)).toBe('created')
+      expect(await storage.conversations.get(draft.id)).toEqual({ ...draft, seq: 0, epoch: 0 })
+    })
+
+    test('a second time changes nothing', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      const draft = conversation({ events: messages(2), state: { seq: 2, json: '{}' } })
+      await storage.conversations.create(draft)
+      const before = await everything(storage, draft.id)
+      const again = { ...draft, owner: 'eve', events: messages(5), outbox: [{ topic: 't', payload: 'p' }] }
+      expect(await storage.conversations.create(again)).toBe('exists')
+      expect(await everything(storage, draft.id)).toEqual(before)
+    })
+
+    test('of many at once with the same id, one succeeds', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const draft = conversation()
+      const outcomes = await Promise.all(range(1, 20).map(() => storage.conversations.create(draft)))
+      expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(1)
+    })
+
+    test('takes a copied branch of thousands of events with state and outbox', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      const events = messages(3_000)
+      const draft = conversation({
+        events,
+        state: { seq: 3_000, json: '{"n":1}' },
+        outbox: [{ topic: 't', payload: 'p' }],
+      })
+      await storage.conversations.create(draft)
+      const own = await storage.conversations.own(draft.id)
+      expect(own?.row.seq).toBe(3_000)
+      expect(own?.state).toEqual(draft.state)
+      expect(await storage.events.page(draft.id, { limit: 5_000 })).toEqual(events)
+      expect(await notifications(storage)).toMatchObject([{ conversation_id: draft.id, topic: 't', payload: 'p' }])
+    })
+
+    test('a fork may hold the same event ids as its source', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const events = messages(3)
+      const [source, fork] = [conversation({ events }), conversation({ events })]
+      await storage.conversations.create(source)
+      expect(await storage.conversations.create(fork)).toBe('created')
+      const event = events[1]!
+      expect(await storage.events.get(source.id, event.event.id)).toEqual(event)
+      expect(await storage.events.get(fork.id, event.event.id)).toEqual(event)
+    })
+  })
+
+  describe('owning', () => {
+    test('raises the epoch each time, also from zero', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const first = await owned(storage)
+      const second = await storage.conversations.own(first.id)
+      expect(first.epoch).toBe(1)
+      expect(second).toEqual({ row: { ...first, epoch: 2 }, state: null })
+    })
+
+    test('an unknown conversation answers null', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      expect(await storage.conversations.own(newConversationId())).toBeNull()
+    })
+  })
+
+  describe('appending', () => {
+    test('gives dense places from 1, whatever the sizes of the appends (S1)', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      let row = await owned(storage)
+      for (const size of [1, 3, 1, 7, 2]) {
+        await storage.conversations.append(nextAppend(row, size))
+        row = { ...row, seq: row.seq + size }
+      }
+      expect(seqs(await storage.events.page(row.id, { limit: 100 }))).toEqual(range(1, 14))
+      expect(await storage.conversations.get(row.id)).toEqual(row)
+    })
+
+    test('writes events, columns, state and outbox together (S2)', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      const row = await owned(storage)
+      const change = { status: 'running', updated_at: '2027-01-01T00:00:00.000Z', record: '{"new":1}' } as const
+      const state = { seq: 2, json: '{"cached":true}' }
+      const append = nextAppend(row, 2, {
+        row: change,
+        state,
+        outbox: [
+          { topic: 'a', payload: '1' },
+          { topic: 'b', payload: '2' },
+        ],
+      })
+      await storage.conversations.append(append)
+      expect(await everything(storage, row.id)).toMatchObject({
+        row: { ...row, ...change, seq: 2 },
+        state,
+        events: append.events,
+        outbox: [
+          { conversation_id: row.id, topic: 'a', payload: '1' },
+          { conversation_id: row.id, topic: 'b', payload: '2' },
+        ],
+      })
+    })
+
+    test('without events changes columns only', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const row = await owned(storage)
+      await storage.conversations.append({ ...nextAppend(row, 0), row: { status: 'finished' } })
+      expect(await storage.conversations.get(row.id)).toEqual({ ...row, status: 'finished' })
+    })
+
+    test.each([
+      ['an older epoch', 'epoch', { epoch: 0 }],
+      ['an epoch not handed out yet', 'epoch', { epoch: 7 }],
+      ['a place that is taken', 'seq', { expectedSeq: 1, events: messages(1, 2) }],
+      ['a place beyond the end', 'seq', { expectedSeq: 9, events: messages(1, 10) }],
+    ])('with %s changes nothing (S3)', async (_, reason, change) => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      const row = await owned(storage, { events: messages(2), state: { seq: 2, json: '{}' } })
+      const before = await everything(storage, row.id)
+      const append = nextAppend(row, 1, {
+        row: { status: 'running', updated_at: 'x', record: 'x' },
+        state: { seq: 3, json: 'x' },
+        outbox: [{ topic: 't', payload: 'p' }],
+        ...change,
+      })
+      await expect(storage.conversations.append(append)).rejects.toMatchObject(refused(reason))
+      expect(await everything(storage, row.id)).toEqual(before)
+    })
+
+    test('to an unknown conversation is refused', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const append = { id: newConversationId(), epoch: 1, expectedSeq: 0, events: messages(1) }
+      await expect(storage.conversations.append(append)).rejects.toMatchObject({ code: 'not_found' })
+    })
+
+    test('an event id that the conversation holds already changes nothing', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const row = await owned(storage, { events: messages(2) })
+      const [first] = await storage.events.page(row.id, { limit: 1 })
+      const before = await everything(storage, row.id)
+      const events = [...messages(1, 3), { seq: 4, event: first!.event }]
+      await expect(storage.conversations.append({ ...nextAppend(row), events })).rejects.toMatchObject(
+        refused('duplicate_event'),
+      )
+      expect(await everything(storage, row.id)).toEqual(before)
+    })
+
+    test('with a gap between the events is refused before anything is written', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const row = await owned(storage)
+      const before = await everything(storage, row.id)
+      const events = [...messages(1, 1), ...messages(1, 3)]
+      await expect(storage.conversations.append({ ...nextAppend(row), events })).rejects.toThrow('seq 3 instead of 2')
+      expect(await everything(storage, row.id)).toEqual(before)
+    })
+
+    test('of two owners who write the same place at once, the newer one wins', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const old = await owned(storage)
+      const now = (await storage.conversations.own(old.id))!.row
+      const [first, second] = await Promise.allSettled([
+        storage.conversations.append(nextAppend(old)),
+        storage.conversations.append(nextAppend(now)),
+      ])
+      expect(first).toMatchObject({ status: 'rejected', reason: refused('epoch') })
+      expect(second.status).toBe('fulfilled')
+    })
+
+    test('in one turn, a row of appends of one writer is stored in order', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const row = await owned(storage)
+      const appends = range(0, 99).map((seq) => nextAppend({ ...row, seq }))
+      await Promise.all(appends.map((append) => storage.conversations.append(append)))
+      expect(await storage.events.page(row.id, { limit: 200 })).toEqual(appends.flatMap(({ events }) => events))
+    })
+
+    test('members of a group that are refused or fail do no harm to the others', async () => {
+      await using place = await makePlace()
+      const good: { id: string; seq: number }[] = []
+      {
+        await using storage = await place.open()
+        await told(storage)
+        const rows = await Promise.all(range(1, 8).map(() => owned(storage, { events: messages(1) })))
+        const [taken] = await storage.events.page(rows[3]!.id, { limit: 1 })
+        const bad: Record<number, Parameters<typeof nextAppend>[2]> = {
+          1: { epoch: 0 },
+          2: { expectedSeq: 0, events: messages(1) },
+          // Fails after rows of it have been written, which have to be taken back alone.
+          3: { events: [...messages(2, 2), { seq: 4, event: taken!.event }], outbox: [{ topic: 'bad', payload: '' }] },
+        }
+        const outcomes = await Promise.allSettled([
+          ...rows.map((row, index) => storage.conversations.append(nextAppend(row, 2, bad[index]))),
+          storage.settings.update('ada', () => {
+            throw new Error('no change')
+          }),
+          storage.settings.update('ada', () => '{"kept":true}'),
+        ])
+        expect(outcomes.map(({ status }) => status)).toEqual(
+          range(0, 9).map((index) => ([1, 2, 3, 8].includes(index) ? 'rejected' : 'fulfilled')),
+        )
+        for (const [index, { id }] of rows.entries()) good.push({ id, seq: index in bad ? 1 : 3 })
+      }
+      await using storage = await place.open()
+      for (const { id, seq } of good) {
+        const row = (await storage.conversations.get(id as never))!
+        expect(row.seq).toBe(seq)
+        expect(seqs(await storage.events.page(row.id, { limit: 10 }))).toEqual(range(1, seq))
+      }
+      expect(await storage.settings.get('ada')).toBe('{"kept":true}')
+      expect(await notifications(storage)).toEqual([])
+    })
+  })
+
+  describe('deleting', () => {
+    test('takes row, state and log away and writes the outbox with it', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      const row = await owned(storage, { events: messages(1_200), state: { seq: 1_200, json: '{}' } })
+      const [first] = await storage.events.page(row.id, { limit: 1 })
+      expect(await storage.conversations.delete(row.id, [{ topic: 'deleted', payload: row.id }])).toBe(true)
+      expect(await everything(storage, row.id)).toMatchObject({
+        row: null,
+        state: null,
+        events: [],
+        outbox: [{ conversation_id: row.id, topic: 'deleted' }],
+      })
+      expect(await storage.events.get(row.id, first!.event.id)).toBeNull()
+      expect(await storage.events.count(row.id)).toBe(0)
+      await expect(storage.conversations.append(nextAppend(row))).rejects.toMatchObject({ code: 'not_found' })
+    })
+
+    test('a second time answers false and writes nothing', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      const row = await owned(storage)
+      await storage.conversations.delete(row.id)
+      expect(await storage.conversations.delete(row.id, [{ topic: 't', payload: 'p' }])).toBe(false)
+      expect(await notifications(storage)).toEqual([])
+    })
+
+    test('frees the id for a conversation that starts empty', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const row = await owned(storage, { events: messages(600) })
+      await storage.conversations.delete(row.id)
+      await storage.conversations.create(conversation({ id: row.id, events: messages(1) }))
+      expect(await storage.events.count(row.id)).toBe(1)
+      expect((await storage.conversations.own(row.id))?.state).toBeNull()
+    })
+  })
+
+  describe('reopening', () => {
+    test('finds everything that was acknowledged, and a closed store refuses clearly', async () => {
+      await using place = await makePlace()
+      const first = await place.open()
+      const row = await owned(first)
+      await first.conversations.append(nextAppend(row, 5))
+      const before = await everything(first, row.id)
+      await first[Symbol.asyncDispose]()
+      await first[Symbol.asyncDispose]()
+      const closed = { name: 'ParleyError', code: 'unavailable', message: expect.stringContaining('closed') as string }
+      await expect(first.conversations.append(nextAppend({ ...row, seq: 5 }))).rejects.toMatchObject(closed)
+      await expect(first.events.page(row.id, { limit: 1 })).rejects.toMatchObject(closed)
+      await expect(first.secrets.list('ada')).rejects.toMatchObject(closed)
+      await using second = await place.open()
+      expect(await everything(second, row.id)).toEqual(before)
+    })
+
+    test('closing commits what waits', async () => {
+      await using place = await makePlace()
+      const first = await place.open()
+      const row = await owned(first)
+      const append = first.conversations.append(nextAppend(row, 3))
+      await first[Symbol.asyncDispose]()
+      await append
+      await using second = await place.open()
+      expect(await second.events.count(row.id)).toBe(3)
+    })
+  })
+}

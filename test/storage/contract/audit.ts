@@ -1,0 +1,76 @@
+/** Who did what. */
+import { describe, expect, test } from 'vitest'
+import { at, type MakePlace, range } from '../fixtures.ts'
+
+const entry = (n: number, user = 'ada') => ({
+  at: at(n),
+  user,
+  key_id: `key of ${user}`,
+  action: 'POST /api/things/{thing_id}',
+  conversation_id: n % 2 === 0 ? null : `c${n}`,
+  status: 200 + n,
+})
+
+export function auditContract(makePlace: MakePlace): void {
+  describe('the audit', () => {
+    test('keeps every entry as it was written, newest first, also over an opening', async () => {
+      await using place = await makePlace()
+      {
+        await using storage = await place.open()
+        await storage.audit.add(range(1, 3).map((n) => entry(n)))
+        await storage.audit.add([])
+      }
+      await using storage = await place.open()
+      await storage.audit.add([entry(4)])
+      const { items, next } = await storage.audit.list({ limit: 10 })
+      expect(items).toEqual([4, 3, 2, 1].map((n) => ({ id: expect.any(Number), ...entry(n) })))
+      expect(next).toBeNull()
+    })
+
+    test('is read in pages of every size, of one user or of all, while it grows', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await storage.audit.add(range(1, 9).map((n) => entry(n, n % 3 === 0 ? 'eve' : 'ada')))
+      const wanted = { all: [9, 8, 7, 6, 5, 4, 3, 2, 1], eve: [9, 6, 3] }
+      for (const limit of range(1, 10)) {
+        for (const [who, ns] of Object.entries(wanted)) {
+          const seen: number[] = []
+          for (let after: number | null | undefined; after !== null;) {
+            const page = { limit, ...(who === 'all' ? {} : { user: who }), ...(after === undefined ? {} : { after }) }
+            const { items, next } = await storage.audit.list(page)
+            seen.push(...items.map(({ status }) => status - 200))
+            after = next
+            if (seen.length === limit) await storage.audit.add([entry(50, 'eve')])
+          }
+          expect(
+            seen.filter((n) => n !== 50),
+            `${who} by ${limit}`,
+          ).toEqual(ns)
+        }
+      }
+    })
+
+    test('forgets the oldest beyond a number and before a time, and nothing else', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await storage.audit.add(range(1, 20).map((n) => entry(n)))
+      const left = async () => (await storage.audit.list({ limit: 100 })).items.map(({ status }) => status - 200)
+      expect(await storage.audit.prune({ before: at(1), atMost: 20 })).toBe(0)
+      expect(await storage.audit.prune({ before: at(1), atMost: 15 })).toBe(5)
+      expect(await left()).toEqual(range(6, 20).reverse())
+      expect(await storage.audit.prune({ before: at(9), atMost: 100 })).toBe(3)
+      expect(await left()).toEqual(range(9, 20).reverse())
+    })
+
+    test('never gives a number twice', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await storage.audit.add([entry(1)])
+      const [first] = (await storage.audit.list({ limit: 1 })).items
+      await storage.audit.prune({ before: at(9), atMost: 0 })
+      await storage.audit.add([entry(2)])
+      const [second] = (await storage.audit.list({ limit: 1 })).items
+      expect(second!.id).toBeGreaterThan(first!.id)
+    })
+  })
+}

@@ -1,0 +1,277 @@
+/** Notifications and batches of events on their way: written with their cause, in order per lane, none lost. */
+import type { ConversationId } from '@parley/protocol'
+import { describe, expect, test } from 'vitest'
+import type { Delivery, OutboxChange, Storage } from '../../../packages/server/src/storage/index.ts'
+import {
+  conversation,
+  type MakePlace,
+  messages,
+  nextAppend,
+  notifications,
+  owned,
+  range,
+  seqs,
+  TARGET,
+  told,
+} from '../fixtures.ts'
+
+const LATER = '9999-01-01T00:00:00.000Z'
+const OTHER = 'http://other.test'
+const ALL = { atLeast: 1, atMost: 1000, maxBytes: 1e9 }
+
+const due = (storage: Storage, target = TARGET) => storage.outbox.due(target, LATER, 100)
+const outcome = { at: '2026-01-01T00:00:00.000Z', last_status: 200, last_error: null }
+const acknowledge = (storage: Storage, { id }: Delivery) =>
+  storage.outbox.record(id, { ...outcome, status: 'delivered' })
+const park = (storage: Storage, { id }: Delivery) =>
+  storage.outbox.record(id, { ...outcome, status: 'parked', last_status: 404, last_error: 'HTTP 404' })
+
+/** A conversation that has one notification per topic. */
+async function notified(storage: Storage, topics: readonly string[]): Promise<ConversationId> {
+  let row = await owned(storage)
+  for (const topic of topics) {
+    await storage.conversations.append(nextAppend(row, 1, { outbox: [{ topic, payload: `{"of":"${topic}"}` }] }))
+    row = { ...row, seq: row.seq + 1 }
+  }
+  return row.id
+}
+
+export function outboxContract(makePlace: MakePlace): void {
+  describe('a notification', () => {
+    test('is not written while nobody is told', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await notified(storage, ['a'])
+      await told(storage)
+      expect(await notifications(storage)).toEqual([])
+    })
+
+    test('goes to every target, numbered densely per conversation, deletion included', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await storage.outbox.setTargets([TARGET, OTHER].map((name) => ({ name, events: false })))
+      const id = await notified(storage, ['a', 'b'])
+      await notified(storage, ['x'])
+      await storage.conversations.delete(id, [{ topic: 'c', payload: '{}' }])
+      const mine = (await notifications(storage)).filter(({ conversation_id }) => conversation_id === id)
+      expect(mine.map(({ topic, sequence }) => `${topic}${sequence}`)).toEqual(['a1', 'a1', 'b2', 'b2', 'c3', 'c3'])
+      await storage.conversations.create(conversation({ id, outbox: [{ topic: 'd', payload: '{}' }] }))
+      expect((await notifications(storage)).at(-1)).toMatchObject({ topic: 'd', sequence: 4 })
+    })
+
+    test('is due once those before it in its lane are over, however they ended', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      const id = await notified(storage, ['a', 'b', 'c'])
+      const other = await notified(storage, ['x'])
+      const first = await due(storage)
+      expect(first.map(({ conversation_id, topic }) => [conversation_id, topic])).toEqual([
+        [id, 'a'],
+        [other, 'x'],
+      ])
+      expect(await storage.outbox.body(first[0]!.id)).toEqual({ kind: 'notification', payload: '{"of":"a"}' })
+      await acknowledge(storage, first[0]!)
+      const second = (await due(storage)).find(({ conversation_id }) => conversation_id === id)
+      expect(second?.topic).toBe('b')
+      await park(storage, second!)
+      expect((await due(storage)).map(({ topic }) => topic).toSorted()).toEqual(['c', 'x'])
+    })
+
+    test('waits until its next attempt, across a restart, and is then due with what is known of it', async () => {
+      await using place = await makePlace()
+      const next = '2027-01-01T00:00:00.000Z'
+      {
+        await using storage = await place.open()
+        await told(storage)
+        await notified(storage, ['a'])
+        const [only] = await due(storage)
+        await storage.outbox.record(only!.id, {
+          ...outcome,
+          status: 'pending',
+          next_attempt_at: next,
+          last_status: 503,
+          last_error: 'HTTP 503',
+        })
+      }
+      await using storage = await place.open()
+      await told(storage)
+      expect(await storage.outbox.due(TARGET, '2026-12-31T23:59:59.999Z', 10)).toEqual([])
+      expect(await storage.outbox.nextDue(TARGET, '2026-12-31T23:59:59.999Z')).toBe(next)
+      const [again] = await storage.outbox.due(TARGET, next, 10)
+      expect(again).toMatchObject({ attempts: 1, first_attempt_at: outcome.at, last_status: 503, status: 'pending' })
+      expect(await storage.outbox.nextDue(TARGET, next)).toBeNull()
+    })
+
+    test('that was parked is sent again on request, behind what is under way and before what waits', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      await notified(storage, ['a', 'b', 'c'])
+      const [a] = await due(storage)
+      await park(storage, a!)
+      expect(await storage.outbox.redeliver(a!.id)).toBe('queued')
+      expect(await storage.outbox.redeliver(a!.id)).toBe('pending')
+      expect(await storage.outbox.redeliver('nothing')).toBe('unknown')
+      const order: string[] = []
+      for (let [next] = await due(storage); next !== undefined; [next] = await due(storage)) {
+        order.push(next.topic)
+        await acknowledge(storage, next)
+      }
+      expect(order).toEqual(['b', 'a', 'c'])
+    })
+
+    test('to a target that is left out is parked, and cannot be sent again until it is back', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      await notified(storage, ['a'])
+      const [a] = await due(storage)
+      await storage.outbox.setTargets([{ name: OTHER, events: true }])
+      expect(await due(storage)).toEqual([])
+      expect(await storage.outbox.redeliver(a!.id)).toBe('gone')
+      await told(storage)
+      expect(await storage.outbox.redeliver(a!.id)).toBe('queued')
+    })
+
+    test('is listed newest first, by status and in pages', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      const topics = range(1, 7).map(String)
+      await notified(storage, topics)
+      const [first] = await due(storage)
+      await park(storage, first!)
+      const seen: string[] = []
+      for (let after: string | undefined; ;) {
+        const { items, next } = await storage.outbox.list({ limit: 3, ...(after === undefined ? {} : { after }) })
+        seen.push(...items.map(({ topic }) => topic))
+        if (next === null) break
+        after = next
+      }
+      expect(seen).toEqual(topics.toReversed())
+      const parked = await storage.outbox.list({ status: 'parked', limit: 10 })
+      expect(parked.items).toMatchObject([
+        { id: first!.id, last_status: 404, last_error: 'HTTP 404', finished_at: outcome.at },
+      ])
+    })
+
+    test('is forgotten when it is old or one of too many, and pending ones never are', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      await notified(storage, range(1, 6).map(String))
+      for (const _ of range(1, 4)) await acknowledge(storage, (await due(storage))[0]!)
+      const keep = { deliveredBefore: '2000', parkedBefore: '2000' }
+      expect(await storage.outbox.prune({ ...keep, maxDelivered: 2 })).toBe(2)
+      expect((await notifications(storage)).map(({ topic }) => topic)).toEqual(['3', '4', '5', '6'])
+      expect(await storage.outbox.prune({ deliveredBefore: LATER, parkedBefore: LATER, maxDelivered: 9 })).toBe(2)
+      expect((await notifications(storage)).map(({ status }) => status)).toEqual(['pending', 'pending'])
+    })
+
+    test('is announced after the commit that wrote it', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage, true)
+      const changes: OutboxChange[] = []
+      using _end = { [Symbol.dispose]: storage.outbox.subscribe((change) => changes.push(change)) }
+      const id = await notified(storage, ['a'])
+      await storage.conversations.delete(id)
+      expect(changes).toEqual([
+        { conversation_id: id, deliveries: true, events: 1, isOver: false },
+        { conversation_id: id, deliveries: false, events: 0, isOver: true },
+      ])
+    })
+  })
+
+  describe('a followed log', () => {
+    test('is followed from the first append after the target was set', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const row = await owned(storage, { events: messages(3) })
+      await told(storage, true)
+      expect(await storage.outbox.behind(TARGET)).toEqual([])
+      await storage.conversations.append(nextAppend(row, 2))
+      expect(await storage.outbox.behind(TARGET)).toEqual([row.id])
+      expect(await storage.outbox.cut(TARGET, row.id, ALL)).toEqual({ isCut: true, isBusy: false, left: 0 })
+      const [batch] = await due(storage)
+      expect(batch).toMatchObject({ kind: 'events', sequence: 4, conversation_id: row.id })
+      const body = await storage.outbox.body(batch!.id)
+      expect(body?.kind === 'events' && seqs(body.events)).toEqual([4, 5])
+    })
+
+    test('goes in batches of the wanted size, one after another, and the rest waits', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage, true)
+      const { id } = await owned(storage, { events: messages(7) })
+      const limits = { atLeast: 3, atMost: 3, maxBytes: 1e9 }
+      expect(await storage.outbox.cut(TARGET, id, limits)).toEqual({ isCut: true, isBusy: false, left: 4 })
+      expect(await storage.outbox.cut(TARGET, id, limits)).toEqual({ isCut: false, isBusy: true, left: 4 })
+      await acknowledge(storage, (await due(storage))[0]!)
+      expect(await storage.outbox.cut(TARGET, id, limits)).toEqual({ isCut: true, isBusy: false, left: 1 })
+      await acknowledge(storage, (await due(storage))[0]!)
+      expect(await storage.outbox.cut(TARGET, id, limits)).toEqual({ isCut: false, isBusy: false, left: 1 })
+    })
+
+    test('is cut by bytes, and an event that is larger goes alone', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage, true)
+      const { id } = await owned(storage, { events: messages(3) })
+      const size = JSON.stringify((await storage.events.page(id, { limit: 1 }))[0]!.event).length
+      expect((await storage.outbox.cut(TARGET, id, { ...ALL, maxBytes: size * 2 })).left).toBe(1)
+      await acknowledge(storage, (await due(storage))[0]!)
+      expect((await storage.outbox.cut(TARGET, id, { ...ALL, maxBytes: 1 })).left).toBe(0)
+    })
+
+    test('outlives its conversation until the target has all of it', async () => {
+      await using place = await makePlace()
+      let id: ConversationId
+      {
+        await using storage = await place.open()
+        await told(storage, true)
+        id = (await owned(storage, { events: messages(5) })).id
+        await storage.conversations.delete(id)
+        await storage.conversations.create(conversation({ id, events: messages(2) }))
+      }
+      await using storage = await place.open()
+      await told(storage, true)
+      const got: number[][] = []
+      for (let at = 0; at < 4; at++) {
+        const { isCut } = await storage.outbox.cut(TARGET, id, { atLeast: 1, atMost: 3, maxBytes: 1e9 })
+        if (!isCut) break
+        const [batch] = await due(storage)
+        const body = await storage.outbox.body(batch!.id)
+        if (body?.kind === 'events') got.push(seqs(body.events))
+        await acknowledge(storage, batch!)
+      }
+      expect(got).toEqual([
+        [1, 2, 3],
+        [4, 5],
+        [1, 2],
+      ])
+      expect(await storage.outbox.behind(TARGET)).toEqual([])
+    })
+
+    test('that was deleted and delivered cannot be sent again', async () => {
+      await using place = await makePlace()
+      let gone: string
+      {
+        await using storage = await place.open()
+        await told(storage, true)
+        const { id } = await owned(storage, { events: messages(5) })
+        await storage.conversations.delete(id)
+        await storage.outbox.cut(TARGET, id, ALL)
+        const [batch] = await due(storage)
+        await acknowledge(storage, batch!)
+        gone = batch!.id
+        // Disposing waits for the sweep.
+      }
+      await using storage = await place.open()
+      await told(storage, true)
+      await expect.poll(() => storage.outbox.body(gone)).toBeNull()
+      expect(await storage.outbox.redeliver(gone)).toBe('gone')
+    })
+  })
+}

@@ -1,0 +1,146 @@
+/** What belongs to users and to the server: settings, secrets, keys. */
+import { describe, expect, test } from 'vitest'
+import { type MakePlace, range } from '../fixtures.ts'
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+export function vaultContract(makePlace: MakePlace): void {
+  describe('settings', () => {
+    test('fifty concurrent writers lose nothing', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const names = range(1, 50).map((n) => `member${n}`)
+      await Promise.all(
+        names.map((name) =>
+          storage.settings.update('ada', (current) => JSON.stringify({ ...JSON.parse(current ?? '{}'), [name]: true })),
+        ),
+      )
+      expect(Object.keys(JSON.parse((await storage.settings.get('ada')) ?? '{}') as object).toSorted()).toEqual(
+        names.toSorted(),
+      )
+    })
+
+    test('a change that throws leaves what was stored', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      expect(await storage.settings.update('ada', (current) => current ?? 'first')).toBe('first')
+      const refuse = () => {
+        throw new RangeError('refused')
+      }
+      await expect(storage.settings.update('ada', refuse)).rejects.toThrow(RangeError)
+      expect(await storage.settings.get('ada')).toBe('first')
+    })
+
+    test('belong to one user', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await storage.settings.update('ada', () => 'hers')
+      expect(await storage.settings.get('bob')).toBeNull()
+    })
+  })
+
+  describe('secrets', () => {
+    const secret = (name: string, sealed = 'sealed', description: string | null = null) => ({
+      name,
+      sealed,
+      description,
+    })
+
+    test('are created once per user and name', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      expect(await storage.secrets.create('ada', secret('A', 'one', 'mine'))).toBe(true)
+      expect(await storage.secrets.create('ada', secret('A', 'two'))).toBe(false)
+      expect(await storage.secrets.create('bob', secret('A', 'his'))).toBe(true)
+      const stored = await storage.secrets.get('ada', 'A')
+      expect(stored).toEqual({
+        ...secret('A', 'one', 'mine'),
+        created_at: stored?.created_at,
+        updated_at: stored?.created_at,
+      })
+      expect(stored?.created_at).toMatch(TIME)
+      expect(await storage.secrets.get('ada', 'B')).toBeNull()
+    })
+
+    test('of many who create the same name at once, one succeeds', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const made = await Promise.all(range(1, 20).map((n) => storage.secrets.create('ada', secret('A', `${n}`))))
+      expect(made.filter(Boolean)).toHaveLength(1)
+    })
+
+    test('put inserts, then replaces and keeps the time of creation', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await storage.secrets.put('ada', secret('A', 'one', 'first'))
+      const first = await storage.secrets.get('ada', 'A')
+      await storage.secrets.put('ada', secret('A', 'two'))
+      expect(await storage.secrets.get('ada', 'A')).toMatchObject({
+        ...secret('A', 'two'),
+        created_at: first?.created_at,
+      })
+    })
+
+    test('rename keeps the value and tells unknown and taken apart', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await storage.secrets.put('ada', secret('A', 'a', 'old'))
+      await storage.secrets.put('ada', secret('B', 'b'))
+      expect(await storage.secrets.rename('ada', 'A', { name: 'B', description: null })).toBe('taken')
+      expect(await storage.secrets.rename('ada', 'X', { name: 'Y', description: null })).toBe('unknown')
+      expect(await storage.secrets.rename('bob', 'A', { name: 'C', description: null })).toBe('unknown')
+      expect(await storage.secrets.rename('ada', 'A', { name: 'A', description: 'new' })).toBe('renamed')
+      expect(await storage.secrets.rename('ada', 'A', { name: 'C', description: 'newer' })).toBe('renamed')
+      expect(await storage.secrets.list('ada')).toMatchObject([secret('B', 'b'), secret('C', 'a', 'newer')])
+    })
+
+    test('are listed by name and deleted once', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      for (const name of ['C', 'A', 'B']) await storage.secrets.put('ada', secret(name))
+      expect((await storage.secrets.list('ada')).map(({ name }) => name)).toEqual(['A', 'B', 'C'])
+      expect(await storage.secrets.delete('ada', 'B')).toBe(true)
+      expect(await storage.secrets.delete('ada', 'B')).toBe(false)
+      expect((await storage.secrets.list('ada')).map(({ name }) => name)).toEqual(['A', 'C'])
+    })
+  })
+
+  describe('keys', () => {
+    const key = { id: 'k1', user: 'ada', role: 'user', hash: 'h1', label: null, expires_at: null } as const
+
+    test('are found by hash, listed in order of creation, and revoked once', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const first = await storage.keys.create(key)
+      const expiring = {
+        ...key,
+        id: 'k0',
+        hash: 'h0',
+        role: 'admin',
+        expires_at: '2026-01-01T00:00:00.000Z',
+        label: 'l',
+      } as const
+      const second = await storage.keys.create(expiring)
+      expect(first).toEqual({ ...key, created_at: first.created_at, revoked_at: null })
+      expect(first.created_at).toMatch(TIME)
+      expect(await storage.keys.find('h0')).toEqual(second)
+      expect(await storage.keys.find('unknown')).toBeNull()
+      expect(await storage.keys.list()).toEqual([first, second])
+
+      expect(await storage.keys.revoke('k1')).toBe(true)
+      const revoked = await storage.keys.find('h1')
+      expect(revoked?.revoked_at).toMatch(TIME)
+      expect(await storage.keys.revoke('k1')).toBe(true)
+      expect(await storage.keys.find('h1')).toEqual(revoked)
+      expect(await storage.keys.revoke('unknown')).toBe(false)
+    })
+
+    test.each([{ hash: 'h2' }, { id: 'k2' }])('an id or hash that is taken is refused: %j', async (change) => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await storage.keys.create(key)
+      await expect(storage.keys.create({ ...key, ...change })).rejects.toMatchObject({ code: 'conflict' })
+      expect(await storage.keys.list()).toHaveLength(1)
+    })
+  })
+}

@@ -1,0 +1,30 @@
+/** What the process does that is killed in the middle: it appends for ever and says what was acknowledged. */
+import { asConversationId } from '@parley/protocol'
+import { writeSync } from 'node:fs'
+import type { Storage } from '../../packages/server/src/storage/index.ts'
+import { conversation, nextAppend, told } from './fixtures.ts'
+
+/** Conversations written at the same time; the ids are fixed, so that the next process goes on with them. */
+export const STREAMED = [1, 2, 3, 4].map((n) => asConversationId(`00000000-0000-4000-8000-00000000000${n}`))
+
+/** Appends one to three events at a time to each conversation and writes `<index> <seq>` after each acknowledgement. */
+export async function streamAppends(storage: Storage): Promise<never> {
+  await told(storage)
+  await Promise.all(
+    STREAMED.map(async (id, index): Promise<never> => {
+      await storage.conversations.create(conversation({ id }))
+      const own = await storage.conversations.own(id)
+      if (own === null) throw new Error(`conversation ${id} is gone`)
+      let { row } = own
+      for (let turn = 0; ; turn++) {
+        const seq = row.seq + 1 + (turn % 3)
+        const state = { seq, json: `{"seq":${seq}}` }
+        const outbox = [{ topic: 'appended', payload: String(seq) }]
+        await storage.conversations.append(nextAppend(row, seq - row.seq, { state, outbox }))
+        writeSync(1, `${index} ${seq}\n`)
+        row = { ...row, seq }
+      }
+    }),
+  )
+  throw new Error('the stream has ended')
+}
