@@ -11,6 +11,7 @@ import { FINISH, SECRET, starting, telling } from './serving.ts'
 
 const CONVERSATIONS = 200
 const AT_ONCE = 10
+const DOWN_MS = 60_000
 /** Progress, in finished steps of four per conversation, at which the sender is killed. */
 const KILLS = [150, 450]
 
@@ -74,7 +75,7 @@ verifies(
     }
 
     const receiving = (async () => {
-      await sleep(3000)
+      await sleep(DOWN_MS)
       receiver.behave = async () => {
         await sleep(100)
         return undefined
@@ -111,5 +112,5 @@ verifies(
     expect((await sender.call('GET', '/api/webhooks/deliveries?status=parked')).body.items).toEqual([])
     console.log(`webhooks: ${receiver.taken.length} deliveries in ${receiver.attempts.length} attempts, 2 kills`)
   },
-  120_000,
+  240_000,
 )

@@ -23,7 +23,7 @@ import { z } from 'zod'
 import { abortable } from '../lib/index.ts'
 import type { LedgerEntry, Workspace } from '../workspace/index.ts'
 import type { Analyze, AnalyzedCall, Assessment } from '../security/index.ts'
-import { LockTimeout, type Locks, type Recovery, type Tool, type ToolContext } from '../tools/index.ts'
+import { LockTimeout, type Locks, type Recovery, type Tool, type ToolContext, type ToolServices } from '../tools/index.ts'
 import { analyzedCall, analysisUsage } from './native/analysis.ts'
 import { prepareCall, type InvalidCall, type PreparedCall, type RawCall } from './native/tool-call.ts'
 import { truncateMiddle } from './native/truncate.ts'
@@ -64,6 +64,8 @@ export type GatewayDeps = {
   log: Log
   /** The secrets that a text names, for the environment of one command. */
   secretsFor: (text: string) => Promise<Record<string, string>>
+  /** Handed to every call. */
+  services?: ToolServices
   /** Absent: every risk is UNKNOWN. */
   analyze?: Analyze
   /** Absent: every call is allowed. */
@@ -201,8 +203,8 @@ export class Gateway {
   }
 
   #context(event: ActionEvent, signal: AbortSignal): ToolContext {
-    const { conversationId, workspace, dataDir, secretsFor } = this.#deps
-    return { conversationId, callId: event.id, workspace, dataDir, secretsFor, signal }
+    const { conversationId, workspace, dataDir, secretsFor, services = {} } = this.#deps
+    return { conversationId, callId: event.id, workspace, dataDir, secretsFor, services, signal }
   }
 
   async #finished(

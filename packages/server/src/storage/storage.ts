@@ -143,7 +143,7 @@ export type Delivery = {
   sequence: number
   status: DeliveryStatus
   created_at: string
-  /** Attempts since it was written or was last sent for again. */
+  /** Attempts that reached the target, since it was written or was last sent for again. */
   attempts: number
   first_attempt_at: string | null
   /** Null while an earlier one of its lane is under way, and once it is over. */
@@ -164,6 +164,8 @@ export type DeliveryOutcome = {
   at: string
   last_status: number | null
   last_error: string | null
+  /** False: there was nobody to send it to, which does not count as an attempt. Default true. */
+  isSent?: boolean
 } & ({ status: 'delivered' | 'parked' } | { status: 'pending'; next_attempt_at: string })
 
 /** What a commit has left to deliver. */

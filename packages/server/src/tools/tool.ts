@@ -1,6 +1,7 @@
 /** What the agent can do: one tool, its schema, and how a call is performed. */
 import type { Action, ActionEvent, ConversationId, Observation, ToolDefinition } from '@parley/protocol'
 import type { LedgerEntry, Workspace } from '../workspace/index.ts'
+import type { ToolServices } from './services.ts'
 
 /** What a call may touch. Made by the gateway for one call. */
 export type ToolContext = {
@@ -12,6 +13,8 @@ export type ToolContext = {
   dataDir: string
   /** The secrets that this text names, for the environment of one command. */
   secretsFor: (text: string) => Promise<Record<string, string>>
+  /** Absent members: this agent has no such thing. */
+  services?: ToolServices
   signal: AbortSignal
 }
 

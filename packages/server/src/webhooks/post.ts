@@ -5,6 +5,17 @@ import { type Answer, retryAfterMs } from './retry.ts'
 export const TIMEOUT_MS = 30_000
 /** Of an answer's body this much is read, to keep the connection; the rest is not waited for. */
 const DRAIN_BYTES = 64 * 1024
+/** Codes of errors that come before a connection is there, so that nothing of the body was sent. */
+const UNREACHED: ReadonlySet<string> = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
 
 /** Posts `body` and says what came of it; rejects only with the reason of `signal`. */
 export async function post(
@@ -27,7 +38,9 @@ export async function post(
     }
   } catch (error) {
     signal.throwIfAborted()
-    return { kind: 'silence', reason: limit.aborted ? `no answer within ${timeoutMs / 1000} s` : why(error) }
+    if (limit.aborted) return { kind: 'silence', reason: `no answer within ${timeoutMs / 1000} s` }
+    const reason = why(error)
+    return { kind: UNREACHED.has(reason) ? 'unreached' : 'silence', reason }
   }
 }
 

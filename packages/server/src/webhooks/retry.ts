@@ -4,8 +4,10 @@ import { backoffMs } from '../lib/index.ts'
 /** What came of one attempt. */
 export type Answer =
   | { kind: 'answered'; status: number; retryAfterMs: number | null }
-  /** No answer: not reached, cut off or too late. */
+  /** No answer: cut off or too late. It may have been taken all the same. */
   | { kind: 'silence'; reason: string }
+  /** There was nobody to send it to. */
+  | { kind: 'unreached'; reason: string }
 
 export type Verdict =
   | { status: 'delivered' }
@@ -23,25 +25,29 @@ const WORTH_REPEATING: ReadonlySet<number> = new Set([408, 409, 425, 429])
 export type Attempt = {
   /** Milliseconds before the first repetition. */
   baseMs: number
-  /** Attempts so far, this one included. */
+  /** Attempts so far that reached the target, this one included. */
   attempts: number
   /** Milliseconds since the first one. */
   sinceFirstMs: number
 }
 
-/** 2xx ends a delivery, a refusal parks it, anything else is tried again with growing, jittered waits up to a day. */
+/**
+ * 2xx ends a delivery, a refusal parks it, anything else is tried again with growing, jittered waits up to a day. What did not
+ * reach its target stays due, and goes as soon as that is back (`Reach`).
+ */
 export function judge(answer: Answer, { baseMs, attempts, sinceFirstMs }: Attempt, random = Math.random): Verdict {
-  const reason = answer.kind === 'silence' ? answer.reason : `HTTP ${answer.status}`
+  const reason = answer.kind === 'answered' ? `HTTP ${answer.status}` : answer.reason
   if (answer.kind === 'answered') {
     const { status } = answer
     if (status >= 200 && status < 300) return { status: 'delivered' }
     if (status >= 400 && status < 500 && !WORTH_REPEATING.has(status)) return { status: 'parked', reason }
   }
+  const rest = GIVE_UP_MS - sinceFirstMs
+  if (rest <= 0) return { status: 'parked', reason: `${reason}; given up after a day` }
+  if (answer.kind === 'unreached') return { status: 'pending', waitMs: 0, reason }
   // Never less than half: a wait of nothing would be no wait.
   const waitMs = backoffMs({ baseMs, maxMs: LONGEST_WAIT_MS }, attempts, () => 0.5 + random() / 2)
   const asked = answer.kind === 'answered' ? (answer.retryAfterMs ?? 0) : 0
-  const rest = GIVE_UP_MS - sinceFirstMs
-  if (rest <= 0) return { status: 'parked', reason: `${reason}; given up after a day` }
   return { status: 'pending', waitMs: Math.min(Math.max(waitMs, asked), rest), reason }
 }
 

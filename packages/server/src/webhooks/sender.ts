@@ -10,6 +10,7 @@ import { hexId } from '@parley/protocol'
 import { shownEvent } from '../secrets/index.ts'
 import type { Delivery, DeliveryBody, OutboxStore } from '../storage/index.ts'
 import { post, TIMEOUT_MS } from './post.ts'
+import { Reach } from './reach.ts'
 import { judge, type Verdict } from './retry.ts'
 import { signatureHeaders } from './sign.ts'
 import type { WebhookTarget } from './target.ts'
@@ -35,12 +36,14 @@ export class Sender implements AsyncDisposable {
   readonly #deps: SenderDeps
   readonly #closing = new AbortController()
   readonly #underWay = new Map<string, Promise<void>>()
+  readonly #reach: Reach
   #looking: Promise<void> | null = null
   #hasNews = false
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: SenderDeps) {
     this.#deps = deps
+    this.#reach = new Reach(deps.target.retry_delay * 1000)
   }
 
   /** Something may be due. */
@@ -60,9 +63,16 @@ export class Sender implements AsyncDisposable {
       this.#hasNews = false
       try {
         const at = now().toISOString()
+        const room = () => this.#reach.room(this.#underWay.size, AT_ONCE, now().getTime())
         // Those under way are still due, so that this many always hold a free one if there is any.
-        const due = this.#underWay.size < AT_ONCE ? await outbox.due(target.base_url, at, AT_ONCE) : []
-        for (const delivery of due) if (this.#underWay.size < AT_ONCE) this.#start(delivery)
+        const due = room() > 0 ? await outbox.due(target.base_url, at, AT_ONCE) : []
+        for (const delivery of due) if (room() > 0) this.#start(delivery)
+        const away = this.#reach.waitMs(now().getTime())
+        if (away !== null) {
+          // The end of an attempt that is under way looks again by itself.
+          if (this.#underWay.size === 0) this.#wakeIn(away)
+          continue
+        }
         const next = await outbox.nextDue(target.base_url, at)
         if (next !== null) this.#wakeIn(Date.parse(next) - now().getTime())
       } catch (error) {
@@ -102,16 +112,19 @@ export class Sender implements AsyncDisposable {
     const { url, headers, text } = request(target, delivery, body, now())
     const answer = body === null ? null : await post(url, headers, text, timeoutMs, signal)
     const at = now()
+    const isSent = answer?.kind !== 'unreached'
+    if (answer?.kind === 'unreached') this.#reach.unreached(at.getTime())
+    if (answer?.kind === 'answered') this.#reach.answered()
     const first = delivery.first_attempt_at === null ? at.getTime() : Date.parse(delivery.first_attempt_at)
     const progress = {
       baseMs: target.retry_delay * 1000,
-      attempts: delivery.attempts + 1,
+      attempts: delivery.attempts + (isSent ? 1 : 0),
       sinceFirstMs: at.getTime() - first,
     }
     const verdict: Verdict =
       answer === null ? { status: 'parked', reason: 'what it carried is no longer stored' } : judge(answer, progress)
     const last_status = answer?.kind === 'answered' ? answer.status : null
-    await outbox.record(delivery.id, { at: at.toISOString(), last_status, ...outcome(verdict, at) })
+    await outbox.record(delivery.id, { at: at.toISOString(), last_status, isSent, ...outcome(verdict, at) })
     if (verdict.status === 'pending') return
     if (verdict.status === 'parked') {
       const { id, conversation_id, topic } = delivery

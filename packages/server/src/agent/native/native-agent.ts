@@ -3,7 +3,7 @@ import type { Agent as AgentConfig, ConversationId, Draft, ClientToolSpec } from
 import { ParleyError, textContent } from '@parley/protocol'
 import { featuresOf, type LlmTool, type OpenLlm } from '../../llm/index.ts'
 import type { Workspace } from '../../workspace/index.ts'
-import { createTools, flatten, withPredictedFields, type Locks, type Tool } from '../../tools/index.ts'
+import { createTools, flatten, withPredictedFields, type Locks, type Tool, type ToolServices } from '../../tools/index.ts'
 import type { Agent } from '../agent.ts'
 import { openCondenser, TokenMeter } from '../condenser/index.ts'
 import type { Analyze } from '../../security/index.ts'
@@ -32,6 +32,8 @@ export type NativeAgentDeps = {
   secrets?: readonly { name: string; description: string | null }[]
   /** Values of the secrets that a text names. Absent: none. */
   secretsFor?: (text: string) => Promise<Record<string, string>>
+  /** What tools may ask of the rest of the server. */
+  services?: ToolServices
   /** Absent: every risk is UNKNOWN. */
   analyze?: Analyze
   hooks?: ToolHooks
@@ -60,6 +62,7 @@ export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): 
     secretsFor: deps.secretsFor ?? (() => Promise.resolve({})),
     ...(analyze === undefined ? {} : { analyze }),
     ...(hooks === undefined ? {} : { hooks }),
+    ...(deps.services === undefined ? {} : { services: deps.services }),
   })
   const offered = [...tools.values()].map(shown)
   const thinkerOf = (of: AgentConfig): Thinker => ({

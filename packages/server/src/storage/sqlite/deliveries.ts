@@ -65,12 +65,13 @@ export function sqliteDeliveries(sql: Sql, commits: GroupCommit, outbox: Outbox,
 
   /** True when a log may be swept now. */
   const record = (id: string, outcome: DeliveryOutcome): boolean => {
-    const { status, at, last_status, last_error } = outcome
+    const { status, at, last_status, last_error, isSent = true } = outcome
     const lane = sql.returning<Lane & { log: number | null }>(
-      `UPDATE deliveries SET status = ?, attempts = attempts + 1, first_attempt_at = coalesce(first_attempt_at, ?),
+      `UPDATE deliveries SET status = ?, attempts = attempts + ?, first_attempt_at = coalesce(first_attempt_at, ?),
          next_attempt_at = ?, last_status = ?, last_error = ?, finished_at = ?
        WHERE id = ? AND status = 'pending' RETURNING target, conversation_id, kind, log`,
       status,
+      isSent ? 1 : 0,
       at,
       status === 'pending' ? outcome.next_attempt_at : null,
       last_status,
