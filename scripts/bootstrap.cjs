@@ -151,14 +151,47 @@ function failedChecks(node, env) {
     .map(([name]) => name)
 }
 
+/** More broken files than this are no accident of a busy machine. */
+const MOST_AGAIN = 8
+
+function vitest(node, args, env) {
+  return run(node, [tool('vitest', 'vitest.mjs'), 'run', '--root', root].concat(args), env)
+}
+
 function test(node, args, env) {
   // A selection of tests is run many times in a row by someone who works on it; the checks belong to the whole.
-  const failed = args.length === 0 ? failedChecks(node, env) : []
-  if (args.length === 0) process.stdout.write('\n=== tests\n')
-  const vitest = [tool('vitest', 'vitest.mjs'), 'run', '--root', root].concat(args)
-  return run(node, vitest, Object.assign({}, env, { PARLEY_FAILED_CHECKS: failed.join(', ') })).then((ending) =>
-    endLike(ending[0] === 0 && failed.length > 0 ? [1, null] : ending),
-  )
+  if (args.length > 0) return vitest(node, args, env).then(endLike)
+  const failed = failedChecks(node, env)
+  process.stdout.write('\n=== tests\n')
+  const report = at('artifacts', 'tests.json')
+  fs.rmSync(report, { force: true })
+  const own = Object.assign({}, env, { PARLEY_FAILED_CHECKS: failed.join(', '), PARLEY_TEST_REPORT: report })
+  return vitest(node, [], own)
+    .then((ending) => (ending[0] === 0 || ending[1] ? ending : alone(node, own, report, ending)))
+    .then((ending) => endLike(ending[0] === 0 && failed.length > 0 ? [1, null] : ending))
+}
+
+/**
+ * Runs the files in which something failed once more, one after the other, with nothing beside them: a test that fails then too is
+ * broken, one that holds is named as unsteady. Errors outside of any file can't be looked at again.
+ */
+function alone(node, env, report, ending) {
+  if (!fs.existsSync(report)) return ending
+  const first = JSON.parse(fs.readFileSync(report, 'utf8'))
+  const files = Array.from(new Set(first.failures.map((each) => each.file)))
+  if (files.length === 0 || files.length > MOST_AGAIN || first.outside > 0) return ending
+  process.stdout.write(`\n=== once more, alone: ${files.join(', ')}\n`)
+  fs.rmSync(report, { force: true })
+  return vitest(node, ['--no-file-parallelism'].concat(files), env).then((again) => {
+    const second = fs.existsSync(report) ? JSON.parse(fs.readFileSync(report, 'utf8')) : { failures: first.failures }
+    const still = new Set(second.failures.map((each) => `${each.file} ${each.name}`))
+    const unsteady = first.failures.filter((each) => !still.has(`${each.file} ${each.name}`))
+    const passed = first.passed + first.failures.length - second.failures.length
+    fs.writeFileSync(report, JSON.stringify({ passed, failures: second.failures, unsteady }, null, 2))
+    for (const { file, name, why } of unsteady) process.stdout.write(`unsteady: ${file}: ${name}: ${why.split('\n')[0]}\n`)
+    process.stdout.write(`${passed} passed, ${second.failures.length} failed\n`)
+    return again
+  })
 }
 
 function main(command, args) {

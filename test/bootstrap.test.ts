@@ -46,7 +46,7 @@ async function workingCopy(files: Record<string, string> = {}): Promise<string> 
 
 function start(folder: string, ...args: string[]): ChildProcess & { printed: Promise<[out: string, err: string]> } {
   const env = { ...process.env, PATH: `${join(folder, 'node_modules/.bin')}:/usr/bin:/bin` }
-  const child = spawn(process.execPath, [join(folder, 'scripts/bootstrap.cjs'), ...args], { env })
+  const child = spawn(process.execPath, [join(folder, 'scripts/bootstrap.cjs'), ...args], { cwd: folder, env })
   return Object.assign(child, { printed: Promise.all([text(child.stdout), text(child.stderr)]) })
 }
 
@@ -135,4 +135,36 @@ test('an unknown command is refused with the known ones', async () => {
     out: '',
     err: 'parley: there is no command "sart"; known are start, demo, parley, test and check\n',
   })
+})
+
+/** Stands for the checks: nothing is wrong. */
+const checks = {
+  'node_modules/oxlint/bin/oxlint': '',
+  'node_modules/oxfmt/bin/oxfmt': '',
+  'node_modules/typescript/bin/tsc': '',
+}
+/** Stands for the test runner: says what it was asked for, and that `b` fails — always, or only when it is not run alone. */
+const runner = (isSteady: boolean) => `
+  import { mkdirSync, writeFileSync } from 'node:fs'
+  const args = process.argv.slice(2)
+  const isAlone = args.includes('--no-file-parallelism')
+  console.log('run: ' + args.slice(3).join(' '))
+  const failures = isAlone && ${!isSteady} ? [] : [{ file: 'b.test.ts', name: 'b', why: 'too late' }]
+  mkdirSync('artifacts', { recursive: true })
+  writeFileSync(process.env.PARLEY_TEST_REPORT, JSON.stringify({ passed: isAlone ? 3 : 9, outside: 0, failures }))
+  process.exitCode = failures.length`
+
+test('a test that fails is looked at once more, alone, and named as unsteady when it holds then', async () => {
+  const folder = await workingCopy({ ...checks, 'node_modules/vitest/vitest.mjs': runner(false) })
+  const { code, out } = await run(folder, 'test')
+  expect(code).toBe(0)
+  expect(out).toContain('run: --no-file-parallelism b.test.ts\n')
+  expect(out.trimEnd().split('\n').slice(-2)).toEqual(['unsteady: b.test.ts: b: too late', '10 passed, 0 failed'])
+})
+
+test('a test that fails alone too is a failure', async () => {
+  const folder = await workingCopy({ ...checks, 'node_modules/vitest/vitest.mjs': runner(true) })
+  const { code, out } = await run(folder, 'test')
+  expect(code).toBe(1)
+  expect(out.trimEnd().split('\n').at(-1)).toBe('9 passed, 1 failed')
 })

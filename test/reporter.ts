@@ -1,4 +1,5 @@
-import { writeSync } from 'node:fs'
+import { mkdirSync, writeFileSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Reporter, TestModule, Vitest } from 'vitest/node'
 import { recordFacts } from './facts.ts'
 
@@ -22,6 +23,19 @@ export function tally(modules: readonly TestModule[], errorsOutside: number): Ta
     failed: count('failed') + broken.length + errorsOutside,
     skipped: count('skipped'),
   }
+}
+
+/** What failed: the file of each, below the root, and what of it in words; a file or a suite stands for what broke outside its tests. */
+export function failures(modules: readonly TestModule[]): { file: string; name: string; why: string }[] {
+  return modules.flatMap((module) => {
+    const tests = [...module.children.allTests()].filter((test) => test.result().state === 'failed')
+    const broken = [module, ...module.children.allSuites()].filter((part) => part.errors().length > 0)
+    const file = module.relativeModuleId
+    return [
+      ...broken.map((part) => ({ file, name: 'outside its tests', why: part.errors()[0]?.message ?? '' })),
+      ...tests.map((test) => ({ file, name: test.fullName, why: test.result().errors?.[0]?.message ?? '' })),
+    ]
+  })
 }
 
 /** `12 passed, 0 failed`, with `, 1 skipped` when there is one. */
@@ -55,6 +69,12 @@ export default class FactsReporter implements Reporter {
     const existing = await this.#vitest?.globTestSpecifications()
     const isWhole = existing?.length === modules.length && this.#vitest?.getGlobalTestNamePattern() === undefined
     if (isWhole) recordFacts('tests', { ...figures, seconds, measured_at: new Date().toISOString() }, this.#folder)
+    // For whoever started the run: what to look at again (scripts/bootstrap.cjs).
+    const report = process.env.PARLEY_TEST_REPORT
+    if (report !== undefined && report !== '') {
+      mkdirSync(dirname(report), { recursive: true })
+      writeFileSync(report, JSON.stringify({ ...figures, outside: errors.length, failures: failures(modules) }, null, 2))
+    }
     // The commands that ran before the tests (scripts/bootstrap.cjs) leave their verdict here, so that it is not scrolled away.
     const failedChecks = process.env.PARLEY_FAILED_CHECKS
     writeSync(1, `${failedChecks ? `checks failed: ${failedChecks}\n` : ''}${finalLine(figures)}\n`)

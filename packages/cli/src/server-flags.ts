@@ -11,5 +11,6 @@ export const SERVER_FLAGS = {
     value: 'LEVEL',
     about: 'fatal, error, warn, info, debug, trace or silent (default info)',
   },
+  ephemeral: { type: 'boolean', about: 'keep conversations in memory alone' },
   'without-keys': { type: 'boolean', about: 'let everyone on this machine in; only on loopback' },
 } as const satisfies Flags

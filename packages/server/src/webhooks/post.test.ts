@@ -30,7 +30,7 @@ test('a redirect is an answer, and is not followed', async () => {
 
 test("nobody there is silence with the system's reason", async () => {
   const answer = await post(`http://127.0.0.1:${await freePort()}/conversations`, headers, '{}', 5000, never)
-  expect(answer).toEqual({ kind: 'silence', reason: 'ECONNREFUSED' })
+  expect(answer).toEqual({ kind: 'unreached', reason: 'ECONNREFUSED' })
 })
 
 test('calling it off rejects at once with the reason', async () => {

@@ -1,0 +1,72 @@
+/** Where a conversation is kept, and that it is kept nowhere when that was asked for. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
+import { startServerProcess } from '../../packages/server/testing/server-process.ts'
+import { tempDir } from '../../packages/server/testing/temp.ts'
+import { message, start, starting } from '../run/running.ts'
+import { verifies } from '../verifies.ts'
+
+const WORDS = 'a rare sentence that nobody else says'
+const PLAN = [{ title: WORDS, notes: '', status: 'todo' }]
+const tools = [{ name: 'task_tracker' }]
+/** Keeps a list beside the log, then says something. */
+const answers = [
+  { toolCalls: [{ name: 'task_tracker', arguments: { command: 'plan', task_list: PLAN } }] },
+  { text: 'noted' },
+]
+
+async function filesWith(folder: string, text: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const contents = await Promise.all(files.map(async (file) => ({ file, bytes: await readFile(file) })))
+  return contents.filter(({ bytes }) => bytes.includes(text)).map(({ file }) => file.slice(folder.length + 1))
+}
+
+/** One conversation that ran to its end, on a server that was then killed; what the next server knows of it. */
+async function acrossTwoServers(dir: string, work: string, env: Record<string, string>) {
+  await using model = await startScriptedModel({ answers, by: 'turn' })
+  await using first = await startServerProcess({ dataDir: dir, env })
+  const begun = await start(first, starting(model, work, { agent: { tools }, initial_message: { ...message(WORDS), run: true } }))
+  await begun.is('finished')
+  const info = await begun.info()
+  const events = await begun.events()
+  await first.kill()
+  await using second = await startServerProcess({ dataDir: dir, env })
+  const answer = await second.call('GET', `/api/conversations/${begun.id}`)
+  const page = await second.call('GET', `/api/conversations/${begun.id}/events/search`)
+  return { info, events, answer, found: page.body.items ?? [] }
+}
+
+verifies(
+  ['seed.conversation-info.persistence_dir.meaning'],
+  'state and events of a conversation are in the store of its directory, and there again after a kill',
+  async () => {
+    await using dir = await tempDir()
+    const { info, events, answer, found } = await acrossTwoServers(dir.file('data'), dir.file('work'), {})
+    expect(info.persistence_dir).toBe('workspace/conversations')
+    expect(answer).toMatchObject({ status: 200, body: { id: info.id, execution_status: 'finished' } })
+    expect(found).toEqual(events)
+    const files = await filesWith(dir.file('data'), WORDS)
+    expect(files).toContainEqual(expect.stringMatching(/^parley\.db/))
+    expect(files).toContainEqual(expect.stringMatching(/^conversations\/.*TASKS\.json$/))
+  },
+  60_000,
+)
+
+verifies(
+  ['seed.conversation-info.persistence_dir.null'],
+  'without a directory a conversation lives in memory alone: no file holds a word of it, and the next server has never heard of it',
+  async () => {
+    await using dir = await tempDir()
+    const { info, events, answer } = await acrossTwoServers(dir.file('data'), dir.file('work'), {
+      PARLEY_EPHEMERAL: 'true',
+    })
+    expect(info.persistence_dir).toBeNull()
+    expect(events.length).toBeGreaterThan(3)
+    expect(answer.status).toBe(404)
+    expect(await filesWith(dir.file('data'), WORDS)).toEqual([])
+  },
+  60_000,
+)
