@@ -54,8 +54,6 @@ export const pending: Readonly<Record<string, readonly string[]>> = {
   ],
   'the settings endpoint': ['seed.mcp-config.stdio_servers.where'],
   'tests of a started server with a scripted model': [
-    'seed.conversation-info.persistence_dir.null',
-    'seed.conversation-info.persistence_dir.meaning',
     'seed.conversation-info.agent_state.meaning',
   ],
 }

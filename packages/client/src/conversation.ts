@@ -1,5 +1,8 @@
 /** One conversation, seen from a client. Only this file and `client.ts` know which endpoint does what. */
 import {
+  agentFinalResponse,
+  askAgent,
+  condenseConversation,
   deleteConversation,
   forkConversation,
   getConversation,
@@ -82,6 +85,21 @@ export class Conversation {
     signal?: AbortSignal,
   ): Promise<void> {
     await this.#call(respondToConfirmation, { body: answer }, signal)
+  }
+
+  /** What the agent says to a question beside its task, also while it works; nothing but the cost is recorded. */
+  async ask(question: string, signal?: AbortSignal): Promise<string> {
+    return (await this.#call(askAgent, { body: { question } }, signal)).response
+  }
+
+  /** Text of the last finish or message of the agent; empty when there is none. */
+  async finalResponse(signal?: AbortSignal): Promise<string> {
+    return (await this.#call(agentFinalResponse, {}, signal)).response
+  }
+
+  /** Puts a summary in the place of the older part of what the model sees. @throws CallError with status 400 without a condenser. */
+  async condense(signal?: AbortSignal): Promise<void> {
+    await this.#call(condenseConversation, {}, signal)
   }
 
   /** Copies the conversation, or the branch that ends at `from_event_id`, into a new one. */

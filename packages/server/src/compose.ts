@@ -19,6 +19,7 @@ import {
   type RunObserver,
   type StartRequest,
 } from './conversation/index.ts'
+import { openFolders } from './folders.ts'
 import { gitAccess } from './git-access.ts'
 import { withVariables } from './git-identity.ts'
 import { createApp, type App } from './http/index.ts'
@@ -28,7 +29,7 @@ import { joinGateway, joinSecrets, joinSteering, type JoinedSecrets } from './st
 import { openLlm, openTransport, type Transport } from './llm/index.ts'
 import { openLog, type Log } from './observability/index.ts'
 import { openGuard } from './guard.ts'
-import { openHooking, openHooksOf } from './hooking.ts'
+import { openHooking, openHooksOf, overHooks } from './hooking.ts'
 import { openCipher, type Cipher } from './secrets/index.ts'
 import {
   conversationDefaults,
@@ -81,7 +82,9 @@ export async function startServer(
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
   await using opened = new AsyncDisposableStack()
 
-  const storage = wrapStorage(opened.use(await openSqlite({ path: join(config.dataDir, 'parley.db') })))
+  const path = config.ephemeral ? ':memory:' : join(config.dataDir, 'parley.db')
+  const storage = wrapStorage(opened.use(await openSqlite({ path })))
+  const foldersDir = opened.use(await openFolders(config)).path
   const cipher = await openCipher({
     ...(config.secretKey === null ? {} : { keyText: config.secretKey }),
     keyFile: join(config.dataDir, 'secret-key'),
@@ -113,6 +116,7 @@ export async function startServer(
   const heart = joinHeart({
     config,
     storage,
+    foldersDir,
     cipher,
     workspaces,
     isolation,
@@ -161,6 +165,8 @@ type Parts = { config: Config; log: Log }
 
 type HeartParts = Parts & {
   isolation: Isolation
+  /** Where conversations have folders of their own. */
+  foldersDir: string
   storage: Storage
   cipher: Cipher
   workspaces: Workspaces
@@ -180,17 +186,36 @@ function joinHeart({
   ownSecrets,
   settings,
   isolation,
+  foldersDir,
   ...parts
 }: HeartParts): Heart {
   const locks = createLocks()
   const { workspaces } = parts
   const models = { transport, scriptsDirectory: join(config.dataDir, 'scripts') }
   const guard = openGuard({ openLlm: (llm) => openLlm(llm, models), vendor: config.vendor, cipher: parts.cipher })
-  const openHooks = openHooking({ workspaces, trusted: config.trustedHooks, log })
-  const dataDirOf = (id: string) => join(config.dataDir, 'conversations', id)
+  const dataDirOf = (id: string) => join(foldersDir, id)
+
+  const openLlmOf = (owner: string) => {
+    const usersModel = async () => conversationDefaults(await settings.current(owner), config.llm).llm
+    return lateLlm((llm) => openLlm(llm, models), usersModel)
+  }
+  const mask: HeartDeps['mask'] = (drafts, owner, record) => {
+    const { workspace } = record
+    const key = workspace.kind === 'RemoteWorkspace' && workspace.api_key !== null ? [workspace.api_key] : []
+    return commandSecrets.mask(owner, drafts, [...key, ...ownSecrets.valuesOf(record)])
+  }
+  const openHooks = openHooking({
+    workspaces,
+    trusted: config.trustedHooks,
+    openLlmOf,
+    mask,
+    dataDirOf,
+    locks,
+    log,
+  })
 
   async function openAgent(
-    { id, owner, record, epoch, secrets }: Parameters<HeartDeps['openAgent']>[0],
+    { id, owner, record, epoch, secrets, current }: Parameters<HeartDeps['openAgent']>[0],
     signal: AbortSignal,
   ): Promise<Agent> {
     const { agent } = record
@@ -203,10 +228,9 @@ function joinHeart({
     const remote = remoteOf(record.workspace)
     const spec = { conversationId: id, workingDir: record.workspace.working_dir, epoch, remote }
     const workspace = withVariables(await workspaces.open(spec, signal), () => commandSecrets.gitVariables(owner))
-    const hooks = await openHooks({ id, record, epoch }, signal)
-    const usersModel = async () => conversationDefaults(await settings.current(owner), config.llm).llm
+    const hooks = await openHooks({ id, owner, record, epoch, current }, signal)
     const deps: NativeAgentDeps = {
-      openLlm: lateLlm((llm) => openLlm(llm, models), usersModel),
+      openLlm: openLlmOf(owner),
       workspace,
       dataDir: dataDirOf(id),
       conversationId: id,
@@ -237,18 +261,16 @@ function joinHeart({
       isolation: describeIsolation(isolation),
     }),
     ...(config.starts.deadlines.agent === undefined ? {} : { agentDeadlineMs: config.starts.deadlines.agent }),
-    mask: (drafts, owner, record) => {
-      const { workspace } = record
-      const key = workspace.kind === 'RemoteWorkspace' && workspace.api_key !== null ? [workspace.api_key] : []
-      return commandSecrets.mask(owner, drafts, [...key, ...ownSecrets.valuesOf(record)])
-    },
+    mask,
     now: () => new Date(),
     dataDir: config.dataDir,
+    foldersDir,
+    ephemeral: config.ephemeral,
     idleUnloadMs: config.idleUnloadMs ?? NEVER_MS,
     maxConcurrentRuns: config.maxConcurrentRuns,
     notifies: config.webhooks.length > 0,
   })
-  return guard.over(heart)
+  return overHooks(guard.over(heart))
 }
 
 type EdgeParts = Parts & {

@@ -41,6 +41,8 @@ export type Config = {
   port: number
   /** Absolute. Holds the store, the keys' file, the runner's socket and the conversations' own folders. */
   dataDir: string
+  /** Conversations are kept in memory alone: nothing of them is left when the server has ended. */
+  ephemeral: boolean
   /** Keys of the user `default`, beside those issued by `parley keys create`. */
   sessionApiKeys: string[]
   /** Seals secrets at rest; null: the server makes one and keeps it in the data directory. */
@@ -111,6 +113,7 @@ const SETTINGS = [
   { name: 'host', isFlag: true },
   { name: 'port', isFlag: true },
   { name: 'data_dir', isFlag: true },
+  { name: 'ephemeral', isFlag: true },
   { name: 'session_api_keys', one: 'SESSION_API_KEY', also: ['OH_SESSION_API_KEYS'], isSecret: true, isList: true },
   { name: 'secret_key', also: ['OH_SECRET_KEY'], isSecret: true },
   { name: 'without_keys', isFlag: true },
@@ -162,6 +165,7 @@ export function readConfig(sources: ConfigSources): { config: Config; origins: C
     host: take('host', '127.0.0.1', text),
     port: take('port', 8000, integer(0, 65_535)),
     dataDir: take('data_dir', defaultDataDir(sources), path),
+    ephemeral: take('ephemeral', false, bool),
     sessionApiKeys: take('session_api_keys', [], keys),
     secretKey: take<string | null>('secret_key', null, text),
     withoutKeys: take('without_keys', false, bool),
@@ -225,6 +229,7 @@ export function describeConfig(config: Config, origins: ConfigOrigins): string[]
     host: config.host,
     port: config.port,
     data_dir: config.dataDir,
+    ephemeral: config.ephemeral,
     session_api_keys: config.sessionApiKeys,
     secret_key: config.secretKey,
     without_keys: config.withoutKeys,

@@ -42,6 +42,8 @@ export type ScriptedModelOptions = {
   respond?: (request: ModelRequest, index: number) => ScriptedAnswer | Promise<ScriptedAnswer>
   /** Answer a request that breaks the vendor's pairing rules with 400, as the vendor would. Default: only recorded. */
   strict?: boolean
+  /** Remember no request: for tests of so many that remembering them would be what is measured. */
+  forgets?: boolean
   /** Default 0: any free one. */
   port?: number
 }
@@ -64,6 +66,7 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
   const violations: string[] = []
   const closing = new AbortController()
   let connections = 0
+  let count = 0
 
   const choose = async (request: ModelRequest, index: number): Promise<ScriptedAnswer> => {
     if (options.strict && request.violations.length > 0) return { status: 400, error: request.violations.join('; ') }
@@ -79,7 +82,8 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
     if (format === undefined)
       return void response.writeHead(404).end(JSON.stringify({ error: { message: `no model API at ${path}` } }))
     const request = record(format, path, incoming, text, response)
-    const index = requests.push(request) - 1
+    const index = count++
+    if (!options.forgets) requests.push(request)
     violations.push(...request.violations.map((violation) => `request ${index}: ${violation}`))
     await write(format, request, await choose(request, index), response, closing.signal)
   }

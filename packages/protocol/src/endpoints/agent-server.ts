@@ -113,11 +113,11 @@ export const getConversation = endpoint({
   ...conversations,
   method: 'GET',
   path: one,
-  summary: 'One conversation',
+  summary: 'One conversation, secrets hidden or as X-Expose-Secrets says',
   params,
   query,
   ok: info('The conversation'),
-  errors: [404],
+  errors: [400, 403, 404],
 })
 
 export const updateConversation = endpoint({

@@ -77,6 +77,7 @@ export class BranchView {
       if (isTreeEvent(event)) {
         this.#seqs.set(event.id, seq)
         if (!this.#blocked.has(event.id)) this.#view.append(event)
+        if (event.kind === 'Condensation') this.#forget()
       } else if (event.kind === 'LeafMovedEvent') await this.#rebuild(event.to)
       else if (event.kind === 'StateChangedEvent' && event.key === 'blocked_messages')
         this.#blocked = new Set(Object.keys(event.value as object))
@@ -107,6 +108,16 @@ export class BranchView {
       if (seq !== undefined) items.push(event.kind === 'Condensation' ? -seq : seq)
     }
     return { seq: this.#seq, items, requested: this.#view.isCondensationRequested }
+  }
+
+  /** What a condensation took out of the view is not asked for again: memory is that of the view, not of the log. */
+  #forget(): void {
+    const kept = this.#view.sources().flatMap(({ id }): [string, number][] => {
+      const seq = this.#seqs.get(id)
+      return seq === undefined ? [] : [[id, seq]]
+    })
+    this.#seqs.clear()
+    for (const [id, seq] of kept) this.#seqs.set(id, seq)
   }
 
   async #rebuild(leaf: EventId | null): Promise<void> {

@@ -86,7 +86,7 @@ export function decide(
     case 'start_goal':
     case 'stop_goal':
     case 'resume_goal':
-      return { ...decideGoal(state, command, opening), snapshot: false }
+      return { ...decideGoal(state, command, opening, submission), snapshot: false }
     default:
       return command satisfies never
   }

@@ -22,6 +22,7 @@ import type { Recording } from '../agent/index.ts'
 import type { ConversationSort, EventFilter, Role } from '../storage/index.ts'
 import type { ConversationTrigger, SecretSources } from './record.ts'
 import type { LlmDelta } from '../llm/index.ts'
+import type { Exposure } from '../secrets/index.ts'
 
 /** Who asks: made by the edge from a request's key. */
 export type Actor = { user: string; role: Role; keyId: string }
@@ -141,7 +142,7 @@ export interface Conversations {
    */
   start(request: StartRequest, actor: Actor): Promise<{ created: boolean; info: ConversationInfo }>
   /** @throws ParleyError `not_found`, also for another user's. So does every call below. */
-  info(id: ConversationId, actor: Actor): Promise<ConversationInfo>
+  info(id: ConversationId, actor: Actor, exposure?: Exposure): Promise<ConversationInfo>
   /** In the order asked; null for unknown ones. */
   infos(ids: readonly ConversationId[], actor: Actor): Promise<(ConversationInfo | null)[]>
   /** In the product's words; a start that nobody works on goes on. */

@@ -1,6 +1,7 @@
 import type { ConversationState, Draft, LLM, TreeEvent } from '@parley/protocol'
 import type { OpenLlm } from '../llm/index.ts'
-import { afterVerdict, interrupted } from './goal.ts'
+import { afterVerdict, followUpOf, interrupted } from './goal.ts'
+import type { Submission } from './hooked.ts'
 import { conversationError, describe } from './drafts.ts'
 import { judge } from './goal-judge.ts'
 
@@ -11,6 +12,8 @@ export type GoalHost = {
   branch(): Promise<readonly TreeEvent[]>
   model(): LLM
   openLlm: OpenLlm | undefined
+  /** Asks the hooks that look at messages about the next one; undefined where there are none. */
+  submit(text: string, signal: AbortSignal): Promise<Submission | undefined>
   /** Stores what `drafts` makes of the state at that moment. */
   commit(drafts: (now: ConversationState) => readonly Draft[]): Promise<unknown>
   onFailure(error: unknown): void
@@ -57,6 +60,8 @@ export class GoalRounds {
     if (openLlm === undefined) throw new Error('there is no model to judge with')
     const deps = { openLlm, config: this.#host.model() }
     const { verdict, drafts } = await judge(objective, await this.#host.branch(), deps, signal)
-    return (now) => [...drafts, ...afterVerdict(now, verdict)]
+    const text = followUpOf(this.#host.state(), verdict)
+    const submission = text === null ? undefined : await this.#host.submit(text, signal)
+    return (now) => [...drafts, ...afterVerdict(now, verdict, submission)]
   }
 }

@@ -18,8 +18,11 @@ export type SessionHooks = Hooks & {
   project(signal: AbortSignal): Promise<Loaded>
 }
 
-/** Opens them without starting anything. */
-export type OpenHooks = (starting: Omit<Starting, 'owner'>, signal: AbortSignal) => Promise<SessionHooks>
+/** Opens them without starting anything. `current`: the record as it is whenever it is asked for, its model too. */
+export type OpenHooks = (
+  starting: Starting & { current: () => ConversationRecord },
+  signal: AbortSignal,
+) => Promise<SessionHooks>
 
 /** A message that hooks have looked at. */
 export type Submission = { message: Draft & { id: EventId }; drafts: readonly Draft[]; blocked: string | null }
@@ -68,9 +71,17 @@ export class Hooked {
     return { config, drafts: [...drafts, ...said.drafts], detail }
   }
 
-  /** Asks whether a message may be said. It keeps the id that the hooks were told, blocked or not. */
-  async submit(content: MessageContent, config: HookConfig | null, signal: AbortSignal): Promise<Submission> {
-    const message = { ...userMessage(content), id: newEventId() }
+  /**
+   * Asks whether a message may be said. It keeps the id that the hooks were told, blocked or not.
+   * @param sender of a message that no person sends
+   */
+  async submit(
+    content: MessageContent,
+    config: HookConfig | null,
+    signal: AbortSignal,
+    sender: string | null = null,
+  ): Promise<Submission> {
+    const message = { ...userMessage(content), sender, id: newEventId() }
     if (!hasHooks(config, 'UserPromptSubmit')) return { message, drafts: [], blocked: null }
     const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
     const asked = { id: message.id, text }

@@ -6,12 +6,9 @@ import type {
   ConversationStats,
   StoredEvent,
 } from '@parley/protocol'
-import { redact } from '../secrets/index.ts'
+import { encryptSecrets, redact, unsealRecord, type Cipher, type Exposure, type Json } from '../secrets/index.ts'
 import type { ConversationRow } from '../storage/index.ts'
 import type { ConversationRecord } from './record.ts'
-
-/** What the default directory is called towards clients; the real one is the server's own business. Source: seed, ConversationInfo. */
-const DEFAULT_PERSISTENCE_DIR = 'workspace/conversations'
 
 export type InfoParts = {
   row: Pick<ConversationRow, 'id' | 'created_at' | 'updated_at'>
@@ -22,12 +19,22 @@ export type InfoParts = {
   children: readonly ConversationId[]
 }
 
-/** ConversationInfo with every member of the seed, secrets hidden as in REST answers (agent-server-wire.md 5.2). */
-export function conversationInfo({ row, record, state, usage, children }: InfoParts): ConversationInfo {
+/** How a reader who may do so asks for the secrets of the record, and what opens them. */
+export type Shown = { exposure: Exposure; cipher: Cipher }
+
+/**
+ * ConversationInfo with every member of the seed, secrets hidden as in REST answers (agent-server-wire.md 5.2) unless they
+ * are asked for. Source: seed: SecretRegistry.
+ * @throws ParleyError `unavailable` when an exposed secret was sealed with another key.
+ */
+export function conversationInfo(
+  { row, record, state, usage, children }: InfoParts,
+  { exposure, cipher }: Shown | { exposure: 'hidden'; cipher: null } = { exposure: 'hidden', cipher: null },
+): ConversationInfo {
   const info = {
     id: row.id,
     workspace: record.workspace,
-    persistence_dir: record.persistence_dir ?? DEFAULT_PERSISTENCE_DIR,
+    persistence_dir: record.persistence_dir,
     max_iterations: state.max_iterations ?? record.max_iterations,
     stuck_detection: record.stuck_detection,
     execution_status: state.execution_status,
@@ -59,7 +66,10 @@ export function conversationInfo({ row, record, state, usage, children }: InfoPa
     agent: record.agent,
     client_tools: record.client_tools,
   }
-  return redact(info, 'rest') as ConversationInfo
+  if (exposure === 'hidden') return redact(info, 'rest') as ConversationInfo
+  // An analyzer's secrets are sealed also in the state.
+  const open = unsealRecord(info, cipher)
+  return (exposure === 'plain' ? open : encryptSecrets(open as Json, cipher.fernet)) as ConversationInfo
 }
 
 /** The value of a `full_state` update. Source: agent-server-wire.md 2.4. */
@@ -72,7 +82,7 @@ export function fullState(
     id,
     agent: record.agent,
     workspace: record.workspace,
-    persistence_dir: record.persistence_dir ?? DEFAULT_PERSISTENCE_DIR,
+    persistence_dir: record.persistence_dir,
     max_iterations: state.max_iterations ?? record.max_iterations,
     stuck_detection: record.stuck_detection,
     execution_status: state.execution_status,

@@ -8,7 +8,7 @@
  *   L4. Calls that were open when it was loaded are adopted or closed by the agent, never performed afresh.
  */
 import type { ConversationId, ConversationState, Draft, LLM, StoredEvent } from '@parley/protocol'
-import { ParleyError } from '@parley/protocol'
+import { ParleyError, textContent } from '@parley/protocol'
 import type { Agent } from '../agent/index.ts'
 import { abortable, Mailbox } from '../lib/index.ts'
 import { expectText, refusalOf } from './ask.ts'
@@ -19,6 +19,7 @@ import { CondensationWish } from './condensation-wish.ts'
 import type { Actor, Command } from './conversations.ts'
 import { closeAction, statusChanged } from './drafts.ts'
 import { Errands } from './errands.ts'
+import { GOAL_SENDER, goalText } from './goal.ts'
 import { GoalRounds, type GoalHost } from './goal-rounds.ts'
 import { Hooked, withoutBlocks, type OpenHooks, type Submission } from './hooked.ts'
 import { fullState } from './info.ts'
@@ -56,6 +57,8 @@ export type LiveDeps = Pick<TitleDeps, 'openLlm' | 'findLlm'> &
         epoch: number
         /** The conversation's secrets as they are now. */
         secrets: () => SecretSources
+        /** The record as it is now. */
+        current: () => ConversationRecord
       },
       signal: AbortSignal,
     ) => Promise<Agent>
@@ -157,13 +160,10 @@ export class LiveConversation {
     if (command.kind === 'start_goal' || command.kind === 'resume_goal') await this.#started()
     if (command.kind === 'navigate' && this.#wish.isOpen)
       throw new ParleyError('conflict', 'The conversation is being condensed. Navigate when that is done.')
-    if (
-      command.kind === 'send_message' &&
-      submission === undefined &&
-      isReady(this.#log.state) &&
-      this.#hooked.looksAtMessages
-    )
-      return this.#intake.run(async () => this.send(command, actor, await this.#submit(command.content)))
+    if (submission === undefined && isReady(this.#log.state) && this.#hooked.looksAtMessages) {
+      const said = this.#saidBy(command)
+      if (said !== null) return this.#intake.run(async () => this.send(command, actor, await this.#submit(said)))
+    }
     const isOpening = () => isReady(this.#log.state) && needsPreamble(command, this.#log.state)
     // Before the start has ended nobody knows where the agent will work; the start itself opens it then.
     if (isOpening()) await this.#openAgent()
@@ -254,6 +254,10 @@ export class LiveConversation {
       },
       model: () => this.#log.record.agent.llm,
       openLlm: this.#deps.openLlm,
+      submit: async (text, signal) =>
+        this.#hooked.looksAtMessages
+          ? this.#hooked.submit([textContent(text)], this.#log.state.hook_config, signal, GOAL_SENDER)
+          : undefined,
       commit: (drafts) => this.#mailbox.run(() => this.#append(drafts(this.#log.state))),
       onFailure: (err) => this.#deps.log.warn({ conversation_id: this.id, err }, 'a goal could not be judged'),
     }
@@ -263,12 +267,21 @@ export class LiveConversation {
     const { openHooks } = this.#deps
     if (openHooks === undefined)
       throw new ParleyError('unsupported', 'This conversation has hooks, and this server cannot run any.')
-    const starting = { id: this.id, epoch: this.#epoch, record: this.#log.record }
+    const { record } = this.#log
+    const starting = { id: this.id, owner: this.#owner, epoch: this.#epoch, record, current: () => this.#log.record }
     return openHooks(starting, new AbortController().signal)
   }
 
-  #submit(content: MessageContent): Promise<Submission> {
-    const asked = this.#errands.run((signal) => this.#hooked.submit(content, this.#log.state.hook_config, signal))
+  /** The message that a command says to the agent; null for one that says none. @throws ParleyError `bad_request`, `conflict`. */
+  #saidBy(command: Command): { content: MessageContent; sender: string | null } | null {
+    if (command.kind === 'send_message') return { content: command.content, sender: null }
+    if (command.kind !== 'start_goal' && command.kind !== 'resume_goal') return null
+    return { content: [textContent(goalText(this.#log.state, command))], sender: GOAL_SENDER }
+  }
+
+  #submit({ content, sender }: { content: MessageContent; sender: string | null }): Promise<Submission> {
+    const { hook_config } = this.#log.state
+    const asked = this.#errands.run((signal) => this.#hooked.submit(content, hook_config, signal, sender))
     return asked.catch((error: unknown) => {
       if (!(error instanceof RunCancelled)) throw error
       throw new ParleyError(
@@ -397,6 +410,7 @@ export class LiveConversation {
           record: this.#log.record,
           epoch: this.#epoch,
           secrets: () => this.#log.record.secrets ?? {},
+          current: () => this.#log.record,
         },
         new AbortController().signal,
       )

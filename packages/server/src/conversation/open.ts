@@ -1,8 +1,14 @@
 /** Joins the heart's parts into the one interface that the edges use. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ParleyError, type ConversationId, type ConversationInfo, type Draft } from '@parley/protocol'
-import type { Cipher } from '../secrets/index.ts'
+import {
+  DEFAULT_PERSISTENCE_DIR,
+  ParleyError,
+  type ConversationId,
+  type ConversationInfo,
+  type Draft,
+} from '@parley/protocol'
+import type { Cipher, Exposure } from '../secrets/index.ts'
 import type { ConversationRow, OutboxDraft, Storage } from '../storage/index.ts'
 import type { Workspaces } from '../workspace/index.ts'
 import { hasHooks } from '../hooks/index.ts'
@@ -32,6 +38,10 @@ export type HeartDeps = Pick<
   cipher: Cipher
   now: () => Date
   dataDir: string
+  /** Where conversations have folders of their own; default `conversations` below the data directory. */
+  foldersDir?: string
+  /** Nothing of a conversation outlives the process; default false. */
+  ephemeral?: boolean
   idleUnloadMs: number
   maxConcurrentRuns: number
   /** Whether anybody is told by webhook of what happens; default false. */
@@ -47,7 +57,7 @@ export type Heart = Conversations & {
 
 /** Opens the heart over a store. Starts nothing by itself; call `recover` once the server listens. */
 export function openHeart(deps: HeartDeps): Heart {
-  const { storage, cipher } = deps
+  const { storage, cipher, foldersDir = join(deps.dataDir, 'conversations') } = deps
   const slots = new Slots(deps.maxConcurrentRuns)
   let lastActivity = performance.now()
   const start: StartDeps = {
@@ -55,7 +65,8 @@ export function openHeart(deps: HeartDeps): Heart {
     stamps: { now: deps.now },
     writeRecord: (record) => writeRecord(record, cipher),
     workspacesDir: join(deps.dataDir, 'workspaces'),
-    folderOf: (id) => join(deps.dataDir, 'conversations', id),
+    folderOf: (id) => join(foldersDir, id),
+    persistenceDir: deps.ephemeral === true ? null : DEFAULT_PERSISTENCE_DIR,
     notifies: deps.notifies ?? false,
   }
   const roster = new Roster({
@@ -81,10 +92,11 @@ export function openHeart(deps: HeartDeps): Heart {
     return reading!
   }
 
-  async function infoOf(reading: Reading): Promise<ConversationInfo> {
+  async function infoOf(reading: Reading, exposure?: Exposure): Promise<ConversationInfo> {
     const { row } = reading
     const usage = await usageRecords(storage.events, row.id, reading.state)
-    return conversationInfo({ ...reading, usage, children: await storage.conversations.children(row.id) })
+    const parts = { ...reading, usage, children: await storage.conversations.children(row.id) }
+    return conversationInfo(parts, exposure === undefined ? undefined : { exposure, cipher })
   }
 
   /** What the deletion of a conversation that nothing runs in any more owes to those who are told by webhook. */
@@ -127,7 +139,7 @@ export function openHeart(deps: HeartDeps): Heart {
       return { created: true, info: await infoOf({ row: started.row, record: live.record, state: live.state() }) }
     },
 
-    info: async (id, actor) => infoOf(await read(id, actor)),
+    info: async (id, actor, exposure) => infoOf(await read(id, actor), exposure),
 
     async progress(id, actor) {
       const row = await rowOf(id, actor)
@@ -180,7 +192,7 @@ export function openHeart(deps: HeartDeps): Heart {
       const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
       if (ended !== null) await deps.runs?.ended(id, record, ended)
       await deps.workspaces.release(id, remoteOf(record.workspace))
-      await rm(join(deps.dataDir, 'conversations', id), { recursive: true, force: true })
+      await rm(join(foldersDir, id), { recursive: true, force: true })
     },
 
     async send(id, command, actor) {

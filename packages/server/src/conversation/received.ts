@@ -48,7 +48,8 @@ export function withReceived(own: Conversations, { storage, cipher, now }: Recei
   return {
     ...own,
 
-    info: (id, actor) => either(id, actor, () => own.info(id, actor), infoOf),
+    // What another server hid stays hidden, however it is asked for.
+    info: (id, actor, exposure) => either(id, actor, () => own.info(id, actor, exposure), infoOf),
 
     async infos(ids, actor) {
       const found = await own.infos(ids, actor)

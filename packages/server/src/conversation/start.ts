@@ -8,7 +8,6 @@ import {
   type Draft,
   type ReplayProgress,
 } from '@parley/protocol'
-import { expectSupported } from '../hooks/index.ts'
 import type { ConversationRow, Storage } from '../storage/index.ts'
 import type { Actor, StartRequest } from './conversations.ts'
 import { statusChanged } from './drafts.ts'
@@ -29,6 +28,8 @@ export type StartDeps = {
   workspacesDir: string
   /** A conversation's own folder, outside its workspace. */
   folderOf: (id: ConversationId) => string
+  /** Where conversations persist, as clients are told; null: in memory alone. Source: seed, ConversationInfo.persistence_dir. */
+  persistenceDir: string | null
   /** Whether anybody is told by webhook. */
   notifies: boolean
 }
@@ -38,18 +39,18 @@ export type Started = { row: ConversationRow; record: ConversationRecord; state:
 /**
  * Makes a conversation durable: record, settings and the first message in one transaction; the start's phases follow.
  * An identical request of the same user finds what the first one made (F63).
- * @throws ParleyError `conflict` when the id belongs to another request, `unsupported` for hooks that cannot be run.
+ * @throws ParleyError `conflict` when the id belongs to another request.
  */
 export async function create(
   deps: StartDeps,
   request: StartRequest,
   actor: Actor,
 ): Promise<Started | { existing: ConversationId }> {
-  expectSupported(request.hook_config)
   const id = request.conversation_id ?? (randomUUID() as ConversationId)
   // Written before the conversation exists: a record never names a recording that is not there.
   const replay = await keptReplay(deps.folderOf(id), request)
-  const record: ConversationRecord = { ...recordOf(request, join(deps.workspacesDir, id)), replay }
+  const own = recordOf(request, join(deps.workspacesDir, id))
+  const record: ConversationRecord = { ...own, persistence_dir: deps.persistenceDir, replay }
   const at = deps.stamps.now().toISOString()
   const { events, state } = stamp(EMPTY_STATE, opening(request), deps.stamps)
   const row: ConversationRow = {

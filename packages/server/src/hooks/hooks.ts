@@ -18,16 +18,19 @@ import type {
 } from '@parley/protocol'
 import type { Workspace } from '../workspace/index.ts'
 import { toolMatcher, type FullMatch } from './match.ts'
+import { labelOf, runModelHook, type AskModel } from './model-hook.ts'
 import { cut, cutInput, runHook, type HookInput, type HookResult } from './run-hook.ts'
 
 export type HooksDeps = {
   conversationId: ConversationId
   workspace: Workspace
   fullMatch: FullMatch
+  /** Absent: a hook that asks a model fails. */
+  askModel?: AskModel
   log: { warn(fields: object, message: string): void }
 }
 
-/** What the hooks of one moment said. `drafts` record that they ran, and are stored before what they concern (F32). */
+/** What the hooks of one moment said. `drafts` record that they ran and what they cost, and are stored before what they concern (F32). */
 export type Said = {
   drafts: Draft[]
   /** Why not; null when none of them objected. */
@@ -77,7 +80,7 @@ export function hasHooks(config: HookConfig | null, event: HookEventType): boole
 }
 
 /** Starts nothing: hooks run when their moments come. */
-export function openHooks({ conversationId, workspace, fullMatch, log }: HooksDeps): Hooks {
+export function openHooks({ conversationId, workspace, fullMatch, askModel, log }: HooksDeps): Hooks {
   const session = new AbortController()
   const running = new Set<Promise<unknown>>()
 
@@ -102,6 +105,15 @@ export function openHooks({ conversationId, workspace, fullMatch, log }: HooksDe
     }
   }
 
+  async function run(
+    hook: HookDefinition,
+    input: HookInput,
+    signal: AbortSignal,
+  ): Promise<{ result: HookResult; drafts: Draft[] }> {
+    if (hook.type !== 'command') return runModelHook(hook, input, askModel, signal)
+    return { result: hook.async ? startAsync(hook, input) : await runHook(hook, input, workspace, signal), drafts: [] }
+  }
+
   async function fire(moment: Moment, signal: AbortSignal): Promise<Said> {
     const { event, config, tool } = moment
     const said: Said = { drafts: [], blocked: null, context: null }
@@ -110,8 +122,8 @@ export function openHooks({ conversationId, workspace, fullMatch, log }: HooksDe
     const matching = config![LISTS[event]].filter(({ matcher }) => toolMatcher(matcher, fullMatch)(toolName))
     const input = inputOf(moment, conversationId, workspace.workingDir)
     for (const hook of matching.flatMap(({ hooks }) => hooks)) {
-      if (hook.type !== 'command') continue
-      const result = hook.async ? startAsync(hook, input) : await runHook(hook, input, workspace, signal)
+      const { result, drafts } = await run(hook, input, signal)
+      said.drafts.push(...drafts)
       const blocked = result.blocked && BLOCKING.has(event)
       said.drafts.push(recordOf(hook, moment, input, { ...result, blocked }))
       if (result.additional_context !== null)
@@ -168,7 +180,7 @@ function recordOf(hook: HookDefinition, { event, tool, message }: Moment, input:
     kind: 'HookExecutionEvent',
     source: 'hook',
     hook_event_type: event,
-    hook_command: cut(hook.command),
+    hook_command: cut(labelOf(hook)),
     tool_name: tool?.tool_name ?? null,
     ...result,
     action_id: tool?.action_id ?? null,

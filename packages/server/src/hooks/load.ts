@@ -3,7 +3,7 @@
  * to name the projects whose file counts (F12). Source: seed: HookConfig; agent-core.md 5.1.
  */
 import { join } from 'node:path'
-import { HookConfig, type HookDefinition, ParleyError } from '@parley/protocol'
+import { HookConfig, type HookDefinition } from '@parley/protocol'
 import { isTrusted, type Workspace } from '../workspace/index.ts'
 
 /** Below the project's directory. */
@@ -20,12 +20,13 @@ export type Loaded = {
 /** `names`: by what the project is known, such as its absolute path or `github.com/acme/app`; any of them may be trusted. */
 export type Project = { directory: string; names: readonly string[] }
 
-/** Reads the file of a project that is trusted. Never throws for what is in it. */
+/** Reads the file of a project that is trusted. Never throws for what is in it. `check` throws for hooks that cannot be run. */
 export async function loadProjectHooks(
   workspace: Pick<Workspace, 'stat' | 'readFile'>,
   { directory, names }: Project,
   trusted: readonly string[],
   signal: AbortSignal,
+  check: (config: HookConfig) => void = () => undefined,
 ): Promise<Loaded> {
   const file = join(directory, HOOKS_FILE)
   const stat = await workspace.stat(file, signal)
@@ -40,7 +41,7 @@ export async function loadProjectHooks(
     return { config: null, detail: `${HOOKS_FILE} left alone: it is larger than ${MAX_BYTES} bytes` }
   try {
     const config = HookConfig.parse(JSON.parse(Buffer.from(await workspace.readFile(file, signal)).toString('utf8')))
-    expectSupported(config)
+    check(config)
     return isEmpty(config)
       ? { config: null, detail: `${HOOKS_FILE} holds no hooks` }
       : { config, detail: `${HOOKS_FILE} is in force` }
@@ -61,19 +62,12 @@ export function mergeHooks(first: HookConfig | null, second: HookConfig | null):
   ) as unknown as HookConfig
 }
 
-/** @throws ParleyError `unsupported` for hooks that ask a model. */
-export function expectSupported(config: HookConfig | null | undefined): void {
-  for (const event of EVENTS) {
-    for (const hook of config?.[event].flatMap(({ hooks }) => hooks) ?? []) {
-      if (hook.type !== 'command') throw notSupported(event, hook)
-    }
-  }
+/** Every hook, with the moment that it is for. */
+export function hooksIn(config: HookConfig | null | undefined): { event: keyof HookConfig; hook: HookDefinition }[] {
+  return EVENTS.flatMap((event) =>
+    (config?.[event] ?? []).flatMap(({ hooks }) => hooks.map((hook) => ({ event, hook }))),
+  )
 }
-
-const notSupported = (event: keyof HookConfig, { type }: HookDefinition): ParleyError =>
-  new ParleyError('unsupported', `Hooks of type ${type} (in ${event}) are not supported yet. Use type command.`, {
-    details: { member: `hook_config.${event}` },
-  })
 
 const EVENTS = [
   'pre_tool_use',

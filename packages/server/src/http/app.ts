@@ -134,7 +134,7 @@ export function createApp(deps: AppDeps): App {
     ...startRoutes(deps, conversations),
     ...lifecycleRoutes(conversations),
     ...trajectoryRoutes(conversations, log),
-    ...conversationRoutes(conversations),
+    ...conversationRoutes(conversations, log),
     ...(deps.steering === undefined ? [] : steeringRoutes(conversations, deps.steering)),
     ...(deps.gateway === undefined ? [] : gatewayRoutes(conversations, deps.gateway)),
     ...eventRoutes(conversations, connections, log, noKeys === undefined ? keyWatch : undefined),

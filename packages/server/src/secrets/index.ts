@@ -1,4 +1,5 @@
 export { isSealed, openCipher, type Cipher, type CipherOptions } from './cipher.ts'
+export { encryptSecrets, type Exposure } from './expose.ts'
 export { fernetKey, isFernetToken, makeFernet, type Fernet } from './fernet.ts'
 export type { Json, JsonObject } from './json.ts'
 export { hashKey, makeKey, sameKey, type MadeKey } from './keys.ts'

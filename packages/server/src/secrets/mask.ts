@@ -1,5 +1,6 @@
 /** Takes known secret values out of texts before they are stored or sent. Sources: agent-core.md 7.2, F19; agent-server-wire.md 8.4. */
 import { isObject, setMember } from './json.ts'
+import { masked, openMaskStream, type MaskStream } from './mask-stream.ts'
 
 /** Stands where a secret value stood. */
 export const MASK = '<secret-hidden>'
@@ -7,9 +8,12 @@ export const MASK = '<secret-hidden>'
 /** Shorter values occur by chance; masking them would destroy ordinary text. */
 const MIN_CHARS = 4
 
-/** Values that are words of everyday output, whoever called them a secret. */
+/** Values that are words of everyday output, whoever called them a secret; also what stands for a key where none is needed. */
 const COMMON_WORDS: ReadonlySet<string> = new Set(
-  'true false null none undefined test user root admin default main master localhost 1234 0000'.split(' '),
+  (
+    'true false null none undefined test user root admin default main master localhost 1234 0000 ' +
+    'ollama local empty dummy token secret password placeholder not-needed no-key'
+  ).split(' '),
 )
 
 export interface Masker {
@@ -18,6 +22,8 @@ export interface Masker {
   text(text: string): string
   /** Every text inside, names of members excluded. Returns the value itself when nothing was found. */
   json<T>(value: T): T
+  /** For one text that comes in pieces. */
+  stream(): MaskStream
 }
 
 /** Whether a value is long and rare enough to be masked; worth a warning when a secret is created that is not. */
@@ -45,14 +51,14 @@ export function makeMasker(values: Iterable<string>): Masker {
   const forms = new Set<string>()
   for (const value of values) if (isMaskable(value)) for (const form of formsOf(value)) forms.add(form)
   const ordered = [...forms].sort((a, b) => b.length - a.length)
-  if (ordered.length === 0) return { longest: 0, text: (text) => text, json: (value) => value }
+  const longest = ordered[0]?.length ?? 0
+  if (longest === 0) {
+    const stream = () => openMaskStream({ longest, list: [], pattern: null })
+    return { longest, text: (text) => text, json: (value) => value, stream }
+  }
   const pattern = new RegExp(ordered.map((form) => escaped(form)).join('|'), 'g')
 
-  const maskText = (text: string): string =>
-    text
-      .split(MASK)
-      .map((piece) => piece.replace(pattern, MASK))
-      .join(MASK)
+  const maskText = (text: string): string => masked(text, pattern)
 
   const maskJson = (value: unknown): unknown => {
     if (typeof value === 'string') return maskText(value)
@@ -71,7 +77,12 @@ export function makeMasker(values: Iterable<string>): Masker {
     return changed ?? value
   }
 
-  return { longest: ordered[0]?.length ?? 0, text: maskText, json: <T>(value: T) => maskJson(value) as T }
+  return {
+    longest,
+    text: maskText,
+    json: <T>(value: T) => maskJson(value) as T,
+    stream: () => openMaskStream({ longest, list: ordered, pattern }),
+  }
 }
 
 /** As a pattern that matches the text itself. */

@@ -17,11 +17,12 @@ import {
   type SettingsUpdateRequest,
 } from '@parley/protocol'
 import {
+  encryptSecrets,
   isFernetToken,
-  isSecretName,
   redact,
   replaceSecrets,
   type Cipher,
+  type Exposure,
   type Json,
   type JsonObject,
 } from '../secrets/index.ts'
@@ -40,8 +41,7 @@ import {
   type Stored,
 } from './stored.ts'
 
-/** How secrets are shown. Source: agent-server-wire.md 8.1. */
-export type Exposure = 'hidden' | 'encrypted' | 'plain'
+export type { Exposure }
 
 /** Members that are left out stay. */
 export type Activation = { active_profile?: string | null; active_agent_profile_id?: string | null; llm?: LLM }
@@ -250,10 +250,7 @@ export function exposed(record: JsonObject, exposure: Exposure, cipher: Cipher):
     case 'hidden':
       return redact(record, 'socket') as JsonObject
     case 'encrypted':
-      return replaceSecrets(record, (text, place, name) => {
-        const isOpen = text === '' || (place === 'lookup_header' && !isSecretName(name))
-        return isOpen ? text : cipher.fernet.encrypt(text)
-      }) as JsonObject
+      return encryptSecrets(record, cipher.fernet) as JsonObject
   }
 }
 

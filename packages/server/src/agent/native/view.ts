@@ -67,6 +67,7 @@ export class View {
   #condense(condensation: Condensation): void {
     const forgotten = new Set<EventId>(condensation.forgotten_event_ids)
     this.#events = this.#events.filter((event) => !forgotten.has(event.id))
+    for (const id of forgotten) this.#condensations.delete(id)
     const { summary, summary_offset } = condensation
     // The offset counts in the list after the removal.
     if (summary !== null && summary_offset !== null)

@@ -24,15 +24,17 @@ import {
   updateConversation,
 } from '@parley/protocol'
 import type { Conversations, ForkRequest } from '../../conversation/index.ts'
+import type { Log } from '../../observability/index.ts'
 import { ok, route } from '../route.ts'
 import type { Route } from '../web.ts'
 import { shown } from './info.ts'
+import { exposureOf } from './settings.ts'
 
 const SUCCESS = { success: true }
 /** Source: agent-server-wire.md 10.1, ids per batch. */
 const MAX_IDS = 100
 
-export function conversationRoutes(conversations: Conversations): Route[] {
+export function conversationRoutes(conversations: Conversations, log: Pick<Log, 'warn'>): Route[] {
   return [
     route(getConversations, async ({ query }, actor) => {
       if (query.ids.length >= MAX_IDS)
@@ -62,9 +64,16 @@ export function conversationRoutes(conversations: Conversations): Route[] {
     route(countConversations, async ({ query }, actor) =>
       ok(countConversations, await conversations.count(actor, query.status)),
     ),
-    route(getConversation, async ({ id, query }, actor) =>
-      ok(getConversation, shown(await conversations.info(id, actor), query)),
-    ),
+    route(getConversation, async ({ id, query, headers }, actor) => {
+      const exposure = exposureOf(headers, actor)
+      const info = await conversations.info(id, actor, exposure)
+      if (exposure === 'plain')
+        log.warn(
+          { user: actor.user, key_id: actor.keyId, conversation_id: id },
+          'a conversation is read with its secrets in clear text',
+        )
+      return ok(getConversation, shown(info, query))
+    }),
     route(
       updateConversation,
       async ({ id, body: { title, tags } }, actor) => {

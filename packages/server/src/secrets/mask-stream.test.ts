@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { makeMasker, MASK } from './mask.ts'
+
+const through = (values: readonly string[], pieces: readonly string[]): string => {
+  const stream = makeMasker(values).stream()
+  return pieces.map((piece) => stream.write(piece)).join('') + stream.end()
+}
+
+test('a secret that is split over pieces is hidden, wherever it is split', () => {
+  const text = 'before s3cret-value after'
+  for (let at = 0; at <= text.length; at++) {
+    expect(through(['s3cret-value'], [text.slice(0, at), text.slice(at)])).toBe(`before ${MASK} after`)
+    expect(through(['s3cret-value'], text.slice(0, at).split(''))).not.toContain('s3cret-value')
+  }
+})
+
+test('ordinary text passes at once, and only what may be the beginning of a secret waits', () => {
+  const stream = makeMasker(['s3cret-value']).stream()
+  expect(stream.write('nothing to hide')).toBe('nothing to hide')
+  expect(stream.write(', s3c')).toBe(', ')
+  expect(stream.write('ond thing')).toBe('s3cond thing')
+  expect(stream.write('s3cret-val')).toBe('')
+  expect(stream.end()).toBe('s3cret-val')
+  expect(stream.write('fresh')).toBe('fresh')
+})
+
+test('a longer secret is waited for when a shorter one is complete', () => {
+  const stream = makeMasker(['abcd', 'abcdefgh']).stream()
+  expect(stream.write('x abcd')).toBe('x ')
+  expect(stream.write('efgh y')).toBe(`${MASK} y`)
+  expect(stream.write('abcd!')).toBe(`${MASK}!`)
+})
+
+test('without secrets everything passes', () => {
+  expect(through([], ['a', 'b'])).toBe('ab')
+})
+
+// A small alphabet with parts of the mask itself, so that values overlap each other, the pieces and the mask.
+const unit = fc.constantFrom('a', 'b', '<', 'secret', '-hidden', '>', '<secret-hidden>')
+const piece = fc.string({ unit, maxLength: 8 })
+
+test('the pieces make what masking the whole text would have made', () => {
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 5 }), fc.array(piece), (values, pieces) => {
+      expect(through(values, pieces)).toBe(makeMasker(values).text(pieces.join('')))
+    }),
+    { numRuns: 2_000 },
+  )
+})

@@ -1,0 +1,1 @@
+export { globTool } from './glob-tool.ts'

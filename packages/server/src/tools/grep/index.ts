@@ -1,0 +1,1 @@
+export { grepTool } from './grep-tool.ts'

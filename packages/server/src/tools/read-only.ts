@@ -1,0 +1,44 @@
+/** Tools for helpers that may look at a project and change nothing in it. Source: agent-core.md 5.3 (FIX), F76. */
+import { ParleyError, type FileEditorAction } from '@parley/protocol'
+import { canonicalToolName, createTools } from './registry.ts'
+import type { Tool } from './tool.ts'
+
+const EDITOR = 'file_editor'
+
+/**
+ * The tools of these names, and `finish`. The file editor only views, and only below the working directory.
+ * @throws ParleyError `invalid_input` for a name that is unknown or given twice, and for a tool that can change something.
+ */
+export function readOnlyTools(names: readonly string[]): Map<string, Tool> {
+  const wanted = names.filter((name) => !BUILT_IN.has(canonicalToolName(name)))
+  const tools = createTools({
+    tools: wanted.map((name) => ({ name, params: canonicalToolName(name) === EDITOR ? { confine: true } : {} })),
+    include_default_tools: ['FinishTool', ...(names.some((name) => canonicalToolName(name) === 'think') ? ['ThinkTool'] : [])],
+    filter_tools_regex: null,
+  })
+  return new Map([...tools].map(([name, tool]) => [name, reading(tool)]))
+}
+
+const BUILT_IN: ReadonlySet<string> = new Set(['finish', 'think'])
+
+function reading(tool: Tool): Tool {
+  if (tool.isReadOnly) return tool
+  if (tool.name === EDITOR) return viewing(tool)
+  throw new ParleyError(
+    'invalid_input',
+    `Tool '${tool.name}' can change something. Name only tools that read, such as ${EDITOR}, which then views alone.`,
+    { details: { tool: tool.name } },
+  )
+}
+
+function viewing(tool: Tool): Tool {
+  return {
+    ...tool,
+    isReadOnly: true,
+    parse(args) {
+      const action = tool.parse(args)
+      if ((action as FileEditorAction).command === 'view') return action
+      throw new ParleyError('invalid_input', 'only the command view is allowed here')
+    },
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Two thousand turns in one conversation with the condenser that users have by default: what the last ones take against the
+ * first, in time and in memory. A turn is a message, one command and a closing word.
+ */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
+import { KEY, startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
+import { recordFacts } from '../facts.ts'
+import { llmOf, start, starting } from './running.ts'
+
+const TURNS = 2000
+/** Turns of other conversations before anything is measured, so that the first turns are not those of a cold program. */
+const WARM_UP = 300
+/** The first turns, before there is anything to make shorter; as many short conversations are begun as needed for a median. */
+const FIRST = 20
+const BEGINNINGS = 5
+/** In these the view grows and is made shorter several times. */
+const LAST = 200
+
+/** Frees what nobody holds; without it a heap says nothing. */
+const collectGarbage = (() => {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc') as () => void
+})()
+
+function heapMb(): number {
+  collectGarbage()
+  return process.memoryUsage().heapUsed / 1e6
+}
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+const round = (value: number) => Math.round(value * 1000) / 1000
+
+/** Milliseconds of each turn, from the message to the news that it is over. */
+type Turns = AsyncDisposable & { id: string; take(count: number): Promise<number[]> }
+
+async function converse(server: TestServer, request: object): Promise<Turns> {
+  const task = await start(server, request)
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/sockets/events/${task.id}`, {
+    headers: { 'X-Session-API-Key': KEY },
+  })
+  let ended: PromiseWithResolvers<string> = Promise.withResolvers()
+  socket.on('message', (data: Buffer) => {
+    const { key, value } = JSON.parse(data.toString()) as { key?: string; value?: string }
+    if (key === 'execution_status' && value !== 'running') ended.resolve(value ?? '')
+  })
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  return {
+    id: task.id,
+    async take(count) {
+      const times: number[] = []
+      for (let turn = 0; turn < count; turn++) {
+        ended = Promise.withResolvers()
+        const from = performance.now()
+        expect((await task.say('go')).status).toBe(200)
+        expect(await ended.promise).toBe('finished')
+        times.push(performance.now() - from)
+      }
+      return times
+    },
+    async [Symbol.asyncDispose]() {
+      socket.terminate()
+      await server.call('DELETE', `/api/conversations/${task.id}`)
+    },
+  }
+}
+
+test(`turn ${TURNS} takes no more than turn 1`, async () => {
+  const largest = { first: 0, last: 0 }
+  let phase: keyof typeof largest = 'first'
+  await using model = await startScriptedModel({
+    forgets: true,
+    respond: ({ text, body, view }) => {
+      if (view.tools.length === 0) return { text: 'The person says "go" again and again; each time a command is run.' }
+      largest[phase] = Math.max(largest[phase], text.length)
+      const messages = body['messages'] as { role: string }[]
+      if (messages.at(-1)?.role === 'tool') return { text: 'done' }
+      return { toolCalls: [{ name: 'terminal', arguments: { command: `echo step` } }] }
+    },
+  })
+  await using server = await startTestServer()
+  const condenser = { kind: 'LLMSummarizingCondenser', llm: llmOf(model) }
+  const request = starting(model, server.dir.file('work'), { agent: { condenser } })
+  {
+    await using warm = await converse(server, request)
+    await warm.take(WARM_UP)
+  }
+  largest.first = 0
+  const first: number[] = []
+  for (let n = 0; n < BEGINNINGS; n++) {
+    await using fresh = await converse(server, request)
+    first.push(...(await fresh.take(FIRST)))
+  }
+  phase = 'last'
+  const heap: number[] = []
+  await using long = await converse(server, request)
+  let times: number[] = []
+  for (let turns = 0; turns < TURNS; turns += LAST) {
+    times = await long.take(LAST)
+    console.log(median(times), heapMb())
+    heap.push(heapMb())
+  }
+  const figures = {
+    turns: TURNS,
+    first_turns_ms: round(median(first)),
+    last_turns_ms: round(median(times)),
+    last_over_first: round(median(times) / median(first)),
+    largest_request_first_bytes: largest.first,
+    largest_request_last_bytes: largest.last,
+    heap_mb_after_200_turns: round(heap[0]!),
+    heap_mb_after_2000_turns: round(heap.at(-1)!),
+    heap_last_over_first: round(heap.at(-1)! / heap[0]!),
+    measured_at: new Date().toISOString(),
+  }
+  console.log(figures)
+  recordFacts('many_turns', figures)
+}, 300_000)
