@@ -20,7 +20,7 @@ import type { ReplayProgress } from './replay.ts'
 import type { GoalStatus } from './goal.ts'
 
 /** The batch that a person has to decide about. Source: agent-core.md 1.10, F01, F02. */
-export type AwaitedApproval = Pick<ConfirmationRequestedEvent, 'llm_response_id' | 'actions'>
+export type AwaitedApproval = Pick<ConfirmationRequestedEvent, 'llm_response_id' | 'actions' | 'sub_agent'>
 
 /** The newest phase of the start. Source: design.md 4, "A start that fails". */
 export type StartProgress = Pick<StartPhaseEvent, 'phase' | 'status' | 'code' | 'detail'>
@@ -158,7 +158,10 @@ function control(at: ConversationState, event: Exclude<Event, TreeEvent>): Conve
     case 'StatusChangedEvent': {
       const starts = event.status === 'running' && at.execution_status !== 'running'
       const begun = starts ? { iterations: 0, condensations: 0 } : {}
-      return { ...at, execution_status: event.status, ...begun }
+      // What a sub-agent asked is asked anew when its parent goes on; nothing of it is decided by a change of status.
+      const isWithdrawn =
+        at.awaiting_approval?.sub_agent !== undefined && event.status !== 'waiting_for_confirmation'
+      return { ...at, execution_status: event.status, ...begun, ...(isWithdrawn ? { awaiting_approval: null } : {}) }
     }
     case 'LeafMovedEvent':
       return {
@@ -175,7 +178,7 @@ function control(at: ConversationState, event: Exclude<Event, TreeEvent>): Conve
         replay: null,
       }
     case 'ConfirmationRequestedEvent':
-      return { ...at, awaiting_approval: { llm_response_id: event.llm_response_id, actions: event.actions } }
+      return { ...at, awaiting_approval: asked(event) }
     case 'ApprovalEvent':
       return at.awaiting_approval?.llm_response_id === event.llm_response_id ? { ...at, awaiting_approval: null } : at
     case 'UsageRecordedEvent':
@@ -196,6 +199,10 @@ function control(at: ConversationState, event: Exclude<Event, TreeEvent>): Conve
 function nextRound(at: ConversationState, goal: unknown): Partial<ConversationState> {
   const isNew = (goal as GoalStatus | null)?.iteration !== at.goal?.iteration
   return isNew ? { iterations: 0, condensations: 0 } : {}
+}
+
+function asked({ llm_response_id, actions, sub_agent }: ConfirmationRequestedEvent): AwaitedApproval {
+  return { llm_response_id, actions, ...(sub_agent === undefined ? {} : { sub_agent }) }
 }
 
 function close(at: ConversationState, isMeant: (open: OpenAction) => boolean): ConversationState {

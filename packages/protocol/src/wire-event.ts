@@ -41,7 +41,7 @@ function stateUpdate(event: ControlEvent): [key: string, value: unknown] {
     case 'LeafMovedEvent':
       return ['leaf_event_id', event.to]
     case 'ConfirmationRequestedEvent':
-      return ['confirmation_request', { llm_response_id: event.llm_response_id, actions: event.actions }]
+      return ['confirmation_request', confirmationRequest(event)]
     case 'ApprovalEvent': {
       const { llm_response_id, action_ids, decision, actor, reason } = event
       return ['approval', { llm_response_id, action_ids, decision, actor, reason }]
@@ -131,4 +131,8 @@ function prune(value: unknown): unknown {
     } else if (inner !== null || isRequired(owner, member)) pruned[member] = prune(inner)
   }
   return pruned
+}
+
+function confirmationRequest({ llm_response_id, actions, sub_agent }: ConfirmationRequestedEvent): object {
+  return { llm_response_id, actions, ...(sub_agent === undefined ? {} : { sub_agent }) }
 }

@@ -1,7 +1,7 @@
 /** Facts that change state and stand outside the tree: no parent, never the leaf. On the wire each is a state update. */
 import { z } from 'zod'
 import { ConversationExecutionStatus } from '../conversation-status.ts'
-import { EventId } from '../ids.ts'
+import { ConversationId, EventId } from '../ids.ts'
 import { MetricsSnapshot, TokenUsage } from '../metrics.ts'
 import { SecurityRisk } from '../policy.ts'
 import { EventSource, eventFields } from './base.ts'
@@ -38,11 +38,33 @@ export const LeafMovedEvent = z.strictObject({
 })
 export type LeafMovedEvent = z.infer<typeof LeafMovedEvent>
 
+export const SubAgentQuestion = z.strictObject({
+  conversation_id: ConversationId,
+  /** The batch in that conversation's own log. */
+  llm_response_id: z.string(),
+  /** Task id, or the id that the delegate was given. */
+  name: z.string(),
+  subagent: z.string(),
+  actions: z.array(
+    z.strictObject({
+      action_id: EventId,
+      tool_name: z.string(),
+      risk: SecurityRisk,
+      summary: z.string().nullable(),
+      action: z.unknown(),
+    }),
+  ),
+})
+/** What a sub-agent wants to do and may not without a person. Source: agent-core.md 12.1 (a). */
+export type SubAgentQuestion = z.infer<typeof SubAgentQuestion>
+
 export const ConfirmationRequestedEvent = z.strictObject({
   kind: z.literal('ConfirmationRequestedEvent'),
   ...controlFields,
   llm_response_id: z.string(),
   actions: z.array(z.strictObject({ action_id: EventId, risk: SecurityRisk })),
+  /** Present when a sub-agent asks: `actions` is then the call that waits for it, and the answer goes to its own actions. */
+  sub_agent: SubAgentQuestion.optional(),
 })
 /** A batch that waits for a person. */
 export type ConfirmationRequestedEvent = z.infer<typeof ConfirmationRequestedEvent>
@@ -75,6 +97,8 @@ export const UsageRecordedEvent = z.strictObject({
   totals: z.record(z.string(), MetricsSnapshot),
   /** `seq` up to which the model had seen the log when it was asked. */
   seen_seq: z.int().optional(),
+  /** The new total of `usage_id`, which replaces the old one: what a sub-agent has spent so far. Source: agent-core.md 10.8. */
+  replaces: MetricsSnapshot.optional(),
 })
 export type UsageRecordedEvent = z.infer<typeof UsageRecordedEvent>
 

@@ -29,12 +29,12 @@ function complete(state: ConversationState, draft: Draft, common: { id: Event['i
     const parent_id = state.leaf_event_id ?? (state.has_tree ? '__root__' : null)
     return { ...draft, ...common, parent_id } as Event
   }
-  if (draft.kind === 'UsageRecordedEvent')
-    return {
-      ...draft,
-      ...common,
-      totals: { ...state.stats, [draft.usage_id]: add(state.stats[draft.usage_id], draft) },
-    } as Event
+  if (draft.kind === 'UsageRecordedEvent') {
+    // The total stands among the totals; it is not stored twice.
+    const { replaces, ...usage } = draft
+    const total = replaces ?? add(state.stats[usage.usage_id], usage)
+    return { ...usage, ...common, totals: { ...state.stats, [usage.usage_id]: total } } as Event
+  }
   return { ...draft, ...common } as Event
 }
 

@@ -2,7 +2,8 @@
  * Masking of a text that comes in pieces. Source: agent-core.md 11.6, F19, P38.
  *
  * Invariants
- *   M1. What was let through, put together, is what masking the whole text would have left, whatever the pieces were.
+ *   M1. What was let through, put together, is what masking the whole text would have left, whatever the pieces were; only
+ *       next to a mask that was there before, and that a secret overlaps, more may be hidden, or less of the mask stand.
  *   M2. Only an end that may be the beginning of a secret is held back; ordinary text passes at once.
  */
 import { MASK } from './mask.ts'

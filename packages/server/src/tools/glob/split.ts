@@ -10,7 +10,7 @@ export function splitPattern(pattern: string): { dir: string | null; glob: strin
   if (!/^(\/|~(\/|$))/.test(pattern)) return { dir: null, glob: pattern }
   const parts = pattern.split('/')
   const magic = parts.findIndex((part) => MAGIC.test(part))
-  const cut = magic === -1 ? parts.length - 1 : magic
+  const cut = Math.max(1, magic === -1 ? parts.length - 1 : magic)
   const glob = parts.slice(cut).join('/')
   // What is left after the split is meant from there, not at any depth.
   return { dir: parts.slice(0, cut).join('/') || '/', glob: glob.includes('/') ? glob : `./${glob}` }

@@ -8,6 +8,7 @@
  */
 export const SEARCH = `kind=$1 dir=$2 names=$3 not=$4 hidden=$5 text=$6 ere=$7
 utf8=C.UTF-8
+export LC_ALL=C
 case $dir in '~') dir=$HOME ;; '~/'*) dir=$HOME/\${dir#'~/'} ;; esac
 printf '%s\\n' "$dir"
 [ -d "$dir" ] || exit 10

@@ -1,0 +1,103 @@
+/**
+ * JSON-RPC over the pipes of a process that a workspace started, one message a line. Lines that are no JSON are passed over, as
+ * programs print greetings; a line without end closes the connection.
+ */
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import type { Process } from '../../workspace/index.ts'
+
+const MAX_LINE_BYTES = 16 * 1024 * 1024
+/** Characters of the program's own complaints that are kept, for the reason of a failed start. */
+const MAX_COMPLAINT_CHARS = 2000
+
+/** The library's parts for reading and writing lines; loaded with it. */
+export type Lines = {
+  ReadBuffer: new (options: { maxBufferSize: number }) => {
+    append(chunk: Buffer): void
+    readMessage(): JSONRPCMessage | null
+  }
+  serializeMessage(message: JSONRPCMessage): string
+}
+
+export class ProcessTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: Transport['onmessage']
+  readonly #process: Process
+  readonly #lines: Lines
+  readonly #input: WritableStreamDefaultWriter<Uint8Array>
+  #complaint = ''
+  #isClosed = false
+
+  constructor(process: Process, lines: Lines) {
+    this.#process = process
+    this.#lines = lines
+    this.#input = process.stdin.getWriter()
+    this.#input.closed.catch(() => undefined)
+  }
+
+  /** The end of what the program said on standard error. */
+  get complaint(): string {
+    return this.#complaint.trim()
+  }
+
+  async start(): Promise<void> {
+    void this.#readMessages()
+    void this.#readComplaints()
+    void this.#process.exited.then(() => this.#ended())
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#isClosed) throw new Error('the program has ended')
+    await this.#input.write(Buffer.from(this.#lines.serializeMessage(message)))
+  }
+
+  /** Ends the program: first by closing its input, then by signals. Resolves when it has ended. */
+  async close(): Promise<void> {
+    this.#ended()
+    await this.#process[Symbol.asyncDispose]()
+  }
+
+  #ended(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.onclose?.()
+  }
+
+  async #readMessages(): Promise<void> {
+    const buffer = new this.#lines.ReadBuffer({ maxBufferSize: MAX_LINE_BYTES })
+    try {
+      for await (const chunk of this.#process.stdout) {
+        if (this.#isClosed) continue
+        buffer.append(Buffer.from(chunk))
+        this.#deliver(buffer)
+      }
+    } catch (error) {
+      this.onerror?.(error as Error)
+      await this.close()
+    }
+  }
+
+  #deliver(buffer: InstanceType<Lines['ReadBuffer']>): void {
+    for (;;) {
+      try {
+        const message = buffer.readMessage()
+        if (message === null) return
+        this.onmessage?.(message)
+      } catch (error) {
+        // JSON, but no message: passed over like other noise. The buffer has already moved on.
+        this.onerror?.(error as Error)
+      }
+    }
+  }
+
+  async #readComplaints(): Promise<void> {
+    const decoder = new TextDecoder()
+    try {
+      for await (const chunk of this.#process.stderr) {
+        this.#complaint = (this.#complaint + decoder.decode(chunk, { stream: true })).slice(-MAX_COMPLAINT_CHARS)
+      }
+    } catch (error) {
+      this.onerror?.(error as Error)
+    }
+  }
+}
