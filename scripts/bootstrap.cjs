@@ -188,7 +188,8 @@ function alone(node, env, report, ending) {
     const unsteady = first.failures.filter((each) => !still.has(`${each.file} ${each.name}`))
     const passed = first.passed + first.failures.length - second.failures.length
     fs.writeFileSync(report, JSON.stringify({ passed, failures: second.failures, unsteady }, null, 2))
-    for (const { file, name, why } of unsteady) process.stdout.write(`unsteady: ${file}: ${name}: ${why.split('\n')[0]}\n`)
+    for (const { file, name, why } of unsteady)
+      process.stdout.write(`unsteady: ${file}: ${name}: ${why.split('\n')[0]}\n`)
     process.stdout.write(`${passed} passed, ${second.failures.length} failed\n`)
     return again
   })

@@ -73,7 +73,10 @@ export default class FactsReporter implements Reporter {
     const report = process.env.PARLEY_TEST_REPORT
     if (report !== undefined && report !== '') {
       mkdirSync(dirname(report), { recursive: true })
-      writeFileSync(report, JSON.stringify({ ...figures, outside: errors.length, failures: failures(modules) }, null, 2))
+      writeFileSync(
+        report,
+        JSON.stringify({ ...figures, outside: errors.length, failures: failures(modules) }, null, 2),
+      )
     }
     // The commands that ran before the tests (scripts/bootstrap.cjs) leave their verdict here, so that it is not scrolled away.
     const failedChecks = process.env.PARLEY_FAILED_CHECKS

@@ -28,7 +28,10 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
 async function acrossTwoServers(dir: string, work: string, env: Record<string, string>) {
   await using model = await startScriptedModel({ answers, by: 'turn' })
   await using first = await startServerProcess({ dataDir: dir, env })
-  const begun = await start(first, starting(model, work, { agent: { tools }, initial_message: { ...message(WORDS), run: true } }))
+  const begun = await start(
+    first,
+    starting(model, work, { agent: { tools }, initial_message: { ...message(WORDS), run: true } }),
+  )
   await begun.is('finished')
   const info = await begun.info()
   const events = await begun.events()

@@ -1,7 +1,8 @@
 /** What a command in a sandbox cannot do. Needs bubblewrap; where it is missing, one line says so. */
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer as createHttpServer, type Server } from 'node:http'
+import { createServer, type AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { asConversationId } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -16,6 +17,12 @@ import {
   until,
   type Bench,
 } from '../../packages/server/src/workspace/workspace.testing.ts'
+
+const listen = async (server: Server): Promise<number> => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
 
 const found = await findBubblewrap()
 if ('reason' in found) {
@@ -157,6 +164,53 @@ describe.skipIf('reason' in found)('a command in a sandbox', () => {
     // Longer than its pause between two signs of life, on a clock that is not the test's own.
     await (await here.open('clock')).exec({ argv: ['sleep', '0.5'] }, never)
     expect(existsSync(beat)).toBe(false)
+  })
+})
+
+describe.skipIf('reason' in found)('a command in a sandbox with a list of hosts', () => {
+  test('reaches what is on the list, through the proxy alone, and is told why it reaches nothing else', async () => {
+    const listed = createHttpServer((request, response) => response.end(`listed ${request.method} ${request.url}`))
+    const other = createHttpServer((_, response) => response.end('other'))
+    const [port, otherPort] = await Promise.all([listed, other].map(listen))
+    await using here = await bench({
+      sandbox: { mode: 'required', network: [`127.0.0.1:${port}`, `*.test:${otherPort}`] },
+    })
+    const mine = await here.open('mine')
+    const run = async (script: string) => {
+      const { exit_code, stdout, stderr } = await mine.exec({ argv: ['bash', '-c', script], timeoutMs: 30_000 }, never)
+      return { code: exit_code, text: stdout + stderr }
+    }
+    expect(await run(`curl -sS http://127.0.0.1:${port}/a?b=c`)).toEqual({ code: 0, text: 'listed GET /a?b=c' })
+    expect(await run(`curl -sS -p -d x http://127.0.0.1:${port}/tunnel`)).toEqual({
+      code: 0,
+      text: 'listed POST /tunnel',
+    })
+    expect((await run(`curl -sS http://127.0.0.1:${otherPort}/`)).text).toContain('is not among the hosts')
+    expect((await run(`curl -sS -p http://127.0.0.1:${otherPort}/`)).text).toContain('403')
+    // Without the proxy there is no network at all.
+    expect((await run(`exec 3<>/dev/tcp/127.0.0.1/${port}`)).code).not.toBe(0)
+    expect((await run(`curl -sS --noproxy '*' http://127.0.0.1:${port}/`)).code).not.toBe(0)
+    // A name of a pattern that leads to this machine.
+    expect((await run(`curl -sS -p http://rebound.test:${otherPort}/`)).text).not.toContain('other')
+    expect(await run('exit 3')).toEqual({ code: 3, text: '' })
+    expect((await terminal(mine, `curl -sS http://127.0.0.1:${port}/terminal`)).output).toContain(
+      'listed GET /terminal',
+    )
+    await Promise.all([listed, other].map((server) => server.close()))
+  })
+
+  test('is interrupted and ended as any other', async () => {
+    await using here = await bench({ sandbox: { mode: 'required', network: ['example.test'] } })
+    const mine = await here.open('mine')
+    const beat = join(mine.workingDir, 'beat')
+    const running = terminal(mine, 'while :; do date +%N > beat; sleep 0.05; done')
+    await until(() => existsSync(beat))
+    await mine.interrupt()
+    expect(await running).toMatchObject({ outcome: 'exited', exit_code: 130 })
+    const program = await mine.spawn({ argv: ['sh', '-c', 'echo up; sleep 60'] }, never)
+    expect(Buffer.from((await program.stdout.getReader().read()).value ?? []).toString()).toBe('up\n')
+    await program.kill('SIGTERM')
+    expect(await program.exited).not.toMatchObject({ exit_code: 0 })
   })
 })
 

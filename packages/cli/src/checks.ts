@@ -150,11 +150,10 @@ function program(name: string, args: readonly string[], otherwise: 'warn' | 'fai
 /** Looks with the search path of this command, whatever the configuration says, because it may be about to be changed. */
 async function isolation({ config: { sandbox }, env }: Place): Promise<Finding> {
   const open = 'commands of an agent can do what this user can do'
-  const { findBubblewrap } = await openPreflight()
+  const { describeNetwork, findBubblewrap } = await openPreflight()
   const found = await findBubblewrap(env['PATH'] ?? '')
   if ('path' in found) {
-    const network = sandbox.network ? 'with network' : 'without network'
-    if (sandbox.mode !== 'off') return { level: 'ok', says: `bubblewrap, ${network}` }
+    if (sandbox.mode !== 'off') return { level: 'ok', says: `bubblewrap, ${describeNetwork(sandbox.network)}` }
     return { level: 'warn', says: `bubblewrap works here but is off: ${open}`, wayOut: 'set PARLEY_SANDBOX=auto' }
   }
   const wayOut = 'install bubblewrap and allow user namespaces, or run Parley in a container'

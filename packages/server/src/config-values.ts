@@ -1,6 +1,7 @@
 /** How one value of the configuration is read: from text or JSON, refused with a message that names where it came from. */
 import { join, resolve } from 'node:path'
 import { ConfigError } from './config-error.ts'
+import { isHostEntry, type Network } from './lib/index.ts'
 
 export const SECONDS = 1000
 
@@ -52,10 +53,13 @@ export const seconds: Read<number> = (given) => {
 export const secondsOrNever: Read<number | null> = (given, home) =>
   given.value === null || given.value === 'null' || given.value === 'never' ? null : seconds(given, home)
 
+const YES = ['true', '1', 'yes', 'on']
+const NO = ['false', '0', 'no', 'off']
+
 export const bool: Read<boolean> = (given) => {
   const word = String(given.value).toLowerCase()
-  if (['true', '1', 'yes', 'on'].includes(word)) return true
-  if (['false', '0', 'no', 'off'].includes(word)) return false
+  if (YES.includes(word)) return true
+  if (NO.includes(word)) return false
   throw wrong(given, 'true or false')
 }
 
@@ -88,6 +92,17 @@ export const sandboxMode: Read<(typeof SANDBOX_MODES)[number]> = (given) => {
   const mode = said === 'false' ? 'off' : SANDBOX_MODES.find((name) => name === said)
   if (mode === undefined) throw wrong(given, `one of ${SANDBOX_MODES.join(', ')}`)
   return mode
+}
+
+/** True, false, or the hosts that may be reached. */
+export const network: Read<Network> = (given, home) => {
+  if ([...YES, ...NO].includes(String(given.value).toLowerCase())) return bool(given, home)
+  const hosts = list(given)
+  const odd = hosts.find((host) => !isHostEntry(host))
+  if (odd === undefined) return hosts
+  throw new ConfigError(
+    `${given.origin} must be true, false or hosts such as "example.com", "*.example.com" or "127.0.0.1:5000", and ${JSON.stringify(odd)} is none of them`,
+  )
 }
 
 /** A JSON list, or text with commas. */

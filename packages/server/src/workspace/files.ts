@@ -54,6 +54,9 @@ export async function statFile(path: string): Promise<FileStat | null> {
   })
 }
 
+/** With every link followed; null when nothing is there. */
+export const realPathOf = (path: string): Promise<string | null> => refusing(path, () => realpath(path).catch(absent))
+
 export const readWhole = (path: string, signal: AbortSignal): Promise<Uint8Array> =>
   refusing(path, () => readFile(path, { signal }))
 

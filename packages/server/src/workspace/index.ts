@@ -6,10 +6,11 @@ export { findRemote, GIT_HOSTS, gitHostOf, type GitHost, type GitHosts, type Git
 export { isTrusted, setUpRepository } from './repository/setup.ts'
 export { findBubblewrap } from './runner/sandbox.ts'
 export { probeTerminal } from './preflight.ts'
-export { describeIsolation, lookAtIsolation, type Isolation, type SandboxPolicy } from './isolation.ts'
+export { describeIsolation, describeNetwork, lookAtIsolation, type Isolation, type SandboxPolicy } from './isolation.ts'
 export { openBash, type Bash } from './bash/bash.ts'
 export { openArchive, type Archive, type ArchiveFacts, type ArchiveRequest } from './archive.ts'
 export { changesOf, changesSince, fileDiff, newestCommits } from './git/queries.ts'
+export { hasChanges } from './git/has-changes.ts'
 export { makeWorktree, placeOfWorktree, type Worktree } from './git/worktree.ts'
 export {
   confinedFile,

@@ -1,11 +1,12 @@
 /** How far commands of agents are kept apart from this machine, in words for people and clients. */
+import type { Network } from '../lib/index.ts'
 import { findBubblewrap } from './runner/sandbox.ts'
 
 /** `auto`: where it can be had. `required`: nothing is started without. */
-export type SandboxPolicy = { mode: 'auto' | 'required' | 'off'; network: boolean }
+export type SandboxPolicy = { mode: 'auto' | 'required' | 'off'; network: Network }
 
 /** `reason`: why there is no more; null where there is. */
-export type Isolation = { level: 'bubblewrap' | 'none'; network: boolean; reason: string | null }
+export type Isolation = { level: 'bubblewrap' | 'none'; network: Network; reason: string | null }
 
 /** The level that commands reach under this policy. Tries bubblewrap, which takes some 20 ms: ask once. */
 export async function lookAtIsolation({ mode, network }: SandboxPolicy): Promise<Isolation> {
@@ -18,5 +19,11 @@ export async function lookAtIsolation({ mode, network }: SandboxPolicy): Promise
 /** For people, in a conversation's state. */
 export function describeIsolation({ level, network }: Isolation): string {
   if (level === 'none') return 'sandbox: none'
-  return `sandbox: ${level}, ${network ? 'with' : 'without'} network`
+  return `sandbox: ${level}, ${describeNetwork(network)}`
+}
+
+/** For people. */
+export function describeNetwork(network: Network): string {
+  if (typeof network === 'boolean') return `${network ? 'with' : 'without'} network`
+  return `with network to ${network.join(', ')}`
 }

@@ -1,7 +1,8 @@
 /** A workspace on this machine: commands through the runner, files directly. */
 import { basename, isAbsolute, join, resolve } from 'node:path'
 import type { ConversationId } from '@parley/protocol'
-import { listFolder, readWhole, removeOne, statFile, writeWhole } from './files.ts'
+import type { Network } from '../lib/index.ts'
+import { listFolder, readWhole, realPathOf, removeOne, statFile, writeWhole } from './files.ts'
 import type { RunnerClient } from './runner-client.ts'
 import { holdProcess } from './runner-process.ts'
 import { confinedPath, type Confinement } from './confined.ts'
@@ -37,7 +38,7 @@ export type LocalDeps = {
   /** Ends the processes of a conversation whether or not a runner lives. */
   release: (scope: { conversation: string; epoch: number | null }) => Promise<void>
   /** The walls around commands; null: none. */
-  sandbox: { isRequired: boolean; network: boolean } | null
+  sandbox: { isRequired: boolean; network: Network } | null
   /** The same walls for files; null: none. */
   confinement: Confinement | null
 }
@@ -47,6 +48,7 @@ export class LocalWorkspace implements Workspace {
   readonly #scope: Scope
   readonly #deps: LocalDeps
   readonly keepText?: NonNullable<Workspace['keepText']>
+  readonly privateDir?: string
 
   constructor({ conversationId, workingDir, epoch }: LocalSpec, deps: LocalDeps) {
     this.workingDir = workingDir
@@ -54,6 +56,7 @@ export class LocalWorkspace implements Workspace {
     this.#deps = deps
     const { confinement } = deps
     if (confinement !== null) {
+      this.privateDir = INSIDE.home
       this.keepText = async (name, text, signal) => {
         await writeWhole(join(confinement().folders.kept, basename(name)), Buffer.from(text), signal)
         return join(INSIDE.kept, basename(name))
@@ -147,6 +150,11 @@ export class LocalWorkspace implements Workspace {
   async stat(path: string, signal: AbortSignal): Promise<FileStat | null> {
     signal.throwIfAborted()
     return statFile(await this.#reach(path))
+  }
+
+  async realPath(path: string, signal: AbortSignal): Promise<string | null> {
+    signal.throwIfAborted()
+    return realPathOf(await this.#reach(path))
   }
 
   async readFile(path: string, signal: AbortSignal): Promise<Uint8Array> {

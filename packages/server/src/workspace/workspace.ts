@@ -93,6 +93,8 @@ export type FileStat = { kind: 'file' | 'directory' | 'other'; size: number; mod
 
 export interface Workspace extends AsyncDisposable {
   readonly workingDir: string
+  /** A folder of this conversation alone, as its processes see it, that they can write. Absent: any folder of this machine is one. */
+  readonly privateDir?: string
   /** Runs to the end. */
   exec(request: ExecRequest, signal: AbortSignal): Promise<ExecResult>
   /** The conversation's persistent shell. */

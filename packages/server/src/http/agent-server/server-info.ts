@@ -13,7 +13,7 @@ export type ServerFacts = {
   /** Names of tools that can run here. */
   usableTools: readonly string[]
   /** How far commands are kept apart from this machine. */
-  isolation: { level: 'bubblewrap' | 'none'; network: boolean }
+  isolation: { level: 'bubblewrap' | 'none'; network: boolean | readonly string[] }
 }
 
 /** The agent-server contract that is implemented; clients gate features on it, so it is raised only with the contract. */

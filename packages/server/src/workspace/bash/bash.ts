@@ -37,6 +37,8 @@ const MAX_SECONDS = 2_147_483
 export type BashDeps = {
   store: BashStore
   hosts: Hosts
+  /** Takes a user's secrets out of what a command printed, whole, so that none is split over outputs. Absent: nothing is. */
+  hide?: (user: string, text: string) => Promise<string>
   log: { error: (fields: object, text: string) => void }
 }
 
@@ -56,7 +58,7 @@ export interface Bash extends AsyncDisposable {
 }
 
 export function openBash(deps: BashDeps): Bash {
-  const { store, hosts, log } = deps
+  const { store, hosts, log, hide = async (_, text) => text } = deps
   const closing = new AbortController()
   const listeners = new Map<string, Set<(event: BashEvent) => void>>()
   const running = new Set<Promise<unknown>>()
@@ -83,7 +85,9 @@ export function openBash(deps: BashDeps): Bash {
     }
     for (let attempt = 1; ; attempt++) {
       try {
-        return chunksOf(await (await hosts.of(user)).exec(request, closing.signal))
+        const result = await (await hosts.of(user)).exec(request, closing.signal)
+        const [stdout, stderr] = [await hide(user, result.stdout), await hide(user, result.stderr)]
+        return chunksOf({ ...result, stdout, stderr })
       } catch (error) {
         closing.signal.throwIfAborted()
         if (!(error instanceof ParleyError)) throw error

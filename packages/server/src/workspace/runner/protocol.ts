@@ -2,9 +2,10 @@
  * What is said over the runner's socket. Both ends are of one version: a runner is always started from the server's own
  * sources, and `hello` carries `PROTOCOL` so that a server that was upgraded under a living runner notices.
  */
+import type { Network } from '../../lib/index.ts'
 import type { LedgerEntry, TerminalRequest, TerminalResult } from '../workspace.ts'
 
-export const PROTOCOL = 2
+export const PROTOCOL = 3
 
 /** Which conversation a request is for, and by which right (W3). */
 export type Scope = { conversation: string; epoch: number }
@@ -22,7 +23,7 @@ export type ProcessSpec = {
 export type Box = {
   /** Refused where there is no sandbox; otherwise it then runs without. */
   isRequired: boolean
-  network: boolean
+  network: Network
   /** Absolute; the folder that may be written. */
   workspace: string
 }

@@ -54,7 +54,7 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     this.#options = options
-    this.#sandbox = new Sandbox(options.place.home)
+    this.#sandbox = new Sandbox(options.place.home, options.place.sockets)
     this.#server = createServer((socket) =>
       this.#welcome(
         new Connection(socket, {

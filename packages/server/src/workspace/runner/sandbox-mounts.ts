@@ -58,8 +58,16 @@ export function isVisible(view: View, path: string): boolean {
 /** /tmp is shared by all processes of a conversation, unless the workspace has to be mounted into it (M3). */
 export const sharesTmp = ({ workspace }: View): boolean => !isInside('/tmp', workspace)
 
-/** Arguments for bubblewrap. `shell`: a pipe that the terminal's shell reads. */
-export function mountArguments(view: View, shell: string | null, resolver: string | null): string[] {
+/**
+ * Arguments for bubblewrap. `shell`: a pipe that the terminal's shell reads.
+ * @param given pairs of a file here and its place in the fresh /run/parley
+ */
+export function mountArguments(
+  view: View,
+  shell: string | null,
+  resolver: string | null,
+  given: readonly (readonly [from: string, to: string])[] = [],
+): string[] {
   const { workspace, folders } = view
   const mounts = hiddenPlaces(view).map((path) => ({ path, args: ['--tmpfs', path] }))
   mounts.push({ path: workspace, args: ['--bind', workspace, workspace] })
@@ -80,6 +88,7 @@ export function mountArguments(view: View, shell: string | null, resolver: strin
   const isForFiles = (path: string) => path === '/tmp' || path === '/var/tmp'
   const closed = hiddenPlaces(view).filter((path) => !isForFiles(path))
   if (shell !== null) args.push('--ro-bind', shell, INSIDE.shell)
+  args.push(...given.flatMap(([from, to]) => ['--ro-bind', from, to]))
   // Name resolution often is a link into /run.
   if (resolver !== null && isInside('/run', resolver)) args.push('--ro-bind', dirname(resolver), dirname(resolver))
   args.push(...closed.flatMap((path) => ['--remount-ro', path]))

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { Refusal, type Box } from './protocol.ts'
 import { INSIDE, isInside, isVisible, mountArguments, sharesTmp, type View } from './sandbox-mounts.ts'
 import { privatePlaces, realOf, removeBox, viewOf } from './sandbox-view.ts'
+import { WaysOut } from './way-out.ts'
 
 export type Program = { argv: readonly string[]; cwd: string; env: Record<string, string> }
 export type NotStarted = { exit_code: 126 | 127; reason: string }
@@ -39,12 +40,14 @@ export async function findBubblewrap(path = process.env['PATH'] ?? ''): Promise<
 
 export class Sandbox {
   readonly #home: string
+  readonly #waysOut: WaysOut
   readonly #workspaces = new Map<string, string>()
   #bubblewrap: Promise<Bubblewrap> | null = null
 
-  /** @param home the runner's folder in the data directory */
-  constructor(home: string) {
+  /** @param home the runner's folder in the data directory, @param sockets its folder for sockets */
+  constructor(home: string, sockets: string) {
     this.#home = home
+    this.#waysOut = new WaysOut(home, sockets)
   }
 
   /**
@@ -74,13 +77,14 @@ export class Sandbox {
     const file = findProgram(view, name, cwd, program.env['PATH'] ?? '')
     if (file === null) return { exit_code: 127, reason: `${name}: command not found` }
     if (!isExecutable(file)) return { exit_code: 126, reason: `${name}: permission denied` }
-    const network = box.network ? [] : ['--unshare-net']
-    const mounts = mountArguments(view, shell, realOf('/etc/resolv.conf'))
-    const start = ['--chdir', cwd, '--', name, ...args]
+    const way = typeof box.network === 'boolean' ? null : await this.#waysOut.to(box.network)
+    const network = box.network === true ? [] : ['--unshare-net']
+    const mounts = mountArguments(view, shell, realOf('/etc/resolv.conf'), way?.mounts)
+    const start = ['--chdir', cwd, '--', ...(way?.argv ?? []), name, ...args]
     return {
       argv: [bubblewrap.path, ...NAMESPACES, ...network, ...mounts, ...start],
       cwd: '/',
-      env: boxEnvironment(view, program.env),
+      env: { ...boxEnvironment(view, program.env), ...way?.env },
     }
   }
 
