@@ -1,5 +1,7 @@
 export { abortable, inactivity, sleep, type Inactivity } from './abort.ts'
 export { backoffMs, type Backoff } from './backoff.ts'
 export { isoNow, systemClock, type Clock } from './clock.ts'
+export { commandsIn, inlineCommands, type Piece } from './inline-commands.ts'
 export { Mailbox } from './mailbox.ts'
 export { Slots } from './slots.ts'
+export { allowed, isHostEntry, isOwnAddress, type Network } from './host-list.ts'
