@@ -13,6 +13,7 @@ export const ErrorCode = z.enum([
   'rate_limited',
   'unavailable',
   'unsupported',
+  'timed_out',
 ])
 export type ErrorCode = z.infer<typeof ErrorCode>
 

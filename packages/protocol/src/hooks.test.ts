@@ -39,6 +39,13 @@ test('an unknown moment is refused by name', () => {
   expect(issues({ x: [] })).toMatchObject([{ code: 'unrecognized_keys', keys: ['x'], path: [] }])
 })
 
+test.each([
+  [{ stop: [{ hooks: [{ command: 'true', on_eror: 'deny' }] }] }, 'on_eror', ['stop', 0, 'hooks', 0]],
+  [{ stop: [{ match: 'terminal', hooks: [] }] }, 'match', ['stop', 0]],
+])('an unknown property is refused by name: %j', (value, key, path) => {
+  expect(issues(value)).toMatchObject([{ code: 'unrecognized_keys', keys: [key], path }])
+})
+
 test('one moment in two spellings is refused', () => {
   expect(issues({ Stop: [], stop: [] })).toMatchObject([{ params: { type: 'value_error' } }])
 })

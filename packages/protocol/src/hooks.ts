@@ -6,8 +6,9 @@ import { valueError } from './lax-text.ts'
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Strict, like all of a hook configuration: a hook whose `on_error` is misspelled must not pass for one that lets pass. */
 const Definition = z
-  .object({
+  .strictObject({
     type: z.enum(['command', 'prompt', 'agent']).default('command'),
     name: z.string().nullable().default(null),
     /** Empty for the types `prompt` and `agent`. */
@@ -50,7 +51,7 @@ export const HookDefinition = z.preprocess(withAsync, Definition) as unknown as 
 >
 export type HookDefinition = z.infer<typeof HookDefinition>
 
-export const HookMatcher = z.object({
+export const HookMatcher = z.strictObject({
   /** `*` or empty: all; between slashes, or with regex characters: a full-match regex; else the exact name of a tool. */
   matcher: z.string().default('*'),
   hooks: z.array(HookDefinition).default([]),

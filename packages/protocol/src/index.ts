@@ -63,6 +63,7 @@ export {
 } from './secrets.ts'
 export { MCPAuth, MCPServer, MCPServers } from './mcp.ts'
 export { AgentContext, MarketplaceRegistration, Skill, SkillResources, SkillTrigger } from './skills.ts'
+export { hasInvocable, isInvocable, skillsInForce, skillType, type SkillType } from './skill-kinds.ts'
 export type { AgentContextInput } from './skills.ts'
 export { Condenser, LLMSummarizingCondenser, NoOpCondenser, PipelineCondenser } from './condenser.ts'
 export { AgentFinishedCritic, APIBasedCritic, Critic, EmptyPatchCritic, PassCritic } from './critic.ts'
@@ -206,6 +207,7 @@ export {
   STATE_KEYS,
   StateChangedEvent,
   StatusChangedEvent,
+  SubAgentQuestion,
   UsageRecordedEvent,
 } from './events/control.ts'
 export type { StateKey } from './events/control.ts'
@@ -322,7 +324,10 @@ export {
   updateConversation,
 } from './endpoints/agent-server.ts'
 export { alive, health, ready, ServerInfo, serverInfo, serverRows } from './endpoints/server.ts'
+export { clientToolRows, ClientToolResult, postClientToolResult } from './endpoints/client-tools.ts'
+export type { ClientToolResultInput } from './endpoints/client-tools.ts'
 export { hookRows, loadHooks } from './endpoints/hooks.ts'
+export { loadSkills, SkillInfo, skillRows, SkillsRequest, SkillsResponse } from './endpoints/skills.ts'
 export { downloadTrajectory, getTrajectory, trajectoryRows } from './endpoints/trajectory.ts'
 export { createSecret, seedRows, storeSettings, updateSecret } from './endpoints/seed.ts'
 export {

@@ -4,7 +4,7 @@ import { RequestedAgent } from './agent.ts'
 import { AgentDefinition } from './agent-definition.ts'
 import { ContentPart } from './events/message.ts'
 import { HookConfig } from './hooks.ts'
-import { laxBoolean, laxInt } from './lax.ts'
+import { laxBoolean, laxInt, laxNumber } from './lax.ts'
 import { laxConversationId, laxUuid, text, valueError } from './lax-text.ts'
 import { ConfirmationPolicy } from './policy.ts'
 import { RequestedSecrets } from './secrets.ts'
@@ -83,6 +83,8 @@ export const StartConversationRequest = z
     /** Always followed by a run; its own `run` is ignored. */
     initial_message: SendMessageRequest.nullable().default(null),
     max_iterations: laxInt({ ge: 1 }).default(DEFAULT_MAX_ITERATIONS),
+    /** US dollars that the conversation and its sub-agents may spend; ours, null or absent: no limit. Source: design.md 2, point 9. */
+    max_budget_per_task: laxNumber({ gt: 0 }).nullable().optional(),
     stuck_detection: laxBoolean().default(true),
     /** Plain text is a static secret. */
     secrets: RequestedSecrets.default({}),
@@ -120,6 +122,8 @@ export type StartConversationRequestInput = z.input<typeof StartConversationRequ
 export const UpdateConversationRequest = z.object({
   title: text({ min: 1, max: 200 }).nullable().default(null),
   tags: Tags.nullable().default(null),
+  /** US dollars; ours. A run that its budget has paused goes on with a higher one. */
+  max_budget_per_task: laxNumber({ gt: 0 }).nullable().optional(),
 })
 /** Null or absent: left alone. Tags replace the whole map. */
 export type UpdateConversationRequest = z.infer<typeof UpdateConversationRequest>

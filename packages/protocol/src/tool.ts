@@ -1,6 +1,6 @@
 /** Tools as records: what an agent is given, and what a client brings. Source: seed: ClientToolSpec; agent-server-wire.md 5.5, 5.6. */
 import { z } from 'zod'
-import { laxBoolean } from './lax.ts'
+import { laxBoolean, laxInt } from './lax.ts'
 import { nonBlank, valueError } from './lax-text.ts'
 
 export const ToolAnnotations = z.object({
@@ -24,6 +24,9 @@ export const Tool = z.object({
 export type Tool = z.infer<typeof Tool>
 export type ToolInput = z.input<typeof Tool>
 
+/** Two weeks. */
+const MAX_RESULT_TIMEOUT_SECONDS = 1_209_600
+
 const isObjectSchema = (schema: Record<string, unknown>) => schema['type'] === 'object'
 
 export const ClientToolSpec = z.object({
@@ -35,6 +38,10 @@ export const ClientToolSpec = z.object({
     valueError("Client tool parameters must be a JSON Schema with type 'object'"),
   ).default(() => ({ type: 'object', properties: {} })),
   annotations: ToolAnnotations.nullable().default(null),
+  /** A call waits until the client posts its result; otherwise it is acknowledged at once. Ours; see docs/client-tools.md. */
+  awaits_result: laxBoolean().optional(),
+  /** Seconds that a result is waited for; an hour where nothing is said. */
+  result_timeout: laxInt({ ge: 1, le: MAX_RESULT_TIMEOUT_SECONDS }).optional(),
 })
 /** A tool that runs outside the service. */
 export type ClientToolSpec = z.infer<typeof ClientToolSpec>

@@ -2,6 +2,7 @@
 import { unreachable } from './errors.ts'
 import type { ControlEvent, Event, TreeEvent, UnknownEvent } from './event.ts'
 import { CONTROL_KINDS, isControlEvent, isTreeEvent, TREE_KINDS } from './event.ts'
+import type { ConfirmationRequestedEvent } from './events/control.ts'
 import type { ConversationStateUpdateEvent, ServerErrorEvent, StreamingDeltaEvent } from './events/telemetry.ts'
 
 /** What a frame or a page may hold. */

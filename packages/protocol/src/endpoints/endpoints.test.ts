@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { agentServerRows, getConversations, searchConversations, searchEvents } from './agent-server.ts'
 import { bashRows } from './bash.ts'
+import { clientToolRows } from './client-tools.ts'
 import type { Endpoint } from './endpoint.ts'
 import { fileRows } from './files.ts'
 import { gitRows } from './git.ts'
@@ -13,6 +14,7 @@ import { lifecycleRows } from './lifecycle.ts'
 import { seedRows } from './seed.ts'
 import { serverRows } from './server.ts'
 import { settingsRows } from './settings.ts'
+import { skillRows } from './skills.ts'
 import { steeringRows } from './steering.ts'
 import { trajectoryRows } from './trajectory.ts'
 import { deliveryRows, receiverRows } from './webhooks.ts'
@@ -21,6 +23,7 @@ const rows: readonly Endpoint[] = [
   ...lifecycleRows,
   ...agentServerRows,
   ...steeringRows,
+  ...clientToolRows,
   ...serverRows,
   ...seedRows.slice(1),
   ...settingsRows,
@@ -35,6 +38,7 @@ const rows: readonly Endpoint[] = [
   ...hookRows,
   ...modelRows,
   ...profileRows,
+  ...skillRows,
 ]
 const names = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
 

@@ -72,13 +72,13 @@ export const switchAcpModel = endpoint({
   params,
   body: SwitchAcpModelRequest,
   ok: done('Switched'),
-  errors: [400, 404],
+  errors: [400, 404, 504],
 })
 
 export const loadPlugin = endpoint({
   ...steering,
   path: `${one}/load_plugin`,
-  summary: 'Load a plugin; this version knows none and refuses',
+  summary: 'Load a plugin of a marketplace; this version knows none and refuses',
   params,
   body: LoadPluginRequest,
   ok: done('Loaded'),

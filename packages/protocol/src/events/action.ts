@@ -77,6 +77,7 @@ export const TaskAction = z.strictObject({
   subagent_type: z.string().default('general-purpose'),
   resume: orNull(z.string()),
 })
+export type TaskAction = z.infer<typeof TaskAction>
 
 export const WorkflowAction = z.strictObject({
   kind: z.literal('WorkflowAction'),
@@ -92,6 +93,7 @@ export const DelegateAction = z.strictObject({
   agent_types: orNull(z.array(z.string())),
   tasks: orNull(z.record(z.string(), z.string())),
 })
+export type DelegateAction = z.infer<typeof DelegateAction>
 
 export const GlobAction = z.strictObject({
   kind: z.literal('GlobAction'),

@@ -1,0 +1,57 @@
+/** The row that reads the skills of a project and of a user. Source: agent-server-wire.md 1.2 Skills, 1.13. */
+import { z } from 'zod'
+import { laxBoolean } from '../lax.ts'
+import { MarketplaceRegistration } from '../skills.ts'
+import { endpoint } from './endpoint.ts'
+
+const yes = () => laxBoolean().default(true)
+
+export const SkillsRequest = z.object({
+  /** Accepted; this version knows no public skills, so there are none. */
+  load_public: yes(),
+  load_user: yes(),
+  load_project: yes(),
+  /** Accepted; this version knows no organisations, so there are none. */
+  load_org: yes(),
+  marketplace_path: z.string().nullable().default('marketplaces/default.json'),
+  registered_marketplaces: z.array(MarketplaceRegistration).default([]),
+  /** Directory of the project on the server's machine. */
+  project_dir: z.string().nullable().default(null),
+  org_configs: z.array(z.unknown()).nullable().default(null),
+  org_config: z.unknown().default(null),
+  sandbox_config: z.unknown().default(null),
+})
+export type SkillsRequest = z.infer<typeof SkillsRequest>
+
+export const SkillInfo = z.object({
+  name: z.string(),
+  type: z.enum(['repo', 'knowledge', 'agentskills']),
+  content: z.string(),
+  /** Words or patterns of paths that bring it. */
+  triggers: z.array(z.string()).default([]),
+  source: z.string().nullable().default(null),
+  description: z.string().nullable().default(null),
+  is_agentskills_format: z.boolean().default(false),
+  disable_model_invocation: z.boolean().default(false),
+})
+export type SkillInfo = z.infer<typeof SkillInfo>
+
+export const SkillsResponse = z.object({
+  skills: z.array(SkillInfo),
+  /** How many were found where, before those of one name were joined. */
+  sources: z.record(z.string(), z.int()).default({}),
+})
+export type SkillsResponse = z.infer<typeof SkillsResponse>
+
+export const loadSkills = endpoint({
+  tag: 'Skills',
+  auth: 'session_key',
+  method: 'POST',
+  path: '/api/skills',
+  summary: 'The skills of a project and of the user, the nearest of each name',
+  body: SkillsRequest,
+  ok: { status: 200, schema: SkillsResponse, description: 'Files that cannot be read are left out' },
+  errors: [],
+})
+
+export const skillRows = [loadSkills] as const
