@@ -4,6 +4,8 @@ import { canonicalToolName, createTools } from './registry.ts'
 import type { Tool } from './tool.ts'
 
 const EDITOR = 'file_editor'
+/** Tools that can be told to look nowhere else. */
+const CONFINED: ReadonlySet<string> = new Set([EDITOR, 'grep', 'glob'])
 
 /**
  * The tools of these names, and `finish`. The file editor only views, and only below the working directory.
@@ -12,8 +14,11 @@ const EDITOR = 'file_editor'
 export function readOnlyTools(names: readonly string[]): Map<string, Tool> {
   const wanted = names.filter((name) => !BUILT_IN.has(canonicalToolName(name)))
   const tools = createTools({
-    tools: wanted.map((name) => ({ name, params: canonicalToolName(name) === EDITOR ? { confine: true } : {} })),
-    include_default_tools: ['FinishTool', ...(names.some((name) => canonicalToolName(name) === 'think') ? ['ThinkTool'] : [])],
+    tools: wanted.map((name) => ({ name, params: CONFINED.has(canonicalToolName(name)) ? { confine: true } : {} })),
+    include_default_tools: [
+      'FinishTool',
+      ...(names.some((name) => canonicalToolName(name) === 'think') ? ['ThinkTool'] : []),
+    ],
     filter_tools_regex: null,
   })
   return new Map([...tools].map(([name, tool]) => [name, reading(tool)]))
@@ -31,10 +36,13 @@ function reading(tool: Tool): Tool {
   )
 }
 
+const VIEW_ONLY = 'Here only the command view is allowed, and only below the working directory.'
+
 function viewing(tool: Tool): Tool {
   return {
     ...tool,
     isReadOnly: true,
+    definition: { ...tool.definition, description: `${tool.definition.description}\n\n${VIEW_ONLY}` },
     parse(args) {
       const action = tool.parse(args)
       if ((action as FileEditorAction).command === 'view') return action

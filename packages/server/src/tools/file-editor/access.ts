@@ -21,7 +21,7 @@ export async function checkPath(
     const hint = (await workspace.stat(joined, signal)) === null ? '' : ` Did you mean ${joined}?`
     throw new Refusal(`The path ${path} is not absolute; it must start with \`/\`.${hint}`)
   }
-  if (confine) await checkInside(path, workspace, signal)
+  if (confine) await expectInside(path, workspace, signal)
   if (command === 'create') return
   const stat = await workspace.stat(path, signal)
   if (stat === null) throw new Refusal(`The path ${path} does not exist. Give a valid path.`)
@@ -30,8 +30,15 @@ export async function checkPath(
   if (stat.kind === 'other') throw new Refusal(`${path} is neither a file nor a directory.`)
 }
 
-/** The deepest part of the path that exists decides: what a link points to counts, not how it is spelled. */
-async function checkInside(path: string, workspace: ToolContext['workspace'], signal: AbortSignal): Promise<void> {
+/**
+ * The deepest part of the path that exists decides: what a link points to counts, not how it is spelled.
+ * @throws Refusal for an absolute path that leads out of the working directory.
+ */
+export async function expectInside(
+  path: string,
+  workspace: ToolContext['workspace'],
+  signal: AbortSignal,
+): Promise<void> {
   const { workingDir } = workspace
   if (workspace.realPath === undefined)
     throw new Refusal('Operation not allowed: this workspace cannot tell where a path leads.')

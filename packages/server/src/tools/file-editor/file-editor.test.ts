@@ -5,7 +5,6 @@ import { expect, test } from 'vitest'
 import { tempDir } from '../../../testing/temp.ts'
 import { openLocalWorkspaces } from '../../workspace/index.ts'
 import type { ToolContext } from '../tool.ts'
-import { diskWorkspace } from '../../../testing/disk-workspace.ts'
 import { fileEditorTool } from './file-editor.ts'
 import { Journal } from './journal.ts'
 
@@ -19,7 +18,7 @@ async function bench(options: { confine?: boolean } = {}) {
   const tool = fileEditorTool(options)
   const workspaces = openLocalWorkspaces({ dataDir: dir.file('server') })
   const spec = { conversationId: CONVERSATION, workingDir: dir.file('work'), epoch: 1 }
-  const workspace = options.confine === true ? diskWorkspace(dir.file('work')) : await workspaces.open(spec, never)
+  const workspace = await workspaces.open(spec, never)
   let calls = 0
   const context = (callId: string): ToolContext => ({
     conversationId: CONVERSATION,

@@ -20,8 +20,8 @@ const PARAMETERS = {
   required: ['pattern'],
 }
 
-/** The `glob` tool. */
-export function globTool(): Tool {
+/** The `glob` tool. `confine`: it looks nowhere but below the working directory. */
+export function globTool({ confine = false }: { confine?: boolean | undefined } = {}): Tool {
   return defineTool<GlobAction>({
     kind: 'Glob',
     name: 'glob',
@@ -36,7 +36,7 @@ export function globTool(): Tool {
       const dir = /^~(\/|$)/.test(asked) ? asked : context.workspace.resolve(asked)
       const answer = { kind: 'GlobObservation' as const, pattern }
       try {
-        const found = await search({ dir, glob: split.glob === '' ? '**' : split.glob, text: null }, context)
+        const found = await search({ dir, glob: split.glob === '' ? '**' : split.glob, text: null, confine }, context)
         const content = [textContent(describeFound(found, `names like ${split.glob || '**'} in ${found.dir}`))]
         const { files, truncated } = found
         return { ...answer, content, is_error: false, files, search_path: found.dir, truncated }

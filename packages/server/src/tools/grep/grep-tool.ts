@@ -26,8 +26,8 @@ const PARAMETERS = {
   required: ['pattern'],
 }
 
-/** The `grep` tool. */
-export function grepTool(): Tool {
+/** The `grep` tool. `confine`: it looks nowhere but below the working directory. */
+export function grepTool({ confine = false }: { confine?: boolean | undefined } = {}): Tool {
   return defineTool<GrepAction>({
     kind: 'Grep',
     name: 'grep',
@@ -43,7 +43,7 @@ export function grepTool(): Tool {
       const answer = { kind: 'GrepObservation' as const, pattern, include_pattern: glob }
       try {
         expectLinear(pattern)
-        const found = await search({ dir, glob, text: pattern }, context)
+        const found = await search({ dir, glob, text: pattern, confine }, context)
         const what = `pattern ${JSON.stringify(pattern)} in ${found.dir}${glob === null ? '' : `, names like ${glob}`}`
         const content = [textContent(describeFound(found, what))]
         const { files: matches, truncated } = found

@@ -12,7 +12,7 @@ import type { ToolContext } from '../tool.ts'
 const findProgram = (name: string) =>
   (process.env['PATH'] ?? '').split(':').find((dir) => existsSync(join(dir, name))) ?? null
 
-const PROGRAMS = ['sh', 'git', 'find', 'grep', 'sed', 'awk', 'tr', 'xargs', 'stat', 'sort', 'head', 'test', 'true']
+const PROGRAMS = ['sh', 'git', 'find', 'grep', 'sed', 'awk', 'tr', 'xargs', 'stat', 'sort', 'head', 'test', 'true', 'cat']
 
 /** A workspace where `walker` does the work; files as given, the first one the newest. */
 async function world(walker: 'rg' | 'find', files: Record<string, string>) {
@@ -44,13 +44,14 @@ async function world(walker: 'rg' | 'find', files: Record<string, string>) {
     secretsFor: () => Promise.resolve({}),
     signal: never,
   }
-  const [grepping, globbing] = [grepTool(), globTool()]
+  const globbing = globTool()
   const inside = (paths: readonly string[]) => paths.map((path) => path.replace(`${workspace.workingDir}/`, ''))
   const said = ({ content: [part] }: GrepObservation | GlobObservation) => (part?.type === 'text' ? part.text : '')
   return {
     dir: own.dir,
     work: workspace.workingDir,
-    grep: async (args: object) => {
+    grep: async (args: object, confine = false) => {
+      const grepping = grepTool({ confine })
       const found = (await grepping.perform(grepping.parse({ ...args }), context)) as GrepObservation
       return { ...found, names: inside(found.matches), text: said(found) }
     },
@@ -158,6 +159,14 @@ describe.each(['find', 'rg'] as const)('with %s', (walker) => {
     expect([names.length, names[0], truncated]).toEqual([100, 'newest.txt', true])
     expect(text).toContain('There are more')
     expect(await at.grep({ pattern: 'x' })).toMatchObject({ truncated: true })
+  })
+
+  shows('where it is confined, it looks below the working directory only', async () => {
+    await using at = await world(walker, { 'a.txt': 'word\n' })
+    await symlink('/', join(at.work, 'out'))
+    for (const path of ['/', '..', '~', 'out/tmp'])
+      expect((await at.grep({ pattern: 'word', path }, true)).text).toMatch(/outside the working directory/)
+    expect((await at.grep({ pattern: 'word' }, true)).names).toEqual(['a.txt'])
   })
 
   shows('what cannot be read is left out', async () => {

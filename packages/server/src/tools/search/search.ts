@@ -1,4 +1,5 @@
 /** Looks for files in a workspace, by name or by what is in them; newest first. Sources: agent-core.md 8.7, 8.8. */
+import { expectInside } from '../file-editor/access.ts'
 import { Refusal } from '../file-editor/refusal.ts'
 import type { ToolContext } from '../tool.ts'
 import { readGlob } from './glob-pattern.ts'
@@ -16,6 +17,8 @@ export type Wanted = {
   glob: string | null
   /** Regular expression that one line has to match; null: names only. */
   text: string | null
+  /** Refuse a directory outside of the working directory, also through links. */
+  confine: boolean
 }
 
 export type Found = {
@@ -27,7 +30,8 @@ export type Found = {
 }
 
 /** @throws Refusal when the search cannot be done as asked. */
-export async function search({ dir, glob, text }: Wanted, { workspace, signal }: ToolContext): Promise<Found> {
+export async function search({ dir, glob, text, confine }: Wanted, { workspace, signal }: ToolContext): Promise<Found> {
+  if (confine) await expectInside(workspace.resolve(dir.startsWith('~') ? '/' : dir), workspace, signal)
   const isNegated = glob?.startsWith('!') === true
   const pattern = glob === null ? null : readGlob(isNegated ? glob.slice(1) : glob)
   const hidden = pattern !== null && !isNegated && pattern.seesHidden

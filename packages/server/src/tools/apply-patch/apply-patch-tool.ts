@@ -1,0 +1,101 @@
+/** Changes several files at once, wholly or not at all. Source: agent-core.md 8.9. */
+import { ApplyPatchAction, ParleyError, textContent, type Action, type Observation } from '@parley/protocol'
+import { join } from 'node:path'
+import { MASK } from '../../secrets/index.ts'
+import { defineTool } from '../define.ts'
+import { Journal } from '../file-editor/journal.ts'
+import { Refusal } from '../file-editor/refusal.ts'
+import type { Tool, ToolContext } from '../tool.ts'
+import { carryOut, progressOf } from './carry-out.ts'
+import { DESCRIPTION, PARAMETERS } from './description.ts'
+import { PatchJournal } from './journal.ts'
+import { parsePatch } from './parse.ts'
+import { planPatch, type Plan } from './plan.ts'
+
+type PatchAction = Extract<Action, { kind: 'ApplyPatchAction' }>
+type PatchObservation = Extract<Observation, { kind: 'ApplyPatchObservation' }>
+
+/** The `apply_patch` tool. */
+export function applyPatchTool(): Tool {
+  return defineTool<PatchAction>({
+    kind: 'ApplyPatch',
+    name: 'apply_patch',
+    description: DESCRIPTION,
+    parameters: PARAMETERS,
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    parse: (args) => ApplyPatchAction.parse({ ...args, kind: 'ApplyPatchAction' }),
+    resources: ({ patch }, workspace) => filesOf(patch).map((path) => `file:${workspace.resolve(path)}`),
+    async perform({ patch }, context) {
+      try {
+        return done(await apply(patch, context))
+      } catch (error) {
+        if (context.signal.aborted) throw error
+        const message = reasonOf(error)
+        return { kind: 'ApplyPatchObservation', content: [textContent(message)], is_error: true, message, fuzz: 0, commit: null }
+      }
+    },
+    recover: async (action, context) => {
+      const note = await journalOf(context).read(context.callId)
+      if (note === null) return { kind: 'perform' }
+      switch (await progressOf(note.writes, context)) {
+        case 'all':
+          return { kind: 'done', observation: done(note) }
+        case 'none':
+          return { kind: 'perform' }
+        case 'part':
+          // The rest is in the note. A call that is not performed any more cannot end what it began.
+          return { kind: action.patch.includes(MASK) ? 'unknown' : 'perform' }
+        case 'unclear':
+          return { kind: 'unknown' }
+      }
+    },
+  })
+}
+
+/** Applies the patch, or what is left of it when a process before this one died over it. */
+async function apply(patch: string, context: ToolContext): Promise<Plan> {
+  const journal = journalOf(context)
+  const history = new Journal(join(context.dataDir, 'file_editor'))
+  const begun = await journal.read(context.callId)
+  if (begun !== null && (await progressOf(begun.writes, context)) !== 'unclear') {
+    const left = []
+    for (const write of begun.writes) if ((await progressOf([write], context)) !== 'all') left.push(write)
+    await carryOut(left, history, context)
+    return begun
+  }
+  const plan = await planPatch(parsePatch(patch), context)
+  await journal.write({ ...plan, call_id: context.callId })
+  try {
+    await carryOut(plan.writes, history, context)
+  } catch (error) {
+    await journal.forget(context.callId)
+    throw error
+  }
+  return plan
+}
+
+function done({ changes, fuzz }: Plan): PatchObservation {
+  const rows = Object.entries(changes).map(([path, { type, move_path }]) => {
+    if (type === 'add') return `A ${path}`
+    if (type === 'delete') return `D ${path}`
+    return move_path === null ? `M ${path}` : `R ${path} -> ${move_path}`
+  })
+  const loosely = fuzz === 0 ? '' : '\nSome lines were found only by overlooking white space, or not where the patch said; check them.'
+  const message = `The patch is applied:\n${rows.join('\n')}${loosely}`
+  return { kind: 'ApplyPatchObservation', content: [textContent(message)], is_error: false, message, fuzz, commit: { changes } }
+}
+
+/** Paths that a patch names, as far as it can be read: what must not be worked on at the same time. */
+export function filesOf(patch: string): string[] {
+  return [...patch.matchAll(/^\*\*\* (?:(?:Add|Delete|Update) File|Move to): *(.*?) *\r?$/gm)].map(([, path]) => path!)
+}
+
+const journalOf = ({ dataDir }: ToolContext): PatchJournal => new PatchJournal(join(dataDir, 'apply_patch'))
+
+/** Why it did not work, for the model. Anything but a refusal or a failing file system is a bug and goes on. */
+function reasonOf(error: unknown): string {
+  if (error instanceof Refusal || error instanceof ParleyError) return error.message
+  if (error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string')
+    return `${error.message}. Nothing was changed.`
+  throw error
+}

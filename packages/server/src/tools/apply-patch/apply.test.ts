@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { applyHunks } from './apply.ts'
+import { parsePatch, type Hunk } from './parse.ts'
+
+const update = (...lines: string[]) => `*** Begin Patch\n*** Update File: f\n${lines.join('\n')}\n*** End Patch`
+
+function applied(text: string, ...lines: string[]) {
+  const [section] = parsePatch(update(...lines))
+  return applyHunks('f', text, section?.kind === 'update' ? section.hunks : [])
+}
+
+test('all kinds of sections are read, in order', () => {
+  const patch = [
+    '*** Begin Patch',
+    '*** Add File: a b.txt',
+    '+one',
+    '+',
+    '*** Delete File: gone.txt',
+    '*** Update File: x.ts',
+    '*** Move to: y.ts',
+    '@@ class A',
+    '@@ def f',
+    ' keep',
+    '',
+    '-old',
+    '+new',
+    '',
+    '@@',
+    '+end',
+    '*** End of File',
+    '*** End Patch',
+    '',
+  ].join('\n')
+  expect(parsePatch(patch)).toEqual([
+    { kind: 'add', path: 'a b.txt', lines: ['one', ''] },
+    { kind: 'delete', path: 'gone.txt' },
+    {
+      kind: 'update',
+      path: 'x.ts',
+      moveTo: 'y.ts',
+      hunks: [
+        {
+          anchors: ['class A', 'def f'],
+          isAtEnd: false,
+          lines: [
+            { op: ' ', text: 'keep' },
+            { op: ' ', text: '' },
+            { op: '-', text: 'old' },
+            { op: '+', text: 'new' },
+          ],
+        },
+        { anchors: [], isAtEnd: true, lines: [{ op: '+', text: 'end' }] },
+      ],
+    },
+  ])
+  expect(parsePatch(patch.replaceAll('\n', '\r\n'))).toEqual(parsePatch(patch))
+})
+
+test('empty lines between sections mean nothing', () => {
+  const patch = '*** Begin Patch\n*** Add File: a\n+x\n\n*** Update File: f\n-a\n+b\n\n*** End Patch'
+  expect(parsePatch(patch)).toEqual(parsePatch(patch.replaceAll('\n\n', '\n')))
+})
+
+test.each([
+  ['', /must begin/],
+  ['*** Begin Patch', /must end/],
+  ['*** Begin Patch\n*** End Patch', /changes no file/],
+  ['*** Begin Patch\nhello\n*** End Patch', /line 2 is no/],
+  ['*** Begin Patch\n*** Add File: \n+x\n*** End Patch', /line 2 names no file/],
+  ['*** Begin Patch\n*** Add File: a\nx\n*** End Patch', /line 3: .*begins with "\+"/],
+  [update('?x'), /line 3 begins with neither/],
+  [update(), /line 3 begins|changes nothing|without lines/],
+  [update('@@ f'), /without lines/],
+])('%j is malformed', (patch, reason) => {
+  expect(() => parsePatch(patch)).toThrow(reason)
+  expect(() => parsePatch(patch)).toThrow(/^Malformed patch/)
+})
+
+describe('hunks', () => {
+  test('change the lines they name, at the first place after the one before', () => {
+    expect(applied('a\nb\na\nb\n', ' a', '-b', '+c', '@@', ' a', '-b', '+d')).toEqual({ text: 'a\nc\na\nd\n', fuzz: 0 })
+  })
+
+  test('look behind their anchors', () => {
+    const text = 'def f:\n  pass\ndef g:\n  pass\n'
+    expect(applied(text, '@@ def g:', '-  pass', '+  run').text).toBe('def f:\n  pass\ndef g:\n  run\n')
+    expect(applied(text, '@@ def f:', '+  # new').text).toBe('def f:\n  # new\n  pass\ndef g:\n  pass\n')
+  })
+
+  test('that only add go to the end', () => {
+    expect(applied('a\n', '+b').text).toBe('a\nb\n')
+    expect(applied('', '+b').text).toBe('b\n')
+  })
+
+  test('at the end of the file mean its last lines', () => {
+    expect(applied('x\ny\nx\n', '-x', '+z', '*** End of File')).toEqual({ text: 'x\ny\nz\n', fuzz: 0 })
+    expect(applied('x\ny\n', '-x', '+z', '*** End of File')).toEqual({ text: 'z\ny\n', fuzz: 10_000 })
+  })
+
+  test.each([
+    ['a \nb\n', 1],
+    ['  a\nb\n', 100],
+  ])('overlook space at the edges of %j, and say how much', (text, fuzz) => {
+    const found = applied(text, ' a', '-b', '+c')
+    expect(found).toEqual({ text: text.replace('b', 'c'), fuzz })
+  })
+
+  test.each([
+    ['a\r\nb\r\nc\r\n', 'a\r\nB\r\nnew\r\nc\r\n'],
+    ['a\nb\nc', 'a\nB\nnew\nc'],
+    ['a\r\nb\nc\n', 'a\r\nB\r\nnew\r\nc\n'],
+  ])('keep the line ends of %j', (text, changed) => {
+    expect(applied(text, ' a', '-b', '+B', '+new').text).toBe(changed)
+  })
+
+  test('a file without a last line end goes on having none', () => {
+    expect(applied('a\nb', '-b', '+c').text).toBe('a\nc')
+    expect(applied('a\nb', '+c').text).toBe('a\nb\nc')
+    expect(applied('a\nb', '-b').text).toBe('a')
+  })
+
+  test('that fit nowhere are shown', () => {
+    expect(() => applied('a\n', '-b', '+c')).toThrow(/Context not found in f: .*\nb\n/)
+    expect(() => applied('a\nb\n', '@@ b', '-a', '+c')).toThrow(/after line 2/)
+    expect(() => applied('a\n', '@@ zzz', '+c')).toThrow(/Context not found in f: .*\nzzz\n/)
+  })
+})
+
+test('replacing any lines of a text of different ones touches no other', () => {
+  const line = fc.stringMatching(/^[a-z]{1,8}$/)
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(line, { minLength: 1, maxLength: 12 }),
+      fc.nat(),
+      fc.nat({ max: 3 }),
+      fc.array(line, { minLength: 1, maxLength: 3 }),
+      fc.constantFrom('\n', '\r\n'),
+      (lines, start, count, added, eol) => {
+        const at = start % lines.length
+        const removed = lines.slice(at, at + Math.max(1, count))
+        const hunk: Hunk = {
+          anchors: [],
+          isAtEnd: false,
+          lines: [
+            ...removed.map((text) => ({ op: '-' as const, text })),
+            ...added.map((text) => ({ op: '+' as const, text })),
+          ],
+        }
+        const expected = [...lines.slice(0, at), ...added, ...lines.slice(at + removed.length)]
+        const text = lines.map((one) => one + eol).join('')
+        expect(applyHunks('f', text, [hunk]).text).toBe(expected.map((one) => one + eol).join(''))
+      },
+    ),
+  )
+})

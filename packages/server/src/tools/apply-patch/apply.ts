@@ -1,0 +1,97 @@
+/** A patch's hunks put into a text. Lines that it does not name keep their bytes. Pure. Source: agent-core.md 8.9. */
+import { Refusal } from '../file-editor/refusal.ts'
+import type { Hunk } from './parse.ts'
+
+/** How far the found place was from what the hunk says: 0 exactly, 1 without trailing space, 100 without any at the edges. */
+const FUZZ = [0, 1, 100] as const
+const FUZZ_NOT_AT_END = 10_000
+
+type Line = { text: string; eol: string }
+
+/** @throws Refusal when a hunk's lines are not there, showing them. */
+export function applyHunks(path: string, text: string, hunks: readonly Hunk[]): { text: string; fuzz: number } {
+  const lines = linesOf(text)
+  const eol = lines.find((line) => line.eol !== '')?.eol ?? '\n'
+  const result: Line[] = []
+  let cursor = 0
+  let fuzz = 0
+  for (const hunk of hunks) {
+    const place = findPlace(path, lines, hunk, cursor)
+    fuzz += place.fuzz
+    result.push(...lines.slice(cursor, place.at))
+    cursor = place.at
+    for (const { op, text: added } of hunk.lines) {
+      if (op === '+') result.push({ text: added, eol })
+      else {
+        const kept = lines[cursor++]
+        if (op === ' ' && kept !== undefined) result.push(kept)
+      }
+    }
+  }
+  result.push(...lines.slice(cursor))
+  return { text: joined(result, eol, text === '' || text.endsWith('\n')), fuzz }
+}
+
+/** Only the last line may lack its end, and only if the text did before. */
+function joined(lines: readonly Line[], eol: string, isClosed: boolean): string {
+  const ends = lines.map((line, index) => {
+    const isLast = index === lines.length - 1
+    if (isLast && !isClosed) return ''
+    return line.eol === '' ? eol : line.eol
+  })
+  return lines.map(({ text }, index) => text + ends[index]!).join('')
+}
+
+function linesOf(text: string): Line[] {
+  const parts = text.split('\n')
+  const last = parts.pop()!
+  const lines = parts.map((part) =>
+    part.endsWith('\r') ? { text: part.slice(0, -1), eol: '\r\n' } : { text: part, eol: '\n' },
+  )
+  return last === '' ? lines : [...lines, { text: last, eol: '' }]
+}
+
+type Place = { at: number; fuzz: number }
+
+function findPlace(path: string, lines: readonly Line[], hunk: Hunk, from: number): Place {
+  let start = from
+  let fuzz = 0
+  for (const anchor of hunk.anchors) {
+    const found = find(lines, [anchor], start)
+    if (found === null)
+      throw new Refusal(`Context not found in ${path}: no line after line ${start} reads\n${anchor}\n${NOTHING_CHANGED}`)
+    start = found.at + 1
+    fuzz += found.fuzz
+  }
+  const wanted = hunk.lines.filter(({ op }) => op !== '+').map(({ text }) => text)
+  // What only adds goes behind its anchor, or to the end.
+  if (wanted.length === 0) return { at: hunk.anchors.length > 0 && !hunk.isAtEnd ? start : lines.length, fuzz }
+  if (hunk.isAtEnd) {
+    const last = find(lines, wanted, Math.max(start, lines.length - wanted.length))
+    if (last !== null) return { at: last.at, fuzz: fuzz + last.fuzz }
+    fuzz += FUZZ_NOT_AT_END
+  }
+  const found = find(lines, wanted, start)
+  if (found === null) {
+    const where = start === 0 ? '' : ` after line ${start}`
+    throw new Refusal(
+      `Context not found in ${path}: these lines are not there${where}, one after the other:\n${wanted.join('\n')}\n${NOTHING_CHANGED}`,
+    )
+  }
+  return { at: found.at, fuzz: fuzz + found.fuzz }
+}
+
+const NOTHING_CHANGED = 'View the file and write the patch anew. Nothing was changed.'
+
+const SPELLINGS = [(text: string) => text, (text: string) => text.trimEnd(), (text: string) => text.trim()] as const
+
+/** The first place from `start` on where the lines stand; the most exact spelling that is there anywhere counts. */
+function find(lines: readonly Line[], wanted: readonly string[], start: number): Place | null {
+  for (const [level, spell] of SPELLINGS.entries()) {
+    const sought = wanted.map(spell)
+    for (let at = start; at + sought.length <= lines.length; at++) {
+      if (sought.every((text, index) => spell(lines[at + index]!.text) === text)) return { at, fuzz: FUZZ[level]! }
+    }
+  }
+  return null
+}

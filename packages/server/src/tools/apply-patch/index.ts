@@ -1,0 +1,1 @@
+export { applyPatchTool } from './apply-patch-tool.ts'

@@ -1,0 +1,82 @@
+/**
+ * What a patch is about to do, on disk before the first file changes, so that a killed server leaves no half of it.
+ *
+ * Invariants
+ *   P1. A note is durable before any of its files changes; without a note none was changed.
+ *   P2. A note holds all that is to be written: what a dead process began, another one ends the same way.
+ */
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Change, Plan, Write } from './plan.ts'
+
+/** Notes of calls whose result is long stored are of no use; this many patches are surely not under way at once. */
+const MAX_NOTES = 50
+
+export type Note = Plan & { call_id: string }
+type Stored = {
+  call_id: string
+  writes: { path: string; before: string | null; after: string | null; mode: number | null }[]
+  changes: Record<string, Change>
+  fuzz: number
+}
+
+export class PatchJournal {
+  readonly #dir: string
+
+  /** `dir` is created when first written to. */
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  /** Stores what a call is about to do (P1). */
+  async write({ call_id, writes, changes, fuzz }: Note): Promise<void> {
+    await mkdir(this.#dir, { recursive: true, mode: 0o700 })
+    const path = this.#pathOf(call_id)
+    const file = await open(`${path}.new`, 'w', 0o600)
+    try {
+      const stored: Stored = { call_id, writes: writes.map(packed), changes, fuzz }
+      await file.writeFile(JSON.stringify(stored))
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(`${path}.new`, path)
+    await this.#trim()
+  }
+
+  /** The note of a call; null when it never came to writing. */
+  async read(callId: string): Promise<Note | null> {
+    try {
+      const { writes, ...rest } = JSON.parse(await readFile(this.#pathOf(callId), 'utf8')) as Stored
+      return { ...rest, writes: writes.map(unpacked) }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+      throw error
+    }
+  }
+
+  /** A patch that was taken back was never applied. */
+  async forget(callId: string): Promise<void> {
+    await rm(this.#pathOf(callId), { force: true })
+  }
+
+  /** Call ids are made by the server in rising order, but a file name is no place to trust one. */
+  #pathOf(callId: string): string {
+    return join(this.#dir, `${callId.replaceAll(/[^\w-]/g, '_')}.json`)
+  }
+
+  async #trim(): Promise<void> {
+    const names = (await readdir(this.#dir)).filter((name) => name.endsWith('.json')).toSorted()
+    for (const name of names.slice(0, -MAX_NOTES)) await rm(join(this.#dir, name), { force: true })
+  }
+}
+
+const packed = ({ path, before, after, mode }: Write) => ({ path, before: base64(before), after: base64(after), mode })
+const unpacked = ({ path, before, after, mode }: Stored['writes'][number]): Write => ({
+  path,
+  before: bytes(before),
+  after: bytes(after),
+  mode,
+})
+const base64 = (data: Uint8Array | null): string | null => (data === null ? null : Buffer.from(data).toString('base64'))
+const bytes = (text: string | null): Uint8Array | null => (text === null ? null : Buffer.from(text, 'base64'))

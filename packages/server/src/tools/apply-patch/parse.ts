@@ -1,0 +1,140 @@
+/** A patch in the form that models write, as data. Pure. Source: agent-core.md 8.9. */
+import { Refusal } from '../file-editor/refusal.ts'
+
+export type HunkLine = { op: ' ' | '-' | '+'; text: string }
+
+export type Hunk = {
+  /** Lines that stand somewhere before, one after the other. */
+  anchors: readonly string[]
+  lines: readonly HunkLine[]
+  /** Its last line is the last one of the file. */
+  isAtEnd: boolean
+}
+
+export type Section =
+  | { kind: 'add'; path: string; lines: readonly string[] }
+  | { kind: 'delete'; path: string }
+  | { kind: 'update'; path: string; moveTo: string | null; hunks: readonly Hunk[] }
+
+const BEGIN = '*** Begin Patch'
+const END = '*** End Patch'
+const AT_END = '*** End of File'
+const HEADER = /^\*\*\* (Add|Delete|Update) File: *(.*?) *$/
+const MOVE = /^\*\*\* Move to: *(.*?) *$/
+
+/** The sections of a patch, in order. @throws Refusal for text that is none, naming the line. */
+export function parsePatch(patch: string): Section[] {
+  const lines = patch.replaceAll('\r\n', '\n').trim().split('\n')
+  if (lines[0]?.trim() !== BEGIN) throw malformed(`it must begin with the line "${BEGIN}"`)
+  if (lines.length < 2 || lines.at(-1)?.trim() !== END) throw malformed(`it must end with the line "${END}"`)
+  const reader = new Reader(lines.slice(0, -1))
+  const sections: Section[] = []
+  while (!reader.isDone) sections.push(section(reader))
+  if (sections.length === 0) throw malformed('it changes no file')
+  return sections
+}
+
+/** Lines one after the other, counted from 1; the first one is already read. */
+class Reader {
+  readonly #lines: readonly string[]
+  #at = 1
+
+  constructor(lines: readonly string[]) {
+    this.#lines = lines
+  }
+
+  get isDone(): boolean {
+    return this.#at >= this.#lines.length
+  }
+
+  get number(): number {
+    return this.#at + 1
+  }
+
+  /** Whether nothing but empty lines is left of the section. */
+  get isBlankToEnd(): boolean {
+    let at = this.#at
+    while (this.#lines[at]?.trim() === '') at++
+    const next = this.#lines[at]
+    return next === undefined || HEADER.test(next)
+  }
+
+  /** The next line if it is one that belongs to a section; undefined at a header or at the end. */
+  peek(): string | undefined {
+    const line = this.#lines[this.#at]
+    return line === undefined || HEADER.test(line) ? undefined : line
+  }
+
+  next(): string {
+    return this.#lines[this.#at++] ?? ''
+  }
+}
+
+function section(reader: Reader): Section {
+  const number = reader.number
+  const line = reader.next()
+  const [, kind, path = ''] = HEADER.exec(line) ?? []
+  if (kind === undefined) throw malformed(`line ${number} is no "*** Add File:", "*** Delete File:" or "*** Update File:"`)
+  if (path === '') throw malformed(`line ${number} names no file`)
+  if (kind === 'Delete') return { kind: 'delete', path }
+  return kind === 'Add' ? addition(path, reader) : update(path, reader)
+}
+
+function addition(path: string, reader: Reader): Section {
+  const lines: string[] = []
+  for (let line = reader.peek(); line !== undefined; line = reader.peek()) {
+    if (line === '' && reader.isBlankToEnd) {
+      reader.next()
+      continue
+    }
+    if (!line.startsWith('+')) throw malformed(`line ${reader.number}: each line of an added file begins with "+"`)
+    lines.push(reader.next().slice(1))
+  }
+  return { kind: 'add', path, lines }
+}
+
+function update(path: string, reader: Reader): Section {
+  const [, moveTo] = MOVE.exec(reader.peek() ?? '') ?? []
+  if (moveTo !== undefined) reader.next()
+  if (moveTo === '') throw malformed(`the move of ${path} names no file`)
+  const hunks: Hunk[] = []
+  while (reader.peek() !== undefined) hunks.push(hunk(reader))
+  if (hunks.length === 0 && moveTo === undefined) throw malformed(`the update of ${path} changes nothing`)
+  return { kind: 'update', path, moveTo: moveTo ?? null, hunks }
+}
+
+function hunk(reader: Reader): Hunk {
+  const number = reader.number
+  const anchors: string[] = []
+  for (let line = reader.peek(); line?.startsWith('@@') === true; line = reader.peek()) {
+    const anchor = reader.next().slice(2).replace(/^ /, '')
+    if (anchor.trim() !== '') anchors.push(anchor)
+  }
+  const lines: HunkLine[] = []
+  for (let line = reader.peek(); line !== undefined && !line.startsWith('@@'); line = reader.peek()) {
+    if (line.trimEnd() === AT_END) {
+      reader.next()
+      return expectLines({ anchors, lines, isAtEnd: true }, number)
+    }
+    lines.push(hunkLine(line, reader.number))
+    reader.next()
+  }
+  // Empty lines before the next part are there for the eye.
+  while (lines.at(-1)?.op === ' ' && lines.at(-1)?.text === '') lines.pop()
+  return expectLines({ anchors, lines, isAtEnd: false }, number)
+}
+
+function hunkLine(line: string, number: number): HunkLine {
+  // An empty line of context often loses its one space.
+  if (line === '') return { op: ' ', text: '' }
+  const op = line[0]
+  if (op === ' ' || op === '-' || op === '+') return { op, text: line.slice(1) }
+  throw malformed(`line ${number} begins with neither a space, "-", "+" nor "@@"`)
+}
+
+function expectLines(found: Hunk, number: number): Hunk {
+  if (found.lines.length === 0) throw malformed(`line ${number} begins a part without lines`)
+  return found
+}
+
+const malformed = (reason: string): Refusal => new Refusal(`Malformed patch: ${reason}. Nothing was changed.`)

@@ -1,0 +1,123 @@
+/** What a patch would do to the files there are: everything is looked at before anything is written. */
+import { basename, dirname, isAbsolute, join } from 'node:path'
+import { decoded, expectFits, expectInside, readWithin } from '../file-editor/access.ts'
+import { Refusal } from '../file-editor/refusal.ts'
+import { encode, printable } from '../file-editor/text.ts'
+import type { ToolContext } from '../tool.ts'
+import { applyHunks } from './apply.ts'
+import type { Section } from './parse.ts'
+
+/** One path before and after; null: no file. */
+export type Write = {
+  path: string
+  before: Uint8Array | null
+  after: Uint8Array | null
+  /** Permission bits that a file at a new path takes over; null: those that new files get. */
+  mode: number | null
+}
+
+export type Change = {
+  type: 'add' | 'delete' | 'update'
+  old_content: string | null
+  new_content: string | null
+  move_path: string | null
+}
+
+export type Plan = { writes: Write[]; changes: Record<string, Change>; fuzz: number }
+
+/** Characters of a file that an observation carries for clients to draw a difference; larger ones go without. */
+const MAX_CONTENT_CHARS = 1024 * 1024
+
+/** @throws Refusal for whatever stands in the way; nothing was written then. */
+export async function planPatch(sections: readonly Section[], context: ToolContext): Promise<Plan> {
+  const plan: Plan = { writes: [], changes: {}, fuzz: 0 }
+  const seen = new Map<string, string>()
+  for (const section of sections) {
+    const path = await place(section.path, context, seen)
+    if (section.kind === 'add') await planAddition(section, path, context, plan)
+    else if (section.kind === 'delete') await planDeletion(section, path, context, plan)
+    else {
+      const moveTo = section.moveTo === null ? null : await place(movable(section.moveTo), context, seen)
+      await planUpdate(section, { path, moveTo }, context, plan)
+    }
+  }
+  return plan
+}
+
+/** The absolute path of a file of the patch, which no other section may name, however it is spelled. */
+async function place(named: string, { workspace, signal }: ToolContext, seen: Map<string, string>): Promise<string> {
+  if (named.includes('\0')) throw new Refusal('A path cannot hold the character NUL. Nothing was changed.')
+  const path = workspace.resolve(named)
+  await expectInside(path, workspace, signal)
+  const real = (await workspace.realPath?.(path, signal)) ?? path
+  const other = seen.get(real)
+  if (other !== undefined) throw new Refusal(`Duplicate path: ${other} and ${named} are one file; name each file once.`)
+  seen.set(real, named)
+  return path
+}
+
+function movable(path: string): string {
+  if (isAbsolute(path) || path.split('/').includes('..'))
+    throw new Refusal(`Invalid move path ${path}: it must be relative to the working directory, without "..".`)
+  return path
+}
+
+type Of<K extends Section['kind']> = Extract<Section, { kind: K }>
+
+async function planAddition({ path: name, lines }: Of<'add'>, path: string, context: ToolContext, plan: Plan) {
+  await expectAbsent(name, path, context)
+  const text = lines.map((line) => `${line}\n`).join('')
+  plan.writes.push({ path, before: null, after: encode(text, 'utf-8'), mode: null })
+  plan.changes[name] = change('add', null, text)
+}
+
+async function planDeletion({ path: name }: Of<'delete'>, path: string, context: ToolContext, plan: Plan) {
+  const { before } = await readFile(name, path, context)
+  await expectNoLink(name, path, context)
+  plan.writes.push({ path, before, after: null, mode: null })
+  plan.changes[name] = change('delete', Buffer.from(before).toString('utf8'), null)
+}
+
+async function planUpdate(
+  { path: name, moveTo: newName, hunks }: Of<'update'>,
+  { path, moveTo }: { path: string; moveTo: string | null },
+  context: ToolContext,
+  plan: Plan,
+): Promise<void> {
+  const { before, mode } = await readFile(name, path, context)
+  const old = hunks.length === 0 ? null : decoded(name, before)
+  const { text, fuzz } = old === null ? { text: null, fuzz: 0 } : applyHunks(name, old.text, hunks)
+  const after = old === null || text === null ? before : encode(text, old.encoding)
+  expectFits(name, after.byteLength)
+  plan.fuzz += fuzz
+  plan.changes[name] = change('update', old?.text ?? null, text, newName)
+  if (moveTo === null) return void plan.writes.push({ path, before, after, mode: null })
+  await expectAbsent(newName!, moveTo, context)
+  await expectNoLink(name, path, context)
+  plan.writes.push({ path: moveTo, before: null, after, mode }, { path, before, after: null, mode: null })
+}
+
+async function readFile(name: string, path: string, context: ToolContext): Promise<{ before: Uint8Array; mode: number }> {
+  const stat = await context.workspace.stat(path, context.signal)
+  if (stat === null) throw new Refusal(`Missing file: ${name} does not exist. Nothing was changed.`)
+  if (stat.kind !== 'file') throw new Refusal(`${name} is not a file. Nothing was changed.`)
+  return { before: await readWithin(path, stat, context), mode: stat.mode & 0o777 }
+}
+
+async function expectAbsent(name: string, path: string, { workspace, signal }: ToolContext): Promise<void> {
+  if ((await workspace.stat(path, signal)) !== null)
+    throw new Refusal(`${name} exists already; a patch overwrites no file. Update or delete it instead.`)
+}
+
+/** A link would go, and what it leads to would stay: hardly what was meant. */
+async function expectNoLink(name: string, path: string, { workspace, signal }: ToolContext): Promise<void> {
+  const [real, parent] = [await workspace.realPath?.(path, signal), await workspace.realPath?.(dirname(path), signal)]
+  if (real != null && parent != null && real !== join(parent, basename(path)))
+    throw new Refusal(`${name} is a link; use the terminal to move or delete it. Nothing was changed.`)
+}
+
+function change(type: Change['type'], before: string | null, after: string | null, moveTo: string | null = null): Change {
+  const isSmall = Math.max(before?.length ?? 0, after?.length ?? 0) <= MAX_CONTENT_CHARS
+  const shown = (text: string | null): string | null => (text === null || !isSmall ? null : printable(text))
+  return { type, old_content: shown(before), new_content: shown(after), move_path: moveTo }
+}

@@ -1,0 +1,1 @@
+export { planningEditorTool, PlanningEditorParams } from './planning-editor.ts'
