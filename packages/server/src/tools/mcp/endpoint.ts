@@ -45,9 +45,7 @@ function credentialHeaders(auth: MCPServer['auth']): Record<string, string> {
       return filled(auth.value) ? { Authorization: `Bearer ${auth.value}` } : {}
     case 'api_key':
       if (!filled(auth.value)) return {}
-      return auth.header_name === null
-        ? { Authorization: `Bearer ${auth.value}` }
-        : { [auth.header_name]: auth.value }
+      return auth.header_name === null ? { Authorization: `Bearer ${auth.value}` } : { [auth.header_name]: auth.value }
     case 'basic':
       return { Authorization: basic(auth.username, auth.password ?? '') }
     case 'header':
@@ -63,7 +61,10 @@ function credentialHeaders(auth: MCPServer['auth']): Record<string, string> {
 function oauthHeader(state: Record<string, unknown> | null): Record<string, string> {
   const { access_token: token } = (state?.['tokens'] ?? {}) as Record<string, unknown>
   if (typeof token === 'string' && token !== '') return { Authorization: `Bearer ${token}` }
-  throw new ParleyError('unsupported', 'logging in with OAuth is not supported; give it a token with the strategy bearer')
+  throw new ParleyError(
+    'unsupported',
+    'logging in with OAuth is not supported; give it a token with the strategy bearer',
+  )
 }
 
 const filled = (value: string | null): value is string => value !== null && value !== ''

@@ -48,10 +48,7 @@ export function namesInArguments(args: unknown, allowed: readonly string[]): str
 export function expandArguments<T>(args: T, values: Values): T {
   if (Object.keys(values).length === 0) return args
   const fill = (text: string) =>
-    text.replaceAll(
-      IN_ARGUMENTS,
-      (whole, braced?: string, bare?: string) => own(values, braced ?? bare ?? '') ?? whole,
-    )
+    text.replaceAll(IN_ARGUMENTS, (whole, braced?: string, bare?: string) => own(values, braced ?? bare ?? '') ?? whole)
   return replaceTexts(args, fill) as T
 }
 

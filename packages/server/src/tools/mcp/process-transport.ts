@@ -3,11 +3,14 @@
  * programs print greetings; a line without end closes the connection.
  */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { abortable } from '../../lib/index.ts'
 import type { Process } from '../../workspace/index.ts'
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024
 /** Characters of the program's own complaints that are kept, for the reason of a failed start. */
 const MAX_COMPLAINT_CHARS = 2000
+/** Milliseconds for what a program that has ended said before. */
+const LAST_WORDS_MS = 300
 
 /** The library's parts for reading and writing lines; loaded with it. */
 export type Lines = {
@@ -26,6 +29,7 @@ export class ProcessTransport implements Transport {
   readonly #lines: Lines
   readonly #input: WritableStreamDefaultWriter<Uint8Array>
   #complaint = ''
+  #complained: Promise<void> = Promise.resolve()
   #isClosed = false
 
   constructor(process: Process, lines: Lines) {
@@ -42,7 +46,7 @@ export class ProcessTransport implements Transport {
 
   async start(): Promise<void> {
     void this.#readMessages()
-    void this.#readComplaints()
+    this.#complained = this.#readComplaints()
     void this.#process.exited.then(() => this.#ended())
   }
 
@@ -55,6 +59,8 @@ export class ProcessTransport implements Transport {
   async close(): Promise<void> {
     this.#ended()
     await this.#process[Symbol.asyncDispose]()
+    // Its last words may be on their way; a child of it can hold the pipe open for ever.
+    await abortable(this.#complained, AbortSignal.timeout(LAST_WORDS_MS)).catch(() => undefined)
   }
 
   #ended(): void {

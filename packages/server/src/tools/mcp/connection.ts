@@ -1,0 +1,126 @@
+/** One connection to one MCP server, over whichever transport its endpoint has. The library is loaded with the first of them. */
+import type * as Library from '@modelcontextprotocol/client'
+import type { CallToolResult, Client, Tool as ListedTool, Transport } from '@modelcontextprotocol/client'
+import { ParleyError } from '@parley/protocol'
+import { abortable } from '../../lib/index.ts'
+import type { Workspace } from '../../workspace/index.ts'
+import { boundedFetch } from './bounded-fetch.ts'
+import type { Endpoint } from './endpoint.ts'
+import { reasonOf } from './failure.ts'
+import { ProcessTransport } from './process-transport.ts'
+
+export type { CallToolResult, ListedTool }
+
+const CLIENT = { name: 'parley', version: '0.1.0' }
+const MAX_PAGES = 50
+/** More would fill a model's context with descriptions alone. */
+const MAX_TOOLS = 500
+/** Milliseconds for saying goodbye to a session. */
+const FAREWELL_MS = 2_000
+
+export type Connection = AsyncDisposable & {
+  /** As they were when this was last asked or told. */
+  list(signal: AbortSignal): Promise<ListedTool[]>
+  /** @throws whatever the library, the transport or the server says, and the signal's reason. */
+  call(name: string, args: Record<string, unknown>, timeoutMs: number, signal: AbortSignal): Promise<CallToolResult>
+  /** Resolves when nothing can be said over it any more. */
+  readonly closed: Promise<void>
+}
+
+export type ConnectOptions = {
+  /** Where programs are started; asked for stdio servers only. */
+  openWorkspace: (signal: AbortSignal) => Promise<Workspace>
+  /** The server says that its tools are others now. */
+  onListChanged: () => void
+}
+
+/**
+ * Connects and shakes hands. What it started is ended again when that fails or the signal aborts.
+ * @throws ParleyError `unavailable` with the reason, in words without credentials.
+ */
+export async function connect(
+  endpoint: Endpoint,
+  { openWorkspace, onListChanged }: ConnectOptions,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const library = await import('@modelcontextprotocol/client')
+  signal.throwIfAborted()
+  const transport = await open(endpoint, openWorkspace, library, signal)
+  // No capabilities: a server gets no model, no questions to people and no folders from us.
+  const client = new library.Client(CLIENT, { capabilities: {} })
+  const closed = Promise.withResolvers<void>()
+  client.onclose = () => closed.resolve()
+  // The older transport would open its stream again by itself, as another session that knows nothing of this one.
+  client.onerror = (error) => {
+    if (error instanceof library.SseError) void end(client, transport)
+  }
+  client.setNotificationHandler('notifications/tools/list_changed', onListChanged)
+  try {
+    await abortable(client.connect(transport, { signal }), signal)
+  } catch (error) {
+    await end(client, transport)
+    signal.throwIfAborted()
+    const complaint = transport instanceof ProcessTransport ? transport.complaint : ''
+    throw new ParleyError('unavailable', reasonOf(error, complaint), { cause: error })
+  }
+  return {
+    list: (of) => list(client, of),
+    call: async (name, args, timeout, of) =>
+      client.request({ method: 'tools/call', params: { name, arguments: args } }, { signal: of, timeout }),
+    closed: closed.promise,
+    async [Symbol.asyncDispose]() {
+      if (transport instanceof library.StreamableHTTPClientTransport) await sayGoodbye(transport)
+      await end(client, transport)
+      closed.resolve()
+    },
+  }
+}
+
+async function open(
+  endpoint: Endpoint,
+  openWorkspace: ConnectOptions['openWorkspace'],
+  library: typeof Library,
+  signal: AbortSignal,
+): Promise<Transport> {
+  if (endpoint.kind !== 'stdio') {
+    const requestInit = { headers: { ...endpoint.headers } }
+    // A redirect to another origin fails, so that no credential follows it.
+    const options = { requestInit, redirectPolicy: 'same-origin' as const, fetch: boundedFetch() }
+    return endpoint.kind === 'sse'
+      ? new library.SSEClientTransport(endpoint.url, options)
+      : (new library.StreamableHTTPClientTransport(endpoint.url, options) as Transport)
+  }
+  const { argv, cwd, env } = endpoint
+  // The program is the runner's; what was opened to start it is not needed any more.
+  await using workspace = await openWorkspace(signal)
+  const process = await workspace.spawn({ argv, env, ...(cwd === undefined ? {} : { cwd }) }, signal)
+  return new ProcessTransport(process, library)
+}
+
+async function list(client: Client, signal: AbortSignal): Promise<ListedTool[]> {
+  const capabilities = client.getServerCapabilities()
+  // A client that has been closed knows nothing any more, which is not the same as a server without tools.
+  if (capabilities === undefined) throw new ParleyError('unavailable', 'it ended the connection')
+  if (capabilities.tools === undefined) return []
+  const tools: ListedTool[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
+    const params = cursor === undefined ? {} : { cursor }
+    const answer = await client.request({ method: 'tools/list', params }, { signal })
+    tools.push(...answer.tools)
+    cursor = answer.nextCursor
+    if (cursor === undefined) break
+  }
+  return tools.slice(0, MAX_TOOLS)
+}
+
+/** Tells the server that the session is over; one that does not answer will find out by itself. */
+async function sayGoodbye(transport: { terminateSession(): Promise<void> }): Promise<void> {
+  await abortable(transport.terminateSession(), AbortSignal.timeout(FAREWELL_MS)).catch(() => undefined)
+}
+
+/** A client that never connected does not know its transport. */
+async function end(client: Client, transport: Transport): Promise<void> {
+  await client.close().catch(() => undefined)
+  await transport.close().catch(() => undefined)
+}

@@ -1,0 +1,78 @@
+/** A tool that an MCP server offers, as a tool of the agent. Source: agent-core.md 8.12. */
+import { ToolAnnotations, type MCPToolAction, type Observation } from '@parley/protocol'
+import type { JsonSchema } from '../schema.ts'
+import type { Tool, ToolContext } from '../tool.ts'
+import { expectFitting, type Check } from './check-arguments.ts'
+import type { ListedTool } from './connection.ts'
+import { reasonOf } from './failure.ts'
+import { expandArguments, namesInArguments } from './placeholders.ts'
+import { failedCall, observationOf } from './result.ts'
+import type { Session } from './session.ts'
+
+const MAX_DESCRIPTION_CHARS = 8_000
+
+export type McpToolParts = {
+  /** What the model calls it. */
+  name: string
+  /** The server's name in the configuration. */
+  server: string
+  listed: ListedTool
+  session: Pick<Session, 'call'>
+  check: Check
+  /** The operator vouches for what the server says of its tools (F16). */
+  isTrusted: boolean
+  /** Names of the secrets that this server may receive (F17). */
+  secrets: readonly string[]
+  /** Milliseconds for one call. */
+  callMs: number
+}
+
+export function mcpTool({ name, server, listed, session, check, isTrusted, secrets, callMs }: McpToolParts): Tool {
+  const annotations = ToolAnnotations.nullable()
+    .catch(null)
+    .parse(listed.annotations ?? null)
+  const isReadOnly = isTrusted && annotations?.readOnlyHint === true
+  const perform = async ({ data }: MCPToolAction, { signal, secretsFor }: ToolContext): Promise<Observation> => {
+    const asked = namesInArguments(data, secrets)
+    const values = asked.length === 0 ? {} : await secretsFor(asked.join(' '))
+    const args = expandArguments(data, Object.fromEntries(asked.flatMap((each) => pairOf(values, each))))
+    try {
+      return observationOf(name, await session.call(listed.name, args, callMs, signal))
+    } catch (error) {
+      signal.throwIfAborted()
+      return failedCall(name, `The MCP server '${server}' did not perform '${name}': ${reasonOf(error)}.`)
+    }
+  }
+  return {
+    name,
+    definition: {
+      kind: 'MCPToolDefinition',
+      title: name,
+      description: shortened(listed.description ?? listed.title ?? `A tool of the MCP server '${server}'.`),
+      action_type: 'MCPToolAction',
+      observation_type: 'MCPToolObservation',
+      annotations,
+      meta: (listed['_meta'] as Record<string, unknown> | undefined) ?? null,
+      mcp_tool: listed,
+    },
+    parameters: listed.inputSchema as JsonSchema,
+    isReadOnly,
+    parse: (args) => {
+      expectFitting(check, args)
+      // In a member of their own, so that an argument called `kind` is no kind.
+      return { kind: 'MCPToolAction', data: args }
+    },
+    resources: () => null,
+    perform: (action, context) => perform(action as MCPToolAction, context),
+    // Nobody wrote down what a server did; only a call that can change nothing is made again.
+    recover: () => Promise.resolve(isReadOnly ? { kind: 'perform' } : { kind: 'unknown' }),
+  }
+}
+
+const pairOf = (values: Record<string, string>, name: string): [string, string][] => {
+  const value = values[name]
+  return value === undefined ? [] : [[name, value]]
+}
+
+const shortened = (text: string) =>
+  text.length <= MAX_DESCRIPTION_CHARS ? text : `${text.slice(0, MAX_DESCRIPTION_CHARS - 1)}…`

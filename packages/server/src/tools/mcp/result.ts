@@ -1,0 +1,50 @@
+/** What an MCP server answers to a call, as an observation. Pure. Source: agent-core.md 8.12 (6). */
+import { textContent, type ImageContent, type Observation, type TextContent } from '@parley/protocol'
+import type { CallToolResult } from './connection.ts'
+
+/** Kinds of images that models take. */
+const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+/** Characters of base64; a larger image would be refused by every provider. */
+const MAX_IMAGE_CHARS = 7 * 1024 * 1024
+
+type Part = CallToolResult['content'][number]
+
+/** Texts and images as they came, behind a line that names the tool; of anything else a line that says so. */
+export function observationOf(toolName: string, { content, structuredContent, isError }: CallToolResult): Observation {
+  const parts = content.map(shown)
+  if (parts.length === 0 && structuredContent !== undefined) parts.push(textContent(JSON.stringify(structuredContent)))
+  return {
+    kind: 'MCPToolObservation',
+    content: [textContent(`[Tool '${toolName}' executed.]`), ...parts],
+    is_error: isError === true,
+    tool_name: toolName,
+  }
+}
+
+/** A call that came to nothing. */
+export function failedCall(toolName: string, reason: string): Observation {
+  return { kind: 'MCPToolObservation', content: [textContent(reason)], is_error: true, tool_name: toolName }
+}
+
+function shown(part: Part): TextContent | ImageContent {
+  switch (part.type) {
+    case 'text':
+      return textContent(part.text)
+    case 'image': {
+      const { data, mimeType } = part
+      if (!IMAGES.has(mimeType)) return textContent(`[An image of type ${plain(mimeType)} was left out.]`)
+      if (data.length > MAX_IMAGE_CHARS) return textContent(`[An image of ${data.length} characters was left out.]`)
+      return { type: 'image', image_urls: [`data:${mimeType};base64,${data}`], cache_prompt: false }
+    }
+    case 'resource':
+      return 'text' in part.resource && typeof part.resource.text === 'string'
+        ? textContent(part.resource.text)
+        : textContent(`[The resource ${plain(part.resource.uri)} was left out: it is no text.]`)
+    case 'resource_link':
+      return textContent(`[Resource ${plain(part.name)}: ${plain(part.uri)}]`)
+    default:
+      return textContent(`[A part of type ${plain(part.type)} was left out.]`)
+  }
+}
+
+const plain = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 500)

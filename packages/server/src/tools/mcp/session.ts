@@ -1,0 +1,182 @@
+/**
+ * One MCP server of one workspace, shared by the conversations that use it.
+ *
+ * Invariants
+ *   M1. It is connected when somebody needs it, and at most once at a time; it is let go when nobody has called it for a while.
+ *   M2. A call that the server never took up is made once more over a new connection; one that may have had an effect never is.
+ *   M3. A failure is its caller's alone: the next one tries again.
+ */
+import { ParleyError } from '@parley/protocol'
+import { abortable } from '../../lib/index.ts'
+import { connect, type CallToolResult, type Connection, type ConnectOptions, type ListedTool } from './connection.ts'
+import type { Endpoint } from './endpoint.ts'
+import { lossOf, reasonOf } from './failure.ts'
+
+export type SessionLimits = {
+  /** Milliseconds for starting, shaking hands and listing tools. */
+  connectMs: number
+  /** Milliseconds without a call after which the connection is closed and the program ended. */
+  idleMs: number
+}
+
+export type SessionDeps = {
+  endpoint: Endpoint
+  openWorkspace: ConnectOptions['openWorkspace']
+  limits: SessionLimits
+}
+
+/** Changes of the list that come within this many milliseconds are looked at once. */
+const RELIST_AFTER_MS = 50
+
+type Live = { connection: Connection; tools: readonly ListedTool[] }
+type Listener = (tools: readonly ListedTool[]) => void
+
+export class Session implements AsyncDisposable {
+  readonly #deps: SessionDeps
+  readonly #end = new AbortController()
+  readonly #listeners = new Set<Listener>()
+  #live: Promise<Live> | null = null
+  readonly #openings = new WeakMap<Live, Promise<Live>>()
+  /** The end of connections that were let go. */
+  #farewell: Promise<unknown> = Promise.resolve()
+  #busy = 0
+  #idle: NodeJS.Timeout | undefined
+  #relisting: NodeJS.Timeout | undefined
+
+  constructor(deps: SessionDeps) {
+    this.#deps = deps
+  }
+
+  /** The tools as the server lists them, connecting first if need be. @throws ParleyError `unavailable` with the reason. */
+  tools(signal: AbortSignal): Promise<readonly ListedTool[]> {
+    return this.#using(async () => (await this.#connected(signal)).tools)
+  }
+
+  /** Calls `listener` whenever the server has listed its tools; returns how to stop that. */
+  onTools(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Calls a tool.
+   * @throws ParleyError `unavailable` when the server cannot be reached or is lost; else what it says to a call that it refuses
+   */
+  call(name: string, args: Record<string, unknown>, timeoutMs: number, signal: AbortSignal): Promise<CallToolResult> {
+    return this.#using(async () => {
+      for (let attempt = 1; ; attempt++) {
+        const live = await this.#connected(signal)
+        try {
+          return await live.connection.call(name, args, timeoutMs, signal)
+        } catch (error) {
+          signal.throwIfAborted()
+          const loss = lossOf(error)
+          if (loss === null) throw error
+          this.#letGo(live)
+          if (loss === 'midway') throw unavailable(`${MIDWAY} (${reasonOf(error)})`, error)
+          if (attempt === 2) throw unavailable(reasonOf(error), error)
+        }
+      }
+    })
+  }
+
+  /** Whoever gives up waiting leaves the connection to those who wait on. */
+  #connected(signal: AbortSignal): Promise<Live> {
+    if (this.#end.signal.aborted) return Promise.reject(unavailable('it was let go'))
+    if (this.#live === null) {
+      const opening = this.#open()
+      this.#live = opening
+      const forget = () => {
+        if (this.#live === opening) this.#live = null
+      }
+      opening.then((live) => {
+        this.#openings.set(live, opening)
+        void live.connection.closed.then(forget)
+        this.#tell(live)
+      }, forget)
+    }
+    return abortable(this.#live, signal)
+  }
+
+  async #open(): Promise<Live> {
+    const { endpoint, openWorkspace, limits } = this.#deps
+    const limit = new AbortController()
+    const late = unavailable(`it was not ready within ${limits.connectMs / 1000} s`)
+    const timer = setTimeout(() => limit.abort(late), limits.connectMs)
+    const signal = AbortSignal.any([limit.signal, this.#end.signal])
+    let connection: Connection | null = null
+    try {
+      await abortable(this.#farewell, signal)
+      let live: Live | null = null
+      const onListChanged = () => {
+        if (live !== null) this.#relist(live)
+      }
+      connection = await connect(endpoint, { openWorkspace, onListChanged }, signal)
+      live = { connection, tools: [] }
+      live.tools = await abortable(connection.list(signal), signal)
+      return live
+    } catch (error) {
+      await connection?.[Symbol.asyncDispose]()
+      signal.throwIfAborted()
+      throw error instanceof ParleyError ? error : unavailable(reasonOf(error), error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #tell({ tools }: Live): void {
+    for (const listener of this.#listeners) listener(tools)
+  }
+
+  /** A list that cannot be had leaves the old one in force. */
+  #relist(live: Live): void {
+    this.#relisting ??= setTimeout(() => {
+      this.#relisting = undefined
+      const signal = AbortSignal.any([AbortSignal.timeout(this.#deps.limits.connectMs), this.#end.signal])
+      live.connection.list(signal).then(
+        (tools) => {
+          live.tools = tools
+          this.#tell(live)
+        },
+        () => undefined,
+      )
+    }, RELIST_AFTER_MS)
+  }
+
+  async #using<T>(work: () => Promise<T>): Promise<T> {
+    clearTimeout(this.#idle)
+    this.#busy += 1
+    try {
+      return await work()
+    } finally {
+      this.#busy -= 1
+      if (this.#busy === 0 && !this.#end.signal.aborted)
+        this.#idle = setTimeout(() => void this.#close(() => this.#busy === 0), this.#deps.limits.idleMs).unref()
+    }
+  }
+
+  /** Another one may have taken its place already, for somebody else who found it lost. */
+  #letGo(live: Live): void {
+    if (this.#live === this.#openings.get(live)) this.#live = null
+    this.#farewell = Promise.all([this.#farewell, live.connection[Symbol.asyncDispose]()])
+  }
+
+  async #close(isWanted = () => true): Promise<void> {
+    const live = await this.#live?.catch(() => null)
+    if (live !== null && live !== undefined && isWanted()) this.#letGo(live)
+    await this.#farewell
+  }
+
+  /** Ends what goes on, the connection and the program. Safe to call twice. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort(unavailable('it was let go'))
+    clearTimeout(this.#idle)
+    clearTimeout(this.#relisting)
+    await this.#close()
+  }
+}
+
+const MIDWAY = 'the connection was lost during the call; whether it took effect is not known, and it was not made again'
+
+const unavailable = (reason: string, cause?: unknown): ParleyError =>
+  new ParleyError('unavailable', reason, cause === undefined ? {} : { cause })

@@ -1,0 +1,173 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { until } from '../crash/watching.ts'
+import { EVERYTHING, freePort, isAlive, never, odd, startListening, startPlace, startsIn, stdio } from './places.ts'
+
+test.each([
+  ['nonsense', /in time|not ready/],
+  ['silent', /not ready within 1.5 s/],
+  ['exit', /ended.*the database is not there/],
+  ['bad-list', /something else than the protocol says/],
+  ['flood', /./],
+])('a server that is %s takes nothing from the others, and is told once', async (way, reason) => {
+  await using place = await startPlace({ connectMs: 1500 })
+  const box = await place.box({ broken: odd(way) })
+  expect(box.names()).toEqual([])
+  const [notice, ...more] = box.source.takeNotices()
+  expect(notice).toMatchObject({ code: 'MCPServerUnavailable', detail: expect.stringMatching(reason) })
+  expect(notice!.detail).toMatch(/^The MCP server 'broken' cannot be used: .* The conversation goes on/)
+  await box.source.prepare(never)
+  expect([...more, ...box.source.takeNotices()]).toEqual([])
+})
+
+test('what cannot be started or reached is told by name, and the good one is there', async () => {
+  await using place = await startPlace()
+  const box = await place.box({
+    good: odd(),
+    absent: { command: 'no-such-program-anywhere' },
+    deaf: { url: `http://127.0.0.1:${await freePort()}/mcp` },
+    socket: { url: 'wss://127.0.0.1:9/mcp' },
+    login: { url: 'http://127.0.0.1:9/mcp', auth: { strategy: 'oauth2' } },
+  })
+  expect(box.names()).toContain('good_where')
+  const details = Object.fromEntries(
+    box.source.takeNotices().map(({ detail }) => [/'(\w+)'/.exec(detail)![1]!, detail]),
+  )
+  expect(Object.keys(details).toSorted()).toEqual(['absent', 'deaf', 'login', 'socket'])
+  expect(details['deaf']).toContain('nobody listens at its address')
+  expect(details['socket']).toContain('use http or https')
+  expect(details['login']).toContain('OAuth is not supported')
+})
+
+test('killed between two calls it is started again; killed in the middle of one, that is said and not repeated', async () => {
+  await using place = await startPlace()
+  const journal = place.dir.file('journal')
+  const box = await place.box({ odd: odd('fine', journal) })
+  const [first] = await startsIn(journal)
+  process.kill(first!, 'SIGKILL')
+  await until(() => !isAlive(first!))
+  expect((await box.call('say_kind', { kind: 'again' })).isError).toBe(false)
+  expect(await startsIn(journal)).toHaveLength(2)
+
+  const dead = await box.call('die')
+  expect(dead.isError).toBe(true)
+  expect(dead.texts.join()).toMatch(
+    /lost during the call; whether it took effect is not known, and it was not made again/,
+  )
+  expect((await readFile(journal, 'utf8')).match(/called die/g)).toHaveLength(1)
+  expect((await box.call('say_kind', { kind: 'and again' })).isError).toBe(false)
+  expect(await startsIn(journal)).toHaveLength(3)
+})
+
+test('many calls that lose their program at once share the next one', async () => {
+  await using place = await startPlace()
+  const journal = place.dir.file('journal')
+  const box = await place.box({ odd: odd('fine', journal) })
+  const [first] = await startsIn(journal)
+  const waiting = Array.from({ length: 5 }, () => box.call('wait'))
+  await until(async () => (await readFile(journal, 'utf8')).match(/called wait/g)?.length === 5)
+  process.kill(first!, 'SIGKILL')
+  // Each goes on as soon as it knows.
+  const again = waiting.map(async (call) => [await call, await box.call('say_kind', { kind: 'x' })] as const)
+  for (const [lost, next] of await Promise.all(again)) expect([lost.isError, next.isError]).toEqual([true, false])
+  const pids = await startsIn(journal)
+  expect(pids).toHaveLength(2)
+  await box.source[Symbol.asyncDispose]()
+  expect(pids.filter(isAlive)).toEqual([])
+})
+
+test.each(['sse', 'streamableHttp'] as const)(
+  'over %s, a server that lost the session gets a new one; one that is gone is a clear error, and may come back',
+  async (transport) => {
+    const first = await startListening(transport)
+    const { port } = first
+    await using place = await startPlace()
+    const box = await place.box({ there: { url: first.url } })
+    await first[Symbol.asyncDispose]()
+    const gone = await box.call('echo', { message: 'x' })
+    expect(gone.isError).toBe(true)
+    expect(gone.texts.join()).toMatch(/server 'there' did not perform 'echo'/)
+    const second = await startListening(transport, port)
+    expect((await box.call('echo', { message: 'back' })).text).toBe('Echo: back')
+    // This time nobody notices that it was away.
+    await second[Symbol.asyncDispose]()
+    await using _third = await startListening(transport, port)
+    expect((await box.call('echo', { message: 'again' })).text).toBe('Echo: again')
+  },
+)
+
+test('a call that takes longer than it may is an error and leaves the server usable', async () => {
+  await using place = await startPlace()
+  const box = await place.box({ slow: { ...stdio(EVERYTHING), timeout: 1 } })
+  const late = await box.call('trigger-long-running-operation', { duration: 60, steps: 60 })
+  expect(late.isError).toBe(true)
+  expect(late.texts.join()).toContain('did not answer in time')
+  expect((await box.call('echo', { message: 'still here' })).text).toBe('Echo: still here')
+})
+
+test('an interrupt ends the waiting for a call at once', async () => {
+  await using place = await startPlace()
+  const journal = place.dir.file('journal')
+  const box = await place.box({ odd: odd('fine', journal) })
+  const controller = new AbortController()
+  const waiting = box.call('wait', {}, controller.signal)
+  await until(async () => (await readFile(journal, 'utf8')).includes('called wait'))
+  controller.abort(new Error('interrupted'))
+  await expect(waiting).rejects.toThrow('interrupted')
+  expect((await box.call('say_kind', { kind: 'goes on' })).isError).toBe(false)
+})
+
+test('an answer that is no answer is an error observation', async () => {
+  await using place = await startPlace()
+  const box = await place.box({ odd: odd('bad-call') })
+  const wrong = await box.call('say_kind', { kind: 'x' })
+  expect(wrong.isError).toBe(true)
+  expect(wrong.texts.join()).toContain('something else than the protocol says')
+})
+
+test('credentials go to the address they were given for, and to no other', async () => {
+  const seen: (string | undefined)[] = []
+  const elsewhere = createServer((request, response) => {
+    seen.push(request.headers.authorization)
+    response.writeHead(404).end()
+  }).listen(0, '127.0.0.1')
+  await once(elsewhere, 'listening')
+  const there = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`
+  const asked: (string | undefined)[] = []
+  const redirecting = createServer((request, response) => {
+    asked.push(request.headers.authorization)
+    response.writeHead(307, { location: `${there}${request.url}` }).end()
+  }).listen(0, '127.0.0.1')
+  await once(redirecting, 'listening')
+  const url = `http://127.0.0.1:${(redirecting.address() as AddressInfo).port}`
+  try {
+    await using place = await startPlace()
+    const auth = { strategy: 'bearer', value: 'key-of-one-server' }
+    const box = await place.box({ a: { url: `${url}/mcp`, auth }, b: { url: `${url}/sse`, auth } })
+    expect(box.source.takeNotices()).toHaveLength(2)
+    expect(asked).not.toEqual([])
+    expect(new Set(asked)).toEqual(new Set(['Bearer key-of-one-server']))
+    expect(seen).toEqual([])
+  } finally {
+    elsewhere.close()
+    redirecting.close()
+  }
+})
+
+test.each([401, 403, 500, 502])('an address that answers with %i is told by that', async (status) => {
+  const server = createServer((_request, response) => response.writeHead(status).end('go away')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  try {
+    await using place = await startPlace()
+    const box = await place.box({ a: { url: `${url}/mcp` }, b: { url: `${url}/sse` } })
+    const details = box.source.takeNotices().map(({ detail }) => detail)
+    expect(details).toHaveLength(2)
+    for (const detail of details) expect(detail).toMatch(new RegExp(`status ${status}`))
+  } finally {
+    server.close()
+  }
+})
