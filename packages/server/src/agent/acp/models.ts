@@ -1,0 +1,78 @@
+/** What a session says about its models, and how it is told another one. Pure. Source: agent-core.md 11.4. */
+import type { ACPModelInfo } from '@parley/protocol'
+
+/** How another model is asked for. */
+export type ModelSwitch = { method: string; params: Record<string, unknown> }
+
+export type SessionModels = {
+  /** Null: not reported. */
+  current: string | null
+  /** Null: not reported; an empty list means that there are none. */
+  available: ACPModelInfo[] | null
+  /** Id of the configuration option that holds the model; null: the older request is used. */
+  option: string | null
+}
+
+type Loose = Record<string, unknown>
+const isLoose = (value: unknown): value is Loose => typeof value === 'object' && value !== null && !Array.isArray(value)
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+
+/** From the answer to a new, loaded or resumed session, or to a changed option. */
+export function modelsOf(answer: Loose): SessionModels {
+  const option = modelOption(answer['configOptions'])
+  if (option !== null) return option
+  const { models } = answer
+  if (!isLoose(models)) return { current: null, available: null, option: null }
+  const listed = models['availableModels']
+  return {
+    current: textOf(models['currentModelId']),
+    available: Array.isArray(listed) ? usable(listed, 'modelId') : null,
+    option: null,
+  }
+}
+
+function modelOption(options: unknown): SessionModels | null {
+  if (!Array.isArray(options)) return null
+  const found = options.find(
+    (option) => isLoose(option) && (option['category'] === 'model' || option['id'] === 'model'),
+  )
+  if (!isLoose(found)) return null
+  const id = textOf(found['id'])
+  if (id === null) return null
+  const listed = Array.isArray(found['options']) ? (found['options'] as unknown[]) : []
+  const flat = listed.flatMap((entry) =>
+    isLoose(entry) && Array.isArray(entry['options']) ? (entry['options'] as unknown[]) : [entry],
+  )
+  return { current: textOf(found['currentValue']), available: usable(flat, 'value'), option: id }
+}
+
+/** Entries without an id that could be asked for are left out. */
+function usable(entries: readonly unknown[], idName: string): ACPModelInfo[] {
+  return entries.flatMap((entry) => {
+    const model_id = isLoose(entry) ? textOf(entry[idName]) : null
+    if (model_id === null) return []
+    const { name, description } = entry as Loose
+    return [{ model_id, name: textOf(name), description: textOf(description) }]
+  })
+}
+
+const EFFORT = /^(.+)\/(low|medium|high|xhigh)$/
+
+/** The requests that give a session another model. `effort`: whether a trailing effort is an option of its own (codex). */
+export function switchRequests(
+  sessionId: string,
+  model: string,
+  option: string | null,
+  splitsEffort: boolean,
+): ModelSwitch[] {
+  const [, base = model, effort] = splitsEffort ? (EFFORT.exec(model) ?? []) : []
+  const one: ModelSwitch =
+    option === null
+      ? { method: 'session/set_model', params: { sessionId, modelId: base } }
+      : { method: 'session/set_config_option', params: { sessionId, configId: option, value: base } }
+  if (effort === undefined) return [one]
+  return [
+    one,
+    { method: 'session/set_config_option', params: { sessionId, configId: 'reasoning_effort', value: effort } },
+  ]
+}

@@ -1,0 +1,130 @@
+/** The tool calls of one prompt, as the agent tells of them. Source: agent-core.md 11.6. */
+import type { Draft } from '@parley/protocol'
+
+/** Characters of one text of a call that are stored. */
+const MAX_TEXT_CHARS = 30_000
+const OVER: ReadonlySet<string | null> = new Set(['completed', 'failed'])
+
+export type ToolCall = {
+  id: string
+  title: string
+  /** Null: not said. */
+  status: string | null
+  kind: string | null
+  rawInput: unknown
+  rawOutput: unknown
+  content: unknown[] | null
+}
+
+export class ToolCalls {
+  readonly #calls = new Map<string, ToolCall>()
+
+  /** Whether anything may have been done by now. */
+  get hasAny(): boolean {
+    return this.#calls.size > 0
+  }
+
+  get(id: string): ToolCall | undefined {
+    return this.#calls.get(id)
+  }
+
+  /** A call that begins; null for one that is known already. */
+  begin(fields: Record<string, unknown>): ToolCall | null {
+    const id = idOf(fields)
+    if (this.#calls.has(id)) return this.progress(fields)
+    const call = merged(
+      { id, title: '', status: null, kind: null, rawInput: null, rawOutput: null, content: null },
+      fields,
+    )
+    this.#calls.set(id, call)
+    return call
+  }
+
+  /** News of a call; the call when it has just ended, otherwise null. A call that nobody began begins with it. */
+  progress(fields: Record<string, unknown>): ToolCall | null {
+    const before = this.#calls.get(idOf(fields))
+    if (before === undefined) return this.begin(fields)
+    if (OVER.has(before.status)) return null
+    const after = merged(before, fields)
+    this.#calls.set(after.id, after)
+    return OVER.has(after.status) ? after : null
+  }
+
+  /** What a request for permission adds to a call. */
+  know(fields: Record<string, unknown>): ToolCall {
+    const { status: _, ...known } = fields
+    const before = this.#calls.get(idOf(fields))
+    const after = merged(
+      before ?? {
+        id: idOf(fields),
+        title: '',
+        status: null,
+        kind: null,
+        rawInput: null,
+        rawOutput: null,
+        content: null,
+      },
+      known,
+    )
+    if (before !== undefined) this.#calls.set(after.id, after)
+    return after
+  }
+
+  /** Ends what is still open; those calls. */
+  close(status: 'completed' | 'failed'): ToolCall[] {
+    const open = [...this.#calls.values()].filter((call) => !OVER.has(call.status))
+    return open.map((call) => {
+      const closed = { ...call, status }
+      this.#calls.set(call.id, closed)
+      return closed
+    })
+  }
+}
+
+const idOf = ({ toolCallId }: Record<string, unknown>): string => String(toolCallId)
+
+export const isOver = ({ status }: ToolCall): boolean => OVER.has(status)
+
+/** Members that are said replace the earlier ones; null says nothing. */
+function merged(call: ToolCall, fields: Record<string, unknown>): ToolCall {
+  const { title, status, kind, rawInput, rawOutput, content } = fields
+  return {
+    id: call.id,
+    title: typeof title === 'string' ? title : call.title,
+    status: typeof status === 'string' ? status : call.status,
+    kind: typeof kind === 'string' ? kind : call.kind,
+    rawInput: rawInput ?? call.rawInput,
+    rawOutput: rawOutput ?? call.rawOutput,
+    content: Array.isArray(content) ? content : call.content,
+  }
+}
+
+/** The event that tells of a call as it is now. */
+export function toolCallEvent(call: ToolCall): Draft {
+  return {
+    kind: 'ACPToolCallEvent',
+    source: 'agent',
+    tool_call_id: call.id,
+    title: call.title,
+    status: call.status,
+    tool_kind: call.kind,
+    raw_input: bounded(call.rawInput),
+    raw_output: bounded(call.rawOutput),
+    content: call.content === null ? null : call.content.map(bounded),
+    is_error: call.status === 'failed',
+  }
+}
+
+/** The same value with its long texts cut in the middle. */
+function bounded(value: unknown): unknown {
+  if (typeof value === 'string') return cut(value)
+  if (Array.isArray(value)) return value.map(bounded)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, bounded(member)]))
+}
+
+function cut(text: string): string {
+  if (text.length <= MAX_TEXT_CHARS) return text
+  const half = Math.floor(MAX_TEXT_CHARS / 2)
+  return `${text.slice(0, half)}\n[${text.length - 2 * half} characters left out]\n${text.slice(-half)}`
+}

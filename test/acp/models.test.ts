@@ -1,0 +1,168 @@
+/** The models of an external agent. Source: agent-core.md 11.4, 11.9, 11.15; seed: ConversationInfo, ACPModelInfo. */
+import { expect, test } from 'vitest'
+import { startTestServer } from '../../packages/server/testing/server.ts'
+import { until } from '../crash/watching.ts'
+import { verifies } from '../verifies.ts'
+import { begin, errors, script } from './acting.ts'
+
+const offered = [
+  { modelId: 'opus[1m]', name: 'Opus', description: 'large' },
+  { modelId: 'default', name: 'Default' },
+  { name: 'no id' },
+]
+const older = { models: { currentModelId: 'default', availableModels: offered } }
+const option = (currentValue: string) => [
+  {
+    id: 'the-model',
+    category: 'model',
+    type: 'select',
+    name: 'Model',
+    currentValue,
+    options: [
+      { group: 'g', name: 'G', options: [{ value: 'big', name: 'Big' }] },
+      { value: 'small', name: 'Small' },
+    ],
+  },
+]
+
+verifies(
+  [
+    'seed.conversation-info.current_model_id.acp',
+    'seed.conversation-info.current_model_id.unknown',
+    'seed.conversation-info.available_models.verbatim',
+    'seed.conversation-info.available_models.empty',
+    'seed.conversation-info.supports_runtime_model_switch.true',
+    'seed.conversation-info.supports_runtime_model_switch.false',
+    'seed.agent.acp.acp_model.null',
+  ],
+  'a conversation tells what the agent reports once it has a session, and nothing before and for others',
+  async () => {
+    await using server = await startTestServer()
+    const known = script(server.dir, { name: 'claude-agent-acp', session: older })
+    const said = await begin(server, known, null)
+    const nothing = { current_model_id: null, available_models: [], supports_runtime_model_switch: false }
+    expect(await said.info()).toMatchObject(nothing)
+    await said.say('hello')
+    await said.is('finished', 'error')
+    expect(await said.info()).toMatchObject({
+      current_model_id: 'default',
+      available_models: [
+        { model_id: 'opus[1m]', name: 'Opus', description: 'large' },
+        { model_id: 'default', name: 'Default', description: null },
+      ],
+      supports_runtime_model_switch: true,
+    })
+    expect(known.of('session/set_model')).toEqual([])
+    const silent = await begin(server, script(server.dir, {}))
+    await silent.is('finished', 'error')
+    expect(await silent.info()).toMatchObject(nothing)
+    const custom = await begin(server, script(server.dir, { session: { configOptions: option('big') } }))
+    await custom.is('finished', 'error')
+    expect(await custom.info()).toMatchObject({
+      current_model_id: 'big',
+      available_models: [{ model_id: 'big' }, { model_id: 'small' }],
+      supports_runtime_model_switch: false,
+    })
+  },
+  60_000,
+)
+
+verifies(
+  ['seed.agent.acp.acp_model.used', 'seed.conversation-info.available_models.override'],
+  'acp_model is asked for the way the agent has it, and need not be among those it lists',
+  async () => {
+    await using server = await startTestServer()
+    const first = script(server.dir, { name: 'claude-agent-acp', session: older })
+    const said = await begin(server, first, 'hello', { agent: { acp_model: 'secret-preview' } })
+    await said.is('finished', 'error')
+    expect(first.of('session/new')[0].params._meta).toEqual({ claudeCode: { options: { model: 'secret-preview' } } })
+    expect(first.of('session/set_model')[0].params).toEqual({ sessionId: 'session-1', modelId: 'secret-preview' })
+    const info = await said.info()
+    expect(info.current_model_id).toBe('secret-preview')
+    expect(info.available_models.map(({ model_id }: any) => model_id)).not.toContain('secret-preview')
+
+    const second = script(server.dir, { name: 'codex-acp', session: { configOptions: option('small') } })
+    const other = await begin(server, second, 'hello', { agent: { acp_model: 'gpt-x/high' } })
+    await other.is('finished', 'error')
+    expect(second.of('session/set_config_option').map(({ params }) => params)).toEqual([
+      { sessionId: 'session-1', configId: 'the-model', value: 'gpt-x' },
+      { sessionId: 'session-1', configId: 'reasoning_effort', value: 'high' },
+    ])
+  },
+)
+
+test('a model that the agent refuses is not shown as the one in use', async () => {
+  await using server = await startTestServer()
+  const fails = { 'session/set_model': { code: -32602, message: 'no such model' } }
+  const acp = script(server.dir, { session: older, fails })
+  const said = await begin(server, acp, 'hello', { agent: { acp_model: 'nonsense' } })
+  await said.is('finished', 'error')
+  expect(errors(await said.events())).toEqual([])
+  expect((await said.info()).current_model_id).toBe('default')
+})
+
+verifies(
+  'seed.acp-model-info.model_id.switch',
+  'a listed model_id is what switches to that model, live and before the first session',
+  async () => {
+    await using server = await startTestServer()
+    const acp = script(server.dir, {
+      name: 'claude-agent-acp',
+      session: older,
+      turns: [[{ say: 'a' }], [{ hang: true }]],
+    })
+    const said = await begin(server, acp, null)
+    const change = (model: string) => said.post('switch_acp_model', { model })
+    expect((await change('first-choice')).status).toBe(200)
+    expect((await said.info()).current_model_id).toBeNull()
+    await said.say('hello')
+    await said.is('finished', 'error')
+    expect((await said.info()).current_model_id).toBe('first-choice')
+    const [{ model_id }] = (await said.info()).available_models
+    // Also while it works.
+    await said.say('work')
+    await until(() => acp.prompts().length === 2)
+    expect((await change(model_id)).status).toBe(200)
+    expect(acp.of('session/set_model').map(({ params }) => params.modelId)).toEqual(['first-choice', 'opus[1m]'])
+    const info = await said.info()
+    expect([info.current_model_id, info.agent.acp_model, info.execution_status]).toEqual([
+      'opus[1m]',
+      'opus[1m]',
+      'running',
+    ])
+    expect((await change(' ')).status).toBe(400)
+    acp.write({ fails: { 'session/set_model': { code: -32602, message: 'no' } } })
+    await said.post('interrupt')
+  },
+)
+
+test('a switch that the agent refuses changes nothing', async () => {
+  await using server = await startTestServer()
+  const acp = script(server.dir, {
+    session: older,
+    fails: { 'session/set_model': { code: -32602, message: 'unknown model' } },
+  })
+  const said = await begin(server, acp)
+  await said.is('finished')
+  const { status, body } = await said.post('switch_acp_model', { model: 'x' })
+  expect(status).toBe(400)
+  expect(JSON.stringify(body)).toContain('unknown model')
+  const info = await said.info()
+  expect([info.current_model_id, info.agent.acp_model]).toEqual(['default', null])
+})
+
+verifies(
+  'seed.conversation-info.current_model_id.native',
+  'an agent of our own has its model in its own record, and cannot be switched this way',
+  async () => {
+    await using server = await startTestServer()
+    const { body } = await server.call('POST', '/api/conversations', {
+      workspace: { working_dir: server.dir.file('work') },
+      agent: { kind: 'Agent', llm: { model: 'openai/x' } },
+    })
+    const nothing = { current_model_id: null, available_models: [], supports_runtime_model_switch: false }
+    expect(body).toMatchObject({ ...nothing, agent: { llm: { model: 'openai/x' } } })
+    const { status } = await server.call('POST', `/api/conversations/${body.id}/switch_acp_model`, { model: 'x' })
+    expect(status).toBe(400)
+  },
+)
