@@ -1,0 +1,144 @@
+/** Skills of a folder of skills, of a project and of a home. Source: agent-core.md 6.2, 6.3. */
+import { dirname, join, relative } from 'node:path'
+import { ParleyError, type Skill, type SkillResources } from '@parley/protocol'
+import type { Workspace } from '../workspace/index.ts'
+import { Folder, plainPath, type Files } from './folder.ts'
+import { nestedInstructions } from './nested.ts'
+import { instructionName, instructionsAt } from './third-party.ts'
+import { readSkillFile, readSkillFolder } from './skill-file.ts'
+
+/** Skills in the order of their weight, first wins, and what was left out. */
+export type Found = { skills: Skill[]; notes: string[] }
+
+/** Below a project, or below a home; earlier ones win. */
+export const SKILL_FOLDERS = ['.agents/skills', '.openhands/skills', '.openhands/microagents'] as const
+const RESOURCE_FOLDERS = ['scripts', 'references', 'assets'] as const
+const MAX_DEPTH = 6
+const MAX_RESOURCES = 200
+/** How far above the working directory the root of a repository is looked for. */
+const MAX_ABOVE = 20
+
+/** What a user keeps in their home. */
+export async function userSkills(files: Files, home: string, signal: AbortSignal): Promise<Found> {
+  // Links that lead elsewhere are the owner's own.
+  const folder = await Folder.open(files, home, signal, { isConfined: false })
+  if (folder === null) return { skills: [], notes: [] }
+  const skills: Skill[] = []
+  for (const path of SKILL_FOLDERS) skills.push(...(await skillsIn(folder, path)))
+  return { skills: firstOfEach(skills), notes: folder.notes }
+}
+
+/** What a project brings along: from its working directory, then from the root of its repository. */
+export async function projectSkills(
+  workspace: Files & Pick<Workspace, 'exec'>,
+  workingDir: string,
+  signal: AbortSignal,
+): Promise<Found> {
+  const here = await Folder.open(workspace, workingDir, signal)
+  if (here === null) return { skills: [], notes: [] }
+  const repository = await repositoryRoot(workspace, here.root, signal)
+  const above =
+    repository === null || repository === here.root ? null : await Folder.open(workspace, repository, signal)
+  const folders = above === null ? [here] : [here, above]
+  const known = new Set<string>()
+  const instructions: Skill[] = []
+  const own: Skill[] = []
+  for (const folder of folders) {
+    instructions.push(...(await instructionsAt(folder, known)))
+    for (const path of SKILL_FOLDERS) own.push(...(await skillsIn(folder, path)))
+  }
+  // Last, because a large project may use up how often a folder is looked into.
+  const nested = await nestedInstructions(workspace, here, { isRepository: repository !== null, known }, signal)
+  const skills = firstOfEach([...instructions, ...nested, ...own])
+  return { skills, notes: folders.flatMap(({ notes }) => notes) }
+}
+
+/** The skills of one folder of skills. A bad file is noted and left out. */
+export async function skillsIn(folder: Folder, path: string): Promise<Skill[]> {
+  const found: Skill[] = []
+  await walk(folder, path, path, found, 0)
+  return found
+}
+
+async function walk(folder: Folder, top: string, path: string, found: Skill[], depth: number): Promise<void> {
+  if (depth > MAX_DEPTH) return
+  const entries = await folder.list(path)
+  const main = entries.find(({ name, kind }) => kind === 'file' && name.toLowerCase() === 'skill.md')
+  if (main !== undefined && path !== top) {
+    const skill = await leniently(folder, join(path, main.name), () => agentSkill(folder, path, main.name))
+    if (skill !== null) found.push(skill)
+    return
+  }
+  for (const { name, kind } of entries) {
+    const at = join(path, name)
+    if (kind === 'directory' && name !== 'node_modules' && name !== '.git')
+      await walk(folder, top, at, found, depth + 1)
+    if (kind !== 'file' || !/\.md$/i.test(name) || /^(?:readme|skill)\.md$/i.test(name)) continue
+    if (instructionName(name) !== null) continue
+    const skill = await leniently(folder, at, async () => {
+      const text = await folder.read(at)
+      const own = plainPath(relative(top, at)).replace(/\.md$/i, '')
+      return text === null ? null : readSkillFile({ source: folder.at(at), text, name: own }, folder.notes)
+    })
+    if (skill !== null) found.push(skill)
+  }
+}
+
+async function agentSkill(folder: Folder, path: string, main: string): Promise<Skill | null> {
+  const text = await folder.read(join(path, main))
+  if (text === null) return null
+  const file = { source: folder.at(join(path, main)), text, name: path.slice(path.lastIndexOf('/') + 1) }
+  const mcp = await folder.read(join(path, '.mcp.json'))
+  return readSkillFolder(file, { resources: await resourcesOf(folder, path), mcp }, folder.notes)
+}
+
+async function resourcesOf(folder: Folder, path: string): Promise<SkillResources> {
+  const names = new Set((await folder.list(path)).map(({ name }) => name))
+  const listed = async (kind: string): Promise<string[]> => {
+    const files: string[] = []
+    const look = async (at: string, depth: number): Promise<void> => {
+      for (const entry of await folder.list(at)) {
+        if (files.length >= MAX_RESOURCES) return
+        const below = join(at, entry.name)
+        if (entry.kind === 'file') files.push(plainPath(relative(join(path, kind), below)))
+        if (entry.kind === 'directory' && depth < 3) await look(below, depth + 1)
+      }
+    }
+    if (names.has(kind)) await look(join(path, kind), 0)
+    return files
+  }
+  const [scripts, references, assets] = [
+    await listed(RESOURCE_FOLDERS[0]),
+    await listed(RESOURCE_FOLDERS[1]),
+    await listed(RESOURCE_FOLDERS[2]),
+  ]
+  return { skill_root: folder.at(path), scripts, references, assets }
+}
+
+/** One bad file is told, and stops nothing else. */
+async function leniently(folder: Folder, path: string, read: () => Promise<Skill | null>): Promise<Skill | null> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error
+    folder.note(path, error.message)
+    return null
+  }
+}
+
+/** The nearest folder at or above with a `.git` in it. */
+async function repositoryRoot(files: Files, from: string, signal: AbortSignal): Promise<string | null> {
+  for (let at = from, steps = 0; steps < MAX_ABOVE; at = dirname(at), steps++) {
+    const stat = await files.stat(join(at, '.git'), signal).catch(() => null)
+    signal.throwIfAborted()
+    if (stat !== null) return at
+    if (dirname(at) === at) return null
+  }
+  return null
+}
+
+/** Names are unique: the first of each stays. */
+export function firstOfEach(skills: readonly Skill[]): Skill[] {
+  const known = new Set<string>()
+  return skills.filter(({ name }) => !known.has(name) && known.add(name))
+}

@@ -1,0 +1,56 @@
+/** Markdown with a head in YAML, the form of skills, commands and agents that are files. Source: agent-core.md 6.2, 12.1. */
+import { ParleyError } from '@parley/protocol'
+
+/** Characters of a head. */
+const MAX_HEAD = 64 * 1024
+/** So often a head may repeat what it has named; more would let a small file grow large in memory. */
+const MAX_ALIASES = 20
+
+export type Frontmatter = {
+  /** Empty when there is no head. */
+  data: Readonly<Record<string, unknown>>
+  /** What follows the head. */
+  body: string
+}
+
+/**
+ * Reads a markdown text. The YAML library is loaded when a text has a head.
+ * @throws ParleyError `invalid_input` for a head that is no YAML, or no mapping of names to values.
+ */
+export async function readFrontmatter(text: string): Promise<Frontmatter> {
+  const clean = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+  if (!/^---[ \t]*\n/.test(clean)) return { data: {}, body: clean }
+  const start = clean.indexOf('\n') + 1
+  const end = endOfHead(clean, start)
+  if (end === null) return { data: {}, body: clean }
+  const head = clean.slice(start, end.at)
+  if (head.length > MAX_HEAD) throw refused(`is longer than ${MAX_HEAD} characters`)
+  return { data: await readHead(head), body: clean.slice(end.after) }
+}
+
+async function readHead(head: string): Promise<Record<string, unknown>> {
+  const { parse } = await import('yaml')
+  let data: unknown
+  try {
+    data = parse(head, { maxAliasCount: MAX_ALIASES, logLevel: 'error' })
+  } catch (error) {
+    throw refused(`is no YAML: ${(error as Error).message.split('\n')[0]}`)
+  }
+  if (data === null || data === undefined) return {}
+  if (typeof data !== 'object' || Array.isArray(data)) throw refused('is no mapping of names to values')
+  return data as Record<string, unknown>
+}
+
+/** The line that ends the head. */
+function endOfHead(text: string, from: number): { at: number; after: number } | null {
+  for (let at = from; at <= text.length;) {
+    const next = text.indexOf('\n', at)
+    const line = next === -1 ? text.slice(at) : text.slice(at, next)
+    if (/^---[ \t]*$/.test(line)) return { at, after: next === -1 ? text.length : next + 1 }
+    if (next === -1) return null
+    at = next + 1
+  }
+  return null
+}
+
+const refused = (why: string): ParleyError => new ParleyError('invalid_input', `The head between the --- lines ${why}.`)

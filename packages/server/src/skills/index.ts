@@ -1,0 +1,12 @@
+/** The door of this room: knowledge that is offered to an agent, and the plugins that bring some. */
+export { heard, touched, type Brought } from './activation.ts'
+export { catalogue, type Catalogue, type Origin, type Sources } from './catalogue.ts'
+export { firstOfEach, projectSkills, userSkills, type Found } from './discover.ts'
+export { Folder, isWithin, type Files } from './folder.ts'
+export { readFrontmatter, type Frontmatter } from './frontmatter.ts'
+export { OWN_FILES } from './home.ts'
+export { invoke, type SkillBook } from './invoke.ts'
+export { MEMORY_FILE, memoryText, type Notes } from './memory.ts'
+export { readPlugin, type Plugin } from './plugins/read.ts'
+export { placeOfPlugin, type PluginPlace } from './plugins/source.ts'
+export { skillLines, standingKnowledge } from './render.ts'

@@ -1,0 +1,7 @@
+/** A text of at most `max` characters: too long a one loses its middle, and `notice` says so. */
+export function truncateMiddle(text: string, max: number, notice: string): string {
+  if (text.length <= max) return text
+  const kept = Math.max(max - notice.length - 2, 0)
+  const head = Math.ceil(kept / 2)
+  return `${text.slice(0, head)} ${notice} ${text.slice(text.length - (kept - head))}`
+}
