@@ -26,6 +26,7 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
   const features = featuresOf(config)
   const context = { model: config.model, apiKey: route.apiKey, baseUrl: route.baseUrl }
   const fetch = deps.transport.fetch(config.timeout === null ? null : config.timeout * 1000)
+  const inlines = features.vision && (features.inlineImages || route.dialect === 'google')
   let model: Promise<LanguageModelV4> | null = null
   let book: Promise<PriceBook> | null = null
 
@@ -37,9 +38,10 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
   ): Promise<LlmAnswer> => {
     model ??= loadModel(config, route, fetch)
     const loaded = await model
+    const messages = inlines ? await deps.transport.images.inline(request.messages, signal) : request.messages
     const started = performance.now()
     const { stream, response } = await loaded.doStream({
-      ...toCall(config, route, features, request, temperature),
+      ...toCall(config, route, features, { ...request, messages }, temperature),
       abortSignal: signal,
     })
     // After the request has left, so that loading the table takes none of the user's time.

@@ -17,6 +17,14 @@ export type ModelFeatures = {
   cacheRetention: boolean
   /** Images may be sent. */
   vision: boolean
+  /** Images are put into the request, because the model takes none by address. */
+  inlineImages: boolean
+  /** Images above a number of pixels are refused, and with them the whole conversation. */
+  limitsPixels: boolean
+  /** Content goes as one string; lists of parts are refused. */
+  stringContent: boolean
+  /** Stop sequences may be sent. */
+  stopWords: boolean
 }
 
 type Row = { yes: RegExp; no?: RegExp }
@@ -32,6 +40,15 @@ const TABLE = {
   },
   responsesApi: { yes: /(^|\/)gpt-[5-9]|codex/i },
   cacheRetention: { yes: /(^|\/)gpt-(5|4\.1)|gpt-5\.1-codex-mini/i, no: /azure|(?<!codex-)mini/i },
+  // A model that is not known takes images; one that is known not to would refuse the whole conversation.
+  vision: {
+    yes: /./,
+    no: /deepseek-(chat|reasoner|coder|v3|r1)|gpt-3\.5|gpt-oss|(^|\/)o[13]-mini|o1-preview|codestral|devstral-small-2505|qwen[\d.]*-?coder|kimi-k2(-(instruct|thinking|0[79]\d\d|turbo)|$)|glm-4\.[567](-air|-flash)?$/i,
+  },
+  inlineImages: { yes: /gemini|kimi-k2\.6|kimi-k3/i },
+  limitsPixels: { yes: /claude/i },
+  stringContent: { yes: /deepseek|glm-|groq.*kimi-k2-instruct|openrouter.*minimax/i },
+  stopWords: { yes: /./, no: /(^|\/)o[13](-|$)|grok-4-0709|grok-code-fast-1|deepseek-r1-0528/i },
 } satisfies Record<string, Row>
 
 const OVERRIDE = {
@@ -40,9 +57,15 @@ const OVERRIDE = {
   echoReasoning: 'echoes_reasoning',
   responsesApi: 'supports_responses_api',
   cacheRetention: 'supports_prompt_cache_retention',
+  vision: 'supports_vision',
+  inlineImages: 'inlines_images',
+  limitsPixels: 'limits_pixels',
+  stringContent: 'takes_strings_only',
+  stopWords: 'supports_stop_words',
 } satisfies Record<keyof typeof TABLE, string>
 
-type Subject = Pick<LLM, 'model' | 'model_canonical_name' | 'capability_overrides' | 'disable_vision'>
+type Subject = Pick<LLM, 'model' | 'model_canonical_name' | 'capability_overrides'> &
+  Partial<Pick<LLM, 'disable_vision' | 'inline_image_urls' | 'force_string_serializer'>>
 
 /** The features of a configuration's model. */
 export function featuresOf(config: Subject): ModelFeatures {
@@ -60,6 +83,10 @@ export function featuresOf(config: Subject): ModelFeatures {
     echoReasoning: has('echoReasoning'),
     responsesApi: has('responsesApi'),
     cacheRetention: has('cacheRetention'),
-    vision: config.disable_vision !== true && overrides.supports_vision !== false,
+    vision: config.disable_vision !== true && has('vision'),
+    inlineImages: config.inline_image_urls ?? has('inlineImages'),
+    limitsPixels: has('limitsPixels'),
+    stringContent: config.force_string_serializer ?? has('stringContent'),
+    stopWords: has('stopWords'),
   }
 }

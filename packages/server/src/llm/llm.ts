@@ -33,6 +33,8 @@ export type LlmRequest = {
   tools: readonly LlmTool[]
   /** Stable per conversation, so that providers can route to a warm prompt cache. */
   cacheKey?: string
+  /** Texts at which the model is to stop. */
+  stop?: readonly string[]
 }
 
 /** Live pieces; the answer as a whole comes from `complete`'s promise. */

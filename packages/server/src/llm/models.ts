@@ -24,7 +24,7 @@ export async function loadModel(config: LLM, route: Remote, fetch: Fetch): Promi
     }
     case 'responses': {
       const { createOpenAI } = await import('@ai-sdk/openai')
-      return createOpenAI({ baseURL, apiKey, fetch: withExtraBody(fetch, config) }).responses(modelId)
+      return createOpenAI({ baseURL, apiKey, fetch: withExtraBody(sealing(fetch, config), config) }).responses(modelId)
     }
     case 'chat': {
       const { createOpenAI } = await import('@ai-sdk/openai')
@@ -51,6 +51,16 @@ function withExtraBody(fetch: Fetch, { litellm_extra_body: extra }: LLM): Fetch 
   return (input, init) => {
     const body = { ...(JSON.parse(init?.body as string) as Body), ...extra }
     return fetch(input, { ...init, body: JSON.stringify(body) })
+  }
+}
+
+/** The library asks for encrypted reasoning by itself whenever nothing is to stay at the provider. */
+function sealing(fetch: Fetch, { enable_encrypted_reasoning }: LLM): Fetch {
+  if (enable_encrypted_reasoning) return fetch
+  return (input, init) => {
+    const { include, ...body } = JSON.parse(init?.body as string) as Body
+    const kept = (include as string[] | undefined)?.filter((item) => item !== 'reasoning.encrypted_content') ?? []
+    return fetch(input, { ...init, body: JSON.stringify(kept.length === 0 ? body : { ...body, include: kept }) })
   }
 }
 

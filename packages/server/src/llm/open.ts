@@ -2,7 +2,9 @@
 import type { LLM } from '@parley/protocol'
 import { sleep } from '../lib/index.ts'
 import { remoteLlm } from './ai-sdk.ts'
+import { featuresOf } from './features.ts'
 import { LlmError, type Llm } from './llm.ts'
+import { promptedLlm } from './prompted/prompted-llm.ts'
 import type { Retry } from './retry.ts'
 import { routeOf } from './route.ts'
 import { scriptedLlm } from './scripted.ts'
@@ -26,6 +28,12 @@ export type LlmDeps = {
  * so that a conversation can exist before its model is set up.
  */
 export function openLlm(config: LLM, deps: LlmDeps = {}): Llm {
+  const llm = openNative(config, deps)
+  if (config.native_tool_calling) return llm
+  return promptedLlm(llm, config.disable_stop_word !== true && featuresOf(config).stopWords)
+}
+
+function openNative(config: LLM, deps: LlmDeps): Llm {
   const route = routeOf(config)
   switch (route.kind) {
     case 'scripted':

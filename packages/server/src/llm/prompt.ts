@@ -17,10 +17,22 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { RedactedThinkingBlock, ThinkingBlock } from '@parley/protocol'
+import { imageSize } from './image-size.ts'
 import type { LlmImage, LlmMessage, LlmText } from './llm.ts'
 import type { Dialect } from './route.ts'
 
-export type PromptOptions = { dialect: Dialect; cacheMarkers: boolean; echoReasoning: boolean; vision: boolean }
+export type PromptOptions = {
+  dialect: Dialect
+  cacheMarkers: boolean
+  echoReasoning: boolean
+  vision: boolean
+  /** Content goes as one string, so there is no place for an image. */
+  stringContent?: boolean
+  /** Images with more pixels on a side are left out. Default: none are. */
+  maxPixels?: number | null
+  /** Encrypted reasoning goes back to the Responses API. Default: yes. */
+  sealedReasoning?: boolean
+}
 
 type Assistant = Extract<LlmMessage, { role: 'assistant' }>
 type AssistantParts = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
@@ -87,15 +99,16 @@ function pushUser(
 
 function userParts(
   content: readonly (LlmText | LlmImage)[],
-  { dialect, vision }: PromptOptions,
+  options: PromptOptions,
 ): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
+  const { dialect, vision, stringContent = false } = options
   const texts = content.filter((part) => part.type === 'text').filter((part) => part.text.trim() !== '')
-  const images = vision ? content.filter((part) => part.type === 'image') : []
+  const images = vision && !stringContent ? content.filter((part) => part.type === 'image') : []
   // Plain strings are understood by every server, lists of parts are not.
   if (dialect === 'compatible' && images.length === 0 && texts.length > 1)
     return [{ type: 'text', text: texts.map((part) => part.text).join('\n') }]
   return content.flatMap((part): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] => {
-    if (part.type === 'image') return vision ? [filePart(part)] : []
+    if (part.type === 'image') return vision && !stringContent ? [imagePart(part, options)] : []
     return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
   })
 }
@@ -119,7 +132,10 @@ function pushAssistant(message: Assistant, options: PromptOptions, prompt: Langu
   if (content.some((part) => part.type !== 'reasoning')) prompt.push({ role: 'assistant', content })
 }
 
-function reasoningParts(message: Assistant, { dialect, echoReasoning }: PromptOptions): AssistantParts {
+function reasoningParts(
+  message: Assistant,
+  { dialect, echoReasoning, sealedReasoning = true }: PromptOptions,
+): AssistantParts {
   switch (dialect) {
     case 'anthropic':
       return (message.thinkingBlocks ?? []).flatMap((block): AssistantParts => {
@@ -132,7 +148,7 @@ function reasoningParts(message: Assistant, { dialect, echoReasoning }: PromptOp
       })
     case 'responses': {
       const { reasoningItem: item } = message
-      if (!item?.encrypted_content) return []
+      if (!sealedReasoning || !item?.encrypted_content) return []
       const openai = {
         ...(item.id === null ? {} : { itemId: item.id }),
         reasoningEncryptedContent: item.encrypted_content,
@@ -186,13 +202,16 @@ function pushResult(
   options: PromptOptions,
   prompt: LanguageModelV4Prompt,
 ): LanguageModelV4FilePart[] {
+  const shown = options.vision && options.stringContent !== true
   const text = message.content
-    .filter((part) => part.type === 'text')
-    .map((part) => part.text)
+    .flatMap((part) => (part.type === 'text' ? [part.text] : shown ? (excess(part, options.maxPixels) ?? []) : []))
     .join('\n')
-  const images = options.vision ? message.content.filter((part) => part.type === 'image').map(filePart) : []
+  const pictures = shown ? message.content.filter((part) => part.type === 'image') : []
+  const images = pictures.flatMap((part) => (excess(part, options.maxPixels) === null ? (filePart(part) ?? []) : []))
   const textOnly = options.dialect === 'compatible' || options.dialect === 'chat'
-  const output = images.length === 0 || textOnly ? textOutput(text, message.isError) : mixedOutput(text, images)
+  // Where a format has no place for it, the library would wrap the words of a failure into JSON.
+  const isError = message.isError && options.dialect !== 'responses'
+  const output = images.length === 0 || textOnly ? textOutput(text, isError) : mixedOutput(text, images)
   const result = {
     type: 'tool-result' as const,
     toolCallId: message.toolCallId,
@@ -226,10 +245,29 @@ function flush(pictures: LanguageModelV4FilePart[], prompt: LanguageModelV4Promp
   return []
 }
 
-/** A data URL goes inline, any other as an address. */
-function filePart({ url }: LlmImage): LanguageModelV4FilePart {
-  const inline = /^data:([^;,]+);base64,/.exec(url)
-  if (inline)
-    return { type: 'file', mediaType: inline[1] ?? 'image', data: { type: 'data', data: url.slice(inline[0].length) } }
-  return { type: 'file', mediaType: 'image', data: { type: 'url', url: new URL(url) } }
+/** An image that would make every request fail is left out, and words take its place. */
+function imagePart(image: LlmImage, { maxPixels }: PromptOptions): LanguageModelV4FilePart | LanguageModelV4TextPart {
+  const tooLarge = excess(image, maxPixels)
+  if (tooLarge !== null) return { type: 'text', text: tooLarge }
+  return filePart(image) ?? { type: 'text', text: '[An image was here whose address cannot be read.]' }
+}
+
+function excess(image: LlmImage, maxPixels: number | null | undefined): string | null {
+  const size = maxPixels === null || maxPixels === undefined ? null : imageSize(image)
+  if (size === null || Math.max(size.width, size.height) <= maxPixels!) return null
+  return `[An image of ${size.width} × ${size.height} pixels was left out; up to ${maxPixels} on a side can be shown. Make it smaller to see it.]`
+}
+
+/** A data URL goes inline, any other as an address; null when it is neither. */
+function filePart({ url }: LlmImage): LanguageModelV4FilePart | null {
+  const inline = /^data:(image\/[\w.+-]+)(?:;[^;,]+)*;base64,/i.exec(url)
+  if (inline) return { type: 'file', mediaType: inline[1]!, data: { type: 'data', data: url.slice(inline[0].length) } }
+  if (!/^https?:/i.test(url) || !URL.canParse(url)) return null
+  return { type: 'file', mediaType: typeByName(new URL(url)), data: { type: 'url', url: new URL(url) } }
+}
+
+/** Gemini wants to know what is behind an address. */
+function typeByName({ pathname }: URL): string {
+  const extension = /\.(png|gif|webp)$/i.exec(pathname)?.[1]
+  return extension === undefined ? 'image/jpeg' : `image/${extension.toLowerCase()}`
 }

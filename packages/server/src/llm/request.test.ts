@@ -126,3 +126,24 @@ test('Claude behind a proxy gets cache breakpoints on content parts, and none wi
   expect(JSON.stringify(await bodyOf('chat', { ...name, caching_prompt: false }))).not.toContain('cache_control')
   expect(JSON.stringify(await bodyOf('anthropic', { caching_prompt: false }))).not.toContain('cache_control')
 })
+
+test('a Gemini that thinks within a budget keeps it within the output limit', async () => {
+  const { generationConfig } = await bodyOf('gemini', { max_output_tokens: 10_000, reasoning_effort: 'medium' })
+  expect(generationConfig).toMatchObject({ maxOutputTokens: 10_000, thinkingConfig: { thinkingBudget: 3000 } })
+})
+
+test('`drop_params: false` sends what a model may refuse', async () => {
+  const body = await bodyOf('chat', { model: 'openai/gpt-5', temperature: 0.5, drop_params: false })
+  expect(body).toMatchObject({ temperature: 0.5 })
+})
+
+test.each<[LLMInput, (string | undefined)[]]>([
+  [{}, [undefined, undefined]],
+  [{ openrouter_site_url: 'https://example.org', openrouter_app_name: 'Ours' }, ['https://example.org', 'Ours']],
+])('OpenRouter is told who asks when the configuration says so: %o', async (more, expected) => {
+  await using model = await startScriptedModel({ respond: () => ({ text: 'ok' }) })
+  const llm = openLlm(llmRecord('chat', model.url, { model: 'openrouter/some/model', ...more }), { transport })
+  await llm.complete({ messages: MESSAGES, tools: [] }, () => {}, NEVER)
+  const { headers } = model.requests[0]!
+  expect([headers['http-referer'], headers['x-title']]).toEqual(expected)
+})

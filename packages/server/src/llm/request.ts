@@ -1,6 +1,6 @@
 /** A configuration and a request as one call of a provider library. Pure. */
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool, SharedV4ProviderOptions } from '@ai-sdk/provider'
-import type { LLM } from '@parley/protocol'
+import { LLM } from '@parley/protocol'
 import type { ModelFeatures } from './features.ts'
 import type { LlmMessage, LlmRequest, LlmTool } from './llm.ts'
 import { isSignedByAnthropic, toPrompt } from './prompt.ts'
@@ -17,8 +17,26 @@ const LEAST_BUDGET = 1024
 /** Share of the output limit that each effort may think away. */
 const SHARE: Record<string, number> = { minimal: 0.02, low: 0.1, medium: 0.3, high: 0.6, xhigh: 0.8, max: 0.9 }
 
+/** What every Gemini that thinks within a budget takes. */
+const GEMINI_BUDGET = { min: 512, max: 24_576 }
+
+const MANY_IMAGES = 20
+
 /** OpenAI models that know `max_completion_tokens` only. */
 const COMPLETION_TOKENS = /(^|\/)(gpt-[5-9]|o[134](-|$))/i
+
+/** What OpenRouter is told about who asks; the record's own defaults tell of somebody else. */
+const DEFAULTS = LLM.parse({})
+
+function headersOf(config: LLM, { priceProvider }: Remote): Record<string, string> | null {
+  if (priceProvider !== 'openrouter') return config.extra_headers
+  const { openrouter_site_url: site, openrouter_app_name: app } = config
+  return {
+    ...(site === DEFAULTS.openrouter_site_url ? {} : { 'HTTP-Referer': site }),
+    ...(app === DEFAULTS.openrouter_app_name ? {} : { 'X-Title': app }),
+    ...config.extra_headers,
+  }
+}
 
 /** The call, without the signal. `temperature` replaces the configured one when given. */
 export function toCall(
@@ -36,12 +54,16 @@ export function toCall(
       cacheMarkers,
       echoReasoning: features.echoReasoning,
       vision: features.vision,
+      stringContent: features.stringContent,
+      maxPixels: features.limitsPixels ? pixelLimit(request.messages) : null,
+      sealedReasoning: config.enable_encrypted_reasoning,
     }),
     ...optional('maxOutputTokens', config.max_output_tokens),
     ...(samples ? { ...optional('temperature', temperature), ...optional('topP', config.top_p) } : {}),
     ...(samples && route.dialect !== 'compatible' ? optional('topK', config.top_k) : {}),
     ...optional('seed', config.seed),
-    ...optional('headers', config.extra_headers),
+    ...(request.stop === undefined ? {} : { stopSequences: [...request.stop] }),
+    ...optional('headers', headersOf(config, route)),
     ...(request.tools.length > 0 ? { tools: toTools(request.tools), toolChoice: { type: 'auto' } } : {}),
   }
   const effort =
@@ -50,13 +72,7 @@ export function toCall(
     case 'anthropic':
       return anthropicCall(call, config, route, request, effort)
     case 'google':
-      return {
-        ...call,
-        ...knownEffort(effort),
-        ...(effort === null
-          ? {}
-          : { providerOptions: { google: { thinkingConfig: { includeThoughts: effort !== 'none' } } } }),
-      }
+      return googleCall(call, config, route, effort)
     case 'compatible':
       return { ...call, providerOptions: { openaiCompatible: compatibleOptions(config, route, effort) } }
     default:
@@ -64,8 +80,18 @@ export function toCall(
   }
 }
 
+/** Pixels on either side of an image; with many images in a request fewer. Source: agent-core.md 10.10. */
+function pixelLimit(messages: readonly LlmMessage[]): number {
+  const images = messages.reduce(
+    (sum, { content }) => sum + content.filter(({ type }) => (type as string) === 'image').length,
+    0,
+  )
+  return images > MANY_IMAGES ? 2000 : 8000
+}
+
 /** Sampling settings are dropped where a reasoning model would refuse them (10.2); Gemini takes them. */
 function samplesFreely(config: LLM, route: Remote, features: ModelFeatures): boolean {
+  if (!config.drop_params) return true
   if (config.capability_overrides.supports_sampling_params !== undefined)
     return config.capability_overrides.supports_sampling_params === true
   return route.dialect !== 'compatible' || !features.reasoningEffort || /gemini/i.test(config.model)
@@ -96,6 +122,25 @@ function anthropicCall(
     maxOutputTokens: limit - budgetTokens,
     providerOptions: { anthropic: { toolStreaming: false, thinking: { type: 'enabled', budgetTokens } } },
   }
+}
+
+/** Thoughts count in the output limit, and the library's budgets take no notice of a configured one. */
+function googleCall(
+  call: LanguageModelV4CallOptions,
+  config: LLM,
+  route: Remote,
+  effort: string | null,
+): LanguageModelV4CallOptions {
+  if (effort === null) return call
+  const includeThoughts = effort !== 'none'
+  const limit = config.max_output_tokens
+  if (limit === null || !includeThoughts || !/gemini-2\.5/i.test(route.modelId))
+    return { ...call, ...knownEffort(effort), providerOptions: { google: { thinkingConfig: { includeThoughts } } } }
+  const thinkingBudget = Math.min(
+    GEMINI_BUDGET.max,
+    Math.max(GEMINI_BUDGET.min, Math.floor(limit * (SHARE[effort] ?? 0.6))),
+  )
+  return { ...call, providerOptions: { google: { thinkingConfig: { includeThoughts, thinkingBudget } } } }
 }
 
 function loopBeginsThinking(messages: readonly LlmMessage[]): boolean {

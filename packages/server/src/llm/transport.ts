@@ -7,6 +7,7 @@
  */
 import http, { type IncomingMessage, type RequestOptions } from 'node:http'
 import https from 'node:https'
+import { Images } from './inline-images.ts'
 
 /** The providers' libraries call this with a URL, and with plain headers and a text body in `init`. */
 export type Fetch = typeof globalThis.fetch
@@ -16,11 +17,15 @@ export type TransportOptions = {
   proxyEnv?: Record<string, string | undefined>
   /** Milliseconds an unused connection is kept; default 90,000. */
   idleMs?: number
+  /** Default: the images of this transport, from public addresses alone. */
+  images?: Images
 }
 
 export interface Transport extends Disposable {
   /** A `fetch` that fails with `SilenceError` after `silenceMs` without a byte in either direction; null waits for ever. */
   fetch(silenceMs: number | null): Fetch
+  /** Images from elsewhere, for models that take none by address. */
+  readonly images: Images
 }
 
 /** Nothing came from the model's server for the whole time allowed. */
@@ -78,6 +83,7 @@ export function openTransport(options: TransportOptions = {}): Transport {
   }
 
   return {
+    images: options.images ?? new Images(),
     fetch: (silenceMs) => async (input, init) => {
       const signal = init?.signal ?? undefined
       signal?.throwIfAborted()

@@ -1,0 +1,194 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { llmRecord } from '../../../testing/model-formats/configs.ts'
+import { startScriptedModel } from '../../../testing/scripted-model.ts'
+import { openLlm, type LlmDelta, type LlmMessage, type LlmTool } from '../index.ts'
+import { readCall } from './read.ts'
+import { blockOf, promptedMessages } from './write.ts'
+
+const NEVER = new AbortController().signal
+const TOOLS: LlmTool[] = [
+  {
+    name: 'terminal',
+    description: 'Runs a command.',
+    parameters: {
+      type: 'object',
+      properties: {
+        security_risk: { type: 'string', enum: ['LOW', 'HIGH'] },
+        command: { type: 'string', description: 'What to run.' },
+        timeout: { type: 'integer' },
+        tags: { type: 'array', items: { type: 'string' } },
+      },
+      required: ['command'],
+    },
+  },
+]
+
+const read = (answer: string) => {
+  const { text, thought, call } = readCall(answer, TOOLS)
+  return { text, thought, call: call === null ? null : [call.name, JSON.parse(call.arguments) as unknown] }
+}
+
+describe('a written call', () => {
+  test.each<[string, string, unknown]>([
+    ['the form', '<function=terminal>\n<parameter=command>ls -la</parameter>\n</function>', { command: 'ls -la' }],
+    [
+      'several lines',
+      '<function=terminal>\n<parameter=command>\na\n  b\n\nc\n</parameter>\n</function>',
+      { command: 'a\n  b\n\nc' },
+    ],
+    [
+      'no end, because the model was stopped',
+      '<function=terminal>\n<parameter=command>ls</parameter>\n',
+      { command: 'ls' },
+    ],
+    ['no ends at all', '<function=terminal>\n<parameter=command>ls', { command: 'ls' }],
+    [
+      'a parameter without end before another',
+      '<function=terminal>\n<parameter=command>ls\n<parameter=timeout>5</parameter>\n</function>',
+      { command: 'ls', timeout: 5 },
+    ],
+    ['an equals sign', '<function=terminal>\n<parameter=command=ls</parameter>\n</function>', { command: 'ls' }],
+    [
+      'wrapped',
+      '<tool_call>\n<function=terminal>\n<parameter=command>ls</parameter>\n</function>\n</tool_call>',
+      { command: 'ls' },
+    ],
+    [
+      'numbers and lists',
+      '<function=terminal><parameter=command>7</parameter><parameter=timeout> 7 </parameter><parameter=tags>["a"]</parameter></function>',
+      { command: '7', timeout: 7, tags: ['a'] },
+    ],
+    ['what is no number', '<function=terminal><parameter=timeout>soon</parameter></function>', { timeout: 'soon' }],
+    [
+      'text that looks like an end',
+      '<function=terminal>\n<parameter=command>echo "</parameter>" done</parameter>\n</function>',
+      { command: 'echo "</parameter>" done' },
+    ],
+    [
+      'two calls, of which the first counts',
+      '<function=terminal><parameter=command>a</parameter></function>\n<function=terminal><parameter=command>b</parameter></function>',
+      { command: 'a' },
+    ],
+    ['nothing', '<function=terminal>\n</function>', {}],
+  ])('with %s', (_name, answer, expected) => {
+    expect(read(`First I look.\n\n${answer}`)).toEqual({
+      text: 'First I look.',
+      thought: null,
+      call: ['terminal', expected],
+    })
+  })
+
+  test('of a tool that does not exist is a call nevertheless', () => {
+    expect(read('<function=nope><parameter=x>1</parameter></function>').call).toEqual(['nope', { x: '1' }])
+  })
+
+  test('is not seen where there is none', () => {
+    expect(read('All done: f(x) < function.')).toEqual({
+      text: 'All done: f(x) < function.',
+      thought: null,
+      call: null,
+    })
+  })
+
+  test('is found behind what the model thinks aloud', () => {
+    expect(
+      read('<think>maybe ls?</think>Now.\n<function=terminal><parameter=command>ls</parameter></function>'),
+    ).toEqual({
+      text: 'Now.',
+      thought: 'maybe ls?',
+      call: ['terminal', { command: 'ls' }],
+    })
+  })
+
+  test('is read as it was written', () => {
+    const value = fc
+      .string()
+      .filter((text) => !/<\/?(parameter|function|tool_call|think)/.test(text) && !text.endsWith('\r'))
+    fc.assert(
+      fc.property(value, (command) => {
+        const block = blockOf({ name: 'terminal', arguments: JSON.stringify({ command }) })
+        const { call } = readCall(`x\n${block}`, TOOLS)
+        // A line end at either side cannot be told from the form's own.
+        expect(JSON.parse(call!.arguments).command.trim()).toBe(command.trim())
+      }),
+    )
+  })
+})
+
+describe('the messages', () => {
+  const history: LlmMessage[] = [
+    {
+      role: 'system',
+      content: [
+        { type: 'text', text: 'You are.', cache: true },
+        { type: 'text', text: 'Here.' },
+      ],
+    },
+    { role: 'user', content: [{ type: 'text', text: 'Count.' }] },
+    {
+      role: 'assistant',
+      content: [{ type: 'text', text: 'I count.' }],
+      toolCalls: [{ id: 'c1', name: 'terminal', arguments: '{"command":"a\\nb","timeout":5}' }],
+    },
+    { role: 'tool', toolCallId: 'c1', toolName: 'terminal', content: [{ type: 'text', text: '7' }], isError: false },
+    { role: 'user', content: [{ type: 'text', text: 'And now?' }] },
+  ]
+
+  test('hold tools, calls and results as text', () => {
+    const messages = promptedMessages(history, TOOLS, 'openai/some')
+    expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user'])
+    const [system, first, call, result] = messages as { content: { text: string; cache?: boolean }[]; toolCalls?: [] }[]
+    expect(system!.content[0]).toMatchObject({ cache: true, text: expect.stringMatching(/^You are\.\n\n<tools>/) })
+    expect(system!.content[0]!.text).toContain('## terminal\nRuns a command.')
+    expect(system!.content[0]!.text).toContain('- command (required, string): What to run.')
+    expect(system!.content[0]!.text).toContain('- security_risk (optional, one of "LOW", "HIGH"):')
+    expect(system!.content[1]!.text).toBe('Here.')
+    expect(first!.content.map(({ text }) => text)).toEqual([expect.stringMatching(/example/), 'Count.'])
+    expect(call).toMatchObject({ toolCalls: [] })
+    expect(call!.content[0]!.text).toBe(
+      'I count.\n\n<function=terminal>\n<parameter=command>\na\nb\n</parameter>\n<parameter=timeout>5</parameter>\n</function>',
+    )
+    expect(result!.content.map(({ text }) => text)).toEqual(['EXECUTION RESULT of [terminal]:\n7', 'And now?'])
+  })
+
+  test.each(['all-hands/openhands-lm-32b', 'mistral/devstral-small', 'nvidia/nemotron'])(
+    'show %s no example',
+    (model) => {
+      expect(promptedMessages(history, TOOLS, model)[1]!.content).toEqual([{ type: 'text', text: 'Count.' }])
+    },
+  )
+})
+
+describe('the model', () => {
+  const ask = async (answer: string, members: object = {}) => {
+    await using model = await startScriptedModel({ answers: [{ text: answer, chunkSize: 3 }] })
+    const llm = openLlm(llmRecord('chat', model.url, { native_tool_calling: false, ...members }))
+    const deltas: LlmDelta[] = []
+    const messages: LlmMessage[] = [{ role: 'user', content: [{ type: 'text', text: 'go' }] }]
+    const said = await llm.complete({ messages, tools: TOOLS }, (delta) => deltas.push(delta), NEVER)
+    return { said, live: deltas.map(({ content }) => content).join(''), body: model.requests[0]!.body }
+  }
+
+  test('is sent no tools and told where to stop; its call is a call, and nobody watches its form', async () => {
+    const { said, live, body } = await ask('I look < here.\n\n<function=terminal>\n<parameter=command>ls</parameter>\n')
+    expect(body['tools']).toBeUndefined()
+    expect(body['tool_choice']).toBeUndefined()
+    expect(body['stop']).toEqual(['</function'])
+    expect(said).toMatchObject({ text: 'I look < here.', finishReason: 'tool-calls' })
+    expect(said.toolCalls).toEqual([
+      { id: expect.stringMatching(/^call_\w{32}$/), name: 'terminal', arguments: '{"command":"ls"}' },
+    ])
+    expect(live.trimEnd()).toBe('I look < here.')
+  })
+
+  test.each([{ disable_stop_word: true }, { model: 'openai/o3' }])('is told of no stop with %o', async (members) => {
+    expect((await ask('done', members)).body['stop']).toBeUndefined()
+  })
+
+  test('answers in words where it calls nothing', async () => {
+    const { said, live } = await ask('All done.')
+    expect(said).toMatchObject({ text: 'All done.', toolCalls: [] })
+    expect(live).toBe('All done.')
+  })
+})

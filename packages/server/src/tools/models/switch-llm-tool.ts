@@ -1,0 +1,39 @@
+import { ParleyError, SwitchLLMAction, textContent, type Action } from '@parley/protocol'
+import { defineTool } from '../define.ts'
+import type { Tool } from '../tool.ts'
+
+type SwitchAction = Extract<Action, { kind: 'SwitchLLMAction' }>
+
+/** Gives the agent another model. Source: agent-core.md 8.6. */
+export function switchLlmTool(): Tool {
+  return defineTool<SwitchAction>({
+    kind: 'SwitchLLM',
+    name: 'switch_llm',
+    description:
+      'Goes on with another model, which the person has saved as a profile; it answers from your next step on and knows all that ' +
+      'you know. Use it when the person asks for it or names a profile for a kind of work, and for nothing else.',
+    parameters: {
+      type: 'object',
+      properties: {
+        profile_name: { type: 'string', description: 'The name of the profile.' },
+        reason: { type: 'string', description: 'Why, in one sentence.' },
+      },
+      required: ['profile_name', 'reason'],
+    },
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    parse: (args) => SwitchLLMAction.parse({ ...args, kind: 'SwitchLLMAction' }),
+    async perform({ profile_name, reason }, { services }) {
+      const about = { kind: 'SwitchLLMObservation', profile_name, reason } as const
+      const models = services?.models
+      if (models === undefined) throw new ParleyError('invalid_input', 'This agent has one model only.')
+      try {
+        const active_model = await models.switchTo(profile_name)
+        const content = [textContent(`The next answer comes from ${active_model} (profile '${profile_name}').`)]
+        return { ...about, content, is_error: false, active_model }
+      } catch (error) {
+        if (!(error instanceof ParleyError)) throw error
+        return { ...about, content: [textContent(error.message)], is_error: true, active_model: null }
+      }
+    },
+  })
+}
