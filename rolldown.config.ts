@@ -39,8 +39,8 @@ const bundledRunner: Plugin = {
 const shared = {
   cwd: root,
   platform: 'node',
-  // Finds its native part beside itself. The other two are optional accelerators of ws, which it does without.
-  external: ['@lydell/node-pty', 'bufferutil', 'utf-8-validate'],
+  // The first two find their parts beside themselves. The others are optional accelerators of ws, which it does without.
+  external: ['@lydell/node-pty', 'playwright-core', 'bufferutil', 'utf-8-validate'],
 } satisfies BuildOptions
 
 /** The command line and the server; what a command needs only later stays in chunks of its own. */

@@ -8,6 +8,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 20_000,
     env: { TZ: 'UTC' },
+    setupFiles: ['./test/canaries/setup.ts'],
     reporters: ['default', './test/reporter.ts'],
   },
 })

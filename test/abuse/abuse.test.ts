@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel, type ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess, TEST_KEY, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
@@ -32,7 +33,7 @@ async function newConversation(name: string): Promise<string> {
     workspace: { working_dir: dir.file('work', name) },
     agent: {
       kind: 'Agent',
-      llm: { model: 'openai/x', base_url: `${model.url}/v1`, api_key: 'k' },
+      llm: { model: 'openai/x', base_url: `${model.url}/v1`, api_key: canary('llm_key') },
       tools: [{ name: 'terminal' }],
     },
   })

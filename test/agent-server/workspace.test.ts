@@ -112,6 +112,13 @@ test('a cookie ends with the key that it was made with', async () => {
   expect((await fetch(server.url + base, { headers: { cookie: theirs } })).status).toBe(401)
 })
 
+test('a page among them is nobody here: it runs as a stranger, and others may show it', async () => {
+  const { headers } = await fetch(`${server.url}${base}/site/`, { headers: { cookie } })
+  expect(headers.get('content-security-policy')).toMatch(/^sandbox (?!.*allow-same-origin)/)
+  expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin')
+  expect(headers.get('x-content-type-options')).toBe('nosniff')
+})
+
 test('a page of any web origin may read them, one without an origin may not', async () => {
   const origin = async (path: string, value: string) => {
     const { headers } = await fetch(server.url + path, { headers: { 'X-Session-API-Key': KEY, origin: value } })

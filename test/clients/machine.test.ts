@@ -146,3 +146,11 @@ test('what can be chosen from is listed', async () => {
   expect((await models.getModels('openai')).length).toBeGreaterThan(0)
   expect(Object.keys(await models.getVerifiedModels()).length).toBeGreaterThan(0)
 })
+
+test('a client lists the skills of a project', async () => {
+  const folder = bench.server.dir.file('skilled')
+  mkdirSync(folder)
+  writeFileSync(`${folder}/AGENTS.md`, 'Always speak of rhubarb.\n')
+  const { skills } = await new clients.SkillsClient(bench.options).getSkills({ project_dir: folder, load_user: false })
+  expect(skills).toMatchObject([{ name: 'agents', type: 'repo', content: 'Always speak of rhubarb.' }])
+})

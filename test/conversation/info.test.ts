@@ -1,6 +1,7 @@
 /** What ConversationInfo says, read from a started server after real work. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel, type ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../crash/watching.ts'
@@ -11,7 +12,7 @@ let server: TestServer
 let work: string
 let info: any
 
-const llm = () => ({ model: 'openai/gpt-4o', base_url: `${model.url}/v1`, api_key: 'k' })
+const llm = () => ({ model: 'openai/gpt-4o', base_url: `${model.url}/v1`, api_key: canary('llm_key') })
 const agent = () => ({
   kind: 'Agent',
   llm: llm(),

@@ -2,6 +2,7 @@ import { access, readFile } from 'node:fs/promises'
 import { ParleyClient } from '@parley/client'
 import { asConversationId } from '@parley/protocol'
 import { describe, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { freePort, startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
@@ -15,7 +16,7 @@ const finish: ScriptedAnswer = { toolCalls: [{ name: 'finish', arguments: { mess
 
 const agent = (url: string) => ({
   kind: 'Agent',
-  llm: { model: 'openai/scripted', base_url: `${url}/v1`, api_key: 'k', num_retries: 0 },
+  llm: { model: 'openai/scripted', base_url: `${url}/v1`, api_key: canary('llm_key'), num_retries: 0 },
   tools: [{ name: 'terminal' }, { name: 'file_editor' }],
 })
 

@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startGitServer } from '../../packages/server/testing/git-server.ts'
 import {
   startScriptedModel,
@@ -50,7 +51,7 @@ class Bench {
       workspace: { working_dir: this.dir.file('work') },
       agent: {
         kind: 'Agent',
-        llm: { model: 'openai/scripted', base_url: `${this.model.url}/v1`, api_key: 'k', num_retries: 0 },
+        llm: { model: 'openai/scripted', base_url: `${this.model.url}/v1`, api_key: canary('llm_key'), num_retries: 0 },
         tools: [{ name: 'terminal' }, { name: 'file_editor' }],
       },
       autotitle: false,
@@ -219,7 +220,7 @@ describe('PreToolUse', () => {
   })
 
   test('what the hook is told: the call on standard input, names in the environment, no secrets of the server', async () => {
-    await using bench = await Bench.open([run('true'), finish], { PARLEY_LLM_API_KEY: 'the-servers-own-key' })
+    await using bench = await Bench.open([run('true'), finish], { PARLEY_LLM_API_KEY: canary('llm_key') })
     const id = await bench.id({
       pre_tool_use: [{ matcher: 'terminal', hooks: [{ command: 'cat > input; env > environment; pwd > cwd' }] }],
     })
@@ -246,7 +247,8 @@ describe('PreToolUse', () => {
       expect(environment).toContain(`${prefix}_EVENT_TYPE=PreToolUse\n`)
       expect(environment).toContain(`${prefix}_TOOL_NAME=terminal\n`)
     }
-    expect(environment).not.toMatch(/the-servers-own-key|SESSION_API_KEY|PARLEY_LLM/)
+    expect(environment).not.toMatch(/SESSION_API_KEY|PARLEY_LLM/)
+    expect(environment).not.toContain(canary('llm_key'))
     expect((await readFile(bench.dir.file('work', 'cwd'), 'utf8')).trim()).toBe(working_dir)
   })
 
@@ -494,12 +496,13 @@ test('SessionStart comes before the first message, SessionEnd with the stop and 
   expect(await seen()).toEqual(['SessionStart', 'SessionEnd', 'SessionStart', 'SessionEnd'])
 })
 
-test.each(['prompt', 'agent'])('a hook of type %s is refused when the conversation is made', async (type) => {
+test('a hook that could change something by itself, or that nobody knows, is refused when the conversation is made', async () => {
   await using bench = await Bench.open([])
-  const { status, body } = await bench.begin({ stop: [{ hooks: [{ type, prompt: 'be good' }] }] })
-  expect([status, JSON.stringify(body)]).toEqual([501, expect.stringContaining('not supported yet')])
-  const unknown = await bench.begin({ pre_tool_use: [], on_coffee: [] })
-  expect(unknown.status).toBe(422)
+  for (const tool of ['terminal', 'TaskTrackerTool', 'no_such_tool']) {
+    const { status, body } = await bench.begin({ stop: [{ hooks: [{ type: 'agent', prompt: 'x', tools: [tool] }] }] })
+    expect([status, JSON.stringify(body)]).toEqual([422, expect.stringMatching(/can change something|not registered/)])
+  }
+  expect((await bench.begin({ pre_tool_use: [], on_coffee: [] })).status).toBe(422)
 })
 
 verifies(

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -29,6 +29,57 @@ afterAll(async () => {
 const { vendor, guard } = analyzersAt(() => ({ monitor: monitor.url, guardrail: guardrail.url }))
 const waiting = (analyzer: unknown, policy: unknown, command: string) => waitingOn(server, analyzer, policy, command)
 const isDone = (id: string): boolean => existsSync(join(server.work(id), 'proof'))
+
+/** The most memory that the process of a server ever had, in MB. */
+const peakMb = (pid: number): number =>
+  Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+
+test('everything that judges fails at once: another conversation does its work meanwhile, in bounded memory', async () => {
+  const judge = 'event of a conversation between people and an agent'
+  await using own = await startRunning(
+    (request) => (request.text.includes(judge) ? { hang: 'headers' } : respond(request)),
+    {},
+    'process',
+  )
+  monitor.answer = () => undefined
+  verdict = { text: 'It depends.' }
+  const hooked = (hook: object) => ({ hook_config: { pre_tool_use: [{ matcher: '*', hooks: [hook] }] } })
+  const judged = (security_analyzer: unknown) => ({ security_analyzer, confirmation_policy: RISKY_ONLY })
+  const evil = { kind: 'PatternSecurityAnalyzer', high_patterns: [['(a+)+$', 'never ends', 'evil']] }
+  try {
+    const failing = [
+      hooked({ command: 'sleep 4713', timeout: 600 }),
+      hooked({ command: `head -c 1G /dev/zero | tr '\\0' x; sleep 4713`, timeout: 600 }),
+      hooked({ type: 'prompt', prompt: 'Be good.', timeout: 600 }),
+      judged({ ...vendor(), timeout: 600 }),
+      judged(guard()),
+      judged(evil),
+    ]
+    const ids = await Promise.all(failing.map((members) => own.start(members)))
+    const hits = monitor.hits
+    for (const id of ids) await own.say(id, `: ${'a'.repeat(20_000)}!`)
+    while (monitor.hits === hits) await new Promise((resolve) => setTimeout(resolve, 5))
+    for (let turn = 0; turn < 5; turn++) {
+      const from = performance.now()
+      const other = await own.start(judged({ kind: 'PolicyRailSecurityAnalyzer' }))
+      await own.say(other, TAME)
+      await own.until(other, 'finished')
+      expect(performance.now() - from, 'as if nothing else went on, on a busy machine').toBeLessThan(8000)
+    }
+    // Four wait for a judge that never answers, one for a person, and one has done what is harmless.
+    const stands = async (id: string) => (await own.call('GET', `/api/conversations/${id}`)).body.execution_status
+    await own.until(ids[4]!, 'waiting_for_confirmation')
+    await own.until(ids[5]!, 'finished')
+    expect(await Promise.all(ids.slice(0, 4).map(stands))).toEqual(['running', 'running', 'running', 'running'])
+    for (const id of ids.slice(0, 4)) await own.call('POST', `/api/conversations/${id}/interrupt`)
+    for (const id of ids.slice(0, 4)) await own.until(id, 'paused')
+    for (const id of ids.slice(0, 4)) expect(ofKind(await own.events(id), 'ObservationEvent')).toEqual([])
+    expect(peakMb(own.pid())).toBeLessThan(500)
+  } finally {
+    monitor.answer = (response) => response.writeHead(200).end('{"violation":0.9}')
+    verdict = { text: 'RISK: HIGH' }
+  }
+}, 60_000)
 
 describe('what judges and can not', () => {
   const nonsense: [string, () => unknown, () => void][] = [

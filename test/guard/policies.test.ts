@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import {
   startScriptedModel,
   type ScriptedAnswer,
@@ -242,7 +243,7 @@ verifies(
     expect(texts.length).toBeGreaterThan(3)
     for (const text of texts) {
       expect(text.includes(VENDOR_KEY)).toBe(false)
-      expect(text.includes('key-of-the-guardrail')).toBe(false)
+      expect(text.includes(canary('guardrail_key'))).toBe(false)
     }
   },
 )

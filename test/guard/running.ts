@@ -1,11 +1,15 @@
 /** A real server with a scripted model, which can be stopped and started again on the same data. */
+import { once } from 'node:events'
+import { Agent, request, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfig, startServer } from '../../packages/server/src/index.ts'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import {
   startScriptedModel,
   type ScriptedModel,
   type ScriptedModelOptions,
 } from '../../packages/server/testing/scripted-model.ts'
+import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 
 const KEY = 'key-of-the-guard-tests'
@@ -18,6 +22,8 @@ export type Answered = { status: number; body: Loose; text: string }
 
 export type Running = AsyncDisposable & {
   readonly model: ScriptedModel
+  /** Of the process in which the server runs. */
+  pid(): number
   /** Below the directory that goes away with the server. */
   file(...parts: string[]): string
   call(method: string, path: string, body?: unknown): Promise<Answered>
@@ -31,51 +37,65 @@ export type Running = AsyncDisposable & {
   /** Folder of a conversation's workspace. */
   work(id: string): string
   restart(): Promise<void>
+  /** As `restart`, after a SIGKILL. Only of a server in a process of its own. */
+  kill(): Promise<void>
 }
 
 export async function startRunning(
   respond: NonNullable<ScriptedModelOptions['respond']>,
   env: Record<string, string> = {},
+  /** Where it runs: inside of the test, or as a process that can be killed. */
+  where: 'inside' | 'process' = 'inside',
 ): Promise<Running> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const model = stack.use(await startScriptedModel({ respond }))
-  const open = () =>
-    startServer(
+  const open = (): Promise<
+    AsyncDisposable & { url: string; kill?: () => Promise<void>; process?: { pid?: number | undefined } }
+  > => {
+    const own = {
+      PARLEY_SESSION_API_KEYS: KEY,
+      PARLEY_LOG_LEVEL: 'silent',
+      PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+      ...env,
+    }
+    if (where === 'process') return startServerProcess({ dataDir: dir.file('data'), env: own })
+    return startServer(
       readConfig({
         flags: { 'data-dir': dir.file('data'), port: '0' },
-        env: {
-          PARLEY_SESSION_API_KEYS: KEY,
-          PARLEY_LOG_LEVEL: 'silent',
-          PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
-          ...env,
-        },
+        env: own,
         cwd: dir.path,
         home: dir.path,
       }).config,
     )
+  }
   let server = await open()
   stack.defer(() => server[Symbol.asyncDispose]())
+  // Thousands of calls: lighter than fetch.
+  const agent = new Agent({ keepAlive: true })
+  stack.defer(() => agent.destroy())
   const places = new Map<string, string>()
+  let started = 0
 
   async function call(method: string, path: string, body?: unknown): Promise<Answered> {
-    const response = await fetch(server.url + path, {
-      method,
-      headers: { 'x-session-api-key': KEY, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.includes('json') === true
-    return { status: response.status, body: isJson ? JSON.parse(text) : text, text }
+    const headers = { 'x-session-api-key': KEY, 'content-type': 'application/json' }
+    const sent = request(server.url + path, { method, headers, agent })
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    let text = ''
+    for await (const piece of response.setEncoding('utf8')) text += piece
+    const isJson = response.headers['content-type']?.includes('json') === true
+    return { status: response.statusCode ?? 0, body: isJson ? JSON.parse(text) : text, text }
   }
   const owned = stack.move()
   return {
     model,
+    pid: () => server.process?.pid ?? process.pid,
     file: (...parts) => dir.file(...parts),
     call,
     async start(members = {}) {
-      const working_dir = dir.file('work', String(places.size))
-      const llm = { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'k', num_retries: 0 }
+      const working_dir = dir.file('work', String(started++))
+      const llm = { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: canary('llm_key'), num_retries: 0 }
       const { status, body, text } = await call('POST', '/api/conversations', {
         workspace: { working_dir },
         agent: { kind: 'Agent', llm, tools: [{ name: 'terminal' }, { name: 'file_editor' }] },
@@ -98,7 +118,8 @@ export async function startRunning(
       const all: Loose[] = []
       for (let page: string | null = ''; page !== null;) {
         const query: string = `limit=100${page === '' ? '' : `&page_id=${page}`}`
-        const { body } = await call('GET', `/api/conversations/${id}/events/search?${query}`)
+        const { status, body, text } = await call('GET', `/api/conversations/${id}/events/search?${query}`)
+        if (status !== 200) throw new Error(`the events of ${id} (${query}) are answered with ${status}: ${text}`)
         all.push(...body.items)
         page = body.next_page_id
       }
@@ -107,6 +128,10 @@ export async function startRunning(
     work: (id) => places.get(id)!,
     async restart() {
       await server[Symbol.asyncDispose]()
+      server = await open()
+    },
+    async kill() {
+      await server.kill!()
       server = await open()
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -2,6 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import type { ModelRequest, ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import type { Running } from './running.ts'
 
@@ -40,14 +41,14 @@ export async function startMonitor(): Promise<Monitor> {
 }
 
 export const RISKY_ONLY = { kind: 'ConfirmRisky' }
-export const VENDOR_KEY = 'key-that-nobody-may-see'
+export const VENDOR_KEY = canary('vendor_key')
 
 /** Configurations of every kind, once it is known where the judges listen. */
 export function analyzersAt(at: () => { monitor: string; guardrail: string }) {
   const vendor = (kind = 'VendorAnalyzer') => ({ kind, api_url: at().monitor, api_key: VENDOR_KEY, timeout: 0.5 })
   const guard = (kind = 'GuardrailLLMSecurityAnalyzer') => ({
     kind,
-    llm: { model: 'openai/guard', base_url: `${at().guardrail}/v1`, api_key: 'key-of-the-guardrail', num_retries: 0 },
+    llm: { model: 'openai/guard', base_url: `${at().guardrail}/v1`, api_key: canary('guardrail_key'), num_retries: 0 },
   })
   const ANALYZERS: Record<string, () => Record<string, unknown>> = {
     PatternSecurityAnalyzer: () => ({ kind: 'PatternSecurityAnalyzer' }),

@@ -15,6 +15,7 @@ import { openLog } from '../../packages/server/src/observability/index.ts'
 import { openCipher } from '../../packages/server/src/secrets/index.ts'
 import { openSqlite } from '../../packages/server/src/storage/index.ts'
 import { openLocalWorkspaces } from '../../packages/server/src/workspace/index.ts'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { WebSocket } from 'ws'
@@ -97,7 +98,13 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   stack.defer(() => heart.close())
   const agent = {
     kind: 'Agent',
-    llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'k', num_retries: 0, stream: true },
+    llm: {
+      model: 'openai/scripted',
+      base_url: `${model.url}/v1`,
+      api_key: canary('llm_key'),
+      num_retries: 0,
+      stream: true,
+    },
     tools: [],
   }
   const app = createApp({

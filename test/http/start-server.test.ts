@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig, startServer } from '../../packages/server/src/index.ts'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { WebSocket } from 'ws'
@@ -31,7 +32,7 @@ test('a started server makes its first key, runs a turn, and shows it to a reade
       autotitle: false,
       agent: {
         kind: 'Agent',
-        llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'k', num_retries: 0 },
+        llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: canary('llm_key'), num_retries: 0 },
         tools: [{ name: 'terminal' }],
       },
     }),

@@ -1,10 +1,11 @@
 /** Talking to a server about conversations in remote workspaces. */
 import { expect } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import type { ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import type { ServerProcess } from '../../packages/server/testing/server-process.ts'
 
 /** Of the other server, and of nobody else. */
-export const REMOTE_KEY = 'key-of-the-other-server-0123456789'
+export const REMOTE_KEY = canary('remote_key')
 
 export const tool = (name: string, args: Record<string, unknown>): ScriptedAnswer => ({
   text: '',
@@ -16,7 +17,7 @@ export const finish: ScriptedAnswer = tool('finish', { message: 'all done' })
 
 export const agentOf = (modelUrl: string) => ({
   kind: 'Agent',
-  llm: { model: 'openai/scripted', base_url: `${modelUrl}/v1`, api_key: 'k', num_retries: 0 },
+  llm: { model: 'openai/scripted', base_url: `${modelUrl}/v1`, api_key: canary('llm_key'), num_retries: 0 },
   tools: [{ name: 'terminal' }, { name: 'file_editor' }, { name: 'task_tracker' }],
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../crash/watching.ts'
@@ -21,7 +22,7 @@ test('a tool of the client is offered to the model, shown as an action, and answ
   await using server = await startTestServer()
   const { body: info } = await server.call('POST', '/api/conversations', {
     workspace: { working_dir: server.dir.file('work') },
-    agent: { kind: 'Agent', llm: { model: 'openai/x', base_url: `${model.url}/v1`, api_key: 'k' } },
+    agent: { kind: 'Agent', llm: { model: 'openai/x', base_url: `${model.url}/v1`, api_key: canary('llm_key') } },
     client_tools: [spec],
     autotitle: false,
     initial_message: { content: [{ type: 'text', text: 'open it' }] },
@@ -62,6 +63,19 @@ test('the server names just the tools that an agent may have', async () => {
   const { body: details } = await server.call('GET', '/server_info')
   const { body: names } = await server.call('GET', '/api/tools/')
   expect(details.usable_tools).toEqual(names)
-  for (const name of details.usable_tools)
-    expect(['terminal', 'file_editor', 'task_tracker', 'finish', 'think']).toContain(name)
+  const builtIn = ['finish', 'think', 'switch_llm', 'vision_inspect', 'invoke_skill']
+  for (const name of details.usable_tools) {
+    const isBuiltIn = builtIn.includes(name)
+    const { status } = await server.call('POST', '/api/conversations', {
+      workspace: { working_dir: server.dir.file('work') },
+      agent: {
+        kind: 'Agent',
+        llm: { model: 'openai/x' },
+        ...(isBuiltIn ? { include_default_tools: [name] } : { tools: [{ name }] }),
+      },
+    })
+    expect([name, status]).toEqual([name, 201])
+  }
+  for (const name of ['terminal', 'file_editor', 'grep', 'glob', 'apply_patch', 'browser_tool_set', 'finish'])
+    expect(details.usable_tools).toContain(name)
 })

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../crash/watching.ts'
@@ -27,7 +28,7 @@ test('secret values of every odd form are exact in the environment of a command,
     workspace: { working_dir: server.dir.file('work') },
     agent: {
       kind: 'Agent',
-      llm: { model: 'openai/x', base_url: `${model.url}/v1`, api_key: 'k' },
+      llm: { model: 'openai/x', base_url: `${model.url}/v1`, api_key: canary('llm_key') },
       tools: [{ name: 'terminal' }],
     },
     autotitle: false,

@@ -1,4 +1,5 @@
 /** Conversations with a scripted model, over HTTP: starting one, waiting for it, looking at its events. */
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import type { ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import type { TestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../crash/watching.ts'
@@ -9,7 +10,7 @@ type Caller = Pick<TestServer, 'call'>
 export const llmOf = (model: ScriptedModel, members: object = {}) => ({
   model: 'openai/scripted',
   base_url: `${model.url}/v1`,
-  api_key: 'k',
+  api_key: canary('llm_key'),
   num_retries: 0,
   ...members,
 })

@@ -1,5 +1,6 @@
 /** Who lets a waiting action happen, and what does not. Source: design.md 4. */
 import { expect } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { verifies } from '../verifies.ts'
@@ -22,7 +23,7 @@ verifies(
     const key = serving.keys.ann
     const as = (method: string, path: string, body?: unknown) =>
       serving.call(method, path, body, { key, headers: { prefer: 'wait=20' } })
-    const llm = { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'k', num_retries: 0 }
+    const llm = { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: canary('llm_key'), num_retries: 0 }
     const { json } = await as('POST', '/api/conversations', {
       workspace: { working_dir: dir.file('work') },
       agent: { kind: 'Agent', llm, tools: [{ name: 'terminal' }] },

@@ -1,6 +1,7 @@
 /** The five endpoints as a product meets them: addresses, keys, answers, ids, both dialects of New Conversation. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel, type ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { TEST_KEY } from '../../packages/server/testing/server-process.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
@@ -15,7 +16,12 @@ let dir: TempDir
 let serving: Serving
 /** Answers every request with the same words. */
 let model: ScriptedModel
-const llm = () => ({ model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'k', num_retries: 0 })
+const llm = () => ({
+  model: 'openai/scripted',
+  base_url: `${model.url}/v1`,
+  api_key: canary('llm_key'),
+  num_retries: 0,
+})
 const workspace = () => ({ working_dir: dir.file('work') })
 
 beforeAll(async () => {

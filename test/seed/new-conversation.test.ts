@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startGitServer, type GitServer } from '../../packages/server/testing/git-server.ts'
 import { startScriptedModel, type ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
@@ -8,7 +9,7 @@ import { verifies } from '../verifies.ts'
 import { bytesOf, type Loose } from './serving.ts'
 import { finish, outputs, phasesOf, run, serveAnn, userTexts, type Ann } from './starting.ts'
 
-const TOKEN = 'glpat-zQ8+v/Kx_token-of-ann='
+const TOKEN = `${canary('git_token')}+v/Kx_token-of-ann=`
 const storeToken = (ann: Ann, token: string) =>
   ann.settings({ secrets_store: { provider_tokens: { gitlab: { token } } } })
 
@@ -76,6 +77,8 @@ describe('a repository', () => {
       'branch done',
       'setup started',
       'setup done',
+      'skills started',
+      'skills done',
       'agent started',
       'agent done',
       'ready done',

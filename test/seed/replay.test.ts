@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess, TEST_KEY, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
@@ -182,7 +183,11 @@ describe('when the recording is used up', () => {
     await using dir = await tempDir()
     const dataDir = dir.file('data')
     await using model = await startScriptedModel({ answers: [{ text: 'Now it is me.' }, { text: 'Still me.' }] })
-    const env = { PARLEY_LLM_MODEL: 'openai/scripted', PARLEY_LLM_BASE_URL: `${model.url}/v1`, PARLEY_LLM_API_KEY: 'k' }
+    const env = {
+      PARLEY_LLM_MODEL: 'openai/scripted',
+      PARLEY_LLM_BASE_URL: `${model.url}/v1`,
+      PARLEY_LLM_API_KEY: canary('llm_key'),
+    }
     await using server = await startServerProcess({ dataDir, env })
     const { id } = await play(server, dataDir, recording)
     expect(await rested(server, id)).toBe('finished')

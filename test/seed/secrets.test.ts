@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
+import { excused } from '../../packages/server/testing/canaries/watch.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { verifies } from '../verifies.ts'
 import { bytesOf, serve, type Loose, type Serving } from './serving.ts'
@@ -20,7 +22,10 @@ type Key = { key?: string }
 const create = (name: string, value: unknown, description = 'd', as: Key = {}) =>
   serving.call('POST', PATH, { name, value, description }, as)
 const update = (id: string, body: unknown, as: Key = {}) => serving.call('PUT', `${PATH}/${id}`, body, as)
-const valueOf = (name: string, as: Key = {}) => serving.call('GET', `/api/settings/secrets/${name}`, undefined, as)
+/** The one route that answers a value. */
+const valueOf = (name: string, as: Key = {}, of: Serving = serving) =>
+  excused('clear text', () => of.call('GET', `/api/settings/secrets/${name}`, undefined, as))
+const secret = (what: string) => `${canary('user_secret_2')}-value-${what}-77`
 const names = async (as: Key = {}): Promise<string[]> =>
   (await serving.call('GET', PATH, undefined, as)).json.custom_secrets.map(({ name }: Loose) => name)
 
@@ -41,7 +46,7 @@ describe('Create Custom Secret', () => {
     async () => {
       expect((await serving.call('POST', PATH, {}, { key: null })).status).toBe(401)
       expect((await create('NEVER', 'v', 'd', { key: serving.keys.reader })).status).toBe(403)
-      const { status, json } = await create('FIRST', 'value-first-77', 'the first one')
+      const { status, json } = await create('FIRST', secret('first'), 'the first one')
       expect([status, json]).toEqual([201, { message: 'Secret created successfully' }])
       expect((await serving.call('GET', PATH)).json).toEqual({
         custom_secrets: [{ name: 'FIRST', description: 'the first one' }],
@@ -50,10 +55,10 @@ describe('Create Custom Secret', () => {
   )
 
   verifies('design.secret.create.409', 'a name that is taken is refused with 409 that names PUT', async () => {
-    const { status, json } = await create('FIRST', 'value-other-77')
+    const { status, json } = await create('FIRST', secret('other'))
     expect(status).toBe(409)
     expect(json.detail).toMatch(/PUT \/api\/secrets\/FIRST/)
-    expect((await valueOf('FIRST')).text).toBe('value-first-77')
+    expect((await valueOf('FIRST')).text).toBe(secret('first'))
   })
 
   verifies(
@@ -75,10 +80,10 @@ describe('Create Custom Secret', () => {
         'LD_PRELOAD',
         'PARLEY_X',
       ]) {
-        const { status, json } = await create(name, 'value-bad-77')
+        const { status, json } = await create(name, secret('bad'))
         expect(status, name).toBe(422)
         expect(json.detail[0].loc).toEqual(['body', 'name'])
-        expect(JSON.stringify(json)).not.toContain('value-bad-77')
+        expect(JSON.stringify(json)).not.toContain(secret('bad'))
       }
     },
   )
@@ -106,7 +111,7 @@ describe('Create Custom Secret', () => {
     ['seed.endpoint.secret-create.invalid', 'seed.errors.declared-secret-create', 'design.errors.422.masked'],
     'an invalid body is answered with 422 in the known format, without the value',
     async () => {
-      const { status, json } = await serving.call('POST', PATH, { value: 'value-alone-77' })
+      const { status, json } = await serving.call('POST', PATH, { value: secret('alone') })
       expect([status, json.detail]).toEqual([
         422,
         [{ type: 'missing', loc: ['body', 'name'], msg: 'Field required', input: { value: '**********' } }],
@@ -138,11 +143,11 @@ describe('Update Custom Secret', () => {
     ],
     'renames and describes the secret of that name, and keeps its value',
     async () => {
-      await create('OLD_NAME', 'value-kept-77')
+      await create('OLD_NAME', secret('kept'))
       expect((await serving.call('PUT', `${PATH}/OLD_NAME`, { name: 'X' }, { key: null })).status).toBe(401)
       const { status, json } = await update('OLD_NAME', { name: 'NEW_NAME', description: 'renamed' })
       expect([status, json]).toEqual([200, { message: 'Secret updated successfully' }])
-      expect((await valueOf('NEW_NAME')).text).toBe('value-kept-77')
+      expect((await valueOf('NEW_NAME')).text).toBe(secret('kept'))
       expect((await valueOf('OLD_NAME')).status).toBe(404)
       await update('NEW_NAME', { name: 'NEW_NAME', description: null })
       expect((await serving.call('GET', PATH)).json.custom_secrets).toContainEqual({
@@ -160,7 +165,7 @@ describe('Update Custom Secret', () => {
 
   test('a name that another secret has is refused with 409', async () => {
     expect((await update('NEW_NAME', { name: 'FIRST' })).status).toBe(409)
-    expect((await valueOf('FIRST')).text).toBe('value-first-77')
+    expect((await valueOf('FIRST')).text).toBe(secret('first'))
   })
 
   verifies(
@@ -173,7 +178,7 @@ describe('Update Custom Secret', () => {
     ],
     'a value cannot be sent, and the refusal does not repeat it',
     async () => {
-      const { status, json } = await update('FIRST', { name: 'FIRST', value: 'value-sneaked-77' })
+      const { status, json } = await update('FIRST', { name: 'FIRST', value: secret('sneaked') })
       expect([status, json.detail]).toEqual([
         422,
         [
@@ -186,7 +191,7 @@ describe('Update Custom Secret', () => {
         ],
       ])
       expect((await update('FIRST', {})).json.detail).toMatchObject([{ type: 'missing', loc: ['body', 'name'] }])
-      expect((await valueOf('FIRST')).text).toBe('value-first-77')
+      expect((await valueOf('FIRST')).text).toBe(secret('first'))
     },
   )
 })
@@ -197,12 +202,12 @@ describe('reading and deleting', () => {
     'a user sees, reads, changes and deletes only their own',
     async () => {
       const [ann, bob] = [{ key: serving.keys.ann }, { key: serving.keys.bob }]
-      await create('SHARED_NAME', 'value-of-ann-77', 'hers', ann)
-      await create('SHARED_NAME', 'value-of-bob-77', 'his', bob)
-      await create('ONLY_ANN', 'value-only-ann-77', 'hers', ann)
+      await create('SHARED_NAME', secret('of-ann'), 'hers', ann)
+      await create('SHARED_NAME', secret('of-bob'), 'his', bob)
+      await create('ONLY_ANN', secret('only-ann'), 'hers', ann)
       expect(await names(bob)).toEqual(['SHARED_NAME'])
-      expect((await valueOf('SHARED_NAME', ann)).text).toBe('value-of-ann-77')
-      expect((await valueOf('SHARED_NAME', bob)).text).toBe('value-of-bob-77')
+      expect((await valueOf('SHARED_NAME', ann)).text).toBe(secret('of-ann'))
+      expect((await valueOf('SHARED_NAME', bob)).text).toBe(secret('of-bob'))
       expect((await valueOf('ONLY_ANN', bob)).status).toBe(404)
       expect((await valueOf('SHARED_NAME', { key: serving.keys.reader })).status).toBe(403)
       expect((await update('ONLY_ANN', { name: 'MINE' }, bob)).status).toBe(404)
@@ -215,13 +220,13 @@ describe('reading and deleting', () => {
 
   test('both faces use the same secrets', async () => {
     const put = (body: unknown) => serving.call('PUT', '/api/settings/secrets', body)
-    expect((await put({ name: 'wire_one', value: 'value-wire-77', description: 'from there' })).json).toEqual({
+    expect((await put({ name: 'wire_one', value: secret('wire'), description: 'from there' })).json).toEqual({
       name: 'wire_one',
       description: 'from there',
     })
-    expect((await put({ name: 'wire_one', value: 'value-again-77' })).json.description).toBe('from there')
+    expect((await put({ name: 'wire_one', value: secret('again') })).json.description).toBe('from there')
     expect(await names()).toContain('wire_one')
-    expect((await valueOf('wire_one')).text).toBe('value-again-77')
+    expect((await valueOf('wire_one')).text).toBe(secret('again'))
     expect((await serving.call('GET', '/api/settings/secrets')).json.secrets).toContainEqual({
       name: 'wire_one',
       description: 'from there',
@@ -251,10 +256,10 @@ describe('reading and deleting', () => {
     await using place = await tempDir()
     {
       await using first = await serve(place.file('data'))
-      await first.call('POST', PATH, { name: 'STAYS', value: 'value-stays-77' })
+      await first.call('POST', PATH, { name: 'STAYS', value: secret('stays') })
       await first.server.kill()
     }
     await using second = await serve(place.file('data'))
-    expect((await second.call('GET', '/api/settings/secrets/STAYS')).text).toBe('value-stays-77')
+    expect((await valueOf('STAYS', {}, second)).text).toBe(secret('stays'))
   })
 })

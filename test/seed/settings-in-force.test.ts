@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { scan } from '../../packages/server/testing/canaries/scan.ts'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../crash/watching.ts'
@@ -35,7 +37,7 @@ verifies(
   ['seed.secret-registry.injects', 'seed.secret-registry.injects-only-named', 'seed.secret-registry.tracks'],
   'a command that names a secret gets it, also one made since the start; its value is hidden in what is stored and sent',
   async () => {
-    const value = 'tOp$ecret "4711" `x`'
+    const value = canary('user_secret')
     await using dir = await tempDir()
     await using serving = await serve(dir.file('data'))
     const { ann, bob } = serving.keys
@@ -44,7 +46,7 @@ verifies(
     await using model = await startScriptedModel({
       // By turn: the request for a title may come at any time.
       respond: async ({ view: { assistantTurns: index } }) => {
-        if (index === 1) await secret('MADE_LATER', 'later-value-0815', ann)
+        if (index === 1) await secret('MADE_LATER', canary('user_secret_2'), ann)
         if (index === 5) await serving.call('DELETE', '/api/secrets/DEPLOY_TOKEN', undefined, { key: ann })
         const steps = [
           run('printf %s "$DEPLOY_TOKEN" | sha256sum; echo "it is $DEPLOY_TOKEN"; printf %s "$DEPLOY_TOKEN" > kept'),
@@ -58,14 +60,14 @@ verifies(
       },
     })
     await secret('DEPLOY_TOKEN', value, ann)
-    await secret('BOB_ONLY', 'value-of-bob-0815', bob)
+    await secret('BOB_ONLY', canary('profile_key'), bob)
     await serving.call(
       'POST',
       '/api/settings',
       {
         llm_model: 'openai/scripted',
         llm_base_url: `${model.url}/v1`,
-        llm_api_key: 'llm-key-of-ann-0815',
+        llm_api_key: canary('llm_key'),
         git_user_name: 'Ann Other',
         git_user_email: 'ann@b.example',
       },
@@ -78,7 +80,7 @@ verifies(
     const [first, later, unnamed, others, kept, gone] = outputs(events)
     expect(first).toContain(sha256(value))
     expect(first).toContain('it is <secret-hidden>')
-    expect(later).toContain('later: 16 <secret-hidden>')
+    expect(later).toContain(`later: ${canary('user_secret_2').length} <secret-hidden>`)
     expect(unnamed).toMatch(/^0\s+0\s+X_DEPLOY_TOKEN_X/)
     expect(others).toMatch(/^\[\]\s+Ann Other <ann@b\.example>/)
     expect(kept).toMatch(/^<secret-hidden>\s*<secret-hidden>/)
@@ -94,8 +96,8 @@ verifies(
       await bytesOf(dir.file('data', 'conversations')).catch(() => ''),
       await storeOf(dir.file('data')),
     ]
-    for (const text of everywhere) expect(text).not.toMatch(/tOp\$ecret|later-value-0815|llm-key-of-ann|value-of-bob/)
-    expect(model.requests[0]!.headers['authorization']).toBe('Bearer llm-key-of-ann-0815')
+    for (const text of everywhere) expect(scan(text)).toEqual([])
+    expect(model.requests[0]!.headers['authorization']).toBe(`Bearer ${canary('llm_key')}`)
     await serving.call('DELETE', `/api/conversations/${info.id}`, undefined, { key: ann })
   },
   60_000,
@@ -107,7 +109,7 @@ test('a conversation starts with what its user has set: limits, confirmation, an
   await using serving = await serve(dir.file('data'), {
     PARLEY_LLM_MODEL: 'openai/of-the-server',
     PARLEY_LLM_BASE_URL: `${model.url}/v1`,
-    PARLEY_LLM_API_KEY: 'llm-key-of-the-server',
+    PARLEY_LLM_API_KEY: canary('llm_key'),
   })
   const { ann, bob } = serving.keys
   const settings = {
@@ -115,7 +117,7 @@ test('a conversation starts with what its user has set: limits, confirmation, an
     max_iterations: 3,
     max_budget_per_task: 1.5,
     confirmation_mode: true,
-    mcp_config: { sse_servers: [{ url: 'https://tools.example/sse', api_key: 'mcp-key' }] },
+    mcp_config: { sse_servers: [{ url: 'https://tools.example/sse', api_key: canary('mcp_header') }] },
   }
   expect((await serving.call('POST', '/api/settings', settings, { key: ann })).status).toBe(200)
 
@@ -136,7 +138,7 @@ test('a conversation starts with what its user has set: limits, confirmation, an
   })
   expect(model.requests.at(-1)).toMatchObject({
     body: { model: 'of-ann' },
-    headers: { authorization: 'Bearer llm-key-of-the-server' },
+    headers: { authorization: `Bearer ${canary('llm_key')}` },
   })
 
   await serving.call(
@@ -166,10 +168,10 @@ test("the server's key never goes to an address that a user named", async () => 
   await using mine = await startScriptedModel({ respond: () => ({ text: 'hello' }) })
   await using serving = await serve(dir.file('data'), {
     PARLEY_LLM_MODEL: 'openai/of-the-server',
-    PARLEY_LLM_API_KEY: 'llm-key-of-the-server',
+    PARLEY_LLM_API_KEY: canary('llm_key'),
   })
   await serving.call('POST', '/api/settings', { llm_base_url: `${mine.url}/v1` }, { key: serving.keys.ann })
   await talk(serving, serving.keys.ann)
   expect(mine.requests.length).toBeGreaterThan(0)
-  for (const { headers } of mine.requests) expect(JSON.stringify(headers)).not.toContain('llm-key-of-the-server')
+  for (const { headers } of mine.requests) expect(JSON.stringify(headers)).not.toContain(canary('llm_key'))
 }, 60_000)

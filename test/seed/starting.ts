@@ -1,4 +1,5 @@
 /** What tests of a conversation's start share: a server that knows a git host and a scripted model, asked as the user ann. */
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import type { GitServer } from '../../packages/server/testing/git-server.ts'
 import type { ScriptedAnswer, ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { until } from '../crash/watching.ts'
@@ -35,7 +36,7 @@ export async function serveAnn(
   const serving = await serve(dataDir, {
     ...(git === undefined ? {} : { PARLEY_GIT_HOSTS: JSON.stringify({ gitlab: git.url }) }),
     PARLEY_LLM_MODEL: 'openai/scripted',
-    PARLEY_LLM_API_KEY: 'k',
+    PARLEY_LLM_API_KEY: canary('llm_key'),
     PARLEY_LLM_BASE_URL: `${model.url}/v1`,
     ...env,
   })

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import type { ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { command } from '../clients/instructed-model.ts'
 import { KEY } from '../agent-server/setup.ts'
@@ -9,7 +10,12 @@ let server: Talking
 beforeEach(async () => {
   answer = { text: 'Hello back.', usage: { input: 12, output: 3 } }
   server = await startTalking(() => answer)
-  const llm = { model: 'openai/scripted', base_url: `${server.model.url}/v1`, api_key: 'k', num_retries: 0 }
+  const llm = {
+    model: 'openai/scripted',
+    base_url: `${server.model.url}/v1`,
+    api_key: canary('llm_key'),
+    num_retries: 0,
+  }
   await server.call('POST', '/api/profiles/work', { llm })
 })
 afterEach(() => server[Symbol.asyncDispose]())

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import type { ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { command } from '../clients/instructed-model.ts'
 import { until } from '../crash/watching.ts'
@@ -60,7 +61,12 @@ test('while it runs, the step that goes on ends with the old model and the next 
 })
 
 test('a summariser that had the same model follows', async () => {
-  const own = { model: 'openai/scripted', base_url: `${server.model.url}/v1`, api_key: 'k-model', num_retries: 0 }
+  const own = {
+    model: 'openai/scripted',
+    base_url: `${server.model.url}/v1`,
+    api_key: canary('llm_key'),
+    num_retries: 0,
+  }
   const condenser = (name: string) => ({
     kind: 'LLMSummarizingCondenser',
     llm: { ...own, model: name, usage_id: 'condenser' },
@@ -119,7 +125,7 @@ test('what cannot be is refused in words', async () => {
   const plugin = await server.post(id, '/load_plugin', { plugin_ref: 'a@b' })
   expect([plugin.status, plugin.body.detail]).toEqual([
     400,
-    expect.stringContaining('plugins are not supported by this version'),
+    expect.stringContaining('this version knows no marketplaces'),
   ])
   expect((await server.post(id, '/switch_llm', { llm: { model: '' } })).status).toBe(422)
   const bodies = {

@@ -2,9 +2,14 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
+import { excused, outsider } from '../../packages/server/testing/canaries/watch.ts'
 import { KEY } from '../../packages/server/testing/server.ts'
 import { command } from '../clients/instructed-model.ts'
 import { startKillable, startTalking, type Json, type Talking } from './talking.ts'
+
+const VALUE = canary('conversation_secret')
+const VAULT = canary('lookup_answer')
 
 /** Every message is a command that the agent runs. */
 const obedient = ({ text, view }: { text: string; view: { assistantTurns: number } }) => {
@@ -31,19 +36,19 @@ async function output(of: Pick<Talking, 'say' | 'reaches' | 'events'>, id: strin
 
 describe('secrets of a conversation', () => {
   test.each<[string, unknown]>([
-    ['plain text', 'deploy-value-1'],
-    ['an object with a value', { value: 'deploy-value-1' }],
-    ['a static secret', { kind: 'StaticSecret', value: 'deploy-value-1', description: 'for deployments' }],
+    ['plain text', VALUE],
+    ['an object with a value', { value: VALUE }],
+    ['a static secret', { kind: 'StaticSecret', value: VALUE, description: 'for deployments' }],
   ])('%s reaches the commands that name it, and is hidden in what they say', async (_, secret) => {
     const id = await server.open()
     expect(await server.post(id, '/secrets', { secrets: { DEPLOY_KEY: secret } })).toEqual({
       status: 200,
       body: { success: true },
     })
-    expect(await output(server, id, LENGTH)).toContain('length 14')
+    expect(await output(server, id, LENGTH)).toContain(`length ${VALUE.length}`)
     expect(await output(server, id, 'run: echo value $DEPLOY_KEY')).toContain('<secret-hidden>')
     expect(await output(server, id, 'run: env')).not.toContain('DEPLOY_KEY')
-    expect(JSON.stringify([await server.events(id), await server.info(id)])).not.toContain('deploy-value-1')
+    expect(JSON.stringify([await server.events(id), await server.info(id)])).not.toContain(VALUE)
     expect((await server.info(id)).secret_registry.secret_sources.DEPLOY_KEY).toMatchObject({
       kind: 'StaticSecret',
       value: null,
@@ -76,12 +81,12 @@ describe('secrets of a conversation', () => {
   })
 
   test('encrypted ones are opened where the start says that they are', async () => {
-    const hidden = await server.call('POST', '/api/profiles/p', { llm: { model: 'x', api_key: 'deploy-value-1' } })
+    const hidden = await server.call('POST', '/api/profiles/p', { llm: { model: 'x', api_key: VALUE } })
     expect(hidden.status).toBe(201)
     const { body } = await server.call('GET', '/api/profiles/p', undefined, { 'X-Expose-Secrets': 'encrypted' })
     const secrets = { DEPLOY_KEY: { kind: 'StaticSecret', value: body.config.api_key } }
     const opened = await server.open({ secrets, secrets_encrypted: true })
-    expect(await output(server, opened, LENGTH)).toContain('length 14')
+    expect(await output(server, opened, LENGTH)).toContain(`length ${VALUE.length}`)
   })
 
   test.each<[string, Json]>([
@@ -101,21 +106,23 @@ describe('secrets of a conversation', () => {
   test('they survive a restart, sealed', async () => {
     await using killable = await startKillable(obedient)
     const id = await killable.open()
-    await killable.post(id, '/secrets', { secrets: { DEPLOY_KEY: 'deploy-value-1' } })
+    await killable.post(id, '/secrets', { secrets: { DEPLOY_KEY: VALUE } })
     await killable.restart('kill')
-    expect(await output(killable, id, LENGTH)).toContain('length 14')
+    expect(await output(killable, id, LENGTH)).toContain(`length ${VALUE.length}`)
     const { execFileSync } = await import('node:child_process')
-    expect(() => execFileSync('grep', ['-rq', 'deploy-value-1', killable.dir.file('data')])).toThrow()
+    expect(() => execFileSync('grep', ['-rq', VALUE, killable.dir.file('data')])).toThrow()
   })
 })
 
 describe('secrets that are kept elsewhere', () => {
   test("one in the user's own store is looked up at this server, with the key that comes with it", async () => {
-    await server.call('PUT', '/api/settings/secrets', { name: 'STORED', value: 'kept-in-the-store' })
+    await server.call('PUT', '/api/settings/secrets', { name: 'STORED', value: canary('user_secret_2') })
     const id = await server.open()
     const secret = { kind: 'LookupSecret', url: '/api/settings/secrets/STORED', headers: { 'X-Session-API-Key': KEY } }
     expect((await server.post(id, '/secrets', { secrets: { DEPLOY_KEY: secret } })).status).toBe(200)
-    expect(await output(server, id, LENGTH)).toContain('length 17')
+    // The server asks itself, and answers.
+    const told = await excused('clear text', () => output(server, id, LENGTH))
+    expect(told).toContain(`length ${canary('user_secret_2').length}`)
     expect(await output(server, id, 'run: echo $DEPLOY_KEY')).toContain('<secret-hidden>')
     const shown = (await server.info(id)).secret_registry.secret_sources.DEPLOY_KEY
     expect(shown.url).toBe(`${server.url}/api/settings/secrets/STORED`)
@@ -127,9 +134,10 @@ describe('secrets that are kept elsewhere', () => {
     const vault = createServer((request, response) => {
       asked.push(request.headers)
       if (request.url === '/away') return void response.writeHead(302, { location: '/value' }).end()
-      response.writeHead(request.url === '/value' ? 200 : 500).end('from-the-vault')
+      response.writeHead(request.url === '/value' ? 200 : 500).end(VAULT)
     }).listen(0, '127.0.0.1')
     await once(vault, 'listening')
+    outsider('a vault', vault)
     const host = `127.0.0.1:${(vault.address() as AddressInfo).port}`
     await using listed = await startTalking(obedient, { PARLEY_SECRET_LOOKUP_HOSTS: host })
     const id = await listed.open({
@@ -137,7 +145,7 @@ describe('secrets that are kept elsewhere', () => {
         DEPLOY_KEY: {
           kind: 'LookupSecret',
           url: `http://${host}/value`,
-          headers: { Authorization: 'Bearer of-the-vault' },
+          headers: { Authorization: `Bearer ${canary('lookup_header')}` },
         },
         AWAY: { kind: 'LookupSecret', url: `http://${host}/away` },
         BROKEN: { kind: 'LookupSecret', url: `http://${host}/broken` },
@@ -145,9 +153,9 @@ describe('secrets that are kept elsewhere', () => {
     })
     expect(await output(listed, id, 'run: echo nothing')).toContain('nothing')
     expect(asked).toEqual([])
-    expect(await output(listed, id, LENGTH)).toContain('length 14')
-    expect(await output(listed, id, LENGTH)).toContain('length 14')
-    expect(asked.map(({ authorization }) => authorization)).toEqual(['Bearer of-the-vault'])
+    expect(await output(listed, id, LENGTH)).toContain(`length ${VAULT.length}`)
+    expect(await output(listed, id, LENGTH)).toContain(`length ${VAULT.length}`)
+    expect(asked.map(({ authorization }) => authorization)).toEqual([`Bearer ${canary('lookup_header')}`])
     expect(await output(listed, id, 'run: echo [${AWAY}${BROKEN}]')).toContain('[]')
     vault.closeAllConnections()
     vault.close()

@@ -1,4 +1,5 @@
 /** A server with a scripted model, and conversations on it. */
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import {
   startScriptedModel,
   type ModelRequest,
@@ -30,7 +31,7 @@ export type Talking = Bench & {
 
 export const agentOf = (model: ScriptedModel, llm: object = {}, more: object = {}) => ({
   kind: 'Agent',
-  llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'k-model', num_retries: 0, ...llm },
+  llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: canary('llm_key'), num_retries: 0, ...llm },
   tools: [{ name: 'terminal' }],
   ...more,
 })

@@ -1,5 +1,6 @@
 import { ConversationInfo, hexId, asConversationId } from '@parley/protocol'
 import { expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
@@ -79,7 +80,7 @@ verifies(
     // The record at that moment, as GET shows it, but for what is derived from other conversations.
     expect(updated).toEqual({ ...shown, sub_conversation_ids: [] })
     expect(shown.stats.usage_to_metrics.default?.token_usages).toHaveLength(1)
-    expect(receiver.attempts.every(({ text }) => !text.includes('the-model-key'))).toBe(true)
+    expect(receiver.attempts.every(({ text }) => !text.includes(canary('llm_key')))).toBe(true)
     expect(receiver.taken[0]!.headers).toMatchObject({ 'x-session-api-key': TEST_KEY })
     expect(receiver.taken[0]!.headers['webhook-id']).toMatch(/^[\w-]{20,}$/)
   },

@@ -1,11 +1,12 @@
 /** Servers and conversations for tests of webhooks: a model that finishes at once, and short waits between attempts. */
+import { canary } from '../../packages/server/testing/canaries/values.ts'
 import type { ServerProcess } from '../../packages/server/testing/server-process.ts'
 import type { ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 
 /** What came over the wire; a test looks into it freely. */
 export type Loose = ReturnType<typeof JSON.parse>
 
-export const SECRET = `whsec_${Buffer.from('a signing key of thirty-two byte').toString('base64')}`
+export const SECRET = canary('webhook_secret')
 
 /** The environment of a server that tells `urls`. */
 export const telling = (urls: readonly string[], members: Record<string, unknown> = {}): Record<string, string> => ({
@@ -26,7 +27,7 @@ export const starting = (dir: string, model: Pick<ScriptedModel, 'url'>, members
   workspace: { working_dir: dir },
   agent: {
     kind: 'Agent',
-    llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'the-model-key', num_retries: 0 },
+    llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: canary('llm_key'), num_retries: 0 },
     tools: [],
     agent_context: { skills: [{ name: 'a-skill', content: 'in full' }] },
   },

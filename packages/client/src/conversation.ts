@@ -9,6 +9,7 @@ import {
   interruptConversation,
   navigateConversation,
   pauseConversation,
+  postClientToolResult,
   respondToConfirmation,
   runConversation,
   sendMessage,
@@ -16,6 +17,7 @@ import {
   type ConversationId,
   type ConversationInfo,
   type DeltaFrame,
+  type ClientToolResultInput,
   type Endpoint,
   type EventFrame,
   type EventId,
@@ -85,6 +87,15 @@ export class Conversation {
     signal?: AbortSignal,
   ): Promise<void> {
     await this.#call(respondToConfirmation, { body: answer }, signal)
+  }
+
+  /**
+   * Brings what came of a call of a client tool that awaits its result: the event is the call's ActionEvent.
+   * @throws CallError with status 409 when the call has a result, was ended, or its time has passed.
+   */
+  async postResult(event_id: EventId, result: ClientToolResultInput, signal?: AbortSignal): Promise<void> {
+    const path = { conversation_id: this.id, event_id }
+    await call(this.#server, postClientToolResult, { path, body: result }, signal)
   }
 
   /** What the agent says to a question beside its task, also while it works; nothing but the cost is recorded. */

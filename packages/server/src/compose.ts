@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { createNativeAgent, createReplayAgent, resolveTools, type Agent, type NativeAgentDeps } from './agent/index.ts'
+import { agentModels, withEyes } from './agent-models.ts'
 import { openAutomation } from './automation.ts'
 import { ConfigError, isLoopback, type Config } from './config.ts'
 import {
@@ -22,14 +23,18 @@ import {
 import { openFolders } from './folders.ts'
 import { gitAccess } from './git-access.ts'
 import { withVariables } from './git-identity.ts'
+import { joinHiding } from './hiding.ts'
 import { createApp, type App } from './http/index.ts'
 import { lateLlm } from './late-model.ts'
 import { joinMachine, type JoinedMachine } from './machine.ts'
+import { joinMcp, type JoinedMcp } from './mcp.ts'
 import { joinGateway, joinSecrets, joinSteering, type JoinedSecrets } from './steering.ts'
-import { openLlm, openTransport, type Transport } from './llm/index.ts'
+import { openLlm, openTransport, withFallbacks, type Transport } from './llm/index.ts'
 import { openLog, type Log } from './observability/index.ts'
 import { openGuard } from './guard.ts'
 import { openHooking, openHooksOf, overHooks } from './hooking.ts'
+import { openSkillsOf, remembering, skillPhase, skillsFor } from './skilling.ts'
+import { joinSubAgents, subAgentTypes } from './sub-agents.ts'
 import { openCipher, type Cipher } from './secrets/index.ts'
 import {
   conversationDefaults,
@@ -37,6 +42,7 @@ import {
   openCommandSecrets,
   openFindLlm,
   openIdentities,
+  openLlmProfiles,
   openNamedSecrets,
   openUserSettings,
   type CommandSecrets,
@@ -113,8 +119,10 @@ export async function startServer(
   opened.use(await openWebhooks({ targets: config.webhooks, outbox: storage.outbox, now, log }))
   const automation = opened.use(openAutomation(config, storage, log))
   const ownSecrets = joinSecrets({ config, cipher, commandSecrets, log })
+  const mcp = opened.use(joinMcp({ workspaces, config, log }))
   const heart = joinHeart({
     config,
+    mcp,
     storage,
     foldersDir,
     cipher,
@@ -129,7 +137,8 @@ export async function startServer(
     log,
   })
   opened.defer(() => heart.close())
-  const own = { config, storage, cipher, identities, settings, workspaces, transport, conversations: heart, log }
+  const hide = async (user: string, text: string) => (await commandSecrets.masker(user)).text(text)
+  const own = { config, storage, cipher, identities, settings, workspaces, transport, conversations: heart, hide, log }
   const machine = opened.use(joinMachine(own))
   const app = joinEdge({
     config,
@@ -164,6 +173,7 @@ export async function startServer(
 type Parts = { config: Config; log: Log }
 
 type HeartParts = Parts & {
+  mcp: JoinedMcp
   isolation: Isolation
   /** Where conversations have folders of their own. */
   foldersDir: string
@@ -180,6 +190,7 @@ type HeartParts = Parts & {
 
 function joinHeart({
   config,
+  mcp,
   log,
   transport,
   commandSecrets,
@@ -194,16 +205,14 @@ function joinHeart({
   const models = { transport, scriptsDirectory: join(config.dataDir, 'scripts') }
   const guard = openGuard({ openLlm: (llm) => openLlm(llm, models), vendor: config.vendor, cipher: parts.cipher })
   const dataDirOf = (id: string) => join(foldersDir, id)
+  const profiles = openLlmProfiles(parts.storage.documents, settings, parts.cipher)
 
   const openLlmOf = (owner: string) => {
     const usersModel = async () => conversationDefaults(await settings.current(owner), config.llm).llm
-    return lateLlm((llm) => openLlm(llm, models), usersModel)
+    const late = lateLlm((llm) => openLlm(llm, models), usersModel)
+    return withFallbacks(late, { find: (name) => parts.findLlm(owner, name), log })
   }
-  const mask: HeartDeps['mask'] = (drafts, owner, record) => {
-    const { workspace } = record
-    const key = workspace.kind === 'RemoteWorkspace' && workspace.api_key !== null ? [workspace.api_key] : []
-    return commandSecrets.mask(owner, drafts, [...key, ...ownSecrets.valuesOf(record)])
-  }
+  const { mask, masker } = joinHiding(commandSecrets, ownSecrets)
   const openHooks = openHooking({
     workspaces,
     trusted: config.trustedHooks,
@@ -215,53 +224,97 @@ function joinHeart({
   })
 
   async function openAgent(
-    { id, owner, record, epoch, secrets, current }: Parameters<HeartDeps['openAgent']>[0],
+    { id, owner, record, epoch, secrets, current, subAgents, clientCalls }: Parameters<HeartDeps['openAgent']>[0],
     signal: AbortSignal,
   ): Promise<Agent> {
-    const { agent } = record
-    if (agent.kind === 'ACPAgent') {
-      throw new ParleyError(
-        'unsupported',
-        'ACPAgent is not supported by this version. Start the conversation with kind Agent.',
-      )
-    }
+    const agent = remembering(record)
     const remote = remoteOf(record.workspace)
     const spec = { conversationId: id, workingDir: record.workspace.working_dir, epoch, remote }
     const workspace = withVariables(await workspaces.open(spec, signal), () => commandSecrets.gitVariables(owner))
     const hooks = await openHooks({ id, owner, record, epoch, current }, signal)
+    if (agent.kind === 'ACPAgent') {
+      const { openAcpAgent } = await import('./acp.ts')
+      const { cipher, storage } = parts
+      const acp = { workspace, hooks, ownSecrets, cipher, events: storage.events, dataDir: dataDirOf(id), log }
+      const live = { id, owner, secrets, current }
+      return lettingGo(
+        await openAcpAgent(agent, live, { ...acp, analyze: guard.analyze, serverDir: config.dataDir }),
+        hooks,
+        workspace,
+      )
+    }
+    const { secretsFailed, ...given } = await ownSecrets.ofAgent(owner, secrets)
+    const own = agentModels(id, owner, {
+      findLlm: parts.findLlm,
+      profileNames: async (user) => (await profiles.list(user)).profiles.map(({ name }) => name),
+      conversations: () => heart,
+    })
+    const moreTools = mcp.toolsOf(agent, { id, owner, epoch, record }, given.secretsFor)
     const deps: NativeAgentDeps = {
       openLlm: openLlmOf(owner),
       workspace,
       dataDir: dataDirOf(id),
       conversationId: id,
-      ...(await ownSecrets.ofAgent(owner, secrets)),
+      ...given,
+      services: {
+        ...(subAgents === undefined ? {} : { subAgents }),
+        ...(clientCalls === undefined ? {} : { clientCalls }),
+        browser: { executable: config.chromium },
+        skills: skillsFor(record, config.trustedHooks),
+        models: own.models,
+        secretsFailed,
+        hide: async (text) => (await masker(owner, current())).text(text),
+      },
       analyze: guard.analyze,
       hooks,
       locks,
       log,
       clientTools: record.client_tools,
+      seeing: own.seeing,
+      ...(await subAgentTypes(agent, subAgents)),
+      ...(moreTools === undefined ? {} : { moreTools }),
     }
+    const equipped = await withEyes(agent, own.seeing)
     if (record.replay === null || record.replay === undefined)
-      return lettingGo(createNativeAgent(agent, deps), hooks, workspace)
+      return lettingGo(createNativeAgent(equipped, deps), hooks, workspace)
     const recording = await readRecording(deps.dataDir, record.replay)
     const replayed = { recording, stopOnDivergence: record.replay.stop_on_divergence }
-    return lettingGo(createReplayAgent(agent, replayed, deps), hooks, workspace)
+    return lettingGo(createReplayAgent(equipped, replayed, deps), hooks, workspace)
   }
 
   const heart = openHeart({
     ...parts,
     log,
+    ...joinSubAgents({
+      workspaces,
+      documents: parts.storage.documents,
+      home: config.home,
+      trusted: config.trustedHooks,
+      log,
+    }),
     openAgent,
     openHooks,
     openLlm: (llm) => openLlm(llm, models),
-    phases: startPhases({
-      ...config.starts,
-      ...gitAccess(settings),
-      workspaces,
-      isolation: describeIsolation(isolation),
-    }),
+    phases: [
+      ...startPhases({
+        ...config.starts,
+        ...gitAccess(settings),
+        workspaces,
+        isolation: describeIsolation(isolation),
+      }),
+      skillPhase({
+        ...config.starts,
+        ...gitAccess(settings),
+        workspaces,
+        home: config.home,
+        trusted: config.trustedHooks,
+        pluginsDir: join(config.dataDir, 'plugins'),
+        log,
+      }),
+    ],
     ...(config.starts.deadlines.agent === undefined ? {} : { agentDeadlineMs: config.starts.deadlines.agent }),
     mask,
+    masker,
     now: () => new Date(),
     dataDir: config.dataDir,
     foldersDir,
@@ -317,6 +370,7 @@ function joinEdge({
       return heart.start(request, actor)
     },
     machine: machine.machine,
+    skillsOf: openSkillsOf({ hosts: machine.machine.hosts, home: config.home, log }),
     hooksOf: openHooksOf({ hosts: machine.machine.hosts, trusted: config.trustedHooks, log }),
     steering: joinSteering(ownSecrets, findLlm, cipher),
     gateway: joinGateway({ config, conversations: heart, settings, profiles: machine.machine.profiles, findLlm }),
@@ -328,6 +382,8 @@ function joinEdge({
     },
     info: { usableTools: toolNames(), isolation: { level: isolation.level, network: isolation.network } },
     corsOrigins: config.corsOrigins,
+    hostNames: [config.host, ...config.publicHosts],
+    takesKeyInUrl: config.socketKeyInUrl,
     bodyLimitBytes: config.bodyLimitBytes,
     log,
     ...(config.withoutKeys ? { noKeys: anyone } : {}),

@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { ConfigError } from './config-error.ts'
+import type { Network } from './lib/index.ts'
 import {
   bool,
   checked,
@@ -17,6 +18,7 @@ import {
   list,
   logLevel,
   type LogLevel,
+  network,
   path,
   type Read,
   sandboxMode,
@@ -51,6 +53,10 @@ export type Config = {
   withoutKeys: boolean
   /** Origins of browsers that are let in, beside those on this machine. */
   corsOrigins: string[]
+  /** Host names under which this server is known, beside addresses and `localhost`: `*.example.org` for all below, `*` for any. */
+  publicHosts: string[]
+  /** Whether a socket's key may stand in its address, as existing clients send it. */
+  socketKeyInUrl: boolean
   /** Largest request body. */
   bodyLimitBytes: number
   /** An idle conversation leaves memory after this long; null: never. */
@@ -60,6 +66,8 @@ export type Config = {
     orphanExitMs: number
   }
   logLevel: LogLevel
+  /** The browser of agents; null: the one that is installed where their commands run. */
+  chromium: string | null
   /** The model of conversations that name none; what a user has stored in settings goes before it. */
   llm: { model: string | null; apiKey: string | null; baseUrl: string | null }
   /** Requests of one key in a minute; 0: no limit. */
@@ -78,6 +86,10 @@ export type Config = {
   starts: Required<Pick<StartSources, 'hosts' | 'trusted' | 'deadlines'>>
   /** Patterns of projects whose `.openhands/hooks.json` counts: repositories as `github.com/acme/*`, directories as absolute paths. */
   trustedHooks: readonly string[]
+  /** Home folder of the account that the server runs under: what its owner keeps there for all projects. */
+  home: string
+  /** Patterns of MCP servers whose word about their own tools counts: addresses without query, or whole command lines. */
+  trustedMcpServers: readonly string[]
   /** The walls around commands of agents. */
   sandbox: SandboxPolicy
 }
@@ -118,6 +130,8 @@ const SETTINGS = [
   { name: 'secret_key', also: ['OH_SECRET_KEY'], isSecret: true },
   { name: 'without_keys', isFlag: true },
   { name: 'allow_cors_origins', also: ['OH_ALLOW_CORS_ORIGINS'], isList: true },
+  { name: 'public_hosts', isList: true },
+  { name: 'socket_key_in_url' },
   { name: 'body_limit_bytes' },
   { name: 'idle_unload_seconds', also: ['OH_CONVERSATION_IDLE_TTL_SECONDS'] },
   { name: 'runner_orphan_exit_seconds' },
@@ -131,6 +145,8 @@ const SETTINGS = [
   { name: 'git_hosts' },
   { name: 'trusted_repositories', isList: true },
   { name: 'trusted_hooks', isList: true },
+  { name: 'trusted_mcp_servers', isList: true },
+  { name: 'chromium' },
   { name: 'sandbox' },
   { name: 'sandbox_network' },
   { name: 'start_deadlines' },
@@ -170,6 +186,8 @@ export function readConfig(sources: ConfigSources): { config: Config; origins: C
     secretKey: take<string | null>('secret_key', null, text),
     withoutKeys: take('without_keys', false, bool),
     corsOrigins: take('allow_cors_origins', [], webOrigins),
+    publicHosts: take('public_hosts', [], list),
+    socketKeyInUrl: take('socket_key_in_url', true, bool),
     bodyLimitBytes: take('body_limit_bytes', 32 * MIB, integer(1024, 1024 * MIB)),
     idleUnloadMs: take<number | null>('idle_unload_seconds', 1200 * SECONDS, secondsOrNever),
     runner: { orphanExitMs: take('runner_orphan_exit_seconds', 900 * SECONDS, seconds) },
@@ -192,10 +210,13 @@ export function readConfig(sources: ConfigSources): { config: Config; origins: C
       deadlines: take('start_deadlines', {}, checked(readDeadlines, DEADLINES_RULE)),
     },
     secretLookupHosts: take<readonly string[]>('secret_lookup_hosts', [], list),
+    home: sources.home,
     trustedHooks: take<readonly string[]>('trusted_hooks', [], list),
+    trustedMcpServers: take<readonly string[]>('trusted_mcp_servers', [], list),
+    chromium: take<string | null>('chromium', null, path),
     sandbox: {
       mode: take<SandboxPolicy['mode']>('sandbox', 'off', sandboxMode),
-      network: take('sandbox_network', true, bool),
+      network: take<Network>('sandbox_network', true, network),
     },
     automation: null,
     webhooks: [],
@@ -234,6 +255,8 @@ export function describeConfig(config: Config, origins: ConfigOrigins): string[]
     secret_key: config.secretKey,
     without_keys: config.withoutKeys,
     allow_cors_origins: config.corsOrigins,
+    public_hosts: config.publicHosts,
+    socket_key_in_url: config.socketKeyInUrl,
     body_limit_bytes: config.bodyLimitBytes,
     idle_unload_seconds: config.idleUnloadMs === null ? 'never' : config.idleUnloadMs / SECONDS,
     runner_orphan_exit_seconds: config.runner.orphanExitMs / SECONDS,
@@ -252,6 +275,8 @@ export function describeConfig(config: Config, origins: ConfigOrigins): string[]
     git_hosts: JSON.stringify(config.starts.hosts),
     trusted_repositories: config.starts.trusted,
     trusted_hooks: config.trustedHooks,
+    trusted_mcp_servers: config.trustedMcpServers,
+    chromium: config.chromium,
     sandbox: config.sandbox.mode,
     sandbox_network: config.sandbox.network,
     start_deadlines: JSON.stringify(config.starts.deadlines),

@@ -29,6 +29,8 @@ export type MachineParts = {
   workspaces: Workspaces
   transport: Transport
   conversations: Pick<Conversations, 'info'>
+  /** Takes a user's secrets out of a text. */
+  hide: (user: string, text: string) => Promise<string>
   log: Log
 }
 
@@ -44,7 +46,7 @@ export function joinMachine(parts: MachineParts): JoinedMachine {
   const { config, storage, cipher, settings, workspaces, transport, log } = parts
   const { documents } = storage
   const hosts = openHosts(workspaces, resolve('.'))
-  const bash = openBash({ store: storage.bash, hosts, log })
+  const bash = openBash({ store: storage.bash, hosts, hide: parts.hide, log })
   const findLlm = openFindLlm(documents, cipher)
   const agentProfiles = openAgentProfiles({ documents, settings, findLlm, serverModel: config.llm })
   const models = { transport, scriptsDirectory: join(config.dataDir, 'scripts') }

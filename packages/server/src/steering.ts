@@ -45,6 +45,8 @@ export type JoinedSecrets = {
 type AgentSecrets = {
   secrets: { name: string; description: string | null }[]
   secretsFor: (text: string) => Promise<Record<string, string>>
+  /** A command that named them failed: what was looked up may be old. */
+  secretsFailed: (text: string) => void
 }
 
 type Parts = { config: Pick<Config, 'secretLookupHosts'>; cipher: Cipher; commandSecrets: CommandSecrets; log: Log }
@@ -67,6 +69,7 @@ export function joinSecrets({ config, cipher, commandSecrets, log }: Parts): Joi
       return {
         secrets: [...(await commandSecrets.names(owner)).filter(({ name }) => !names.has(name)), ...mine],
         secretsFor: async (text) => ({ ...(await ofOwner(text)), ...(await own.valuesFor(sources(), text)) }),
+        secretsFailed: (text) => own.refresh(sources(), text),
       }
     },
 

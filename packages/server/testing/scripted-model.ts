@@ -14,6 +14,7 @@ import { anthropicMessages } from './model-formats/anthropic-messages.ts'
 import { chatCompletions } from './model-formats/chat-completions.ts'
 import { asObject, type Json, type ModelFormat, type RequestView } from './model-formats/format.ts'
 import { gemini } from './model-formats/gemini.ts'
+import { outsider, search } from './canaries/watch.ts'
 import { responses } from './model-formats/responses.ts'
 
 export type { ScriptedAnswer, ScriptedThinking, ScriptedToolCall, ScriptedUsage } from './model-formats/answer.ts'
@@ -79,6 +80,7 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
     const path = new URL(incoming.url ?? '/', 'http://model').pathname
     const format = FORMATS.find((candidate) => candidate.matches(path))
     const text = await readAll(incoming)
+    search('a request to a model', text)
     if (format === undefined)
       return void response.writeHead(404).end(JSON.stringify({ error: { message: `no model API at ${path}` } }))
     const request = record(format, path, incoming, text, response)
@@ -100,6 +102,7 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
   server.keepAliveTimeout = 60_000
   server.listen(options.port ?? 0, '127.0.0.1')
   await once(server, 'listening')
+  outsider('a model', server)
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

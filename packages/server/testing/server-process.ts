@@ -4,8 +4,10 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { canary } from './canaries/values.ts'
+import { outputScanner } from './canaries/watch.ts'
 
-export const TEST_KEY = 'test-key-for-this-machine-only'
+export const TEST_KEY = canary('session_key')
 
 const ENTRY = fileURLToPath(new URL('crashing-server.ts', import.meta.url))
 
@@ -57,6 +59,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     },
   )
   let errors = ''
+  child.stderr.on('data', outputScanner('standard error of a server'))
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-64 * 1024)
   })
@@ -95,6 +98,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
 }
 
 async function listening(child: ChildProcess): Promise<string> {
+  child.stdout!.on('data', outputScanner('standard output of a server'))
   for await (const line of createInterface({ input: child.stdout! })) {
     const found = /listening on (http:\S+)/.exec(line)
     if (found !== null) {

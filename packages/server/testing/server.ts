@@ -1,8 +1,9 @@
 /** The real server inside the test's own process: a data directory of its own, a key, and calls with it. */
 import { readConfig, startServer } from '../src/index.ts'
+import { canary } from './canaries/values.ts'
 import { tempDir, type TempDir } from './temp.ts'
 
-export const KEY = 'test-key-for-this-machine-only'
+export const KEY = canary('session_key')
 
 export type TestServer = AsyncDisposable & {
   readonly url: string

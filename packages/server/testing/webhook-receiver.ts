@@ -12,6 +12,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { search } from './canaries/watch.ts'
 import { freePort } from './server-process.ts'
 
 export type Received = {
@@ -76,6 +77,7 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const text = await readAll(incoming)
+    search('a webhook', text)
     const request = { path: incoming.url ?? '/', headers: incoming.headers, text, body: JSON.parse(text) }
     attempts.push(request)
     if (options.secret !== undefined && !isSigned(request, options.secret)) {

@@ -8,6 +8,7 @@ function project(place: Place): string {
   const folder = place.file('project')
   mkdirSync(`${folder}/.openhands`, { recursive: true })
   const hooks = [{ matcher: 'terminal', hooks: [{ command: 'true' }] }]
+  writeFileSync(`${folder}/AGENTS.md`, 'Use tabs.\n')
   writeFileSync(`${folder}/.openhands/hooks.json`, JSON.stringify({ PreToolUse: hooks }))
   return folder
 }
@@ -43,10 +44,36 @@ export const projectCases: Cases = {
     {
       says: 'those of a project',
       status: 200,
-      shape: { skills: LIST, sources: OBJECT },
+      shape: {
+        skills: [
+          {
+            name: 'agents',
+            type: 'repo',
+            content: 'Use tabs.',
+            triggers: [],
+            source: expect.stringContaining('AGENTS.md'),
+            description: null,
+            is_agentskills_format: false,
+            disable_model_invocation: false,
+          },
+        ],
+        sources: { public: 0, user: 0, project: 1, org: 0, sandbox: 0 },
+      },
       ask: (place) => ({
         body: { project_dir: project(place), load_public: false, load_user: false, load_org: false },
       }),
+    },
+    {
+      says: 'none where there are none',
+      status: 200,
+      shape: { skills: [], sources: OBJECT },
+      ask: () => ({ body: { project_dir: '/not/here', load_user: false } }),
+    },
+    {
+      says: 'a folder that is no text',
+      status: 422,
+      shape: invalid('body', 'project_dir'),
+      ask: () => ({ body: { project_dir: 1 } }),
     },
   ],
   'POST /api/sub-agents': [

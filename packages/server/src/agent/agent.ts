@@ -13,6 +13,8 @@ import type { LlmDelta } from '../llm/index.ts'
 /** What an agent may see of its conversation during one step. */
 export type Turn = {
   conversationId: ConversationId
+  /** What providers keep the beginnings of requests under; absent: the conversation's own id. */
+  cacheKey?: string
   /** The fold as of the last commit. */
   state: () => ConversationState
   /** The active branch as the model is to see it: condensed, every call paired with its answer or still open. Root first. */
@@ -39,6 +41,11 @@ export type Asked = {
 
 export interface Agent extends AsyncDisposable {
   /**
+   * Gets what the preamble lists and others have to be asked for, such as tools of MCP servers: bounded in time, and at once when
+   * it is there. Resolves also when the signal aborts or something cannot be had; steps go on with it. Absent: there is nothing.
+   */
+  prepare?(signal: AbortSignal): Promise<void>
+  /**
    * Drafts that must stand first in the log: the SystemPromptEvent, once per branch root.
    * Called before the first message of a branch is stored. Must not start anything slow.
    */
@@ -61,6 +68,16 @@ export interface Agent extends AsyncDisposable {
    * as it began.
    */
   reconfigure(config: AgentConfig): void
-  /** Ctrl-C to what runs in the foreground; called on interrupt, beside the abort. */
-  interrupt(): Promise<void>
+  /**
+   * Ctrl-C to what runs in the foreground; called on interrupt, beside the abort. What it resolves to is stored with the
+   * interruption.
+   */
+  interrupt(): Promise<readonly Draft[] | void>
+  /** A person said something that is to be answered now, while a step goes on. Absent: the next step sees it. */
+  heard?(): void
+  /**
+   * Gives the agent another model, where it chooses its own; the result makes the drafts that tell of it.
+   * Absent: `reconfigure` does it. @throws ParleyError
+   */
+  switchModel?(model: string): Promise<(state: ConversationState) => readonly Draft[]>
 }

@@ -187,7 +187,7 @@ export class Gateway {
     // Files belong to whoever works in the directory, shells to the conversation that opened them (F68).
     const scoped = keys.map((key) => (key.startsWith('terminal:') ? `${key}@${conversationId}` : key))
     const held = await locks.acquire(workspace.workingDir, scoped, signal)
-    const limitMs = Math.max(callLimitMs, ownLimitMs(action))
+    const limitMs = tool.limitMs ?? Math.max(callLimitMs, ownLimitMs(action))
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(new CallTimeout(limitMs)), limitMs)
     // The locks are held until the tool has ended, also when nobody waits for it any more.

@@ -24,12 +24,24 @@ const MAX_TAIL_BYTES = 4 * 1024 * 1024
 
 export class Channel {
   readonly #listeners = new Set<ChannelListener>()
+  readonly #followers = new Set<() => void>()
   readonly #tail: StoredEvent[] = []
   #tailBytes = 0
   latest: number
 
   constructor(latest: number) {
     this.latest = latest
+  }
+
+  /** Wakes `wake` after each commit and at the end, without counting as somebody who watches. */
+  follow(wake: () => void): () => void {
+    this.#followers.add(wake)
+    return () => this.#followers.delete(wake)
+  }
+
+  /** Neither watched nor followed. */
+  get isUnused(): boolean {
+    return this.#listeners.size === 0 && this.#followers.size === 0
   }
 
   get watchers(): number {
@@ -51,6 +63,7 @@ export class Channel {
     }
     this.#trim()
     for (const listener of this.#listeners) listener.committed()
+    for (const wake of this.#followers) wake()
   }
 
   #trim(): void {
@@ -67,6 +80,7 @@ export class Channel {
 
   emit(item: Live['item']): void {
     for (const listener of this.#listeners) listener.live({ after: this.latest, item })
+    if (item.kind === 'deleted') for (const wake of this.#followers) wake()
   }
 
   /** Events after `seq` that are still in the tail; null when the store has to be asked. */

@@ -22,8 +22,13 @@ export type Decision = {
 }
 
 type Decidable =
-  | Exclude<Command, { kind: 'interrupt' | 'navigate' | 'start' | 'stop' | 'condense' | 'switch_llm' | 'set_secrets' }>
-  | { kind: 'navigate'; target: NavigationTarget }
+  | Exclude<Command, { kind: 'interrupt' | 'navigate' | 'start' | 'stop' | 'condense' | 'switch_llm' | 'switch_acp_model' | 'set_secrets' | 'client_result' }>
+  | {
+      kind: 'navigate'
+      target: NavigationTarget
+      /** Skills that the model has been given there; absent: as before. */
+      given?: string[]
+    }
 
 /**
  * What a command does to a conversation. Pure. Source: agent-core.md 1.2, agent-server-wire.md 6.2; F01, F02, F05.
@@ -43,7 +48,7 @@ export function decide(
     case 'send_message': {
       // A message never approves (F01): while a batch waits, the message is stored and the batch goes on waiting.
       const runs = command.run && status !== 'waiting_for_confirmation'
-      const said = submission === undefined ? [userMessage(command.content)] : submitted(state, [submission])
+      const said = submission === undefined ? [messageOf(command)] : submitted(state, [submission])
       const drafts = [...interrupted(state), ...opening, ...said]
       if (runs && status !== 'running') drafts.push(statusChanged('running'))
       else if (!runs && (status === 'finished' || status === 'stuck')) drafts.push(statusChanged('idle'))
@@ -58,15 +63,20 @@ export function decide(
         return approve(state, awaiting.llm_response_id, actor)
       return { drafts: [...opening, statusChanged('running')], runs: true, snapshot: false }
     case 'pause':
-      if (status !== 'idle' && status !== 'running') return nothing({ snapshot: true })
+      if (status !== 'idle' && status !== 'running' && awaiting?.sub_agent === undefined)
+        return nothing({ snapshot: true })
       return { drafts: [statusChanged('paused'), { kind: 'PauseEvent', source: 'user' }], runs: false, snapshot: true }
     case 'respond':
       return respond(state, command, actor)
     case 'navigate': {
       if (status === 'running')
         throw new ParleyError('conflict', 'The conversation is running. Pause it before you navigate.')
-      const { target } = command
+      const { target, given } = command
       const drafts: Draft[] = [{ kind: 'LeafMovedEvent', source: 'user', ...target }]
+      if (given !== undefined && given.length < state.activated_knowledge_skills.length) {
+        const key = 'activated_knowledge_skills'
+        drafts.push({ kind: 'StateChangedEvent', source: 'environment', key, value: given })
+      }
       for (const action of target.open_actions) {
         drafts.push(
           closeAction(
@@ -92,6 +102,10 @@ export function decide(
   }
 }
 
+function messageOf({ content, message_id }: Extract<Command, { kind: 'send_message' }>): Draft {
+  return { ...userMessage(content), ...(message_id === undefined ? {} : { id: message_id }) }
+}
+
 function respond(state: ConversationState, command: Extract<Command, { kind: 'respond' }>, actor: string): Decision {
   const { execution_status: status, awaiting_approval: awaiting } = state
   if (awaiting === null) {
@@ -111,6 +125,13 @@ function respond(state: ConversationState, command: Extract<Command, { kind: 're
   }
   if (command.accept) return approve(state, batch, actor)
   const waiting = awaited(state)
+  // The answer goes to the sub-agent's own actions; the call that waits for it goes on.
+  if (awaiting.sub_agent !== undefined)
+    return {
+      drafts: [approval(waiting, batch, 'reject', actor, command.reason), statusChanged('running')],
+      runs: true,
+      snapshot: true,
+    }
   // A goal that waited for this answer goes on with it.
   const goesOn = state.goal?.active === true
   return {

@@ -1,6 +1,7 @@
 /** The heart as the edges see it: conversations by id, commands in, events out. Every call is on behalf of an actor. */
 import type {
   AgentBase,
+  AgentDefinition,
   ClientToolSpec,
   ConfirmationPolicy,
   ConversationExecutionStatus,
@@ -13,6 +14,7 @@ import type {
   ImageContent,
   LaunchedAgentProfile,
   LLM,
+  PluginSource,
   RemoteWorkspace,
   SecurityAnalyzer,
   StoredEvent,
@@ -20,8 +22,9 @@ import type {
 } from '@parley/protocol'
 import type { Recording } from '../agent/index.ts'
 import type { ConversationSort, EventFilter, Role } from '../storage/index.ts'
-import type { ConversationTrigger, SecretSources } from './record.ts'
+import type { ConversationTrigger, SecretSources, SubAgentOrigin } from './record.ts'
 import type { LlmDelta } from '../llm/index.ts'
+import type { ClientResult } from '../tools/index.ts'
 import type { Exposure } from '../secrets/index.ts'
 
 /** Who asks: made by the edge from a request's key. */
@@ -54,6 +57,12 @@ export type StartRequest = {
   /** Cloned before the agent starts. `branch` null: a fresh one. */
   repository?: { name: string; provider: GitProvider | null; branch: string | null } | null
   trigger?: ConversationTrigger | null
+  /** Sub-agents that the request describes. */
+  agent_definitions?: AgentDefinition[]
+  /** Fetched and read before the agent starts. */
+  plugins?: PluginSource[]
+  /** Set for a sub-agent, by the heart alone. */
+  sub_agent?: SubAgentOrigin
   /** Where the agent came from. */
   launched_agent_profile?: LaunchedAgentProfile | null
   /** A worktree of the repository that `source` is in; `working_dir` is where it is going to be. */
@@ -68,7 +77,8 @@ export type StartRequest = {
 
 /** A wish from outside. Decided by a pure function, applied in the conversation's mailbox. */
 export type Command =
-  | { kind: 'send_message'; content: (TextContent | ImageContent)[]; run: boolean }
+  /** `message_id`: said at most once under this id, by the heart alone. */
+  | { kind: 'send_message'; content: (TextContent | ImageContent)[]; run: boolean; message_id?: EventId }
   | { kind: 'run' }
   | { kind: 'pause' }
   | { kind: 'interrupt' }
@@ -90,8 +100,15 @@ export type Command =
   | { kind: 'resume_goal' }
   /** Another model for the agent, from its next step on. */
   | { kind: 'switch_llm'; llm: LLM }
+  /** Another model for an agent that chooses its own. */
+  | { kind: 'switch_acp_model'; model: string }
   /** Adds secrets, or replaces those of the same names; a hidden value keeps the one that is stored. */
   | { kind: 'set_secrets'; secrets: SecretSources }
+  /** What a client made of a call of one of its tools. */
+  | { kind: 'client_result'; action_id: EventId; result: ClientResult }
+
+/** What a person may change of a conversation's record. */
+export type ConversationChange = { title?: string; tags?: Record<string, string>; max_budget_per_task?: number }
 
 export type ConversationSearch = {
   status?: ConversationExecutionStatus
@@ -152,7 +169,7 @@ export interface Conversations {
     actor: Actor,
   ): Promise<{ items: ConversationInfo[]; next_page_id: ConversationId | null }>
   count(actor: Actor, status?: ConversationExecutionStatus): Promise<number>
-  update(id: ConversationId, change: { title?: string; tags?: Record<string, string> }, actor: Actor): Promise<void>
+  update(id: ConversationId, change: ConversationChange, actor: Actor): Promise<void>
   delete(id: ConversationId, actor: Actor): Promise<void>
   /**
    * Resolves when what the command says is durable; a run goes on in the background.

@@ -16,6 +16,7 @@ import type { ConversationRow } from '../storage/index.ts'
 import { navigationTarget, readBranch } from './branch-reader.ts'
 import type { Actor, ForkRequest } from './conversations.ts'
 import { closeAction, statusChanged } from './drafts.ts'
+import { givenOn } from './knowledge.ts'
 import { notification } from './notify.ts'
 import type { ConversationRecord } from './record.ts'
 import type { Reading } from './roster.ts'
@@ -57,7 +58,9 @@ export async function fork(
 
   const start = replay(copied)
   const open = pendingActions(await branchOf(deps, source, target.to))
-  const settled = stamp(start, settle(start, source.state, { ...target, open_actions: open }, request), deps.stamps)
+  const inherited = stateAt(source.state, from === null ? null : copied)
+  const settling = settle(start, inherited, { ...target, open_actions: open }, request)
+  const settled = stamp(start, settling, deps.stamps)
   const events = [...copied, ...settled.events]
 
   const record: ConversationRecord = {
@@ -68,8 +71,11 @@ export async function fork(
     forked_from_event_id: from,
     fingerprint: `fork ${id}`,
     pending_messages: [],
+    ...(source.record.loaded ? { loaded: { ...source.record.loaded, is_restored: false } } : {}),
     // A fork goes on with a model: what was played is part of its branch.
     replay: null,
+    // Nobody waits for a copy, and what it spends is nobody else's.
+    sub_agent: null,
   }
   const at = deps.stamps.now().toISOString()
   const row: Omit<ConversationRow, 'seq' | 'epoch'> = {
@@ -137,6 +143,12 @@ function settle(start: ConversationState, source: ConversationState, target: Tar
   })
   if (start.execution_status !== 'idle') drafts.push(statusChanged('idle'))
   return drafts
+}
+
+/** The source's state as it holds for a part of its log. */
+function stateAt(state: ConversationState, copied: readonly StoredEvent[] | null): ConversationState {
+  if (copied === null) return state
+  return { ...state, activated_knowledge_skills: givenOn(copied, state.activated_knowledge_skills) }
 }
 
 /** What the source has spent, as one record per usage id. */

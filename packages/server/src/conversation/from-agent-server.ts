@@ -7,12 +7,10 @@ import {
   type RemoteWorkspace,
   type StartConversationRequest,
 } from '@parley/protocol'
+import { placeOfPlugin } from '../skills/index.ts'
 import type { StartRequest } from './conversations.ts'
 import { fingerprint } from './from-seed.ts'
 import { remoteOf, type SecretSources } from './record.ts'
-
-/** Members that this version takes in but can't act on yet; naming one is an error, never silence. */
-const NOT_YET = ['plugins'] as const
 
 /** What a request comes to beside what it says itself. */
 export type Resolved = {
@@ -26,17 +24,11 @@ export type Resolved = {
 
 /**
  * StartConversationRequest to a start. Pure. Source: agent-server-wire.md 5.1.
- * @throws ParleyError `unsupported`.
+ * @throws ParleyError `unsupported`, `invalid_input`.
  */
 export function fromAgentServer(body: StartConversationRequest, resolved?: Resolved): StartRequest {
-  for (const member of NOT_YET) {
-    const value = body[member]
-    if (value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)) {
-      throw new ParleyError('unsupported', `${member} is not supported by this version. Send agent instead.`, {
-        details: { member },
-      })
-    }
-  }
+  // One that cannot be fetched is refused before anything is stored.
+  body.plugins?.forEach((plugin, index) => placeOfPlugin(plugin, `plugins.${index}`))
   const agent = resolved?.agent ?? body.agent
   if (agent === null) {
     throw new ParleyError('invalid_input', 'One of agent, agent_settings and agent_profile_id is needed.')
@@ -49,10 +41,13 @@ export function fromAgentServer(body: StartConversationRequest, resolved?: Resol
     confirmation_policy: body.confirmation_policy,
     security_analyzer: body.security_analyzer ?? null,
     max_iterations: body.max_iterations,
+    max_budget_per_task: body.max_budget_per_task ?? null,
     stuck_detection: body.stuck_detection,
     hook_config: body.hook_config ?? null,
     tags: body.tags,
     client_tools: body.client_tools,
+    agent_definitions: body.agent_definitions,
+    plugins: body.plugins ?? [],
     autotitle: body.autotitle,
     title_llm_profile: body.title_llm_profile,
     parent_conversation_id: body.parent_conversation_id ?? null,

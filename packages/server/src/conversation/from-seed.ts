@@ -41,7 +41,12 @@ export function fromSeed(
     // That of the request replaces the user's own, for this conversation. Source: conversation-service.md 1.1.
     mcp_config: body.mcp_config === null ? (defaults.mcp_config ?? {}) : serversOf(body.mcp_config),
     condenser: defaults.condenser ?? null,
-    agent_context: instructions === null ? null : { system_message_suffix: instructions },
+    agent_context: {
+      system_message_suffix: instructions,
+      // What is played was said without them.
+      load_user_skills: played === null,
+      load_project_skills: played === null && repositoryOf(body) !== null,
+    },
   })
   const request: StartRequest = {
     agent,

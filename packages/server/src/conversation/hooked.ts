@@ -56,16 +56,19 @@ export class Hooked {
     return hasHooks(this.#host.state().hook_config, 'UserPromptSubmit')
   }
 
-  /** The project's own hooks come after those of the request, and only where a repository was cloned for the conversation. */
+  /** Hooks of plugins come after those of the request; the project's own come last, and only where a repository was cloned for the conversation. */
   async begin(signal: AbortSignal): Promise<Beginning> {
     const own = this.#host.state().hook_config
     const isCloned = (this.#host.record().repository ?? null) !== null
     const { config: brought, detail } = isCloned
       ? await (await this.#open()).project(signal)
       : { config: null, detail: null }
-    const config = mergeHooks(own, brought)
+    const attached = this.#host.record().loaded?.hooks ?? null
+    const config = mergeHooks(mergeHooks(own, attached), brought)
     const drafts: Draft[] =
-      brought === null ? [] : [{ kind: 'StateChangedEvent', source: 'environment', key: 'hook_config', value: config }]
+      brought === null && attached === null
+        ? []
+        : [{ kind: 'StateChangedEvent', source: 'environment', key: 'hook_config', value: config }]
     if (!hasHooks(config, 'SessionStart')) return { config, drafts, detail }
     const said = await (await this.#open()).sessionStart({ hook_config: config }, signal)
     return { config, drafts: [...drafts, ...said.drafts], detail }

@@ -1,11 +1,13 @@
 /** What a conversation says of itself: the seed's record, and the state that sockets begin with. Pure. */
-import type {
-  ConversationId,
-  ConversationInfo,
-  ConversationState,
-  ConversationStats,
-  StoredEvent,
+import {
+  ACPModelInfo,
+  type ConversationId,
+  type ConversationInfo,
+  type ConversationState,
+  type ConversationStats,
+  type StoredEvent,
 } from '@parley/protocol'
+import { z } from 'zod'
 import { encryptSecrets, redact, unsealRecord, type Cipher, type Exposure, type Json } from '../secrets/index.ts'
 import type { ConversationRow } from '../storage/index.ts'
 import type { ConversationRecord } from './record.ts'
@@ -59,9 +61,7 @@ export function conversationInfo(
     parent_conversation_id: record.parent_conversation_id,
     sub_conversation_ids: [...children],
     tags: record.tags,
-    current_model_id: null,
-    available_models: [],
-    supports_runtime_model_switch: false,
+    ...acpModels(record, state),
     launched_agent_profile: record.launched_agent_profile,
     agent: record.agent,
     client_tools: record.client_tools,
@@ -70,6 +70,18 @@ export function conversationInfo(
   // An analyzer's secrets are sealed also in the state.
   const open = unsealRecord(info, cipher)
   return (exposure === 'plain' ? open : encryptSecrets(open as Json, cipher.fernet)) as ConversationInfo
+}
+
+/** What the session of an ACP agent says of its models, kept with the state so that it survives a restart (agent-core.md 11.15). */
+function acpModels({ agent }: ConversationRecord, { agent_state }: ConversationState) {
+  const isAcp = agent.kind === 'ACPAgent'
+  const current = agent_state['acp_current_model_id']
+  const available = z.array(ACPModelInfo).safeParse(agent_state['acp_available_models'])
+  return {
+    current_model_id: isAcp && typeof current === 'string' ? current : null,
+    available_models: isAcp && available.success ? available.data : [],
+    supports_runtime_model_switch: isAcp && agent_state['acp_supports_runtime_model_switch'] === true,
+  }
 }
 
 /** The value of a `full_state` update. Source: agent-server-wire.md 2.4. */

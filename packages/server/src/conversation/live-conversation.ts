@@ -7,13 +7,16 @@
  *   L3. Only the holder of the newest epoch appends; the store enforces it. Who loses it stops and commits nothing more.
  *   L4. Calls that were open when it was loaded are adopted or closed by the agent, never performed afresh.
  */
-import type { ConversationId, ConversationState, Draft, LLM, StoredEvent } from '@parley/protocol'
+import type { ConversationId, ConversationState, Draft, EventId, LLM, StoredEvent } from '@parley/protocol'
 import { ParleyError, textContent } from '@parley/protocol'
 import type { Agent } from '../agent/index.ts'
 import { abortable, Mailbox } from '../lib/index.ts'
+import { makeMasker, type Masker } from '../secrets/index.ts'
+import type { ClientCalls } from '../tools/index.ts'
 import { expectText, refusalOf } from './ask.ts'
 import { navigationTarget, readBranch } from './branch-reader.ts'
 import type { Channel } from './channel.ts'
+import { expectAwaited, type ClientCallBoard } from './client-calls.ts'
 import { decide } from './commands.ts'
 import { CondensationWish } from './condensation-wish.ts'
 import type { Actor, Command } from './conversations.ts'
@@ -24,9 +27,10 @@ import { GoalRounds, type GoalHost } from './goal-rounds.ts'
 import { Hooked, withoutBlocks, type OpenHooks, type Submission } from './hooked.ts'
 import { fullState } from './info.ts'
 import { isInterruption, RunCancelled, type Interruption } from './interruption.ts'
+import { givenOn, withKnowledge } from './knowledge.ts'
 import { LiveLog, type Loaded, type LogDeps } from './live-log.ts'
 import type { ConversationRecord, MessageContent, SecretSources } from './record.ts'
-import { withModel, withSecrets } from './record-changes.ts'
+import { withAcpModel, withModel, withSecrets } from './record-changes.ts'
 import { Reminder } from './reminder.ts'
 import { Running, type RunDeps } from './running.ts'
 import {
@@ -39,10 +43,13 @@ import {
   type StartHost,
 } from './start-phases/index.ts'
 import type { TitleDeps } from './title.ts'
+import type { OwnSubAgents } from './sub-agents/index.ts'
 import { Titling, type TitlingHost } from './titling.ts'
 
 /** How long an interrupt waits for what it cancelled. Source: agent-server-wire.md 10.1. */
 const INTERRUPT_WAIT_MS = 5000
+/** How long the first message of an idle conversation waits for tools that others offer; what comes later joins later. */
+const PREPARE_MS = 10_000
 /** Messages that wait for the end of a start; they are part of the record, which is written whole. */
 const MAX_PENDING_MESSAGES = 100
 
@@ -59,9 +66,19 @@ export type LiveDeps = Pick<TitleDeps, 'openLlm' | 'findLlm'> &
         secrets: () => SecretSources
         /** The record as it is now. */
         current: () => ConversationRecord
+        /** What its tools may ask of sub-agents. */
+        subAgents?: OwnSubAgents
+        /** What its client's tools wait with. */
+        clientCalls?: ClientCalls
       },
       signal: AbortSignal,
     ) => Promise<Agent>
+    /** Hides in texts what `mask` hides in drafts. Absent: nothing. */
+    masker?: (owner: string, record: ConversationRecord) => Promise<Masker>
+    /** Takes what clients made of calls. Absent: nobody waits for that. */
+    clientCalls?: ClientCallBoard
+    /** Told of calls whose answers are durable. */
+    onAnswered?: (id: ConversationId, callIds: readonly string[]) => void
     /** Absent: hooks cannot run, and a conversation that has some says so. */
     openHooks?: OpenHooks
     /** Phases of a start before the agent itself, in order. */
@@ -89,6 +106,8 @@ export class LiveConversation {
   readonly #titling: Titling
   readonly #wish = new CondensationWish()
   readonly #reminder = new Reminder(() => this.#emitSnapshot())
+  /** Commands that are being applied: before its turn in the mailbox, one may wait for hooks, or for the agent to open. */
+  #commands = 0
   #agent: Promise<Agent> | null = null
   #isClosed = false
 
@@ -103,8 +122,13 @@ export class LiveConversation {
       onCommit: async (events, record, ended) => {
         this.#goal.changed()
         deps.onActivity()
+        // Its parent pays, before this conversation goes on.
+        if (record.sub_agent && events.some(({ event }) => event.kind === 'UsageRecordedEvent'))
+          this.#running.purse = (await deps.kin?.spent(this.id, record, this.state())) ?? null
         if (ended !== null) await deps.runs?.ended(this.id, record, ended)
         if (events.some(({ event }) => event.kind === 'MessageEvent' && event.source === 'user')) this.#titling.start()
+        const answered = events.flatMap(({ event }) => (event.kind === 'ObservationEvent' ? [event.action_id] : []))
+        if (answered.length > 0) deps.onAnswered?.(this.id, answered)
       },
     })
     this.#startup = new Startup(this.#startHost())
@@ -122,6 +146,7 @@ export class LiveConversation {
         wish: this.#wish,
         reminder: this.#reminder,
         openAgent: () => this.#openAgent(),
+        masker: () => this.#masker(),
         started: () => this.start(),
         append: (drafts) => this.#append(drafts),
         emitSnapshot: () => this.#emitSnapshot(),
@@ -141,7 +166,8 @@ export class LiveConversation {
 
   /** Nothing goes on here that a reader could not load again. */
   get isIdle(): boolean {
-    return !this.#running.isGoingOn && !this.#startup.isGoingOn && this.#mailbox.isEmpty && this.#errands.isEmpty
+    const isWorking = this.#running.isGoingOn || this.#startup.isGoingOn || this.#commands > 0
+    return !isWorking && this.#mailbox.isEmpty && this.#errands.isEmpty
   }
 
   /**
@@ -149,6 +175,15 @@ export class LiveConversation {
    * @param submission what hooks made of a message; absent: they are asked first, if there are any
    */
   async send(command: Command, actor: Actor, submission?: Submission): Promise<void> {
+    this.#commands++
+    try {
+      await this.#apply(command, actor, submission)
+    } finally {
+      this.#commands--
+    }
+  }
+
+  async #apply(command: Command, actor: Actor, submission?: Submission): Promise<void> {
     this.#deps.onActivity()
     this.#reminder.cancel()
     if (command.kind === 'interrupt') return void (await this.#interrupt())
@@ -156,27 +191,51 @@ export class LiveConversation {
     if (command.kind === 'stop') return this.#stop()
     if (command.kind === 'condense') return this.#condense()
     if (command.kind === 'switch_llm') return this.#switchLlm(command.llm)
+    if (command.kind === 'switch_acp_model') return this.#switchAcpModel(command.model)
     if (command.kind === 'set_secrets') return this.#setSecrets(command.secrets)
+    if (command.kind === 'client_result') return this.#takeResult(command)
     if (command.kind === 'start_goal' || command.kind === 'resume_goal') await this.#started()
     if (command.kind === 'navigate' && this.#wish.isOpen)
       throw new ParleyError('conflict', 'The conversation is being condensed. Navigate when that is done.')
+    if (command.kind === 'navigate' && this.#running.isLending)
+      throw new ParleyError('conflict', 'The conversation waits for sub-agents. Interrupt it before you navigate.')
     if (submission === undefined && isReady(this.#log.state) && this.#hooked.looksAtMessages) {
       const said = this.#saidBy(command)
-      if (said !== null) return this.#intake.run(async () => this.send(command, actor, await this.#submit(said)))
+      if (said !== null)
+        return this.#intake.run(async () => this.send(command, actor, identified(await this.#submit(said), command)))
     }
     const isOpening = () => isReady(this.#log.state) && needsPreamble(command, this.#log.state)
     // Before the start has ended nobody knows where the agent will work; the start itself opens it then.
-    if (isOpening()) await this.#openAgent()
+    if (isOpening()) await (await this.#openAgent()).prepare?.(AbortSignal.timeout(PREPARE_MS))
     await this.#mailbox.run(async () => {
       if (command.kind === 'send_message' && !isReady(this.#log.state)) return this.#keepForLater(command)
       const decidable = command.kind === 'navigate' ? await this.#target(command.event_id) : command
       const preamble = isOpening() ? (await this.#openAgent()).preamble() : []
       const { drafts, runs, snapshot } = decide(this.#log.state, decidable, actor.keyId, preamble, submission)
       await this.#append(drafts)
+      if (runs && command.kind === 'send_message' && this.#running.isGoingOn) (await this.#agent?.catch(() => null))?.heard?.()
       if (runs) this.#running.start()
       if (snapshot) this.#emitSnapshot()
       if (command.kind === 'run' && !runs) this.#reminder.ended(performance.now())
     })
+  }
+
+  /** Appends what `make` finds to be said about the state as it is when its turn comes; true when that was anything. */
+  commit(make: (state: ConversationState) => readonly Draft[]): Promise<boolean> {
+    return this.#mailbox.run(async () => {
+      const drafts = make(this.#log.state)
+      await this.#append(drafts)
+      return drafts.length > 0
+    })
+  }
+
+  /** Does `work`, which waits for other conversations, without holding a place among the runs. */
+  lend<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return this.#running.lend(work, signal)
+  }
+
+  async #masker(): Promise<Masker> {
+    return this.#deps.masker?.(this.#owner, this.record) ?? makeMasker([])
   }
 
   /** The agent's answer to a question beside the conversation; only its cost is recorded. Source: agent-core.md 3.8. */
@@ -190,8 +249,10 @@ export class LiveConversation {
       const { text, drafts } = await agent.ask(question, turn, own).catch((error: unknown) => {
         throw refusalOf(error)
       })
+      await turn.settle()
       await this.#mailbox.run(() => this.#append(drafts))
-      return expectText(text)
+      // It passes no commit, so what is secret in it is hidden here.
+      return expectText((await this.#masker()).text(text))
     }, signal)
   }
 
@@ -206,7 +267,9 @@ export class LiveConversation {
 
   /** Goes on with what was running when the process before this one ended, or with a start that never ended. */
   resume(): void {
-    if (this.#log.state.execution_status === 'running') this.#running.start()
+    const { execution_status: status, awaiting_approval: awaiting } = this.#log.state
+    // One for whose sub-agent a person is asked goes on attending to it, and to the others.
+    if (status === 'running' || awaiting?.sub_agent !== undefined) this.#running.start()
     else if (!isReady(this.#log.state) && !hasToStartAgain(this.#log.state)) this.start().catch(() => undefined)
   }
 
@@ -237,11 +300,33 @@ export class LiveConversation {
     })
   }
 
+  /** Outside of the mailbox: the agent's program is asked, and what it says meanwhile has to be stored. */
+  async #switchAcpModel(model: string): Promise<void> {
+    // What is refused is refused before anybody is asked.
+    withAcpModel(this.#log.record, model)
+    const agent = await this.#agent?.catch(() => null)
+    const tell = await agent?.switchModel?.(model)
+    await this.#mailbox.run(async () => {
+      const { record, drafts } = withAcpModel(this.#log.record, model)
+      await this.#append([...drafts, ...(tell?.(this.#log.state) ?? [])], record)
+      this.#log.record = record
+    })
+  }
+
   #setSecrets(secrets: SecretSources): Promise<void> {
     return this.#mailbox.run(async () => {
       const record = withSecrets(this.#log.record, secrets)
       await this.#append([], record)
       this.#log.record = record
+    })
+  }
+
+  /** Of a call that is open and waits for it; the run that waits goes on, or the next one begins with it. */
+  #takeResult({ action_id, result }: Extract<Command, { kind: 'client_result' }>): Promise<void> {
+    return this.#mailbox.run(async () => {
+      const stored = await this.#deps.storage.events.get(this.id, action_id)
+      expectAwaited(this.#log.state, this.#log.record, action_id, stored !== null)
+      await this.#deps.clientCalls?.take(this.id, action_id, result)
     })
   }
 
@@ -344,7 +429,10 @@ export class LiveConversation {
     const target = await navigationTarget(this.#deps.storage.events, this.id, event, this.#log.state.blocked_messages)
     if (target === null)
       throw new ParleyError('not_found', `Event not found: ${event}`, { details: { event_id: event } })
-    return { kind: 'navigate' as const, target }
+    const { activated_knowledge_skills: active } = this.#log.state
+    if (active.length === 0) return { kind: 'navigate' as const, target }
+    const path = await readBranch(this.#deps.storage.events, this.id, target.to)
+    return { kind: 'navigate' as const, target, given: givenOn(path, active) }
   }
 
   async #keepForLater(command: Extract<Command, { kind: 'send_message' }>): Promise<void> {
@@ -425,13 +513,17 @@ export class LiveConversation {
   async #append(drafts: readonly Draft[], record?: ConversationRecord, isEdited = false): Promise<StoredEvent[]> {
     if (this.#isClosed && !this.#running.isGoingOn && (drafts.length > 0 || record !== undefined))
       throw new RunCancelled('lost')
-    return this.#log.append(drafts, record, isEdited)
+    const action = (id: EventId) => this.#log.actions([id])[0]
+    const known = withKnowledge(drafts, { state: this.#log.state, record: record ?? this.record, action })
+    return this.#log.append(known, record, isEdited)
   }
 
   /** Another owner has taken over: nothing of this copy counts any more (L3). */
   #lose(): void {
     this.#isClosed = true
     this.#running.cancel('lost')
+    // What an agent still does by itself ends with it.
+    this.#agent?.then((agent) => agent[Symbol.asyncDispose]()).catch(() => undefined)
     this.#deps.log.warn({ conversation_id: this.id }, 'another owner took this conversation over')
   }
 
@@ -455,18 +547,23 @@ export class LiveConversation {
   async #interrupt(stop?: Draft): Promise<Agent | null> {
     const wasRunning = this.#running.isGoingOn
     const { ended } = this.#running
+    // First those that work for it: a process that dies in between finds a parent that still waits for them.
+    if (this.#running.isLending || this.#log.state.awaiting_approval?.sub_agent !== undefined)
+      await this.#deps.kin?.interrupt(this.id)
     this.#running.cancel('interrupted')
     await this.#startup.cancel(new RunCancelled('interrupted'))
+    let left: readonly Draft[] = []
     if (wasRunning) {
       const agent = await this.#agent?.catch(() => null)
-      await agent?.interrupt().catch(() => undefined)
+      left = (await agent?.interrupt().catch(() => undefined)) ?? []
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, INTERRUPT_WAIT_MS).unref())])
     }
     const released = await this.#mailbox.run(async () => {
-      const { execution_status: status, open_actions } = this.#log.state
+      const { execution_status: status, open_actions, awaiting_approval } = this.#log.state
       const drafts: Draft[] = []
-      if (status === 'running') {
+      if (status === 'running' || awaiting_approval?.sub_agent !== undefined) {
         drafts.push(
+          ...left,
           ...open_actions.map((action) => closeAction(action, 'Tool call interrupted before completion.')),
           ...withoutBlocks(
             this.#log.state,
@@ -497,6 +594,12 @@ const OPENING: ReadonlySet<Command['kind']> = new Set<Command['kind']>([
   'start_goal',
   'resume_goal',
 ])
+
+/** A message keeps the id that it was sent under. */
+function identified(submission: Submission, command: Command): Submission {
+  if (command.kind !== 'send_message' || command.message_id === undefined) return submission
+  return { ...submission, message: { ...submission.message, id: command.message_id } }
+}
 
 function needsPreamble(command: Command, state: ConversationState): boolean {
   return OPENING.has(command.kind) && !state.has_system_prompt

@@ -21,6 +21,8 @@ export type Next =
 export type Around = {
   /** Somebody waits for a shorter view. */
   wantsCondensation: boolean
+  /** Why those that this conversation works for can pay for no further answer; null: they can. Absent: there are none. */
+  purse?: () => StopReason | null
   /** What the newest events show. Asked only when the model would be asked. */
   stuck: () => Finding | null
 }
@@ -31,6 +33,9 @@ const NOTHING_AROUND: Around = { wantsCondensation: false, stuck: () => null }
 export function next(state: ConversationState, limits: Limits, around: Around = NOTHING_AROUND): Next {
   // Before anything else, and in any status: it performs nothing and changes none (F47).
   if (around.wantsCondensation) return { kind: 'condense' }
+  // The calls for which a sub-agent asks are under way, and go on waiting for the answer.
+  if (state.execution_status === 'waiting_for_confirmation' && state.awaiting_approval?.sub_agent !== undefined)
+    return { kind: 'execute', actions: state.open_actions }
   if (state.execution_status !== 'running') return stop(state.execution_status)
   if (state.awaiting_approval !== null) return stop('waiting_for_confirmation')
   if (state.open_actions.length > 0) return { kind: 'execute', actions: state.open_actions }
@@ -52,6 +57,8 @@ export function next(state: ConversationState, limits: Limits, around: Around = 
     const detail = `The budget of ${limits.maxBudgetUsd} US dollars is used up. Raise max_budget_per_task and run again.`
     return stop('paused', { code: 'MaxBudgetReached', detail })
   }
+  const overdrawn = around.purse?.() ?? null
+  if (overdrawn !== null) return stop('paused', overdrawn)
   return { kind: 'think' }
 }
 

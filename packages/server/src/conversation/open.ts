@@ -15,6 +15,7 @@ import { hasHooks } from '../hooks/index.ts'
 import { Slots } from '../lib/index.ts'
 import type { Actor, Conversations, StartRequest, Watcher } from './conversations.ts'
 import { ancestors } from './branch-reader.ts'
+import { ClientCallBoard } from './client-calls.ts'
 import { eventPage } from './event-page.ts'
 import { fork } from './fork.ts'
 import { conversationInfo, fullState } from './info.ts'
@@ -25,13 +26,14 @@ import { runEnd } from './run-end.ts'
 import { Roster, type Reading } from './roster.ts'
 import { conversationProgress, conversationStatus, isReady } from './start-phases/index.ts'
 import { create, expectSame, type StartDeps } from './start.ts'
+import { Family, type FamilyDeps } from './sub-agents/index.ts'
 import { watch } from './watch.ts'
 
 const RECOVER_AT_ONCE = 8
 
 export type HeartDeps = Pick<
   LiveDeps,
-  'openAgent' | 'openHooks' | 'runs' | 'phases' | 'agentDeadlineMs' | 'openLlm' | 'findLlm' | 'mask' | 'log'
+  'openAgent' | 'openHooks' | 'runs' | 'phases' | 'agentDeadlineMs' | 'openLlm' | 'findLlm' | 'mask' | 'masker' | 'log'
 > & {
   storage: Storage
   workspaces: Workspaces
@@ -46,7 +48,7 @@ export type HeartDeps = Pick<
   maxConcurrentRuns: number
   /** Whether anybody is told by webhook of what happens; default false. */
   notifies?: boolean
-}
+} & Pick<FamilyDeps, 'llmNames' | 'findDefinitions'>
 
 export type Heart = Conversations & {
   /** Goes on with every conversation that was running when the last process ended. Resolves when all are loaded. */
@@ -69,11 +71,30 @@ export function openHeart(deps: HeartDeps): Heart {
     persistenceDir: deps.ephemeral === true ? null : DEFAULT_PERSISTENCE_DIR,
     notifies: deps.notifies ?? false,
   }
-  const roster = new Roster({
+  const family: Family = new Family({
+    ...deps,
+    start,
+    readRecord: (text) => readRecord(text, cipher),
+    roster: {
+      load: (id) => roster.load(id),
+      admit: (...made) => roster.admit(...made),
+      channel: (...of) => roster.channel(...of),
+      release: (id) => roster.release(id),
+    },
+  })
+  const board = new ClientCallBoard((id) => join(foldersDir, id))
+  const roster: Roster = new Roster({
     ...deps,
     ...start,
+    openAgent: (live, signal) => {
+      const lend = async <T>(work: () => Promise<T>, own: AbortSignal) => (await roster.load(live.id)).lend(work, own)
+      return deps.openAgent({ ...live, subAgents: family.of(live), clientCalls: board.of(live.id, lend) }, signal)
+    },
+    clientCalls: board,
+    kin: family,
     readRecord: (text) => readRecord(text, cipher),
     runSlot: (signal) => slots.take(signal),
+    onAnswered: (id, calls) => deps.workspaces.forget?.(id, calls),
     onActivity: () => {
       lastActivity = performance.now()
     },

@@ -13,6 +13,16 @@ export function withModel(record: ConversationRecord, llm: LLM): { record: Conve
   return { record: { ...record, agent }, drafts: [told] }
 }
 
+/** The record with another model for an agent that chooses its own. @throws ParleyError `bad_request` for every other agent. */
+export function withAcpModel(record: ConversationRecord, model: string): { record: ConversationRecord; drafts: Draft[] } {
+  if (record.agent.kind !== 'ACPAgent')
+    throw new ParleyError('bad_request', 'switch_acp_model is for ACP agents. Use switch_llm for this one.')
+  if (model.trim() === '') throw new ParleyError('bad_request', 'model must name a model')
+  const agent: AgentBase = { ...record.agent, acp_model: model }
+  const told: Draft = { kind: 'StateChangedEvent', source: 'user', key: 'agent', value: redact(agent, 'socket') }
+  return { record: { ...record, agent }, drafts: [told] }
+}
+
 /** The record with more secrets. A value that was sent back hidden stays what it was; one that is replaced stays hidden. */
 export function withSecrets(record: ConversationRecord, given: SecretSources): ConversationRecord {
   const secrets = { ...record.secrets }

@@ -1,13 +1,16 @@
 /** What of a conversation does not come from events: written when it starts, changed rarely, sealed at rest. */
 import type {
   AgentBase,
+  AgentDefinition,
   BaseWorkspace,
   ClientToolSpec,
   ConversationId,
   EventId,
   GitProvider,
+  HookConfig,
   ImageContent,
   LaunchedAgentProfile,
+  PluginSource,
   RemoteWorkspace,
   SecretSource,
   TextContent,
@@ -48,8 +51,50 @@ export type ConversationRecord = {
   /** The recording that the conversation plays. */
   replay?: RecordedReplay | null
   secrets?: SecretSources
+  /** Plugins that the request attached, and what the start made of each. */
+  plugins?: AttachedPlugin[]
+  /** What the start added to the agent; null or absent: nothing yet. */
+  loaded?: LoadedKnowledge | null
+  /** Sub-agents that the request describes. */
+  agent_definitions?: AgentDefinition[]
+  /** Present in a conversation that a tool of another one started. */
+  sub_agent?: SubAgentOrigin | null
   /** Values that secrets once had; still hidden wherever they turn up. The inner name is one that is sealed. */
   retired?: { secrets: Record<string, string> }
+}
+
+/** A plugin, and once it is there what it was at that moment. */
+export type AttachedPlugin = PluginSource & {
+  name: string | null
+  /** Absolute path of its folder where the conversation works. */
+  root: string | null
+  /** The commit that a git source stood at. */
+  resolved_ref: string | null
+}
+
+/** What the skills, plugins and notes of a conversation came to when it started. */
+export type LoadedKnowledge = {
+  /** Where skills came from that the request did not bring itself. */
+  origins: Record<string, 'user' | 'project' | 'plugin'>
+  /** The hooks of plugins; they come after those of the request. */
+  hooks: HookConfig | null
+  /** Notes of earlier sessions, for the system prompt alone. */
+  memory: string | null
+  /** False in a fork until its plugins are where they were in its source. */
+  is_restored?: boolean
+}
+
+/** Where a sub-agent comes from. Its parent is `parent_conversation_id`. */
+export type SubAgentOrigin = {
+  tool: 'task' | 'delegate'
+  /** Task id, or the id that the delegate was given. */
+  name: string
+  /** The definition that it was made of. */
+  type: string
+  /** 1 below a conversation that people started. */
+  depth: number
+  /** The call that made it. */
+  call_id: string
 }
 
 /** A worktree of the repository that `source` is in, made below `root`. */

@@ -65,7 +65,7 @@ export class Roster {
 
   /** A watcher went away. */
   release(id: ConversationId): void {
-    if (this.#channels.get(id)?.watchers === 0 && !this.#live.has(id)) this.#channels.delete(id)
+    if (this.#channels.get(id)?.isUnused === true && !this.#live.has(id)) this.#channels.delete(id)
   }
 
   /** Several conversations as they stand; live ones from memory, the others from the store. Unknown ones are null. */
@@ -149,10 +149,17 @@ export class Roster {
   }
 
   async #unloadIfIdle(id: ConversationId): Promise<void> {
-    const live = await this.#live.get(id)?.catch(() => undefined)
-    if (live === undefined) return
-    if (live.isIdle) await this.evict(id, 'interrupted')
-    else this.#touch(id)
+    const loading = this.#live.get(id)
+    const live = await loading?.catch(() => undefined)
+    // Whoever waited for the same load gets to say what it wants; from here to the letting go nobody else can come in.
+    await new Promise((resolve) => setImmediate(resolve))
+    if (live === undefined || this.#live.get(id) !== loading) return
+    if (!live.isIdle) return this.#touch(id)
+    clearTimeout(this.#timers.get(id))
+    this.#timers.delete(id)
+    this.#live.delete(id)
+    await live.close('interrupted')
+    this.release(id)
   }
 }
 

@@ -2,6 +2,7 @@
 import type { ConversationId, ConversationState, Draft, EventId, StoredEvent, TreeEvent } from '@parley/protocol'
 import type { Agent, Turn } from '../agent/index.ts'
 import type { LlmDelta } from '../llm/index.ts'
+import type { Masker } from '../secrets/index.ts'
 import { abortable, type Mailbox } from '../lib/index.ts'
 import type { BranchView } from './branch-view.ts'
 import type { Channel } from './channel.ts'
@@ -10,11 +11,13 @@ import { conversationError, describe, statusChanged } from './drafts.ts'
 import type { GoalRounds } from './goal-rounds.ts'
 import type { Hooked } from './hooked.ts'
 import { isInterruption, RunCancelled, type Interruption } from './interruption.ts'
+import { LiveDeltas } from './live-deltas.ts'
 import type { LiveLog } from './live-log.ts'
 import { next, type Limits, type Next } from './next.ts'
 import type { ConversationRecord } from './record.ts'
 import type { Reminder } from './reminder.ts'
 import type { RunEnd } from './run-end.ts'
+import type { Kin, Purse } from './sub-agents/kin.ts'
 import { run } from './run.ts'
 import { findStuck } from './stuck.ts'
 
@@ -30,6 +33,8 @@ export type RunDeps = {
   runSlot: (signal: AbortSignal) => Promise<Disposable>
   /** Told of runs, once what it is told is durable; the conversation waits for it. */
   runs?: RunObserver
+  /** What binds sub-agents to those that they work for. */
+  kin?: Kin
   log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
 }
 
@@ -44,6 +49,8 @@ export type RunHost = {
   wish: CondensationWish
   reminder: Reminder
   openAgent: () => Promise<Agent>
+  /** Hides what is secret in this conversation now. */
+  masker: () => Promise<Masker>
   /** Waits for the start of the conversation, beginning it if need be. */
   started: () => Promise<void>
   append: (drafts: readonly Draft[]) => Promise<StoredEvent[]>
@@ -57,6 +64,12 @@ export class Running {
   /** Calls that were open when the process took the conversation over: asked about, never performed afresh. */
   readonly #inherited: Set<string>
   #run: { controller: AbortController; ended: Promise<void> } | null = null
+  /** The place among the runs of this process; null while the run waits for others, or for a place. */
+  #slot: Disposable | null = null
+  /** Calls of the run that wait for sub-agents. */
+  #lending = 0
+  /** What those that this conversation works for have left; null: it works for nobody. */
+  purse: Purse | null = null
   /** Up to here going round in circles has been reported; who runs it again wants it to try further. */
   #reportedStuck: EventId | null = null
 
@@ -64,7 +77,9 @@ export class Running {
     this.#host = host
     this.#deps = deps
     const { open_actions, awaiting_approval } = host.log.state
-    const awaited = new Set(awaiting_approval?.actions.map(({ action_id }) => action_id as string))
+    // A call for which a sub-agent asks is performed already, and is attended to again.
+    const asked = awaiting_approval?.sub_agent === undefined ? awaiting_approval?.actions : []
+    const awaited = new Set(asked?.map(({ action_id }) => action_id as string))
     this.#inherited = new Set(open_actions.map(({ id }) => id as string).filter((id) => !awaited.has(id)))
   }
 
@@ -85,6 +100,7 @@ export class Running {
     const askedAt = performance.now()
     const ended = this.#runToEnd(controller.signal).finally(() => {
       this.#run = null
+      this.#release()
       if (controller.signal.aborted) wish.cancel(isInterruption(controller.signal.reason))
       // A command may have asked for a run, or for a shorter view, while this one was winding down.
       else if (this.#host.log.state.execution_status === 'running' || wish.isOpen) return this.start()
@@ -93,21 +109,53 @@ export class Running {
     this.#run = { controller, ended }
   }
 
+  /** A call of the run waits for sub-agents. */
+  get isLending(): boolean {
+    return this.#lending > 0
+  }
+
+  /** Gives the run's place away while `work` waits for other runs, so that those can have it; takes one again afterwards. */
+  async lend<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    this.#lending += 1
+    this.#release()
+    try {
+      return await work()
+    } finally {
+      this.#lending -= 1
+      if (this.#lending === 0 && this.#run !== null && !signal.aborted) await this.#takeSlot(signal)
+    }
+  }
+
+  async #takeSlot(signal: AbortSignal): Promise<void> {
+    const taken = await this.#deps.runSlot(signal)
+    // Another call may have begun to wait meanwhile, or have brought a place back.
+    if (this.#lending > 0 || this.#slot !== null || signal.aborted) taken[Symbol.dispose]()
+    else this.#slot = taken
+  }
+
+  #release(): void {
+    this.#slot?.[Symbol.dispose]()
+    this.#slot = null
+  }
+
   cancel(why: Interruption): void {
     this.#run?.controller.abort(new RunCancelled(why))
   }
 
-  /** What an agent may see of the conversation during one step. */
-  turn(view: BranchView): Turn {
-    const { id, log, channel } = this.#host
+  /** What an agent may see of the conversation during one step. `settle`: what it said live has been shown whole. */
+  turn(view: BranchView): Turn & { settle: () => Promise<void> } {
+    const { id, log, channel, masker } = this.#host
+    const deltas = new LiveDeltas(channel, masker)
+    const { sub_agent: origin, parent_conversation_id: parent } = log.record
     return {
       conversationId: id,
+      // What is the same in requests of parent and sub-agents is kept once. Source: agent-core.md 1.5 (3).
+      ...(origin && parent !== null ? { cacheKey: parent } : {}),
       state: () => log.state,
       view: (): readonly TreeEvent[] => view.events(),
       isCondensationRequested: () => view.isCondensationRequested,
-      emit: (delta: LlmDelta) => {
-        if (channel.watchers > 0) channel.emit({ kind: 'delta', delta })
-      },
+      emit: (delta: LlmDelta) => deltas.take(delta),
+      settle: () => deltas.end(),
     }
   }
 
@@ -115,19 +163,23 @@ export class Running {
     const { id, log, mailbox, goal, wish, openAgent, started, emitSnapshot } = this.#host
     try {
       await this.#deps.runs?.began(id, log.record)
-      using _slot = await this.#deps.runSlot(signal)
+      await this.#takeSlot(signal)
       await abortable(started(), signal)
+      if (log.record.sub_agent) this.purse = (await this.#deps.kin?.purseOf(log.record)) ?? null
       const agent = await openAgent()
       // In a turn of its own: what is committed while it loads would be missing from it.
-      const view = await mailbox.run(() => log.openView())
+      const turn = this.turn(await mailbox.run(() => log.openView()))
       await run(
         {
           agent,
-          turn: this.turn(view),
+          turn,
           next: () => this.#next(),
           actions: (ids) => log.actions(ids),
           isInherited: (action) => this.#inherited.has(action),
-          commit: (drafts) => mailbox.run(() => this.#commit(drafts, signal)),
+          commit: async (drafts) => {
+            await turn.settle()
+            return mailbox.run(() => this.#commit(drafts, signal))
+          },
           condensed: (error) => wish.settle(error),
           judge: (of) => goal.judge(of),
           mayStop: (todo, of) => this.#mayStop(todo.status, of),
@@ -147,7 +199,7 @@ export class Running {
     const limits: Limits = { maxIterations: record.max_iterations, maxBudgetUsd: record.max_budget_per_task }
     const stuck = () =>
       record.stuck_detection && view !== null ? findStuck(view.events(), { after: this.#reportedStuck }) : null
-    return next(log.state, limits, { wantsCondensation: wish.isOpen, stuck })
+    return next(log.state, limits, { wantsCondensation: wish.isOpen, stuck, purse: () => this.purse?.() ?? null })
   }
 
   #commit(drafts: readonly Draft[], signal: AbortSignal): Promise<StoredEvent[]> {

@@ -6,13 +6,14 @@ import {
   type ConversationId,
   type ConversationState,
   type Draft,
+  type PluginSource,
   type ReplayProgress,
 } from '@parley/protocol'
 import type { ConversationRow, Storage } from '../storage/index.ts'
 import type { Actor, StartRequest } from './conversations.ts'
 import { statusChanged } from './drafts.ts'
 import { notification } from './notify.ts'
-import type { ConversationRecord, RepositoryChoice } from './record.ts'
+import type { AttachedPlugin, ConversationRecord, RepositoryChoice } from './record.ts'
 import { stamp, type Stamps } from './stamp.ts'
 import { columnStatus } from './start-phases/index.ts'
 import { keepRecording } from './trajectory/recordings.ts'
@@ -106,9 +107,19 @@ function recordOf(request: StartRequest, defaultDir: string): ConversationRecord
     repository: repositoryOf(request),
     trigger: request.trigger ?? null,
     secrets: request.secrets ?? {},
+    ...(request.agent_definitions === undefined ? {} : { agent_definitions: request.agent_definitions }),
+    sub_agent: request.sub_agent ?? null,
+    ...(request.plugins?.length ? { plugins: request.plugins.map(attached) } : {}),
     worktree: request.worktree ? { ...request.worktree, branch: null } : null,
   }
 }
+
+const attached = (source: PluginSource): AttachedPlugin => ({
+  ...source,
+  name: null,
+  root: null,
+  resolved_ref: null,
+})
 
 async function keptReplay(folder: string, { replay }: StartRequest): Promise<ConversationRecord['replay']> {
   if (replay === null || replay === undefined) return null

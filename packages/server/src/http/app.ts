@@ -4,6 +4,7 @@ import {
   auditRows,
   deliveryRows,
   hookRows,
+  skillRows,
   gatewayRows,
   keyRows,
   lifecycleRows,
@@ -22,14 +23,17 @@ import type { AuditStore } from '../storage/index.ts'
 import { conversationRoutes } from './agent-server/conversations.ts'
 import { eventRoutes } from './agent-server/events.ts'
 import { CONTRACT_VERSION, DEFAULT_FACTS, type ServerFacts, serverRoutes } from './agent-server/server-info.ts'
+import { skillRoutes, type SkillsOfDirectory } from './agent-server/skills.ts'
 import { hookRoutes, type HooksOfDirectory } from './agent-server/hooks.ts'
 import { type Machine, machineRoutes, machineRows } from './agent-server/machine.ts'
 import { settingsRoutes, storedSecretRoutes } from './agent-server/settings.ts'
+import { clientToolRoutes } from './agent-server/client-tools.ts'
 import { type Steering, steeringRoutes } from './agent-server/steering.ts'
 import { Audit, auditRoutes } from './audit.ts'
 import type { Auth, Authenticate } from './auth.ts'
 import { createCors } from './cors.ts'
 import { documentationRoutes } from './documentation.ts'
+import { createHosts } from './hosts.ts'
 import { type Gateway, gatewayRoutes } from './gateway/chat.ts'
 import { keyRoutes, type Keys } from './keys.ts'
 import { Connections, type LiveLimits } from './live/connections.ts'
@@ -62,6 +66,8 @@ export type AppDeps = Starts & {
   gateway?: Gateway
   /** Absent: no route for hooks of projects. */
   hooksOf?: HooksOfDirectory
+  /** Absent: that row is not served. */
+  skillsOf?: SkillsOfDirectory
   /** Absent: no routes for what other servers tell. */
   receiver?: Receiver
   /** Absent: no routes for what is told to others. */
@@ -76,6 +82,10 @@ export type AppDeps = Starts & {
   info?: Partial<ServerFacts>
   /** Full origins that may read answers beside this machine's. */
   corsOrigins: readonly string[]
+  /** Host names under which this server is known, beside this machine's own; absent: any. */
+  hostNames?: readonly string[]
+  /** Whether a socket's key may stand in its address, as existing clients send it; absent: it may. */
+  takesKeyInUrl?: boolean
   bodyLimitBytes: number
   log: Log
   /** Answer everyone on this machine as this actor. */
@@ -101,6 +111,7 @@ const ROWS: readonly Endpoint[] = [
   ...receiverRows,
   ...deliveryRows,
   ...hookRows,
+  ...skillRows,
   ...keyRows,
   ...auditRows,
   ...machineRows,
@@ -114,6 +125,7 @@ export function createApp(deps: AppDeps): App {
   const audit = deps.audit && new Audit(deps.audit, log)
   const keyWatch = new KeyWatch(authenticate, log)
   const cors = createCors(deps.corsOrigins)
+  const isOurHost = deps.hostNames && createHosts(deps.hostNames)
   const connections = new Connections(deps.limits)
   const { isAllowed: isAllowedOrigin } = cors
   let touchedAt = performance.now()
@@ -125,6 +137,8 @@ export function createApp(deps: AppDeps): App {
     connections,
     keyWatch,
     isAllowedOrigin,
+    isOurHost,
+    takesKeyInUrl: deps.takesKeyInUrl,
     frameLimitBytes: bodyLimitBytes,
     log,
   })
@@ -135,6 +149,7 @@ export function createApp(deps: AppDeps): App {
     ...lifecycleRoutes(conversations),
     ...trajectoryRoutes(conversations, log),
     ...conversationRoutes(conversations, log),
+    ...clientToolRoutes(conversations),
     ...(deps.steering === undefined ? [] : steeringRoutes(conversations, deps.steering)),
     ...(deps.gateway === undefined ? [] : gatewayRoutes(conversations, deps.gateway)),
     ...eventRoutes(conversations, connections, log, noKeys === undefined ? keyWatch : undefined),
@@ -145,6 +160,7 @@ export function createApp(deps: AppDeps): App {
     ...(deps.keys === undefined ? [] : keyRoutes(deps.keys, (keyId) => void keyWatch.check(keyId))),
     ...(deps.audit === undefined || audit === undefined ? [] : auditRoutes(deps.audit, audit)),
     ...(deps.hooksOf === undefined ? [] : hookRoutes(deps.hooksOf)),
+    ...(deps.skillsOf === undefined ? [] : skillRoutes(deps.skillsOf)),
     ...(machine === undefined ? [] : machineRoutes(machine, { log, touch })),
     ...serverRoutes({ ...DEFAULT_FACTS, ...deps.info }, { idleMs }),
   ]
@@ -155,6 +171,7 @@ export function createApp(deps: AppDeps): App {
   const web = createWeb([...routes, ...documentationRoutes(described, CONTRACT_VERSION)], {
     auth,
     cors,
+    isOurHost,
     bodyLimitBytes,
     log,
     budgets: new KeyBudgets(deps.rateLimitPerMinute ?? 0),

@@ -28,6 +28,7 @@ const STATUS = {
   rate_limited: 429,
   unsupported: 501,
   unavailable: 503,
+  timed_out: 504,
 } satisfies Record<ErrorCode, number>
 
 /**
@@ -52,6 +53,10 @@ export const READ_ONLY = detail(403, 'This key may only read. Use a key with the
 export const FOREIGN = detail(
   403,
   'This server runs without keys and answers only this machine. Set PARLEY_SESSION_API_KEYS to open it.',
+)
+export const FOREIGN_HOST = detail(
+  403,
+  'Without a valid key this server answers for its own host names only. Add this one to public_hosts (PARLEY_PUBLIC_HOSTS).',
 )
 export const UNREADABLE_BODY = detail(400, 'There was an error parsing the body')
 export const methodNotAllowed = (allowed: readonly string[]): Answer => ({

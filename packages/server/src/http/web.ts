@@ -15,12 +15,14 @@ import {
   type Answer,
   bodyTooLarge,
   FOREIGN,
+  FOREIGN_HOST,
   methodNotAllowed,
   NOT_FOUND,
   redirect,
   toAnswer,
   UNREADABLE_BODY,
 } from './errors.ts'
+import type { IsOurHost } from './hosts.ts'
 import type { KeyBudgets } from './rate-limits.ts'
 
 /** What a route sees of a request. */
@@ -48,6 +50,8 @@ export type Route = {
   path: string
   /** Answers without a key. */
   isOpen: boolean
+  /** Tells nothing but that it is there, and so is answered under any host name. */
+  isProbe?: boolean
   /** The last variable part takes the rest of the path, slashes included. */
   takesRest?: boolean
   /** Reads its body itself, of any length. */
@@ -63,6 +67,8 @@ export type Route = {
 export type WebDeps = {
   auth: Auth
   cors: Cors
+  /** Absent: under any host name everything is answered. */
+  isOurHost?: IsOurHost | undefined
   bodyLimitBytes: number
   log: Log
   /** Absent: no limit. */
@@ -72,12 +78,19 @@ export type WebDeps = {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
 
-/** On every answer: nothing here is for a cache, nothing is to be guessed from its bytes, no address is told to others. */
+/**
+ * On every answer: nothing here is for a cache, nothing is to be guessed from its bytes, no address is told to others, nothing
+ * is a page that runs or is framed, and no other site embeds it. A route that answers with a page says what that may do.
+ */
 const ALWAYS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
 }
+/** From the first byte of a request to its last, in milliseconds: a large upload over a slow line takes its time. */
+const REQUEST_LIMIT_MS = 3_600_000
 /** Longer than any id or name in a path; a longer one is an unknown route. */
 const MAX_PATH_PART = 512
 
@@ -101,6 +114,7 @@ export function createWeb(routes: readonly Route[], deps: WebDeps): Web {
     bodyLimit: bodyLimitBytes,
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_LIMIT_MS,
     // Routes carry no schemas of the framework's; with these two its validators and serializers are never loaded.
     schemaController: { compilersFactory: { buildValidator: compiler, buildSerializer: compiler } },
     routerOptions: { maxParamLength: MAX_PATH_PART },
@@ -209,6 +223,7 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
     method: route.method,
     url: urlOf(route),
     config: { streamsBody: route.streamsBody === true, action: `${route.method} ${route.path}` } satisfies Carried,
+    ...(route.isOpen && route.isProbe !== true && { onRequest: guardOpen(deps) }),
     ...(!route.isOpen && {
       onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
         const admitted = await admit(request, auth)
@@ -253,6 +268,15 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
       }
     },
   })
+}
+
+/** Who asks under a stranger's name may be a page that was sent there; whoever has a key is not (DNS rebinding). */
+function guardOpen({ auth, isOurHost }: WebDeps) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    if (isOurHost === undefined || isOurHost(request.headers.host)) return undefined
+    const { refusal } = await admit(request, auth)
+    return refusal === undefined ? undefined : send(reply, FOREIGN_HOST)
+  }
 }
 
 /**

@@ -10,7 +10,13 @@ export function writtenBy(action: Action): readonly string[] {
     case 'EditAction':
     case 'WriteFileAction':
       return 'file_path' in action && typeof action.file_path === 'string' ? [action.file_path] : []
+    case 'ApplyPatchAction':
+      return 'patch' in action && typeof action.patch === 'string' ? patched(action.patch) : []
     default:
       return []
   }
 }
+
+/** The files that a patch names, also where a file is moved to. */
+const patched = (patch: string): string[] =>
+  [...patch.matchAll(/^\*\*\* (?:(?:Add|Delete|Update) File|Move to): *(.*?) *\r?$/gm)].map(([, path]) => path!)

@@ -1,6 +1,6 @@
 /** What a user's commands get in their environment, and what is hidden in everything that is stored about them. */
 import type { Draft } from '@parley/protocol'
-import { makeMasker, replaceSecrets, type Cipher, type Json, type Masker } from '../secrets/index.ts'
+import { makeMasker, secretValues, type Cipher, type Masker } from '../secrets/index.ts'
 import { maskDrafts } from './mask-drafts.ts'
 import type { NamedSecrets } from './secrets.ts'
 import type { UserSettings } from './settings.ts'
@@ -32,7 +32,15 @@ export interface CommandSecrets {
    * `more`: secrets of the conversation itself.
    */
   mask(user: string, drafts: readonly Draft[], more?: readonly string[]): Promise<readonly Draft[]>
+  /** What `mask` hides by, for texts that are no drafts. */
+  masker(user: string, more?: readonly string[]): Promise<Masker>
 }
+
+/** Maskers of one user that are kept, by the secrets that conversations add. */
+const MAX_MASKERS = 64
+
+/** What is known of a user's secrets, also of those that were replaced since; `version` tells whether it still holds. */
+type Known = { version: string; values: Set<string>; maskers: Map<string, Masker> }
 
 type Deps = {
   secrets: NamedSecrets
@@ -42,7 +50,7 @@ type Deps = {
 }
 
 export function openCommandSecrets({ secrets, settings, cipher, log }: Deps): CommandSecrets {
-  const maskers = new Map<string, { version: string; masker: Masker; values: Set<string> }>()
+  const maskers = new Map<string, Known>()
 
   /** A secret that cannot be opened is as good as absent: it can neither be given out nor turn up. */
   function open(user: string, name: string, sealed: string): string | null {
@@ -75,20 +83,30 @@ export function openCommandSecrets({ secrets, settings, cipher, log }: Deps): Co
     return values
   }
 
-  async function maskerOf(user: string): Promise<Masker> {
+  async function knownOf(user: string): Promise<Known> {
     const [rows, text] = await Promise.all([secrets.rows(user), settings.text(user)])
     const version = JSON.stringify([text, rows.map(({ sealed }) => sealed)])
     const known = maskers.get(user)
-    if (known?.version === version) return known.masker
+    if (known?.version === version) return known
     const values = known?.values ?? new Set<string>()
     for (const { name, sealed } of rows) {
       const value = open(user, name, sealed)
       if (value !== null) values.add(value)
     }
-    for (const value of secretTexts(text === null ? null : await storedOf(user))) values.add(value)
-    const masker = makeMasker(values)
-    maskers.set(user, { version, masker, values })
-    return masker
+    const stored = text === null ? null : await storedOf(user)
+    if (stored !== null) for (const value of secretValues(stored)) values.add(value)
+    const fresh = { version, values, maskers: new Map() }
+    maskers.set(user, fresh)
+    return fresh
+  }
+
+  async function masker(user: string, more: readonly string[]): Promise<Masker> {
+    const known = await knownOf(user)
+    const key = JSON.stringify(more)
+    const made = known.maskers.get(key) ?? makeMasker([...known.values, ...more])
+    if (known.maskers.size >= MAX_MASKERS) known.maskers.clear()
+    known.maskers.set(key, made)
+    return made
   }
 
   return {
@@ -105,7 +123,9 @@ export function openCommandSecrets({ secrets, settings, cipher, log }: Deps): Co
 
     gitVariables: async (user) => gitVariables(await storedOf(user)),
 
-    mask: async (user, drafts, more = []) => maskDrafts(maskDrafts(drafts, await maskerOf(user)), makeMasker(more)),
+    mask: async (user, drafts, more = []) => maskDrafts(drafts, await masker(user, more)),
+
+    masker: async (user, more = []) => masker(user, more),
   }
 }
 
@@ -125,14 +145,4 @@ function gitVariables(stored: Stored | null): Record<string, string> {
     ...(name ? { GIT_AUTHOR_NAME: name, GIT_COMMITTER_NAME: name } : {}),
     ...(email ? { GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_EMAIL: email } : {}),
   }
-}
-
-/** Every secret text in a user's settings. */
-function secretTexts(stored: Stored | null): string[] {
-  const texts: string[] = []
-  replaceSecrets(JSON.parse(JSON.stringify(stored)) as Json, (text) => {
-    texts.push(text)
-    return text
-  })
-  return texts
 }

@@ -19,7 +19,7 @@ export type ConversationDefaults = {
   llm: Record<string, unknown>
   /** An LLMSummarizingCondenser, defaults not filled in; null: never shortened. */
   condenser: (Partial<Condenser> & { kind: Condenser['kind'] }) | null
-  /** Kept with the agent; it acts on them once it speaks MCP. */
+  /** Servers whose tools the agent has. */
   mcp_config: MCPServers
   /** Absent: nothing is confirmed. */
   confirmation_policy?: ConfirmationPolicy

@@ -15,6 +15,8 @@ export interface ConversationSecrets {
   accept(given: RequestedSecrets, isEncrypted?: boolean): Record<string, SecretSource>
   /** Those that the text of a command names as whole identifiers, looked up where need be. One without a value is left out. */
   valuesFor(sources: Sources, text: string): Promise<Record<string, string>>
+  /** A command with this text failed: the values that were looked up for it are asked for again when the next one names them. */
+  refresh(sources: Sources, text: string): void
   /** Every value that is known of them: what has to be hidden. */
   known(sources: Sources): string[]
   /** What the model is told about them. */
@@ -39,15 +41,17 @@ export function openConversationSecrets({ cipher, ...deps }: LookupDeps & { ciph
     },
 
     async valuesFor(sources, text) {
-      const words = new Set(text.match(/\w+/g))
-      const named = Object.entries(sources).filter(([name]) => words.has(name))
       const values = await Promise.all(
-        named.map(async ([name, source]) => {
+        namedIn(text, sources).map(async ([name, source]) => {
           const value = source.kind === 'StaticSecret' ? source.value : await lookups.value(name, source)
           return value === null || value === '' ? [] : [[name, value] as const]
         }),
       )
       return Object.fromEntries(values.flat())
+    },
+
+    refresh(sources, text) {
+      for (const [, source] of namedIn(text, sources)) if (source.kind === 'LookupSecret') lookups.refresh(source)
     },
 
     known: (sources) =>
@@ -58,6 +62,11 @@ export function openConversationSecrets({ cipher, ...deps }: LookupDeps & { ciph
 
     names: (sources) => Object.entries(sources).map(([name, { description }]) => ({ name, description })),
   }
+}
+
+function namedIn(text: string, sources: Sources): [string, SecretSource][] {
+  const words = new Set(text.match(/\w+/g))
+  return Object.entries(sources).filter(([name]) => words.has(name))
 }
 
 /** Plain text is a static secret; an empty or hidden one has no value. */

@@ -15,3 +15,4 @@ export { openAgentProfiles, type AgentProfiles } from './profiles/agent-profiles
 export { openProviderConnections, type ProviderConnections } from './profiles/connections.ts'
 export { launchAgent, type Asked, type LaunchedAgent } from './profiles/launch.ts'
 export { openFindLlm, openLlmProfiles, type LlmProfiles } from './profiles/llm-profiles.ts'
+export { LLM_PROFILES } from './profiles/documents.ts'

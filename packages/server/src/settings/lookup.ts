@@ -8,6 +8,8 @@ import { MAX_SECRET_BYTES, ParleyError, type LookupSecret } from '@parley/protoc
 const TIMEOUT_MS = 30_000
 /** How long an answer, or the lack of one, is taken for true. */
 const TTL_MS = 60_000
+/** Shortest time between two requests for one value, however many commands fail with it. */
+const MIN_REFRESH_MS = 5_000
 
 export type LookupDeps = {
   /** `host` or `host:port`, as the operator wrote them. */
@@ -24,11 +26,13 @@ export interface Lookups {
   accept(name: string, source: LookupSecret): LookupSecret
   /** The value; null when it cannot be had now. Never rejects. */
   value(name: string, source: LookupSecret): Promise<string | null>
+  /** The value may be old: the next command that names it has it looked up again. */
+  refresh(source: LookupSecret): void
   /** Every value that this source has had since the server started. */
   seen(source: LookupSecret): readonly string[]
 }
 
-type Answer = { value: Promise<string | null>; until: number }
+type Answer = { value: Promise<string | null>; at: number; until: number }
 
 export function openLookups({ hosts, ownUrl, clock = () => performance.now(), log }: LookupDeps): Lookups {
   const answers = new Map<string, Answer>()
@@ -79,8 +83,13 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
       const known = answers.get(key)
       if (known !== undefined && known.until > clock()) return known.value
       const value = fetched(name, source)
-      answers.set(key, { value, until: clock() + TTL_MS })
+      answers.set(key, { value, at: clock(), until: clock() + TTL_MS })
       return value
+    },
+
+    refresh(source) {
+      const known = answers.get(keyOf(source))
+      if (known !== undefined) known.until = Math.min(known.until, known.at + MIN_REFRESH_MS)
     },
 
     seen: (source) => [...(values.get(keyOf(source)) ?? [])],

@@ -10,6 +10,8 @@ export type ToolParts<A extends Action> = {
   description: string
   parameters: Record<string, unknown>
   annotations: Omit<ToolAnnotations, 'title'>
+  /** Milliseconds; absent: as long as any other call. */
+  limitMs?: number
   parse(args: Record<string, unknown>): A
   /** Absent: the tool as a whole is locked. */
   resources?(action: A, workspace: Workspace): readonly string[]
@@ -34,6 +36,7 @@ export function defineTool<A extends Action>(parts: ToolParts<A>): Tool {
     },
     parameters,
     isReadOnly: annotations.readOnlyHint,
+    ...(parts.limitMs === undefined ? {} : { limitMs: parts.limitMs }),
     parse: (args) => parts.parse(args),
     resources: (action, workspace) => parts.resources?.(action as A, workspace) ?? null,
     perform: (action, context) => parts.perform(action as A, context),

@@ -1,7 +1,25 @@
 /** The door of this room. */
 export type { Recovery, Tool, ToolContext } from './tool.ts'
+export type { ClientCalls, ClientResult } from './client-calls.ts'
 export type { ToolServices } from './services.ts'
+export type { SkillService } from './skill-service.ts'
+export type { Inspected, ModelService, VisionService } from './models/services.ts'
+export { VISION_TOOL } from './models/vision-inspect-tool.ts'
 export { createLocks, LockTimeout, LOCK_LIMITS_MS, type Locks } from './locks.ts'
 export { canonicalToolName, createTools, toolNames, type ToolSelection } from './registry.ts'
 export { readOnlyTools } from './read-only.ts'
 export { flatten, propertiesOf, RISK_FIELD, SUMMARY_FIELD, withPredictedFields, type JsonSchema } from './schema.ts'
+export {
+  BUILT_IN_TYPES,
+  currentTypeName,
+  DEFAULT_TYPE,
+  MAX_DELEGATES,
+  type DelegateRequest,
+  type SpawnRequest,
+  type SubAgentEnd,
+  type SubAgents,
+  type SubAgentType,
+  type TaskRequest,
+} from './sub-agents/index.ts'
+export type { Notice, ToolSource } from './tool-source.ts'
+export { identityOf, MCP_LIMITS, nameFilter, openMcpPool, openToolbox, type Home, type McpPool } from './mcp/index.ts'

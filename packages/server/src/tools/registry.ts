@@ -1,9 +1,19 @@
 /** Names to tools: what an agent's configuration asks for, built and checked. Source: agent-core.md 8.1. */
-import { ClientToolSpec, ParleyError, type Agent, type Tool as ToolSpec } from '@parley/protocol'
+import { ClientToolSpec, hasInvocable, ParleyError, type Agent, type Tool as ToolSpec } from '@parley/protocol'
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { applyPatchTool } from './apply-patch/index.ts'
+import { BrowserParams, browserToolSet } from './browser/index.ts'
 import { clientTool } from './client-tool.ts'
 import { fileEditorTool } from './file-editor/index.ts'
 import { finishTool } from './finish-tool.ts'
+import { globTool } from './glob/index.ts'
+import { grepTool } from './grep/index.ts'
+import { delegateTool, taskTool, type SubAgentType } from './sub-agents/index.ts'
+import { invokeSkillTool } from './invoke-skill.ts'
+import { switchLlmTool } from './models/switch-llm-tool.ts'
+import { visionInspectTool } from './models/vision-inspect-tool.ts'
+import { PlanningEditorParams, planningEditorTool } from './planning-editor/index.ts'
 import { taskTrackerTool } from './task-tracker.ts'
 import { terminalTool } from './terminal/index.ts'
 import { thinkTool } from './think-tool.ts'
@@ -11,10 +21,11 @@ import type { Tool } from './tool.ts'
 
 type Params = Record<string, unknown>
 /** @throws z.ZodError for parameters that the tool does not take. */
-type Make = (params: Params) => Tool
+type Make = (params: Params, subAgents?: readonly SubAgentType[]) => Tool | Tool[]
 
 const none = z.strictObject({})
 const FileEditorParams = z.strictObject({ confine: z.boolean().optional() })
+const SearchParams = FileEditorParams
 
 const takesNone =
   (make: () => Tool): Make =>
@@ -23,17 +34,40 @@ const takesNone =
     return make()
   }
 
+function withSubAgents(makeOf: (types?: readonly SubAgentType[]) => Tool): Make {
+  return (params, types) => {
+    none.parse(params)
+    return makeOf(types)
+  }
+}
+
 /** Tools that `agent.tools` may name. */
 const EXPLICIT: ReadonlyMap<string, Make> = new Map([
   ['terminal', (params) => terminalTool(params)],
   ['file_editor', (params) => fileEditorTool(FileEditorParams.parse(params))],
   ['task_tracker', takesNone(taskTrackerTool)],
+  ['grep', (params) => grepTool(SearchParams.parse(params))],
+  ['glob', (params) => globTool(SearchParams.parse(params))],
+  ['apply_patch', takesNone(applyPatchTool)],
+  ['planning_file_editor', (params) => planningEditorTool(PlanningEditorParams.parse(params))],
+  [
+    'browser_tool_set',
+    (params) => {
+      BrowserParams.parse(params)
+      return browserToolSet()
+    },
+  ],
+  ['task_tool_set', withSubAgents(taskTool)],
+  ['task', withSubAgents(taskTool)],
+  ['delegate', withSubAgents(delegateTool)],
 ])
 
-/** Tools that `agent.include_default_tools` may name. */
+/** Tools that `agent.include_default_tools` may name, beside the one for skills. */
 const BUILT_IN: ReadonlyMap<string, () => Tool> = new Map([
   ['finish', finishTool],
   ['think', thinkTool],
+  ['switch_llm', switchLlmTool],
+  ['vision_inspect', visionInspectTool],
 ])
 
 /** Names that a client may give an agent. */
@@ -46,8 +80,12 @@ export function canonicalToolName(name: string): string {
 }
 
 export type ToolSelection = Pick<Agent, 'tools' | 'include_default_tools' | 'filter_tools_regex'> & {
+  /** With a skill in it that can be asked for by name, the tool for that is added. */
+  agent_context?: Agent['agent_context']
   /** Declared by the client of the conversation. */
   client_tools?: readonly ClientToolSpec[]
+  /** Types of sub-agents that the model is told of. Absent: the built-in ones. */
+  sub_agents?: readonly SubAgentType[] | undefined
 }
 
 /**
@@ -57,15 +95,20 @@ export type ToolSelection = Pick<Agent, 'tools' | 'include_default_tools' | 'fil
  */
 export function createTools(selection: ToolSelection): Map<string, Tool> {
   const isLetThrough = filter(selection.filter_tools_regex)
-  const explicit = selection.tools.map(make).filter(({ name }) => isLetThrough(name))
+  const explicit = selection.tools
+    .flatMap((spec) => make(spec, selection.sub_agents))
+    .filter(({ name }) => isLetThrough(name))
+  const skills = invokeSkillTool(selection.agent_context ?? null)
   const builtIn = selection.include_default_tools.map((name) => {
+    if (canonicalToolName(name) === skills.name) return skills
     const known = BUILT_IN.get(canonicalToolName(name))
     if (known === undefined) throw unknown(name, BUILT_IN)
     return known()
   })
+  if (hasInvocable(selection.agent_context) && !builtIn.includes(skills)) builtIn.push(skills)
   const ofClient = (selection.client_tools ?? [])
     // Existing clients also name them among the agent's tools.
-    .filter(({ name }) => !selection.tools.some((tool) => tool.name === name && 'spec' in tool.params))
+    .filter((spec) => !selection.tools.some((tool) => isSame(tool, spec)))
     .map(clientTool)
   const tools = new Map<string, Tool>()
   for (const tool of [...explicit, ...builtIn, ...ofClient]) {
@@ -77,13 +120,21 @@ export function createTools(selection: ToolSelection): Map<string, Tool> {
   return tools
 }
 
-function make({ name, params }: ToolSpec): Tool {
+/** @throws ParleyError `invalid_input` when a client tool is declared twice and not alike. */
+function isSame({ name, params }: ToolSpec, spec: ClientToolSpec): boolean {
+  if (name !== spec.name || !('spec' in params)) return false
+  const other = ClientToolSpec.safeParse(params['spec'])
+  if (!other.success || isDeepStrictEqual(other.data, spec)) return true
+  throw new ParleyError('invalid_input', `Client tool '${name}' is declared twice, and not alike; declare it once.`)
+}
+
+function make({ name, params }: ToolSpec, subAgents?: readonly SubAgentType[]): Tool | Tool[] {
   const declared = ClientToolSpec.safeParse(params['spec'])
   if (declared.success) return clientTool(declared.data)
   const known = EXPLICIT.get(canonicalToolName(name))
   if (known === undefined) throw unknown(name, EXPLICIT)
   try {
-    return known(params)
+    return known(params, subAgents)
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error
     const reasons = error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ')

@@ -18,6 +18,9 @@ export type ToolContext = {
   signal: AbortSignal
 }
 
+/** As long as a timer can wait: for calls that others bound. */
+export const UNLIMITED_MS = 2 ** 31 - 1
+
 /**
  * What to do about a call that was recorded before the process died.
  * `perform`: it never took effect, or repeating it has none, or the workspace attaches to what still runs: perform it (again).
@@ -39,8 +42,12 @@ export interface Tool {
    * @throws z.ZodError or ParleyError `invalid_input`; becomes an AgentErrorEvent, never a crash.
    */
   parse(args: Record<string, unknown>): Action
+  /** What a call would run beside what its arguments say; an analyzer looks at it too. Absent: nothing. */
+  executes?(action: Action): readonly string[]
   /** Keys to lock while it runs; null: the tool as a whole (`tool:<name>`). Reference: agent-core.md 1.11. */
   resources(action: Action, workspace: Workspace): readonly string[] | null
+  /** Milliseconds that a call may take; absent: as long as any other. */
+  readonly limitMs?: number
   /** Performs it. Throws only for bugs and aborts; a failing command is an observation with `is_error`. */
   perform(action: Action, context: ToolContext): Promise<Observation>
   /** Pure decision from what the ledger and the tool's own notes say. */

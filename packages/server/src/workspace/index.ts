@@ -1,6 +1,7 @@
 export type * from './workspace.ts'
 export { openLocalWorkspaces, type LocalWorkspacesOptions } from './local-workspaces.ts'
 export { clone, CLONE_DEPTH, lookAtRemote, takeBranch, type Identity } from './repository/clone.ts'
+export { fetchFolder } from './repository/fetch-folder.ts'
 export { GitFailure, type GitFailureCode } from './repository/failure.ts'
 export { findRemote, GIT_HOSTS, gitHostOf, type GitHost, type GitHosts, type GitToken } from './repository/remote.ts'
 export { isTrusted, setUpRepository } from './repository/setup.ts'

@@ -78,6 +78,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
       return new LocalWorkspace({ ...spec, workingDir }, deps)
     },
     release: (conversation) => release({ conversation, epoch: null }),
+    forget: (conversation, calls) => opened?.client.tell({ op: 'forget', conversation, epoch: null, calls }),
     async [Symbol.asyncDispose]() {
       await opened?.client[Symbol.asyncDispose]()
     },

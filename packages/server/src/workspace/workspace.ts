@@ -147,4 +147,9 @@ export interface Workspaces extends AsyncDisposable {
    * Ends every process of a conversation that is not open here (deletion), also those on another server. Starts no runner for it.
    */
   release(conversationId: ConversationId, remote?: RemoteWorkspace | null): Promise<void>
+  /**
+   * What these calls printed is stored by now: the raw text, which may hold secrets, is to be kept no longer. Does not wait.
+   * Absent: nothing is kept.
+   */
+  forget?(conversationId: ConversationId, callIds: readonly string[]): void
 }

@@ -81,3 +81,19 @@ test('the calls of one answer are judged at the same time, so that a slow judge 
   await at.think()
   expect(most).toBe(4)
 })
+
+test.each(['at once', 'later'])(
+  'an analyzer that throws %s makes the risk HIGH, and the others are judged as ever',
+  async (when) => {
+    const analyze = (_record: unknown, { tool_call }: AnalyzedCall) => {
+      if (!tool_call.arguments.includes('/bad')) return Promise.resolve({ risk: 'LOW' as const, spent: [] })
+      if (when === 'at once') throw new TypeError('a bug')
+      return Promise.reject(new TypeError('a bug'))
+    }
+    await using at = await bench([{ toolCalls: [create('/bad'), create('/fine')] }], { state, deps: { analyze } })
+    await at.think()
+    const [bad, fine] = at.driver.of('ActionEvent')
+    expect([bad!.security_risk, fine!.security_risk]).toEqual(['HIGH', 'LOW'])
+    expect(at.driver.state.awaiting_approval?.actions).toHaveLength(2)
+  },
+)

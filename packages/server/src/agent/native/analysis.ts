@@ -8,11 +8,13 @@ import type { Judged, Said } from '../gateway.ts'
 export function analyzedCall(judged: Judged, said: Said | null): AnalyzedCall {
   const { id, tool, action, toolCall, predictedRisk, summary } = judged
   const declared = propertiesOf(tool.parameters)
+  const executed = tool.executes?.(action) ?? []
   return {
     action_id: id,
     tool_name: tool.name,
     action,
-    tool_call: toolCall,
+    tool_call:
+      executed.length === 0 ? toolCall : { ...toolCall, arguments: withExecuted(toolCall.arguments, executed) },
     own_fields: [RISK_FIELD, SUMMARY_FIELD].filter((field) => field in declared),
     predicted_risk: predictedRisk,
     summary,
@@ -22,9 +24,14 @@ export function analyzedCall(judged: Judged, said: Said | null): AnalyzedCall {
   }
 }
 
-/** Others wrote it, and what they say of it is not taken on trust (F16). */
+/** The arguments, which are an object, with what the call would run among them. */
+function withExecuted(json: string, commands: readonly string[]): string {
+  return JSON.stringify({ ...(JSON.parse(json) as object), commands })
+}
+
+/** Others wrote it, and what they say of it is not taken on trust (F16). A tool of an MCP server is read-only on trust alone. */
 function isForeign({ definition }: Tool): boolean {
-  return definition.kind === 'ClientTool' || definition.kind === 'MCPToolDefinition'
+  return definition.kind === 'ClientTool'
 }
 
 /** The record of what an analysis cost. */

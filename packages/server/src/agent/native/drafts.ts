@@ -1,5 +1,5 @@
 /** Drafts that the native agent writes; pure. */
-import type { ActionEvent, AgentErrorEvent, Draft, ErrorClassification, EventId } from '@parley/protocol'
+import type { ActionEvent, AgentErrorEvent, CriticResult, Draft, ErrorClassification, EventId } from '@parley/protocol'
 import { textContent } from '@parley/protocol'
 import type { LlmAnswer } from '../../llm/index.ts'
 import type { Judged, Outcome } from '../gateway.ts'
@@ -24,7 +24,7 @@ export const NO_THOUGHT: Thought = { text: '', reasoning: null, thinkingBlocks: 
 export function usage(
   answer: Pick<LlmAnswer, 'usage'>,
   responseId: string,
-  llm: { model: string; usageId: string },
+  llm: { usageId: string },
   seenSeq?: number,
 ): Draft {
   const { tokens, costUsd, latency } = answer.usage
@@ -32,7 +32,8 @@ export function usage(
     kind: 'UsageRecordedEvent',
     source: 'environment',
     usage_id: llm.usageId,
-    model: llm.model,
+    // The one that answered, which may be a fallback.
+    model: tokens.model,
     response_id: responseId,
     cost: costUsd,
     latency,
@@ -41,9 +42,15 @@ export function usage(
   }
 }
 
-export function action(judged: Judged, responseId: string, thought: Thought): Named<Draft> {
+export function action(
+  judged: Judged,
+  responseId: string,
+  thought: Thought,
+  critic_result: CriticResult | null = null,
+): Named<Draft> {
   return {
     ...actionBase(judged, responseId, thought),
+    critic_result,
     id: judged.id,
     action: judged.action,
     security_risk: judged.risk,
@@ -151,12 +158,14 @@ export function hookRejection({ id, tool_name, tool_call_id }: ActionEvent, reas
 export function agentMessage(
   { text, reasoning, thinkingBlocks, reasoningItem }: Thought,
   responseId: string | null,
+  critic_result: CriticResult | null = null,
 ): Draft {
-  return message('agent', 'assistant', text, responseId, {
+  const thoughts = {
     reasoning_content: reasoning,
     thinking_blocks: thinkingBlocks,
     responses_reasoning_item: reasoningItem ?? null,
-  })
+  }
+  return { ...message('agent', 'assistant', text, responseId, thoughts), critic_result }
 }
 
 /** A word of the framework to the model; no human turn (F40). */

@@ -1,20 +1,25 @@
 /** The agent that is our own loop: model, tools, gateway. */
-import type { Agent as AgentConfig, ConversationId, Draft, ClientToolSpec } from '@parley/protocol'
+import type { Agent as AgentConfig, ConversationId, Draft, ClientToolSpec, TreeEvent } from '@parley/protocol'
 import { ParleyError, textContent } from '@parley/protocol'
 import { featuresOf, type LlmTool, type OpenLlm } from '../../llm/index.ts'
-import type { Workspace } from '../../workspace/index.ts'
-import { createTools, flatten, withPredictedFields, type Locks, type Tool, type ToolServices } from '../../tools/index.ts'
-import type { Agent } from '../agent.ts'
+import { hasChanges, type Workspace } from '../../workspace/index.ts'
+import { createTools, VISION_TOOL, type Locks, type SubAgentType, type ToolServices, type ToolSource } from '../../tools/index.ts'
+import type { Agent, Step, Turn } from '../agent.ts'
 import { openCondenser, TokenMeter } from '../condenser/index.ts'
+import { openJudge, refined } from '../critic/index.ts'
 import type { Analyze } from '../../security/index.ts'
 import { Gateway, type Log, type ToolHooks } from '../gateway.ts'
 import { ask } from './ask.ts'
 import { execute } from './execute.ts'
 import { MessageBuilder } from './messages.ts'
+import { offeredTo } from './offered.ts'
 import { recover } from './recover.ts'
 import { condense, type Shortener } from './shorten.ts'
 import { dynamicPrompt, staticPrompt } from './system-prompt.ts'
+import { withSpending } from './spending.ts'
 import { think, type Thinker } from './think.ts'
+import { ToolSet, withTools } from './tool-set.ts'
+import { visionOf, type SeeingProfile } from './vision.ts'
 
 /** Bucket of what questions beside the conversation cost. Source: agent-core.md 3.8. */
 const ASK_USAGE_ID = 'ask-agent-llm'
@@ -39,6 +44,12 @@ export type NativeAgentDeps = {
   hooks?: ToolHooks
   /** Declared by the client of the conversation. */
   clientTools?: readonly ClientToolSpec[]
+  /** Tools that come from outside and may change. Absent: none. */
+  moreTools?: ToolSource
+  /** Saved profiles that see images, for the tool that asks one. Absent: none. */
+  seeing?: () => Promise<readonly SeeingProfile[]>
+  /** Types of sub-agents that the model is told of. Absent: the built-in ones. */
+  subAgentTypes?: readonly SubAgentType[]
   /** Whether the model is really asked now, and not a recording of it. Absent: always. */
   isAsked?: () => boolean
   now?: () => Date
@@ -51,10 +62,14 @@ export type NativeAgentDeps = {
 export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): Agent {
   const { workspace, conversationId, dataDir, locks, log, analyze, hooks } = deps
   let config = initial
-  const tools = createTools({ ...config, client_tools: deps.clientTools ?? [] })
+  const tools = new ToolSet(createTools({ ...config, client_tools: deps.clientTools ?? [], sub_agents: deps.subAgentTypes }), deps.moreTools)
+  /** What calls have cost that is not stored yet. */
+  const spent: Draft[] = []
+  let newestTurn: Turn | null = null
+  const eyes = eyesOf(deps, () => newestTurn?.view() ?? [], (usage) => spent.push(usage))
   const gateway = new Gateway({
     conversationId,
-    tools,
+    tools: tools.byName,
     workspace,
     dataDir,
     locks,
@@ -62,24 +77,44 @@ export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): 
     secretsFor: deps.secretsFor ?? (() => Promise.resolve({})),
     ...(analyze === undefined ? {} : { analyze }),
     ...(hooks === undefined ? {} : { hooks }),
-    ...(deps.services === undefined ? {} : { services: deps.services }),
+    services: { ...deps.services, ...eyes },
   })
-  const offered = [...tools.values()].map(shown)
   const thinkerOf = (of: AgentConfig): Thinker => ({
     llm: deps.openLlm(of.llm),
     gateway,
     messages: new MessageBuilder(),
-    tools: offered,
-    shortener: shortenerOf(of, offered, deps),
+    tools: offeredTo(of.llm, tools.offered),
+    shortener: shortenerOf(of, tools.offered, deps),
     seesImages: featuresOf(of.llm).vision,
+    hasEyes: tools.byName.has(VISION_TOOL),
     isAsked: deps.isAsked ?? (() => true),
+    judge: openJudge(of.critic, { tools: tools.offered, hasChanges: (signal) => hasChanges(workspace, signal), log }),
   })
   let thinker = thinkerOf(config)
+  const refresh = () => {
+    if (tools.refresh()) thinker = thinkerOf(config)
+  }
+  /** With the tools as they are when it begins. */
+  const step = (begin: () => Step, signal: AbortSignal, tells = false): Step => {
+    if (deps.moreTools === undefined) return begin()
+    const newest = () => {
+      refresh()
+      return begin()
+    }
+    return withTools(tools, signal, newest, tells && (deps.isAsked?.() ?? true))
+  }
+  /** Performs calls, for which the conversation is there to look at. */
+  const performing = (begin: () => Step, turn: Turn, signal: AbortSignal): Step => {
+    newestTurn = turn
+    return withSpending(step(begin, signal), spent)
+  }
   const limit = config.tool_concurrency_limit
   const basePrompt = staticPrompt(config)
 
   return {
+    prepare: (signal) => tools.prepare(signal),
     preamble: () => {
+      refresh()
       const surroundings = {
         workingDir: workspace.workingDir,
         secrets: deps.secrets ?? [],
@@ -89,22 +124,36 @@ export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): 
         kind: 'SystemPromptEvent',
         source: 'agent',
         system_prompt: textContent(basePrompt),
-        tools: [...tools.values()].map(({ definition }) => definition),
+        tools: [...tools.byName.values()].map(({ definition }) => definition),
         dynamic_context: textContent(dynamicPrompt(config, surroundings)),
       }
       return [prompt]
     },
-    think: (turn, signal) => think(thinker, turn, signal),
-    execute: (actions, turn, signal) => execute(actions, gateway, limit, turn, signal),
-    recover: (actions, turn, signal) => recover(actions, { gateway, workspace, limit }, turn, signal),
+    think: (turn, signal) => step(() => think(thinker, turn, signal), signal, true),
+    execute: (actions, turn, signal) =>
+      refined(
+        performing(() => execute(actions, gateway, limit, turn, signal), turn, signal),
+        actions,
+        config.critic,
+        turn,
+      ),
+    recover: (actions, turn, signal) =>
+      refined(
+        performing(() => recover(actions, { gateway, workspace, limit }, turn, signal), turn, signal),
+        actions,
+        config.critic,
+        turn,
+      ),
     condense: (turn, signal) => {
       const { shortener } = thinker
       if (shortener === null) throw new ParleyError('bad_request', 'The agent has no condenser.')
       return condense(shortener, turn, signal)
     },
-    ask: (question, turn, signal) => {
+    ask: async (question, turn, signal) => {
+      await tools.prepare(signal)
+      refresh()
       const llm = deps.openLlm({ ...config.llm, stream: false, usage_id: ASK_USAGE_ID })
-      return ask({ llm, tools: offered }, question, turn, signal)
+      return ask({ llm, tools: tools.offered }, question, turn, signal)
     },
     reconfigure: (next) => {
       config = next
@@ -112,14 +161,19 @@ export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): 
     },
     interrupt: () => workspace.interrupt(),
     async [Symbol.asyncDispose]() {
-      for (const tool of tools.values()) {
-        await tool[Symbol.asyncDispose]?.().catch((error: unknown) =>
-          log.warn({ tool: tool.name, err: error }, 'closing a tool failed'),
-        )
-      }
+      await tools.close((tool, err) => log.warn({ tool, err }, 'closing a tool failed'))
       await workspace[Symbol.asyncDispose]()
     },
   }
+}
+
+/** The service that looks at images, where there is anybody to ask. */
+function eyesOf(
+  { openLlm, seeing }: NativeAgentDeps,
+  view: () => readonly TreeEvent[],
+  spend: (usage: Draft) => void,
+): Pick<ToolServices, 'vision'> {
+  return seeing === undefined ? {} : { vision: visionOf({ openLlm, seeing, view, spend }) }
 }
 
 function shortenerOf(
@@ -142,11 +196,4 @@ function shortenerOf(
 export function resolveTools(config: AgentConfig, clientTools: readonly ClientToolSpec[] = []): void {
   createTools({ ...config, client_tools: clientTools })
   staticPrompt(config)
-}
-
-/** Schemas that others wrote reach the model as they are; only the two predicted fields are laid over them. */
-function shown({ name, definition, parameters, isReadOnly }: Tool): LlmTool {
-  const isForeign = definition.kind === 'ClientTool' || definition.kind === 'MCPToolDefinition'
-  const schema = isForeign ? parameters : flatten(parameters)
-  return { name, description: definition.description, parameters: withPredictedFields(schema, isReadOnly) }
 }

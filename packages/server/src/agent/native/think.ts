@@ -4,11 +4,13 @@ import { needsConfirmation, newEventId } from '@parley/protocol'
 import type { Llm, LlmAnswer, LlmTool, LlmUsage } from '../../llm/index.ts'
 import { LlmError } from '../../llm/index.ts'
 import type { Step, Turn } from '../agent.ts'
+import type { Judge, Judgeable } from '../critic/index.ts'
 import { isHarmless, type Gateway, type Judged } from '../gateway.ts'
 import { action, agentMessage, discardedPair, invalidPair, NO_THOUGHT, notice, usage, type Thought } from './drafts.ts'
 import type { MessageBuilder } from './messages.ts'
 import { requestAfter, shorten, type Shortener } from './shorten.ts'
 import type { InvalidCall, RawCall } from './tool-call.ts'
+import { withReferences } from './vision.ts'
 
 /** So often in a row the model is asked again after it refused to answer; then the run fails. */
 const MAX_FEEDBACK_IN_A_ROW = 3
@@ -36,8 +38,12 @@ export type Thinker = {
   shortener: Shortener | null
   /** Whether images may be sent. */
   seesImages: boolean
+  /** Whether the agent can have another model look at images. */
+  hasEyes: boolean
   /** Whether the model is really asked now: a recorded answer needs neither a shorter view nor eyes. */
   isAsked: () => boolean
+  /** What the agent's critic thinks of a call or a message. */
+  judge: Judge
 }
 
 /**
@@ -45,12 +51,12 @@ export type Thinker = {
  * answer are one commit.
  */
 export async function* think(thinker: Thinker, turn: Turn, signal: AbortSignal): Step {
-  const { llm, gateway, messages, tools } = thinker
+  const { llm, messages, tools } = thinker
   const shortener = thinker.isAsked() ? thinker.shortener : null
   if (shortener !== null && (yield* shorten(shortener, turn, signal))) return
   const state = turn.state()
   const view = turn.view()
-  if (thinker.isAsked() && !thinker.seesImages && endsWithImage(view)) {
+  if (thinker.isAsked() && !thinker.seesImages && !thinker.hasEyes && endsWithImage(view)) {
     // Nothing was spent; the record says up to where the agent has read, so that a message that comes now is not lost.
     yield [
       usage({ usage: NOTHING_SPENT(llm.model) }, '', llm, state.seq),
@@ -59,7 +65,9 @@ export async function* think(thinker: Thinker, turn: Turn, signal: AbortSignal):
     return
   }
   const estimated = shortener?.meter.view(view) ?? 0
-  const request = { messages: messages.build(view), tools, cacheKey: turn.conversationId }
+  const built = messages.build(view)
+  const shown = thinker.seesImages || !thinker.hasEyes ? built : withReferences(built, view)
+  const request = { messages: shown, tools, cacheKey: turn.cacheKey ?? turn.conversationId }
   let answer: LlmAnswer
   try {
     answer = await llm.complete(request, turn.emit, signal)
@@ -79,22 +87,27 @@ export async function* think(thinker: Thinker, turn: Turn, signal: AbortSignal):
   const responseId = unusedResponseId(answer.responseId, view)
   const spent = usage(answer, responseId, llm, state.seq)
   if (answer.toolCalls.length > 0) {
-    yield [spent, ...(await batch(answer, responseId, gateway, view, turn, signal))]
+    yield [spent, ...(await batch(answer, responseId, thinker, view, turn, signal))]
     return
   }
-  const said = agentMessage(answer, responseId)
   // Only text ends a run; thinking alone, or nothing at all, is asked about.
-  yield answer.text.trim() === '' ? [spent, said, notice(NUDGE)] : [spent, said]
+  if (answer.text.trim() === '') {
+    yield [spent, agentMessage(answer, responseId), notice(NUDGE)]
+    return
+  }
+  const verdict = await verdictOn(thinker, { kind: 'message', text: answer.text }, view, signal)
+  yield [spent, agentMessage(answer, responseId, verdict)]
 }
 
 async function batch(
   answer: LlmAnswer,
   responseId: string,
-  gateway: Gateway,
+  thinker: Thinker,
   view: readonly TreeEvent[],
   turn: Turn,
   signal: AbortSignal,
 ): Promise<Draft[]> {
+  const { gateway } = thinker
   const judged: (Judged | InvalidCall)[] = []
   for (const call of withOwnIds(answer.toolCalls)) judged.push(await gateway.judge(call, turn.state(), signal))
   const end = judged.findIndex((call) => call.kind === 'action' && call.action.kind === 'FinishAction')
@@ -109,7 +122,11 @@ async function batch(
     return taken
   }
   const drafts: Draft[] = []
-  for (const call of surviving) drafts.push(...call.drafts, action(call, responseId, takeThought()))
+  for (const call of surviving) {
+    // What a hook has blocked concludes nothing.
+    const verdict = call.blocked === null ? await verdictOn(thinker, judgeable(call, answer.text), view, signal) : null
+    drafts.push(...call.drafts, action(call, responseId, takeThought(), verdict))
+  }
   drafts.push(...blocks(surviving, turn.state()), ...confirmation(surviving, responseId, turn.state()))
   for (const [index, call] of judged.entries()) {
     if (call.kind === 'invalid') drafts.push(...invalidPair(call, responseId, takeThought()))
@@ -117,6 +134,18 @@ async function batch(
   }
   return drafts
 }
+
+/** A recorded answer has been judged when it was given. */
+const verdictOn = ({ isAsked, judge }: Thinker, judged: Judgeable, view: readonly TreeEvent[], signal: AbortSignal) =>
+  isAsked() ? judge(judged, view, signal) : Promise.resolve(null)
+
+const judgeable = ({ action, toolCall }: Judged, thought: string): Judgeable => ({
+  kind: 'action',
+  action,
+  thought,
+  name: toolCall.name,
+  arguments: toolCall.arguments,
+})
 
 /**
  * A request to a person when the policy wants one for any call of the batch; the batch then waits as a whole. What a hook

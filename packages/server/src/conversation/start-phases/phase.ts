@@ -10,7 +10,7 @@ import type { ConversationId } from '@parley/protocol'
 import type { ConversationRecord } from '../record.ts'
 
 /** In this order. `agent` and `ready` are the heart's own. */
-export const PHASES = ['workspace', 'repository', 'branch', 'setup', 'agent', 'ready'] as const
+export const PHASES = ['workspace', 'repository', 'branch', 'setup', 'skills', 'agent', 'ready'] as const
 export type PhaseName = (typeof PHASES)[number]
 
 /** The conversation that starts. */
@@ -45,6 +45,7 @@ export const DEFAULT_DEADLINES: PhaseDeadlines = {
   repository: 300_000,
   branch: 120_000,
   setup: 600_000,
+  skills: 300_000,
   agent: 120_000,
 }
 

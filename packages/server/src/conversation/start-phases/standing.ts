@@ -26,7 +26,8 @@ export function conversationStatus(state: ConversationState): ConversationStatus
  * takes it up by itself, message or not.
  */
 export function columnStatus(state: ConversationState, record: ConversationRecord): ConversationExecutionStatus {
-  const goesOn = Boolean(record.repository) && !isReady(state) && !hasToStartAgain(state)
+  const isFetching = Boolean(record.repository) || Boolean(record.plugins?.length)
+  const goesOn = isFetching && !isReady(state) && !hasToStartAgain(state)
   return goesOn && state.execution_status === 'idle' ? 'running' : state.execution_status
 }
 
@@ -36,6 +37,7 @@ const CODES: Readonly<Record<string, string>> = {
   repository: 'STATUS$SETTING_UP_WORKSPACE',
   branch: 'STATUS$SETTING_UP_WORKSPACE',
   setup: 'STATUS$SETTING_UP_GIT_HOOKS',
+  skills: 'STATUS$SETTING_UP_WORKSPACE',
   agent: 'STATUS$RUNTIME_STARTED',
 }
 

@@ -107,6 +107,10 @@ export class Startup {
       )
       // Hooks take their time, outside of a turn: messages that come meanwhile are asked about in another round.
       const begun = await host.beginSession(signal)
+      const { record } = host.starting()
+      const isSaying = record.pending_messages.length > 0 || begun.drafts.some(isTreeDraft)
+      // Outside of a turn too: tools of others are asked for when somebody is going to need them.
+      if (isSaying || host.state().execution_status === 'running') await (await host.openAgent()).prepare?.(signal)
       const heard = new Map<MessageContent, Submission>()
       for (let isDone = false; !isDone;) {
         for (const content of host.starting().record.pending_messages)

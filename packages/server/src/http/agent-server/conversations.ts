@@ -76,10 +76,14 @@ export function conversationRoutes(conversations: Conversations, log: Pick<Log, 
     }),
     route(
       updateConversation,
-      async ({ id, body: { title, tags } }, actor) => {
+      async ({ id, body: { title, tags, max_budget_per_task } }, actor) => {
         await conversations.update(
           id,
-          { ...(title !== null && { title: title.trim() }), ...(tags !== null && { tags }) },
+          {
+            ...(title !== null && { title: title.trim() }),
+            ...(tags !== null && { tags }),
+            ...(max_budget_per_task != null && { max_budget_per_task }),
+          },
           actor,
         )
         return ok(updateConversation, SUCCESS)

@@ -31,9 +31,9 @@ export function serverRoutes(facts: ServerFacts, conversations: Pick<Conversatio
   const startedAt = performance.now()
   const info = async () => ok(serverInfo, details(facts, performance.now() - startedAt, conversations.idleMs()))
   return [
-    openRoute(alive, async () => ok(alive, { status: 'ok' })),
-    openRoute(health, async () => ok(health, { status: 'ok' })),
-    openRoute(ready, async () => ok(ready, { status: 'ready' })),
+    { ...openRoute(alive, async () => ok(alive, { status: 'ok' })), isProbe: true },
+    { ...openRoute(health, async () => ok(health, { status: 'ok' })), isProbe: true },
+    { ...openRoute(ready, async () => ok(ready, { status: 'ready' })), isProbe: true },
     openRoute(serverInfo, info),
     openRoute({ ...serverInfo, path: '/' }, info),
   ]

@@ -51,8 +51,8 @@ export function steeringRoutes(conversations: Conversations, steering: Steering)
     ...modelRoutes(conversations, steering),
     route(loadPlugin, async ({ id, body }, actor) => {
       await conversations.info(id, actor)
-      const reason = `Plugin '${body.plugin_ref}' cannot be loaded: plugins are not supported by this version`
-      throw new ParleyError('bad_request', `${reason}, and no marketplace is registered. Nothing was changed.`)
+      const reason = `Plugin '${body.plugin_ref}' cannot be loaded: this version knows no marketplaces`
+      throw new ParleyError('bad_request', `${reason}. Attach it with plugins when a conversation starts.`)
     }),
   ]
 }
@@ -73,10 +73,9 @@ function modelRoutes(conversations: Conversations, steering: Steering): Route[] 
       await conversations.send(id, { kind: 'switch_llm', llm }, actor)
       return ok(switchProfile, SUCCESS)
     }),
-    route(switchAcpModel, async ({ id }, actor) => {
-      const { agent } = await conversations.info(id, actor)
-      const way = agent.kind === 'Agent' ? 'Use switch_llm for this one.' : 'This version cannot run them.'
-      throw new ParleyError('bad_request', `switch_acp_model is for ACP agents. ${way}`)
+    route(switchAcpModel, async ({ id, body }, actor) => {
+      await conversations.send(id, { kind: 'switch_acp_model', model: body.model }, actor)
+      return ok(switchAcpModel, SUCCESS)
     }),
   ]
 }

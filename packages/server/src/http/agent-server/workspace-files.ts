@@ -16,6 +16,15 @@ const COOKIE = 'oh_workspace_session_key'
 /** Ten years; the key that it was made with ends it earlier. */
 const MAX_AGE_SECONDS = 315_360_000
 
+/**
+ * An agent wrote it, so a page among these files is nobody here: its scripts run as those of a stranger's origin, and reach
+ * neither the service nor what another page of this origin keeps. Others may show it.
+ */
+const AS_STRANGER = {
+  'content-security-policy': 'sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads',
+  'cross-origin-resource-policy': 'cross-origin',
+}
+
 /** Opaque tokens that stand for a key where a browser cannot send a header. They open nothing but workspace files. */
 export type WorkspaceSessions = {
   issue(key: string): string
@@ -38,7 +47,7 @@ export function workspaceFileRoutes({ workingDirOf, sessions, log }: WorkspaceFi
     const root = await workingDirOf(id, actor)
     try {
       const file = await confinedFile(root, path)
-      return sendFile(file, { 'content-type': contentTypeOf(file.name) }, log)
+      return sendFile(file, { ...AS_STRANGER, 'content-type': contentTypeOf(file.name) }, log)
     } catch (error) {
       // Answered here, because a file that is not there is no conversation that is not there.
       return toAnswer(error, log)

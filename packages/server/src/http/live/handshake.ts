@@ -5,6 +5,7 @@ import { WebSocketServer } from 'ws'
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import { type Auth, actorOf, isForeign, presentedKey } from '../auth.ts'
+import { type IsOurHost, isSameOrigin } from '../hosts.ts'
 import type { Connections } from './connections.ts'
 import { firstKey } from './first-frame.ts'
 import type { KeyWatch } from './key-watch.ts'
@@ -17,6 +18,10 @@ export type HandshakeDeps = {
   connections: Connections
   keyWatch: KeyWatch
   isAllowedOrigin: (origin: string) => boolean
+  /** Absent: a page of this server's own origin is let in under any host name. */
+  isOurHost?: IsOurHost | undefined
+  /** False: a key in the address lets nobody in. Absent: it does, as existing clients send it. */
+  takesKeyInUrl?: boolean | undefined
   /** Largest frame from a client, in bytes. */
   frameLimitBytes: number
   log: Log
@@ -44,12 +49,14 @@ export class Handshakes {
   async answer(request: IncomingMessage, socket: Duplex, head: Buffer, serve: Serve | null): Promise<void> {
     // Without a listener a reset during the handshake would end the process.
     socket.on('error', () => socket.destroy())
-    const { auth, connections, isAllowedOrigin, log } = this.#deps
+    const { auth, connections, isAllowedOrigin, takesKeyInUrl = true, log } = this.#deps
     try {
       const isOpen = auth.noKeys !== undefined
       if (serve === null || (isOpen && isForeign(request.headers, isAllowedOrigin))) return refuse(socket)
+      if (this.#isStrangersPage(request)) return refuse(socket)
       // The query's key wins over the header's, even when it is wrong or empty.
       const query = new URL(request.url ?? '/', 'http://parley').searchParams
+      if (!takesKeyInUrl && query.has('session_api_key')) return refuse(socket)
       const key = query.get('session_api_key') ?? presentedKey(request.headers)
       const actor = isOpen || key !== undefined ? await actorOf(key, auth, request.socket.remoteAddress) : undefined
       if (actor === null || socket.destroyed) return refuse(socket)
@@ -63,6 +70,13 @@ export class Handshakes {
       log.error({ err: error }, 'a socket could not be opened')
       refuse(socket)
     }
+  }
+
+  /** Browsers hold sockets to no rule of origins, so the server does: what may not read answers may open none. */
+  #isStrangersPage({ headers: { origin, host } }: IncomingMessage): boolean {
+    const { isAllowedOrigin, isOurHost } = this.#deps
+    if (origin === undefined || isAllowedOrigin(origin)) return false
+    return !(isSameOrigin(origin, host) && (isOurHost === undefined || isOurHost(host)))
   }
 
   /** Whom the first frame names; null when it is late or names nobody. */

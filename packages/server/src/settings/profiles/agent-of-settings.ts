@@ -51,6 +51,7 @@ const nativeAgent = ({ llm, tools, condenser, verification, ...settings }: Nativ
   condenser: condenserOf(condenser, llm),
   critic: criticOf(verification),
   tool_concurrency_limit: settings.tool_concurrency_limit,
+  include_default_tools: ['FinishTool', 'ThinkTool', ...(settings.enable_switch_llm_tool ? ['SwitchLLMTool'] : [])],
 })
 
 function acpAgent({ acp_command, llm: _llm, agent_kind: _kind, ...settings }: Acp) {

@@ -24,12 +24,16 @@ export type Shortened = { text: string; savedIn: string | null }
  * The text, or its head (with the odd character) and tail around a notice that names the file and the line where the gap
  * begins. The name follows from the content, so saving twice makes one file. Source: agent-core.md 8.1.
  */
-export async function shorten(text: string, keep: Keep): Promise<Shortened> {
-  if (text.length <= MAX_OUTPUT_CHARS) return { text, savedIn: null }
+export async function shorten(
+  text: string,
+  keep: Keep,
+  { maxChars = MAX_OUTPUT_CHARS, prefix = 'terminal' }: { maxChars?: number; prefix?: string } = {},
+): Promise<Shortened> {
+  if (text.length <= maxChars) return { text, savedIn: null }
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 8)
-  const path = await keep(`terminal_output_${hash}.txt`, text)
+  const path = await keep(`${prefix}_output_${hash}.txt`, text)
   // The notice is a little longer or shorter with its numbers; room for the longest keeps the sum within the bound.
-  const room = MAX_OUTPUT_CHARS - notice(text.length, path, text.length).length
+  const room = maxChars - notice(text.length, path, text.length).length
   const tailChars = Math.max(0, Math.floor(room / 2))
   const head = text.slice(0, Math.max(0, room - tailChars))
   const gapLine = head.split('\n').length

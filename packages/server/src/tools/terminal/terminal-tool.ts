@@ -66,7 +66,9 @@ export function terminalTool(params: Record<string, unknown> = {}): Tool {
       }
       const result = await attended(request, context)
       if (result === null) return refusal(action, UNKNOWN)
-      const output = masked(result.output, Object.values(secrets))
+      if (result.exit_code !== 0 && Object.keys(secrets).length > 0) context.services?.secretsFailed?.(command)
+      // Before it is cut and kept in a file: half a secret is found by nobody.
+      const output = await hidden(result.output, Object.values(secrets), context)
       return observe({ action, result: { ...result, output }, keep: keepFor(context), noChangeSeconds })
     },
     // The runner's ledger holds every call that may have begun, and attaches a repeated one to it.
@@ -107,7 +109,6 @@ async function attended(request: TerminalRequest, { workspace, signal }: ToolCon
 const isUnknown = (error: unknown): boolean =>
   error instanceof ParleyError && error.details['reason'] === 'unknown_outcome'
 
-/** Saved output passes no other gate, so the command's own secrets are hidden here. Longest first: one may contain another. */
-function masked(text: string, values: readonly string[]): string {
-  return mask(text, values)
-}
+/** Saved output passes no other gate, so secrets are hidden here, at least the command's own. */
+const hidden = async (text: string, own: readonly string[], { services }: ToolContext): Promise<string> =>
+  services?.hide === undefined ? mask(text, own) : services.hide(text)

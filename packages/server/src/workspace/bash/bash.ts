@@ -109,6 +109,7 @@ export function openBash(deps: BashDeps): Bash {
       output = { ...stamp(outputId(command, order)), command_id: command.id, order, ...chunk, kind: 'BashOutput' }
       await record(user, output, order === last)
     }
+    hosts.forget?.(user, [command.id])
     if (begun++ % PRUNE_EVERY === 0) await store.prune(user, KEPT)
     return output!
   }

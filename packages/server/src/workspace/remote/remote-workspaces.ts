@@ -54,6 +54,8 @@ export function openEveryWorkspace({ local, dataDir, log }: EveryWorkspacesOptio
       return open(spec.conversationId, spec.workingDir, spec.epoch, remote)
     },
 
+    forget: (id, calls) => local.forget?.(id, calls),
+
     async release(id, remote = null) {
       await local.release(id)
       if (remote === null) return

@@ -57,6 +57,16 @@ export class Journal {
     return JSON.parse(readBytes(this.#fd, offset, length).toString('utf8'))
   }
 
+  /** Overwrites a line for good; it reads as if it had never been. The file itself only takes appends, so it is opened once more. */
+  blank({ offset, length }: Position): void {
+    const fd = openSync(this.#path, 'r+')
+    try {
+      writeSync(fd, Buffer.alloc(length - 1, ' '), 0, length - 1, offset)
+    } finally {
+      closeSync(fd)
+    }
+  }
+
   /** Every whole line, oldest first. A torn last line is what a crash in a write leaves; it never took effect. */
   *lines(): Generator<{ record: unknown; position: Position }> {
     let offset = 0

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../../testing/temp.ts'
 import { readSealed, type Sealed } from './bounded-output.ts'
@@ -94,4 +94,39 @@ test('many intents share their syncs and all are on disk', async () => {
   const after = new Ledger(dir.path)
   expect(after.entry('c4', 'k199')).toEqual({ state: 'unknown' })
   after.close()
+})
+
+test('what a call printed can be forgotten: how it ended stays, the text is nowhere, also after a restart', async () => {
+  await using dir = await tempDir()
+  const before = new Ledger(dir.path)
+  for (const call of ['a', 'b']) await before.begin('c', call, true)
+  before.end('c', 'a', ended('first-output', 3))
+  writeFileSync(dir.file('out', 'spill.out'), 'a long output')
+  const file: Sealed = { kind: 'file', name: 'spill.out', half: 100, total: 13, chars: 13 }
+  before.end('c', 'b', { ...ended(''), stdout: file, stderr: inline('error-output') })
+  before.forget('c', ['a', 'b', 'unknown'])
+  before.forget('c', ['a'])
+  before.forget('nobody', ['a'])
+  expect(readdirSync(dir.file('out'))).toEqual([])
+  const text = readFileSync(dir.file('ledger.ndjson'), 'utf8')
+  for (const output of ['first-output', 'error-output']) {
+    expect(text).not.toContain(Buffer.from(output).toString('base64'))
+  }
+  before.close()
+  const after = new Ledger(dir.path)
+  expect(after.entry('c', 'a')).toMatchObject({ state: 'exited', exit_code: 3 })
+  expect(after.result('c', 'a')).toEqual(ended('', 3))
+  expect(after.result('c', 'b')).toEqual({ ...ended(''), stderr: inline('') })
+  after.close()
+})
+
+test('a call that goes on is not forgotten', async () => {
+  await using dir = await tempDir()
+  const ledger = new Ledger(dir.path)
+  await ledger.begin('c', 'a', true)
+  ledger.forget('c', ['a'])
+  expect(ledger.entry('c', 'a')).toMatchObject({ state: 'running' })
+  ledger.end('c', 'a', ended('kept'))
+  expect(ledger.result('c', 'a')).toEqual(ended('kept'))
+  ledger.close()
 })

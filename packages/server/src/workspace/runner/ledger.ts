@@ -142,6 +142,24 @@ export class Ledger {
     return position === null ? null : this.#read(position)
   }
 
+  /**
+   * Takes the output out of calls whose results are stored elsewhere by now: it may hold secrets. How they ended stays known.
+   * A crash in between leaves the output until the journal is rewritten.
+   */
+  forget(conversation: string, ids: readonly string[]): void {
+    for (const id of ids) {
+      const call = this.#calls.get(conversation)?.get(id)
+      if (call === undefined || call.ended_at === null || call.result === null) continue
+      const told = call.result
+      const result = this.#read(told)
+      if (isBare(result)) continue
+      this.#discardSpill(call)
+      const bare = { ...result, stdout: NOTHING, stderr: result.stderr === null ? null : NOTHING }
+      call.result = this.#journal.append({ t: 'end', conversation, call: id, at: call.ended_at, result: bare })
+      this.#journal.blank(told)
+    }
+  }
+
   /** Forgets the calls of a conversation; the epoch stays known, so that an old owner stays out. */
   release(conversation: string): void {
     const calls = this.#calls.get(conversation)
@@ -239,6 +257,10 @@ export class Ledger {
     }
   }
 }
+
+const NOTHING: Sealed = { kind: 'inline', data: '', chars: 0 }
+const isEmpty = (sealed: Sealed | null): boolean => sealed === null || (sealed.kind === 'inline' && sealed.data === '')
+const isBare = ({ stdout, stderr }: Result): boolean => isEmpty(stdout) && isEmpty(stderr)
 
 const newCall = (begun_at: number, pid: number | null): Call => ({
   begun_at,

@@ -5,7 +5,7 @@
 import type { Network } from '../../lib/index.ts'
 import type { LedgerEntry, TerminalRequest, TerminalResult } from '../workspace.ts'
 
-export const PROTOCOL = 3
+export const PROTOCOL = 4
 
 /** Which conversation a request is for, and by which right (W3). */
 export type Scope = { conversation: string; epoch: number }
@@ -51,6 +51,8 @@ export type Request = { id: number } & (
   | ({ op: 'interrupt' } & Scope)
   /** `epoch` null: whoever owns it; the conversation is being deleted. */
   | { op: 'release'; conversation: string; epoch: number | null }
+  /** What these calls printed is stored elsewhere, by whoever owned the conversation then. */
+  | { op: 'forget'; conversation: string; epoch: null; calls: readonly string[] }
   /** Bytes for the standard input of a spawned process; null closes it. Answered when the pipe has taken them. */
   | { op: 'input'; process: number; data: string | null }
   | { op: 'flow'; process: number; stream: OutputStream; isPaused: boolean }

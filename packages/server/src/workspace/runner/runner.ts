@@ -160,6 +160,10 @@ export class Runner {
     const ledger = this.#knownLedger()
     if (request.op === 'release') return this.#release(conversation, reply)
     if (request.op === 'claim') return reply.ok({})
+    if (request.op === 'forget') {
+      ledger.forget(conversation, request.calls)
+      return reply.ok({})
+    }
     if (request.op === 'ledger') {
       return reply.ok({
         entries: Object.fromEntries(request.calls.map((call) => [call, ledger.entry(conversation, call)])),

@@ -1,0 +1,50 @@
+/** The agent of a sub-agent's conversation. Pure. Source: agent-core.md 12.1, building a sub-agent. */
+import { AgentContext, Condenser, ParleyError, type Agent, type AgentDefinition, type LLM } from '@parley/protocol'
+import { resolveTools } from '../../agent/index.ts'
+import { canonicalToolName } from '../../tools/index.ts'
+
+/**
+ * The parent's agent as a definition changes it: its own tools, context and condenser; streaming off, because nobody reads along.
+ * @param llm that of the profile which the definition names; null: the parent's
+ * @throws ParleyError `invalid_input` for tools or skills that do not exist.
+ */
+export function childAgent(parent: Agent, definition: AgentDefinition, llm: LLM | null): Agent {
+  const model: LLM = { ...(llm ?? parent.llm), stream: false, usage_id: parent.llm.usage_id }
+  const agent: Agent = {
+    ...parent,
+    llm: model,
+    tools: definition.tools.map((name) => toolOf(parent, name)),
+    mcp_config: definition.mcp_config ?? {},
+    agent_context: contextOf(parent, definition),
+    condenser:
+      definition.condenser ??
+      Condenser.parse({ kind: 'LLMSummarizingCondenser', llm: { ...model, usage_id: 'condenser' } }),
+    critic: null,
+  }
+  resolveTools(agent)
+  return agent
+}
+
+/** A tool that the parent has too is set up as the parent's is: what confines one confines the other. */
+function toolOf({ tools }: Agent, name: string): Agent['tools'][number] {
+  const canonical = canonicalToolName(name)
+  const same = tools.find((tool) => canonicalToolName(tool.name) === canonical)
+  return same ?? { name, params: {} }
+}
+
+/** What the parent is always told, and what the definition adds; of the skills only those that the definition names. */
+function contextOf({ agent_context }: Agent, { name, system_prompt, skills }: AgentDefinition): AgentContext {
+  const context = agent_context ?? AgentContext.parse({})
+  const suffix = [context.system_message_suffix, system_prompt].filter((text) => text !== null && text.trim() !== '')
+  const known = new Map(context.skills.map((skill) => [skill.name, skill]))
+  const named = skills.map((wanted) => {
+    const skill = known.get(wanted)
+    if (skill !== undefined) return skill
+    const names = [...known.keys()].join(', ') || 'none'
+    throw new ParleyError(
+      'invalid_input',
+      `Type '${name}' names the skill '${wanted}', which is not known. Skills: ${names}.`,
+    )
+  })
+  return { ...context, skills: named, system_message_suffix: suffix.join('\n\n') || null, user_message_suffix: null }
+}

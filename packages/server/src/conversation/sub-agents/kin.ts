@@ -1,0 +1,16 @@
+/** What binds a sub-agent's conversation to the one that it works for. */
+import type { ConversationId, ConversationState } from '@parley/protocol'
+import type { StopReason } from '../next.ts'
+import type { ConversationRecord } from '../record.ts'
+
+/** Why those above can pay for no further answer; null: they can. Looks at what they have spent by now. */
+export type Purse = () => StopReason | null
+
+export type Kin = {
+  /** Of those that a sub-agent works for; null when there is nobody, or nobody any more. */
+  purseOf(record: ConversationRecord): Promise<Purse | null>
+  /** Tells the parent what a sub-agent has spent so far, before it goes on; the purse as it is then. */
+  spent(id: ConversationId, record: ConversationRecord, state: ConversationState): Promise<Purse | null>
+  /** Interrupts the sub-agents that a conversation waits for. */
+  interrupt(parent: ConversationId): Promise<void>
+}

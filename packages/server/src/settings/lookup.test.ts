@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { LookupSecret } from '@parley/protocol'
+import { expect, test } from 'vitest'
+import { openLookups } from './lookup.ts'
+
+/** A vault that gives another value each time, and lookups that may ask it, under a clock of the test. */
+async function openVault() {
+  let asked = 0
+  let isDown = false
+  const server = createServer((_, response) => {
+    asked += 1
+    response.writeHead(isDown ? 503 : 200).end(`value-${asked}`)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const time = { ms: 0 }
+  const lookups = openLookups({
+    hosts: [host],
+    ownUrl: () => null,
+    clock: () => time.ms,
+    log: { warn: () => undefined },
+  })
+  const source = LookupSecret.parse({ kind: 'LookupSecret', url: `http://${host}/value` })
+  return {
+    time,
+    lookups,
+    source,
+    value: () => lookups.value('KEY', source),
+    goDown: () => (isDown = true),
+    goUp: () => (isDown = false),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+test('an answer counts for a minute', async () => {
+  await using vault = await openVault()
+  expect([await vault.value(), await vault.value()]).toEqual(['value-1', 'value-1'])
+  vault.time.ms = 59_999
+  expect(await vault.value()).toBe('value-1')
+  vault.time.ms = 60_001
+  expect(await vault.value()).toBe('value-2')
+})
+
+test('after a command failed with it, a value is asked for again, but not more often than every five seconds', async () => {
+  await using vault = await openVault()
+  expect(await vault.value()).toBe('value-1')
+  for (let n = 0; n < 10; n++) vault.lookups.refresh(vault.source)
+  expect(await vault.value()).toBe('value-1')
+  vault.time.ms = 5_001
+  expect(await vault.value()).toBe('value-2')
+  expect(vault.lookups.seen(vault.source)).toEqual(['value-1', 'value-2'])
+})
+
+test('a failure counts for a minute too, and what was known before stays known as secret', async () => {
+  await using vault = await openVault()
+  await vault.value()
+  vault.goDown()
+  vault.time.ms = 60_001
+  expect(await vault.value()).toBeNull()
+  vault.goUp()
+  vault.time.ms = 120_000
+  expect(await vault.value()).toBeNull()
+  vault.time.ms = 120_002
+  expect(await vault.value()).toBe('value-3')
+  expect(vault.lookups.seen(vault.source)).toEqual(['value-1', 'value-3'])
+})

@@ -1,0 +1,1 @@
+export { BrowserParams, browserToolSet } from './tool-set.ts'

@@ -1,0 +1,152 @@
+/** The secret registry as it is read: hidden, as tokens that only this server opens, or in clear text. */
+import { createDecipheriv, createHash } from 'node:crypto'
+import { SecurityAnalyzer } from '@parley/protocol'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { canary } from '../../packages/server/testing/canaries/values.ts'
+import { excused } from '../../packages/server/testing/canaries/watch.ts'
+import { verifies } from '../verifies.ts'
+import { expectRefused } from '../requirements/fields.ts'
+import { startTalking, type Json, type Talking } from './talking.ts'
+
+const SERVER_KEY = canary('server_secret_key')
+const SECRETS = {
+  PLAIN: canary('conversation_secret'),
+  STATIC: { kind: 'StaticSecret', value: canary('conversation_secret_2'), description: 'with everything' },
+  UNSET: { kind: 'StaticSecret', value: null },
+  LOOKED_UP: {
+    kind: 'LookupSecret',
+    url: '/api/settings/secrets/X',
+    headers: { Authorization: `Bearer ${canary('lookup_header')}`, Author: 'somebody' },
+  },
+}
+
+let server: Talking
+let id: string
+beforeEach(async () => {
+  server = await startTalking(() => ({ text: 'Done.' }), { PARLEY_SECRET_KEY: SERVER_KEY })
+  const security_analyzer = { kind: 'VendorAnalyzer', api_key: canary('vendor_key') }
+  id = await server.open({ secrets: SECRETS, security_analyzer })
+})
+afterEach(() => server[Symbol.asyncDispose]())
+
+const read = (exposure?: string, as: Record<string, string> = {}) =>
+  server.call('GET', `/api/conversations/${id}`, undefined, {
+    ...as,
+    ...(exposure === undefined ? {} : { 'X-Expose-Secrets': exposure }),
+  })
+const sources = (answer: { body: Json }): Json => answer.body.secret_registry.secret_sources
+
+/** A Fernet token opened by the words of its specification, with the key as clients make it from the server's secret. */
+function opened(token: string): string {
+  const key = createHash('sha256').update(SERVER_KEY).digest()
+  const bytes = Buffer.from(token, 'base64url')
+  const decipher = createDecipheriv('aes-128-cbc', key.subarray(16), bytes.subarray(9, 25))
+  return Buffer.concat([decipher.update(bytes.subarray(25, -32)), decipher.final()]).toString()
+}
+
+describe('the secrets of a conversation', () => {
+  verifies('seed.secret-registry.redacted', 'are there without their values when nothing is asked for', async () => {
+    const { status, body } = await read()
+    expect(status).toBe(200)
+    expect(body.secret_registry).toEqual({
+      secret_sources: {
+        PLAIN: { kind: 'StaticSecret', value: null, description: null },
+        STATIC: { kind: 'StaticSecret', value: null, description: 'with everything' },
+        UNSET: { kind: 'StaticSecret', value: null, description: null },
+        LOOKED_UP: {
+          kind: 'LookupSecret',
+          url: `${server.url}/api/settings/secrets/X`,
+          headers: { Author: 'somebody' },
+          description: null,
+        },
+      },
+    })
+    expect(body.agent.llm.api_key).toBeNull()
+    expect(body.security_analyzer.api_key).toBeNull()
+  })
+
+  verifies(
+    'seed.secret-registry.encrypted',
+    "are tokens under the server's key for whoever asks for them",
+    async () => {
+      for (const word of ['encrypted', 'true']) {
+        const answer = await read(word)
+        const { PLAIN, STATIC, UNSET, LOOKED_UP } = sources(answer)
+        for (const token of [PLAIN.value, STATIC.value, LOOKED_UP.headers.Authorization])
+          expect(token).toMatch(/^gAAAAA/)
+        expect([opened(PLAIN.value), opened(STATIC.value)]).toEqual([SECRETS.PLAIN, SECRETS.STATIC.value])
+        expect(opened(LOOKED_UP.headers.Authorization)).toBe(SECRETS.LOOKED_UP.headers.Authorization)
+        expect(LOOKED_UP.headers.Author).toBe('somebody')
+        expect(UNSET.value).toBeNull()
+        expect(opened(answer.body.agent.llm.api_key)).toBe(canary('llm_key'))
+        expect(opened(answer.body.security_analyzer.api_key)).toBe(canary('vendor_key'))
+      }
+    },
+  )
+
+  test('tokens sent back to start another conversation are opened there', async () => {
+    const tokens = sources(await read('encrypted'))
+    const { PLAIN, STATIC } = tokens
+    const other = await server.open({ secrets: { PLAIN, STATIC }, secrets_encrypted: true })
+    const again = await server.call('GET', `/api/conversations/${other}`, undefined, {
+      'X-Expose-Secrets': 'encrypted',
+    })
+    expect(opened(sources(again).PLAIN.value)).toBe(SECRETS.PLAIN)
+    expect(opened(sources(again).STATIC.value)).toBe(SECRETS.STATIC.value)
+  })
+
+  verifies('seed.secret-registry.exposed', 'are in clear text for an administrator who says so', async () => {
+    const answer = await excused('clear text', () => read('plaintext'))
+    expect(sources(answer)).toEqual({
+      PLAIN: { kind: 'StaticSecret', value: SECRETS.PLAIN, description: null },
+      STATIC: SECRETS.STATIC,
+      UNSET: { kind: 'StaticSecret', value: null, description: null },
+      LOOKED_UP: { ...SECRETS.LOOKED_UP, url: `${server.url}/api/settings/secrets/X`, description: null },
+    })
+    expect(answer.body.agent.llm.api_key).toBe(canary('llm_key'))
+    expect(answer.body.security_analyzer.api_key).toBe(canary('vendor_key'))
+  })
+
+  test('are refused in clear text to every other key, and an unknown word is named', async () => {
+    expect(await read('plaintext', server.reader)).toMatchObject({ status: 403 })
+    expect(await read('plaintext', server.bob)).toMatchObject({ status: 403 })
+    expect(await read('encrypted', server.bob)).toMatchObject({ status: 404 })
+    expect(await read('please')).toMatchObject({ status: 400 })
+  })
+
+  test('go with a fork, what they once were included, and go on being given out and hidden there', async () => {
+    await server.post(id, '/secrets', { secrets: { PLAIN: canary('user_secret_2') } })
+    const { body } = await server.post(id, '/fork')
+    const answer = await server.call('GET', `/api/conversations/${body.id}`, undefined, {
+      'X-Expose-Secrets': 'encrypted',
+    })
+    expect(opened(sources(answer).PLAIN.value)).toBe(canary('user_secret_2'))
+    expect(opened(sources(answer).STATIC.value)).toBe(SECRETS.STATIC.value)
+    await server.say(body.id, `was ${SECRETS.PLAIN}, is ${canary('user_secret_2')}`)
+    await server.reaches(body.id, 'finished')
+    const events = JSON.stringify(await server.events(body.id))
+    expect(events).toContain('was <secret-hidden>, is <secret-hidden>')
+  })
+})
+
+verifies(
+  'seed.analyzer.vendor.api_key.type',
+  "a vendor's key is a text or null, described as a password, and blank or hidden text is none",
+  async () => {
+    for (const kind of ['VendorAnalyzer', 'GraySwanAnalyzer']) {
+      const key = (api_key: unknown) => (SecurityAnalyzer.parse({ kind, api_key }) as { api_key: unknown }).api_key
+      expect([key('text'), key(null), key(' '), key('**********'), key(undefined)]).toEqual([
+        'text',
+        null,
+        null,
+        null,
+        null,
+      ])
+      expectRefused(SecurityAnalyzer, { kind }, 'api_key', 5, true, [], {})
+      const { body } = await server.call('GET', '/openapi.json')
+      const { api_key } = body.components.schemas[kind].properties
+      expect(JSON.stringify(api_key)).toMatch(/"format":"password"/)
+      expect(api_key.anyOf.map(({ type }: Json) => type)).toEqual(['string', 'null'])
+    }
+  },
+)

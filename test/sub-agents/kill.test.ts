@@ -1,0 +1,205 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { freePort, startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
+import { tempDir } from '../../packages/server/testing/temp.ts'
+import { processesOf, until } from '../crash/watching.ts'
+import { conversation, start } from '../run/running.ts'
+import { childrenOf, costsOf, finish, parent, PRICE, run, startScripts, task, tasks, textOf } from './working.ts'
+
+const careful = { name: 'careful', tools: ['terminal'], permission_mode: 'always_confirm' }
+const thrifty = { name: 'thrifty', tools: ['terminal'], max_budget_per_run: 2 * PRICE }
+
+describe('kill -9 of the server', () => {
+  test('with three at work: one asks, one runs a command, one has used up its budget', async () => {
+    await using dir = await tempDir()
+    await using model = await startScripts({
+      parent: [
+        tasks(
+          ['[asking] x', { subagent_type: 'careful' }],
+          ['[slow] x'],
+          ['[spending] x', { subagent_type: 'thrifty' }],
+        ),
+        finish('parent done'),
+      ],
+      asking: [run('echo asked >> trace'), finish('asking done')],
+      slow: [run('echo slow >> trace; sleep 4; echo slept'), finish('slow done')],
+      spending: [run('echo spent >> trace'), run('echo spent >> trace'), finish('never said')],
+    })
+    const dataDir = dir.file('data')
+    const port = await freePort()
+    const first = await startServerProcess({ dataDir, port })
+    const request = parent(model, dir.file('work'), { agent_definitions: [careful, thrifty] })
+    const before = await start(first, request)
+    await before.is('waiting_for_confirmation')
+    await until(async () => (await processesOf(dataDir, 'sleep 4')).length > 0)
+    await until(async () => (await childrenOf(first, before.id)).some(({ now }) => now.execution_status === 'paused'))
+    await first.kill()
+
+    await using second = await startServerProcess({ dataDir, port })
+    const it = conversation(second, before.id)
+    const [asking, slow, spending] = await inOrder(second, it.id)
+    await until(async () => (await slow!.info()).execution_status === 'finished', 30_000)
+    // Nothing is decided by a restart.
+    expect((await it.info()).execution_status).toBe('waiting_for_confirmation')
+    expect((await asking!.info()).execution_status).toBe('waiting_for_confirmation')
+    expect((await it.post('events/respond_to_confirmation', { accept: true })).status).toBe(200)
+    await it.is('finished', 'error')
+
+    const results = (await it.kinds('ObservationEvent')).filter(({ tool_name }) => tool_name === 'task')
+    expect(results.map(({ observation }) => observation.is_error)).toEqual([false, false, true])
+    expect(textOf(results[0])).toContain('asking done')
+    expect(textOf(results[1])).toContain('slow done')
+    expect(textOf(results[2])).toContain('budget of 0.02 US dollars is used up')
+    expect(await childrenOf(second, it.id)).toHaveLength(3)
+    expect((await readFile(dir.file('work', 'trace'), 'utf8')).split('\n').toSorted().join(' ').trim()).toBe(
+      'asked slow spent spent',
+    )
+    const costs = await Promise.all([asking, slow, spending].map(async (child) => costsOf(await child!.info()).total))
+    expect(costs).toEqual([2 * PRICE, 2 * PRICE, 2 * PRICE])
+    expect(costsOf(await it.info()).total).toBe(8 * PRICE)
+    expect(model.requests).toHaveLength(8)
+    await second.call('DELETE', `/api/conversations/${it.id}`)
+  }, 120_000)
+
+  test('then an interrupt: it reaches sub-agents that go on, and the one that asks', async () => {
+    await using dir = await tempDir()
+    await using model = await startScripts({
+      parent: [tasks(['[asking] x', { subagent_type: 'careful' }], ['[slow] x']), finish('never said')],
+      asking: [run('echo asked >> trace')],
+      slow: [run('sleep 120')],
+    })
+    const dataDir = dir.file('data')
+    const port = await freePort()
+    const first = await startServerProcess({ dataDir, port })
+    const before = await start(first, parent(model, dir.file('work'), { agent_definitions: [careful] }))
+    await before.is('waiting_for_confirmation')
+    await until(async () => (await processesOf(dataDir, 'sleep 120')).length > 0)
+    await first.kill()
+
+    await using second = await startServerProcess({ dataDir, port })
+    const it = conversation(second, before.id)
+    expect((await it.post('interrupt')).status).toBe(200)
+    expect((await it.info()).execution_status).toBe('paused')
+    const rests = async () => {
+      const statuses = (await childrenOf(second, it.id)).map(({ now }) => now.execution_status).toSorted()
+      return statuses.join() === 'idle,paused'
+    }
+    await until(rests)
+    const errors = await it.kinds('AgentErrorEvent')
+    expect(errors).toHaveLength(2)
+    for (const child of await childrenOf(second, it.id)) await second.call('DELETE', `/api/conversations/${child.id}`)
+    await second.call('DELETE', `/api/conversations/${it.id}`)
+  }, 120_000)
+
+  test('right after a person has answered a question: the answer reaches who asked', async () => {
+    await using dir = await tempDir()
+    await using model = await startScripts({
+      parent: [task('[child] x', { subagent_type: 'careful' }), finish('parent done')],
+      child: [run('echo once >> trace'), finish('child done')],
+    })
+    const dataDir = dir.file('data')
+    const port = await freePort()
+    const first = await startServerProcess({ dataDir, port, crash: { at: 'ApprovalEvent', when: 'after' } })
+    const before = await start(first, parent(model, dir.file('work'), { agent_definitions: [careful] }))
+    await before.is('waiting_for_confirmation')
+    await before.post('events/respond_to_confirmation', { accept: true }).catch(() => undefined)
+    await first.exited
+
+    await using second = await startServerProcess({ dataDir, port })
+    const it = conversation(second, before.id)
+    await it.is('finished', 'error')
+    expect((await it.info()).execution_status).toBe('finished')
+    expect(await readFile(dir.file('work', 'trace'), 'utf8')).toBe('once\n')
+    await second.call('DELETE', `/api/conversations/${it.id}`)
+  }, 120_000)
+
+  test('is not worse than stopping it: sub-agents go on, and nothing is recorded that did not happen', async () => {
+    await using dir = await tempDir()
+    await using model = await startScripts({
+      parent: [tasks(['[asking] x', { subagent_type: 'careful' }], ['[slow] x']), finish('parent done')],
+      asking: [run('echo asked >> trace'), finish('asking done')],
+      slow: [run('echo slow >> trace; sleep 3; echo slept'), finish('slow done')],
+    })
+    const dataDir = dir.file('data')
+    const port = await freePort()
+    const first = await startServerProcess({ dataDir, port })
+    const before = await start(first, parent(model, dir.file('work'), { agent_definitions: [careful] }))
+    await before.is('waiting_for_confirmation')
+    await until(async () => (await processesOf(dataDir, 'sleep 3')).length > 0)
+    await first[Symbol.asyncDispose]()
+
+    await using second = await startServerProcess({ dataDir, port })
+    const it = conversation(second, before.id)
+    expect((await it.info()).execution_status).toBe('waiting_for_confirmation')
+    expect(await it.kinds('AgentErrorEvent')).toEqual([])
+    expect((await it.post('events/respond_to_confirmation', { accept: true })).status).toBe(200)
+    await it.is('finished', 'error')
+    const results = (await it.kinds('ObservationEvent')).filter(({ tool_name }) => tool_name === 'task')
+    expect(results.map(({ observation }) => observation.is_error)).toEqual([false, false])
+    expect((await readFile(dir.file('work', 'trace'), 'utf8')).split('\n').toSorted().join(' ').trim()).toBe(
+      'asked slow',
+    )
+    for (const child of await childrenOf(second, it.id)) expect(await child.kinds('InterruptEvent')).toEqual([])
+    await second.call('DELETE', `/api/conversations/${it.id}`)
+  }, 120_000)
+
+  test('right before or after any commit: the work is begun once, done once and paid once', async () => {
+    await using model = await startScripts({
+      parent: [task('[child] x'), finish('parent done')],
+      child: [run('echo once >> trace'), finish('child done')],
+    })
+    let tried = 0
+    for (let at = 1; ; at += 2) {
+      await using dir = await tempDir()
+      const dataDir = dir.file('data')
+      const port = await freePort()
+      const when = at % 4 === 1 ? 'before' : 'after'
+      const first = await startServerProcess({ dataDir, port, crash: { at, when } })
+      const id = '00000000-0000-4000-8000-000000000001'
+      await start(first, parent(model, dir.file('work'), { conversation_id: id })).catch(() => null)
+      const isOver = async (on: ServerProcess) =>
+        ['finished', 'error'].includes((await conversation(on, id).info()).execution_status)
+      const over = until(async () => isOver(first).catch(() => false), 60_000).catch(() => undefined)
+      const crashed = await Promise.race([first.exited.then(() => true), over.then(() => false)])
+      await using second = crashed ? await startServerProcess({ dataDir, port }) : first
+      // What was never acknowledged may be sent again.
+      if ((await second.call('GET', `/api/conversations/${id}`)).status === 404)
+        await start(second, parent(model, dir.file('work'), { conversation_id: id }))
+      const it = conversation(second, id)
+      await it.is('finished', 'error')
+      const where = `${when} commit ${at}`
+      expect((await it.info()).execution_status, where).toBe('finished')
+      expect(textOf((await it.kinds('ObservationEvent'))[0]), where).toContain('child done')
+      const children = await childrenOf(second, id)
+      expect(children, where).toHaveLength(1)
+      expect(await readFile(dir.file('work', 'trace'), 'utf8'), where).toBe('once\n')
+      const [child] = children
+      expect(
+        (await child!.kinds('MessageEvent')).filter(({ source }) => source === 'user'),
+        where,
+      ).toHaveLength(1)
+      // What a dead process was answered and did not store is paid by nobody; what is stored adds up.
+      const { by } = costsOf(await it.info())
+      const bucket = Object.entries(by).find(([usage]) => usage.startsWith('task:'))?.[1]
+      expect(bucket, where).toBeCloseTo(costsOf(await child!.info()).total, 9)
+      await second.call('DELETE', `/api/conversations/${child!.id}`)
+      await second.call('DELETE', `/api/conversations/${id}`)
+      if (!crashed) break
+      tried = at
+    }
+    expect(tried).toBeGreaterThanOrEqual(12)
+    expect(model.violations).toEqual([])
+  }, 300_000)
+})
+
+/** The sub-agents in the order of the tasks. */
+async function inOrder(server: ServerProcess, id: string) {
+  const children = await childrenOf(server, id)
+  const at = await Promise.all(
+    children.map(async (child) => {
+      const [prompt] = (await child.kinds('MessageEvent')).filter(({ source }) => source === 'user')
+      return ['[asking]', '[slow]', '[spending]'].findIndex((marker) => JSON.stringify(prompt).includes(marker))
+    }),
+  )
+  return at.map((_, index) => children[at.indexOf(index)])
+}

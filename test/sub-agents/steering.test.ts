@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import { startTestServer } from '../../packages/server/testing/server.ts'
+import { until } from '../crash/watching.ts'
+import { conversation, start } from '../run/running.ts'
+import { childrenOf, finish, parent, run, startScripts, task, tasks, textOf } from './working.ts'
+
+/** A sub-agent whose second answer waits until the test opens the gate. */
+function gated() {
+  const gate = Promise.withResolvers<void>()
+  const held = async () => {
+    await gate.promise
+    return finish('child done')
+  }
+  return {
+    gate,
+    scripts: {
+      parent: [task('[child] x'), finish('parent done')],
+      child: [run('true'), held, finish('child went on')],
+    },
+  }
+}
+
+describe('what a person does to a conversation that waits for sub-agents', () => {
+  test('interrupting it interrupts them, and leaves no call open', async () => {
+    await using server = await startTestServer()
+    const { gate, scripts } = gated()
+    await using model = await startScripts(scripts)
+    const it = await start(server, parent(model, server.dir.file('work')))
+    await until(() => model.requests.length === 3)
+    expect((await it.post('interrupt')).status).toBe(200)
+    const [child] = await childrenOf(server, it.id)
+    expect((await it.info()).execution_status).toBe('paused')
+    expect(child!.now.execution_status).toBe('paused')
+    expect(await model.requests[2]!.over).toBe('aborted')
+    expect(await child!.kinds('InterruptEvent')).toHaveLength(1)
+    expect((await it.kinds('AgentErrorEvent'))[0].error).toContain('interrupted before completion')
+    gate.resolve()
+  }, 60_000)
+
+  test('interrupting it while they ask refuses what they asked for', async () => {
+    await using server = await startTestServer()
+    await using model = await startScripts({
+      parent: [task('[child] x', { subagent_type: 'careful' })],
+      child: [run('touch proof')],
+    })
+    const careful = { name: 'careful', tools: ['terminal'], permission_mode: 'always_confirm' }
+    const it = await start(server, parent(model, server.dir.file('work'), { agent_definitions: [careful] }))
+    await it.is('waiting_for_confirmation')
+    await it.post('interrupt')
+    expect((await it.info()).execution_status).toBe('paused')
+    const [child] = await childrenOf(server, it.id)
+    await until(async () => (await child!.kinds('UserRejectObservation')).length === 1)
+    expect((await child!.info()).execution_status).toBe('idle')
+    const { status } = await it.post('events/respond_to_confirmation', { accept: true })
+    expect(status, 'nothing waits any more').not.toBe(200)
+  }, 60_000)
+
+  test('pausing it while they ask asks again when it goes on', async () => {
+    await using server = await startTestServer()
+    await using model = await startScripts({
+      parent: [tasks(['[child] x', { subagent_type: 'careful' }], ['[other] x']), finish('parent done')],
+      child: [run('touch proof'), finish('child done')],
+      other: [finish('other done')],
+    })
+    const careful = { name: 'careful', tools: ['terminal'], permission_mode: 'always_confirm' }
+    const it = await start(server, parent(model, server.dir.file('work'), { agent_definitions: [careful] }))
+    await it.is('waiting_for_confirmation')
+    await it.post('pause')
+    expect((await it.info()).execution_status).toBe('paused')
+    await it.post('run')
+    await it.is('waiting_for_confirmation')
+    expect((await it.post('events/respond_to_confirmation', { accept: true })).status).toBe(200)
+    await it.is('finished', 'error')
+    expect((await it.kinds('ObservationEvent')).map(textOf).join()).toMatch(/child done[\s\S]*other done/)
+  }, 60_000)
+
+  test('pausing it pauses them, and running it goes on with them', async () => {
+    await using server = await startTestServer()
+    const { gate, scripts } = gated()
+    await using model = await startScripts({
+      ...scripts,
+      child: [run('true'), ...scripts.child.slice(0, 1), scripts.child[1]!],
+    })
+    const it = await start(server, parent(model, server.dir.file('work')))
+    await until(() => model.requests.length >= 2)
+    await it.post('pause')
+    const [child] = await childrenOf(server, it.id)
+    await until(async () => (await child!.info()).execution_status === 'paused')
+    expect((await it.info()).execution_status).toBe('paused')
+    const navigated = await it.post('navigate', { event_id: null })
+    expect([navigated.status, JSON.stringify(navigated.body)]).toEqual([409, expect.stringContaining('Interrupt it')])
+    gate.resolve()
+    await it.post('run')
+    await it.is('finished', 'error')
+    expect(textOf((await it.kinds('ObservationEvent'))[0])).toContain('child done')
+    expect((await child!.info()).execution_status).toBe('finished')
+  }, 60_000)
+
+  test('pausing one of them is told to its parent, which may have it go on', async () => {
+    await using server = await startTestServer()
+    const gate = Promise.withResolvers<void>()
+    await using model = await startScripts({
+      parent: [task('[child] x'), finish('parent done')],
+      child: [
+        async () => {
+          await gate.promise
+          return run('true')
+        },
+        finish('child'),
+      ],
+    })
+    const it = await start(server, parent(model, server.dir.file('work')))
+    await until(() => model.requests.length === 2)
+    const [child] = await childrenOf(server, it.id)
+    await child!.post('pause')
+    gate.resolve()
+    await it.is('finished', 'error')
+    const [observed] = await it.kinds('ObservationEvent')
+    expect(observed.observation).toMatchObject({ is_error: true, status: 'paused' })
+    expect(textOf(observed)).toContain(`resume "${observed.observation.task_id}"`)
+  }, 60_000)
+
+  test('deleting it interrupts them; deleting one of them is told to its parent', async () => {
+    await using server = await startTestServer()
+    const hold = () => new Promise<never>(() => undefined)
+    await using model = await startScripts({
+      parent: [tasks(['[one] x'], ['[two] x']), finish('done')],
+      one: [hold],
+      two: [hold],
+    })
+    const it = await start(server, parent(model, server.dir.file('work')))
+    await until(() => model.requests.length === 3)
+    const [one, two] = await childrenOf(server, it.id)
+    expect((await server.call('DELETE', `/api/conversations/${one!.id}`)).status).toBe(200)
+    await until(
+      async () =>
+        (await it.kinds('ObservationEvent')).length === 1 || (await two!.info()).execution_status === 'running',
+    )
+    expect((await server.call('DELETE', `/api/conversations/${it.id}`)).status).toBe(200)
+    await until(async () => (await conversation(server, two!.id).info()).execution_status === 'paused')
+  }, 60_000)
+})
