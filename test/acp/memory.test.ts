@@ -22,27 +22,22 @@ const call = (id: string, members: object = {}) => ({
 const MARK = '<<RESUMED CONVERSATION>>'
 
 describe('acp_resume_session_id', () => {
-  verifies(
-    'seed.agent.acp.acp_resume_session_id.precedence',
-    'goes before the stored session',
-    async () => {
-      await using dir = await tempDir()
-      const acp = script(dir, { turns: [[{ say: 'one' }], [{ say: 'two' }]] })
-      const dataDir = dir.file('data')
-      const first = await startServerProcess({ dataDir })
-      const before = await begin({ dir, call: first.call }, acp, 'hello')
-      await before.is('finished', 'error')
-      const named = await begin({ dir, call: first.call }, acp, 'again', {
-        agent: { acp_resume_session_id: 'session-1' },
-      })
-      await named.is('finished', 'error')
-      expect(acp.of('session/load').map(({ params }) => params.sessionId)).toEqual(['session-1'])
-      expect(acp.of('session/prompt').map(({ params }) => params.sessionId)).toEqual(['session-1', 'session-1'])
-      // A session that it does not name: what replays of it arrives is nobody's.
-      await first[Symbol.asyncDispose]()
-    },
-    60_000,
-  )
+  test('names the session that a new conversation takes up', async () => {
+    await using dir = await tempDir()
+    const acp = script(dir, { turns: [[{ say: 'one' }], [{ say: 'two' }]] })
+    const dataDir = dir.file('data')
+    const first = await startServerProcess({ dataDir })
+    const before = await begin({ dir, call: first.call }, acp, 'hello')
+    await before.is('finished', 'error')
+    const named = await begin({ dir, call: first.call }, acp, 'again', {
+      agent: { acp_resume_session_id: 'session-1' },
+    })
+    await named.is('finished', 'error')
+    expect(acp.of('session/load').map(({ params }) => params.sessionId)).toEqual(['session-1'])
+    expect(acp.of('session/prompt').map(({ params }) => params.sessionId)).toEqual(['session-1', 'session-1'])
+    // A session that it does not name: what replays of it arrives is nobody's.
+    await first[Symbol.asyncDispose]()
+  }, 60_000)
 
   verifies(
     'seed.agent.acp.acp_resume_session_id.fallback',

@@ -9,7 +9,7 @@ import { begin, finishes, script } from './acting.ts'
 
 const wants = (id: string, file: string, then: AcpStep[] = []): AcpStep => ({
   permission: { toolCallId: id, title: `write ${file}`, kind: 'execute', rawInput: { command: `touch ${file}` } },
-  then: [{ write: { file, text: 'x' } }, ...then],
+  allowed: [{ write: { file, text: 'x' } }, ...then],
 })
 const always = { confirmation_policy: { kind: 'AlwaysConfirm' } }
 const actions = (events: any[]) =>
@@ -158,7 +158,7 @@ test('a hook that blocks commands blocks those of an external agent, and hears o
   }
   const ask = (toolCallId: string, command: string, then: AcpStep[] = []): AcpStep => ({
     permission: { toolCallId, title: command, kind: 'execute', rawInput: { command } },
-    then,
+    allowed: then,
   })
   const acp = script(server.dir, { turns: [[ask('a', 'bad thing'), ask('b', 'good thing', [done]), { say: 'done' }]] })
   const said = await begin(server, acp, 'go', {
@@ -186,7 +186,7 @@ test('a hook that blocks commands blocks those of an external agent, and hears o
 const going = (id: string, file: string): AcpStep[] => [
   {
     permission: { toolCallId: id, title: id, kind: 'execute', rawInput: { command: id } },
-    then: [
+    allowed: [
       { update: { sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress' } },
       { write: { file: `${file}-${id}`, text: '' } },
       { until: `${file}-go` },

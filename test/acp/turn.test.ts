@@ -289,3 +289,31 @@ describe('cost', () => {
     expect((await said.info()).stats.usage_to_metrics['acp-managed'].accumulated_cost).toBeCloseTo(1.5, 10)
   })
 })
+
+test('an agent that makes the same call again and again is stopped (F70)', async () => {
+  await using server = await startTestServer()
+  const again = (n: number) => [
+    begun(`c${n}`, { rawInput: { command: 'ls' } }),
+    news(`c${n}`, { status: 'completed', rawOutput: 'files' }),
+  ]
+  const acp = script(server.dir, { turns: [[...again(1), ...again(2), ...again(3), ...again(4), { hang: true }]] })
+  const said = await begin(server, acp)
+  await said.is('stuck', 'finished', 'error')
+  expect((await said.info()).execution_status).toBe('stuck')
+  expect(errors(await said.events())).toEqual(['AgentStuck'])
+  expect(acp.of('session/cancel')).toHaveLength(1)
+})
+
+test('a critic judges the end of a turn, and asks for another round', async () => {
+  await using server = await startTestServer()
+  const acp = script(server.dir, { turns: [[{ say: 'nothing done' }], [{ say: 'still nothing' }]] })
+  const critic = {
+    kind: 'AgentFinishedCritic',
+    mode: 'finish_and_message',
+    iterative_refinement: { success_threshold: 0.9, max_iterations: 2 },
+  }
+  const said = await begin(server, acp, 'go', { agent: { critic } })
+  await said.is('finished', 'error', 'stuck')
+  const finish = (await said.events()).find(({ action }: any) => action?.kind === 'FinishAction')
+  expect(finish.critic_result).toMatchObject({ score: expect.any(Number) })
+})

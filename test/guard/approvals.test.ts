@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import { ofKind, startRunning } from './running.ts'
 import { check, play, startScripted } from './sequences.ts'
 
-/** How many sequences. Ten thousand: PARLEY_TEST_SEQUENCES=10000. */
-const SEQUENCES = Number(process.env['PARLEY_TEST_SEQUENCES'] ?? 500)
+/** How many sequences: about 20 ms of a processor each. Ten thousand: PARLEY_TEST_SEQUENCES=10000. */
+const SEQUENCES = Number(process.env['PARLEY_TEST_SEQUENCES'] ?? 1000)
 const FIRST_SEED = Number(process.env['PARLEY_TEST_SEED'] ?? 1)
 /** Sequences that are played at the same time. */
 const AT_ONCE = 32

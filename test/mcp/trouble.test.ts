@@ -82,7 +82,8 @@ test('many calls that lose their program at once share the next one', async () =
 test.each(['sse', 'streamableHttp'] as const)(
   'over %s, a server that lost the session gets a new one; one that is gone is a clear error, and may come back',
   async (transport) => {
-    const first = await startListening(transport)
+    await using servers = new AsyncDisposableStack()
+    const first = servers.use(await startListening(transport))
     const { port } = first
     await using place = await startPlace()
     const box = await place.box({ there: { url: first.url } })
@@ -90,11 +91,11 @@ test.each(['sse', 'streamableHttp'] as const)(
     const gone = await box.call('echo', { message: 'x' })
     expect(gone.isError).toBe(true)
     expect(gone.texts.join()).toMatch(/server 'there' did not perform 'echo'/)
-    const second = await startListening(transport, port)
+    const second = servers.use(await startListening(transport, port))
     expect((await box.call('echo', { message: 'back' })).text).toBe('Echo: back')
     // This time nobody notices that it was away.
     await second[Symbol.asyncDispose]()
-    await using _third = await startListening(transport, port)
+    servers.use(await startListening(transport, port))
     expect((await box.call('echo', { message: 'again' })).text).toBe('Echo: again')
   },
 )

@@ -6,6 +6,7 @@ import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { excused, outsider } from '../../packages/server/testing/canaries/watch.ts'
 import { KEY } from '../../packages/server/testing/server.ts'
 import { command } from '../clients/instructed-model.ts'
+import { until } from '../crash/watching.ts'
 import { startKillable, startTalking, type Json, type Talking } from './talking.ts'
 
 const VALUE = canary('conversation_secret')
@@ -160,4 +161,25 @@ describe('secrets that are kept elsewhere', () => {
     vault.closeAllConnections()
     vault.close()
   })
+
+  test('one that a command failed with is looked up again, before its minute is over', async () => {
+    let asked = 0
+    const vault = createServer((_, response) => response.end(`${VAULT}${++asked > 1 ? '-rotated' : ''}`))
+    vault.listen(0, '127.0.0.1')
+    await once(vault, 'listening')
+    outsider('a vault', vault)
+    const host = `127.0.0.1:${(vault.address() as AddressInfo).port}`
+    await using listed = await startTalking(obedient, { PARLEY_SECRET_LOOKUP_HOSTS: host })
+    // A conversation of its own each time; what was looked up counts for all of them.
+    const lengthAfter = async (command: string) => {
+      const id = await listed.open({ secrets: { DEPLOY_KEY: { kind: 'LookupSecret', url: `http://${host}/value` } } })
+      return output(listed, id, `run: echo length \${#DEPLOY_KEY}; ${command}`)
+    }
+    expect(await lengthAfter('false')).toContain(`length ${VAULT.length}`)
+    // The limit of this wait is half of the minute that the answer would have counted for.
+    await until(async () => (await lengthAfter('true')).includes(`length ${VAULT.length + '-rotated'.length}`), 30_000)
+    expect(asked).toBe(2)
+    vault.closeAllConnections()
+    vault.close()
+  }, 60_000)
 })

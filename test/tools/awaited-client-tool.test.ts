@@ -23,8 +23,12 @@ type Started = ReturnType<typeof conversation>
 /** The calls of a conversation that have no answer yet, as a client that was away finds them. */
 async function open(of: Started): Promise<any[]> {
   const events = await of.events()
-  const answered = new Set(events.flatMap(({ action_id, kind, tool_call_id }) => (kind === 'ActionEvent' ? [] : [action_id, tool_call_id])))
-  return events.filter(({ kind, id, tool_call_id }) => kind === 'ActionEvent' && !answered.has(id) && !answered.has(tool_call_id))
+  const answered = new Set(
+    events.flatMap(({ action_id, kind, tool_call_id }) => (kind === 'ActionEvent' ? [] : [action_id, tool_call_id])),
+  )
+  return events.filter(
+    ({ kind, id, tool_call_id }) => kind === 'ActionEvent' && !answered.has(id) && !answered.has(tool_call_id),
+  )
 }
 
 const opened = async (of: Started, count = 1) => {
@@ -58,12 +62,19 @@ test('a call waits for what its client brings, and the agent goes on with that',
   const unknown = { ...of, id: '00000000-0000-4000-8000-000000000000' }
   expect(await bring(server, unknown, action.id, { content: 'x' })).toMatchObject({ status: 404 })
 
-  expect(await bring(server, of, action.id, { content: 'Yes, with milk' })).toEqual({ status: 200, body: { success: true } })
+  expect(await bring(server, of, action.id, { content: 'Yes, with milk' })).toEqual({
+    status: 200,
+    body: { success: true },
+  })
   await of.is('finished')
   const [answer] = await of.kinds('ObservationEvent')
   expect(answer).toMatchObject({
     action_id: action.id,
-    observation: { kind: 'ClientToolObservation', is_error: false, content: [{ type: 'text', text: 'Yes, with milk' }] },
+    observation: {
+      kind: 'ClientToolObservation',
+      is_error: false,
+      content: [{ type: 'text', text: 'Yes, with milk' }],
+    },
   })
   expect(said(model)).toContain('Yes, with milk')
   expect(await bring(server, of, action.id, { content: 'No' })).toMatchObject({ status: 409 })
@@ -81,7 +92,9 @@ test('a result may be an error, and may hold an image', async () => {
   await until(async () => (await of.kinds('ActionEvent')).length === 2)
   const [why] = await opened(of)
   const image = { type: 'image', image_urls: ['data:image/png;base64,iVBORw0KGgo='] }
-  expect(await bring(server, of, why.id, { content: [{ type: 'text', text: 'Look' }, image] })).toMatchObject({ status: 200 })
+  expect(await bring(server, of, why.id, { content: [{ type: 'text', text: 'Look' }, image] })).toMatchObject({
+    status: 200,
+  })
   await of.is('finished')
   expect((await of.kinds('ObservationEvent')).map(({ observation }) => observation)).toMatchObject([
     { is_error: true, content: [{ text: 'Nobody is there' }] },
@@ -177,44 +190,63 @@ test('an interrupt ends the waiting', async () => {
 test.each<[string, { crash?: ServerProcessOptions['crash'] }]>([
   ['before it was posted', {}],
   ['after it was taken, before it was recorded', { crash: { at: 'ObservationEvent', when: 'before' } }],
-])('a result survives the death of the server %s', async (_, crash) => {
-  await using dir = await tempDir()
-  await using model = await startScriptedModel({ by: 'turn', answers: [asking('Tea?'), done] })
-  const dataDir = dir.file('data')
-  const first = await startServerProcess({ dataDir, ...crash } as ServerProcessOptions)
-  const { id } = await start(first, starting(model, dir.file('work'), { client_tools: [ask], initial_message: message('go') }))
-  const [action] = await opened(conversation(first, id))
-  if (crash.crash === undefined) await first.kill()
-  else {
-    // The answer and the death run a race; what counts is what the next server has.
-    await bring(first, conversation(first, id), action.id, { content: 'Yes' }).catch(() => undefined)
-    await first.exited
-  }
+])(
+  'a result survives the death of the server %s',
+  async (_, crash) => {
+    await using dir = await tempDir()
+    await using model = await startScriptedModel({ by: 'turn', answers: [asking('Tea?'), done] })
+    const dataDir = dir.file('data')
+    const first = await startServerProcess({ dataDir, ...crash } as ServerProcessOptions)
+    const { id } = await start(
+      first,
+      starting(model, dir.file('work'), { client_tools: [ask], initial_message: message('go') }),
+    )
+    const [action] = await opened(conversation(first, id))
+    if (crash.crash === undefined) await first.kill()
+    else {
+      // The answer and the death run a race; what counts is what the next server has.
+      await bring(first, conversation(first, id), action.id, { content: 'Yes' }).catch(() => undefined)
+      await first.exited
+    }
 
-  await using second = await startServerProcess({ dataDir })
-  const of = conversation(second, id)
-  if (crash.crash === undefined) {
-    const info = await of.info()
-    expect(info.client_tools).toMatchObject([ask])
-    const [found] = await opened(of)
-    expect(found.id).toBe(action.id)
-    expect(await bring(second, of, found.id, { content: 'Yes' })).toMatchObject({ status: 200 })
-  }
-  await of.is('finished')
-  const answers = await of.kinds('ObservationEvent')
-  expect(answers.map(({ observation }) => observation.content[0].text)).toEqual(['Yes'])
-  expect(await of.kinds('AgentErrorEvent')).toEqual([])
-}, 60_000)
+    await using second = await startServerProcess({ dataDir })
+    const of = conversation(second, id)
+    if (crash.crash === undefined) {
+      const info = await of.info()
+      expect(info.client_tools).toMatchObject([ask])
+      const [found] = await opened(of)
+      expect(found.id).toBe(action.id)
+      expect(await bring(second, of, found.id, { content: 'Yes' })).toMatchObject({ status: 200 })
+    }
+    await of.is('finished')
+    const answers = await of.kinds('ObservationEvent')
+    expect(answers.map(({ observation }) => observation.content[0].text)).toEqual(['Yes'])
+    expect(await of.kinds('AgentErrorEvent')).toEqual([])
+  },
+  60_000,
+)
 
 test.each([
   ['twice', { client_tools: [ask, ask] }, /'ask_person' is given twice/],
-  ['twice and not alike', { client_tools: [ask], agent: { tools: [{ name: 'ask_person', params: { spec: { ...ask, description: 'x' } } }] } }, /declared twice, and not alike/],
-  ['with parameters that are no object', { client_tools: [{ ...ask, parameters: { type: 'array' } }] }, /type 'object'/],
+  [
+    'twice and not alike',
+    { client_tools: [ask], agent: { tools: [{ name: 'ask_person', params: { spec: { ...ask, description: 'x' } } }] } },
+    /declared twice, and not alike/,
+  ],
+  [
+    'with parameters that are no object',
+    { client_tools: [{ ...ask, parameters: { type: 'array' } }] },
+    /type 'object'/,
+  ],
   ['with no time at all', { client_tools: [{ ...ask, result_timeout: 0 }] }, /greater than or equal to 1/],
 ])('a client tool that is declared %s is refused', async (_, members, reason) => {
   await using model = await startScriptedModel()
   await using server = await startTestServer()
-  const { status, body } = await server.call('POST', '/api/conversations', starting(model, server.dir.file('work'), members))
+  const { status, body } = await server.call(
+    'POST',
+    '/api/conversations',
+    starting(model, server.dir.file('work'), members),
+  )
   expect(status).toBe(422)
   expect(JSON.stringify(body)).toMatch(reason)
 })

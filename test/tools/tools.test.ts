@@ -22,7 +22,10 @@ async function run(tools: string[], calls: ScriptedAnswer[], files: Record<strin
   const work = server.dir.file('work')
   await mkdir(work)
   for (const [name, text] of Object.entries(files)) await writeFile(join(work, name), text)
-  const agent = { llm: llmOf(scripted, { model, ...(/gpt-5/.test(model) ? { api_mode: 'responses' } : {}) }), tools: tools.map((name) => ({ name })) }
+  const agent = {
+    llm: llmOf(scripted, { model, ...(/gpt-5/.test(model) ? { api_mode: 'responses' } : {}) }),
+    tools: tools.map((name) => ({ name })),
+  }
   const of = await start(server, starting(scripted, work, { agent, initial_message: message('go') }))
   await of.is('finished', 'error')
   const open = stack.move()

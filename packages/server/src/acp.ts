@@ -50,6 +50,7 @@ export async function openAcpAgent(agent: ACPAgent, live: Live, parts: AcpParts)
     policyFile: await readPromptFile(prompts, 'security_policy_filename', agent),
     branch: async (leaf) => (await readBranch(events, live.id, leaf)).map(({ event }) => event),
     budgetUsd: () => live.current().max_budget_per_task,
+    detectsStuck: () => live.current().stuck_detection,
     priceOf,
     analyze,
     hooks,

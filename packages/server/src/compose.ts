@@ -1,7 +1,6 @@
 /** The only place that picks implementations and joins rooms. */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ParleyError } from '@parley/protocol'
 import { createNativeAgent, createReplayAgent, resolveTools, type Agent, type NativeAgentDeps } from './agent/index.ts'
 import { agentModels, withEyes } from './agent-models.ts'
 import { openAutomation } from './automation.ts'

@@ -15,8 +15,8 @@ export type AcpStep =
   | { think: string }
   /** A raw session update, such as a `tool_call`. */
   | { update: Json }
-  /** Asks for permission and notes the answer in the log; `then` runs when it was allowed. */
-  | { permission: Json; options?: Json[]; then?: AcpStep[] }
+  /** Asks for permission and notes the answer in the log; `allowed` runs when it was. */
+  | { permission: Json; options?: Json[]; allowed?: AcpStep[] }
   | { usage: Json }
   | { sleep: number }
   | { write: { file: string; text: string } }
@@ -128,7 +128,7 @@ function main(): void {
         const params = { sessionId, toolCall: step.permission, options: step.options ?? OPTIONS }
         const { outcome } = (await request('session/request_permission', params))['result'] as Json
         log({ event: 'decided', call: step.permission['toolCallId'], outcome })
-        if (outcome.optionId === 'yes') await perform(sessionId, step.then ?? [])
+        if (outcome.optionId === 'yes') await perform(sessionId, step.allowed ?? [])
       } else if ('hang' in step) {
         if (step.deaf === true) deaf.add(sessionId)
         const { promise, resolve } = Promise.withResolvers<void>()

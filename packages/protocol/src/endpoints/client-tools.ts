@@ -21,7 +21,8 @@ export const postClientToolResult = endpoint({
   tag: 'Conversations',
   auth: 'session_key',
   path: '/api/conversations/{conversation_id}/events/{event_id}/result',
-  summary: 'Bring the result of a call that waits for it: the event is the ActionEvent of a client tool with awaits_result',
+  summary:
+    'Bring the result of a call that waits for it: the event is the ActionEvent of a client tool with awaits_result',
   params: z.object({ conversation_id: laxConversationId(), event_id: z.string() }),
   body: ClientToolResult,
   ok: { status: 200, schema: Success, description: 'Taken, durably; the agent goes on with it' },

@@ -8,7 +8,13 @@
  */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ParleyError, type ClientToolSpec, type ConversationId, type ConversationState, type EventId } from '@parley/protocol'
+import {
+  ParleyError,
+  type ClientToolSpec,
+  type ConversationId,
+  type ConversationState,
+  type EventId,
+} from '@parley/protocol'
 import type { ClientCalls, ClientResult } from '../tools/index.ts'
 import type { ConversationRecord } from './record.ts'
 
@@ -148,7 +154,8 @@ export function expectAwaited(
 
 /** Existing clients also write their tools among those of the agent. */
 function specsOf({ client_tools, agent }: Pick<ConversationRecord, 'client_tools' | 'agent'>): ClientToolSpec[] {
-  const named = agent.kind === 'Agent' ? agent.tools.map(({ params }) => params['spec'] as ClientToolSpec | undefined) : []
+  const named =
+    agent.kind === 'Agent' ? agent.tools.map(({ params }) => params['spec'] as ClientToolSpec | undefined) : []
   return [...client_tools, ...named.filter((spec) => spec !== undefined)]
 }
 

@@ -22,4 +22,4 @@ export {
   type TaskRequest,
 } from './sub-agents/index.ts'
 export type { Notice, ToolSource } from './tool-source.ts'
-export { identityOf, MCP_LIMITS, nameFilter, openMcpPool, openToolbox, type Home, type McpPool } from './mcp/index.ts'
+export { expandServer, identityOf, MCP_LIMITS, nameFilter, namesIn, openMcpPool, openToolbox, type Home, type McpPool } from './mcp/index.ts'

@@ -21,9 +21,12 @@ import {
   type TreeEvent,
 } from '@parley/protocol'
 import { sleep } from '../../lib/index.ts'
+import { hasChanges } from '../../workspace/index.ts'
 import type { Agent, Asked, Step, Turn } from '../agent.ts'
+import { followUp, openJudge } from '../critic/index.ts'
 import { Asides } from './asides.ts'
-import { completed, failed, failureDrafts, interrupted, superseded, type ClosingParts } from './closing.ts'
+import { Circles } from './circles.ts'
+import { completed, failed, failureDrafts, interrupted, stuckDrafts, superseded, type ClosingParts } from './closing.ts'
 import { sessionContext } from './context.ts'
 import { AcpFailure, detailOf, INTERNAL_ERROR, isRequestFailure, shortened } from './failure.ts'
 import { confirmation, Gate, PLACE_MS, type GateDeps, type Verdict } from './gate.ts'
@@ -33,7 +36,7 @@ import { INTERRUPTED, nextPrompt, promptBlocks, turnId, type PromptBlock } from 
 import { providerOfCommand } from './providers.ts'
 import { setMode, setModel } from './session.ts'
 import { readState, stateChange, type AcpState } from './state.ts'
-import { isOver, toolCallEvent } from './tool-calls.ts'
+import { isOver, toolCallEvent, type ToolCall } from './tool-calls.ts'
 import { transcript } from './transcript.ts'
 import { PromptTurn, type TurnEnd } from './turn.ts'
 import { tokensOf } from './usage.ts'
@@ -56,6 +59,8 @@ export type AcpAgentDeps = HoldDeps &
     branch: (leaf: EventId) => Promise<readonly TreeEvent[]>
     /** US dollars that the conversation may cost; null: no limit. */
     budgetUsd: () => number | null
+    /** Whether an agent that goes round in circles is stopped. */
+    detectsStuck: () => boolean
     /** US dollars of so many tokens; null when no price is known. */
     priceOf?: (
       model: string,
@@ -77,7 +82,10 @@ type Current = {
   costBefore: number
   attempt: number
   /** Why we have it end. */
-  because: 'superseded' | 'budget' | null
+  because: 'superseded' | 'budget' | 'stuck' | null
+  circles: Circles
+  /** How it went round in circles. */
+  stuck: string | null
   forget: () => void
 }
 
@@ -117,7 +125,7 @@ export class AcpAgent implements Agent {
     const current = this.#current
     if (current !== null && isOn(view.view(), current.message.id)) {
       // Whoever was asked said no, and the run goes on now.
-      for (const verdict of [...current.gate.waiting.values()]) current.gate.refuse(verdict)
+      for (const verdict of current.gate.waiting.values()) current.gate.refuse(verdict)
       current.turn.isWaiting = false
       yield* this.#drive(current, view, signal)
       return
@@ -266,6 +274,8 @@ export class AcpAgent implements Agent {
         costBefore: before.acp_session_cost,
         attempt: 0,
         because: null,
+        circles: new Circles(),
+        stuck: null,
       },
       view,
     )
@@ -306,7 +316,10 @@ export class AcpAgent implements Agent {
         for (const happening of happened) {
           if (happening.kind === 'call') {
             drafts.push(toolCallEvent(happening.call))
-            if (isOver(happening.call)) drafts.push(...(await gate.ended(happening.call, view, signal)))
+            if (isOver(happening.call)) {
+              this.#watchCircles(current, happening.call)
+              drafts.push(...(await gate.ended(happening.call, view, signal)))
+            }
           } else if (happening.kind === 'permission') gate.add(happening.asking)
           else if (happening.kind === 'usage') this.#watchBudget(current, view.state())
           else if (happening.kind === 'end') ({ end } = happening)
@@ -373,11 +386,13 @@ export class AcpAgent implements Agent {
     }
     if (end.kind === 'completed' && !current.turn.hasUsage && current.costBefore > 0)
       await current.turn.usageWithin(USAGE_WAIT_MS, signal)
-    yield await this.#closed(current, end, view)
+    const stored = yield await this.#closed(current, end, view, signal)
+    const more = this.#anotherRound(stored, view.state())
+    if (more.length > 0) yield more
   }
 
   /** What is stored for the end of a turn. The turn is over with it. */
-  async #closed(current: Current, end: TurnEnd, view: Turn): Promise<Draft[]> {
+  async #closed(current: Current, end: TurnEnd, view: Turn, signal?: AbortSignal): Promise<Draft[]> {
     const { turn, message } = current
     this.#let(current)
     if (!turn.isSettled) {
@@ -400,7 +415,7 @@ export class AcpAgent implements Agent {
       const next = nextPrompt(view.view())
       const isLast = next === null || (next.message.id === message.id && next.waiting === 0)
       const installed = { ...done, change: { ...done.change, acp_suffix_installed: true } }
-      return completed(installed, end.answer, { isLast })
+      return this.#judged(completed(installed, end.answer, { isLast }), view, signal)
     }
     if (end.kind === 'silent') {
       const detail = `The agent was silent for ${this.#config.acp_prompt_timeout} s (acp_prompt_timeout), and the prompt was given up.`
@@ -408,10 +423,33 @@ export class AcpAgent implements Agent {
     }
     if (end.kind === 'failed') return failed(parts, this.#told(end.failure))
     if (current.because === 'superseded') return superseded(done)
+    if (current.stuck !== null)
+      return [...interrupted(parts, '[Stopped here: going round in circles.]'), ...stuckDrafts(current.stuck)]
     return interrupted(
       parts,
       current.because === 'budget' ? '[Stopped here: the budget is used up.]' : '[Interrupted here.]',
     )
+  }
+
+  /** The same drafts, with what the critic thinks of the finish. An interrupted turn is not judged. */
+  async #judged(drafts: Draft[], view: Turn, signal?: AbortSignal): Promise<Draft[]> {
+    const { workspace, log } = this.#deps
+    const { critic } = this.#config
+    if (critic === null || signal === undefined) return drafts
+    const judge = openJudge(critic, { tools: [], hasChanges: (own) => hasChanges(workspace, own), log })
+    const results = drafts.map(async (draft): Promise<Draft> => {
+      if (draft.kind !== 'ActionEvent' || draft.action === null) return draft
+      const judged = { action: draft.action, thought: '', name: draft.tool_name, arguments: draft.tool_call.arguments }
+      return { ...draft, critic_result: await judge({ kind: 'action', ...judged }, view.view(), signal) }
+    })
+    return Promise.all(results)
+  }
+
+  /** What asks the agent for another round when the critic was not content. */
+  #anotherRound(stored: readonly StoredEvent[], state: ConversationState): Draft[] {
+    const events = stored.map(({ event }) => event)
+    const actions = events.filter((event) => event.kind === 'ActionEvent')
+    return followUp(events as readonly Draft[], actions, this.#config.critic, state)
   }
 
   async #parts(current: Current, end: TurnEnd, state: ConversationState): Promise<ClosingParts> {
@@ -434,6 +472,14 @@ export class AcpAgent implements Agent {
     await current.turn.cancel()
     this.#let(current)
     if (!current.turn.isSettled) this.#mustRestart = true
+  }
+
+  #watchCircles(current: Current, call: ToolCall): void {
+    const found = this.#deps.detectsStuck() ? current.circles.take(call) : null
+    if (found === null || current.because !== null) return
+    current.because = 'stuck'
+    current.stuck = found
+    void current.turn.cancel()
   }
 
   #watchBudget(current: Current, state: ConversationState): void {

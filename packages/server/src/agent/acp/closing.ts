@@ -113,6 +113,18 @@ export function failureDrafts({ code, message }: AcpFailure): Draft[] {
   ]
 }
 
+/** An agent that goes round in circles, as the conversation tells it. */
+export const stuckDrafts = (detail: string): Draft[] => [
+  {
+    kind: 'ConversationErrorEvent',
+    source: 'agent',
+    code: 'AgentStuck',
+    detail,
+    classification: classify('AgentStuck', detail),
+  },
+  { kind: 'StatusChangedEvent', source: 'environment', status: 'stuck', reason: 'AgentStuck' },
+]
+
 /** Calls that were open failed with the turn, and what was spent is spent. */
 function brokenOff(parts: ClosingParts): Draft[] {
   const { turn } = parts

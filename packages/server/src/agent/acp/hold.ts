@@ -128,7 +128,7 @@ export class Hold implements AsyncDisposable {
   async #open(agent: ACPAgent, state: ConversationState, isFresh: boolean, signal: AbortSignal) {
     const { conversationId, workspace, log, seal, unseal } = this.#deps
     expectSupported(agent)
-    const { argv, env, provider, redacted } = await this.#program(agent, signal)
+    const { argv, env, provider, secrets, redacted } = await this.#program(agent, signal)
     const stored = readState(state)
     const prior = isFresh
       ? null
@@ -138,7 +138,7 @@ export class Hold implements AsyncDisposable {
     this.spent = prior?.isStored === true ? { ...NOTHING_SAID, sessionCost: stored.acp_session_cost } : NOTHING_SAID
     const session = await openSession(
       connection,
-      { agent, policy: state.confirmation_policy, prior: prior?.id ?? null, provider, env, workspace, log },
+      { agent, policy: state.confirmation_policy, prior: prior?.id ?? null, provider, env, secrets, workspace, log },
       signal,
     ).catch(async (error: unknown) => {
       if (connection.isOpen || signal.aborted) throw error
@@ -178,7 +178,7 @@ export class Hold implements AsyncDisposable {
     )
     const asFiles = agent.acp_file_secrets.map(({ secret_name }) => secret_name)
     const env = agentEnvironment({ secrets: values, asFiles, provider, pointers })
-    return { argv: command, env, provider, redacted: (text: string) => masker.text(text) }
+    return { argv: command, env, provider, secrets: values, redacted: (text: string) => masker.text(text) }
   }
 
   /** An installed program goes before `npx`, which would have to look into a registry. */

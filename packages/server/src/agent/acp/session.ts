@@ -1,6 +1,7 @@
 /** From a started program to a session that can be asked. Source: agent-core.md 11.3, 11.4. */
 import { createHash } from 'node:crypto'
 import type { ACPAgent, ConfirmationPolicy } from '@parley/protocol'
+import { expandServer } from '../../tools/index.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import type { Log } from '../gateway.ts'
 import type { Connection } from './connection.ts'
@@ -39,6 +40,8 @@ export type SessionParts = {
   prior: string | null
   provider: Provider | null
   env: Readonly<Record<string, string>>
+  /** Put in for `${NAME}` in MCP servers. */
+  secrets: Readonly<Record<string, string>>
   workspace: Pick<Workspace, 'exec' | 'workingDir'>
   log: Log
 }
@@ -68,7 +71,10 @@ export async function openSession(connection: Connection, parts: SessionParts, s
   await login(connection, { offered, env, workspace, log }, signal)
 
   const transports = loose(can['mcpCapabilities'])
-  const { servers, dropped } = forwardedServers(agent.mcp_config, {
+  const named = Object.entries(agent.mcp_config).map(
+    ([name, server]) => [name, expandServer(server, parts.secrets)] as const,
+  )
+  const { servers, dropped } = forwardedServers(Object.fromEntries(named), {
     http: transports['http'] === true,
     sse: transports['sse'] === true,
     filter: agent.filter_tools_regex,

@@ -181,7 +181,7 @@ export class PromptTurn {
     if (this.#end !== null) return
     const { connection, sessionId } = this.#parts
     this.#disarm()
-    for (const asking of [...this.#asking]) asking.answer(CANCELLED)
+    for (const asking of this.#asking) asking.answer(CANCELLED)
     await connection.notify('session/cancel', { sessionId })
     await abortable(this.#settled.promise, AbortSignal.timeout(DRAIN_MS)).catch(() => undefined)
     // It may have been done in the same moment: then it is done.
@@ -200,7 +200,7 @@ export class PromptTurn {
     if (this.#end !== null) return
     this.#disarm()
     this.#end = end
-    for (const asking of [...this.#asking]) asking.answer(CANCELLED)
+    for (const asking of this.#asking) asking.answer(CANCELLED)
     this.#push({ kind: 'end', end })
   }
 

@@ -20,7 +20,7 @@ const count = (...values: unknown[]): number => {
 /** What a usage update adds to what is known of the session. */
 export function heard(before: Spent, update: Loose): Spent {
   const { amount, currency } = loose(update['cost'])
-  const isDollars = currency === undefined || currency === null || String(currency).toUpperCase() === 'USD'
+  const isDollars = typeof currency !== 'string' || currency.toUpperCase() === 'USD'
   const isCost = typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 && isDollars
   return {
     sessionCost: isCost ? amount : before.sessionCost,

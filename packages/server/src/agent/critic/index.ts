@@ -3,7 +3,7 @@ import { unreachable, type Critic as CriticRecord, type CriticResult } from '@pa
 import type { Critic, Evidence, Judgeable } from './critic.ts'
 import { agentFinishedCritic, emptyPatchCritic, passCritic } from './simple.ts'
 
-export { refined } from './refine.ts'
+export { followUp, refined } from './refine.ts'
 export type { Judgeable } from './critic.ts'
 
 type Log = { warn(fields: object, message: string): void }

@@ -33,7 +33,8 @@ export async function* refined(step: Step, actions: readonly ActionEvent[], crit
   }
 }
 
-function followUp(
+/** What asks for another round after these drafts, which hold the answer to a finish among `actions`; nothing for others. */
+export function followUp(
   drafts: readonly Draft[],
   actions: readonly ActionEvent[],
   critic: Critic | null,

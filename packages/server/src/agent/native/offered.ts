@@ -18,6 +18,10 @@ export function offeredTo(
 }
 
 function bare(schema: Record<string, unknown>): Record<string, unknown> {
-  const { [RISK_FIELD]: _risk, [SUMMARY_FIELD]: _summary, ...properties } = schema['properties'] as Record<string, unknown>
+  const {
+    [RISK_FIELD]: _risk,
+    [SUMMARY_FIELD]: _summary,
+    ...properties
+  } = schema['properties'] as Record<string, unknown>
   return { ...schema, properties }
 }

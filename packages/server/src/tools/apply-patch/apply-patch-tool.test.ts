@@ -143,7 +143,16 @@ test('when one file cannot be written, those before it are brought back', async 
   await using the = await world({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
   let writes = 0
   const refused = await the.patch(
-    wrapped('*** Update File: a.txt', '-one', '+ONE', '*** Add File: c.txt', '+c', '*** Update File: b.txt', '-two', '+TWO'),
+    wrapped(
+      '*** Update File: a.txt',
+      '-one',
+      '+ONE',
+      '*** Add File: c.txt',
+      '+c',
+      '*** Update File: b.txt',
+      '-two',
+      '+TWO',
+    ),
     'call-x',
     {
       writeFile: (path, data, signal) =>
@@ -184,7 +193,10 @@ async function interrupted(written: readonly string[]) {
 test.each([[[]], [['a.txt']], [['a.txt', 'c.txt']]])('a patch that died after %j is ended, once', async (written) => {
   await using the = await interrupted(written)
   expect(await the.recover(CHANGE, 'call-1')).toEqual({ kind: 'perform' })
-  expect(await the.patch(CHANGE, 'call-1')).toMatchObject({ is_error: false, message: expect.stringContaining('D b.txt') })
+  expect(await the.patch(CHANGE, 'call-1')).toMatchObject({
+    is_error: false,
+    message: expect.stringContaining('D b.txt'),
+  })
   expect([await the.read('a.txt'), await the.read('b.txt'), await the.read('c.txt')]).toEqual(['ONE\n', null, 'c\n'])
 })
 

@@ -31,7 +31,14 @@ export function applyPatchTool(): Tool {
       } catch (error) {
         if (context.signal.aborted) throw error
         const message = reasonOf(error)
-        return { kind: 'ApplyPatchObservation', content: [textContent(message)], is_error: true, message, fuzz: 0, commit: null }
+        return {
+          kind: 'ApplyPatchObservation',
+          content: [textContent(message)],
+          is_error: true,
+          message,
+          fuzz: 0,
+          commit: null,
+        }
       }
     },
     recover: async (action, context) => {
@@ -80,9 +87,19 @@ function done({ changes, fuzz }: Plan): PatchObservation {
     if (type === 'delete') return `D ${path}`
     return move_path === null ? `M ${path}` : `R ${path} -> ${move_path}`
   })
-  const loosely = fuzz === 0 ? '' : '\nSome lines were found only by overlooking white space, or not where the patch said; check them.'
+  const loosely =
+    fuzz === 0
+      ? ''
+      : '\nSome lines were found only by overlooking white space, or not where the patch said; check them.'
   const message = `The patch is applied:\n${rows.join('\n')}${loosely}`
-  return { kind: 'ApplyPatchObservation', content: [textContent(message)], is_error: false, message, fuzz, commit: { changes } }
+  return {
+    kind: 'ApplyPatchObservation',
+    content: [textContent(message)],
+    is_error: false,
+    message,
+    fuzz,
+    commit: { changes },
+  }
 }
 
 /** Paths that a patch names, as far as it can be read: what must not be worked on at the same time. */

@@ -59,7 +59,9 @@ function findPlace(path: string, lines: readonly Line[], hunk: Hunk, from: numbe
   for (const anchor of hunk.anchors) {
     const found = find(lines, [anchor], start)
     if (found === null)
-      throw new Refusal(`Context not found in ${path}: no line after line ${start} reads\n${anchor}\n${NOTHING_CHANGED}`)
+      throw new Refusal(
+        `Context not found in ${path}: no line after line ${start} reads\n${anchor}\n${NOTHING_CHANGED}`,
+      )
     start = found.at + 1
     fuzz += found.fuzz
   }

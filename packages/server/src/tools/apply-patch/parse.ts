@@ -74,7 +74,8 @@ function section(reader: Reader): Section {
   const number = reader.number
   const line = reader.next()
   const [, kind, path = ''] = HEADER.exec(line) ?? []
-  if (kind === undefined) throw malformed(`line ${number} is no "*** Add File:", "*** Delete File:" or "*** Update File:"`)
+  if (kind === undefined)
+    throw malformed(`line ${number} is no "*** Add File:", "*** Delete File:" or "*** Update File:"`)
   if (path === '') throw malformed(`line ${number} names no file`)
   if (kind === 'Delete') return { kind: 'delete', path }
   return kind === 'Add' ? addition(path, reader) : update(path, reader)

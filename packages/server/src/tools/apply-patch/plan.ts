@@ -97,7 +97,11 @@ async function planUpdate(
   plan.writes.push({ path: moveTo, before: null, after, mode }, { path, before, after: null, mode: null })
 }
 
-async function readFile(name: string, path: string, context: ToolContext): Promise<{ before: Uint8Array; mode: number }> {
+async function readFile(
+  name: string,
+  path: string,
+  context: ToolContext,
+): Promise<{ before: Uint8Array; mode: number }> {
   const stat = await context.workspace.stat(path, context.signal)
   if (stat === null) throw new Refusal(`Missing file: ${name} does not exist. Nothing was changed.`)
   if (stat.kind !== 'file') throw new Refusal(`${name} is not a file. Nothing was changed.`)
@@ -116,7 +120,12 @@ async function expectNoLink(name: string, path: string, { workspace, signal }: T
     throw new Refusal(`${name} is a link; use the terminal to move or delete it. Nothing was changed.`)
 }
 
-function change(type: Change['type'], before: string | null, after: string | null, moveTo: string | null = null): Change {
+function change(
+  type: Change['type'],
+  before: string | null,
+  after: string | null,
+  moveTo: string | null = null,
+): Change {
   const isSmall = Math.max(before?.length ?? 0, after?.length ?? 0) <= MAX_CONTENT_CHARS
   const shown = (text: string | null): string | null => (text === null || !isSmall ? null : printable(text))
   return { type, old_content: shown(before), new_content: shown(after), move_path: moveTo }

@@ -94,7 +94,8 @@ export const ACTIONS: { [K in BrowserAction['kind']]: Act<K> } = {
     if (from > 0 && from >= text.length)
       throw new Refusal(`start_from_char is ${from}, and the content has ${text.length} characters.`)
     const to = from + MAX_TEXT_CHARS - FRAME_CHARS
-    const more = to < text.length ? `\n[Cut here. Go on with start_from_char ${to}; there are ${text.length} characters.]` : ''
+    const more =
+      to < text.length ? `\n[Cut here. Go on with start_from_char ${to}; there are ${text.length} characters.]` : ''
     return { text: `Content of ${await where(session.tab)}:\n${text.slice(from, to)}${more}` }
   },
 
@@ -147,13 +148,17 @@ function webAddress(url: string): string {
   const parsed = URL.parse(full)
   if (parsed === null) throw new Refusal(`${url} is not an address.`)
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')
-    throw new Refusal(`${url} cannot be opened: only addresses with http and https can. Look at files with other tools.`)
+    throw new Refusal(
+      `${url} cannot be opened: only addresses with http and https can. Look at files with other tools.`,
+    )
   return parsed.href
 }
 
 async function elementOf({ elements }: Session, index: number): Promise<{ element: ElementHandle; row: string }> {
   if (elements === null)
-    throw new Refusal('The page has changed or was not looked at yet. Use browser_get_state first: it gives elements their index.')
+    throw new Refusal(
+      'The page has changed or was not looked at yet. Use browser_get_state first: it gives elements their index.',
+    )
   return { element: await elements.element(index).catch(whyNot(`[${index}]`)), row: elements.row(index) }
 }
 
@@ -169,14 +174,18 @@ async function openInNewTab(element: ElementHandle, row: string, session: Sessio
 
 async function choose(element: ElementHandle, text: string, row: string): Promise<void> {
   const options = await element.evaluate((node) =>
-    [...(node as unknown as { options: Iterable<{ label: string; value: string }> }).options].map(({ label, value }) => ({
-      label: label.trim(),
-      value,
-    })),
+    [...(node as unknown as { options: Iterable<{ label: string; value: string }> }).options].map(
+      ({ label, value }) => ({
+        label: label.trim(),
+        value,
+      }),
+    ),
   )
   const found = options.find(({ label }) => label === text.trim()) ?? options.find(({ value }) => value === text)
   if (found === undefined)
-    throw new Refusal(`${row} has no option ${JSON.stringify(text)}. Options: ${options.map(({ label }) => label).join(', ')}`)
+    throw new Refusal(
+      `${row} has no option ${JSON.stringify(text)}. Options: ${options.map(({ label }) => label).join(', ')}`,
+    )
   await element.selectOption({ value: found.value }).catch(whyNot(row))
 }
 
@@ -211,7 +220,9 @@ async function where({ id, page }: Tab): Promise<string> {
 
 async function tabRows(session: Session): Promise<string> {
   const current = session.tabs.length === 0 ? null : session.tab
-  const rows = session.tabs.map(async (tab) => `${tab === current ? '*' : ' '} ${tab.id}: ${(await where(tab)).replace(/ in tab \d+$/, '')}`)
+  const rows = session.tabs.map(
+    async (tab) => `${tab === current ? '*' : ' '} ${tab.id}: ${(await where(tab)).replace(/ in tab \d+$/, '')}`,
+  )
   return (await Promise.all(rows)).join('\n')
 }
 

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { findBubblewrap } from '../../workspace/index.ts'
 import { BROWSER_TEST_MS, browserBench, HAS_CHROMIUM, pages } from './browser.testing.ts'
 import { Patience } from './patience.ts'
 import { BrowserHolder } from './holder.ts'
@@ -29,8 +30,17 @@ shows(
     expect(opened).toMatchObject({ kind: 'BrowserObservation', is_error: false, screenshot_data: null })
     expect(opened.text).toBe(`Opened ${site.url}/ (Form) in tab 1.`)
     const state = await the.call('get_state')
-    expect(state.text).toContain(`URL: ${site.url}/\nTitle: Form\nTabs:\n* 1: ${site.url}/ (Form)\nElements:\n[0]<input`)
-    for (const shown of ['placeholder="your name"', 'Send it', 'In the shadow', 'Framed', 'selected="Small"', 'With milk'])
+    expect(state.text).toContain(
+      `URL: ${site.url}/\nTitle: Form\nTabs:\n* 1: ${site.url}/ (Form)\nElements:\n[0]<input`,
+    )
+    for (const shown of [
+      'placeholder="your name"',
+      'Send it',
+      'In the shadow',
+      'Framed',
+      'selected="Small"',
+      'With milk',
+    ])
       expect(state.text).toContain(shown)
     for (const hidden of ['Unseen', 'hunter2', 'name="h"']) expect(state.text).not.toContain(hidden)
 
@@ -65,10 +75,16 @@ shows(
     await the.call('click', { index: the.indexOf(again, 'Other page'), new_tab: true })
     expect((await the.call('list_tabs')).text).toContain(`* 3: ${site.url}/other`)
     expect((await the.call('close_tab', { tab_id: '3' })).text).toMatch(/Closed tab 3/)
-    expect(await the.call('switch_tab', { tab_id: '9' })).toMatchObject({ is_error: true, text: expect.stringContaining('Tabs: 1, 2') })
+    expect(await the.call('switch_tab', { tab_id: '9' })).toMatchObject({
+      is_error: true,
+      text: expect.stringContaining('Tabs: 1, 2'),
+    })
     await the.call('close_tab', { tab_id: '1' })
     await the.call('close_tab', { tab_id: '2' })
-    expect(await the.call('get_state')).toMatchObject({ is_error: true, text: expect.stringContaining('Every tab is closed') })
+    expect(await the.call('get_state')).toMatchObject({
+      is_error: true,
+      text: expect.stringContaining('Every tab is closed'),
+    })
     expect(await the.call('navigate', { url: site.url })).toMatchObject({ is_error: false })
   },
   BROWSER_TEST_MS,
@@ -79,17 +95,28 @@ shows(
   async () => {
     await using site = await pages({ '/': FORM, '/long': `<p>${'word '.repeat(30_000)}</p>` })
     await using the = await browserBench()
-    expect(await the.call('click', { index: 0 })).toMatchObject({ is_error: true, text: expect.stringContaining('browser_get_state') })
+    expect(await the.call('click', { index: 0 })).toMatchObject({
+      is_error: true,
+      text: expect.stringContaining('browser_get_state'),
+    })
     for (const url of ['file:///etc/passwd', 'chrome://version', 'javascript:alert(1)', 'view-source:http://x'])
-      expect(await the.call('navigate', { url })).toMatchObject({ is_error: true, text: expect.stringContaining('only addresses') })
+      expect(await the.call('navigate', { url })).toMatchObject({
+        is_error: true,
+        text: expect.stringContaining('only addresses'),
+      })
     const refused = await the.call('navigate', { url: 'http://127.0.0.1:1/' })
     expect(refused).toMatchObject({ is_error: true })
     expect(refused.text).toMatch(/ERR_/)
     expect((await the.call('navigate', { url: `${site.url}/none` })).text).toContain('status 404')
     await the.call('navigate', { url: site.url })
     const state = await the.call('get_state')
-    expect(await the.call('click', { index: 999 })).toMatchObject({ is_error: true, text: expect.stringContaining('no element [999]') })
-    expect((await the.call('type', { index: the.indexOf(state, 'name="size"'), text: 'Huge' })).text).toContain('Options: Small, Large')
+    expect(await the.call('click', { index: 999 })).toMatchObject({
+      is_error: true,
+      text: expect.stringContaining('no element [999]'),
+    })
+    expect((await the.call('type', { index: the.indexOf(state, 'name="size"'), text: 'Huge' })).text).toContain(
+      'Options: Small, Large',
+    )
     await the.call('navigate', { url: `${site.url}/long` })
     expect(await the.call('click', { index: 0 })).toMatchObject({ is_error: true })
     const first = await the.call('get_content')
@@ -129,14 +156,21 @@ shows(
     expect(stored.text).toContain('visit')
     expect(stored.text).not.toMatch(/secret-(cookie|local)-value/)
     const state = JSON.parse(stored.text.slice(stored.text.indexOf('{')))
-    expect(await the.call('set_storage', { storage_state: { cookies: [], origins: [] } })).toMatchObject({ is_error: false })
+    expect(await the.call('set_storage', { storage_state: { cookies: [], origins: [] } })).toMatchObject({
+      is_error: false,
+    })
     await the.call('navigate', { url: site.url })
     expect((await the.call('get_content')).text).toMatch(/cookie: none[^]*stored: null/)
-    expect((await the.call('set_storage', { storage_state: state })).text).toContain('1 cookies, local storage of 1 sites')
+    expect((await the.call('set_storage', { storage_state: state })).text).toContain(
+      '1 cookies, local storage of 1 sites',
+    )
     await the.call('navigate', { url: site.url })
     expect((await the.call('get_content')).text).toMatch(/visit=secret-cookie-value[^]*stored: secret-local-value/)
     const unknown = { cookies: [{ name: 'nobody', value: '[kept]', domain: 'x.test' }] }
-    expect(await the.call('set_storage', { storage_state: unknown })).toMatchObject({ is_error: true, text: expect.stringContaining('nobody') })
+    expect(await the.call('set_storage', { storage_state: unknown })).toMatchObject({
+      is_error: true,
+      text: expect.stringContaining('nobody'),
+    })
     expect(await the.call('set_storage', { storage_state: { cookies: 'all' } })).toMatchObject({ is_error: true })
     expect((await readFile(the.own.dir.file('own', 'browser', 'storage.json'))).length).toBeGreaterThan(0)
   },
@@ -182,7 +216,9 @@ shows(
     expect(the.own.processes().length).toBeGreaterThan(0)
     for (const pid of the.own.processes()) process.kill(pid, 'SIGKILL')
     // Its death is noticed a moment later, by the action then under way or before the next one.
-    await expect.poll(async () => (await the.call('list_tabs')).text, { timeout: 30_000 }).toMatch(/new browser without the tabs/)
+    await expect
+      .poll(async () => (await the.call('list_tabs')).text, { timeout: 30_000 })
+      .toMatch(/new browser without the tabs/)
     await Promise.all([the.holder.close(), the.holder.close()])
     await expect.poll(() => the.own.processes(), { timeout: 20_000 }).toEqual([])
     expect(await the.call('list_tabs')).toMatchObject({ is_error: true })
@@ -219,11 +255,46 @@ shows(
   async () => {
     await using the = await browserBench()
     await the.call('list_tabs')
-    await using hanging = await pages({ '/': () => '<script>const end = Date.now() + 5000; while (Date.now() < end);</script>' })
+    await using hanging = await pages({
+      '/': () => '<script>const end = Date.now() + 5000; while (Date.now() < end);</script>',
+    })
     const stop = new AbortController()
     const going = the.call('navigate', { url: hanging.url }, { signal: stop.signal })
     stop.abort(new Error('interrupted'))
     await expect(going).rejects.toThrow('interrupted')
+  },
+  BROWSER_TEST_MS,
+)
+
+const walls = await findBubblewrap()
+const behindWalls = HAS_CHROMIUM && 'path' in walls ? test : test.skip
+
+behindWalls(
+  'inside of a sandbox without network the browser runs, and reaches nothing',
+  async () => {
+    await using site = await pages(SITE)
+    await using the = await browserBench(new BrowserHolder(), { sandbox: { mode: 'required', network: false } })
+    expect(await the.call('navigate', { url: 'about:blank' })).toMatchObject({ is_error: false })
+    const refused = await the.call('navigate', { url: site.url })
+    expect(refused).toMatchObject({ is_error: true })
+    expect(refused.text).toMatch(/ERR_/)
+    const { screenshot_data } = await the.call('get_state', { include_screenshot: true })
+    expect(screenshot_data.length).toBeGreaterThan(100)
+  },
+  BROWSER_TEST_MS,
+)
+
+behindWalls(
+  'inside of a sandbox with a list of hosts the browser reaches those alone',
+  async () => {
+    await using site = await pages(SITE)
+    await using other = await pages(SITE)
+    const network = [site.url.replace('http://', '')]
+    await using the = await browserBench(new BrowserHolder(), { sandbox: { mode: 'required', network } })
+    expect((await the.call('navigate', { url: site.url })).text).toBe(`Opened ${site.url}/ (Form) in tab 1.`)
+    const refused = await the.call('navigate', { url: other.url })
+    expect(refused.text).toMatch(/ERR_|status 403/)
+    expect((await the.call('get_content')).text).not.toContain('Order')
   },
   BROWSER_TEST_MS,
 )

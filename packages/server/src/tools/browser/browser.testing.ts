@@ -17,8 +17,8 @@ export const HAS_CHROMIUM = (process.env['PATH'] ?? '')
 /** Milliseconds that a test with a browser may take on a loaded machine. */
 export const BROWSER_TEST_MS = 90_000
 
-export async function browserBench(holder = new BrowserHolder()) {
-  const own = await bench()
+export async function browserBench(holder = new BrowserHolder(), options: Parameters<typeof bench>[0] = {}) {
+  const own = await bench(options)
   const workspace = await own.open()
   const tools = new Map(browserToolSet(holder).map((tool) => [tool.name, tool]))
   let calls = 0
@@ -57,7 +57,8 @@ export async function browserBench(holder = new BrowserHolder()) {
 export async function pages(of: Record<string, string | ((request: IncomingMessage) => string)>) {
   const server = createServer((request, response) => {
     const page = of[new URL(request.url ?? '/', 'http://x').pathname]
-    if (page === undefined) return void response.writeHead(404, { 'content-type': 'text/html' }).end('<title>none</title>')
+    if (page === undefined)
+      return void response.writeHead(404, { 'content-type': 'text/html' }).end('<title>none</title>')
     const cookie = { 'set-cookie': 'visit=secret-cookie-value; Max-Age=3600' }
     response
       .writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...cookie })

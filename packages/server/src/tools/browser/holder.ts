@@ -40,14 +40,19 @@ export class BrowserHolder {
       return await this.#inTime(work(session), context.signal)
     } finally {
       if (!this.#isClosed && this.#session !== null)
-        this.#idle = setTimeout(() => void this.#drop('it was not used for half an hour').catch(() => undefined), IDLE_MS).unref()
+        this.#idle = setTimeout(
+          () => void this.#drop('it was not used for half an hour').catch(() => undefined),
+          IDLE_MS,
+        ).unref()
     }
   }
 
   async #open(context: ToolContext): Promise<Session> {
     if (this.#session?.isAlive === false) await this.#drop('it had ended by itself')
     if (this.#session !== null) return this.#session
-    const session = await Session.of(await launch({ executable: context.services?.browser?.executable ?? null }, context))
+    const session = await Session.of(
+      await launch({ executable: context.services?.browser?.executable ?? null }, context),
+    )
     if (this.#isClosed) {
       await session.close()
       throw new Refusal('The browser is closed.')

@@ -45,7 +45,8 @@ const FLAGS = [
 
 /**
  * Arguments: program (empty: look for one), folder of the profile (empty: a fresh one), `open` where the walls are elsewhere,
- * flags. A browser has no walls of its own for root, nor inside of a sandbox; there the sandbox is the wall.
+ * flags. A browser has no walls of its own for root, nor inside of a sandbox; there the sandbox is the wall. Where a sandbox lets
+ * only some hosts through, its proxy is the only way out, also to this machine.
  */
 const START = `program=$1 profile=$2 walls=$3; shift 3
 if [ -z "$program" ]; then
@@ -56,6 +57,7 @@ fi
 [ -n "$program" ] && [ -x "$program" ] || exit 127
 [ -n "$profile" ] || profile=$(mktemp -d "\${TMPDIR:-/tmp}/browser.XXXXXX") || exit 126
 if [ "$walls" = open ] || [ "$(id -u)" = 0 ]; then set -- "$@" --no-sandbox; fi
+if [ -n "\${HTTP_PROXY:-}" ]; then set -- "$@" "--proxy-server=$HTTP_PROXY" '--proxy-bypass-list=<-loopback>'; fi
 exec "$program" "$@" "--user-data-dir=$profile" about:blank 3<&0 4>&1 0</dev/null 1>&2
 `
 
@@ -95,7 +97,9 @@ export async function launch({ executable }: LaunchOptions, context: ToolContext
     // What it says on its way out explains more than a lost connection.
     const { exit_code } = await process.exited
     throw new Refusal(
-      starting.aborted ? `The browser did not start within ${START_MS / 1000} seconds.` : whyEnded(exit_code, await said()),
+      starting.aborted
+        ? `The browser did not start within ${START_MS / 1000} seconds.`
+        : whyEnded(exit_code, await said()),
     )
   }
 }
@@ -127,7 +131,10 @@ function listen(stream: ReadableStream<Uint8Array>): () => Promise<string> {
   return async () => {
     // A child that is left behind may hold the stream open.
     const soon = new AbortController()
-    await Promise.race([end, sleep(LAST_WORDS_MS, undefined, { signal: soon.signal, ref: false }).catch(() => undefined)])
+    await Promise.race([
+      end,
+      sleep(LAST_WORDS_MS, undefined, { signal: soon.signal, ref: false }).catch(() => undefined),
+    ])
     soon.abort()
     return text
   }

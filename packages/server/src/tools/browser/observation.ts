@@ -23,7 +23,9 @@ export async function observe(
     context.workspace.keepText === undefined
       ? keepIn(join(context.dataDir, 'browser', 'pages'))(name, whole)
       : context.workspace.keepText(name, whole, context.signal)
-  const whole = [text, ...notes.map((note) => `[${note}]`)].join('\n')
+  const hide = context.services?.hide ?? ((said: string) => Promise.resolve(said))
+  // What is saved passes no other gate.
+  const whole = await hide([text, ...notes.map((note) => `[${note}]`)].join('\n'))
   const short = await shorten(whole, keep, { maxChars: MAX_TEXT_CHARS, prefix: 'browser' })
   const data = screenshot?.toString('base64') ?? null
   const savedIn = screenshot === undefined ? null : await save(screenshot, context)

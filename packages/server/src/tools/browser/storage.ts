@@ -34,7 +34,10 @@ type StorageState = z.infer<typeof StorageState>
 export async function readStorage(browser: BrowserContext, context: ToolContext): Promise<StorageState> {
   const state = StorageState.parse(await browser.storageState())
   const path = pathOf(context)
-  const values = { ...(await keptValues(path)), ...Object.fromEntries(entries(state).map(({ key, entry }) => [key, entry.value])) }
+  const values = {
+    ...(await keptValues(path)),
+    ...Object.fromEntries(entries(state).map(({ key, entry }) => [key, entry.value])),
+  }
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   await writeFile(path, JSON.stringify(values), { mode: 0o600 })
   const shown = structuredClone(state)
@@ -43,7 +46,11 @@ export async function readStorage(browser: BrowserContext, context: ToolContext)
 }
 
 /** Replaces the storage. @throws Refusal for a state that is none, or a value that is not kept. */
-export async function writeStorage(browser: BrowserContext, given: unknown, context: ToolContext): Promise<StorageState> {
+export async function writeStorage(
+  browser: BrowserContext,
+  given: unknown,
+  context: ToolContext,
+): Promise<StorageState> {
   const { success, data: state, error } = StorageState.safeParse(given)
   if (!success) {
     const [issue] = error.issues

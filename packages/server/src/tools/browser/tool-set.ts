@@ -18,7 +18,10 @@ export function browserToolSet(holder: BrowserHolder = new BrowserHolder()): Too
   return TOOLS.map((described) => browserTool(described, holder))
 }
 
-function browserTool({ name, action, description, properties, required, isReadOnly, isRepeatable }: Described, holder: BrowserHolder): Tool {
+function browserTool(
+  { name, action, description, properties, required, isReadOnly, isRepeatable }: Described,
+  holder: BrowserHolder,
+): Tool {
   const tool = defineTool<BrowserAction>({
     kind: action.replace(/Action$/, ''),
     name,

@@ -40,7 +40,9 @@ test('the plan is there with its headings, and can be written, viewed and taken 
   expect(seen).toMatchObject({ kind: 'PlanningFileEditorObservation', is_error: false })
   for (const heading of ['Objective', 'Context summary', 'Approach overview', 'Implementation steps', 'Testing'])
     expect(seen.text).toContain(heading)
-  expect(await the.call({ command: 'insert', path, insert_line: 1, new_str: 'Win.' })).toMatchObject({ is_error: false })
+  expect(await the.call({ command: 'insert', path, insert_line: 1, new_str: 'Win.' })).toMatchObject({
+    is_error: false,
+  })
   expect(await readFile(path, 'utf8')).toMatch(/^# 1\. Objective\nWin\.\n/)
   await the.call({ command: 'undo_edit', path })
   expect(await readFile(path, 'utf8')).not.toContain('Win.')
@@ -86,7 +88,12 @@ test('a plan that is a link to another file is not written through', async () =>
   await mkdir(the.at('.agents_tmp'))
   await writeFile(the.at('a.txt'), 'hello\n')
   await symlink('../a.txt', the.at('.agents_tmp', 'PLAN.md'))
-  const refused = await the.call({ command: 'insert', path: the.at('.agents_tmp/PLAN.md'), insert_line: 0, new_str: 'x' })
+  const refused = await the.call({
+    command: 'insert',
+    path: the.at('.agents_tmp/PLAN.md'),
+    insert_line: 0,
+    new_str: 'x',
+  })
   expect(refused).toMatchObject({ is_error: true })
   expect(await readFile(the.at('a.txt'), 'utf8')).toBe('hello\n')
 })

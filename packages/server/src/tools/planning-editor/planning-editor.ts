@@ -1,5 +1,11 @@
 /** The file editor of an agent that plans: it sees every file and writes one. Source: agent-core.md 8.11. */
-import { FileEditorAction, ParleyError, PlanningFileEditorAction, textContent, type Observation } from '@parley/protocol'
+import {
+  FileEditorAction,
+  ParleyError,
+  PlanningFileEditorAction,
+  textContent,
+  type Observation,
+} from '@parley/protocol'
 import { z } from 'zod'
 import { defineTool } from '../define.ts'
 import { PARAMETERS } from '../file-editor/description.ts'
@@ -15,7 +21,9 @@ export const PlanningEditorParams = z.strictObject({
   plan_path: z.string().startsWith('/', 'plan_path must be absolute; it must start with `/`').nullish(),
 })
 
-const describe = (plan: string) => `Views files, and writes the plan: ${plan}, which is there from the beginning with five headings.
+const describe = (
+  plan: string,
+) => `Views files, and writes the plan: ${plan}, which is there from the beginning with five headings.
 
 Commands:
 - view: a file with line numbers (all of it, or the lines of view_range), an image, or a directory two levels deep. Any path.

@@ -12,7 +12,22 @@ import type { ToolContext } from '../tool.ts'
 const findProgram = (name: string) =>
   (process.env['PATH'] ?? '').split(':').find((dir) => existsSync(join(dir, name))) ?? null
 
-const PROGRAMS = ['sh', 'git', 'find', 'grep', 'sed', 'awk', 'tr', 'xargs', 'stat', 'sort', 'head', 'test', 'true', 'cat']
+const PROGRAMS = [
+  'sh',
+  'git',
+  'find',
+  'grep',
+  'sed',
+  'awk',
+  'tr',
+  'xargs',
+  'stat',
+  'sort',
+  'head',
+  'test',
+  'true',
+  'cat',
+]
 
 /** A workspace where `walker` does the work; files as given, the first one the newest. */
 async function world(walker: 'rg' | 'find', files: Record<string, string>) {

@@ -4,7 +4,10 @@ import { expectLinear, toEre } from './text-pattern.ts'
 
 /** Whether `grep -E` finds it, which is what the translation is for. */
 function greps(ere: string, line: string): boolean {
-  const { status } = spawnSync('grep', ['-qiE', '-e', ere], { input: `${line}\n`, env: { ...process.env, LC_ALL: 'C.UTF-8' } })
+  const { status } = spawnSync('grep', ['-qiE', '-e', ere], {
+    input: `${line}\n`,
+    env: { ...process.env, LC_ALL: 'C.UTF-8' },
+  })
   if (status !== 0 && status !== 1) throw new Error(`grep refused ${ere}`)
   return status === 0
 }

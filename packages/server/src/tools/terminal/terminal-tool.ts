@@ -66,7 +66,8 @@ export function terminalTool(params: Record<string, unknown> = {}): Tool {
       }
       const result = await attended(request, context)
       if (result === null) return refusal(action, UNKNOWN)
-      if (result.exit_code !== 0 && Object.keys(secrets).length > 0) context.services?.secretsFailed?.(command)
+      const hasFailed = result.outcome === 'exited' && result.exit_code !== 0
+      if (hasFailed && Object.keys(secrets).length > 0) context.services?.secretsFailed?.(command)
       // Before it is cut and kept in a file: half a secret is found by nobody.
       const output = await hidden(result.output, Object.values(secrets), context)
       return observe({ action, result: { ...result, output }, keep: keepFor(context), noChangeSeconds })

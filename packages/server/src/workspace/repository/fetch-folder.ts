@@ -33,7 +33,20 @@ export async function fetchFolder(
   }
   await must(workspace, ['mkdir', '-p', '--', base], signal)
   // What is left of those that were killed.
-  const stale = ['-maxdepth', '1', '-name', `${UNFINISHED}*`, '-mmin', `+${STALE_MINUTES}`, '-exec', 'rm', '-rf', '--', '{}', '+']
+  const stale = [
+    '-maxdepth',
+    '1',
+    '-name',
+    `${UNFINISHED}*`,
+    '-mmin',
+    `+${STALE_MINUTES}`,
+    '-exec',
+    'rm',
+    '-rf',
+    '--',
+    '{}',
+    '+',
+  ]
   await workspace.exec({ argv: ['find', base, ...stale] }, signal)
   try {
     await here('init', '--quiet', '--', fresh)
