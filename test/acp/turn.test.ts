@@ -1,4 +1,5 @@
 /** What becomes of a prompt: its updates, its end, its cost. Source: agent-core.md 11.5, 11.6, 11.8, 11.11. */
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../packages/server/testing/server.ts'
@@ -306,6 +307,8 @@ test('an agent that makes the same call again and again is stopped (F70)', async
 
 test('a critic judges the end of a turn, and asks for another round', async () => {
   await using server = await startTestServer()
+  // A working copy without a change is no result.
+  execFileSync('git', ['init', '-q', server.dir.file('work')])
   const acp = script(server.dir, { turns: [[{ say: 'nothing done' }], [{ say: 'still nothing' }]] })
   const critic = {
     kind: 'AgentFinishedCritic',
@@ -316,4 +319,6 @@ test('a critic judges the end of a turn, and asks for another round', async () =
   await said.is('finished', 'error', 'stuck')
   const finish = (await said.events()).find(({ action }: any) => action?.kind === 'FinishAction')
   expect(finish.critic_result).toMatchObject({ score: expect.any(Number) })
+  expect(acp.prompts()).toHaveLength(3)
+  expect(acp.prompts()[1]![0]).not.toBe('go')
 })

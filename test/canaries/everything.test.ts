@@ -256,8 +256,9 @@ test('20 canaries in every place that a secret can be given: none is written or 
   }
 
   // It fails: the model refuses with the key in its words, and callers send nonsense with secrets in it.
-  const failing = (await call('POST', '/api/conversations', starting(model.url, vault.host, work))).json.id
-  await say(serving, failing, 'make it fail')
+  const content = [{ type: 'text', text: `make it fail, and keep ${canary('user_secret')} to yourself` }]
+  const first = starting(model.url, vault.host, work, { initial_message: { content } })
+  const failing = (await call('POST', '/api/conversations', first)).json.id
   await rests(serving, failing)
   expect(JSON.stringify(await eventsOf(serving, failing))).toMatch(/API key provided: Bearer <(api key|secret-hidden)>/)
   await call('POST', `${at}/switch_profile`, { profile_name: 'other' })
@@ -304,7 +305,8 @@ test('20 canaries in every place that a secret can be given: none is written or 
     autotitle: false,
   })
   expect(away.status).toBe(201)
-  await say(serving, away.json.id, 'go')
+  // Kept until a start succeeds, which none does.
+  await say(serving, away.json.id, `go, with ${canary('user_secret')} and ${canary('remote_key')}`)
   await until(async () => JSON.stringify(await infoOf(serving, away.json.id)).includes('"error"'))
 
   // It tells everything by webhook, is killed, and begins again.

@@ -286,3 +286,26 @@ test('what a server adds while the conversation goes on is offered with a later 
   expect(observations.map(({ tool_name }) => tool_name)).toContain('grown')
   expect(running.model.requests.flatMap(({ violations }) => violations)).toEqual([])
 }, 60_000)
+
+test("a key for searching gives its user's conversations the tools of the search server", async () => {
+  const key = 'key-of-the-search'
+  await using server = await startListening('streamableHttp')
+  await using gate = await startGate(server.port, key)
+  await using running = await startRunning(script(use('echo', { message: 'found it' })), {
+    PARLEY_SEARCH_MCP_URL: `${gate.url}/mcp`,
+  })
+  const settings = { llm_model: 'openai/scripted', llm_base_url: `${running.model.url}/v1`, llm_api_key: 'k' }
+  await running.call('POST', '/api/settings', settings)
+  const begin = async () => {
+    const { body } = await running.call('POST', '/api/conversations', { initial_user_msg: 'search' })
+    await running.until(body.conversation_id, 'finished', 'error')
+    return running.events(body.conversation_id)
+  }
+  await begin()
+  expect(gate.passed).toBe(0)
+  await running.call('POST', '/api/settings', { search_api_key: key })
+  const events = await begin()
+  expect(ofKind(events, 'ObservationEvent').map(textsOf)).toContainEqual(expect.stringContaining('Echo: found it'))
+  expect(gate.passed).toBeGreaterThan(0)
+  expect(JSON.stringify(events)).not.toContain(key)
+}, 60_000)

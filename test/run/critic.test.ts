@@ -7,8 +7,10 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
+import { startServerProcess } from '../../packages/server/testing/server-process.ts'
+import { tempDir } from '../../packages/server/testing/temp.ts'
 import { verifies } from '../verifies.ts'
-import { message, start, starting } from './running.ts'
+import { conversation, message, start, starting } from './running.ts'
 
 const finish = (id: string): ScriptedAnswer => ({
   toolCalls: [{ id, name: 'finish', arguments: { message: `end ${id}` } }],
@@ -141,6 +143,34 @@ describe('iterative refinement', () => {
     expect(info.agent_state).toEqual({})
   }, 60_000)
 })
+
+test.each(['before', 'after'] as const)(
+  'kill -9 %s a round is asked for: it is asked for once, and counted once',
+  async (when) => {
+    await using dir = await tempDir()
+    const work = dir.file('work')
+    mkdirSync(work)
+    execFileSync('git', ['init', '--quiet'], { cwd: work })
+    await using model = await startScriptedModel({ respond: ({ view }) => finish(`f${view.assistantTurns}`) })
+    const options = { dataDir: dir.file('data') }
+    const first = await startServerProcess({ ...options, crash: { at: 'StateChangedEvent', when } })
+    const agent = { critic: { kind: 'EmptyPatchCritic', ...refinement } }
+    const { id } = await start(first, starting(model, work, { agent, initial_message: message('do it') }))
+    await first.exited
+
+    await using second = await startServerProcess(options)
+    const task = conversation(second, id)
+    await task.is('finished', 'error', 'stuck')
+    const info = await task.info()
+    expect(info.execution_status).toBe('finished')
+    expect(info.agent_state).toMatchObject({ iterative_refinement_iteration: 2 })
+    const events = await task.events()
+    const asked = events.filter(({ kind, source }) => kind === 'MessageEvent' && source === 'environment')
+    expect(asked.map(({ llm_message }) => /round (\d)/.exec(llm_message.content[0].text)?.[1])).toEqual(['1', '2'])
+    expect(model.violations).toEqual([])
+  },
+  120_000,
+)
 
 /** A classifier that answers with one status and list of numbers after the other. */
 async function startClassifier(answers: readonly [number, number[]][]) {

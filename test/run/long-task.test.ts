@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { llmRecord } from '../../packages/server/testing/model-formats/configs.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
+import { until } from '../crash/watching.ts'
 import { recordFacts } from '../facts.ts'
 import { answerToVaried } from './varied-task.ts'
 import { message, start } from './running.ts'
@@ -44,7 +45,7 @@ async function doTask(format: 'chat' | 'anthropic', windowTokens: number | null)
     autotitle: false,
   })
   const began = performance.now()
-  await task.is('finished', 'error', 'stuck')
+  await until(async () => ['finished', 'error', 'stuck'].includes((await task.info()).execution_status), 280_000)
   const events = await task.events()
   const sizes = model.requests.filter(({ view }) => view.tools.length > 0).map(({ text }) => text.length)
   return {
@@ -99,6 +100,6 @@ describe(`${STEPS} steps with a window of ${WINDOW_TOKENS} tokens`, () => {
         measured_at: new Date().toISOString(),
       })
     },
-    300_000,
+    600_000,
   )
 })

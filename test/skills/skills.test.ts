@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, symlink } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { startGitServer } from '../../packages/server/testing/git-server.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
@@ -240,6 +240,14 @@ describe('commands in a skill', () => {
     expect(ofKind(await world.events(id), 'ActionEvent')[0].security_risk).toBe('HIGH')
     await expect(readFile(world.file('work/ran.txt'))).rejects.toThrow('ENOENT')
   })
+})
+
+test('notes that are a link out of the project are not read', async () => {
+  await using world = await openWorld()
+  await world.put({ 'secret.md': 'the secret', 'work/.openhands/memory/other.md': '' })
+  await symlink(world.file('secret.md'), world.file('work/.openhands/memory/MEMORY.md'))
+  await world.talk('work', 'hello', { agent: { agent_context: { load_memory: true } } })
+  expect(promptOf(world)).not.toContain('the secret')
 })
 
 test('notes of user and project are told to the model, and kept out of the record', async () => {

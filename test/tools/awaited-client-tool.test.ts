@@ -1,7 +1,10 @@
+import { readdir } from 'node:fs/promises'
+import { ParleyClient } from '@parley/client'
+import { asConversationId, asEventId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess, type ServerProcessOptions } from '../../packages/server/testing/server-process.ts'
-import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
+import { KEY, startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../crash/watching.ts'
 import { conversation, message, start, starting } from '../run/running.ts'
@@ -88,7 +91,9 @@ test('a result may be an error, and may hold an image', async () => {
     starting(model, server.dir.file('work'), { client_tools: [ask], initial_message: message('go') }),
   )
   const [tea] = await opened(of)
-  await bring(server, of, tea.id, { content: 'Nobody is there', is_error: true })
+  const typed = new ParleyClient({ baseUrl: server.url, apiKey: KEY }).conversation(asConversationId(of.id))
+  await typed.postResult(asEventId(tea.id), { content: 'Nobody is there', is_error: true })
+  await expect(typed.postResult(asEventId(tea.id), { content: 'x' })).rejects.toMatchObject({ status: 409 })
   await until(async () => (await of.kinds('ActionEvent')).length === 2)
   const [why] = await opened(of)
   const image = { type: 'image', image_urls: ['data:image/png;base64,iVBORw0KGgo='] }
@@ -100,6 +105,8 @@ test('a result may be an error, and may hold an image', async () => {
     { is_error: true, content: [{ text: 'Nobody is there' }] },
     { is_error: false, content: [{ text: 'Look' }, image] },
   ])
+  // Their text is masked in the log, and only there.
+  expect(await readdir(server.dir.file('data', 'conversations', of.id, 'client_calls'))).toEqual([])
 })
 
 test('a client that brings nothing in time is too late afterwards', async () => {

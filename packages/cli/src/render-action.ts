@@ -21,6 +21,8 @@ export function renderAction(action: Action, short: (path: string) => string): S
       const { pattern, path } = action as Known<'GlobAction'>
       return bare(path == null ? pattern : `${pattern} in ${short(path)}`)
     }
+    case 'ApplyPatchAction':
+      return patch(action as Known<'ApplyPatchAction'>)
     case 'MCPToolAction':
       return bare(JSON.stringify((action as Known<'MCPToolAction'>).data ?? {}))
     default: {
@@ -57,6 +59,11 @@ function edit(action: Known<'FileEditorAction'>, short: (path: string) => string
     default:
       return bare(title)
   }
+}
+
+function patch({ patch: text }: Known<'ApplyPatchAction'>): ShownAction {
+  const files = [...text.matchAll(/^\*\*\* (?:Add|Delete|Update) File: *(.*)$/gm)].map(([, path]) => path!.trim())
+  return { title: files.join(', '), body: [{ colour: 'cyan', text: text.trimEnd() }] }
 }
 
 /** Lines that both texts begin or end with are shown once, one of each end, for orientation. */

@@ -62,6 +62,13 @@ test('a call that could not be understood is shown as the model wrote it', () =>
   expect(shown(action('nonsense', null))).toEqual(['▸ nonsense {"x":1}'])
 })
 
+test('a patch is shown with the files that it touches', () => {
+  const patch = '*** Begin Patch\n*** Delete File: a.txt\n*** Update File: b.txt\n-x\n+y\n*** End Patch'
+  const [title, ...body] = shown(action('apply_patch', { kind: 'ApplyPatchAction', patch }))
+  expect(title).toBe('▸ apply_patch  a.txt, b.txt')
+  expect(body.map((line) => line.trim())).toEqual(patch.split('\n'))
+})
+
 test('a risk is shown from medium upwards', () => {
   const risky = (security_risk: string) =>
     shown(action('terminal', { kind: 'TerminalAction', command: 'rm x' }, { security_risk }))

@@ -159,8 +159,7 @@ function control(at: ConversationState, event: Exclude<Event, TreeEvent>): Conve
       const starts = event.status === 'running' && at.execution_status !== 'running'
       const begun = starts ? { iterations: 0, condensations: 0 } : {}
       // What a sub-agent asked is asked anew when its parent goes on; nothing of it is decided by a change of status.
-      const isWithdrawn =
-        at.awaiting_approval?.sub_agent !== undefined && event.status !== 'waiting_for_confirmation'
+      const isWithdrawn = at.awaiting_approval?.sub_agent !== undefined && event.status !== 'waiting_for_confirmation'
       return { ...at, execution_status: event.status, ...begun, ...(isWithdrawn ? { awaiting_approval: null } : {}) }
     }
     case 'LeafMovedEvent':

@@ -32,7 +32,8 @@ import { openLlm, openTransport, withFallbacks, type Transport } from './llm/ind
 import { openLog, type Log } from './observability/index.ts'
 import { openGuard } from './guard.ts'
 import { openHooking, openHooksOf, overHooks } from './hooking.ts'
-import { openSkillsOf, remembering, skillPhase, skillsFor } from './skilling.ts'
+import { openSkillsOf, skillPhase, skillsFor } from './skilling.ts'
+import { remembering } from './remembering.ts'
 import { joinSubAgents, subAgentTypes } from './sub-agents.ts'
 import { openCipher, type Cipher } from './secrets/index.ts'
 import {
@@ -207,7 +208,7 @@ function joinHeart({
   const profiles = openLlmProfiles(parts.storage.documents, settings, parts.cipher)
 
   const openLlmOf = (owner: string) => {
-    const usersModel = async () => conversationDefaults(await settings.current(owner), config.llm).llm
+    const usersModel = async () => conversationDefaults(await settings.current(owner), config).llm
     const late = lateLlm((llm) => openLlm(llm, models), usersModel)
     return withFallbacks(late, { find: (name) => parts.findLlm(owner, name), log })
   }
@@ -365,7 +366,7 @@ function joinEdge({
     settings,
     secrets,
     startFromSeed: async (body, actor, options) => {
-      const request = fromSeed(body, conversationDefaults(await settings.current(actor.user), config.llm), options)
+      const request = fromSeed(body, conversationDefaults(await settings.current(actor.user), config), options)
       return heart.start(request, actor)
     },
     machine: machine.machine,

@@ -70,6 +70,8 @@ export type Config = {
   chromium: string | null
   /** The model of conversations that name none; what a user has stored in settings goes before it. */
   llm: { model: string | null; apiKey: string | null; baseUrl: string | null }
+  /** The MCP server that searches the web with a user's `search_api_key`. */
+  searchUrl: string
   /** Requests of one key in a minute; 0: no limit. */
   rateLimitPerMinute: number
   /** Runs at the same time; more wait their turn. */
@@ -141,6 +143,7 @@ const SETTINGS = [
   { name: 'llm_model', also: ['LLM_MODEL'] },
   { name: 'llm_api_key', also: ['LLM_API_KEY'], isSecret: true },
   { name: 'llm_base_url', also: ['LLM_BASE_URL'] },
+  { name: 'search_mcp_url' },
   { name: 'webhooks', also: ['OH_WEBHOOKS'], isObjects: true },
   { name: 'git_hosts' },
   { name: 'trusted_repositories', isList: true },
@@ -198,6 +201,7 @@ export function readConfig(sources: ConfigSources): { config: Config; origins: C
       baseUrl: take<string | null>('llm_base_url', null, httpUrl),
     },
     maxConcurrentRuns: take('max_concurrent_runs', 64, integer(1, 100_000)),
+    searchUrl: take('search_mcp_url', 'https://mcp.tavily.com/mcp/', httpUrl),
     rateLimitPerMinute: take('rate_limit_per_minute', 60_000, integer(0, 1_000_000_000)),
     vendor: {
       apiKey: take<string | null>('vendor_api_key', null, text),
@@ -266,6 +270,7 @@ export function describeConfig(config: Config, origins: ConfigOrigins): string[]
     llm_model: config.llm.model,
     llm_api_key: config.llm.apiKey,
     llm_base_url: config.llm.baseUrl,
+    search_mcp_url: config.searchUrl,
     vendor_api_key: config.vendor.apiKey,
     vendor_policy_id: config.vendor.policyId,
     vendor_api_url: config.vendor.apiUrl,

@@ -7,7 +7,7 @@
  *       project (trusted_hooks).
  *   S2. What the server's account keeps in its home is for the owner of that account alone.
  */
-import { isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { AgentContext, skillsInForce, type AgentDefinition, type Skill, type SkillsRequest } from '@parley/protocol'
 import {
   DEFAULT_DEADLINES,
@@ -18,25 +18,22 @@ import {
   type PhaseDeadlines,
 } from './conversation/index.ts'
 import { attachPlugins, restorePlugins, type PluginDeps } from './plugging.ts'
+import { memoryOf } from './remembering.ts'
 import { DEFAULT_USER } from './settings/index.ts'
 import {
   catalogue,
   invoke,
   isWithin,
-  MEMORY_FILE,
-  memoryText,
   OWN_FILES,
   projectSkills,
   userSkills,
   type Catalogue,
-  type Files,
   type Found,
   type Origin,
 } from './skills/index.ts'
 import type { SkillService } from './tools/index.ts'
 import { isTrusted, type Hosts, type Workspace, type Workspaces } from './workspace/index.ts'
 
-const MAX_MEMORY_BYTES = 1024 * 1024
 const NOTHING: Found = { skills: [], notes: [] }
 
 export type SkillingDeps = Omit<PluginDeps, 'workspace'> & {
@@ -80,7 +77,7 @@ export function skillPhase(deps: SkillingDeps): Phase {
       }
       if (notes.length > 0)
         deps.log.info({ conversation_id: id, notes: notes.slice(0, 50) }, 'parts of skills left out')
-      const memory = context?.load_memory === true ? await memoryOf(deps, owner, workspace, signal) : null
+      const memory = context?.load_memory === true ? await memoryOf(deps.home, owner, workspace, signal) : null
       const skilled =
         context === null && found.skills.length === 0 ? null : { ...emptyContext(context), skills: found.skills }
       return {
@@ -147,27 +144,6 @@ function serversOf({ skills }: Catalogue, isAnsweredFor: (skill: Skill) => boole
   return servers
 }
 
-async function memoryOf(
-  deps: SkillingDeps,
-  owner: string,
-  workspace: Workspace,
-  signal: AbortSignal,
-): Promise<string | null> {
-  const own = owner === DEFAULT_USER ? await noteAt(OWN_FILES, join(deps.home, MEMORY_FILE), signal) : ''
-  const ofProject = await noteAt(workspace, join(workspace.workingDir, MEMORY_FILE), signal)
-  return memoryText([
-    { title: 'Notes of the user', text: own },
-    { title: 'Notes of this project', text: ofProject },
-  ])
-}
-
-async function noteAt(files: Files, path: string, signal: AbortSignal): Promise<string> {
-  const stat = await files.stat(path, signal).catch(() => null)
-  signal.throwIfAborted()
-  if (stat?.kind !== 'file' || stat.size > MAX_MEMORY_BYTES) return ''
-  return Buffer.from(await files.readFile(path, signal)).toString('utf8')
-}
-
 /** For people who watch the start. */
 function told(of: {
   of: Record<'user' | 'project' | 'plugin', readonly Skill[]>
@@ -182,14 +158,6 @@ function told(of: {
   if (of.context?.load_public_skills === true) lines.push('public skills are not loaded by this version')
   if (of.notes.length > 0) lines.push(`left out: ${of.notes.slice(0, 5).join('; ')}`)
   return lines.join('; ').slice(0, 2000)
-}
-
-/** The agent of a record as it is opened: with the notes that records do not show. */
-export function remembering(record: ConversationRecord): ConversationRecord['agent'] {
-  const { agent, loaded } = record
-  const memory = loaded?.memory ?? null
-  if (memory === null) return agent
-  return { ...agent, agent_context: { ...emptyContext(agent.agent_context), memory_context: memory } }
 }
 
 /** What the agent of a conversation may ask of its skills. */

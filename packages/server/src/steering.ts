@@ -91,7 +91,7 @@ export function joinSteering(secrets: JoinedSecrets, findLlm: FindLlm, cipher: C
 }
 
 type GatewayParts = {
-  config: Pick<Config, 'llm'>
+  config: Pick<Config, 'llm' | 'searchUrl'>
   conversations: Pick<Conversations, 'start'>
   settings: Pick<UserSettings, 'current'>
   profiles: Pick<LlmProfiles, 'list'>
@@ -106,7 +106,7 @@ export function joinGateway({ config, conversations, settings, profiles, findLlm
       const llm = await findLlm(actor.user, profile)
       if (llm === null)
         throw new ParleyError('not_found', `Profile '${profile}' not found`, { details: { profile_name: profile } })
-      const defaults = conversationDefaults(await settings.current(actor.user), config.llm)
+      const defaults = conversationDefaults(await settings.current(actor.user), config)
       const body = InitSessionRequest.parse({
         conversation_id: id,
         ...(instructions === null ? {} : { conversation_instructions: instructions }),

@@ -5,6 +5,7 @@
  *   C1. A result is on disk before its client hears that it was taken; a killed server still has it.
  *   C2. A call gets one result. What comes after it, or after the call's time, is refused.
  *   C3. The time of a call is on disk too: a restart makes it no longer.
+ *   C4. Nothing of a call stays on disk once its answer is stored, because secrets are hidden only there.
  */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -64,6 +65,13 @@ export class ClientCallBoard {
         return lend(() => this.#wait(dir, callId, deadline, signal), signal)
       },
     }
+  }
+
+  /** Removes what is kept of a call whose answer is stored. */
+  async forget(id: ConversationId, callId: EventId): Promise<void> {
+    const dir = this.#folderOf(id)
+    await rm(fileOf(dir, callId, 'time'), { force: true })
+    await rm(fileOf(dir, callId, 'result'), { force: true })
   }
 
   async #wait(dir: string, callId: string, deadline: number, signal: AbortSignal): Promise<ClientResult | null> {

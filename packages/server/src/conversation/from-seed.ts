@@ -39,7 +39,10 @@ export function fromSeed(
     llm: defaults.llm,
     tools: DEFAULT_TOOLS,
     // That of the request replaces the user's own, for this conversation. Source: conversation-service.md 1.1.
-    mcp_config: body.mcp_config === null ? (defaults.mcp_config ?? {}) : serversOf(body.mcp_config),
+    mcp_config: {
+      ...(played === null ? defaults.search : {}),
+      ...(body.mcp_config === null ? defaults.mcp_config : serversOf(body.mcp_config)),
+    },
     condenser: defaults.condenser ?? null,
     agent_context: {
       system_message_suffix: instructions,

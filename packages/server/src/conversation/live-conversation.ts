@@ -127,6 +127,7 @@ export class LiveConversation {
           this.#running.purse = (await deps.kin?.spent(this.id, record, this.state())) ?? null
         if (ended !== null) await deps.runs?.ended(this.id, record, ended)
         if (events.some(({ event }) => event.kind === 'MessageEvent' && event.source === 'user')) this.#titling.start()
+        await this.#forgetResults(events)
         const answered = events.flatMap(({ event }) => (event.kind === 'ObservationEvent' ? [event.action_id] : []))
         if (answered.length > 0) deps.onAnswered?.(this.id, answered)
       },
@@ -319,6 +320,15 @@ export class LiveConversation {
       await this.#append([], record)
       this.#log.record = record
     })
+  }
+
+  async #forgetResults(events: readonly StoredEvent[]): Promise<void> {
+    for (const { event } of events) {
+      if (event.kind !== 'ObservationEvent' || event.observation.kind !== 'ClientToolObservation') continue
+      await this.#deps.clientCalls?.forget(this.id, event.action_id).catch((err: unknown) => {
+        this.#deps.log.warn({ conversation_id: this.id, err }, 'the result of a client could not be removed')
+      })
+    }
   }
 
   /** Of a call that is open and waits for it; the run that waits goes on, or the next one begins with it. */

@@ -127,12 +127,16 @@ export type RepositoryChoice = {
 export const remoteOf = (workspace: BaseWorkspace): RemoteWorkspace | null =>
   workspace.kind === 'RemoteWorkspace' ? workspace : null
 
-/** As text for the store, secrets sealed. */
+/** As text for the store, secrets sealed; messages that wait too, because nothing has hidden secrets in them yet. */
 export function writeRecord(record: ConversationRecord, cipher: Cipher): string {
-  return JSON.stringify(sealRecord(record, cipher))
+  const { pending_messages } = record
+  const kept = pending_messages.length === 0 ? [] : cipher.seal(JSON.stringify(pending_messages))
+  return JSON.stringify(sealRecord({ ...record, pending_messages: kept }, cipher))
 }
 
 /** @throws ParleyError `unavailable` when the server's key does not open it. */
 export function readRecord(text: string, cipher: Cipher): ConversationRecord {
-  return unsealRecord(JSON.parse(text), cipher) as ConversationRecord
+  const record = unsealRecord(JSON.parse(text), cipher) as ConversationRecord & { pending_messages: unknown }
+  if (typeof record.pending_messages !== 'string') return record
+  return { ...record, pending_messages: JSON.parse(cipher.open(record.pending_messages)) as MessageContent[] }
 }

@@ -24,7 +24,9 @@ test.each<[keyof ModelFeatures, string, boolean]>([
   ['inlineImages', 'moonshot/kimi-k3', true],
   ['inlineImages', 'openai/gpt-5', false],
   ['stringContent', 'deepseek/deepseek-chat', true],
+  ['stringContent', 'zai/glm-4.5v', false],
   ['stringContent', 'openai/gpt-5', false],
+  ['vision', 'zai/glm-4.5v', true],
   ['stopWords', 'openai/gpt-4o', true],
   ['stopWords', 'openai/o3', false],
   ['stopWords', 'xai/grok-4-0709', false],
@@ -40,6 +42,7 @@ test.each<[keyof ModelFeatures, object, boolean]>([
   ['inlineImages', { model: 'openai/gpt-5', inline_image_urls: true }, true],
   ['inlineImages', { model: 'moonshot/kimi-k3', inline_image_urls: false }, false],
   ['stringContent', { model: 'openai/own', force_string_serializer: true }, true],
+  ['vision', { model: 'openai/own', force_string_serializer: true }, false],
   ['stopWords', { model: 'openai/o3', capability_overrides: { supports_stop_words: true } }, true],
 ])('%s as the configuration %o has it: %s', (feature, config, expected) => {
   expect(featuresOf(LLM.parse(config))[feature]).toBe(expected)

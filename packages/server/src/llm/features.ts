@@ -47,7 +47,7 @@ const TABLE = {
   },
   inlineImages: { yes: /gemini|kimi-k2\.6|kimi-k3/i },
   limitsPixels: { yes: /claude/i },
-  stringContent: { yes: /deepseek|glm-|groq.*kimi-k2-instruct|openrouter.*minimax/i },
+  stringContent: { yes: /deepseek|glm-|groq.*kimi-k2-instruct|openrouter.*minimax/i, no: /glm-[\d.]+v/i },
   stopWords: { yes: /./, no: /(^|\/)o[13](-|$)|grok-4-0709|grok-code-fast-1|deepseek-r1-0528/i },
 } satisfies Record<string, Row>
 
@@ -77,16 +77,19 @@ export function featuresOf(config: Subject): ModelFeatures {
     const row: Row = TABLE[feature]
     return row.yes.test(name) && row.no?.test(name) !== true
   }
+  const stringContent =
+    config.force_string_serializer ?? (overrides['supports_vision'] !== true && has('stringContent'))
   return {
     reasoningEffort: has('reasoningEffort'),
     cacheMarkers: has('cacheMarkers'),
     echoReasoning: has('echoReasoning'),
     responsesApi: has('responsesApi'),
     cacheRetention: has('cacheRetention'),
-    vision: config.disable_vision !== true && has('vision'),
+    // Where content is one string there is no place for an image.
+    vision: config.disable_vision !== true && !stringContent && has('vision'),
     inlineImages: config.inline_image_urls ?? has('inlineImages'),
     limitsPixels: has('limitsPixels'),
-    stringContent: config.force_string_serializer ?? has('stringContent'),
+    stringContent,
     stopWords: has('stopWords'),
   }
 }

@@ -7,8 +7,8 @@ import { checked, readStored } from './stored.ts'
 const open = { open: (text: string) => text }
 const nothing: ServerModel = { model: null, apiKey: null, baseUrl: null }
 const server: ServerModel = { model: 'openai/server', apiKey: 'server-key', baseUrl: 'https://proxy.example/v1' }
-const defaults = (body: Settings, of = nothing) =>
-  conversationDefaults(checked(withSeedRecord(readStored(null, open), body)), of)
+const defaults = (body: Settings, llm = nothing, searchUrl: string | null = null) =>
+  conversationDefaults(checked(withSeedRecord(readStored(null, open), body)), { llm, searchUrl })
 
 test.each<[string, Parameters<typeof modelOf>[0], ServerModel, object]>([
   ['nothing is known', {}, nothing, {}],
@@ -110,4 +110,13 @@ test('limits and servers are passed on; without them nothing is said', () => {
   })
   expect(defaults({})).toMatchObject({ max_budget_per_task: null, mcp_config: {} })
   expect(defaults({})).not.toHaveProperty('max_iterations')
+})
+
+test('a key for searching brings the search server along, if there is one', () => {
+  const url = 'https://search.example/mcp'
+  const { search } = defaults({ search_api_key: 'key' }, nothing, url)
+  expect(search).toMatchObject({ search: { url, transport: 'http', auth: { strategy: 'bearer', value: 'key' } } })
+  expect(defaults({ search_api_key: 'key' }).search).toEqual({})
+  expect(defaults({ search_api_key: '' }, nothing, url).search).toEqual({})
+  expect(defaults({}, nothing, url).search).toEqual({})
 })

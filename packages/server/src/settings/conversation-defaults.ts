@@ -1,9 +1,9 @@
 /** What a user's settings mean for a conversation that says nothing else. Pure. Source: agent-core.md 12.7 and 12.8. */
 import {
+  MCPServers,
   OpenHandsAgentSettings,
   type Condenser,
   type ConfirmationPolicy,
-  type MCPServers,
   type SecurityAnalyzer,
 } from '@parley/protocol'
 import type { JsonObject } from '../secrets/index.ts'
@@ -14,6 +14,13 @@ import type { Stored } from './stored.ts'
 /** The model of the server's own configuration. */
 export type ServerModel = { model: string | null; apiKey: string | null; baseUrl: string | null }
 
+/** What the server itself has to give to conversations. */
+export type ServerDefaults = {
+  llm: ServerModel
+  /** Address of the MCP server that searches with a user's `search_api_key`; null: nothing searches. */
+  searchUrl: string | null
+}
+
 export type ConversationDefaults = {
   /** An LLM record, defaults not filled in. */
   llm: Record<string, unknown>
@@ -21,6 +28,8 @@ export type ConversationDefaults = {
   condenser: (Partial<Condenser> & { kind: Condenser['kind'] }) | null
   /** Servers whose tools the agent has. */
   mcp_config: MCPServers
+  /** The search server, for whoever has a key for it; it comes beside the others, whoever named those. */
+  search: MCPServers
   /** Absent: nothing is confirmed. */
   confirmation_policy?: ConfirmationPolicy
   security_analyzer: SecurityAnalyzer | null
@@ -28,7 +37,7 @@ export type ConversationDefaults = {
   max_iterations?: number
 }
 
-export function conversationDefaults(stored: Stored, server: ServerModel): ConversationDefaults {
+export function conversationDefaults(stored: Stored, { llm: server, searchUrl }: ServerDefaults): ConversationDefaults {
   const { openhands } = stored.agents
   const llm = modelOf(isObject(openhands.llm) ? openhands.llm : {}, server)
   const { condenser } = OpenHandsAgentSettings.parse({ condenser: openhands.condenser ?? {} })
@@ -43,11 +52,18 @@ export function conversationDefaults(stored: Stored, server: ServerModel): Conve
       ? { kind: 'LLMSummarizingCondenser', ...shape, llm: { ...llm, usage_id: 'condenser' } as never }
       : null,
     mcp_config: storedServers(openhands),
+    search: searchServer(searchUrl, stored.own.search_api_key),
     ...(mode ? { confirmation_policy: policyOf(security_analyzer) } : {}),
     security_analyzer,
     max_budget_per_task: stored.own.max_budget_per_task ?? null,
     ...(typeof max_iterations === 'number' ? { max_iterations } : {}),
   }
+}
+
+/** Source: agent-core.md 12.8, `search_api_key`. */
+function searchServer(url: string | null, key: string | null | undefined): MCPServers {
+  if (url === null || key === null || key === undefined || key === '') return {}
+  return MCPServers.parse({ search: { url, transport: 'http', auth: { strategy: 'bearer', value: key } } })
 }
 
 /**

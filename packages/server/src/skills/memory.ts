@@ -5,11 +5,16 @@ const MAX_CHARS = 6000
 
 export const MEMORY_FILE = '.openhands/memory/MEMORY.md'
 
+/** Nothing in the notes ends the part of the prompt that they stand in. */
+const END_OF_NOTES = /<\/memory>?/gi
+
 export type Notes = { title: string; text: string }
 
 /** The notes under their titles; null when there are none. Where they are too long, each loses its oldest lines. */
 export function memoryText(notes: readonly Notes[]): string | null {
-  const kept = notes.map(({ title, text }) => ({ title, text: text.trim() })).filter(({ text }) => text !== '')
+  const kept = notes
+    .map(({ title, text }) => ({ title, text: text.replaceAll(END_OF_NOTES, '').trim() }))
+    .filter(({ text }) => text !== '')
   if (kept.length === 0) return null
   const shares = shareOut(kept.map(({ text }) => text.length))
   return kept.map(({ title, text }, at) => `## ${title}\n${newestLines(text, shares[at]!)}`).join('\n\n')

@@ -15,79 +15,36 @@ import {
   type ActionEvent,
   type ConversationState,
   type Draft,
-  type EventId,
   type MessageEvent,
   type StoredEvent,
   type TreeEvent,
 } from '@parley/protocol'
 import { sleep } from '../../lib/index.ts'
-import { hasChanges } from '../../workspace/index.ts'
 import type { Agent, Asked, Step, Turn } from '../agent.ts'
-import { followUp, openJudge } from '../critic/index.ts'
 import { Asides } from './asides.ts'
 import { Circles } from './circles.ts'
-import { completed, failed, failureDrafts, interrupted, stuckDrafts, superseded, type ClosingParts } from './closing.ts'
-import { sessionContext } from './context.ts'
-import { AcpFailure, detailOf, INTERNAL_ERROR, isRequestFailure, shortened } from './failure.ts'
-import { confirmation, Gate, PLACE_MS, type GateDeps, type Verdict } from './gate.ts'
-import { Hold, modelFacts, type AgentSecrets, type Held, type HoldDeps } from './hold.ts'
+import { failureDrafts } from './closing.ts'
+import type { AcpAgentDeps, Current } from './current.ts'
+import { endDrafts } from './ending.ts'
+import { AcpFailure, toldFailure } from './failure.ts'
+import { confirmation, Gate, PLACE_MS, type Verdict } from './gate.ts'
+import { Hold, modelFacts, type Held } from './hold.ts'
+import { contextFor, opening } from './opening.ts'
 import { allowed } from './permission.ts'
-import { INTERRUPTED, nextPrompt, promptBlocks, turnId, type PromptBlock } from './prompts.ts'
+import { nextPrompt, promptBlocks, turnId } from './prompts.ts'
 import { providerOfCommand } from './providers.ts'
-import { setMode, setModel } from './session.ts'
-import { readState, stateChange, type AcpState } from './state.ts'
-import { isOver, toolCallEvent, type ToolCall } from './tool-calls.ts'
-import { transcript } from './transcript.ts'
+import { anotherRound, judged } from './rounds.ts'
+import { setMode } from './session.ts'
+import { readState, stateChange } from './state.ts'
+import { switchModel } from './switch-model.ts'
+import { isOver, toolCallEvent } from './tool-calls.ts'
 import { PromptTurn, type TurnEnd } from './turn.ts'
-import { tokensOf } from './usage.ts'
+import { watchBudget, watchCircles } from './watching.ts'
 
 /** Milliseconds before a prompt is made again. Source: agent-core.md 11.1. */
 const RETRY_DELAYS_MS: readonly number[] = [5000, 15_000, 30_000]
 /** Milliseconds that a word about the cost may come after the answer. */
 const USAGE_WAIT_MS = 2000
-/** Milliseconds for another model. Source: agent-core.md 11.9, FIX. */
-const SWITCH_MS = 30_000
-
-export type AcpAgentDeps = HoldDeps &
-  Pick<GateDeps, 'analyze' | 'hooks'> & {
-    /** Names of the secrets when the conversation was opened, for the first event. */
-    secretNames: AgentSecrets['names']
-    /** Texts of the files that the agent's record names; null where it names none. */
-    promptFile: string | null
-    policyFile: string | null
-    /** Every event of the branch that ends here, root first. */
-    branch: (leaf: EventId) => Promise<readonly TreeEvent[]>
-    /** US dollars that the conversation may cost; null: no limit. */
-    budgetUsd: () => number | null
-    /** Whether an agent that goes round in circles is stopped. */
-    detectsStuck: () => boolean
-    /** US dollars of so many tokens; null when no price is known. */
-    priceOf?: (
-      model: string,
-      tokens: { input: number; output: number; cacheRead: number; cacheWrite: number },
-    ) => Promise<number | null>
-    now?: () => Date
-    retryDelaysMs?: readonly number[]
-  }
-
-/** A prompt that has been made. */
-type Current = {
-  turn: PromptTurn
-  gate: Gate
-  message: MessageEvent
-  responseId: string
-  held: Held
-  prompt: readonly PromptBlock[]
-  /** What the session had cost when the prompt was made. */
-  costBefore: number
-  attempt: number
-  /** Why we have it end. */
-  because: 'superseded' | 'budget' | 'stuck' | null
-  circles: Circles
-  /** How it went round in circles. */
-  stuck: string | null
-  forget: () => void
-}
 
 /** An agent for one conversation. Starts nothing before the first prompt. */
 export class AcpAgent implements Agent {
@@ -115,7 +72,7 @@ export class AcpAgent implements Agent {
         source: 'agent',
         system_prompt: textContent('This conversation is led by an ACP agent, which has a system prompt of its own.'),
         tools: [],
-        dynamic_context: textContent(this.#context(secretNames)),
+        dynamic_context: textContent(contextFor(this.#config, secretNames, this.#deps)),
       },
     ]
   }
@@ -204,34 +161,9 @@ export class AcpAgent implements Agent {
    * @throws ParleyError `bad_request`, `timed_out`, `unavailable`. Source: agent-core.md 11.9.
    */
   async switchModel(model: string): Promise<(state: ConversationState) => readonly Draft[]> {
-    if (model.trim() === '') throw new ParleyError('bad_request', 'model must name a model')
-    const held = this.#hold.held
-    const provider = held?.session.provider ?? providerOfCommand(this.#config.acp_command)
-    if (provider !== null && !provider.switchesModels)
-      throw new ParleyError('bad_request', `${provider.key} cannot change its model during a conversation`)
-    if (held === null) {
-      this.#config = { ...this.#config, acp_model: model }
-      return () => []
-    }
-    const limit = AbortSignal.timeout(SWITCH_MS)
-    try {
-      const session = await setModel(held.connection, held.session, model, limit)
-      this.#hold.session = session
-      this.#config = { ...this.#config, acp_model: model }
-      return (state) => present(stateChange(state, modelFacts(session, readState(state))))
-    } catch (error) {
-      if (limit.aborted)
-        throw new ParleyError(
-          'timed_out',
-          `The agent did not answer within ${SWITCH_MS / 1000} s; its model may have changed.`,
-          { cause: error },
-        )
-      if (isRequestFailure(error) && error.code !== INTERNAL_ERROR)
-        throw new ParleyError('bad_request', `The agent refused the model '${model}': ${detailOf(error)}`, {
-          cause: error,
-        })
-      throw new ParleyError('unavailable', `The agent failed to change its model: ${detailOf(error)}`, { cause: error })
-    }
+    const session = await switchModel(this.#hold, model, providerOfCommand(this.#config.acp_command))
+    this.#config = { ...this.#config, acp_model: model }
+    return (state) => (session === null ? [] : present(stateChange(state, modelFacts(session, readState(state)))))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -250,13 +182,13 @@ export class AcpAgent implements Agent {
       held = await this.#inMode(held, view, signal)
     } catch (error) {
       if (signal.aborted) throw error
-      yield failureDrafts(this.#told(error))
+      yield failureDrafts(toldFailure(error, this.#deps))
       return
     }
     const state = view.state()
     const before = readState(state)
     const prompt = [
-      ...(await this.#opening(held, message, before, state)),
+      ...(await opening(this.#config, { session: held.session, message, state }, this.#deps)),
       ...promptBlocks(message, { images: held.session.takesImages }),
     ]
     const mark = stateChange(state, {
@@ -317,11 +249,11 @@ export class AcpAgent implements Agent {
           if (happening.kind === 'call') {
             drafts.push(toolCallEvent(happening.call))
             if (isOver(happening.call)) {
-              this.#watchCircles(current, happening.call)
+              watchCircles(current, happening.call, this.#deps)
               drafts.push(...(await gate.ended(happening.call, view, signal)))
             }
           } else if (happening.kind === 'permission') gate.add(happening.asking)
-          else if (happening.kind === 'usage') this.#watchBudget(current, view.state())
+          else if (happening.kind === 'usage') watchBudget(current, view.state(), this.#deps)
           else if (happening.kind === 'end') ({ end } = happening)
         }
         if (drafts.length > 0) yield drafts
@@ -373,7 +305,7 @@ export class AcpAgent implements Agent {
       await sleep(delay, signal)
       const ready = await this.#ready(view, signal).catch((error: unknown) => {
         if (signal.aborted) throw error
-        return this.#told(error)
+        return toldFailure(error, this.#deps)
       })
       if (ready instanceof AcpFailure) {
         yield failureDrafts(ready)
@@ -387,7 +319,7 @@ export class AcpAgent implements Agent {
     if (end.kind === 'completed' && !current.turn.hasUsage && current.costBefore > 0)
       await current.turn.usageWithin(USAGE_WAIT_MS, signal)
     const stored = yield await this.#closed(current, end, view, signal)
-    const more = this.#anotherRound(stored, view.state())
+    const more = anotherRound(stored, this.#config.critic, view.state())
     if (more.length > 0) yield more
   }
 
@@ -400,67 +332,9 @@ export class AcpAgent implements Agent {
       // The next start waits for its end; what is stored now need not.
       void this.#hold.stop()
     }
-    const state = view.state()
-    const parts = await this.#parts(current, end, state)
-    const done = { ...parts, change: { ...parts.change, acp_inflight_prompt_user_message_id: null } }
-    if (end.kind === 'completed') {
-      const stop = end.answer['stopReason']
-      if (stop === 'refusal')
-        return failed(
-          parts,
-          new AcpFailure('UsagePolicyRefusal', 'The model refused to answer because of its usage policy.'),
-        )
-      if (stop === 'cancelled')
-        return failed(parts, new AcpFailure('ACPPromptError', 'The agent broke the prompt off by itself.'))
-      const next = nextPrompt(view.view())
-      const isLast = next === null || (next.message.id === message.id && next.waiting === 0)
-      const installed = { ...done, change: { ...done.change, acp_suffix_installed: true } }
-      return this.#judged(completed(installed, end.answer, { isLast }), view, signal)
-    }
-    if (end.kind === 'silent') {
-      const detail = `The agent was silent for ${this.#config.acp_prompt_timeout} s (acp_prompt_timeout), and the prompt was given up.`
-      return failed(parts, new AcpFailure('ACPPromptTimeout', detail))
-    }
-    if (end.kind === 'failed') return failed(parts, this.#told(end.failure))
-    if (current.because === 'superseded') return superseded(done)
-    if (current.stuck !== null)
-      return [...interrupted(parts, '[Stopped here: going round in circles.]'), ...stuckDrafts(current.stuck)]
-    return interrupted(
-      parts,
-      current.because === 'budget' ? '[Stopped here: the budget is used up.]' : '[Interrupted here.]',
-    )
-  }
-
-  /** The same drafts, with what the critic thinks of the finish. An interrupted turn is not judged. */
-  async #judged(drafts: Draft[], view: Turn, signal?: AbortSignal): Promise<Draft[]> {
-    const { workspace, log } = this.#deps
-    const { critic } = this.#config
-    if (critic === null || signal === undefined) return drafts
-    const judge = openJudge(critic, { tools: [], hasChanges: (own) => hasChanges(workspace, own), log })
-    const results = drafts.map(async (draft): Promise<Draft> => {
-      if (draft.kind !== 'ActionEvent' || draft.action === null) return draft
-      const judged = { action: draft.action, thought: '', name: draft.tool_name, arguments: draft.tool_call.arguments }
-      return { ...draft, critic_result: await judge({ kind: 'action', ...judged }, view.view(), signal) }
-    })
-    return Promise.all(results)
-  }
-
-  /** What asks the agent for another round when the critic was not content. */
-  #anotherRound(stored: readonly StoredEvent[], state: ConversationState): Draft[] {
-    const events = stored.map(({ event }) => event)
-    const actions = events.filter((event) => event.kind === 'ActionEvent')
-    return followUp(events as readonly Draft[], actions, this.#config.critic, state)
-  }
-
-  async #parts(current: Current, end: TurnEnd, state: ConversationState): Promise<ClosingParts> {
-    const { turn, responseId, costBefore, held } = current
-    const model = held.session.models.current ?? this.#config.llm.model
-    const total = turn.spent.sessionCost
-    const told = total === null ? null : Math.max(0, total - costBefore)
-    const tokens = end.kind === 'completed' ? tokensOf(end.answer) : null
-    const estimated = told === null && tokens !== null ? ((await this.#deps.priceOf?.(model, tokens)) ?? null) : null
-    const change: Partial<AcpState> = total === null ? {} : { acp_session_cost: Math.max(total, 0) }
-    return { turn, state, responseId, usageId: this.#config.llm.usage_id, model, cost: told ?? estimated, change }
+    const drafts = await endDrafts(current, end, view, { ...this.#deps, agent: this.#config })
+    if (end.kind !== 'completed' || signal === undefined) return drafts
+    return judged(drafts, { critic: this.#config.critic, ...this.#deps }, view, signal)
   }
 
   #let(current: Current): void {
@@ -472,24 +346,6 @@ export class AcpAgent implements Agent {
     await current.turn.cancel()
     this.#let(current)
     if (!current.turn.isSettled) this.#mustRestart = true
-  }
-
-  #watchCircles(current: Current, call: ToolCall): void {
-    const found = this.#deps.detectsStuck() ? current.circles.take(call) : null
-    if (found === null || current.because !== null) return
-    current.because = 'stuck'
-    current.stuck = found
-    void current.turn.cancel()
-  }
-
-  #watchBudget(current: Current, state: ConversationState): void {
-    const budget = this.#deps.budgetUsd()
-    const { sessionCost } = current.turn.spent
-    if (budget === null || sessionCost === null) return
-    const spent = Object.values(state.stats).reduce((sum, { accumulated_cost }) => sum + accumulated_cost, 0)
-    if (spent + Math.max(0, sessionCost - current.costBefore) < budget) return
-    current.because ??= 'budget'
-    void current.turn.cancel()
   }
 
   /** A session of this branch; what is to be stored about it, if it is a new one. */
@@ -511,45 +367,6 @@ export class AcpAgent implements Agent {
     const session = await setMode(held.connection, held.session, wanted, signal)
     this.#hold.session = session
     return { ...held, session }
-  }
-
-  /** What stands before the message: the context once per session, what the session does not remember, and a warning. */
-  async #opening(
-    held: Held,
-    message: MessageEvent,
-    before: AcpState,
-    state: ConversationState,
-  ): Promise<PromptBlock[]> {
-    const texts: string[] = []
-    if (!before.acp_suffix_installed) {
-      texts.push(this.#context((await this.#deps.secrets()).names))
-      // Cleared with a new session, and set with its first prompt.
-      const isNew = !held.session.isResumed && before.acp_last_prompt_user_message_id === null
-      if (isNew && state.leaf_event_id !== null) {
-        const branch = await this.#deps.branch(state.leaf_event_id)
-        const at = branch.findIndex(({ id }) => id === message.id)
-        texts.push(transcript(branch.slice(0, at === -1 ? branch.length : at)))
-      }
-    }
-    if (before.acp_inflight_prompt_user_message_id === message.id) texts.push(INTERRUPTED)
-    return texts.filter((text) => text !== '').map((text) => ({ type: 'text', text }))
-  }
-
-  #context(names: AgentSecrets['names']): string {
-    const { promptFile, policyFile, now } = this.#deps
-    const asFiles = new Set(this.#config.acp_file_secrets.map(({ secret_name }) => secret_name))
-    const secrets = names.filter(({ name }) => !asFiles.has(name))
-    return sessionContext({ agent: this.#config, promptFile, policyFile, secrets, now: now?.() ?? new Date() })
-  }
-
-  /** A failure that may be told, and is logged. */
-  #told(error: unknown): AcpFailure {
-    const failure = error instanceof AcpFailure ? error : new AcpFailure('ACPInitError', detailOf(error), error)
-    this.#deps.log.error(
-      { conversation_id: this.#deps.conversationId, code: failure.code },
-      'the external agent failed',
-    )
-    return new AcpFailure(failure.code, shortened(failure.message), failure)
   }
 }
 

@@ -89,3 +89,13 @@ export function promptFailure(error: unknown): AcpFailure {
   if (wantsLogin(error)) return new AcpFailure('ACPAuthRequired', detailOf(error), error)
   return new AcpFailure('ACPPromptError', detailOf(error), error)
 }
+
+/** A failure that may be told, and is logged. Whatever else was thrown belongs to the start of the agent. */
+export function toldFailure(
+  error: unknown,
+  { conversationId, log }: { conversationId: string; log: { error(fields: object, message: string): void } },
+): AcpFailure {
+  const failure = error instanceof AcpFailure ? error : new AcpFailure('ACPInitError', detailOf(error), error)
+  log.error({ conversation_id: conversationId, code: failure.code }, 'the external agent failed')
+  return new AcpFailure(failure.code, shortened(failure.message), failure)
+}

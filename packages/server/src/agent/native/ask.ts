@@ -24,7 +24,11 @@ export async function ask(
   const view = turn.view()
   // Calls that still run have no answer yet, and a provider takes none without.
   const history = new MessageBuilder().build(enforce(view, view))
-  const request = { messages: withQuestion(history, FRAME(question)), tools, cacheKey: turn.cacheKey ?? turn.conversationId }
+  const request = {
+    messages: withQuestion(history, FRAME(question)),
+    tools,
+    cacheKey: turn.cacheKey ?? turn.conversationId,
+  }
   const answer = await llm.complete(request, () => undefined, signal)
   return { text: answer.text.trim(), drafts: [usage(answer, answer.responseId, llm)] }
 }

@@ -62,7 +62,10 @@ export type NativeAgentDeps = {
 export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): Agent {
   const { workspace, conversationId, dataDir, locks, log, analyze, hooks } = deps
   let config = initial
-  const tools = new ToolSet(createTools({ ...config, client_tools: deps.clientTools ?? [], sub_agents: deps.subAgentTypes }), deps.moreTools)
+  const tools = new ToolSet(
+    createTools({ ...config, client_tools: deps.clientTools ?? [], sub_agents: deps.subAgentTypes }),
+    deps.moreTools,
+  )
   /** What calls have cost that is not stored yet. */
   const spent: Draft[] = []
   let newestTurn: Turn | null = null

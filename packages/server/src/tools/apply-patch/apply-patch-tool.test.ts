@@ -166,6 +166,21 @@ test('when one file cannot be written, those before it are brought back', async 
   expect(await the.recover('', 'call-x')).toEqual({ kind: 'perform' })
 })
 
+test('an interrupt in the middle brings everything back', async () => {
+  await using the = await world({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
+  const stop = new AbortController()
+  const patch = wrapped('*** Update File: a.txt', '-one', '+ONE', '*** Update File: b.txt', '-two', '+TWO')
+  const tool = applyPatchTool()
+  const context = the.context('call-i', {
+    writeFile: async (path, data, signal) => {
+      await the.workspace.writeFile(path, data, signal)
+      stop.abort(new Error('interrupted'))
+    },
+  })
+  await expect(tool.perform(tool.parse({ patch }), { ...context, signal: stop.signal })).rejects.toThrow('interrupted')
+  expect([await the.read('a.txt'), await the.read('b.txt')]).toEqual(['one\n', 'two\n'])
+})
+
 test('the undo of the file editor takes a patch back', async () => {
   await using the = await world({ 'a.txt': 'one\n' })
   await the.patch(wrapped('*** Update File: a.txt', '-one', '+ONE'))

@@ -1,19 +1,16 @@
 /** The fourteen actions of the browser, each as what it does to a session. Source: agent-core.md 8.10. */
 import type { BrowserAction } from '@parley/protocol'
-import type { ElementHandle, Page, Response } from 'playwright-core'
+import type { ElementHandle } from 'playwright-core'
 import { Refusal } from '../file-editor/refusal.ts'
 import type { ToolContext } from '../tool.ts'
 import { Elements } from './elements.ts'
+import { goto, PAGE_MS, settled, SETTLE_MS, webAddress, whyNot } from './moves.ts'
 import { MAX_TEXT_CHARS, type Said } from './observation.ts'
 import { readPage } from './page-text.ts'
 import { Recording } from './recording.ts'
 import type { Session, Tab } from './session.ts'
 import { KEPT, readStorage, writeStorage } from './storage.ts'
 
-/** Milliseconds until a page has to be there. */
-const PAGE_MS = 60_000
-/** Milliseconds that a page gets to settle after something was done to it. */
-const SETTLE_MS = 5_000
 /** Room for what is said around a page's text. */
 const FRAME_CHARS = 1_000
 
@@ -140,20 +137,6 @@ export const ACTIONS: { [K in BrowserAction['kind']]: Act<K> } = {
   },
 }
 
-/** An address of the web. Files, and pages of the browser about itself, are nobody's business here. @throws Refusal */
-function webAddress(url: string): string {
-  const text = url.trim()
-  if (text === 'about:blank') return text
-  const full = /^[a-z][a-z\d+.-]*:(?!\d)/i.test(text) ? text : `https://${text}`
-  const parsed = URL.parse(full)
-  if (parsed === null) throw new Refusal(`${url} is not an address.`)
-  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')
-    throw new Refusal(
-      `${url} cannot be opened: only addresses with http and https can. Look at files with other tools.`,
-    )
-  return parsed.href
-}
-
 async function elementOf({ elements }: Session, index: number): Promise<{ element: ElementHandle; row: string }> {
   if (elements === null)
     throw new Refusal(
@@ -189,29 +172,11 @@ async function choose(element: ElementHandle, text: string, row: string): Promis
   await element.selectOption({ value: found.value }).catch(whyNot(row))
 }
 
-/** The page's answer; null where there is none. */
-async function goto(page: Page, url: string): Promise<Response | null> {
-  try {
-    return await page.goto(url, { waitUntil: 'domcontentloaded', timeout: PAGE_MS })
-  } catch (error) {
-    // The page that says why comes a moment later, and would be in the way of the next one.
-    if (error instanceof Error && error.message.includes('net::ERR_'))
-      await page.waitForURL(/^chrome-error:/, { timeout: SETTLE_MS }).catch(() => undefined)
-    throw error
-  }
-}
-
 const opensTab = (element: ElementHandle): Promise<boolean> =>
   element.evaluate((node) => {
     const target = (node as unknown as { closest(of: string): { target?: string } | null }).closest('a[target]')?.target
     return target !== undefined && !['', '_self', '_top', '_parent'].includes(target)
   })
-
-/** What follows from an action has begun, or is not going to. A page that never comes to rest is no error. */
-async function settled(page: Page): Promise<void> {
-  await page.waitForLoadState('domcontentloaded', { timeout: SETTLE_MS }).catch(() => undefined)
-  await page.waitForLoadState('networkidle', { timeout: 500 }).catch(() => undefined)
-}
 
 async function where({ id, page }: Tab): Promise<string> {
   const title = await page.title().catch(() => '')
@@ -224,17 +189,4 @@ async function tabRows(session: Session): Promise<string> {
     async (tab) => `${tab === current ? '*' : ' '} ${tab.id}: ${(await where(tab)).replace(/ in tab \d+$/, '')}`,
   )
   return (await Promise.all(rows)).join('\n')
-}
-
-/** The browser's own words, without the log that its library adds. */
-function whyNot(what: string): (error: unknown) => never {
-  return (error) => {
-    if (error instanceof Refusal) throw error
-    const message = error instanceof Error ? error.message : String(error)
-    const [first = ''] = message.split('\n')
-    const hint = /not attached|was detached|Execution context was destroyed/.test(message)
-      ? ' The page has changed; use browser_get_state again.'
-      : ''
-    throw new Refusal(`${what}: ${first.replace(/^\w+\.\w+: /, '')}${hint}`)
-  }
 }

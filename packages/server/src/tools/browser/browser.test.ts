@@ -6,6 +6,7 @@ import { Patience } from './patience.ts'
 import { BrowserHolder } from './holder.ts'
 
 const shows = HAS_CHROMIUM ? test : test.skip
+if (!HAS_CHROMIUM) console.log('browser: not tested, there is no Chromium')
 
 const FORM = `<!doctype html><title>Form</title><h1>Order</h1>
 <form action="/done"><label>Name <input name="who" placeholder="your name"></label>

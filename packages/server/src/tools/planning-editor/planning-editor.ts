@@ -1,6 +1,6 @@
 /** The file editor of an agent that plans: it sees every file and writes one. Source: agent-core.md 8.11. */
 import {
-  FileEditorAction,
+  type FileEditorAction,
   ParleyError,
   PlanningFileEditorAction,
   textContent,

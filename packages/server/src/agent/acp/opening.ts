@@ -1,0 +1,43 @@
+/** What stands before a message: the context once per session, what the session does not remember, and a warning. */
+import type { ACPAgent, ConversationState, MessageEvent } from '@parley/protocol'
+import { sessionContext } from './context.ts'
+import type { AcpAgentDeps } from './current.ts'
+import type { AgentSecrets } from './hold.ts'
+import { INTERRUPTED, type PromptBlock } from './prompts.ts'
+import type { Session } from './session.ts'
+import { readState } from './state.ts'
+import { transcript } from './transcript.ts'
+
+type ContextDeps = Pick<AcpAgentDeps, 'promptFile' | 'policyFile' | 'now'>
+
+/** What a session is told once. Secrets that are given as files are no variables, and not named. */
+export function contextFor(
+  agent: ACPAgent,
+  names: AgentSecrets['names'],
+  { promptFile, policyFile, now }: ContextDeps,
+): string {
+  const asFiles = new Set(agent.acp_file_secrets.map(({ secret_name }) => secret_name))
+  const secrets = names.filter(({ name }) => !asFiles.has(name))
+  return sessionContext({ agent, promptFile, policyFile, secrets, now: now?.() ?? new Date() })
+}
+
+export async function opening(
+  agent: ACPAgent,
+  { session, message, state }: { session: Session; message: MessageEvent; state: ConversationState },
+  deps: ContextDeps & Pick<AcpAgentDeps, 'secrets' | 'branch'>,
+): Promise<PromptBlock[]> {
+  const before = readState(state)
+  const texts: string[] = []
+  if (!before.acp_suffix_installed) {
+    texts.push(contextFor(agent, (await deps.secrets()).names, deps))
+    // Cleared with a new session, and set with its first prompt.
+    const isNew = !session.isResumed && before.acp_last_prompt_user_message_id === null
+    if (isNew && state.leaf_event_id !== null) {
+      const branch = await deps.branch(state.leaf_event_id)
+      const at = branch.findIndex(({ id }) => id === message.id)
+      texts.push(transcript(branch.slice(0, at === -1 ? branch.length : at)))
+    }
+  }
+  if (before.acp_inflight_prompt_user_message_id === message.id) texts.push(INTERRUPTED)
+  return texts.filter((text) => text !== '').map((text) => ({ type: 'text', text }))
+}

@@ -1,0 +1,29 @@
+/** An external agent in a sandbox: its folders are where it can see them. Needs bubblewrap. Source: agent-core.md 11.12. */
+import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { findBubblewrap } from '../../packages/server/src/workspace/index.ts'
+import { startTestServer } from '../../packages/server/testing/server.ts'
+import { begin, errors, finishes, script } from './acting.ts'
+
+const found = await findBubblewrap()
+
+describe.skipIf('reason' in found)('an external agent in a sandbox', () => {
+  test('has its credentials and folders in the home of its sandbox, and sees none of ours', async () => {
+    await using server = await startTestServer({ PARLEY_SANDBOX: 'required' })
+    const work = server.dir.file('work')
+    await mkdir(work)
+    const acp = script({ file: (name) => `${work}/${name}` }, { turns: [[{ say: 'inside' }]] })
+    const own = { secret_name: 'MY_FILE', filename: 'my.json', env_var: 'MY_FILE_AT', subdir: 'own', env_points_to: 'file' }
+    const agent = {
+      acp_command: ['/bin/sh', '-c', 'cat "$MY_FILE_AT" > seen; exec "$0" "$@"', process.execPath, ...acp.agent().acp_command.slice(1)],
+      acp_file_secrets: [own],
+    }
+    const said = await begin(server, acp, 'hello', { agent, secrets: { MY_FILE: 'content-of-the-file' } })
+    await said.is('finished', 'error')
+    expect(errors(await said.events())).toEqual([])
+    expect(finishes(await said.events())).toEqual(['inside'])
+    expect(readFileSync(`${work}/seen`, 'utf8')).toBe('content-of-the-file')
+    expect(acp.starts()[0].env.MY_FILE_AT).toBe('/run/parley/home/acp/own/my.json')
+  }, 60_000)
+})
