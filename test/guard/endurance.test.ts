@@ -83,14 +83,14 @@ const refusals = async (server: Running, id: string, source: string): Promise<nu
   ofKind(await server.events(id), 'UserRejectObservation').filter((event) => event.rejection_source === source).length
 
 async function comesToWait(server: Running, id: string, { waits }: Row): Promise<Record<string, string>> {
-  await server.say(id, `HIGH ${RISKY}`)
+  expect((await server.say(id, `HIGH ${RISKY}`)).status).toBe(200)
   await server.until(id, waits ? 'waiting_for_confirmation' : 'finished')
   return asked(await server.events(id))
 }
 
 /** `n`: how often this happens to the conversation, from 1. */
 async function isBlocked(server: Running, id: string, n: number, folder = id): Promise<void> {
-  await server.say(id, FORBIDDEN)
+  expect((await server.say(id, FORBIDDEN)).status).toBe(200)
   while ((await refusals(server, id, 'hook')) < n) await new Promise((resolve) => setTimeout(resolve, 10))
   await server.until(id, 'finished')
   expect(isDone(server, folder)).toBe(false)

@@ -2,6 +2,7 @@
 import {
   agentServerRows,
   auditRows,
+  clientToolRows,
   deliveryRows,
   hookRows,
   skillRows,
@@ -104,6 +105,7 @@ export type App = {
 const ROWS: readonly Endpoint[] = [
   ...agentServerRows,
   ...steeringRows,
+  ...clientToolRows,
   ...lifecycleRows,
   ...trajectoryRows,
   ...seedRows.slice(1),

@@ -325,7 +325,7 @@ export class AcpAgent implements Agent {
 
   /** What is stored for the end of a turn. The turn is over with it. */
   async #closed(current: Current, end: TurnEnd, view: Turn, signal?: AbortSignal): Promise<Draft[]> {
-    const { turn, message } = current
+    const { turn } = current
     this.#let(current)
     if (!turn.isSettled) {
       this.#mustRestart = true

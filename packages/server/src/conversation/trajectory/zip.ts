@@ -1,10 +1,13 @@
 /** A zip archive as a stream of pieces: entries deflated one at a time, their directory at the end. Zip64 where it takes many. */
-import { crc32, deflateRaw } from 'node:zlib'
+import { crc32, deflateRaw, deflateRawSync } from 'node:zlib'
 import { promisify } from 'node:util'
 
 export type ZipEntry = { name: string; bytes: Uint8Array }
 
-const deflate = promisify(deflateRaw)
+const deflateLarge = promisify(deflateRaw)
+/** Bytes up to which another thread would take longer than the work itself. */
+const SMALL = 16 * 1024
+const deflate = (bytes: Uint8Array) => (bytes.byteLength <= SMALL ? deflateRawSync(bytes) : deflateLarge(bytes))
 
 /** Deflate, UTF-8 names, version 2.0, the first of January 1980: the same entries make the same archive. */
 const COMMON = Buffer.from([20, 0, 0, 8, 8, 0, 0, 0, 33, 0])

@@ -3,7 +3,7 @@
  *
  * Invariants
  *   B1. Two agents never share a browser: no page, cookie or tab goes from one to the other (F22).
- *   B2. At most one action works in it at a time; an action that is given up does not hold the next one.
+ *   B2. Actions go in one after the other. One that is given up holds none of those after it.
  */
 import { randomUUID } from 'node:crypto'
 import { abortable } from '../../lib/index.ts'
