@@ -44,12 +44,15 @@ const HOOKS: Record<string, object> = {
 }
 const guarded = (kind: string) => ({ pre_tool_use: [{ matcher: 'terminal', hooks: [HOOKS[kind]] }] })
 
+/** Here the monitor answers: a busy machine must not make it late. */
+const patient = (analyzer: Record<string, unknown>) => ('timeout' in analyzer ? { ...analyzer, timeout: 30 } : analyzer)
+
 type Row = { name: string; waits: boolean; members: () => object }
 const row = (name: string, waits: boolean, members: () => object): Row => ({ name, waits, members })
 const ROWS: Row[] = [
   ...Object.entries(ANALYZERS).map(([name, analyzer]) =>
     row(name, true, () => ({
-      security_analyzer: analyzer(),
+      security_analyzer: patient(analyzer()),
       confirmation_policy: RISKY_ONLY,
       hook_config: guarded('command'),
     })),

@@ -17,19 +17,17 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { RedactedThinkingBlock, ThinkingBlock } from '@parley/protocol'
-import { imageSize } from './image-size.ts'
 import type { LlmImage, LlmMessage, LlmText } from './llm.ts'
+import { excess, filePart, imagePart, type ImageOptions } from './prompt-images.ts'
 import type { Dialect } from './route.ts'
 
-export type PromptOptions = {
+export type PromptOptions = ImageOptions & {
   dialect: Dialect
   cacheMarkers: boolean
   echoReasoning: boolean
   vision: boolean
   /** Content goes as one string, so there is no place for an image. */
   stringContent?: boolean
-  /** Images with more pixels on a side are left out. Default: none are. */
-  maxPixels?: number | null
   /** Encrypted reasoning goes back to the Responses API. Default: yes. */
   sealedReasoning?: boolean
 }
@@ -243,31 +241,4 @@ function flush(pictures: LanguageModelV4FilePart[], prompt: LanguageModelV4Promp
   if (pictures.length > 0)
     prompt.push({ role: 'user', content: [{ type: 'text', text: 'Images returned by the tools above:' }, ...pictures] })
   return []
-}
-
-/** An image that would make every request fail is left out, and words take its place. */
-function imagePart(image: LlmImage, { maxPixels }: PromptOptions): LanguageModelV4FilePart | LanguageModelV4TextPart {
-  const tooLarge = excess(image, maxPixels)
-  if (tooLarge !== null) return { type: 'text', text: tooLarge }
-  return filePart(image) ?? { type: 'text', text: '[An image was here whose address cannot be read.]' }
-}
-
-function excess(image: LlmImage, maxPixels: number | null | undefined): string | null {
-  const size = maxPixels === null || maxPixels === undefined ? null : imageSize(image)
-  if (size === null || Math.max(size.width, size.height) <= maxPixels!) return null
-  return `[An image of ${size.width} × ${size.height} pixels was left out; up to ${maxPixels} on a side can be shown. Make it smaller to see it.]`
-}
-
-/** A data URL goes inline, any other as an address; null when it is neither. */
-function filePart({ url }: LlmImage): LanguageModelV4FilePart | null {
-  const inline = /^data:(image\/[\w.+-]+)(?:;[^;,]+)*;base64,/i.exec(url)
-  if (inline) return { type: 'file', mediaType: inline[1]!, data: { type: 'data', data: url.slice(inline[0].length) } }
-  if (!/^https?:/i.test(url) || !URL.canParse(url)) return null
-  return { type: 'file', mediaType: typeByName(new URL(url)), data: { type: 'url', url: new URL(url) } }
-}
-
-/** Gemini wants to know what is behind an address. */
-function typeByName({ pathname }: URL): string {
-  const extension = /\.(png|gif|webp)$/i.exec(pathname)?.[1]
-  return extension === undefined ? 'image/jpeg' : `image/${extension.toLowerCase()}`
 }
