@@ -82,7 +82,7 @@ export class AcpAgent implements Agent {
     const current = this.#current
     if (current !== null && isOn(view.view(), current.message.id)) {
       // Whoever was asked said no, and the run goes on now.
-      for (const verdict of current.gate.waiting.values()) current.gate.refuse(verdict)
+      for (const verdict of current.gate.waiting.values()) refuse(current, verdict)
       current.turn.isWaiting = false
       yield* this.#drive(current, view, signal)
       return
@@ -285,7 +285,7 @@ export class AcpAgent implements Agent {
     if (drafts.length > 0) yield drafts
     for (const verdict of verdicts) {
       if (verdict.kind === 'allow') gate.allow(verdict)
-      else if (verdict.kind === 'refused') gate.refuse(verdict)
+      else if (verdict.kind === 'refused') refuse({ turn, gate }, verdict)
     }
     return asked.length > 0
   }
@@ -368,6 +368,11 @@ export class AcpAgent implements Agent {
     this.#hold.session = session
     return { ...held, session }
   }
+}
+
+function refuse({ turn, gate }: Pick<Current, 'turn' | 'gate'>, verdict: Verdict): void {
+  gate.refuse(verdict)
+  turn.refused(verdict.wanted.callId)
 }
 
 const present = (draft: Draft | null): Draft[] => (draft === null ? [] : [draft])

@@ -16,6 +16,8 @@ export type ToolCall = {
   content: unknown[] | null
 }
 
+const NOTHING_KNOWN = { title: '', status: null, kind: null, rawInput: null, rawOutput: null, content: null }
+
 export class ToolCalls {
   readonly #calls = new Map<string, ToolCall>()
 
@@ -32,10 +34,7 @@ export class ToolCalls {
   begin(fields: Record<string, unknown>): ToolCall | null {
     const id = idOf(fields)
     if (this.#calls.has(id)) return this.progress(fields)
-    const call = merged(
-      { id, title: '', status: null, kind: null, rawInput: null, rawOutput: null, content: null },
-      fields,
-    )
+    const call = merged({ ...NOTHING_KNOWN, id }, fields)
     this.#calls.set(id, call)
     return call
   }
@@ -50,24 +49,13 @@ export class ToolCalls {
     return OVER.has(after.status) ? after : null
   }
 
-  /** What a request for permission adds to a call. */
-  know(fields: Record<string, unknown>): ToolCall {
-    const { status: _, ...known } = fields
+  /** What a request for permission says of a call. `isNew`: nothing was said of it before. */
+  know(fields: Record<string, unknown>): { call: ToolCall; isNew: boolean } {
     const before = this.#calls.get(idOf(fields))
-    const after = merged(
-      before ?? {
-        id: idOf(fields),
-        title: '',
-        status: null,
-        kind: null,
-        rawInput: null,
-        rawOutput: null,
-        content: null,
-      },
-      known,
-    )
-    if (before !== undefined) this.#calls.set(after.id, after)
-    return after
+    const { status: _, ...known } = fields
+    const call = merged(before ?? { ...NOTHING_KNOWN, id: idOf(fields), status: 'pending' }, known)
+    this.#calls.set(call.id, call)
+    return { call, isNew: before === undefined }
   }
 
   /** Ends what is still open; those calls. */

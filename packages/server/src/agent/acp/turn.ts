@@ -119,9 +119,12 @@ export class PromptTurn {
   ask(request: PermissionRequest): Promise<PermissionAnswer> {
     if (this.#end !== null || this.#cancelling !== null) return Promise.resolve(CANCELLED)
     const decided = Promise.withResolvers<PermissionAnswer>()
+    const { call, isNew } = this.calls.know(request.toolCall)
+    // Some agents tell of a call only by asking for it.
+    if (isNew) this.#push({ kind: 'call', call })
     const asking: Asking = {
       request,
-      call: this.calls.know(request.toolCall),
+      call,
       answer: (answer) => {
         if (!this.#asking.delete(asking)) return
         decided.resolve(answer)
@@ -131,6 +134,11 @@ export class PromptTurn {
     this.#touch()
     this.#push({ kind: 'permission', asking })
     return decided.promise
+  }
+
+  /** A call that was refused has failed, whether or not the agent says so. */
+  refused(callId: string): void {
+    this.#called(this.calls.progress({ toolCallId: callId, status: 'failed' }))
   }
 
   /** Counts silence, or does not: a person is being asked. */
