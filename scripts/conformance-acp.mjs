@@ -16,15 +16,11 @@ const INSTALL_MS = 600_000
 const TURN_MS = 180_000
 const { platform, arch } = process
 
-/**
- * `command`: program and variables, given the folder of its packages, a fresh home and the model's address. `asks`: whether it asks
- * before it runs a command in its default or prompting mode; some keep a sandbox of their own instead.
- */
+/** `command`: program and variables, given the folder of its packages, a fresh home and the model's address. */
 const AGENTS = [
   {
     name: 'claude',
     packages: ['@agentclientprotocol/claude-agent-acp@0.100.0'],
-    asks: true,
     command: (at, _home, url) => ({
       argv: [process.execPath, at('@agentclientprotocol/claude-agent-acp/dist/index.js')],
       env: {
@@ -41,7 +37,6 @@ const AGENTS = [
   {
     name: 'gemini',
     packages: ['@google/gemini-cli@0.61.0'],
-    asks: true,
     secrets: { GEMINI_API_KEY: 'fake-for-this-machine' },
     command: (at, _home, url) => ({
       argv: [process.execPath, at('@google/gemini-cli/bundle/gemini.js'), '--acp', '-m', 'gemini-2.5-flash'],
@@ -51,7 +46,6 @@ const AGENTS = [
   {
     name: 'opencode',
     packages: [`opencode-${platform}-${arch}@1.18.33`],
-    asks: true,
     command: (at, _home, url) => ({
       argv: [at(`opencode-${platform}-${arch}/bin/opencode`), 'acp'],
       env: {
@@ -75,7 +69,6 @@ const AGENTS = [
   {
     name: 'codex-zed',
     packages: [`@zed-industries/codex-acp-${platform}-${arch}@0.16.0`],
-    asks: false,
     prepare: codexHome,
     command: (at) => ({
       argv: [at(`@zed-industries/codex-acp-${platform}-${arch}/bin/codex-acp`)],
@@ -85,7 +78,6 @@ const AGENTS = [
   {
     name: 'codex',
     packages: ['@agentclientprotocol/codex-acp@2.6.0'],
-    asks: false,
     prepare: codexHome,
     command: (at) => ({
       argv: [process.execPath, at('@agentclientprotocol/codex-acp/dist/index.js')],
@@ -135,7 +127,11 @@ const SHELLS = {
   shell: (command) => ({ command: ['bash', '-lc', command] }),
   shell_command: (command) => ({ command }),
   local_shell: (command) => ({ command: ['bash', '-lc', command] }),
-  exec_command: (command) => ({ cmd: command }),
+  exec_command: (command) => ({
+    cmd: command,
+    sandbox_permissions: 'require_escalated',
+    justification: 'It writes a file.',
+  }),
 }
 
 /** Once the agent's tools are offered: runs `command`, then says that it is done. Side questions get a word. */
@@ -183,10 +179,8 @@ async function check(agent, packages) {
     fault(failure !== undefined, `${failure?.code}: ${failure?.detail}`)
     fault(!of('ActionEvent').some(({ action }) => action?.kind === 'FinishAction'), 'the turn did not end')
     fault(of('ACPToolCallEvent').length < 2, `${of('ACPToolCallEvent').length} events of tool calls`)
-    if (agent.asks) {
-      fault(asked === 0, 'nobody was asked for permission')
-      fault(!readdirSync(work).includes('made.txt'), 'the command had no effect')
-    }
+    fault(asked === 0, 'nobody was asked for permission')
+    fault(!readdirSync(work).includes('made.txt'), 'the command had no effect')
     fault(model.requests.length === 0, 'the model was not asked')
     if (faults.length > 0) faults.push(...server.stderr().split('\n').slice(-8))
     const { agent_state: state } = (await server.call('GET', `/api/conversations/${body.id}`)).body

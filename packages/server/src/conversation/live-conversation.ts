@@ -48,6 +48,8 @@ import { Titling, type TitlingHost } from './titling.ts'
 
 /** How long an interrupt waits for what it cancelled. Source: agent-server-wire.md 10.1. */
 const INTERRUPT_WAIT_MS = 5000
+/** How long navigating waits for the end of a step that a pause lets finish. */
+const STEP_WAIT_MS = 5000
 /** How long the first message of an idle conversation waits for tools that others offer; what comes later joins later. */
 const PREPARE_MS = 10_000
 /** Messages that wait for the end of a start; they are part of the record, which is written whole. */
@@ -196,10 +198,7 @@ export class LiveConversation {
     if (command.kind === 'set_secrets') return this.#setSecrets(command.secrets)
     if (command.kind === 'client_result') return this.#takeResult(command)
     if (command.kind === 'start_goal' || command.kind === 'resume_goal') await this.#started()
-    if (command.kind === 'navigate' && this.#wish.isOpen)
-      throw new ParleyError('conflict', 'The conversation is being condensed. Navigate when that is done.')
-    if (command.kind === 'navigate' && this.#running.isLending)
-      throw new ParleyError('conflict', 'The conversation waits for sub-agents. Interrupt it before you navigate.')
+    if (command.kind === 'navigate') await this.#expectStill()
     if (submission === undefined && isReady(this.#log.state) && this.#hooked.looksAtMessages) {
       const said = this.#saidBy(command)
       if (said !== null)
@@ -214,11 +213,26 @@ export class LiveConversation {
       const preamble = isOpening() ? (await this.#openAgent()).preamble() : []
       const { drafts, runs, snapshot } = decide(this.#log.state, decidable, actor.keyId, preamble, submission)
       await this.#append(drafts)
-      if (runs && command.kind === 'send_message' && this.#running.isGoingOn) (await this.#agent?.catch(() => null))?.heard?.()
+      if (runs && command.kind === 'send_message' && this.#running.isGoingOn)
+        (await this.#agent?.catch(() => null))?.heard?.()
       if (runs) this.#running.start()
       if (snapshot) this.#emitSnapshot()
       if (command.kind === 'run' && !runs) this.#reminder.ended(performance.now())
     })
+  }
+
+  /** A step that is being finished belongs to the branch that it began on. @throws ParleyError `conflict` when it goes on. */
+  async #expectStill(): Promise<void> {
+    if (this.#wish.isOpen)
+      throw new ParleyError('conflict', 'The conversation is being condensed. Navigate when that is done.')
+    if (this.#log.state.execution_status === 'running' || !this.#running.isGoingOn) return
+    if (!this.#running.isLending)
+      await abortable(this.#running.ended, AbortSignal.timeout(STEP_WAIT_MS)).catch(() => undefined)
+    if (!this.#running.isGoingOn) return
+    throw new ParleyError(
+      'conflict',
+      'The conversation is paused, and a step of it still goes on. Interrupt it before you navigate, or wait for its end.',
+    )
   }
 
   /** Appends what `make` finds to be said about the state as it is when its turn comes; true when that was anything. */

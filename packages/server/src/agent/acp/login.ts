@@ -19,10 +19,8 @@ type Method = { id: string; isThere: (env: Readonly<Record<string, string>>, loo
 
 /** In this order; the first that is offered and whose credential is there. */
 const METHODS: readonly Method[] = [
-  {
-    id: 'chat-gpt',
-    isThere: async (_, look) => isSubscription(await look('cat "${CODEX_HOME:-$HOME/.codex}/auth.json"')),
-  },
+  { id: 'chat-gpt', isThere: hasSubscription },
+  { id: 'chatgpt', isThere: hasSubscription },
   {
     id: 'vertex-ai',
     isThere: async ({ GOOGLE_APPLICATION_CREDENTIALS: file }, look) =>
@@ -33,8 +31,14 @@ const METHODS: readonly Method[] = [
     isThere: async (_, look) => (await look('test -f "$HOME/.gemini/oauth_creds.json" && echo yes')) !== null,
   },
   { id: 'api-key', isThere: ({ CODEX_API_KEY, OPENAI_API_KEY }) => isSet(CODEX_API_KEY) || isSet(OPENAI_API_KEY) },
+  { id: 'codex-api-key', isThere: ({ CODEX_API_KEY }) => isSet(CODEX_API_KEY) },
+  { id: 'openai-api-key', isThere: ({ OPENAI_API_KEY }) => isSet(OPENAI_API_KEY) },
   { id: 'gemini-api-key', isThere: ({ GEMINI_API_KEY }) => isSet(GEMINI_API_KEY) },
 ]
+
+async function hasSubscription(_: unknown, look: Look): Promise<boolean> {
+  return isSubscription(await look('cat "${CODEX_HOME:-$HOME/.codex}/auth.json"'))
+}
 
 const isSet = (value: string | undefined): boolean => value !== undefined && value.trim() !== ''
 

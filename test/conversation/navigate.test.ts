@@ -1,0 +1,50 @@
+/** Navigating while a step that was paused is still being finished. */
+import { expect, test } from 'vitest'
+import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
+import { startTestServer } from '../../packages/server/testing/server.ts'
+import { until } from '../crash/watching.ts'
+import { message, start, starting } from '../run/running.ts'
+
+const run = (command: string) => ({ toolCalls: [{ name: 'terminal', arguments: { command } }] })
+
+/** A conversation that was paused while its command goes on. */
+async function pausedDuring(command: string) {
+  await using stack = new AsyncDisposableStack()
+  const model = stack.use(await startScriptedModel({ answers: [run(command), { text: 'done' }], by: 'turn' }))
+  const server = stack.use(await startTestServer())
+  const request = starting(model, server.dir.file('work'), { initial_message: { ...message('go'), run: true } })
+  const live = await start(server, request)
+  await until(async () => (await live.kinds('ActionEvent')).length === 1, 30_000)
+  const [first] = await live.kinds('MessageEvent')
+  await live.post('pause')
+  const open = stack.move()
+  return { live, first, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** Ids from an event to its root. */
+function pathOf(events: readonly any[], id: string): string[] {
+  const event = events.find((each) => each.id === id)
+  return event === undefined ? [] : [id, ...pathOf(events, event.parent_id)]
+}
+
+test('the step ends on the branch that it began on, and the leaf is where it was sent', async () => {
+  await using paused = await pausedDuring('sleep 2')
+  const { live, first } = paused
+  const answer = await live.post('navigate', { event_id: first.id })
+  expect(answer).toMatchObject({ status: 200, body: { leaf_event_id: first.id, execution_status: 'paused' } })
+  const [action] = await live.kinds('ActionEvent')
+  const [observation] = await live.kinds('ObservationEvent')
+  expect(pathOf(await live.events(), observation.id)).toContain(action.id)
+  await live.post('run')
+  await live.is('finished')
+  expect((await live.info()).leaf_event_id).not.toBe(observation.id)
+}, 60_000)
+
+test('a step that takes long is said, and an interrupt makes the way free', async () => {
+  await using paused = await pausedDuring('sleep 60')
+  const { live, first } = paused
+  const refused = await live.post('navigate', { event_id: first.id })
+  expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining('Interrupt it') } })
+  await live.post('interrupt')
+  expect(await live.post('navigate', { event_id: first.id })).toMatchObject({ status: 200 })
+}, 60_000)
