@@ -153,8 +153,9 @@ async function check(agent, packages) {
   mkdirSync(home)
   mkdirSync(work)
   try {
-    await using model = await startScriptedModel({ respond: modelFor('echo made > made.txt') })
-    await using server = await startServerProcess({ dataDir: join(folder, 'data') })
+    await using parts = new AsyncDisposableStack()
+    const model = parts.use(await startScriptedModel({ respond: modelFor('echo made > made.txt') }))
+    const server = parts.use(await startServerProcess({ dataDir: join(folder, 'data') }))
     agent.prepare?.(home, model.url)
     const { argv, env } = agent.command((path) => join(packages, 'node_modules', path), home, model.url)
     const xdg = Object.fromEntries(

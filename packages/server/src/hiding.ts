@@ -8,7 +8,7 @@ export type Hiding = {
   /** Hides in drafts, before they become events. */
   mask: NonNullable<HeartDeps['mask']>
   /** Hides in texts. */
-  masker(owner: string, record: ConversationRecord): Promise<Masker>
+  masker: (owner: string, record: ConversationRecord) => Promise<Masker>
 }
 
 export function joinHiding(commandSecrets: CommandSecrets, ownSecrets: Pick<JoinedSecrets, 'valuesOf'>): Hiding {

@@ -31,7 +31,7 @@ export function createReplayAgent(config: AgentConfig, replay: Replay, deps: Nat
   })
   const player = new Player(replay, inner, (answer) => model?.cue(answer), new Comparison(replay.recording, moves))
   return {
-    ...(inner.prepare === undefined ? {} : { prepare: inner.prepare }),
+    ...(inner.prepare === undefined ? {} : { prepare: (signal) => inner.prepare?.(signal) ?? Promise.resolve() }),
     preamble: () => inner.preamble(),
     think: (turn, signal) => player.think(turn, signal),
     execute: (actions, turn, signal) => player.compared(inner.execute(actions, turn, signal), turn),
