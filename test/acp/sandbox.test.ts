@@ -14,9 +14,21 @@ describe.skipIf('reason' in found)('an external agent in a sandbox', () => {
     const work = server.dir.file('work')
     await mkdir(work)
     const acp = script({ file: (name) => `${work}/${name}` }, { turns: [[{ say: 'inside' }]] })
-    const own = { secret_name: 'MY_FILE', filename: 'my.json', env_var: 'MY_FILE_AT', subdir: 'own', env_points_to: 'file' }
+    const own = {
+      secret_name: 'MY_FILE',
+      filename: 'my.json',
+      env_var: 'MY_FILE_AT',
+      subdir: 'own',
+      env_points_to: 'file',
+    }
     const agent = {
-      acp_command: ['/bin/sh', '-c', 'cat "$MY_FILE_AT" > seen; exec "$0" "$@"', process.execPath, ...acp.agent().acp_command.slice(1)],
+      acp_command: [
+        '/bin/sh',
+        '-c',
+        'cat "$MY_FILE_AT" > seen; exec "$0" "$@"',
+        process.execPath,
+        ...acp.agent().acp_command.slice(1),
+      ],
       acp_file_secrets: [own],
     }
     const said = await begin(server, acp, 'hello', { agent, secrets: { MY_FILE: 'content-of-the-file' } })

@@ -185,6 +185,50 @@ describe('the mode', () => {
   })
 })
 
+test('a policy that is changed while the agent works makes it ask from then on', async () => {
+  await using server = await startTestServer()
+  const modes = { currentModeId: 'default', availableModes: [{ id: 'default' }, { id: 'bypassPermissions' }] }
+  const go = server.dir.file('go')
+  const permission = { toolCallId: 'p', title: 'touch', kind: 'execute', rawInput: { command: 'touch x' } }
+  const acp = script(server.dir, {
+    name: 'claude-agent-acp',
+    session: { modes },
+    turns: [
+      [
+        { say: 'working' },
+        { until: go },
+        { update: { sessionUpdate: 'plan', entries: [] } },
+        { say: 'on' },
+        { permission },
+      ],
+    ],
+  })
+  const said = await begin(server, acp)
+  await expect.poll(() => acp.prompts().length, { timeout: 20_000 }).toBe(1)
+  await said.post('confirmation_policy', { policy: { kind: 'AlwaysConfirm' } })
+  writeFileSync(go, '')
+  await said.is('waiting_for_confirmation', 'finished', 'error')
+  expect((await said.info()).execution_status).toBe('waiting_for_confirmation')
+  await expect
+    .poll(() => acp.of('session/set_mode').map(({ params }) => params.modeId), { timeout: 20_000 })
+    .toEqual(['bypassPermissions', 'default'])
+})
+
+test.each(['initialize', 'authenticate', 'session/new', 'session/set_mode'])(
+  'a start that fails at %s leaves no process behind (P52)',
+  async (method) => {
+    await using server = await startTestServer()
+    const acp = script(server.dir, {
+      authMethods: [{ id: 'api-key' }],
+      fails: { [method]: { code: -32602, message: 'no' } },
+    })
+    const members = { secrets: { OPENAI_API_KEY: 'sk-some-key' } }
+    const said = await ended(server, acp, { acp_session_mode: 'plan' }, members)
+    expect(errors(await said.events())).toHaveLength(1)
+    await expect.poll(() => existsSync(`/proc/${acp.starts()[0].pid}`), { timeout: 20_000 }).toBe(false)
+  },
+)
+
 describe('credentials and folders', () => {
   const codex = { acp_command: ['/bin/sh', '-c', `exec ${process.execPath} ${AGENT} "$1"`, 'sh'] }
 

@@ -12,8 +12,9 @@ import type { Loose, Running } from './running.ts'
 const MOST_STEPS = 10
 /** Questions to the model that one sequence can lead to, and many more. */
 const TURNS = 40
-/** Looks at a conversation come this far apart: most of a sequence would be looking otherwise. */
+/** Looks at a conversation come this far apart, and then twice as far each time: most of a sequence would be looking otherwise. */
 const LOOK_MS = 25
+const LONGEST_LOOK_MS = 200
 const RESTING = new Set(['idle', 'paused', 'finished', 'error', 'stuck', 'waiting_for_confirmation'])
 
 /** Small, fast, and the same everywhere. */
@@ -84,10 +85,11 @@ export async function play(server: Running, seed: number): Promise<Played> {
     return answer.body
   }
   const settle = async (): Promise<void> => {
-    for (;;) {
-      const { body } = await server.call('GET', `/api/conversations/${id}`)
+    for (let ms = LOOK_MS; ; ms = Math.min(2 * ms, LONGEST_LOOK_MS)) {
+      const { status, body, text } = await server.call('GET', `/api/conversations/${id}`)
+      if (status !== 200) throw new Error(`seed ${seed}: ${id} is answered with ${status}: ${text}`)
       if (RESTING.has(body.execution_status)) return
-      await sleep(LOOK_MS)
+      await sleep(ms)
     }
   }
   const step = async (kind: (typeof STEPS)[number]): Promise<unknown> => {

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { constants, copyFile, mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ModelRequest, ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
@@ -80,12 +80,23 @@ verifies(
   60_000,
 )
 
+/** The server and its Node where walls show them, wherever this project lies: the first conversation's workspace. */
+async function broughtInto(workspace: string) {
+  const { command, args } = odd()
+  const [node, program] = [join(workspace, 'node'), join(workspace, 'odd-server.ts')]
+  await mkdir(workspace, { recursive: true })
+  await copyFile(command, node, constants.COPYFILE_FICLONE)
+  await copyFile(args[0]!, program)
+  return { command: node, args: [program] }
+}
+
 const walls = await findBubblewrap()
 test.skipIf('reason' in walls)(
   'behind walls a server sees what its conversation sees',
   async () => {
     await using running = await startRunning(script(use('where'), use('environment')), { PARLEY_SANDBOX: 'required' })
-    const id = await running.start({ ...agentOf(running, { odd: odd() }), initial_message: message('where') })
+    const server = await broughtInto(running.file('work', '0'))
+    const id = await running.start({ ...agentOf(running, { odd: server }), initial_message: message('where') })
     await running.until(id, 'finished', 'error')
     const [where, environment] = ofKind(await running.events(id), 'ObservationEvent')
     expect(JSON.parse(textsOf(where).split('\n')[1]!).cwd).toBe(running.work(id))

@@ -11,6 +11,7 @@ import { openMcpPool, openToolbox, type Tool, type ToolContext } from '../../pac
 import { openLocalWorkspaces } from '../../packages/server/src/workspace/index.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../crash/watching.ts'
+import { startBridge, type Program } from './bridge.ts'
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const modules = at('../../node_modules/@modelcontextprotocol')
@@ -22,6 +23,17 @@ export const MEMORY = `${modules}/server-memory/dist/index.js`
 export const stdio = (...args: string[]) => ({ command: process.execPath, args })
 /** The scripted one. */
 export const odd = (way = 'fine', ...more: string[]) => stdio(at('odd-server.ts'), way, ...more)
+
+/** The ways to speak to a server. */
+export const TRANSPORTS = ['stdio', 'sse', 'streamableHttp'] as const
+type Transport = (typeof TRANSPORTS)[number]
+
+/** A program as a server that is reached in one of these ways; its configuration. */
+export async function startReachable(transport: Transport, program: Program) {
+  if (transport === 'stdio') return { config: program, [Symbol.asyncDispose]: () => Promise.resolve() }
+  const bridge = await startBridge(transport, program)
+  return { config: { url: bridge.url }, [Symbol.asyncDispose]: () => bridge[Symbol.asyncDispose]() }
+}
 
 export const never = new AbortController().signal
 
@@ -110,14 +122,16 @@ export async function startPlace({ connectMs = 30_000, idleMs = 240_000, ...opti
 export async function startListening(transport: 'sse' | 'streamableHttp', port?: number) {
   const chosen = port ?? (await freePort())
   const env = { PATH: process.env['PATH'], PORT: String(chosen) }
-  const child = spawn(process.execPath, [EVERYTHING, transport], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, [EVERYTHING, transport], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
-  child.stderr.on('data', (data: Buffer) => (said += data.toString()))
+  for (const output of [child.stdout, child.stderr]) output.on('data', (data: Buffer) => (said += data.toString()))
   await until(() => Promise.resolve(/on port \d+/.test(said) || child.exitCode !== null), 30_000)
   if (child.exitCode !== null) throw new Error(`the server did not start: ${said}`)
   return {
     port: chosen,
     url: `http://127.0.0.1:${chosen}/${transport === 'sse' ? 'sse' : 'mcp'}`,
+    /** How many messages it has received, as it says itself. */
+    received: () => [...said.matchAll(/Received MCP POST|Client Message/g)].length,
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, 'exit')

@@ -1,6 +1,15 @@
 import { mkdir, realpath, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { EVERYTHING, FILESYSTEM, MEMORY, startListening, startPlace, stdio } from './places.ts'
+import {
+  EVERYTHING,
+  FILESYSTEM,
+  MEMORY,
+  startListening,
+  startPlace,
+  startReachable,
+  stdio,
+  TRANSPORTS,
+} from './places.ts'
 
 test('everything over standard input and output: texts, images, structured results and refusals', async () => {
   await using place = await startPlace()
@@ -28,17 +37,21 @@ test.each(['sse', 'streamableHttp'] as const)('everything over %s', async (trans
   expect((await box.call('get-sum', { a: 20, b: 22 })).text).toContain('42')
 })
 
-test('filesystem and memory beside each other: names carry the name of their server', async () => {
+test.each(TRANSPORTS)('filesystem and memory over %s: names carry the name of their server', async (transport) => {
   await using place = await startPlace()
   await mkdir(place.workingDir, { recursive: true })
   await writeFile(`${place.workingDir}/note.txt`, 'in the workspace')
   const root = await realpath(place.workingDir)
+  await using files = await startReachable(transport, stdio(FILESYSTEM, root))
+  const env = { MEMORY_FILE_PATH: place.dir.file('memory.jsonl') }
+  await using memory = await startReachable(transport, { ...stdio(MEMORY), env })
   const box = await place.box({
-    files: stdio(FILESYSTEM, root),
-    memory: { ...stdio(MEMORY), env: { MEMORY_FILE_PATH: place.dir.file('memory.jsonl') } },
+    files: files.config,
+    memory: memory.config,
     off: { command: 'no-such-program', enabled: false },
   })
   expect(box.source.takeNotices()).toEqual([])
+  expect(box.names()).toEqual(expect.arrayContaining(['files_read_text_file', 'memory_create_entities']))
   expect(box.names().filter((name) => !/^(files|memory)_/.test(name))).toEqual([])
   expect((await box.call('files_read_text_file', { path: `${root}/note.txt` })).text).toContain('in the workspace')
   const outside = await box.call('files_read_text_file', { path: '/etc/hostname' })

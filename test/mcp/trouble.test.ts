@@ -2,25 +2,114 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { readFile } from 'node:fs/promises'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { until } from '../crash/watching.ts'
-import { EVERYTHING, freePort, isAlive, never, odd, startListening, startPlace, startsIn, stdio } from './places.ts'
+import {
+  EVERYTHING,
+  freePort,
+  isAlive,
+  never,
+  odd,
+  startListening,
+  startPlace,
+  startReachable,
+  startsIn,
+  stdio,
+  TRANSPORTS,
+} from './places.ts'
 
-test.each([
-  ['nonsense', /in time|not ready/],
-  ['silent', /not ready within 1.5 s/],
-  ['exit', /ended.*the database is not there/],
-  ['bad-list', /something else than the protocol says/],
-  ['flood', /./],
-])('a server that is %s takes nothing from the others, and is told once', async (way, reason) => {
-  await using place = await startPlace({ connectMs: 1500 })
-  const box = await place.box({ broken: odd(way) })
-  expect(box.names()).toEqual([])
-  const [notice, ...more] = box.source.takeNotices()
-  expect(notice).toMatchObject({ code: 'MCPServerUnavailable', detail: expect.stringMatching(reason) })
-  expect(notice!.detail).toMatch(/^The MCP server 'broken' cannot be used: .* The conversation goes on/)
-  await box.source.prepare(never)
-  expect([...more, ...box.source.takeNotices()]).toEqual([])
+describe.each(TRANSPORTS)('over %s', (transport) => {
+  test.each([
+    ['nonsense', /in time|not ready/],
+    ['silent', /not ready within 1.5 s/],
+    ['exit', transport === 'stdio' ? /ended.*the database is not there/ : /ended the connection/],
+    ['bad-list', /something else than the protocol says/],
+    ['flood', /./],
+  ])('a server that is %s takes nothing from the others, and is told once', async (way, reason) => {
+    await using server = await startReachable(transport, odd(way))
+    await using place = await startPlace({ connectMs: 1500 })
+    const box = await place.box({ broken: server.config })
+    expect(box.names()).toEqual([])
+    const [notice, ...more] = box.source.takeNotices()
+    expect(notice).toMatchObject({ code: 'MCPServerUnavailable', detail: expect.stringMatching(reason) })
+    expect(notice!.detail).toMatch(/^The MCP server 'broken' cannot be used: .* The conversation goes on/)
+    await box.source.prepare(never)
+    expect([...more, ...box.source.takeNotices()]).toEqual([])
+  })
+
+  test('killed between two calls it is started again; killed in the middle of one, that is said and not repeated', async () => {
+    await using place = await startPlace()
+    const journal = place.dir.file('journal')
+    await using server = await startReachable(transport, odd('fine', journal))
+    const box = await place.box({ odd: server.config })
+    const [first] = await startsIn(journal)
+    process.kill(first!, 'SIGKILL')
+    await until(() => !isAlive(first!))
+    expect((await box.call('say_kind', { kind: 'again' })).isError).toBe(false)
+    expect(await startsIn(journal)).toHaveLength(2)
+
+    const dead = await box.call('die')
+    expect(dead.isError).toBe(true)
+    expect(dead.texts.join()).toMatch(
+      /lost during the call; whether it took effect is not known, and it was not made again/,
+    )
+    expect((await readFile(journal, 'utf8')).match(/called die/g)).toHaveLength(1)
+    expect((await box.call('say_kind', { kind: 'and again' })).isError).toBe(false)
+    expect(await startsIn(journal)).toHaveLength(3)
+  })
+
+  test('many calls that lose their program at once share the next one', async () => {
+    await using place = await startPlace()
+    const journal = place.dir.file('journal')
+    await using server = await startReachable(transport, odd('fine', journal))
+    const box = await place.box({ odd: server.config })
+    const [first] = await startsIn(journal)
+    const waiting = Array.from({ length: 5 }, () => box.call('wait'))
+    await until(async () => (await readFile(journal, 'utf8')).match(/called wait/g)?.length === 5)
+    process.kill(first!, 'SIGKILL')
+    // Each goes on as soon as it knows.
+    const again = waiting.map(async (call) => [await call, await box.call('say_kind', { kind: 'x' })] as const)
+    for (const [lost, next] of await Promise.all(again)) expect([lost.isError, next.isError]).toEqual([true, false])
+    const pids = await startsIn(journal)
+    expect(pids).toHaveLength(2)
+    await box.source[Symbol.asyncDispose]()
+    await until(() => !pids.some(isAlive))
+  })
+
+  test('a call that takes longer than it may is an error and leaves the server usable', async () => {
+    await using place = await startPlace()
+    const journal = place.dir.file('journal')
+    await using server = await startReachable(transport, odd('fine', journal))
+    const box = await place.box({ slow: { ...server.config, timeout: 1 } })
+    const late = await box.call('wait')
+    expect(late.isError).toBe(true)
+    expect(late.texts.join()).toContain('did not answer in time')
+    expect((await box.call('say_kind', { kind: 'still here' })).isError).toBe(false)
+    expect(await startsIn(journal)).toHaveLength(1)
+  })
+
+  test('an interrupt ends the waiting for a call at once', async () => {
+    await using place = await startPlace()
+    const journal = place.dir.file('journal')
+    await using server = await startReachable(transport, odd('fine', journal))
+    const box = await place.box({ odd: server.config })
+    const controller = new AbortController()
+    const waiting = box.call('wait', {}, controller.signal)
+    await until(async () => (await readFile(journal, 'utf8')).includes('called wait'))
+    controller.abort(new Error('interrupted'))
+    await expect(waiting).rejects.toThrow('interrupted')
+    expect((await box.call('say_kind', { kind: 'goes on' })).isError).toBe(false)
+    expect(await startsIn(journal)).toHaveLength(1)
+  })
+
+  test('an answer that is no answer is an error observation', async () => {
+    await using server = await startReachable(transport, odd('bad-call'))
+    await using place = await startPlace()
+    const box = await place.box({ odd: server.config })
+    const wrong = await box.call('say_kind', { kind: 'x' })
+    expect(wrong.isError).toBe(true)
+    expect(wrong.texts.join()).toContain('something else than the protocol says')
+  })
 })
 
 test('what cannot be started or reached is told by name, and the good one is there', async () => {
@@ -40,43 +129,6 @@ test('what cannot be started or reached is told by name, and the good one is the
   expect(details['deaf']).toContain('nobody listens at its address')
   expect(details['socket']).toContain('use http or https')
   expect(details['login']).toContain('OAuth is not supported')
-})
-
-test('killed between two calls it is started again; killed in the middle of one, that is said and not repeated', async () => {
-  await using place = await startPlace()
-  const journal = place.dir.file('journal')
-  const box = await place.box({ odd: odd('fine', journal) })
-  const [first] = await startsIn(journal)
-  process.kill(first!, 'SIGKILL')
-  await until(() => !isAlive(first!))
-  expect((await box.call('say_kind', { kind: 'again' })).isError).toBe(false)
-  expect(await startsIn(journal)).toHaveLength(2)
-
-  const dead = await box.call('die')
-  expect(dead.isError).toBe(true)
-  expect(dead.texts.join()).toMatch(
-    /lost during the call; whether it took effect is not known, and it was not made again/,
-  )
-  expect((await readFile(journal, 'utf8')).match(/called die/g)).toHaveLength(1)
-  expect((await box.call('say_kind', { kind: 'and again' })).isError).toBe(false)
-  expect(await startsIn(journal)).toHaveLength(3)
-})
-
-test('many calls that lose their program at once share the next one', async () => {
-  await using place = await startPlace()
-  const journal = place.dir.file('journal')
-  const box = await place.box({ odd: odd('fine', journal) })
-  const [first] = await startsIn(journal)
-  const waiting = Array.from({ length: 5 }, () => box.call('wait'))
-  await until(async () => (await readFile(journal, 'utf8')).match(/called wait/g)?.length === 5)
-  process.kill(first!, 'SIGKILL')
-  // Each goes on as soon as it knows.
-  const again = waiting.map(async (call) => [await call, await box.call('say_kind', { kind: 'x' })] as const)
-  for (const [lost, next] of await Promise.all(again)) expect([lost.isError, next.isError]).toEqual([true, false])
-  const pids = await startsIn(journal)
-  expect(pids).toHaveLength(2)
-  await box.source[Symbol.asyncDispose]()
-  expect(pids.filter(isAlive)).toEqual([])
 })
 
 test.each(['sse', 'streamableHttp'] as const)(
@@ -100,34 +152,39 @@ test.each(['sse', 'streamableHttp'] as const)(
   },
 )
 
-test('a call that takes longer than it may is an error and leaves the server usable', async () => {
-  await using place = await startPlace()
-  const box = await place.box({ slow: { ...stdio(EVERYTHING), timeout: 1 } })
-  const late = await box.call('trigger-long-running-operation', { duration: 60, steps: 60 })
-  expect(late.isError).toBe(true)
-  expect(late.texts.join()).toContain('did not answer in time')
-  expect((await box.call('echo', { message: 'still here' })).text).toBe('Echo: still here')
-})
+test.each(['stdio', 'sse', 'streamableHttp'] as const)(
+  'a real server over %s that is slow stays usable',
+  async (transport) => {
+    await using servers = new AsyncDisposableStack()
+    const reached =
+      transport === 'stdio' ? stdio(EVERYTHING) : { url: servers.use(await startListening(transport)).url }
+    await using place = await startPlace()
+    const box = await place.box({ slow: { ...reached, timeout: 1 } })
+    const late = await box.call('trigger-long-running-operation', { duration: 60, steps: 60 })
+    expect(late.isError).toBe(true)
+    expect(late.texts.join()).toContain('did not answer in time')
+    expect((await box.call('echo', { message: 'still here' })).text).toBe('Echo: still here')
+  },
+)
 
-test('an interrupt ends the waiting for a call at once', async () => {
-  await using place = await startPlace()
-  const journal = place.dir.file('journal')
-  const box = await place.box({ odd: odd('fine', journal) })
-  const controller = new AbortController()
-  const waiting = box.call('wait', {}, controller.signal)
-  await until(async () => (await readFile(journal, 'utf8')).includes('called wait'))
-  controller.abort(new Error('interrupted'))
-  await expect(waiting).rejects.toThrow('interrupted')
-  expect((await box.call('say_kind', { kind: 'goes on' })).isError).toBe(false)
-})
-
-test('an answer that is no answer is an error observation', async () => {
-  await using place = await startPlace()
-  const box = await place.box({ odd: odd('bad-call') })
-  const wrong = await box.call('say_kind', { kind: 'x' })
-  expect(wrong.isError).toBe(true)
-  expect(wrong.texts.join()).toContain('something else than the protocol says')
-})
+test.each(['sse', 'streamableHttp'] as const)(
+  'a real server over %s that is killed during a call is not asked again',
+  async (transport) => {
+    await using servers = new AsyncDisposableStack()
+    const first = servers.use(await startListening(transport))
+    await using place = await startPlace()
+    const box = await place.box({ there: { url: first.url } })
+    const before = first.received()
+    const call = box.call('trigger-long-running-operation', { duration: 60, steps: 60 })
+    await until(() => first.received() > before)
+    await first[Symbol.asyncDispose]()
+    const lost = await call
+    expect(lost.isError).toBe(true)
+    expect(lost.texts.join()).toMatch(/lost during the call; whether it took effect is not known/)
+    servers.use(await startListening(transport, first.port))
+    expect((await box.call('echo', { message: 'back' })).text).toBe('Echo: back')
+  },
+)
 
 test('credentials go to the address they were given for, and to no other', async () => {
   const seen: (string | undefined)[] = []

@@ -8,6 +8,7 @@ import type { Keys } from './keys.ts'
 import type * as Preflight from './preflight.ts'
 
 export type { Joints, Server } from './compose.ts'
+export { endOnCrash } from './crashing.ts'
 export { ConfigError, describeConfig, readConfig, type Config, type ConfigOrigins } from './config.ts'
 export { readFirstKey } from './first-key.ts'
 export type { KeyRequest, Keys } from './keys.ts'

@@ -36,7 +36,7 @@ export function joinMcp({ workspaces, config, log }: McpParts): JoinedMcp {
         home: isWalled ? ownHome(workspaces, user) : sharedHome(workspaces, user),
         secretsFor,
         isTrusted: (server) => isTrusted(identityOf(server), config.trustedMcpServers),
-        isLetThrough: nameFilter(filter_tools_regex, fullMatch),
+        isLetThrough: nameFilter(filter_tools_regex, { linear: fullMatch }),
         log: { warn: (fields, message) => log.warn({ conversation_id: user.id, ...fields }, message) },
       })
     },

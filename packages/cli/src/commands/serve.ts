@@ -1,5 +1,5 @@
 /** `parley serve`: starts the server and ends it in order on the first signal, at once on the second. */
-import { readConfig, startServer, type Config } from '@parley/server'
+import { endOnCrash, readConfig, startServer, type Config } from '@parley/server'
 import { command } from '../args.ts'
 import { printLine } from '../io.ts'
 import { SERVER_FLAGS } from '../server-flags.ts'
@@ -14,6 +14,7 @@ export const spec = command({
   words: [0, 0],
   async run({ flags }, io) {
     const { config } = readConfig({ flags, env: io.env, cwd: io.cwd, home: io.home })
+    endOnCrash()
     const asked = Promise.withResolvers<void>()
     let askedAt: number | null = null
     const forget = io.onSignal(() => {

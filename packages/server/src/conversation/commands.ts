@@ -22,7 +22,21 @@ export type Decision = {
 }
 
 type Decidable =
-  | Exclude<Command, { kind: 'interrupt' | 'navigate' | 'start' | 'stop' | 'condense' | 'switch_llm' | 'switch_acp_model' | 'set_secrets' | 'client_result' }>
+  | Exclude<
+      Command,
+      {
+        kind:
+          | 'interrupt'
+          | 'navigate'
+          | 'start'
+          | 'stop'
+          | 'condense'
+          | 'switch_llm'
+          | 'switch_acp_model'
+          | 'set_secrets'
+          | 'client_result'
+      }
+    >
   | {
       kind: 'navigate'
       target: NavigationTarget
@@ -181,6 +195,18 @@ function changed(change: { key: 'confirmation_policy' | 'security_analyzer'; val
 
 function nothing({ snapshot }: { snapshot: boolean }): Decision {
   return { drafts: [], runs: false, snapshot }
+}
+
+const OPENING: ReadonlySet<Command['kind']> = new Set<Command['kind']>([
+  'send_message',
+  'run',
+  'start_goal',
+  'resume_goal',
+])
+
+/** Whether the branch begins with this command, and so with the system prompt. */
+export function opensBranch({ kind }: Command, { has_system_prompt }: ConversationState): boolean {
+  return OPENING.has(kind) && !has_system_prompt
 }
 
 /** Source: agent-server-wire.md 1.5, run. */

@@ -14,7 +14,10 @@ export function withModel(record: ConversationRecord, llm: LLM): { record: Conve
 }
 
 /** The record with another model for an agent that chooses its own. @throws ParleyError `bad_request` for every other agent. */
-export function withAcpModel(record: ConversationRecord, model: string): { record: ConversationRecord; drafts: Draft[] } {
+export function withAcpModel(
+  record: ConversationRecord,
+  model: string,
+): { record: ConversationRecord; drafts: Draft[] } {
   if (record.agent.kind !== 'ACPAgent')
     throw new ParleyError('bad_request', 'switch_acp_model is for ACP agents. Use switch_llm for this one.')
   if (model.trim() === '') throw new ParleyError('bad_request', 'model must name a model')

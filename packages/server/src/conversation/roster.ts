@@ -3,7 +3,8 @@ import { ParleyError, replay, type ConversationId, type ConversationState, type 
 import type { ConversationRow } from '../storage/index.ts'
 import { Channel } from './channel.ts'
 import type { Interruption } from './interruption.ts'
-import { LiveConversation, type LiveDeps } from './live-conversation.ts'
+import type { LiveDeps } from './live/deps.ts'
+import { LiveConversation } from './live/live-conversation.ts'
 import type { CachedFold } from './live-log.ts'
 import type { ConversationRecord } from './record.ts'
 

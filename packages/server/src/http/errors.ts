@@ -100,6 +100,7 @@ export function toAnswer(error: unknown, log: Log): Answer {
 /** Details go beside the sentence, for programs; a refusal for now keeps the envelope that clients of this wire expect. */
 function refusal(error: ParleyError): Answer {
   const status = STATUS[error.code]
+  if (error.code === 'timed_out') return NOT_IN_TIME(error.message)
   if (error.code === 'unavailable')
     return { status, body: { detail: 'Internal Server Error', exception: `${status}: ${error.message}` } }
   // An agent profile that cannot be launched says which servers it misses in one object (agent-server-wire.md 1.4).

@@ -21,5 +21,6 @@ export {
   type SubAgentType,
   type TaskRequest,
 } from './sub-agents/index.ts'
+export { boundedMatchSource, expectNameFilter, nameFilter } from './name-filter.ts'
 export type { Notice, ToolSource } from './tool-source.ts'
-export { expandServer, identityOf, MCP_LIMITS, nameFilter, namesIn, openMcpPool, openToolbox, type Home, type McpPool } from './mcp/index.ts'
+export { expandServer, identityOf, MCP_LIMITS, namesIn, openMcpPool, openToolbox, type Home, type McpPool } from './mcp/index.ts'

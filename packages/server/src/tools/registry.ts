@@ -13,6 +13,7 @@ import { delegateTool, taskTool, type SubAgentType } from './sub-agents/index.ts
 import { invokeSkillTool } from './invoke-skill.ts'
 import { switchLlmTool } from './models/switch-llm-tool.ts'
 import { visionInspectTool } from './models/vision-inspect-tool.ts'
+import { nameFilter } from './name-filter.ts'
 import { PlanningEditorParams, planningEditorTool } from './planning-editor/index.ts'
 import { taskTrackerTool } from './task-tracker.ts'
 import { terminalTool } from './terminal/index.ts'
@@ -94,7 +95,7 @@ export type ToolSelection = Pick<Agent, 'tools' | 'include_default_tools' | 'fil
  * @throws ParleyError `invalid_input` for an unknown name, parameters that do not fit, a bad filter, or a name used twice.
  */
 export function createTools(selection: ToolSelection): Map<string, Tool> {
-  const isLetThrough = filter(selection.filter_tools_regex)
+  const isLetThrough = filterOf(selection.filter_tools_regex)
   const explicit = selection.tools
     .flatMap((spec) => make(spec, selection.sub_agents))
     .filter(({ name }) => isLetThrough(name))
@@ -152,13 +153,14 @@ function unknown(name: string, known: ReadonlyMap<string, unknown>): ParleyError
   )
 }
 
-/** The filter matches from the start of a name, as far as it goes. Names are short and ours, so any expression ends in time. */
-function filter(regex: string | null): (name: string) => boolean {
-  if (regex === null) return () => true
-  try {
-    const prefix = new RegExp(`^(?:${regex})`)
-    return (name) => prefix.test(name)
-  } catch (cause) {
-    throw new ParleyError('invalid_input', `filter_tools_regex is not a regular expression: ${regex}`, { cause })
-  }
-}
+/** A name that the filter finds no answer for in time is refused, so that no tool is missing without a word. */
+const filterOf = (regex: string | null) =>
+  nameFilter(regex, {
+    onTimeUp(name) {
+      throw new ParleyError(
+        'invalid_input',
+        `filter_tools_regex takes too long on the tool '${name}'; write it without repetitions within repetitions.`,
+        { details: { member: 'filter_tools_regex' } },
+      )
+    },
+  })

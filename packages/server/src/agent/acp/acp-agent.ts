@@ -204,6 +204,7 @@ export class AcpAgent implements Agent {
         held,
         prompt,
         costBefore: before.acp_session_cost,
+        policy: state.confirmation_policy,
         attempt: 0,
         because: null,
         circles: new Circles(),
@@ -261,10 +262,24 @@ export class AcpAgent implements Agent {
           yield* this.#ended(current, end, view, signal)
           return
         }
+        await this.#keepMode(current, view, signal)
         if (yield* this.#decide(current, view, signal)) return
       }
     } finally {
       if (signal.aborted) void turn.cancel()
+    }
+  }
+
+  /** A policy that somebody has changed holds at once: an agent that asks nobody is made to ask, or stopped. */
+  async #keepMode(current: Current, view: Turn, signal: AbortSignal): Promise<void> {
+    const policy = view.state().confirmation_policy
+    if (policy === current.policy) return
+    current.policy = policy
+    try {
+      current.held = await this.#inMode(current.held, view, signal)
+    } catch (error) {
+      if (signal.aborted) throw error
+      void current.turn.cancel({ kind: 'failed', failure: toldFailure(error, this.#deps), mayRetry: false })
     }
   }
 

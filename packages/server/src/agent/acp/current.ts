@@ -1,5 +1,5 @@
 /** What an external agent works with, and one prompt to it. */
-import type { EventId, MessageEvent, TreeEvent } from '@parley/protocol'
+import type { ConfirmationPolicy, EventId, MessageEvent, TreeEvent } from '@parley/protocol'
 import type { Circles } from './circles.ts'
 import type { Gate, GateDeps } from './gate.ts'
 import type { AgentSecrets, Held, HoldDeps } from './hold.ts'
@@ -38,6 +38,8 @@ export type Current = {
   prompt: readonly PromptBlock[]
   /** What the session had cost when the prompt was made. */
   costBefore: number
+  /** The policy that the session's mode is for. */
+  policy: ConfirmationPolicy
   attempt: number
   /** Why we have it end. */
   because: 'superseded' | 'budget' | 'stuck' | null

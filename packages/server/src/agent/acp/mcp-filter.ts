@@ -4,12 +4,17 @@
  * not show our files. It knows JSON lines only and needs nothing.
  */
 import { execPath } from 'node:process'
+import { boundedMatchSource } from '../../tools/index.ts'
 
-const PROGRAM = `
+/** Milliseconds that the filter may take at once for all names together. */
+const LIMIT_MS = 1000
+
+const program = () => `
 const { spawn } = require('node:child_process')
 const { createInterface } = require('node:readline')
 const [filter, command, ...args] = process.argv.slice(1)
-const passes = (name) => new RegExp('^(?:' + filter + ')').test(String(name))
+const match = ${boundedMatchSource()}(filter, ${LIMIT_MS}, require('node:vm'))
+const passes = (name) => match(String(name)) === true
 const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
 child.on('error', (error) => { process.stderr.write(error.message + '\\n'); process.exit(127) })
 child.on('exit', (code) => process.exit(code ?? 1))
@@ -41,7 +46,7 @@ for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => child.kill(
 export const filteredCommand = (filter: string, line: readonly string[]): string[] => [
   execPath,
   '-e',
-  PROGRAM,
+  program(),
   filter,
   ...line,
 ]

@@ -1,5 +1,6 @@
 /** The MCP servers of an agent as an external agent is told of them. Pure. Source: agent-core.md 11.4, MCP forwarding. */
 import type { MCPServer, MCPServers } from '@parley/protocol'
+import { expectNameFilter } from '../../tools/index.ts'
 import { AcpFailure } from './failure.ts'
 import { filteredCommand } from './mcp-filter.ts'
 
@@ -72,10 +73,9 @@ const pairs = (record: Readonly<Record<string, string>>) =>
   Object.entries(record).map(([name, value]) => ({ name, value }))
 
 function expectRegex(filter: string | null): void {
-  if (filter === null) return
   try {
-    new RegExp(`^(?:${filter})`)
-  } catch (cause) {
-    throw new AcpFailure('ACPInitError', `filter_tools_regex is not a regular expression: ${filter}`, cause)
+    expectNameFilter(filter)
+  } catch (error) {
+    throw new AcpFailure('ACPInitError', error instanceof Error ? error.message : String(error), error)
   }
 }

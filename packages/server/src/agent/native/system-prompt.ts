@@ -2,59 +2,81 @@
  * What the model is told before anything else. Two texts: one that all conversations of an agent share, so that providers
  * can cache it, and one of this conversation, whose most changeable part stands last. Source: agent-core.md 9.
  */
-import type { Agent } from '@parley/protocol'
 import { hasInvocable, ParleyError } from '@parley/protocol'
 import { skillLines, standingKnowledge } from '../../skills/index.ts'
+import { isOn, policyText, promptValues, type PromptConfig } from '../prompts/values.ts'
+import { NO_FILES, type PromptFiles } from '../prompts/files.ts'
+import { modelNotes } from './model-notes.ts'
 import {
+  BROWSER,
   CODE_QUALITY,
   EFFICIENCY,
   ENVIRONMENT,
   FILES,
   GIT,
+  IDENTITY,
+  MEMORY,
+  NO_MEMORY,
   PLANNING,
-  POLICY,
-  ROLE,
   RISK,
+  RISK_IN_SANDBOX,
+  ROLE,
   TOOLS,
   WORKFLOW,
 } from './prompt-sections.ts'
 
 const DEFAULT_PROMPT = 'system_prompt.j2'
 const PLANNING_PROMPT = 'system_prompt_planning.j2'
-const DEFAULT_POLICY = 'security_policy.j2'
-
-export type PromptConfig = Pick<
-  Agent,
-  'system_prompt' | 'system_prompt_filename' | 'security_policy_filename' | 'agent_context'
-> & { llm?: Pick<Agent['llm'], 'model'> }
 
 /**
- * The shared text. `system_prompt` replaces all of it.
- * @throws ParleyError `unsupported` for a prompt or policy file: a service does not read files that a request names (F23).
+ * The shared text: the same bytes for the same configuration. `system_prompt` replaces all of it, a file everything but the
+ * security policy, which it may place itself.
+ * @param files those that the configuration names, read
+ * @throws ParleyError `unsupported` for a file that was not read, `invalid_input` for a template that cannot be filled.
  */
-export function staticPrompt(config: PromptConfig): string {
+export function staticPrompt(config: PromptConfig, files: PromptFiles = NO_FILES): string {
   if (config.system_prompt !== null) return config.system_prompt
   if (config.system_prompt_filename === PLANNING_PROMPT) return PLANNING
-  if (config.system_prompt_filename !== DEFAULT_PROMPT) {
-    throw unsupported('system_prompt_filename', config.system_prompt_filename, 'send the text as system_prompt')
+  const policy = policyText(config, files)
+  const values = promptValues(config, policy)
+  if (config.system_prompt_filename === DEFAULT_PROMPT) return joined(builtIn(values, policy))
+  if (files.template === null) {
+    throw new ParleyError(
+      'unsupported',
+      `system_prompt_filename '${config.system_prompt_filename}' is no built-in text; send the text as system_prompt.`,
+      { details: { member: 'system_prompt_filename' } },
+    )
   }
-  const sections = [ROLE, WORKFLOW, TOOLS, EFFICIENCY, FILES, CODE_QUALITY, GIT, ENVIRONMENT, ...policy(config), RISK]
-  return sections.join('\n\n')
+  return joined([files.template.fill(values), files.template.holdsPolicy ? '' : policy])
 }
 
-function policy({ security_policy_filename }: PromptConfig): string[] {
-  if (security_policy_filename === '') return []
-  if (security_policy_filename === DEFAULT_POLICY) return [POLICY]
-  throw unsupported(
-    'security_policy_filename',
-    security_policy_filename,
-    'put the policy into agent_context.system_message_suffix',
-  )
+/** Which sections there are follows from the values. Source: agent-core.md 9.3. */
+function builtIn(values: Record<string, unknown>, policy: string): string[] {
+  const soul = values['soul_content']
+  return [
+    typeof soul === 'string' && soul.trim() !== '' ? soul.trim() : IDENTITY,
+    ROLE,
+    WORKFLOW,
+    TOOLS,
+    isOn(values['memory_enabled']) ? MEMORY : NO_MEMORY,
+    EFFICIENCY,
+    FILES,
+    CODE_QUALITY,
+    GIT,
+    ENVIRONMENT,
+    policy,
+    riskGuide(values),
+    isOn(values['enable_browser']) ? BROWSER : '',
+    modelNotes(values['model_family'], values['model_variant']),
+  ]
 }
 
-function unsupported(field: string, name: string, wayOut: string): ParleyError {
-  return new ParleyError('unsupported', `${field} '${name}' is no built-in text; ${wayOut}.`, { details: { field } })
+function riskGuide(values: Record<string, unknown>): string {
+  if (!isOn(values['llm_security_analyzer'])) return ''
+  return isOn(values['cli_mode']) ? RISK : RISK_IN_SANDBOX
 }
+
+const joined = (sections: readonly string[]): string => sections.filter((text) => text !== '').join('\n\n')
 
 export type Surroundings = {
   workingDir: string

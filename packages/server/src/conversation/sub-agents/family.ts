@@ -20,7 +20,7 @@ import {
 } from '../../tools/index.ts'
 import type { Actor } from '../conversations.ts'
 import { isInterruption, RunCancelled } from '../interruption.ts'
-import type { LiveConversation } from '../live-conversation.ts'
+import type { LiveConversation } from '../live/live-conversation.ts'
 import type { ConversationRecord } from '../record.ts'
 import type { Roster } from '../roster.ts'
 import { attend, type Attended } from './attend.ts'

@@ -8,6 +8,7 @@ import { boundedFetch } from './bounded-fetch.ts'
 import type { Endpoint } from './endpoint.ts'
 import { reasonOf } from './failure.ts'
 import { ProcessTransport } from './process-transport.ts'
+import { watchUnanswered } from './unanswered.ts'
 
 export type { CallToolResult, ListedTool }
 
@@ -54,6 +55,8 @@ export async function connect(
   client.onerror = (error) => {
     if (error instanceof library.SseError) void end(client, transport)
   }
+  if (transport instanceof library.StreamableHTTPClientTransport)
+    watchUnanswered(transport, () => void end(client, transport))
   client.setNotificationHandler('notifications/tools/list_changed', onListChanged)
   try {
     await abortable(client.connect(transport, { signal }), signal)

@@ -6,6 +6,9 @@ import { openLocalWorkspaces } from '../local-workspaces.ts'
 import type { TerminalRequest, TerminalResult, Workspace, Workspaces } from '../workspace.ts'
 import { openEveryWorkspace } from './remote-workspaces.ts'
 
+/** A key that commands of these tests print: what they print is searched for all others. */
+const SHOWN_KEY = 'key-that-commands-show-4c21'
+
 export const never = new AbortController().signal
 
 export type RemoteBench = AsyncDisposable & {
@@ -25,7 +28,7 @@ export type RemoteBench = AsyncDisposable & {
 export async function remoteBench(): Promise<RemoteBench> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
-  const server = stack.use(await startTestServer({ HOME: dir.path }))
+  const server = stack.use(await startTestServer({ HOME: dir.path, PARLEY_SESSION_API_KEYS: `${KEY},${SHOWN_KEY}` }))
   const ids = new Map<string, RemotePlace>()
   const another = () => {
     const local = openLocalWorkspaces({ dataDir: dir.file('mine') })
@@ -37,7 +40,7 @@ export async function remoteBench(): Promise<RemoteBench> {
   })
   const work = dir.file('work')
   const place = (change: Partial<RemotePlace> = {}) =>
-    RemotePlace.parse({ host: server.url, working_dir: work, api_key: KEY, ...change })
+    RemotePlace.parse({ host: server.url, working_dir: work, api_key: SHOWN_KEY, ...change })
   const open = stack.move()
   return {
     server,

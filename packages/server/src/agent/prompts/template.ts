@@ -1,0 +1,111 @@
+/**
+ * A prompt file as whoever runs the server wrote it: a template with values, conditions, loops and filters. Text and white space
+ * stay as they are; one line end at the very end goes. Source: agent-core.md 9.2 (3); seed: system_prompt_filename.
+ */
+import * as vm from 'node:vm'
+import { ParleyError } from '@parley/protocol'
+
+/** Milliseconds for filling one template: loops within loops end too. */
+const LIMIT_MS = 2000
+/** Characters of what comes out. */
+const MAX_CHARS = 1_000_000
+const MAX_RANGE = 10_000
+/** Lines up to which the place of an error is looked for one by one. */
+const SEARCHED_LINES = 500
+
+export type Values = Readonly<Record<string, unknown>>
+
+export type PromptTemplate = {
+  /** Whether the template says itself where the security policy stands (`security_policy`). */
+  holdsPolicy: boolean
+  /** The text with these values in it. A name without a value becomes nothing. @throws ParleyError `invalid_input` naming the file. */
+  fill(values: Values): string
+}
+
+/**
+ * Reads a template; the library for it is loaded with the first one.
+ * @param name of the file, as a caller wrote it
+ * @throws ParleyError `invalid_input` naming the file and the line of what is not written well.
+ */
+export async function openTemplate(name: string, text: string): Promise<PromptTemplate> {
+  const { Environment, Interpreter, parse, tokenize } = await import('@huggingface/jinja')
+  const read = (part: string) => parse(tokenize(part))
+  const problem = problemOf(read, text)
+  if (problem !== null) throw refused(name, `line ${lineOf(read, text, problem)}: ${readable(problem)}`)
+  const program = read(text)
+  return {
+    holdsPolicy: /\bsecurity_policy\b/.test(text),
+    fill(values) {
+      const fill = () => {
+        const scope = new Environment()
+        // What the language has by itself, beside what a prompt has no use for (the time, functions that fail).
+        scope.set('range', range)
+        for (const [word, value] of Object.entries({ ...WORDS, ...values }))
+          if (word !== 'range') scope.set(word, plain(value))
+        return String(new Interpreter(scope).run(program).value)
+      }
+      const filled = inTime(fill, (reason) => refused(name, reason))
+      if (filled.length > MAX_CHARS) throw refused(name, `it becomes longer than ${MAX_CHARS} characters`)
+      return filled
+    },
+  }
+}
+
+const WORDS = { true: true, false: false, none: null, True: true, False: false, None: null }
+
+/** Whole numbers from `first` (or 0) to before `end`; at most ten thousand. */
+function range(first: number, end?: number, step = 1): number[] {
+  const [from, to] = end === undefined ? [0, first] : [first, end]
+  const count = Math.min(Math.max(Math.ceil((to - from) / step), 0), MAX_RANGE)
+  return Array.from({ length: count }, (_, at) => from + at * step)
+}
+
+/** Only what JSON can say reaches a template. */
+const plain = (value: unknown): unknown => (value === undefined ? null : JSON.parse(JSON.stringify(value) ?? 'null'))
+
+/** A loop that never ends would hold up everybody; the engine breaks it off. */
+function inTime(fill: () => string, refuse: (reason: string) => ParleyError): string {
+  try {
+    return String(vm.runInNewContext('fill()', { fill }, { timeout: LIMIT_MS }))
+  } catch (error) {
+    throw refuse(isTimeUp(error) ? 'it takes too long to fill' : readable(messageOf(error)))
+  }
+}
+
+/** The engine's error belongs to another realm. */
+const isTimeUp = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+
+function problemOf(read: (text: string) => unknown, text: string): string | null {
+  try {
+    read(text)
+    return null
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+/** The first line with which the text fails as it does in the end. */
+function lineOf(read: (text: string) => unknown, text: string, problem: string): number {
+  const lines = text.split('\n')
+  const failsAlike = (count: number) => problemOf(read, lines.slice(0, count).join('\n')) === problem
+  let bad = lines.length
+  let good = 0
+  while (bad - good > 1) {
+    const middle = lines.length > SEARCHED_LINES ? Math.floor((good + bad) / 2) : bad - 1
+    if (failsAlike(middle)) bad = middle
+    else good = middle
+  }
+  return bad
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** The library says little about a block without an end. */
+const readable = (message: string): string =>
+  message.startsWith('Cannot read properties of undefined') ? 'a block has no end' : message.replace(/^Parser Error: /, '')
+
+const refused = (name: string, reason: string) =>
+  new ParleyError('invalid_input', `system_prompt_filename '${name}' cannot be used: ${reason}`, {
+    details: { member: 'system_prompt_filename' },
+  })

@@ -1,0 +1,24 @@
+/**
+ * Loaded into a server with `--import`: SIGUSR2 makes it meet a mistake that nobody caught, with every canary in it.
+ * `PARLEY_TEST_CRASH` says in which way.
+ */
+import { canary, CANARY_NAMES } from './canaries/values.ts'
+
+const secrets = CANARY_NAMES.map(canary).join('\n')
+
+function mistake(): Error {
+  const cause = Object.assign(new Error(`the body was ${secrets}`), { code: 'ECONNRESET' })
+  return Object.assign(new TypeError(`cannot read ${secrets}`, { cause }), { request: { headers: [secrets] } })
+}
+
+const WAYS: Record<string, () => void> = {
+  throws: () =>
+    setImmediate(() => {
+      throw mistake()
+    }),
+  rejects: () => void Promise.reject(mistake()),
+  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- what others throw is not always an error
+  'rejects with a text': () => void Promise.reject(secrets),
+}
+
+process.on('SIGUSR2', WAYS[process.env['PARLEY_TEST_CRASH'] ?? 'throws']!)
