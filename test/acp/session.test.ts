@@ -59,7 +59,6 @@ describe('the program', () => {
     [{ acp_command: [] }, 'ACPInitError'],
     [{ tools: [{ name: 'terminal' }] }, 'ACPInitError'],
     [{ condenser: { kind: 'LLMSummarizingCondenser', llm: { model: 'm' } } }, 'ACPInitError'],
-    [{ filter_tools_regex: '(' }, 'ACPInitError'],
   ])('that cannot be had ends the run with a reason: %o', async (agent, code) => {
     await using server = await startTestServer()
     const said = await ended(server, script(server.dir, {}), agent)
@@ -375,6 +374,8 @@ describe('MCP servers', () => {
         filter_tools_regex: 'echo',
       })
       expect((await failure(refused)).detail).toContain('filter_tools_regex')
+      const bad = begin(server, script(server.dir, {}), 'hello', { agent: { filter_tools_regex: '(' } })
+      await expect(bad).rejects.toThrow(/not started: 422 .*filter_tools_regex/)
     },
     60_000,
   )
@@ -418,9 +419,8 @@ describe('what a session is told once', () => {
       }
       for (const outside of ['/etc/hostname', '../secret-key', 'none.txt']) {
         const acp = script(server.dir, {})
-        const said = await begin(server, acp, 'hello', { agent: { system_prompt_filename: outside } })
-        await said.is('error')
-        expect(JSON.stringify(await said.kinds('ConversationErrorEvent'))).toContain('system_prompt_filename')
+        const refused = begin(server, acp, 'hello', { agent: { system_prompt_filename: outside } })
+        await expect(refused).rejects.toThrow(/not started: 422 .*system_prompt_filename/)
         expect(acp.starts()).toEqual([])
       }
     },

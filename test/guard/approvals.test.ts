@@ -2,6 +2,7 @@
  * The one promise of AlwaysConfirm: nothing is executed that nobody has approved, whatever the API is asked to do, in
  * whatever order, and however many ask at once. Each sequence can be played again from its seed.
  */
+import { readdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { ofKind, startRunning } from './running.ts'
 import { check, play, startScripted } from './sequences.ts'
@@ -28,8 +29,10 @@ test('no sequence of calls executes what has not been approved (P22, P23)', asyn
       approvals += approved
       executions += executed
       requests += played.trace.length
-      for (const id of played.ids)
-        expect([seed, (await server.call('DELETE', `/api/conversations/${id}`)).status]).toEqual([seed, 200])
+      for (const id of played.ids) {
+        const { status, text } = await server.call('DELETE', `/api/conversations/${id}`)
+        expect([seed, status, text]).toEqual([seed, 200, expect.any(String)])
+      }
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
@@ -37,6 +40,8 @@ test('no sequence of calls executes what has not been approved (P22, P23)', asyn
   console.log(
     `${SEQUENCES} sequences, ${requests} requests, ${approvals} approved actions, ${executions} executed, in ${seconds.toFixed(0)} s`,
   )
+  // What was deleted has left nothing, and no call that was called off has written behind it.
+  expect(await readdir(server.file('data', 'ephemeral'), { recursive: true })).toHaveLength(1)
   // A test in which nothing happens proves nothing.
   expect(approvals).toBeGreaterThan(SEQUENCES / 20)
   expect(executions).toBeGreaterThan(SEQUENCES / 20)

@@ -23,6 +23,9 @@ import {
   type Monitor,
 } from './world.ts'
 
+/** For a test of many conversations on a machine that does other things too. */
+const BUSY_MS = 120_000
+
 let server: Running
 let monitor: Monitor
 let guardrail: ScriptedModel
@@ -60,7 +63,7 @@ describe.each(Object.entries(ANALYZERS))('%s', (kind, analyzer) => {
     expect((await respondTo(id, true)).status).toBe(200)
     await server.until(id, 'finished')
     expect(isDone(id)).toBe(true)
-  })
+  }, BUSY_MS)
 
   test('stops what is risky, and tells the model why a person refused', async () => {
     const id = await waiting(analyzer())
@@ -70,7 +73,7 @@ describe.each(Object.entries(ANALYZERS))('%s', (kind, analyzer) => {
     await server.until(id, 'finished')
     expect(isDone(id)).toBe(false)
     expect(server.model.requests.some(({ text }) => text.includes(`Action rejected: no: ${kind}`))).toBe(true)
-  })
+  }, BUSY_MS)
 })
 
 test('what is harmless asks nobody, whichever analyzer looks', async () => {
@@ -90,7 +93,7 @@ test('what is harmless asks nobody, whichever analyzer looks', async () => {
     monitor.answer = (response) => response.writeHead(200).end('{"violation":0.9}')
     verdict = { text: 'RISK: HIGH' }
   }
-})
+}, BUSY_MS)
 
 verifies(
   [
@@ -126,6 +129,7 @@ verifies(
       ])
     }
   },
+  BUSY_MS,
 )
 
 test('policy and analyzer can change while a conversation lives, and the next call is judged by the new ones', async () => {
@@ -148,7 +152,7 @@ test('policy and analyzer can change while a conversation lives, and the next ca
   await server.until(id, 'finished')
   const risks = ofKind(await server.events(id), 'ActionEvent').map((event) => event.security_risk)
   expect(risks).toEqual(['UNKNOWN', 'HIGH', 'LOW'])
-})
+}, BUSY_MS)
 
 test('a fork inherits policy and analyzer with its key, and executes nothing of what waited (F04)', async () => {
   for (const analyzer of [vendor(), { kind: 'PatternSecurityAnalyzer' }]) {
@@ -174,7 +178,7 @@ test('a fork inherits policy and analyzer with its key, and executes nothing of 
       'waiting_for_confirmation',
     )
   }
-})
+}, BUSY_MS)
 
 test('after a restart it still waits, with the same risks; approval executes it, and later calls are judged (F03)', async () => {
   await using own = await startRunning(respond)
@@ -196,7 +200,7 @@ test('after a restart it still waits, with the same risks; approval executes it,
     await own.until(refused, 'finished')
     expect(isDone(refused, own)).toBe(false)
   }
-}, 120_000)
+}, 2 * BUSY_MS)
 
 test('a conversation that was unloaded while it waited goes on as if it had stayed', async () => {
   await using own = await startRunning(respond, { PARLEY_IDLE_UNLOAD_SECONDS: '0.05' })
@@ -222,7 +226,7 @@ test('a conversation that was unloaded while it waited goes on as if it had stay
     await own.until(refused, 'finished')
     expect([isDone(id, own), isDone(refused, own)]).toEqual([true, false])
   }
-}, 60_000)
+}, BUSY_MS)
 
 verifies(
   ['seed.analyzer.vendor.api_key.write-only', 'seed.auth.vendor-key-write-only'],

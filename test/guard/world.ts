@@ -45,7 +45,8 @@ export const VENDOR_KEY = canary('vendor_key')
 
 /** Configurations of every kind, once it is known where the judges listen. */
 export function analyzersAt(at: () => { monitor: string; guardrail: string }) {
-  const vendor = (kind = 'VendorAnalyzer') => ({ kind, api_url: at().monitor, api_key: VENDOR_KEY, timeout: 0.5 })
+  // Longer than any answer takes on a busy machine; a test of a monitor that hangs names a shorter one.
+  const vendor = (kind = 'VendorAnalyzer') => ({ kind, api_url: at().monitor, api_key: VENDOR_KEY, timeout: 20 })
   const guard = (kind = 'GuardrailLLMSecurityAnalyzer') => ({
     kind,
     llm: { model: 'openai/guard', base_url: `${at().guardrail}/v1`, api_key: canary('guardrail_key'), num_retries: 0 },

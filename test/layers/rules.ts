@@ -54,6 +54,7 @@ const homes: Record<string, string> = {
   '@modelcontextprotocol/': 'tools',
   'playwright-core': 'tools',
   '@agentclientprotocol/': 'agent',
+  '@huggingface/jinja': 'agent',
   standardwebhooks: 'webhooks',
   unbash: 'security',
   yaml: 'skills',

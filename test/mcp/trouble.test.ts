@@ -19,15 +19,15 @@ import {
 } from './places.ts'
 
 describe.each(TRANSPORTS)('over %s', (transport) => {
-  test.each([
-    ['nonsense', /in time|not ready/],
-    ['silent', /not ready within 1.5 s/],
-    ['exit', transport === 'stdio' ? /ended.*the database is not there/ : /ended the connection/],
-    ['bad-list', /something else than the protocol says/],
-    ['flood', /./],
-  ])('a server that is %s takes nothing from the others, and is told once', async (way, reason) => {
+  test.each<[string, number, RegExp]>([
+    ['nonsense', 1500, /in time|not ready/],
+    ['silent', 1500, /not ready within 1.5 s/],
+    ['exit', 15_000, transport === 'stdio' ? /ended.*the database is not there/ : /ended the connection/],
+    ['bad-list', 15_000, /something else than the protocol says/],
+    ['flood', 1500, /./],
+  ])('a server that is %s takes nothing from the others, and is told once', async (way, connectMs, reason) => {
     await using server = await startReachable(transport, odd(way))
-    await using place = await startPlace({ connectMs: 1500 })
+    await using place = await startPlace({ connectMs })
     const box = await place.box({ broken: server.config })
     expect(box.names()).toEqual([])
     const [notice, ...more] = box.source.takeNotices()

@@ -63,7 +63,7 @@ async function runIn(
 const refinement = { iterative_refinement: { success_threshold: 0.6, max_iterations: 2 } }
 
 describe('a critic', () => {
-  test('judges finish and closing messages, and nothing else by default', async () => {
+  verifies('seed.agent.acp.critic.finished', 'judges finish and closing messages, and nothing else by default', async () => {
     const finished = await runIn('repository', { kind: 'PassCritic' }, [shell('echo a'), finish('f1')])
     expect(finished.scores).toEqual([null, 1])
     const said = await runIn('repository', { kind: 'AgentFinishedCritic' }, [
@@ -74,7 +74,7 @@ describe('a critic', () => {
     expect(said.judged[1].message).toMatch(/not called finish/)
   }, 60_000)
 
-  test('in all_actions mode judges every call', async () => {
+  verifies('seed.agent.acp.critic.all_actions', 'in all_actions mode judges every call', async () => {
     const { scores } = await runIn('repository', { kind: 'EmptyPatchCritic', mode: 'all_actions' }, [
       shell('echo a'),
       shell('echo a > new'),

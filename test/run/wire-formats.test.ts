@@ -9,8 +9,10 @@ import { llmRecord } from '../../packages/server/testing/model-formats/configs.t
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { start, starting } from './running.ts'
+import { expectHeaders, expectTerminal, TERMINAL_DESCRIPTION, TERMINAL_SCHEMA } from './terminal-as-offered.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
+const KEY = 'key-of-the-model-4711'
 /** Refused by whoever fetches images, so that no test asks the internet. */
 const ADDRESS = 'http://127.0.0.1:9/b.webp'
 
@@ -50,7 +52,7 @@ async function talk(format: Format, members: object = {}) {
   const pic = join(work, 'pic.png')
   writeFileSync(pic, Buffer.from(PNG, 'base64'))
   await using model = await startScriptedModel({ answers: answers(pic) })
-  const llm = { ...llmRecord(format, model.url, { max_output_tokens: 8000 }), ...members }
+  const llm = { ...llmRecord(format, model.url, { max_output_tokens: 8000, api_key: KEY }), ...members }
   const content = [
     { type: 'text', text: 'Look.' },
     { type: 'image', image_urls: [`data:image/png;base64,${PNG}`, ADDRESS] },
@@ -68,6 +70,7 @@ async function talk(format: Format, members: object = {}) {
     pic,
     bodies: model.requests.map(({ body }) => body as any),
     texts: model.requests.map(({ text }) => text),
+    headers: model.requests.map(({ headers }) => headers),
   }
 }
 
@@ -76,7 +79,7 @@ const marksIn = (text: string) => text.split('"cache_control"').length - 1
 const MARK = { cache_control: { type: 'ephemeral' } }
 
 test('Chat Completions', async () => {
-  const { bodies, texts, pic } = await talk('chat')
+  const { bodies, headers, texts, pic } = await talk('chat')
   const [system, ...messages] = bodies[3].messages
   expect(system).toEqual({ role: 'system', content: expect.stringMatching(/working directory/) })
   expect(messages).toEqual([
@@ -120,7 +123,12 @@ test('Chat Completions', async () => {
     { role: 'user', content: 'And now?' },
   ])
   expect(bodies[3]).toMatchObject({ model: 'gpt-4o', max_tokens: 8000, stream: true, tool_choice: 'auto' })
-  expect(bodies[3].tools[0]).toMatchObject({ type: 'function', function: { name: 'terminal' } })
+  const [terminal] = bodies[3].tools
+  expectTerminal(terminal, terminal.function.parameters, {
+    type: 'function',
+    function: { name: 'terminal', description: TERMINAL_DESCRIPTION, parameters: TERMINAL_SCHEMA },
+  })
+  expectHeaders(headers, { authorization: `Bearer ${KEY}` })
   expect(texts.map(marksIn)).toEqual([0, 0, 0, 0])
 }, 60_000)
 
@@ -141,7 +149,7 @@ test('Chat Completions of a proxy before a model with marks', async () => {
 }, 60_000)
 
 test('Responses', async () => {
-  const { bodies, texts, id, pic } = await talk('responses')
+  const { bodies, headers, texts, id, pic } = await talk('responses')
   const [system, ...items] = bodies[3].input
   expect(system).toEqual({ role: 'developer', content: expect.stringMatching(/working directory/) })
   const thought = (text: string, sealed: string) => ({
@@ -197,7 +205,15 @@ test('Responses', async () => {
     prompt_cache_retention: '24h',
   })
   expect(bodies.map(({ prompt_cache_key }) => prompt_cache_key)).toEqual([id, id, id, id])
-  expect(bodies[3].tools[0]).toMatchObject({ type: 'function', name: 'terminal' })
+  const [terminal] = bodies[3].tools
+  expectTerminal(terminal, terminal.parameters, {
+    type: 'function',
+    name: 'terminal',
+    description: TERMINAL_DESCRIPTION,
+    parameters: TERMINAL_SCHEMA,
+    strict: false,
+  })
+  expectHeaders(headers, { authorization: `Bearer ${KEY}` })
   expect(texts.map(marksIn)).toEqual([0, 0, 0, 0])
 }, 60_000)
 
@@ -208,7 +224,7 @@ test('Responses without encrypted reasoning', async () => {
 }, 60_000)
 
 test('Messages', async () => {
-  const { bodies, texts, pic } = await talk('anthropic')
+  const { bodies, headers, texts, pic } = await talk('anthropic')
   expect(bodies[3].system).toEqual([
     { type: 'text', text: expect.any(String), ...MARK },
     { type: 'text', text: expect.stringMatching(/working directory/) },
@@ -272,7 +288,13 @@ test('Messages', async () => {
   expect(bodies[2].messages.at(-1).content[0]).toMatchObject(MARK)
   // The budget is within the limit, not on top of it.
   expect(bodies[3]).toMatchObject({ max_tokens: 8000, thinking: { type: 'enabled', budget_tokens: 4800 } })
-  expect(bodies[3].tools[0]).toMatchObject({ name: 'terminal', input_schema: { type: 'object' } })
+  const [terminal] = bodies[3].tools
+  expectTerminal(terminal, terminal.input_schema, {
+    name: 'terminal',
+    description: TERMINAL_DESCRIPTION,
+    input_schema: TERMINAL_SCHEMA,
+  })
+  expectHeaders(headers, { 'x-api-key': KEY, 'anthropic-version': '2023-06-01' })
 }, 60_000)
 
 test('Messages without marks when the configuration wants none', async () => {
@@ -281,7 +303,7 @@ test('Messages without marks when the configuration wants none', async () => {
 }, 60_000)
 
 test('Gemini', async () => {
-  const { bodies, texts, pic } = await talk('gemini')
+  const { bodies, headers, texts, pic } = await talk('gemini')
   expect(bodies[3].systemInstruction).toEqual({ parts: [{ text: expect.stringMatching(/working directory/) }] })
   expect(bodies[3].contents).toEqual([
     {
@@ -318,13 +340,19 @@ test('Gemini', async () => {
       role: 'user',
       parts: [{ functionResponse: { id: 'c3', name: 'nope', response: { name: 'nope', error: unknown } } }],
     },
-    { role: 'model', parts: [{ text: 'Done.' }] },
+    { role: 'model', parts: [{ text: 'Done.', thoughtSignature: 'enc-3' }] },
     { role: 'user', parts: [{ text: 'And now?' }] },
   ])
   expect(bodies[3].generationConfig).toEqual({
     maxOutputTokens: 8000,
     thinkingConfig: { includeThoughts: true, thinkingBudget: 4800 },
   })
-  expect(bodies[3].tools[0].functionDeclarations[0]).toMatchObject({ name: 'terminal' })
+  const [terminal] = bodies[3].tools[0].functionDeclarations
+  expectTerminal(terminal, terminal.parametersJsonSchema, {
+    name: 'terminal',
+    description: TERMINAL_DESCRIPTION,
+    parametersJsonSchema: TERMINAL_SCHEMA,
+  })
+  expectHeaders(headers, { 'x-goog-api-key': KEY })
   expect(texts.map(marksIn)).toEqual([0, 0, 0, 0])
 }, 60_000)

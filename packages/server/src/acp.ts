@@ -1,11 +1,11 @@
 /** Joins agents that are other programs: their secrets, their folders, what they may read of their own past. */
-import { join } from 'node:path'
 import type { ACPAgent } from '@parley/protocol'
-import { loadAcpAgent, type Agent, type ToolHooks } from './agent/index.ts'
+import { promptsDir } from './agent-checks.ts'
+import { acpPrompts, loadAcpAgent, type Agent, type ToolHooks } from './agent/index.ts'
 import { readBranch, type HeartDeps } from './conversation/index.ts'
 import { priceOf } from './llm/index.ts'
 import type { Log } from './observability/index.ts'
-import { readPromptFile } from './prompt-files.ts'
+import { openPromptFiles } from './prompt-files.ts'
 import type { Cipher } from './secrets/index.ts'
 import type { Analyze } from './security/index.ts'
 import type { JoinedSecrets } from './steering.ts'
@@ -37,7 +37,7 @@ export async function openAcpAgent(agent: ACPAgent, live: Live, parts: AcpParts)
     // The agent chooses its commands where nobody sees them: it gets what the conversation has (agent-core.md 11.12).
     return { names, values: await secretsFor(names.map(({ name }) => name).join(' ')) }
   }
-  const prompts = join(serverDir, 'prompts')
+  const told = acpPrompts(agent, await openPromptFiles(promptsDir(serverDir), agent))
   return new AcpAgent(agent, {
     conversationId: live.id,
     workspace,
@@ -46,8 +46,8 @@ export async function openAcpAgent(agent: ACPAgent, live: Live, parts: AcpParts)
     secretNames: (await ownSecrets.ofAgent(live.owner, live.secrets)).secrets,
     seal: (text) => cipher.seal(text),
     unseal: (sealed) => cipher.open(sealed),
-    promptFile: await readPromptFile(prompts, 'system_prompt_filename', agent),
-    policyFile: await readPromptFile(prompts, 'security_policy_filename', agent),
+    promptFile: told.prompt,
+    policyFile: told.policy,
     branch: async (leaf) => (await readBranch(events, live.id, leaf)).map(({ event }) => event),
     budgetUsd: () => live.current().max_budget_per_task,
     detectsStuck: () => live.current().stuck_detection,

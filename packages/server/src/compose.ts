@@ -1,70 +1,28 @@
-/** The only place that picks implementations and joins rooms. */
+/** Opens the parts of a server in order and joins them; what joins rooms to one another stands in files beside this one. */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createNativeAgent, createReplayAgent, resolveTools, type Agent, type NativeAgentDeps } from './agent/index.ts'
-import { agentModels, withEyes } from './agent-models.ts'
 import { openAutomation } from './automation.ts'
-import { ConfigError, isLoopback, type Config } from './config.ts'
-import {
-  fromAgentServer,
-  fromSeed,
-  openHeart,
-  readRecording,
-  remoteOf,
-  startPhases,
-  withReceived,
-  type Actor,
-  type Heart,
-  type HeartDeps,
-  type RunObserver,
-  type StartRequest,
-} from './conversation/index.ts'
+import type { Config } from './config.ts'
+import { joinEdge } from './edge.ts'
+import { firstKeyOf } from './first-start.ts'
 import { openFolders } from './folders.ts'
-import { gitAccess } from './git-access.ts'
-import { withVariables } from './git-identity.ts'
-import { joinHiding } from './hiding.ts'
-import { createApp, type App } from './http/index.ts'
-import { lateLlm } from './late-model.ts'
-import { joinMachine, type JoinedMachine } from './machine.ts'
-import { joinMcp, type JoinedMcp } from './mcp.ts'
-import { joinGateway, joinSecrets, joinSteering, type JoinedSecrets } from './steering.ts'
-import { openLlm, openTransport, withFallbacks, type Transport } from './llm/index.ts'
-import { openLog, type Log } from './observability/index.ts'
-import { openGuard } from './guard.ts'
-import { openHooking, openHooksOf, overHooks } from './hooking.ts'
-import { openSkillsOf, skillPhase, skillsFor } from './skilling.ts'
-import { remembering } from './remembering.ts'
-import { joinSubAgents, subAgentTypes } from './sub-agents.ts'
-import { openCipher, type Cipher } from './secrets/index.ts'
+import { joinHeart } from './heart.ts'
+import { openTransport } from './llm/index.ts'
+import { joinMachine } from './machine.ts'
+import { joinMcp } from './mcp.ts'
+import { openLog } from './observability/index.ts'
+import { openCipher } from './secrets/index.ts'
 import {
-  conversationDefaults,
-  DEFAULT_USER,
   openCommandSecrets,
   openFindLlm,
   openIdentities,
-  openLlmProfiles,
   openNamedSecrets,
   openUserSettings,
-  type CommandSecrets,
-  type FindLlm,
-  type Identities,
-  type NamedSecrets,
-  type UserSettings,
 } from './settings/index.ts'
+import { joinSecrets } from './steering.ts'
 import { openSqlite, type Storage } from './storage/index.ts'
-import { createLocks, toolNames } from './tools/index.ts'
 import { openWebhooks } from './webhooks/index.ts'
-import {
-  describeIsolation,
-  lookAtIsolation,
-  openEveryWorkspace,
-  openLocalWorkspaces,
-  type Isolation,
-  type Workspaces,
-} from './workspace/index.ts'
-
-/** Without a limit of its own: conversations stay in memory until the process ends. */
-const NEVER_MS = 2 ** 31 - 1
+import { lookAtIsolation, openEveryWorkspace, openLocalWorkspaces } from './workspace/index.ts'
 
 export type Server = AsyncDisposable & {
   /** Where it listens, without a trailing slash. */
@@ -120,40 +78,21 @@ export async function startServer(
   const automation = opened.use(openAutomation(config, storage, log))
   const ownSecrets = joinSecrets({ config, cipher, commandSecrets, log })
   const mcp = opened.use(joinMcp({ workspaces, config, log }))
+  const shared = { config, storage, cipher, settings, findLlm, ownSecrets, isolation, log }
   const heart = joinHeart({
-    config,
-    mcp,
-    storage,
+    ...shared,
     foldersDir,
-    cipher,
     workspaces,
-    isolation,
     transport,
+    mcp,
     commandSecrets,
-    ownSecrets,
-    settings,
-    findLlm,
     ...automation.runs,
-    log,
   })
   opened.defer(() => heart.close())
   const hide = async (user: string, text: string) => (await commandSecrets.masker(user)).text(text)
   const own = { config, storage, cipher, identities, settings, workspaces, transport, conversations: heart, hide, log }
   const machine = opened.use(joinMachine(own))
-  const app = joinEdge({
-    config,
-    heart,
-    storage,
-    cipher,
-    identities,
-    settings,
-    secrets,
-    ownSecrets,
-    findLlm,
-    machine,
-    isolation,
-    log,
-  })
+  const app = joinEdge({ ...shared, heart, identities, secrets, machine })
   opened.defer(() => app.close())
 
   const { host, port } = await app.listen({ host: config.host, port: config.port })
@@ -168,257 +107,4 @@ export async function startServer(
 
   const open = opened.move()
   return { url, firstKey, [Symbol.asyncDispose]: () => open.disposeAsync() }
-}
-
-type Parts = { config: Config; log: Log }
-
-type HeartParts = Parts & {
-  mcp: JoinedMcp
-  isolation: Isolation
-  /** Where conversations have folders of their own. */
-  foldersDir: string
-  storage: Storage
-  cipher: Cipher
-  workspaces: Workspaces
-  transport: Transport
-  commandSecrets: CommandSecrets
-  ownSecrets: JoinedSecrets
-  settings: UserSettings
-  findLlm: ReturnType<typeof openFindLlm>
-  runs?: RunObserver
-}
-
-function joinHeart({
-  config,
-  mcp,
-  log,
-  transport,
-  commandSecrets,
-  ownSecrets,
-  settings,
-  isolation,
-  foldersDir,
-  ...parts
-}: HeartParts): Heart {
-  const locks = createLocks()
-  const { workspaces } = parts
-  const models = { transport, scriptsDirectory: join(config.dataDir, 'scripts') }
-  const guard = openGuard({ openLlm: (llm) => openLlm(llm, models), vendor: config.vendor, cipher: parts.cipher })
-  const dataDirOf = (id: string) => join(foldersDir, id)
-  const profiles = openLlmProfiles(parts.storage.documents, settings, parts.cipher)
-
-  const openLlmOf = (owner: string) => {
-    const usersModel = async () => conversationDefaults(await settings.current(owner), config).llm
-    const late = lateLlm((llm) => openLlm(llm, models), usersModel)
-    return withFallbacks(late, { find: (name) => parts.findLlm(owner, name), log })
-  }
-  const { mask, masker } = joinHiding(commandSecrets, ownSecrets)
-  const openHooks = openHooking({
-    workspaces,
-    trusted: config.trustedHooks,
-    openLlmOf,
-    mask,
-    dataDirOf,
-    locks,
-    log,
-  })
-
-  async function openAgent(
-    { id, owner, record, epoch, secrets, current, subAgents, clientCalls }: Parameters<HeartDeps['openAgent']>[0],
-    signal: AbortSignal,
-  ): Promise<Agent> {
-    const agent = remembering(record)
-    const remote = remoteOf(record.workspace)
-    const spec = { conversationId: id, workingDir: record.workspace.working_dir, epoch, remote }
-    const workspace = withVariables(await workspaces.open(spec, signal), () => commandSecrets.gitVariables(owner))
-    const hooks = await openHooks({ id, owner, record, epoch, current }, signal)
-    if (agent.kind === 'ACPAgent') {
-      const { openAcpAgent } = await import('./acp.ts')
-      const { cipher, storage } = parts
-      const acp = { workspace, hooks, ownSecrets, cipher, events: storage.events, dataDir: dataDirOf(id), log }
-      const live = { id, owner, secrets, current }
-      return lettingGo(
-        await openAcpAgent(agent, live, { ...acp, analyze: guard.analyze, serverDir: config.dataDir }),
-        hooks,
-        workspace,
-      )
-    }
-    const { secretsFailed, ...given } = await ownSecrets.ofAgent(owner, secrets)
-    const own = agentModels(id, owner, {
-      findLlm: parts.findLlm,
-      profileNames: async (user) => (await profiles.list(user)).profiles.map(({ name }) => name),
-      conversations: () => heart,
-    })
-    const moreTools = mcp.toolsOf(agent, { id, owner, epoch, record }, given.secretsFor)
-    const deps: NativeAgentDeps = {
-      openLlm: openLlmOf(owner),
-      workspace,
-      dataDir: dataDirOf(id),
-      conversationId: id,
-      ...given,
-      services: {
-        ...(subAgents === undefined ? {} : { subAgents }),
-        ...(clientCalls === undefined ? {} : { clientCalls }),
-        browser: { executable: config.chromium },
-        skills: skillsFor(record, config.trustedHooks),
-        models: own.models,
-        secretsFailed,
-        hide: async (text) => (await masker(owner, current())).text(text),
-      },
-      analyze: guard.analyze,
-      hooks,
-      locks,
-      log,
-      clientTools: record.client_tools,
-      seeing: own.seeing,
-      ...(await subAgentTypes(agent, subAgents)),
-      ...(moreTools === undefined ? {} : { moreTools }),
-    }
-    const equipped = await withEyes(agent, own.seeing)
-    if (record.replay === null || record.replay === undefined)
-      return lettingGo(createNativeAgent(equipped, deps), hooks, workspace)
-    const recording = await readRecording(deps.dataDir, record.replay)
-    const replayed = { recording, stopOnDivergence: record.replay.stop_on_divergence }
-    return lettingGo(createReplayAgent(equipped, replayed, deps), hooks, workspace)
-  }
-
-  const heart = openHeart({
-    ...parts,
-    log,
-    ...joinSubAgents({
-      workspaces,
-      documents: parts.storage.documents,
-      home: config.home,
-      trusted: config.trustedHooks,
-      log,
-    }),
-    openAgent,
-    openHooks,
-    openLlm: (llm) => openLlm(llm, models),
-    phases: [
-      ...startPhases({
-        ...config.starts,
-        ...gitAccess(settings),
-        workspaces,
-        isolation: describeIsolation(isolation),
-      }),
-      skillPhase({
-        ...config.starts,
-        ...gitAccess(settings),
-        workspaces,
-        home: config.home,
-        trusted: config.trustedHooks,
-        pluginsDir: join(config.dataDir, 'plugins'),
-        log,
-      }),
-    ],
-    ...(config.starts.deadlines.agent === undefined ? {} : { agentDeadlineMs: config.starts.deadlines.agent }),
-    mask,
-    masker,
-    now: () => new Date(),
-    dataDir: config.dataDir,
-    foldersDir,
-    ephemeral: config.ephemeral,
-    idleUnloadMs: config.idleUnloadMs ?? NEVER_MS,
-    maxConcurrentRuns: config.maxConcurrentRuns,
-    notifies: config.webhooks.length > 0,
-  })
-  return overHooks(guard.over(heart))
-}
-
-type EdgeParts = Parts & {
-  heart: Heart
-  storage: Storage
-  cipher: Cipher
-  identities: Identities
-  settings: UserSettings
-  secrets: NamedSecrets
-  ownSecrets: JoinedSecrets
-  findLlm: FindLlm
-  machine: JoinedMachine
-  isolation: Isolation
-}
-
-function joinEdge({
-  config,
-  heart,
-  storage,
-  cipher,
-  identities,
-  settings,
-  secrets,
-  ownSecrets,
-  findLlm,
-  machine,
-  isolation,
-  log,
-}: EdgeParts): App {
-  const anyone: Actor = { user: DEFAULT_USER, role: 'admin', keyId: 'none' }
-  const conversations = withReceived(heart, { storage, cipher, now: () => new Date() })
-  return createApp({
-    conversations,
-    receiver: conversations,
-    deliveries: storage.outbox,
-    keys: identities,
-    audit: storage.audit,
-    rateLimitPerMinute: config.rateLimitPerMinute,
-    authenticate: (key) => identities.authenticate(key),
-    settings,
-    secrets,
-    startFromSeed: async (body, actor, options) => {
-      const request = fromSeed(body, conversationDefaults(await settings.current(actor.user), config), options)
-      return heart.start(request, actor)
-    },
-    machine: machine.machine,
-    skillsOf: openSkillsOf({ hosts: machine.machine.hosts, home: config.home, log }),
-    hooksOf: openHooksOf({ hosts: machine.machine.hosts, trusted: config.trustedHooks, log }),
-    steering: joinSteering(ownSecrets, findLlm, cipher),
-    gateway: joinGateway({ config, conversations: heart, settings, profiles: machine.machine.profiles, findLlm }),
-    startFromAgentServer: async (body, actor) => {
-      const resolved = await machine.resolve(actor.user, body)
-      const request = fromAgentServer(body, { ...resolved, secrets: ownSecrets.ofStart(body, resolved.agent) })
-      expectTools(request)
-      return heart.start(request, actor)
-    },
-    info: { usableTools: toolNames(), isolation: { level: isolation.level, network: isolation.network } },
-    corsOrigins: config.corsOrigins,
-    hostNames: [config.host, ...config.publicHosts],
-    takesKeyInUrl: config.socketKeyInUrl,
-    bodyLimitBytes: config.bodyLimitBytes,
-    log,
-    ...(config.withoutKeys ? { noKeys: anyone } : {}),
-  })
-}
-
-/** The same agent, which lets go of what it worked with when it ends. */
-function lettingGo(agent: Agent, ...others: readonly AsyncDisposable[]): Agent {
-  const end = agent[Symbol.asyncDispose].bind(agent)
-  agent[Symbol.asyncDispose] = async () => {
-    await end()
-    for (const other of others) await other[Symbol.asyncDispose]()
-  }
-  return agent
-}
-
-/** @throws ParleyError `invalid_input` naming a tool that does not exist, before anything is stored. */
-function expectTools({ agent, client_tools }: StartRequest): void {
-  if (agent.kind === 'Agent') resolveTools(agent, client_tools)
-}
-
-/**
- * With no key configured and none stored, makes one for the default user and keeps it readable for the owner of the data
- * directory, so that the command line on this machine finds it. Source: design.md 3, Identity.
- */
-async function firstKeyOf(config: Config, identities: Identities): Promise<string | null> {
-  if (config.withoutKeys || config.sessionApiKeys.length > 0) return null
-  if ((await identities.list()).length > 0) return null
-  if (!isLoopback(config.host)) {
-    throw new ConfigError(
-      `no key is configured, so the server listens on this machine only, not on ${config.host}; ` +
-        'set PARLEY_SESSION_API_KEYS or make a key with: parley keys create',
-    )
-  }
-  const { key } = await identities.create({ user: DEFAULT_USER, role: 'admin', label: 'first key', expiresAt: null })
-  await writeFile(join(config.dataDir, 'first-key'), `${key}\n`, { mode: 0o600 })
-  return key
 }

@@ -2,11 +2,15 @@
  * Prompt and policy files that an agent's record names. Only what whoever runs the server has put into its `prompts` folder
  * is read; a request cannot have the server read anything else (F23). Source: seed: system_prompt_filename, security_policy_filename.
  */
-import { readFile, realpath } from 'node:fs/promises'
+import { open, realpath, type FileHandle } from 'node:fs/promises'
 import { relative, resolve, sep } from 'node:path'
 import { ParleyError, type AgentBase } from '@parley/protocol'
+import { loadTemplates, type PromptFiles } from './agent/index.ts'
 
 type Member = 'system_prompt_filename' | 'security_policy_filename'
+
+/** Bytes of one file. */
+const MAX_BYTES = 262_144
 
 /** Names that stand for built-in texts. */
 const BUILT_IN: Readonly<Record<Member, readonly string[]>> = {
@@ -15,38 +19,52 @@ const BUILT_IN: Readonly<Record<Member, readonly string[]>> = {
 }
 
 /**
- * The text of the file that a member names, values of `system_prompt_kwargs` put in for `{{ name }}` in a prompt; null for a
- * built-in text.
- * @throws ParleyError `invalid_input` for a file that is not there, or not in the folder.
+ * The files that an agent names; touches nothing when it names none.
+ * @throws ParleyError `invalid_input` naming the member, for a file that is not there, not in the folder, too large, or a
+ * template that is not written well.
  */
-export async function readPromptFile(
-  folder: string,
-  member: Member,
-  agent: Pick<AgentBase, Member | 'system_prompt_kwargs'>,
-): Promise<string | null> {
+export async function openPromptFiles(folder: string, agent: Pick<AgentBase, Member>): Promise<PromptFiles> {
+  const text = await read(folder, 'system_prompt_filename', agent)
+  const policy = await read(folder, 'security_policy_filename', agent)
+  if (text === null) return { template: null, policy }
+  const { openTemplate } = await loadTemplates()
+  return { template: await openTemplate(agent.system_prompt_filename, text), policy }
+}
+
+/** The text of the file that a member names; null for a built-in one. */
+async function read(folder: string, member: Member, agent: Pick<AgentBase, Member>): Promise<string | null> {
   const name = agent[member]
   if (BUILT_IN[member].includes(name)) return null
-  const root = await realpath(folder).catch(() => null)
-  const file = root === null ? null : await realpath(resolve(root, name)).catch(() => null)
-  const way = root === null || file === null ? '..' : relative(root, file)
-  if (file === null || way === '' || way === '..' || way.startsWith(`..${sep}`)) {
-    throw new ParleyError(
-      'invalid_input',
+  const file = await inside(folder, name)
+  if (file === null) {
+    throw refused(
+      member,
       `${member} '${name}' is no built-in text and no file in the server's prompts folder. ` +
         (member === 'system_prompt_filename'
           ? 'Send the text as system_prompt, or have it put there.'
           : 'Put the policy into agent_context.system_message_suffix, or have it put there.'),
-      { details: { member } },
     )
   }
-  const text = await readFile(file, 'utf8')
-  return member === 'system_prompt_filename' ? filled(text, agent.system_prompt_kwargs) : text
+  await using handle = await open(file, 'r').catch(() => null)
+  const text = handle === null ? null : await textOf(handle)
+  if (text !== null) return text
+  throw refused(member, `${member} '${name}' is not a readable file of at most ${MAX_BYTES} bytes in the prompts folder.`)
 }
 
-/** Values in place of their names; a name without a value becomes nothing. */
-function filled(text: string, values: Readonly<Record<string, unknown>>): string {
-  return text.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, name: string) => {
-    const value = Object.hasOwn(values, name) ? values[name] : ''
-    return typeof value === 'string' ? value : JSON.stringify(value)
-  })
+/** Where the file really is; null when that is not inside of the folder. */
+async function inside(folder: string, name: string): Promise<string | null> {
+  // No system opens a path with a zero byte in it.
+  if (name.includes('\0')) return null
+  const root = await realpath(folder).catch(() => null)
+  const file = root === null ? null : await realpath(resolve(root, name)).catch(() => null)
+  if (root === null || file === null) return null
+  const way = relative(root, file)
+  return way === '' || way === '..' || way.startsWith(`..${sep}`) ? null : file
 }
+
+async function textOf(handle: FileHandle): Promise<string | null> {
+  const stats = await handle.stat()
+  return stats.isFile() && stats.size <= MAX_BYTES ? handle.readFile('utf8') : null
+}
+
+const refused = (member: Member, message: string) => new ParleyError('invalid_input', message, { details: { member } })

@@ -30,6 +30,8 @@ import { truncateMiddle } from './native/truncate.ts'
 
 const CALL_LIMIT_MS = 3_600_000
 const LIMIT_MARGIN_MS = 60_000
+/** Time for calls that were called off to end what they are at. */
+const ENDING_MS = 5000
 /** Characters of one text of an observation that are stored. */
 const MAX_STORED_CHARS = 1024 * 1024
 
@@ -98,6 +100,8 @@ const INTERNAL: ErrorClassification = { kind: 'internal', retryable: false, user
 
 export class Gateway {
   readonly #deps: GatewayDeps
+  /** Calls that have not ended, also those that nobody waits for any more. */
+  readonly #underWay = new Set<Promise<unknown>>()
 
   constructor(deps: GatewayDeps) {
     this.#deps = deps
@@ -195,8 +199,28 @@ export class Gateway {
       using _held = held
       return await tool.perform(action, this.#context(event, AbortSignal.any([signal, limit.signal])))
     }
+    const running = work()
+    this.#underWay.add(running)
+    void Promise.allSettled([running]).then(() => this.#underWay.delete(running))
     try {
-      return await abortable(work(), limit.signal)
+      return await abortable(running, limit.signal)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /**
+   * Resolves when every call has ended, and at the latest after five seconds: who closes an agent, or deletes what it has,
+   * takes away what its calls work with. It calls off none of them itself.
+   */
+  async ended(): Promise<void> {
+    if (this.#underWay.size === 0) return
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), ENDING_MS)
+    try {
+      await abortable(Promise.allSettled(this.#underWay), late.signal)
+    } catch {
+      this.#deps.log.warn({ calls: this.#underWay.size }, 'calls go on although their agent is closed')
     } finally {
       clearTimeout(timer)
     }

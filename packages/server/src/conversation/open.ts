@@ -213,7 +213,8 @@ export function openHeart(deps: HeartDeps): Heart {
       const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
       if (ended !== null) await deps.runs?.ended(id, record, ended)
       await deps.workspaces.release(id, remoteOf(record.workspace))
-      await rm(join(foldersDir, id), { recursive: true, force: true })
+      // A process that is just ending may still write there.
+      await rm(join(foldersDir, id), { recursive: true, force: true, maxRetries: 5 })
     },
 
     async send(id, command, actor) {

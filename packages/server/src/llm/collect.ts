@@ -7,7 +7,7 @@ import type {
 } from '@ai-sdk/provider'
 import type { ReasoningItemModel } from '@parley/protocol'
 import { LlmError, type LlmAnswer, type LlmDelta } from './llm.ts'
-import { GEMINI_SIGNATURE } from './prompt.ts'
+import { geminiBlocks, type GeminiSignatures } from './gemini-signature.ts'
 
 export type Collected = Omit<LlmAnswer, 'responseId' | 'usage'> & {
   responseId: string | null
@@ -44,7 +44,7 @@ class Collector {
   #reasoning = ''
   #finish: LanguageModelV4FinishReason | null = null
   #tokens: LanguageModelV4Usage | null = null
-  #geminiSignature: string | null = null
+  readonly #signatures: GeminiSignatures = { call: null, text: null, thought: null }
   readonly #thoughts = new Map<string, Thought>()
   /** In the order in which the calls began, which is the order the model wrote them in; null while one is open. */
   readonly #calls = new Map<string, LlmAnswer['toolCalls'][number] | null>()
@@ -55,7 +55,10 @@ class Collector {
 
   take(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
+      case 'text-start':
+        return this.#sign('text', part.providerMetadata)
       case 'text-delta':
+        this.#sign('text', part.providerMetadata)
         if (part.delta === '') return
         this.#text += part.delta
         this.#onDelta({ content: part.delta })
@@ -65,13 +68,13 @@ class Collector {
       case 'reasoning-end':
         return this.#think(part.id, part.type === 'reasoning-delta' ? part.delta : '', part.providerMetadata)
       case 'text-end':
-        return this.#sign(part.providerMetadata)
+        return this.#sign('text', part.providerMetadata)
       case 'tool-input-start':
         this.#calls.set(part.id, null)
         return
       case 'tool-call':
         this.#calls.set(part.toolCallId, { id: part.toolCallId, name: part.toolName, arguments: part.input })
-        return this.#sign(part.providerMetadata)
+        return this.#sign('call', part.providerMetadata)
       case 'response-metadata':
         this.#responseId = part.id ?? this.#responseId
         return
@@ -103,17 +106,17 @@ class Collector {
     this.#thoughts.set(id, thought)
     Object.assign(thought.anthropic, metadata?.anthropic)
     Object.assign(thought.openai, metadata?.openai)
-    this.#sign(metadata)
+    this.#sign('thought', metadata)
     if (delta === '') return
     thought.text += delta
     this.#reasoning += delta
     this.#onDelta({ reasoning_content: delta })
   }
 
-  /** Gemini asks for the first signature of an answer back. */
-  #sign(metadata: SharedV4ProviderMetadata | undefined): void {
+  /** Gemini asks for the first signature of each kind of part back. */
+  #sign(kind: keyof GeminiSignatures, metadata: SharedV4ProviderMetadata | undefined): void {
     const signature = metadata?.google?.thoughtSignature
-    if (typeof signature === 'string') this.#geminiSignature ??= signature
+    if (typeof signature === 'string') this.#signatures[kind] ??= signature
   }
 
   #thinkingBlocks(): ThinkingBlocks {
@@ -124,9 +127,8 @@ class Collector {
         ? [{ type: 'thinking', thinking: text, signature: anthropic.signature }]
         : []
     })
-    if (this.#geminiSignature !== null)
-      blocks.push({ type: 'thinking', thinking: this.#reasoning, signature: GEMINI_SIGNATURE + this.#geminiSignature })
-    return blocks
+    const said = { text: this.#text, reasoning: this.#reasoning, hasCalls: this.#calls.size > 0 }
+    return [...blocks, ...geminiBlocks(this.#signatures, said)]
   }
 
   /** The last item of the answer; each summary of it is a thought of its own. */

@@ -17,6 +17,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { RedactedThinkingBlock, ThinkingBlock } from '@parley/protocol'
+import { GEMINI_SIGNATURE, geminiSignature } from './gemini-signature.ts'
 import type { LlmImage, LlmMessage, LlmText } from './llm.ts'
 import { excess, filePart, imagePart, type ImageOptions } from './prompt-images.ts'
 import type { Dialect } from './route.ts'
@@ -35,9 +36,6 @@ export type PromptOptions = ImageOptions & {
 type Assistant = Extract<LlmMessage, { role: 'assistant' }>
 type AssistantParts = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 type ToolMessage = Extract<LlmMessage, { role: 'tool' }>
-
-/** Marks a stored signature as Gemini's, so that it never reaches another vendor. */
-export const GEMINI_SIGNATURE = 'gemini:'
 
 const MARK: SharedV4ProviderOptions = {
   anthropic: { cacheControl: { type: 'ephemeral' } },
@@ -114,17 +112,18 @@ function userParts(
 function pushAssistant(message: Assistant, options: PromptOptions, prompt: LanguageModelV4Prompt): void {
   const text = message.content.map((part) => part.text).join('')
   const content: AssistantParts = [...reasoningParts(message, options)]
-  if (text.trim() !== '') content.push({ type: 'text', text })
-  const thought = options.dialect === 'google' ? geminiSignature(message) : undefined
+  const signed = (of: 'call' | 'text') => {
+    const signature = options.dialect === 'google' ? geminiSignature(message.thinkingBlocks, of) : undefined
+    return signature === undefined ? {} : { providerOptions: { google: { thoughtSignature: signature } } }
+  }
+  if (text.trim() !== '') content.push({ type: 'text', text, ...signed('text') })
   for (const [n, call] of message.toolCalls.entries()) {
-    const signature =
-      n === 0 && thought !== undefined ? { providerOptions: { google: { thoughtSignature: thought } } } : {}
     content.push({
       type: 'tool-call',
       toolCallId: call.id,
       toolName: call.name,
       input: argumentsFor(call.arguments, options.dialect),
-      ...signature,
+      ...(n === 0 ? signed('call') : {}),
     })
   }
   if (content.some((part) => part.type !== 'reasoning')) prompt.push({ role: 'assistant', content })
@@ -164,14 +163,6 @@ function reasoningParts(
 /** Whether Anthropic would take `block` back; others' blocks have no signature, or Gemini's. */
 export function isSignedByAnthropic(block: ThinkingBlock | RedactedThinkingBlock): boolean {
   return block.type === 'redacted_thinking' || Boolean(block.signature && !block.signature.startsWith(GEMINI_SIGNATURE))
-}
-
-function geminiSignature(message: Assistant): string | undefined {
-  for (const block of message.thinkingBlocks ?? []) {
-    if (block.type === 'thinking' && block.signature?.startsWith(GEMINI_SIGNATURE))
-      return block.signature.slice(GEMINI_SIGNATURE.length)
-  }
-  return undefined
 }
 
 /** See P1. The library re-reads text and trips over `__proto__` in it, so that one goes parsed. */

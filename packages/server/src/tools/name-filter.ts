@@ -6,7 +6,7 @@ import * as vm from 'node:vm'
 import { ParleyError } from '@parley/protocol'
 
 /** Milliseconds that one filter may take at once for all names together. */
-const LIMIT_MS = 100
+const LIMIT_MS = 250
 const MAX_CHARS = 2000
 
 type Match = (name: string) => boolean | null

@@ -93,14 +93,19 @@ const partsText = (content: Json | undefined) =>
     .map((part) => asString(part.text))
     .join('')
 
-/** Arguments are objects in this format, so a malformed string becomes an empty one. */
+/**
+ * A closing text is signed by an empty part after it, a call by its own part. Arguments are objects in this format, so a malformed
+ * string becomes an empty one.
+ */
 function partsOf(answer: PlayedAnswer): Json[] {
+  const { signature } = answer
   return [
     ...pieces(answer.reasoning, answer.chunkSize).map((text) => ({ text, thought: true })),
     ...pieces(answer.text, answer.chunkSize).map((text) => ({ text })),
+    ...(signature !== undefined && answer.toolCalls.length === 0 ? [{ text: '', thoughtSignature: signature }] : []),
     ...answer.toolCalls.map((call, n) => ({
       functionCall: { id: call.id, name: call.name, args: parsed(call.arguments) },
-      ...(n === 0 && answer.signature !== undefined ? { thoughtSignature: answer.signature } : {}),
+      ...(n === 0 && signature !== undefined ? { thoughtSignature: signature } : {}),
     })),
   ]
 }

@@ -131,6 +131,32 @@ test('an abort reaches the call that runs, starts no other, and is thrown', asyn
   expect(performed).toEqual(['a0'])
 })
 
+test('who closes an agent waits for a call that was called off and is still at something', async () => {
+  const controller = new AbortController()
+  const writing = Promise.withResolvers<string>()
+  let isWritten = false
+  const tool = toolThat(async () => {
+    const text = await writing.promise
+    isWritten = true
+    return text
+  })
+  const { gateway, driver, actions } = bench(tool, 1)
+  await gateway.ended()
+  const driving = driver.drive(execute(actions, gateway, 1, driver.turn, controller.signal))
+  await turn()
+  controller.abort(new Error('deleted'))
+  const ended = gateway.ended()
+  let isEnded = false
+  void ended.then(() => (isEnded = true))
+  await turn()
+  expect(isEnded).toBe(false)
+  writing.resolve('late')
+  await ended
+  expect(isWritten).toBe(true)
+  await Promise.allSettled([driving])
+  await gateway.ended()
+})
+
 test('a step that nobody drives any more stops what it started', async () => {
   const stopped = Promise.withResolvers<void>()
   const tool = toolThat((thought, signal) => {

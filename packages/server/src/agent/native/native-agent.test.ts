@@ -5,6 +5,7 @@ import type { ScriptedAnswer } from '../../../testing/scripted-model.ts'
 import { bench } from './bench.testing.ts'
 import { never, texts } from './driver.testing.ts'
 import { resolveTools } from './native-agent.ts'
+import { staticPrompt } from './system-prompt.ts'
 
 const finish = (message = 'done') => ({ name: 'finish', arguments: { message } })
 const thought = (text: string) => ({ name: 'think', arguments: { thought: text } })
@@ -256,5 +257,5 @@ test('a configuration that names what does not exist is refused before anything 
   expect(() => resolveTools(Agent.parse({ llm, tools: [{ name: 'Hammer' }] }))).toThrow(
     /'Hammer' is not registered. Known tools: terminal/,
   )
-  expect(() => resolveTools(Agent.parse({ llm, system_prompt_filename: '/etc/passwd' }))).toThrow(/no built-in text/)
+  expect(() => staticPrompt(Agent.parse({ llm, system_prompt_filename: '/etc/passwd' }))).toThrow(/no built-in text/)
 })

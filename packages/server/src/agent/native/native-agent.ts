@@ -9,7 +9,9 @@ import { openCondenser, TokenMeter } from '../condenser/index.ts'
 import { openJudge, refined } from '../critic/index.ts'
 import type { Analyze } from '../../security/index.ts'
 import { Gateway, type Log, type ToolHooks } from '../gateway.ts'
+import type { PromptFiles } from '../prompts/files.ts'
 import { ask } from './ask.ts'
+import { changedModel, readied } from './changed-model.ts'
 import { execute } from './execute.ts'
 import { MessageBuilder } from './messages.ts'
 import { offeredTo } from './offered.ts'
@@ -48,6 +50,10 @@ export type NativeAgentDeps = {
   moreTools?: ToolSource
   /** Saved profiles that see images, for the tool that asks one. Absent: none. */
   seeing?: () => Promise<readonly SeeingProfile[]>
+  /** The configuration with what its model needs beside what it names, such as eyes; asked after the model was changed. Absent: as it is. */
+  equip?: (config: AgentConfig) => Promise<AgentConfig>
+  /** Files that the configuration names, read, or why they could not be: asked for with a prompt. Absent: it names none. */
+  promptFiles?: () => PromptFiles
   /** Types of sub-agents that the model is told of. Absent: the built-in ones. */
   subAgentTypes?: readonly SubAgentType[]
   /** Whether the model is really asked now, and not a recording of it. Absent: always. */
@@ -57,15 +63,14 @@ export type NativeAgentDeps = {
 
 /**
  * An agent for one conversation. Starts nothing: the model's provider is loaded with the first question.
- * @throws ParleyError `invalid_input` or `unsupported` when the configuration names what does not exist.
+ * @throws ParleyError `invalid_input` when the configuration names tools that do not exist; its preamble, for files.
  */
 export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): Agent {
   const { workspace, conversationId, dataDir, locks, log, analyze, hooks } = deps
   let config = initial
-  const tools = new ToolSet(
-    createTools({ ...config, client_tools: deps.clientTools ?? [], sub_agents: deps.subAgentTypes }),
-    deps.moreTools,
-  )
+  const chosen = (of: AgentConfig) =>
+    createTools({ ...of, client_tools: deps.clientTools ?? [], sub_agents: deps.subAgentTypes })
+  const tools = new ToolSet(chosen(config), deps.moreTools)
   /** What calls have cost that is not stored yet. */
   const spent: Draft[] = []
   let newestTurn: Turn | null = null
@@ -111,11 +116,19 @@ export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): 
     newestTurn = turn
     return withSpending(step(begin, signal), spent)
   }
+  /** Another model may need other tools, which are looked for before it is asked. */
+  const changed = changedModel(async () => {
+    const asked = config
+    const equipped = await (deps.equip?.(asked) ?? asked)
+    if (asked === config && tools.choose(chosen(equipped))) thinker = thinkerOf(config)
+  })
   const limit = config.tool_concurrency_limit
-  const basePrompt = staticPrompt(config)
 
   return {
-    prepare: (signal) => tools.prepare(signal),
+    prepare: async (signal) => {
+      await changed.settle()
+      await tools.prepare(signal)
+    },
     preamble: () => {
       refresh()
       const surroundings = {
@@ -126,13 +139,13 @@ export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): 
       const prompt: Draft = {
         kind: 'SystemPromptEvent',
         source: 'agent',
-        system_prompt: textContent(basePrompt),
+        system_prompt: textContent(staticPrompt(config, deps.promptFiles?.())),
         tools: [...tools.byName.values()].map(({ definition }) => definition),
         dynamic_context: textContent(dynamicPrompt(config, surroundings)),
       }
       return [prompt]
     },
-    think: (turn, signal) => step(() => think(thinker, turn, signal), signal, true),
+    think: (turn, signal) => readied(changed, () => step(() => think(thinker, turn, signal), signal, true)),
     execute: (actions, turn, signal) =>
       refined(
         performing(() => execute(actions, gateway, limit, turn, signal), turn, signal),
@@ -159,11 +172,14 @@ export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): 
       return ask({ llm, tools: tools.offered }, question, turn, signal)
     },
     reconfigure: (next) => {
-      config = next
-      thinker = thinkerOf(next)
+      // Notes of earlier sessions are in no record.
+      config = { ...next, agent_context: config.agent_context }
+      thinker = thinkerOf(config)
+      changed.note()
     },
     interrupt: () => workspace.interrupt(),
     async [Symbol.asyncDispose]() {
+      await gateway.ended()
       await tools.close((tool, err) => log.warn({ tool, err }, 'closing a tool failed'))
       await workspace[Symbol.asyncDispose]()
     },
@@ -193,10 +209,9 @@ function shortenerOf(
 }
 
 /**
- * Checks what an agent's configuration names, without opening anything.
- * @throws ParleyError `invalid_input` or `unsupported`.
+ * Checks the tools that an agent's configuration names, without opening anything.
+ * @throws ParleyError `invalid_input`.
  */
 export function resolveTools(config: AgentConfig, clientTools: readonly ClientToolSpec[] = []): void {
   createTools({ ...config, client_tools: clientTools })
-  staticPrompt(config)
 }

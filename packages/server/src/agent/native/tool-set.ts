@@ -8,7 +8,7 @@ import type { Step } from '../agent.ts'
 export class ToolSet {
   /** The same map all the time. */
   readonly byName: Map<string, Tool>
-  readonly #own: ReadonlyMap<string, Tool>
+  #own: ReadonlyMap<string, Tool>
   readonly #more: ToolSource | null
   #version = -1
   #offered: readonly LlmTool[]
@@ -32,6 +32,21 @@ export class ToolSet {
     this.#version = more.version
     for (const name of this.byName.keys()) if (!this.#own.has(name)) this.byName.delete(name)
     for (const tool of more.tools(new Set(this.#own.keys()))) this.byName.set(tool.name, tool)
+    this.#offered = [...this.byName.values()].map(shown)
+    return true
+  }
+
+  /**
+   * Takes the names of another choice of own tools: those that stay are the same ones, with what they hold, new ones come from
+   * `chosen`. Meant for tools that hold nothing. True when something has changed.
+   */
+  choose(chosen: ReadonlyMap<string, Tool>): boolean {
+    const before = this.#own
+    if (chosen.size === before.size && [...chosen.keys()].every((name) => before.has(name))) return false
+    this.#own = new Map([...chosen].map(([name, tool]) => [name, before.get(name) ?? tool]))
+    const others = [...this.byName].filter(([name]) => !before.has(name) && !this.#own.has(name))
+    this.byName.clear()
+    for (const [name, tool] of [...this.#own, ...others]) this.byName.set(name, tool)
     this.#offered = [...this.byName.values()].map(shown)
     return true
   }

@@ -1,6 +1,6 @@
 /** What a prompt is made from: values that follow from the agent's record, and those that a caller gives. Pure. Source: agent-core.md 9.4, 9.5. */
 import { ParleyError, type AgentBase, type LLM } from '@parley/protocol'
-import { canonicalToolName } from '../../tools/index.ts'
+import { canonicalToolName, nameFilter } from '../../tools/index.ts'
 import { POLICY } from '../native/prompt-sections.ts'
 import type { PromptFiles } from './files.ts'
 import { familyOf } from './model-family.ts'
@@ -8,6 +8,8 @@ import type { Values } from './template.ts'
 
 const DEFAULT_POLICY = 'security_policy.j2'
 const BROWSER_TOOLS = 'browser_tool_set'
+/** Without this one there is no use for the others. */
+const BROWSER_TOOL = 'browser_navigate'
 
 export type PromptConfig = Pick<
   AgentBase,
@@ -17,6 +19,7 @@ export type PromptConfig = Pick<
   | 'system_prompt_kwargs'
   | 'agent_context'
   | 'tools'
+  | 'filter_tools_regex'
 > & { llm: Pick<LLM, 'model' | 'model_canonical_name'> }
 
 /**
@@ -43,7 +46,7 @@ export function promptValues(config: PromptConfig, policy: string): Record<strin
     cli_mode: true,
     // Every call has the risk that the model predicts, whether or not an analyzer looks at it now; one may come later.
     llm_security_analyzer: true,
-    enable_browser: config.tools.some(({ name }) => canonicalToolName(name) === BROWSER_TOOLS),
+    enable_browser: hasBrowser(config),
     memory_enabled: context?.load_memory === true || context?.memory_context != null,
     model_name: config.llm.model,
     model_family: family ?? '',
@@ -53,6 +56,16 @@ export function promptValues(config: PromptConfig, policy: string): Record<strin
   return { ...computed, ...config.system_prompt_kwargs, ...decided }
 }
 
-/** Whether a value switches something on, in the words of a template: not empty, not zero, not false. */
-export const isOn = (value: unknown): boolean =>
-  Array.isArray(value) ? value.length > 0 : Boolean(value) && value !== 'false'
+const hasBrowser = ({ tools, filter_tools_regex }: PromptConfig): boolean =>
+  tools.some(({ name }) => canonicalToolName(name) === BROWSER_TOOLS) && nameFilter(filter_tools_regex)(BROWSER_TOOL)
+
+/** Whether a value switches something on, as in a template: not empty, not zero, not false. */
+export const isOn = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value))
+
+/** What an external agent is told of these files; its own prompt stands beside it. @throws ParleyError `invalid_input`. */
+export function acpPrompts(config: PromptConfig, files: PromptFiles): { prompt: string | null; policy: string | null } {
+  const { template, policy } = files
+  if (template === null) return { prompt: null, policy }
+  const prompt = template.fill(promptValues(config, policyText(config, files)))
+  return { prompt, policy: template.holdsPolicy ? '' : policy }
+}

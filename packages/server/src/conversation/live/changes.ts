@@ -44,12 +44,18 @@ export class Changes {
     const { log, mailbox, agent, append } = this.#core
     // What is refused is refused before anybody is asked.
     withAcpModel(log.record, model)
-    const tell = await (await agent.current())?.switchModel?.(model)
+    const asked = await agent.current()
+    const tell = await asked?.switchModel?.(model)
     await mailbox.run(async () => {
       const { record, drafts } = withAcpModel(log.record, model)
       await append([...drafts, ...(tell?.(log.state) ?? [])], record)
       log.record = record
     })
+    // One that was opened meanwhile began with what was stored before.
+    const opened = await agent.current()
+    if (opened === asked) return
+    const late = await opened?.switchModel?.(model)
+    await mailbox.run(() => append(late?.(log.state) ?? []))
   }
 
   /** Commands and requests use them from now on. */

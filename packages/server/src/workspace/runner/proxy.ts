@@ -11,7 +11,8 @@ import { lookup as resolveName, type LookupAddress } from 'node:dns'
 import { createServer, request as send, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { allowed, isOwnAddress } from '../../lib/index.ts'
+import { allowed } from '../../lib/index.ts'
+import { leadsHere } from './own-addresses.ts'
 
 const CONNECT_MS = 30_000
 /** Of one connection to the next proxy, and not of what goes through. */
@@ -37,14 +38,14 @@ function targetOf(list: readonly string[], host: string, port: number): Target |
   if (entry === null) return null
   const name = host.replace(/^\[(.*)\]$/, '$1')
   const mayBeOwn = entry.isNamed && (isIP(name) !== 0 || name.toLowerCase() === 'localhost')
-  if (isIP(name) !== 0 && isOwnAddress(name) && !mayBeOwn) return null
+  if (isIP(name) !== 0 && leadsHere(name) && !mayBeOwn) return null
   return { host: name, port, lookup: mayBeOwn ? resolveName : publicLookup }
 }
 
 const publicLookup: LookupFunction = (host, options, done) => {
   resolveName(host, { ...options, all: true }, (error, found: LookupAddress[]) => {
     if (error !== null) return done(error, [])
-    const addresses = found.filter(({ address }) => !isOwnAddress(address))
+    const addresses = found.filter(({ address }) => !leadsHere(address))
     const [first] = addresses
     if (first === undefined) return done(new Error(`${host} is an address of this machine`), [])
     return options.all === true ? done(null, addresses) : done(null, first.address, first.family)

@@ -1,0 +1,90 @@
+/**
+ * Analyzers that throw: their configuration was fine when it was taken, and cannot be used any more, because the disk has
+ * changed it or a list is no longer understood.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { asked, ofKind, startRunning, type Running } from './running.ts'
+import { analyzersAt, respond, startMonitor, TAME } from './world.ts'
+
+/** HIGH is asked about, and UNKNOWN is not: what waits was counted as HIGH. */
+const HIGH_ONLY = { kind: 'ConfirmRisky', confirm_unknown: false }
+const PATTERN = { kind: 'PatternSecurityAnalyzer', high_patterns: [['format-everything', 'never', 'own']] }
+
+/** Replaces a text in all that is stored of a conversation, behind the server's back. */
+function damage(server: Running, id: string, what: RegExp, by: string): void {
+  using database = new DatabaseSync(server.file('data', 'parley.db'))
+  const n = database.prepare('SELECT n FROM conversations WHERE id = ?').get(id)!['n']!
+  let changed = 0
+  for (const [table, column] of [
+    ['states', 'json'],
+    ['events', 'event'],
+  ] as const) {
+    const rows = database.prepare(`SELECT rowid AS at, ${column} AS text FROM ${table} WHERE conversation = ?`).all(n)
+    for (const { at, text } of rows) {
+      const damaged = String(text).replaceAll(what, by)
+      if (damaged === text) continue
+      database.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(damaged, at!)
+      changed += 1
+    }
+  }
+  expect(changed).toBeGreaterThan(0)
+}
+
+test('an analyzer that throws counts as HIGH and can be replaced, and the other conversations go on', async () => {
+  await using monitor = await startMonitor()
+  monitor.answer = (response) => response.writeHead(200).end('{"violation":0.1}')
+  const { vendor } = analyzersAt(() => ({ monitor: monitor.url, guardrail: '' }))
+  const children = [{ kind: 'PolicyRailSecurityAnalyzer' }, vendor()]
+  await using server = await startRunning(respond, {}, 'process')
+  const start = (security_analyzer: unknown, policy: object = HIGH_ONLY) =>
+    server.start({ security_analyzer, confirmation_policy: policy })
+  const tame = async (id: string, ...statuses: string[]) => {
+    await server.say(id, TAME)
+    return server.until(id, ...statuses)
+  }
+  const ids = {
+    vendor: await start(vendor()),
+    ensemble: await start({ kind: 'EnsembleSecurityAnalyzer', analyzers: children }),
+    pattern: await start(PATTERN),
+    unasked: await start(PATTERN, { kind: 'NeverConfirm' }),
+    other: await start({ kind: 'PolicyRailSecurityAnalyzer' }),
+  }
+  const broken = [ids.vendor, ids.ensemble, ids.pattern]
+  for (const id of Object.values(ids)) await tame(id, 'finished')
+
+  // Sealed texts end with their proof of being whole; an expression with look-ahead is none that could ever be taken.
+  for (const id of [ids.vendor, ids.ensemble]) damage(server, id, /("api_key":"v1:[0-9a-f]{8}:[^"]+?)[^"]{8}"/g, '$1AAAAAAAA"')
+  for (const id of [ids.pattern, ids.unasked]) damage(server, id, /format-everything/g, '(?=everything)')
+  await server.kill()
+
+  for (const id of broken) await tame(id, 'waiting_for_confirmation')
+  for (const id of broken) {
+    const events = await server.events(id)
+    expect(ofKind(events, 'ActionEvent').map((event) => event.security_risk)).toEqual(['LOW', 'HIGH'])
+    expect(Object.values(asked(events))).toEqual(['HIGH'])
+  }
+  await tame(ids.unasked, 'finished')
+  expect(ofKind(await server.events(ids.unasked), 'ActionEvent').at(-1).security_risk).toBe('HIGH')
+  // Everybody else is judged as ever, while three wait.
+  await tame(ids.other, 'finished')
+  expect(ofKind(await server.events(ids.other), 'ActionEvent').map((event) => event.security_risk)).toEqual(['LOW', 'LOW'])
+
+  for (const id of broken) {
+    const { status } = await server.call('POST', `/api/conversations/${id}/events/respond_to_confirmation`, {
+      accept: false,
+      reason: 'no',
+    })
+    expect(status).toBe(200)
+    await server.until(id, 'idle')
+    const changed = await server.call('POST', `/api/conversations/${id}/security_analyzer`, {
+      security_analyzer: { kind: 'PolicyRailSecurityAnalyzer' },
+    })
+    expect(changed.status).toBe(200)
+    await tame(id, 'finished')
+    expect(existsSync(join(server.work(id), 'tame'))).toBe(true)
+    expect(ofKind(await server.events(id), 'ActionEvent').at(-1).security_risk).toBe('LOW')
+  }
+}, 120_000)
