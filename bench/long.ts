@@ -9,8 +9,8 @@ import {
   type EventId,
   type StoredEvent,
 } from '@parley/protocol'
-import type { ViewCheckpoint } from '../packages/server/src/conversation/branch-view.ts'
-import { stamp } from '../packages/server/src/conversation/stamp.ts'
+import type { ViewCheckpoint } from '../packages/server/src/conversation/branch/view.ts'
+import { stamp } from '../packages/server/src/conversation/log/stamp.ts'
 import { statusChanged, userMessage } from '../packages/server/src/conversation/drafts.ts'
 import { openSqlite } from '../packages/server/src/storage/index.ts'
 import { tempDir } from '../packages/server/testing/temp.ts'

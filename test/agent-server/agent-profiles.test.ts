@@ -135,6 +135,37 @@ test('the dry run names everything that is missing, and the start is refused for
   expect((await start({ agent_profile_id: crypto.randomUUID() })).status).toBe(404)
 })
 
+test('the dry run names the skills of the user, and the secrets that an external agent reads', async () => {
+  const skillOf = (name: string) => {
+    const folder = server.dir.file('.agents', 'skills', name)
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'SKILL.md'), `---\nname: ${name}\ndescription: about ${name}\n---\nDo it.`)
+  }
+  for (const name of ['release', 'review', 'unwanted']) skillOf(name)
+  await save('native', { llm_profile_ref: 'default', disabled_skills: ['unwanted', 'unknown'] })
+  const look = async (name: string, headers = {}) =>
+    (await server.call('POST', `${PATH}/${name}/materialize`, undefined, headers)).body
+  expect(await look('native')).toMatchObject({
+    resolved_skills: ['release', 'review'],
+    acp_api_key_secret_name: null,
+    acp_base_url_secret_name: null,
+  })
+  // The home folder is that of the server's account, and nobody else's.
+  await server.call('POST', `${PATH}/theirs`, { llm_profile_ref: 'default' }, server.bob)
+  expect((await look('theirs', server.bob)).resolved_skills).toEqual([])
+
+  await save('external', { agent_kind: 'acp', acp_server: 'codex' })
+  expect(await look('external')).toMatchObject({
+    valid: true,
+    resolved_skills: [],
+    acp_api_key_secret_name: 'OPENAI_API_KEY',
+    acp_base_url_secret_name: 'OPENAI_BASE_URL',
+    resolved_settings: { acp_server: 'codex' },
+  })
+  await save('own', { agent_kind: 'acp', acp_server: 'custom', acp_command: 'mine --acp' })
+  expect(await look('own')).toMatchObject({ acp_api_key_secret_name: null, acp_base_url_secret_name: null })
+})
+
 test('a conversation is started from settings, with their tools or the standard ones', async () => {
   const made = await start({
     agent_settings: { llm: { model: 'scripted/none' }, tools: [], condenser: { enabled: false } },
@@ -156,6 +187,18 @@ test('a conversation is started from settings, with their tools or the standard 
     agent_settings: { llm: { model: 'other/x' } },
   })
   expect(both.body.agent.llm.model).toBe('scripted/none')
+})
+
+test('settings and profiles that enable sub-agents add the tool for them to the standard ones, and to no list of their own', async () => {
+  const names = ({ body }: Awaited<ReturnType<typeof start>>) => body.agent.tools.map(({ name }: { name: string }) => name)
+  const llm = { model: 'scripted/none' }
+  const standard = ['terminal', 'file_editor', 'task_tracker']
+  const made = await start({ agent_settings: { llm, enable_sub_agents: true } })
+  expect(names(made)).toEqual([...standard, 'task_tool_set'])
+  expect(names(await start({ agent_settings: { llm, enable_sub_agents: true, tools: [] } }))).toEqual([])
+  expect(names(await start({ agent_settings: { llm } }))).toEqual(standard)
+  await save('team', { llm_profile_ref: 'default', enable_sub_agents: true })
+  expect(names(await start({ agent_profile_id: (await profile('team')).id }))).toEqual([...standard, 'task_tool_set'])
 })
 
 const agent = { kind: 'Agent', llm: { model: 'scripted/none' } }

@@ -30,7 +30,7 @@ const COMMANDS = [
   // Longer than an observation, so that the whole of it is kept in a file.
   'yes "many $USER_SECRET" | head -n 3000; yes "many $USER_SECRET_2" | head -n 10',
   // Neither in a history, nor in the arguments of any process, nor in a trace of the shell.
-  'echo "hist [$HISTFILE]"; history; cat ~/.bash_history 2>&1 | grep -c "Canar[y]7Qx"; grep -lE "Canar[y]7Qx" /proc/[0-9]*/cmdline; : "$GITHUB_TOKEN"; echo argv-seen',
+  'echo "hist [$HISTFILE]"; history; cat ~/.bash_history 2>&1 | grep -c "Canar[y]7Qx"; grep -slE "Canar[y]7Qx" /proc/[0-9]*/cmdline; : "$GITHUB_TOKEN"; echo argv-seen',
   'set -x; : "$USER_SECRET"; set +x; false "$LOOKED_UP"',
 ]
 

@@ -56,7 +56,8 @@ test('an analyzer that throws counts as HIGH and can be replaced, and the other 
   for (const id of Object.values(ids)) await tame(id, 'finished')
 
   // Sealed texts end with their proof of being whole; an expression with look-ahead is none that could ever be taken.
-  for (const id of [ids.vendor, ids.ensemble]) damage(server, id, /("api_key":"v1:[0-9a-f]{8}:[^"]+?)[^"]{8}"/g, '$1AAAAAAAA"')
+  for (const id of [ids.vendor, ids.ensemble])
+    damage(server, id, /("api_key":"v1:[0-9a-f]{8}:[^"]+?)[^"]{8}"/g, '$1AAAAAAAA"')
   for (const id of [ids.pattern, ids.unasked]) damage(server, id, /format-everything/g, '(?=everything)')
   await server.kill()
 
@@ -70,7 +71,10 @@ test('an analyzer that throws counts as HIGH and can be replaced, and the other 
   expect(ofKind(await server.events(ids.unasked), 'ActionEvent').at(-1).security_risk).toBe('HIGH')
   // Everybody else is judged as ever, while three wait.
   await tame(ids.other, 'finished')
-  expect(ofKind(await server.events(ids.other), 'ActionEvent').map((event) => event.security_risk)).toEqual(['LOW', 'LOW'])
+  expect(ofKind(await server.events(ids.other), 'ActionEvent').map((event) => event.security_risk)).toEqual([
+    'LOW',
+    'LOW',
+  ])
 
   for (const id of broken) {
     const { status } = await server.call('POST', `/api/conversations/${id}/events/respond_to_confirmation`, {

@@ -94,23 +94,30 @@ describe('what judges and can not', () => {
     ['a guardrail that is down', guard, () => (verdict = { status: 500, error: 'down' })],
     ['a guardrail that says nothing', guard, () => (verdict = { text: '' })],
   ]
-  test.each(nonsense)('%s: UNKNOWN, in bounded time, and a person is asked', async (_what, analyzer, arrange) => {
-    arrange()
-    try {
-      const from = performance.now()
-      const id = await waiting(analyzer(), RISKY_ONLY, TAME)
-      expect(performance.now() - from).toBeLessThan(BOUNDED_MS)
-      expect(Object.values(asked(await server.events(id)))).toEqual(['UNKNOWN'])
-      // It does not spoil what others know.
-      const both = { kind: 'EnsembleSecurityAnalyzer', analyzers: [analyzer(), { kind: 'PolicyRailSecurityAnalyzer' }] }
-      const fine = await server.start({ security_analyzer: both, confirmation_policy: RISKY_ONLY })
-      await server.say(fine, TAME)
-      await server.until(fine, 'finished')
-    } finally {
-      monitor.answer = (response) => response.writeHead(200).end('{"violation":0.9}')
-      verdict = { text: 'RISK: HIGH' }
-    }
-  }, 90_000)
+  test.each(nonsense)(
+    '%s: UNKNOWN, in bounded time, and a person is asked',
+    async (_what, analyzer, arrange) => {
+      arrange()
+      try {
+        const from = performance.now()
+        const id = await waiting(analyzer(), RISKY_ONLY, TAME)
+        expect(performance.now() - from).toBeLessThan(BOUNDED_MS)
+        expect(Object.values(asked(await server.events(id)))).toEqual(['UNKNOWN'])
+        // It does not spoil what others know.
+        const both = {
+          kind: 'EnsembleSecurityAnalyzer',
+          analyzers: [analyzer(), { kind: 'PolicyRailSecurityAnalyzer' }],
+        }
+        const fine = await server.start({ security_analyzer: both, confirmation_policy: RISKY_ONLY })
+        await server.say(fine, TAME)
+        await server.until(fine, 'finished')
+      } finally {
+        monitor.answer = (response) => response.writeHead(200).end('{"violation":0.9}')
+        verdict = { text: 'RISK: HIGH' }
+      }
+    },
+    90_000,
+  )
 
   test('an interrupt does not wait for a monitor that hangs, and nothing is executed', async () => {
     monitor.answer = () => undefined

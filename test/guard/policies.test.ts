@@ -52,48 +52,60 @@ const waiting = (analyzer: unknown, policy: unknown = RISKY_ONLY, command = `HIG
   waitingOn(on, analyzer, policy, command)
 
 describe.each(Object.entries(ANALYZERS))('%s', (kind, analyzer) => {
-  test('stops what is risky, and goes on when a person approves', async () => {
-    const id = await waiting(analyzer())
-    const events = await server.events(id)
-    const [action] = ofKind(events, 'ActionEvent')
-    expect(asked(events)).toEqual({ [action.id]: 'HIGH' })
-    expect(action.security_risk, 'the risk is stored with the action (F43)').toBe('HIGH')
-    expect((await server.call('GET', `/api/conversations/${id}`)).body.security_analyzer.kind).toBe(kind)
-    expect(isDone(id)).toBe(false)
-    expect((await respondTo(id, true)).status).toBe(200)
-    await server.until(id, 'finished')
-    expect(isDone(id)).toBe(true)
-  }, BUSY_MS)
+  test(
+    'stops what is risky, and goes on when a person approves',
+    async () => {
+      const id = await waiting(analyzer())
+      const events = await server.events(id)
+      const [action] = ofKind(events, 'ActionEvent')
+      expect(asked(events)).toEqual({ [action.id]: 'HIGH' })
+      expect(action.security_risk, 'the risk is stored with the action (F43)').toBe('HIGH')
+      expect((await server.call('GET', `/api/conversations/${id}`)).body.security_analyzer.kind).toBe(kind)
+      expect(isDone(id)).toBe(false)
+      expect((await respondTo(id, true)).status).toBe(200)
+      await server.until(id, 'finished')
+      expect(isDone(id)).toBe(true)
+    },
+    BUSY_MS,
+  )
 
-  test('stops what is risky, and tells the model why a person refused', async () => {
-    const id = await waiting(analyzer())
-    expect((await respondTo(id, false, `no: ${kind}`)).status).toBe(200)
-    await server.until(id, 'idle')
-    await server.call('POST', `/api/conversations/${id}/run`)
-    await server.until(id, 'finished')
-    expect(isDone(id)).toBe(false)
-    expect(server.model.requests.some(({ text }) => text.includes(`Action rejected: no: ${kind}`))).toBe(true)
-  }, BUSY_MS)
+  test(
+    'stops what is risky, and tells the model why a person refused',
+    async () => {
+      const id = await waiting(analyzer())
+      expect((await respondTo(id, false, `no: ${kind}`)).status).toBe(200)
+      await server.until(id, 'idle')
+      await server.call('POST', `/api/conversations/${id}/run`)
+      await server.until(id, 'finished')
+      expect(isDone(id)).toBe(false)
+      expect(server.model.requests.some(({ text }) => text.includes(`Action rejected: no: ${kind}`))).toBe(true)
+    },
+    BUSY_MS,
+  )
 })
 
-test('what is harmless asks nobody, whichever analyzer looks', async () => {
-  monitor.answer = (response) => response.writeHead(200).end('{"violation":0.1}')
-  verdict = { text: 'RISK: LOW\nfine' }
-  try {
-    for (const analyzer of Object.values(ANALYZERS)) {
-      const id = await server.start({ security_analyzer: analyzer(), confirmation_policy: RISKY_ONLY })
-      await server.say(id, TAME)
-      await server.until(id, 'finished')
-      const events = await server.events(id)
-      expect(ofKind(events, 'ActionEvent').map((event) => event.security_risk)).toEqual(['LOW'])
-      expect(asked(events)).toEqual({})
-      expect(existsSync(join(server.work(id), 'tame'))).toBe(true)
+test(
+  'what is harmless asks nobody, whichever analyzer looks',
+  async () => {
+    monitor.answer = (response) => response.writeHead(200).end('{"violation":0.1}')
+    verdict = { text: 'RISK: LOW\nfine' }
+    try {
+      for (const analyzer of Object.values(ANALYZERS)) {
+        const id = await server.start({ security_analyzer: analyzer(), confirmation_policy: RISKY_ONLY })
+        await server.say(id, TAME)
+        await server.until(id, 'finished')
+        const events = await server.events(id)
+        expect(ofKind(events, 'ActionEvent').map((event) => event.security_risk)).toEqual(['LOW'])
+        expect(asked(events)).toEqual({})
+        expect(existsSync(join(server.work(id), 'tame'))).toBe(true)
+      }
+    } finally {
+      monitor.answer = (response) => response.writeHead(200).end('{"violation":0.9}')
+      verdict = { text: 'RISK: HIGH' }
     }
-  } finally {
-    monitor.answer = (response) => response.writeHead(200).end('{"violation":0.9}')
-    verdict = { text: 'RISK: HIGH' }
-  }
-}, BUSY_MS)
+  },
+  BUSY_MS,
+)
 
 verifies(
   [
@@ -132,101 +144,117 @@ verifies(
   BUSY_MS,
 )
 
-test('policy and analyzer can change while a conversation lives, and the next call is judged by the new ones', async () => {
-  const id = await server.start({ confirmation_policy: { kind: 'NeverConfirm' } })
-  await server.say(id, TAME)
-  await server.until(id, 'finished')
-  expect(
-    (await server.call('POST', `/api/conversations/${id}/security_analyzer`, { security_analyzer: vendor() })).status,
-  ).toBe(200)
-  expect(
-    (await server.call('POST', `/api/conversations/${id}/confirmation_policy`, { policy: RISKY_ONLY })).status,
-  ).toBe(200)
-  await server.say(id, TAME)
-  await server.until(id, 'waiting_for_confirmation')
-  await respondTo(id, false)
-  await server.call('POST', `/api/conversations/${id}/security_analyzer`, {
-    security_analyzer: { kind: 'PolicyRailSecurityAnalyzer' },
-  })
-  await server.say(id, TAME)
-  await server.until(id, 'finished')
-  const risks = ofKind(await server.events(id), 'ActionEvent').map((event) => event.security_risk)
-  expect(risks).toEqual(['UNKNOWN', 'HIGH', 'LOW'])
-}, BUSY_MS)
-
-test('a fork inherits policy and analyzer with its key, and executes nothing of what waited (F04)', async () => {
-  for (const analyzer of [vendor(), { kind: 'PatternSecurityAnalyzer' }]) {
-    const id = await waiting(analyzer)
-    const { body } = await server.call('POST', `/api/conversations/${id}/fork`, {})
-    const fork = body.id as string
-    expect(body).toMatchObject({
-      execution_status: 'idle',
-      confirmation_policy: RISKY_ONLY,
-      security_analyzer: { kind: analyzer.kind },
+test(
+  'policy and analyzer can change while a conversation lives, and the next call is judged by the new ones',
+  async () => {
+    const id = await server.start({ confirmation_policy: { kind: 'NeverConfirm' } })
+    await server.say(id, TAME)
+    await server.until(id, 'finished')
+    expect(
+      (await server.call('POST', `/api/conversations/${id}/security_analyzer`, { security_analyzer: vendor() })).status,
+    ).toBe(200)
+    expect(
+      (await server.call('POST', `/api/conversations/${id}/confirmation_policy`, { policy: RISKY_ONLY })).status,
+    ).toBe(200)
+    await server.say(id, TAME)
+    await server.until(id, 'waiting_for_confirmation')
+    await respondTo(id, false)
+    await server.call('POST', `/api/conversations/${id}/security_analyzer`, {
+      security_analyzer: { kind: 'PolicyRailSecurityAnalyzer' },
     })
-    await server.call('POST', `/api/conversations/${fork}/run`)
-    await server.until(fork, 'finished', 'idle')
-    expect(isDone(id)).toBe(false)
-    await server.say(fork, `HIGH ${RISKY}`)
-    await server.until(fork, 'waiting_for_confirmation')
-    expect(Object.values(asked(await server.events(fork)))).toEqual(['HIGH'])
-    expect(isDone(id)).toBe(false)
-    await respondTo(fork, true)
-    await server.until(fork, 'finished')
-    expect(isDone(id), 'the fork works in the same folder').toBe(true)
-    expect((await server.call('GET', `/api/conversations/${id}`)).body.execution_status).toBe(
-      'waiting_for_confirmation',
-    )
-  }
-}, BUSY_MS)
+    await server.say(id, TAME)
+    await server.until(id, 'finished')
+    const risks = ofKind(await server.events(id), 'ActionEvent').map((event) => event.security_risk)
+    expect(risks).toEqual(['UNKNOWN', 'HIGH', 'LOW'])
+  },
+  BUSY_MS,
+)
 
-test('after a restart it still waits, with the same risks; approval executes it, and later calls are judged (F03)', async () => {
-  await using own = await startRunning(respond)
-  for (const analyzer of Object.values(ANALYZERS)) {
-    const id = await waiting(analyzer(), RISKY_ONLY, `HIGH ${RISKY}`, own)
-    const refused = await waiting(analyzer(), RISKY_ONLY, `HIGH ${RISKY}`, own)
-    const before = asked(await own.events(id))
-    await own.restart()
-    expect((await own.call('GET', `/api/conversations/${id}`)).body.execution_status).toBe('waiting_for_confirmation')
-    expect(asked(await own.events(id))).toEqual(before)
-    expect(isDone(id, own)).toBe(false)
-    await respondTo(id, true, '', own)
-    await own.until(id, 'finished')
-    expect(isDone(id, own)).toBe(true)
-    await own.say(id, `HIGH ${RISKY}`)
-    await own.until(id, 'waiting_for_confirmation')
-    await respondTo(refused, false, 'no', own)
-    await own.call('POST', `/api/conversations/${refused}/run`)
-    await own.until(refused, 'finished')
-    expect(isDone(refused, own)).toBe(false)
-  }
-}, 2 * BUSY_MS)
-
-test('a conversation that was unloaded while it waited goes on as if it had stayed', async () => {
-  await using own = await startRunning(respond, { PARLEY_IDLE_UNLOAD_SECONDS: '0.05' })
-  const epochOf = (id: string): number => {
-    using database = new DatabaseSync(own.file('data', 'parley.db'), { readOnly: true })
-    return Number(database.prepare('SELECT epoch FROM conversations WHERE id = ?').get(id)?.['epoch'])
-  }
-  for (const analyzer of [vendor(), guard(), { kind: 'PatternSecurityAnalyzer' }, { kind: 'LLMSecurityAnalyzer' }]) {
-    const [id, refused] = [
-      await waiting(analyzer, RISKY_ONLY, `HIGH ${RISKY}`, own),
-      await waiting(analyzer, RISKY_ONLY, `HIGH ${RISKY}`, own),
-    ]
-    const before = epochOf(id)
-    // A command that changes nothing loads it again once it has been unloaded; each load raises the epoch.
-    while (epochOf(id) === before) {
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      await own.call('POST', `/api/conversations/${id}/pause`)
+test(
+  'a fork inherits policy and analyzer with its key, and executes nothing of what waited (F04)',
+  async () => {
+    for (const analyzer of [vendor(), { kind: 'PatternSecurityAnalyzer' }]) {
+      const id = await waiting(analyzer)
+      const { body } = await server.call('POST', `/api/conversations/${id}/fork`, {})
+      const fork = body.id as string
+      expect(body).toMatchObject({
+        execution_status: 'idle',
+        confirmation_policy: RISKY_ONLY,
+        security_analyzer: { kind: analyzer.kind },
+      })
+      await server.call('POST', `/api/conversations/${fork}/run`)
+      await server.until(fork, 'finished', 'idle')
+      expect(isDone(id)).toBe(false)
+      await server.say(fork, `HIGH ${RISKY}`)
+      await server.until(fork, 'waiting_for_confirmation')
+      expect(Object.values(asked(await server.events(fork)))).toEqual(['HIGH'])
+      expect(isDone(id)).toBe(false)
+      await respondTo(fork, true)
+      await server.until(fork, 'finished')
+      expect(isDone(id), 'the fork works in the same folder').toBe(true)
+      expect((await server.call('GET', `/api/conversations/${id}`)).body.execution_status).toBe(
+        'waiting_for_confirmation',
+      )
     }
-    await respondTo(id, true, '', own)
-    await respondTo(refused, false, 'no', own)
-    await own.call('POST', `/api/conversations/${refused}/run`)
-    await own.until(id, 'finished')
-    await own.until(refused, 'finished')
-    expect([isDone(id, own), isDone(refused, own)]).toEqual([true, false])
-  }
-}, BUSY_MS)
+  },
+  BUSY_MS,
+)
+
+test(
+  'after a restart it still waits, with the same risks; approval executes it, and later calls are judged (F03)',
+  async () => {
+    await using own = await startRunning(respond)
+    for (const analyzer of Object.values(ANALYZERS)) {
+      const id = await waiting(analyzer(), RISKY_ONLY, `HIGH ${RISKY}`, own)
+      const refused = await waiting(analyzer(), RISKY_ONLY, `HIGH ${RISKY}`, own)
+      const before = asked(await own.events(id))
+      await own.restart()
+      expect((await own.call('GET', `/api/conversations/${id}`)).body.execution_status).toBe('waiting_for_confirmation')
+      expect(asked(await own.events(id))).toEqual(before)
+      expect(isDone(id, own)).toBe(false)
+      await respondTo(id, true, '', own)
+      await own.until(id, 'finished')
+      expect(isDone(id, own)).toBe(true)
+      await own.say(id, `HIGH ${RISKY}`)
+      await own.until(id, 'waiting_for_confirmation')
+      await respondTo(refused, false, 'no', own)
+      await own.call('POST', `/api/conversations/${refused}/run`)
+      await own.until(refused, 'finished')
+      expect(isDone(refused, own)).toBe(false)
+    }
+  },
+  2 * BUSY_MS,
+)
+
+test(
+  'a conversation that was unloaded while it waited goes on as if it had stayed',
+  async () => {
+    await using own = await startRunning(respond, { PARLEY_IDLE_UNLOAD_SECONDS: '0.05' })
+    const epochOf = (id: string): number => {
+      using database = new DatabaseSync(own.file('data', 'parley.db'), { readOnly: true })
+      return Number(database.prepare('SELECT epoch FROM conversations WHERE id = ?').get(id)?.['epoch'])
+    }
+    for (const analyzer of [vendor(), guard(), { kind: 'PatternSecurityAnalyzer' }, { kind: 'LLMSecurityAnalyzer' }]) {
+      const [id, refused] = [
+        await waiting(analyzer, RISKY_ONLY, `HIGH ${RISKY}`, own),
+        await waiting(analyzer, RISKY_ONLY, `HIGH ${RISKY}`, own),
+      ]
+      const before = epochOf(id)
+      // A command that changes nothing loads it again once it has been unloaded; each load raises the epoch.
+      while (epochOf(id) === before) {
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        await own.call('POST', `/api/conversations/${id}/pause`)
+      }
+      await respondTo(id, true, '', own)
+      await respondTo(refused, false, 'no', own)
+      await own.call('POST', `/api/conversations/${refused}/run`)
+      await own.until(id, 'finished')
+      await own.until(refused, 'finished')
+      expect([isDone(id, own), isDone(refused, own)]).toEqual([true, false])
+    }
+  },
+  BUSY_MS,
+)
 
 verifies(
   ['seed.analyzer.vendor.api_key.write-only', 'seed.auth.vendor-key-write-only'],

@@ -17,7 +17,7 @@ import {
   statusChanged,
   userMessage,
 } from '../../packages/server/src/conversation/drafts.ts'
-import { stamp } from '../../packages/server/src/conversation/stamp.ts'
+import { stamp } from '../../packages/server/src/conversation/log/stamp.ts'
 
 /** A small seeded generator (mulberry32): numbers in [0, 1). */
 export function random(seed: number): () => number {

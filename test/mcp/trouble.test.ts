@@ -20,11 +20,11 @@ import {
 
 describe.each(TRANSPORTS)('over %s', (transport) => {
   test.each<[string, number, RegExp]>([
-    ['nonsense', 1500, /in time|not ready/],
-    ['silent', 1500, /not ready within 1.5 s/],
+    ['nonsense', 1000, /in time|not ready/],
+    ['silent', 1000, /not ready within 1 s/],
     ['exit', 15_000, transport === 'stdio' ? /ended.*the database is not there/ : /ended the connection/],
     ['bad-list', 15_000, /something else than the protocol says/],
-    ['flood', 1500, /./],
+    ['flood', 1000, /./],
   ])('a server that is %s takes nothing from the others, and is told once', async (way, connectMs, reason) => {
     await using server = await startReachable(transport, odd(way))
     await using place = await startPlace({ connectMs })

@@ -1,6 +1,10 @@
 /** What members of an agent's record do, as its model sees it. Source: seed: AgentBase. */
 import { expect } from 'vitest'
-import { startScriptedModel, type ModelRequest, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
+import {
+  startScriptedModel,
+  type ModelRequest,
+  type ScriptedAnswer,
+} from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { verifies } from '../verifies.ts'
 import { llmOf, message, start, starting } from './running.ts'

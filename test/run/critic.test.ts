@@ -63,26 +63,36 @@ async function runIn(
 const refinement = { iterative_refinement: { success_threshold: 0.6, max_iterations: 2 } }
 
 describe('a critic', () => {
-  verifies('seed.agent.acp.critic.finished', 'judges finish and closing messages, and nothing else by default', async () => {
-    const finished = await runIn('repository', { kind: 'PassCritic' }, [shell('echo a'), finish('f1')])
-    expect(finished.scores).toEqual([null, 1])
-    const said = await runIn('repository', { kind: 'AgentFinishedCritic' }, [
-      shell('echo a > new'),
-      { text: 'That is all.' },
-    ])
-    expect(said.scores).toEqual([null, 0])
-    expect(said.judged[1].message).toMatch(/not called finish/)
-  }, 60_000)
+  verifies(
+    'seed.agent.acp.critic.finished',
+    'judges finish and closing messages, and nothing else by default',
+    async () => {
+      const finished = await runIn('repository', { kind: 'PassCritic' }, [shell('echo a'), finish('f1')])
+      expect(finished.scores).toEqual([null, 1])
+      const said = await runIn('repository', { kind: 'AgentFinishedCritic' }, [
+        shell('echo a > new'),
+        { text: 'That is all.' },
+      ])
+      expect(said.scores).toEqual([null, 0])
+      expect(said.judged[1].message).toMatch(/not called finish/)
+    },
+    60_000,
+  )
 
-  verifies('seed.agent.acp.critic.all_actions', 'in all_actions mode judges every call', async () => {
-    const { scores } = await runIn('repository', { kind: 'EmptyPatchCritic', mode: 'all_actions' }, [
-      shell('echo a'),
-      shell('echo a > new'),
-      finish('f1'),
-    ])
-    // Each before it is performed: the second call has not written yet.
-    expect(scores).toEqual([0, 0, 1])
-  }, 60_000)
+  verifies(
+    'seed.agent.acp.critic.all_actions',
+    'in all_actions mode judges every call',
+    async () => {
+      const { scores } = await runIn('repository', { kind: 'EmptyPatchCritic', mode: 'all_actions' }, [
+        shell('echo a'),
+        shell('echo a > new'),
+        finish('f1'),
+      ])
+      // Each before it is performed: the second call has not written yet.
+      expect(scores).toEqual([0, 0, 1])
+    },
+    60_000,
+  )
 
   test.each<[string, 'repository' | 'folder', ScriptedAnswer[], (number | null)[]]>([
     ['AgentFinishedCritic', 'repository', [finish('f1')], [0]],

@@ -10,7 +10,7 @@ import { startScriptedModel } from '../../packages/server/testing/scripted-model
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../crash/watching.ts'
 import { recordFacts } from '../facts.ts'
-import { answerToVaried } from './varied-task.ts'
+import { answerToLong } from './long-task.ts'
 import { message, start } from './running.ts'
 
 const STEPS = 400
@@ -29,7 +29,7 @@ async function treeOf(folder: string): Promise<Record<string, string>> {
 async function doTask(format: 'chat' | 'anthropic', windowTokens: number | null) {
   await using server = await startTestServer()
   const work = server.dir.file('work')
-  await using model = await startScriptedModel({ respond: answerToVaried({ steps: STEPS, windowTokens, work }) })
+  await using model = await startScriptedModel({ respond: answerToLong({ steps: STEPS, windowTokens, work }) })
   const llm = { ...llmRecord(format, model.url), max_input_tokens: windowTokens }
   const task = await start(server, {
     workspace: { working_dir: work },

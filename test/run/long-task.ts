@@ -1,27 +1,47 @@
-/** A task of many steps, for a model with a small window: what it knows of its progress is what its requests hold. */
+/**
+ * A task of many unlike steps, for a model with a small window: single calls, parallel ones, malformed ones and edits. What the
+ * model knows of its progress is what its requests hold.
+ */
 import type { ModelRequest, ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 
 export type LongTask = {
   steps: number
-  /** Characters of a request above which the model refuses; null: none. */
-  maxChars: number | null
+  /** Tokens that the model takes; null: any number. */
+  windowTokens: number | null
+  /** The working directory. */
+  work: string
 }
 
 /** Characters for each token that the model counts. */
-export const CHARS_PER_TOKEN = 4
+const CHARS_PER_TOKEN = 4
+/** Numbers that each command prints; what makes the view long. */
+const NUMBERS = 500
 
-/** What the steps leave in the working directory. */
-export const traceOf = (steps: number): string => Array.from({ length: steps }, (_, n) => `${n + 1}\n`).join('')
+type Call = { name: string; arguments: Record<string, unknown> | string }
+
+const shell = (command: string): Call => ({ name: 'terminal', arguments: { command } })
+
+/** Every kind of step ends with a command whose output alone says that it is done; the shell computes the number. */
+const conclude = (n: number) => `seq -s' ' 1 ${NUMBERS}; echo "step-$((${n})) is done"`
+
+function callsOf(n: number, work: string): Call[] {
+  const trace = shell(`echo ${n} >> trace; ${conclude(n)}`)
+  // At once, and answered in order; their order of execution is that of the calls.
+  if (n % 10 === 0) return [shell(`mkdir -p d${n % 7}; echo ${n} > d${n % 7}/at-${n}`), trace]
+  if (n % 25 === 3) return [{ name: 'terminal', arguments: '{"command": "echo' }, trace]
+  if (n % 8 === 1) {
+    const path = `${work}/notes-${n}.txt`
+    return [{ name: 'file_editor', arguments: { command: 'create', path, file_text: `note ${n}\n` } }, trace]
+  }
+  return [trace]
+}
 
 /** Answers from the request alone, so that neither a retry nor a restart confuses it. */
-export function answerTo({ steps, maxChars }: LongTask): (request: ModelRequest) => ScriptedAnswer {
-  return ({ text, view }) => {
-    if (maxChars !== null && text.length > maxChars) {
-      const message = `This model's maximum context length is ${maxChars / CHARS_PER_TOKEN} tokens. Please reduce the length of the messages.`
-      return {
-        status: 400,
-        error: { error: { message, type: 'invalid_request_error', code: 'context_length_exceeded' } },
-      }
+export function answerToLong({ steps, windowTokens, work }: LongTask): (request: ModelRequest) => ScriptedAnswer {
+  return ({ format, text, view }) => {
+    if (windowTokens !== null && text.length > windowTokens * CHARS_PER_TOKEN) {
+      const words = `prompt is too long: ${Math.ceil(text.length / CHARS_PER_TOKEN)} tokens > ${windowTokens} maximum`
+      return { status: 400, error: words }
     }
     const usage = { input: Math.ceil(text.length / CHARS_PER_TOKEN), output: 20 }
     const done = Math.max(0, ...[...text.matchAll(/step-(\d+) is done/g)].map(([, n]) => Number(n)))
@@ -29,8 +49,7 @@ export function answerTo({ steps, maxChars }: LongTask): (request: ModelRequest)
     if (view.tools.length === 0) return { text: `# Done\nEverything up to step-${done} is done.`, usage }
     if (done >= steps) return { toolCalls: [{ name: 'finish', arguments: { message: `did ${done} steps` } }], usage }
     const n = done + 1
-    // The shell computes the number, so that the call itself does not look like its result.
-    const command = `echo ${n} >> trace; echo ${n} > part-${n % 7}; seq -s' ' 1 80; echo "step-$((${n})) is done"`
-    return { text: `Now step ${n}.`, toolCalls: [{ name: 'terminal', arguments: { command } }], usage }
+    const thinking = format === 'anthropic' && n % 5 === 0 ? [{ thinking: `About step ${n}.`, signature: `s${n}` }] : []
+    return { text: `Now step ${n}.`, thinking, toolCalls: callsOf(n, work), usage }
   }
 }

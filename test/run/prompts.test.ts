@@ -114,13 +114,25 @@ describe('a prompt file', () => {
     symlinkSync('/etc/hostname', join(prompts, 'link.j2'))
     mkdirSync(join(prompts, 'folder.j2'))
     for (const member of ['system_prompt_filename', 'security_policy_filename'])
-      for (const name of ['none.j2', '/etc/hostname', '../secret-key', 'link.j2', 'folder.j2', 'a\0b', '.', 'large.j2']) {
+      for (const name of [
+        'none.j2',
+        '/etc/hostname',
+        '../secret-key',
+        'link.j2',
+        'folder.j2',
+        'a\0b',
+        '.',
+        'large.j2',
+      ]) {
         const { status, text } = await refusal(server, { [member]: name })
         expect([name, status]).toEqual([name, 422])
         expect(text).toContain(member)
       }
     const torn = await refusal(server, { system_prompt_filename: 'torn.j2' })
-    expect(torn).toMatchObject({ status: 422, text: expect.stringMatching(/system_prompt_filename 'torn\.j2'.*line 3/) })
+    expect(torn).toMatchObject({
+      status: 422,
+      text: expect.stringMatching(/system_prompt_filename 'torn\.j2'.*line 3/),
+    })
     const filter = await refusal(server, { system_prompt_filename: 'filter.j2', system_prompt_kwargs: { who: 'x' } })
     expect(filter).toMatchObject({ status: 422, text: expect.stringContaining('nofilter') })
     const acp = { kind: 'ACPAgent', acp_command: ['x'], system_prompt_filename: 'torn.j2' }
@@ -170,7 +182,11 @@ describe('the built-in prompt', () => {
     async () => {
       await using server = await startTestServer()
       const skill = { name: 'greet', content: 'Bow first.', trigger: { type: 'keyword', keywords: ['hello'] } }
-      const agent_context = { skills: [skill], system_message_suffix: 'Say owl.', user_message_prefix: 'In this house:' }
+      const agent_context = {
+        skills: [skill],
+        system_message_suffix: 'Say owl.',
+        user_message_prefix: 'In this house:',
+      }
       const { shared, own, request } = await told(server, { agent_context })
       expect(shared).not.toContain('Say owl.')
       expect(own).toContain('Say owl.')

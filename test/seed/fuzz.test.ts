@@ -90,7 +90,17 @@ const conversation = (chance: Chance) => ({
   ...(chance.is(0.3) && { replay_json: JSON.stringify(REPLAY) }),
   ...(chance.is(0.3) && { create_microagent: { repo: 'a/b', title: 't' }, suggested_task: null }),
 })
-const started = { workspace: {}, agent: AGENT, max_iterations: 5, tags: { a: 'b' }, secrets: { A: 'b' } }
+const started = {
+  workspace: {},
+  agent: AGENT,
+  max_iterations: 5,
+  tags: { a: 'b' },
+  secrets: { A: 'b' },
+  user_id: 'u',
+  observability_metadata: { a: 'b', c: [true], d: 1.5 },
+  observability_tags: ['t'],
+  observability_span_name: 's',
+}
 
 /** The agent server's dialect names a directory of this machine, which is made: a body that would name one is sent without it. */
 function harmless(sent: Sent): Sent {

@@ -344,6 +344,7 @@ export {
 export {
   conversationProgress,
   ConversationProgress,
+  ConversationProgressPage,
   lifecycleRows,
   startAgain,
   stopConversation,

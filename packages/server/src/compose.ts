@@ -7,6 +7,7 @@ import { joinEdge } from './edge.ts'
 import { firstKeyOf } from './first-start.ts'
 import { openFolders } from './folders.ts'
 import { joinHeart } from './heart.ts'
+import { openKnownSecrets, secretsOf } from './known-secrets.ts'
 import { openTransport } from './llm/index.ts'
 import { joinMachine } from './machine.ts'
 import { joinMcp } from './mcp.ts'
@@ -42,17 +43,20 @@ export async function startServer(
   config: Config,
   { wrapStorage = (storage) => storage }: Joints = {},
 ): Promise<Server> {
-  const log = openLog(config.logLevel)
+  const known = openKnownSecrets(secretsOf(config))
+  const log = openLog(config.logLevel, known.hide)
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
   await using opened = new AsyncDisposableStack()
 
   const path = config.ephemeral ? ':memory:' : join(config.dataDir, 'parley.db')
   const storage = wrapStorage(opened.use(await openSqlite({ path })))
   const foldersDir = opened.use(await openFolders(config)).path
-  const cipher = await openCipher({
-    ...(config.secretKey === null ? {} : { keyText: config.secretKey }),
-    keyFile: join(config.dataDir, 'secret-key'),
-  })
+  const cipher = known.watch(
+    await openCipher({
+      ...(config.secretKey === null ? {} : { keyText: config.secretKey }),
+      keyFile: join(config.dataDir, 'secret-key'),
+    }),
+  )
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())
   const firstKey = await firstKeyOf(config, identities)
   const isolation = await lookAtIsolation(config.sandbox)

@@ -16,6 +16,7 @@ import {
   type Identities,
   type UserSettings,
 } from './settings/index.ts'
+import { openOwnSkillNames } from './skilling.ts'
 import type { Storage } from './storage/index.ts'
 import { toolNames } from './tools/index.ts'
 import { openBash, openHosts, placeOfWorktree, type Workspaces } from './workspace/index.ts'
@@ -48,7 +49,13 @@ export function joinMachine(parts: MachineParts): JoinedMachine {
   const hosts = openHosts(workspaces, resolve('.'))
   const bash = openBash({ store: storage.bash, hosts, hide: parts.hide, log })
   const findLlm = openFindLlm(documents, cipher)
-  const agentProfiles = openAgentProfiles({ documents, settings, findLlm, serverModel: config.llm })
+  const agentProfiles = openAgentProfiles({
+    documents,
+    settings,
+    findLlm,
+    serverModel: config.llm,
+    skillsOf: openOwnSkillNames(config.home),
+  })
   const models = { transport, scriptsDirectory: join(config.dataDir, 'scripts') }
   return {
     machine: {

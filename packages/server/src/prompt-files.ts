@@ -48,7 +48,10 @@ async function read(folder: string, member: Member, agent: Pick<AgentBase, Membe
   await using handle = await open(file, 'r').catch(() => null)
   const text = handle === null ? null : await textOf(handle)
   if (text !== null) return text
-  throw refused(member, `${member} '${name}' is not a readable file of at most ${MAX_BYTES} bytes in the prompts folder.`)
+  throw refused(
+    member,
+    `${member} '${name}' is not a readable file of at most ${MAX_BYTES} bytes in the prompts folder.`,
+  )
 }
 
 /** Where the file really is; null when that is not inside of the folder. */

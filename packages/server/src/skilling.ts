@@ -132,6 +132,10 @@ export async function skillsOfUser(home: string, user: string, signal: AbortSign
   return user === DEFAULT_USER ? userSkills(OWN_FILES, home, signal) : NOTHING
 }
 
+/** Names of the skills that a user has wherever an agent works. */
+export const openOwnSkillNames = (home: string) => async (user: string, signal: AbortSignal) =>
+  (await skillsOfUser(home, user, signal)).skills.map(({ name }) => name)
+
 /** MCP servers that skills bring along, those of an untrusted project left out (S1). */
 function serversOf({ skills }: Catalogue, isAnsweredFor: (skill: Skill) => boolean, notes: string[]) {
   const servers: NonNullable<Skill['mcp_tools']> = {}

@@ -50,7 +50,12 @@ const lists: Cases = {
       shape: [null, INFO],
       ask: async (place) => ({ path: `/api/conversations?ids=${UNKNOWN}&ids=${(await place.idle()).id}` }),
     },
-    { says: 'no ids', status: 422, shape: invalid('query', 'ids'), ask: () => ({ path: '/api/conversations' }) },
+    {
+      says: 'an empty id',
+      status: 422,
+      shape: invalid('query', 'ids', 0),
+      ask: () => ({ path: '/api/conversations?ids=' }),
+    },
     {
       says: 'an id that is none',
       status: 422,

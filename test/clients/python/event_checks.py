@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bench import PLACE, check
 from openhands.sdk.event import Event
+from openhands.sdk.tool.client_tool import ClientToolSpec, register_client_tools
 
 TOOLS = (
     "apply_patch",
@@ -28,6 +29,12 @@ for tool in TOOLS:
     importlib.import_module(f"openhands.tools.{tool}")
 
 SAMPLES = json.loads(Path(PLACE["samples"]).read_text())
+# Nor the actions of tools that clients declare: it reads those from the conversation's record before it reads events.
+for sample in SAMPLES["whole"]:
+    for tool in sample.get("tools") or []:
+        if tool["kind"] == "ClientTool":
+            spec = {"name": tool["title"], "description": tool["description"], "parameters": tool["input_schema"]}
+            register_client_tools([ClientToolSpec.model_validate(spec)])
 FILLED_IN = {"classification", "max_turns"}
 """Members that the SDK fills in by itself when they are absent."""
 

@@ -5,10 +5,14 @@ import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ControlEvent, dropNulls, TreeEvent, wireEvent } from '@parley/protocol'
+import { AgentContext, ClientToolSpec, ControlEvent, dropNulls, TreeEvent, wireEvent } from '@parley/protocol'
 import { ACTIONS, controlEvents, OBSERVATIONS, treeEvents } from '../../../packages/protocol/src/events/samples.ts'
+import { createTools, toolNames } from '../../../packages/server/src/tools/index.ts'
+import { mcpTool } from '../../../packages/server/src/tools/mcp/mcp-tool.ts'
 import { KEY, startTestServer } from '../../../packages/server/testing/server.ts'
 import { startInstructedModel } from '../instructed-model.ts'
+
+const PARAMETERS = { type: 'object' as const, properties: { what: { type: 'string' } } }
 
 /** Milliseconds after `cut_later` was asked for. */
 const LATER_MS = 700
@@ -52,11 +56,38 @@ function everyEvent() {
   }
   const stored = [
     ...treeEvents.map((sample) => TreeEvent.parse(sample)),
+    ...withPart('SystemPromptEvent', 'tools', [everyTool()]),
     ...withPart('ActionEvent', 'action', [null, ...ACTIONS]),
     ...withPart('ObservationEvent', 'observation', OBSERVATIONS),
     ...controlEvents.map((sample) => ControlEvent.parse(sample)),
   ]
   return stored.map((event) => wireEvent(event))
+}
+
+/** The definition of every tool that an agent can have here: each that is registered, one of an MCP server and one of a client. */
+function everyTool(): unknown[] {
+  const spec = ClientToolSpec.parse({ name: 'lookup', description: 'Looks it up.', parameters: PARAMETERS })
+  const registered = toolNames().filter((name) => name !== 'task_tool_set')
+  const isBuiltIn = (name: string) => ['finish', 'think', 'switch_llm', 'vision_inspect'].includes(name)
+  const skill = { name: 'tidy', content: 'Tidy up.', is_agentskills_format: true }
+  const own = createTools({
+    tools: registered.filter((name) => !isBuiltIn(name)).map((name) => ({ name, params: {} })),
+    include_default_tools: registered.filter(isBuiltIn),
+    filter_tools_regex: null,
+    agent_context: AgentContext.parse({ skills: [skill] }),
+    client_tools: [spec],
+  })
+  const mcp = mcpTool({
+    name: 'fetch',
+    server: 'web',
+    listed: { name: 'fetch', title: 'Fetch', description: 'Fetches.', inputSchema: PARAMETERS },
+    session: { call: () => Promise.reject(new Error('nothing is called here')) },
+    check: () => null,
+    isTrusted: false,
+    secrets: [],
+    callMs: 1,
+  })
+  return [...own.values(), mcp].map(({ definition }) => definition)
 }
 
 type Relay = AsyncDisposable & { urls: Pick<Told, 'relay' | 'cut' | 'cut_later'> }

@@ -2,7 +2,9 @@
 import {
   atLeast,
   badUuid,
+  boolType,
   extra,
+  floatType,
   HIDDEN,
   intParsing,
   listType,
@@ -211,6 +213,16 @@ const workspace = { working_dir: '/srv/work' }
 const agent = { kind: 'Agent', llm: { model: 'some/model' } }
 const both = { workspace, agent }
 
+/** What a value of the metadata may be, and what each says to one that is none of them. */
+const METADATA = [
+  ['str', stringType],
+  ['bool', boolType],
+  ['float', floatType],
+  ['list[str]', listType],
+  ['list[bool]', listType],
+  ['list[float]', listType],
+] as const
+
 const agentServer: Row[] = [
   { name: 'no workspace', body: { agent }, detail: [missing(['workspace'], { agent })] },
   row(['workspace'], 'x', modelType, { agent }),
@@ -223,6 +235,11 @@ const agentServer: Row[] = [
   ...rowsOf(['max_iterations'], 'integer', { nullable: false, base: both }),
   row(['max_iterations'], 0, atLeast(1), both),
   ...rowsOf(['stuck_detection'], 'boolean', { nullable: false, base: both }),
+  ...[{}, null, { b: [] }].map((value) => ({
+    name: `observability_metadata whose member is ${JSON.stringify(value)}`,
+    body: { ...both, observability_metadata: { a: value } },
+    detail: METADATA.map(([label, make]) => make(['observability_metadata', 'a', label], value)),
+  })),
   row(['agent_profile_id'], 'x', badUuid('invalid character: found `x` at 1'), { workspace }),
 ]
 

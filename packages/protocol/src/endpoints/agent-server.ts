@@ -19,6 +19,7 @@ import { ConversationResponse } from '../seed.ts'
 import type { WireEvent } from '../wire-event.ts'
 import { CreateConversationBody } from './create-conversation.ts'
 import { endpoint } from './endpoint.ts'
+import { ConversationProgressPage, listQuery } from './lifecycle.ts'
 
 const conversations = { tag: 'Conversations', auth: 'session_key' } as const
 const events = { tag: 'Events', auth: 'session_key' } as const
@@ -68,16 +69,21 @@ export const createConversation = endpoint({
   errors: [404, 409],
 })
 
+/** One path for two faces, told apart by `ids` as the bodies of `POST` are by their members. Source: agent-server-wire.md 1.4; conversation-service.md 2. */
 export const getConversations = endpoint({
   ...conversations,
   method: 'GET',
   path: '/api/conversations',
-  summary: 'Several conversations by id',
-  query: z.object({ ids: repeated(laxConversationId()), ...skills }),
+  summary: 'Several conversations by id; without ids a page of all, newest first',
+  query: z.object({
+    ids: repeated(laxConversationId()).optional(),
+    ...skills,
+    ...listQuery,
+  }),
   ok: {
     status: 200,
-    schema: z.array(ConversationInfo.nullable()),
-    description: 'In the order asked; null for an unknown id',
+    schema: z.union([z.array(ConversationInfo.nullable()), ConversationProgressPage]),
+    description: 'With ids: those, in the order asked, null for an unknown one. Without: a page',
   },
   errors: [],
 })

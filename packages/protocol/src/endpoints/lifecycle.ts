@@ -1,6 +1,7 @@
 /** Rows of a conversation's life as products see it: where it stands, start again, stop. Source: conversation-service.md 2. */
 import { z } from 'zod'
 import { ConversationExecutionStatus, ConversationStatus } from '../conversation-status.ts'
+import { laxBoolean, laxInt } from '../lax.ts'
 import { laxConversationId } from '../lax-text.ts'
 import { ConversationResponse, GitProvider } from '../seed.ts'
 import { endpoint } from './endpoint.ts'
@@ -38,6 +39,41 @@ export const ConversationProgress = z.object({
 })
 /** A conversation in the product's words. */
 export type ConversationProgress = z.infer<typeof ConversationProgress>
+
+export const ConversationProgressPage = z.object({
+  /** Newest first; with filters a page may be short, or empty, and still name a next one. */
+  results: z.array(ConversationProgress),
+  next_page_id: z.string().nullable(),
+})
+/** A page of conversations in the product's words. */
+export type ConversationProgressPage = z.infer<typeof ConversationProgressPage>
+
+/** What a product may have started a conversation with; a plain request has none. Source: conversation-service.md 2, Triggers. */
+const ListedTrigger = z.enum([
+  'resolver',
+  'gui',
+  'suggested_task',
+  'openhands_api',
+  'slack',
+  'microagent_management',
+  'jira',
+  'jira_dc',
+  'linear',
+  'bitbucket',
+  'automation',
+])
+
+/** Query members of the list that products read, at the path that a request with `ids` shares. Source: conversation-service.md 2. */
+export const listQuery = {
+  limit: laxInt({ ge: 1, le: 100 }).default(20),
+  /** `next_page_id` of the page before; an unknown one starts at the beginning. */
+  page_id: z.string().optional(),
+  /** Only those that work on this repository, such as `acme/shop`. */
+  selected_repository: z.string().optional(),
+  conversation_trigger: ListedTrigger.optional(),
+  /** Whether conversations that belong to another one are listed too. */
+  include_sub_conversations: laxBoolean().default(false),
+}
 
 export const conversationProgress = endpoint({
   ...life,

@@ -2,8 +2,8 @@ import { ParleyError, type ConversationState, type Draft, type EventId, type Ope
 import { hasHooks } from '../hooks/index.ts'
 import type { Command } from './conversations.ts'
 import { closeAction, rejectAction, statusChanged, userMessage } from './drafts.ts'
-import { decideGoal, interrupted } from './goal.ts'
-import { submitted, type Submission } from './hooked.ts'
+import { decideGoal, interrupted } from './goal/goal.ts'
+import { submitted, type Submission } from './live/hooked.ts'
 
 /** What stands where a navigation goes; looked up by the shell. */
 export type NavigationTarget = {

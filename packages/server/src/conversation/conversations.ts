@@ -22,7 +22,7 @@ import type {
 } from '@parley/protocol'
 import type { Recording } from '../agent/index.ts'
 import type { ConversationSort, EventFilter, Role } from '../storage/index.ts'
-import type { ConversationTrigger, SecretSources, SubAgentOrigin } from './record.ts'
+import type { ConversationTrigger, SecretSources, SubAgentOrigin } from './record/record.ts'
 import type { LlmDelta } from '../llm/index.ts'
 import type { ClientResult } from '../tools/index.ts'
 import type { Exposure } from '../secrets/index.ts'
@@ -117,6 +117,15 @@ export type ConversationSearch = {
   page_id?: ConversationId
 }
 
+/** A page of the list that products read. */
+export type ListSearch = {
+  limit: number
+  page_id?: ConversationId
+  selected_repository?: string
+  trigger?: string
+  include_sub_conversations: boolean
+}
+
 export type EventSearch = {
   filter: EventFilter
   order: 'asc' | 'desc'
@@ -168,6 +177,13 @@ export interface Conversations {
     search: ConversationSearch,
     actor: Actor,
   ): Promise<{ items: ConversationInfo[]; next_page_id: ConversationId | null }>
+  /** Newest first, in the product's words. With filters a page may be short, or empty, and still name a next one. */
+  list(
+    search: ListSearch,
+    actor: Actor,
+  ): Promise<{ items: ConversationProgress[]; next_page_id: ConversationId | null }>
+  /** In the product's words, in the order asked; null for unknown ones. Starts nothing. */
+  progresses(ids: readonly ConversationId[], actor: Actor): Promise<(ConversationProgress | null)[]>
   count(actor: Actor, status?: ConversationExecutionStatus): Promise<number>
   update(id: ConversationId, change: ConversationChange, actor: Actor): Promise<void>
   delete(id: ConversationId, actor: Actor): Promise<void>

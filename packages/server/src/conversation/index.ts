@@ -18,10 +18,10 @@ export {
   type Phase,
   type PhaseDeadlines,
   type StartSources,
-} from './start-phases/index.ts'
-export { runEnd, type RunEnd } from './run-end.ts'
-export type { RunObserver } from './running.ts'
-export type { OpenHooks } from './hooked.ts'
+} from './start/phases/index.ts'
+export { runEnd, type RunEnd } from './run/run-end.ts'
+export type { RunObserver } from './run/running.ts'
+export type { OpenHooks } from './live/hooked.ts'
 export { openHeart, type Heart, type HeartDeps } from './open.ts'
 export { definitionsIn, readDefinition, type Parent } from './sub-agents/index.ts'
 export { withReceived, type ReceivedDeps, type Receiver } from './received.ts'
@@ -31,10 +31,10 @@ export {
   type ConversationRecord,
   type LoadedKnowledge,
   type SecretSources,
-} from './record.ts'
-export { fromAgentServer, type Resolved as LaunchResolution } from './from-agent-server.ts'
-export { fromSeed, type SeedDefaults, type SeedOptions } from './from-seed.ts'
+} from './record/record.ts'
+export { fromAgentServer, type Resolved as LaunchResolution } from './start/from-agent-server.ts'
+export { fromSeed, type SeedDefaults, type SeedOptions } from './start/from-seed.ts'
 export { archiveOf, type Archive } from './trajectory/archive.ts'
 export { trajectoryOf, type Trajectory, type TrajectoryFormat } from './trajectory/export.ts'
-export { readBranch } from './branch-reader.ts'
+export { readBranch } from './branch/reader.ts'
 export { readRecording } from './trajectory/recordings.ts'

@@ -6,6 +6,7 @@ import {
   ParleyError,
   type ConversationId,
   type ConversationInfo,
+  type ConversationProgress,
   type Draft,
 } from '@parley/protocol'
 import type { Cipher, Exposure } from '../secrets/index.ts'
@@ -14,20 +15,21 @@ import type { Workspaces } from '../workspace/index.ts'
 import { hasHooks } from '../hooks/index.ts'
 import { Slots } from '../lib/index.ts'
 import type { Actor, Conversations, StartRequest, Watcher } from './conversations.ts'
-import { ancestors } from './branch-reader.ts'
-import { ClientCallBoard } from './client-calls.ts'
-import { eventPage } from './event-page.ts'
-import { fork } from './fork.ts'
-import { conversationInfo, fullState } from './info.ts'
+import { ancestors } from './branch/reader.ts'
+import { ClientCallBoard } from './live/client-calls.ts'
+import { eventPage } from './log/event-page.ts'
+import { fork } from './branch/fork.ts'
+import { conversationInfo, fullState } from './record/info.ts'
+import { listed } from './listing.ts'
 import type { LiveDeps } from './live/deps.ts'
-import { notification, usageRecords } from './notify.ts'
-import { readRecord, remoteOf, writeRecord } from './record.ts'
-import { runEnd } from './run-end.ts'
-import { Roster, type Reading } from './roster.ts'
-import { conversationProgress, conversationStatus, isReady } from './start-phases/index.ts'
-import { create, expectSame, type StartDeps } from './start.ts'
+import { notification, usageRecords } from './record/notify.ts'
+import { readRecord, remoteOf, writeRecord } from './record/record.ts'
+import { runEnd } from './run/run-end.ts'
+import { Roster, type Reading } from './live/roster.ts'
+import { conversationProgress, conversationStatus, isReady } from './start/phases/index.ts'
+import { create, expectSame, type StartDeps } from './start/start.ts'
 import { Family, type FamilyDeps } from './sub-agents/index.ts'
-import { watch } from './watch.ts'
+import { watch } from './watch/watch.ts'
 
 const RECOVER_AT_ONCE = 8
 
@@ -147,6 +149,23 @@ export function openHeart(deps: HeartDeps): Heart {
     return Promise.all(readings.map(async (reading) => (reading === null ? null : infoOf(reading))))
   }
 
+  async function progressOf(reading: Reading): Promise<ConversationProgress> {
+    const { id, seq } = reading.row
+    const children = await storage.conversations.children(id)
+    const readers = roster.channel(id, seq).watchers
+    roster.release(id)
+    return conversationProgress(reading, { readers, children })
+  }
+
+  async function progressesOf(
+    rows: readonly (ConversationRow | null)[],
+    actor: Actor,
+  ): Promise<(ConversationProgress | null)[]> {
+    const visible = rows.map((row) => (row !== null && maySee(row, actor) ? row : null))
+    const readings = await roster.read(visible)
+    return Promise.all(readings.map(async (reading) => (reading === null ? null : progressOf(reading))))
+  }
+
   return {
     async start(request: StartRequest, actor: Actor) {
       const started = await create(start, request, actor)
@@ -170,11 +189,17 @@ export function openHeart(deps: HeartDeps): Heart {
         await roster.load(id)
         ;[reading] = await roster.read([row])
       }
-      const children = await storage.conversations.children(id)
-      const readers = roster.channel(id, row.seq).watchers
-      roster.release(id)
-      return conversationProgress(reading!, { readers, children })
+      return progressOf(reading!)
     },
+
+    progresses: async (ids, actor) => progressesOf(await storage.conversations.getMany(ids), actor),
+
+    list: (search, actor) =>
+      listed(search, {
+        rows: (limit, from) =>
+          storage.conversations.search({ owner: actor.user, sort: 'CREATED_AT_DESC', limit, ...(from && { from }) }),
+        read: (rows) => progressesOf(rows, actor),
+      }),
 
     infos: async (ids, actor) => infosOf(await storage.conversations.getMany(ids), actor),
 

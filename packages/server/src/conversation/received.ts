@@ -6,7 +6,8 @@ import { ParleyError, type ConversationId, type ConversationInfo, type ReceivedE
 import { redact, sealRecord, unsealRecord, type Cipher } from '../secrets/index.ts'
 import type { ConversationRow, ReceivedRow, Storage } from '../storage/index.ts'
 import type { Actor, Conversations } from './conversations.ts'
-import { eventPage } from './event-page.ts'
+import { eventPage } from './log/event-page.ts'
+import { listed, toldProgress } from './listing.ts'
 
 /** What other servers tell of their conversations. */
 export interface Receiver {
@@ -72,6 +73,21 @@ export function withReceived(own: Conversations, { storage, cipher, now }: Recei
       const listed = items.map((row) => (row.origin === 'received' ? infoOf(row) : (infos.get(row.id) ?? null)))
       return { items: listed.filter((info) => info !== null), next_page_id: next }
     },
+
+    list: (search, actor) =>
+      listed(search, {
+        rows: (limit, from) =>
+          received.search({ owner: actor.user, sort: 'CREATED_AT_DESC', limit, ...(from && { from }) }),
+        async read(rows) {
+          const mine = rows.flatMap((row) => (row.origin === 'own' ? [row.id] : []))
+          const found = new Map((await own.progresses(mine, actor)).map((progress, index) => [mine[index], progress]))
+          return rows.map((row) => {
+            const { id, created_at, updated_at: last_updated_at } = row
+            if (row.origin === 'own') return found.get(id) ?? null
+            return toldProgress(infoOf(row), { created_at, last_updated_at })
+          })
+        },
+      }),
 
     count: async (actor, status) => (await own.count(actor, status)) + (await received.count(actor.user, status)),
 

@@ -219,17 +219,35 @@ function union(issue: RawIssue & { code: 'invalid_union' }, loc: Loc, input: unk
       { discriminator: name, tag: shown, expected_tags: expected },
     )
   }
-  const options = (issue.inst?._zod.def as { options?: readonly unknown[] } | undefined)?.options ?? []
-  const entries = issue.errors.flatMap((errors, branch) =>
-    errors.flatMap((inner) => {
-      // The branch's own issues were finished before they came here: only path and words are left of them.
-      const deeper = { ...inner, input: valueAt(input, inner.path) } as RawIssue
-      return entriesOf(deeper, input, [...loc, branchLabel(options[branch])])
-    }),
+  const entries = branchesOf(issue, input).flatMap(({ label, issues }) =>
+    issues.flatMap((inner) => entriesOf(inner, input, label === null ? loc : [...loc, label])),
   )
   return entries.length > 0
     ? entries
     : one('value_error', 'Value error, matches more than one alternative', { error: {} })
+}
+
+/**
+ * What each branch of an untagged union has against `input`. A union finishes the issues of its branches: their schemas and inputs
+ * are dropped, which a union inside one cannot be told without. So each branch reads the input once more. A union inside a union
+ * has no name of its own.
+ */
+function branchesOf(
+  issue: RawIssue & { code: 'invalid_union' },
+  input: unknown,
+): { label: string | null; issues: readonly RawIssue[] }[] {
+  const options = (issue.inst?._zod.def as { options?: readonly z.core.$ZodType[] } | undefined)?.options
+  // An issue that was itself finished: path and words are all that is left.
+  if (options === undefined)
+    return (issue.errors ?? []).map((errors, branch) => ({
+      label: String(branch),
+      issues: errors.map((inner) => ({ ...inner, input: valueAt(input, inner.path) }) as RawIssue),
+    }))
+  return options.map((option) => {
+    const result = option._zod.run({ value: input, issues: [] }, { async: false })
+    const label = defType(option) === 'union' ? null : branchLabel(option)
+    return { label, issues: result instanceof Promise ? [] : result.issues }
+  })
 }
 
 const LABELS: Record<string, string> = { string: 'str', number: 'float', int: 'int', boolean: 'bool', record: 'dict' }

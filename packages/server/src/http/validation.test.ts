@@ -193,6 +193,24 @@ describe('unions', () => {
     })
   })
 
+  test.each([
+    ['a union', z.union([z.union([z.string(), z.boolean()]), z.array(z.string())]), ['str', 'bool', 'list[str]']],
+    [
+      'three deep, in a map',
+      z.record(z.string(), z.union([z.union([z.union([z.string(), z.boolean()]), z.null()]), z.array(z.string())])),
+      ['k.str', 'k.bool', 'k.null', 'k.list[str]'],
+    ],
+    [
+      'one as a key',
+      z.record(z.union([z.string().regex(/^x/), z.union([z.string().regex(/^y/), z.string().regex(/^z/)])]), z.any()),
+      ['k.[key]'],
+    ],
+  ])('%s inside a union is told branch by branch', (_, schema, expected) => {
+    const value = schema.type === 'record' ? { k: {} } : {}
+    const found = details(z.object({ a: schema }), { a: value })
+    expect(found.map(({ loc }) => loc.slice(2, 4).join('.'))).toEqual(expected)
+  })
+
   test('a kind does not stand in loc, and an unknown one is a value_error on the union', () => {
     expect(field(agent, { kind: 'Agent', llm: {} })).toMatchObject({
       type: 'missing',

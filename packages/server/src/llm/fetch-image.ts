@@ -6,9 +6,9 @@
  *   I2. What is not an image, too large or too slow is given up; nothing of it is kept.
  */
 import { lookup } from 'node:dns'
-import http, { type IncomingMessage } from 'node:http'
-import https from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
+import { nodeHttp, nodeHttps } from '../lib/index.ts'
 import { isPublicAddress } from './public-address.ts'
 
 export const MAX_IMAGE_BYTES = 20 * 1024 * 1024
@@ -52,7 +52,7 @@ function get(url: URL, signal: AbortSignal, allows: Allows): Promise<IncomingMes
       else done(null, first.address, first.family)
     })
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const { request } = url.protocol === 'https:' ? https : http
+  const { request } = url.protocol === 'https:' ? nodeHttps() : nodeHttp()
   request(url, { lookup: checked, signal, headers: { accept: 'image/*' }, agent: false })
     .once('response', resolve)
     .once('error', reject)

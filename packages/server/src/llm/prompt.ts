@@ -122,7 +122,7 @@ function pushAssistant(message: Assistant, options: PromptOptions, prompt: Langu
       type: 'tool-call',
       toolCallId: call.id,
       toolName: call.name,
-      input: argumentsFor(call.arguments, options.dialect),
+      input: inputOf(call, options.dialect),
       ...(n === 0 ? signed('call') : {}),
     })
   }
@@ -165,12 +165,24 @@ export function isSignedByAnthropic(block: ThinkingBlock | RedactedThinkingBlock
   return block.type === 'redacted_thinking' || Boolean(block.signature && !block.signature.startsWith(GEMINI_SIGNATURE))
 }
 
+/** Calls whose arguments go back as text: each is read once, and not with every request that comes after it. */
+const asWritten = new WeakSet<object>()
+
+function inputOf(call: Assistant['toolCalls'][number], dialect: Dialect): unknown {
+  if (takesText(dialect) && asWritten.has(call)) return call.arguments
+  const input = argumentsFor(call.arguments, dialect)
+  if (typeof input === 'string') asWritten.add(call)
+  return input
+}
+
+/** Whether the format carries arguments as text. */
+const takesText = (dialect: Dialect) => dialect === 'compatible' || dialect === 'chat' || dialect === 'responses'
+
 /** See P1. The library re-reads text and trips over `__proto__` in it, so that one goes parsed. */
 export function argumentsFor(text: string, dialect: Dialect): unknown {
   const value = parseObject(text)
   if (value === null) return {}
-  const asText = dialect === 'compatible' || dialect === 'chat' || dialect === 'responses'
-  return asText && !/__proto__|constructor/.test(text) ? text : value
+  return takesText(dialect) && !/__proto__|constructor/.test(text) ? text : value
 }
 
 function parseObject(text: string): Record<string, unknown> | null {

@@ -55,6 +55,15 @@ const BARE: readonly [RegExp, keyof typeof HOSTS][] = [
   [/^gemini-/i, 'gemini'],
 ]
 
+/** Clouds whose own way of logging in is not spoken, with what they offer besides. */
+const CLOUDS: Readonly<Record<string, string>> = {
+  azure: 'Azure OpenAI (https://<resource>.openai.azure.com/openai/v1)',
+  azure_ai: 'Azure AI Foundry (https://<resource>.services.ai.azure.com/openai/v1)',
+  bedrock: 'Amazon Bedrock (https://bedrock-runtime.<region>.amazonaws.com/openai/v1)',
+  vertex_ai:
+    'Vertex AI (https://<region>-aiplatform.googleapis.com/v1/projects/<project>/locations/<region>/endpoints/openapi)',
+}
+
 const HOW =
   'set `llm_model`, `llm_api_key` and, for a server of your own, `llm_base_url` with POST /api/settings, or give `agent.llm` when the conversation starts'
 
@@ -74,6 +83,12 @@ export function routeOf(config: LLM): Route {
   const apiKey = blankToNull(config.api_key)
 
   if (configured === null) {
+    const cloud = prefix !== null && Object.hasOwn(CLOUDS, prefix) ? CLOUDS[prefix] : undefined
+    if (cloud !== undefined)
+      return unconfigured(
+        `the prefix ${prefix}/ of ${config.model} alone reaches nothing: give the OpenAI-compatible endpoint of ${cloud}, ` +
+          `or of a proxy before it, as base_url, its key as api_key, and name the model openai/<its name there>; ${HOW}`,
+      )
     if (host === null)
       return unconfigured(
         `no provider is known for the model ${config.model}; name one as a prefix (for example anthropic/…, openai/…, gemini/…, ollama/…) or ${HOW}`,

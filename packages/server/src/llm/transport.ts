@@ -5,8 +5,8 @@
  * often takes longer, and each new connection costs a TLS handshake), ends any answer that is silent for five minutes
  * whatever `timeout` says, and costs about twice the processor time per request.
  */
-import http, { type IncomingMessage, type RequestOptions } from 'node:http'
-import https from 'node:https'
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import { nodeHttp, nodeHttps } from '../lib/index.ts'
 import { Images } from './inline-images.ts'
 
 /** The providers' libraries call this with a URL, and with plain headers and a text body in `init`. */
@@ -47,7 +47,8 @@ export function openTransport(options: TransportOptions = {}): Transport {
     scheduling: 'lifo',
     proxyEnv: options.proxyEnv,
   } as const
-  const agents = { 'http:': new http.Agent(pool), 'https:': new https.Agent(pool) }
+  const plain = lazily(() => new (nodeHttp().Agent)(pool))
+  const secure = lazily(() => new (nodeHttps().Agent)(pool))
 
   const send = (
     url: URL,
@@ -57,9 +58,9 @@ export function openTransport(options: TransportOptions = {}): Transport {
     silenceMs: number | null,
   ) => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    const secure = url.protocol === 'https:'
-    const agent = secure ? agents['https:'] : agents['http:']
-    const outgoing = (secure ? https : http).request(url, { ...request, agent, timeout: silenceMs ?? 0 })
+    const isSecure = url.protocol === 'https:'
+    const agent = isSecure ? secure.get() : plain.get()
+    const outgoing = (isSecure ? nodeHttps() : nodeHttp()).request(url, { ...request, agent, timeout: silenceMs ?? 0 })
     let answer: IncomingMessage | null = null
     // Once there is an answer, its reader is who has to learn the reason.
     const fail = (error: Error) => (answer ?? outgoing).destroy(error)
@@ -94,10 +95,16 @@ export function openTransport(options: TransportOptions = {}): Transport {
       return toResponse(answer)
     },
     [Symbol.dispose]() {
-      agents['http:'].destroy()
-      agents['https:'].destroy()
+      plain.made()?.destroy()
+      secure.made()?.destroy()
     },
   }
+}
+
+/** Made at the first use: a server that asks no model loads no TLS. */
+function lazily<T>(make: () => T): { get: () => T; made: () => T | undefined } {
+  let made: T | undefined
+  return { get: () => (made ??= make()), made: () => made }
 }
 
 function toResponse(answer: IncomingMessage): Response {

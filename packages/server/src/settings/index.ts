@@ -11,6 +11,8 @@ export { DEFAULT_USER, openIdentities, type Identities, type Identity, type NewK
 export { serversOf } from './mcp-config.ts'
 export { openNamedSecrets, type NamedSecrets, type OpenSecret } from './secrets.ts'
 export { openUserSettings, type Exposure, type FindLlm, type UserSettings } from './settings.ts'
+export { STANDARD_TOOLS } from './profiles/agent-of-settings.ts'
+export { ACP_SERVERS } from './profiles/acp-servers.ts'
 export { openAgentProfiles, type AgentProfiles } from './profiles/agent-profiles.ts'
 export { openProviderConnections, type ProviderConnections } from './profiles/connections.ts'
 export { launchAgent, type Asked, type LaunchedAgent } from './profiles/launch.ts'

@@ -6,6 +6,8 @@ import type { Recovery, Tool, ToolContext } from './tool.ts'
 export type ToolParts<A extends Action> = {
   /** Class name without `Tool`: names of the definition, the action and the observation follow. Source: agent-server-wire.md 4.8. */
   kind: string
+  /** Kind of the definition where clients do not know `<kind>Tool`; they read no event that holds an unknown one. */
+  knownAs?: string
   name: string
   description: string
   parameters: Record<string, unknown>
@@ -26,7 +28,7 @@ export function defineTool<A extends Action>(parts: ToolParts<A>): Tool {
   return {
     name,
     definition: {
-      kind: `${kind}Tool`,
+      kind: parts.knownAs ?? `${kind}Tool`,
       title: name,
       description,
       action_type: `${kind}Action`,

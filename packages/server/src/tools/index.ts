@@ -23,4 +23,13 @@ export {
 } from './sub-agents/index.ts'
 export { boundedMatchSource, expectNameFilter, nameFilter } from './name-filter.ts'
 export type { Notice, ToolSource } from './tool-source.ts'
-export { expandServer, identityOf, MCP_LIMITS, namesIn, openMcpPool, openToolbox, type Home, type McpPool } from './mcp/index.ts'
+export {
+  expandServer,
+  identityOf,
+  MCP_LIMITS,
+  namesIn,
+  openMcpPool,
+  openToolbox,
+  type Home,
+  type McpPool,
+} from './mcp/index.ts'

@@ -1,4 +1,5 @@
 /** The external agents that are known by name. Source: agent-core.md 11.2. */
+import { ACP_SERVERS } from '../../settings/index.ts'
 
 export type ProviderKey = 'claude-code' | 'codex' | 'gemini-cli'
 
@@ -28,8 +29,8 @@ export const PROVIDERS: readonly Provider[] = [
     key: 'claude-code',
     packages: ['@agentclientprotocol/claude-agent-acp', '@zed-industries/claude-code-acp'],
     binary: 'claude-agent-acp',
-    apiKey: 'ANTHROPIC_API_KEY',
-    baseUrl: 'ANTHROPIC_BASE_URL',
+    apiKey: ACP_SERVERS['claude-code'].apiKey,
+    baseUrl: ACP_SERVERS['claude-code'].baseUrl,
     freeModes: ['bypassPermissions'],
     askingModes: ['default'],
     named: 'claude-agent',
@@ -41,8 +42,8 @@ export const PROVIDERS: readonly Provider[] = [
     key: 'codex',
     packages: ['@agentclientprotocol/codex-acp', '@zed-industries/codex-acp'],
     binary: 'codex-acp',
-    apiKey: 'OPENAI_API_KEY',
-    baseUrl: 'OPENAI_BASE_URL',
+    apiKey: ACP_SERVERS.codex.apiKey,
+    baseUrl: ACP_SERVERS.codex.baseUrl,
     freeModes: ['agent-full-access', 'full-access'],
     askingModes: ['read-only'],
     named: 'codex-acp',
@@ -54,8 +55,8 @@ export const PROVIDERS: readonly Provider[] = [
     key: 'gemini-cli',
     packages: ['@google/gemini-cli'],
     binary: 'gemini',
-    apiKey: 'GEMINI_API_KEY',
-    baseUrl: 'GEMINI_BASE_URL',
+    apiKey: ACP_SERVERS['gemini-cli'].apiKey,
+    baseUrl: ACP_SERVERS['gemini-cli'].baseUrl,
     freeModes: ['default'],
     askingModes: ['default'],
     named: 'gemini-cli',

@@ -3,7 +3,14 @@ import type { Agent as AgentConfig, ConversationId, Draft, ClientToolSpec, TreeE
 import { ParleyError, textContent } from '@parley/protocol'
 import { featuresOf, type LlmTool, type OpenLlm } from '../../llm/index.ts'
 import { hasChanges, type Workspace } from '../../workspace/index.ts'
-import { createTools, VISION_TOOL, type Locks, type SubAgentType, type ToolServices, type ToolSource } from '../../tools/index.ts'
+import {
+  createTools,
+  VISION_TOOL,
+  type Locks,
+  type SubAgentType,
+  type ToolServices,
+  type ToolSource,
+} from '../../tools/index.ts'
 import type { Agent, Step, Turn } from '../agent.ts'
 import { openCondenser, TokenMeter } from '../condenser/index.ts'
 import { openJudge, refined } from '../critic/index.ts'
@@ -74,7 +81,11 @@ export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): 
   /** What calls have cost that is not stored yet. */
   const spent: Draft[] = []
   let newestTurn: Turn | null = null
-  const eyes = eyesOf(deps, () => newestTurn?.view() ?? [], (usage) => spent.push(usage))
+  const eyes = eyesOf(
+    deps,
+    () => newestTurn?.view() ?? [],
+    (usage) => spent.push(usage),
+  )
   const gateway = new Gateway({
     conversationId,
     tools: tools.byName,

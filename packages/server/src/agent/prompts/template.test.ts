@@ -38,10 +38,14 @@ test.each<[string, RegExp]>([
   ['{{ x | nofilter }}', /'own\.j2' cannot be used: .*nofilter/],
   ['{% for a in xs %}{% for b in xs %}{% for c in xs %}{% endfor %}{% endfor %}{% endfor %}', /takes too long/],
   ['{% for a in xs %}{{ long }}{% endfor %}', /becomes longer than/],
-])('%j is refused when it is filled', async (text, reason) => {
-  const values = { x: 1, xs: Array.from({ length: 1000 }, (_, at) => at), long: 'x'.repeat(10_000) }
-  await expect(filled(text, values)).rejects.toThrow(reason)
-}, 30_000)
+])(
+  '%j is refused when it is filled',
+  async (text, reason) => {
+    const values = { x: 1, xs: Array.from({ length: 1000 }, (_, at) => at), long: 'x'.repeat(10_000) }
+    await expect(filled(text, values)).rejects.toThrow(reason)
+  },
+  30_000,
+)
 
 test('a long template is searched for its line too', async () => {
   const lines = Array.from({ length: 3000 }, (_, at) => (at === 2345 ? '{% foo %}' : 'a {{ x }}'))

@@ -103,7 +103,9 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 /** The library says little about a block without an end. */
 const readable = (message: string): string =>
-  message.startsWith('Cannot read properties of undefined') ? 'a block has no end' : message.replace(/^Parser Error: /, '')
+  message.startsWith('Cannot read properties of undefined')
+    ? 'a block has no end'
+    : message.replace(/^Parser Error: /, '')
 
 const refused = (name: string, reason: string) =>
   new ParleyError('invalid_input', `system_prompt_filename '${name}' cannot be used: ${reason}`, {

@@ -1,9 +1,9 @@
 import type { StoredEvent } from '@parley/protocol'
-import type { GoalRounds } from '../goal-rounds.ts'
-import type { ConversationRecord } from '../record.ts'
-import type { RunEnd } from '../run-end.ts'
-import type { Running } from '../running.ts'
-import type { Titling } from '../titling.ts'
+import type { GoalRounds } from '../goal/rounds.ts'
+import type { ConversationRecord } from '../record/record.ts'
+import type { RunEnd } from '../run/run-end.ts'
+import type { Running } from '../run/running.ts'
+import type { Titling } from '../titles/titling.ts'
 import type { Core } from './core.ts'
 
 /** What a commit wrote; `ended` when it ended a run. */

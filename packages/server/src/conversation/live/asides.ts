@@ -1,6 +1,6 @@
 import { abortable } from '../../lib/index.ts'
-import { expectText, refusalOf } from '../ask.ts'
-import type { Running } from '../running.ts'
+import { expectText, refusalOf } from './ask.ts'
+import type { Running } from '../run/running.ts'
 import type { Core } from './core.ts'
 
 /**

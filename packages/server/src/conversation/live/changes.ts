@@ -1,8 +1,8 @@
 import type { Draft, LLM } from '@parley/protocol'
-import { expectAwaited } from '../client-calls.ts'
+import { expectAwaited } from './client-calls.ts'
 import type { Command } from '../conversations.ts'
-import type { ConversationRecord, SecretSources } from '../record.ts'
-import { withAcpModel, withModel, withSecrets } from '../record-changes.ts'
+import type { ConversationRecord, SecretSources } from '../record/record.ts'
+import { withAcpModel, withModel, withSecrets } from '../record/changes.ts'
 import type { Core } from './core.ts'
 
 /** Changes of one conversation that its events do not carry: title and tags, models, secrets, results of clients. */

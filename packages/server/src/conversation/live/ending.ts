@@ -1,10 +1,10 @@
 import type { ConversationState, Draft } from '@parley/protocol'
 import type { Agent } from '../../agent/index.ts'
 import { closeAction, statusChanged } from '../drafts.ts'
-import { withoutBlocks, type Hooked } from '../hooked.ts'
-import { RunCancelled } from '../interruption.ts'
-import type { Running } from '../running.ts'
-import { hasToStartAgain, isReady, phaseEvent, STOPPED, type Startup } from '../start-phases/index.ts'
+import { withoutBlocks, type Hooked } from './hooked.ts'
+import { RunCancelled } from '../run/interruption.ts'
+import type { Running } from '../run/running.ts'
+import { hasToStartAgain, isReady, phaseEvent, STOPPED, type Startup } from '../start/phases/index.ts'
 import type { Core } from './core.ts'
 
 /** How long an interrupt waits for what it cancelled. Source: agent-server-wire.md 10.1. */

@@ -1,13 +1,13 @@
 /** One conversation in memory as goal, titles, hooks and start need it. */
 import { ParleyError, textContent } from '@parley/protocol'
-import { readBranch } from '../branch-reader.ts'
-import { GOAL_SENDER } from '../goal.ts'
-import type { GoalHost } from '../goal-rounds.ts'
-import type { Hooked, HookedHost } from '../hooked.ts'
-import { isInterruption } from '../interruption.ts'
-import type { Running } from '../running.ts'
-import type { StartHost } from '../start-phases/index.ts'
-import type { TitlingHost } from '../titling.ts'
+import { readBranch } from '../branch/reader.ts'
+import { GOAL_SENDER } from '../goal/goal.ts'
+import type { GoalHost } from '../goal/rounds.ts'
+import type { Hooked, HookedHost } from './hooked.ts'
+import { isInterruption } from '../run/interruption.ts'
+import type { Running } from '../run/running.ts'
+import type { StartHost } from '../start/phases/index.ts'
+import type { TitlingHost } from '../titles/titling.ts'
 import type { Core } from './core.ts'
 
 /** For its goal. */

@@ -1,11 +1,11 @@
 /** Moving to another place of the conversation: when it may, and where to. */
 import { ParleyError } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
-import { navigationTarget, readBranch } from '../branch-reader.ts'
+import { navigationTarget, readBranch } from '../branch/reader.ts'
 import type { NavigationTarget } from '../commands.ts'
 import type { Command } from '../conversations.ts'
-import { givenOn } from '../knowledge.ts'
-import type { Running } from '../running.ts'
+import { givenOn } from '../log/knowledge.ts'
+import type { Running } from '../run/running.ts'
 import type { Core } from './core.ts'
 
 /** How long navigating waits for the end of a step that a pause lets finish. */

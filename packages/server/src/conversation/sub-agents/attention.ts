@@ -1,6 +1,6 @@
 /** What a conversation that waits for a sub-agent does next. Pure. Source: agent-core.md 12.1 (a), (b), (c), (e); F09, F66. */
 import type { ConfirmationPolicy, ConversationState, SecurityAnalyzer } from '@parley/protocol'
-import { hasToStartAgain } from '../start-phases/index.ts'
+import { hasToStartAgain } from '../start/phases/index.ts'
 import { tighten } from './guard.ts'
 
 export type Kinship = {

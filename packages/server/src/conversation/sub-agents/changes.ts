@@ -1,6 +1,6 @@
 /** Wakes whoever waits for news of several conversations, whether they are in memory or not. */
 import type { ConversationId } from '@parley/protocol'
-import type { Roster } from '../roster.ts'
+import type { Roster } from '../live/roster.ts'
 
 export class Changes implements Disposable {
   readonly #unfollow: (() => void)[]

@@ -19,10 +19,10 @@ import {
   type TaskRequest,
 } from '../../tools/index.ts'
 import type { Actor } from '../conversations.ts'
-import { isInterruption, RunCancelled } from '../interruption.ts'
+import { isInterruption, RunCancelled } from '../run/interruption.ts'
 import type { LiveConversation } from '../live/live-conversation.ts'
-import type { ConversationRecord } from '../record.ts'
-import type { Roster } from '../roster.ts'
+import type { ConversationRecord } from '../record/record.ts'
+import type { Roster } from '../live/roster.ts'
 import { attend, type Attended } from './attend.ts'
 import { actorOf, Children, type Child, type ChildrenDeps, type Parent } from './children.ts'
 import { childId, taskId, workId } from './ids.ts'

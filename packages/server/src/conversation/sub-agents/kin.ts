@@ -1,7 +1,7 @@
 /** What binds a sub-agent's conversation to the one that it works for. */
 import type { ConversationId, ConversationState } from '@parley/protocol'
-import type { StopReason } from '../next.ts'
-import type { ConversationRecord } from '../record.ts'
+import type { StopReason } from '../run/next.ts'
+import type { ConversationRecord } from '../record/record.ts'
 
 /** Why those above can pay for no further answer; null: they can. Looks at what they have spent by now. */
 export type Purse = () => StopReason | null

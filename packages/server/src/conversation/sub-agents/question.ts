@@ -9,7 +9,7 @@ import type {
 } from '@parley/protocol'
 import type { EventStore } from '../../storage/index.ts'
 import { statusChanged } from '../drafts.ts'
-import type { SubAgentOrigin } from '../record.ts'
+import type { SubAgentOrigin } from '../record/record.ts'
 
 /** The id of a question in the parent's log; with an empty batch, what all questions of this child begin with. */
 export const questionId = (child: ConversationId, batch: string): string => `${child}/${batch}`

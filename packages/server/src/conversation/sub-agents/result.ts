@@ -2,9 +2,9 @@
 import type { ConversationId, EventId } from '@parley/protocol'
 import type { SubAgentEnd } from '../../tools/index.ts'
 import type { EventStore } from '../../storage/index.ts'
-import { ancestors } from '../branch-reader.ts'
+import { ancestors } from '../branch/reader.ts'
 import type { LiveConversation } from '../live/live-conversation.ts'
-import type { SubAgentOrigin } from '../record.ts'
+import type { SubAgentOrigin } from '../record/record.ts'
 
 /** `work`: the message that set it to work, before which nothing counts; null: its first one. */
 export async function resultOf(

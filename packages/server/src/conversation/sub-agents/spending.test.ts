@@ -1,8 +1,8 @@
 import { EMPTY_STATE, TokenUsage, type ConversationState, type MetricsSnapshot } from '@parley/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { costUsd } from '../next.ts'
-import { stamp } from '../stamp.ts'
+import { costUsd } from '../run/next.ts'
+import { stamp } from '../log/stamp.ts'
 import { combined, overdrawn, spending } from './spending.ts'
 
 const metrics = (cost: number, tokens: number): MetricsSnapshot => ({

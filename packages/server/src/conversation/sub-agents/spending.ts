@@ -1,7 +1,7 @@
 /** What sub-agents cost those that they work for. Pure. Source: agent-core.md 10.8 (sub-agents), 1.15; P48, F66. */
 import { TokenUsage, type ConversationState, type Draft, type MetricsSnapshot } from '@parley/protocol'
-import { costUsd, type StopReason } from '../next.ts'
-import type { ConversationRecord, SubAgentOrigin } from '../record.ts'
+import { costUsd, type StopReason } from '../run/next.ts'
+import type { ConversationRecord, SubAgentOrigin } from '../record/record.ts'
 
 const COUNTS = [
   'prompt_tokens',

@@ -1,6 +1,6 @@
 import type { ContentPart, RecordedEvent } from '@parley/protocol'
 import { outcome, outcomeOf } from '../../agent/index.ts'
-import type { MessageContent } from '../record.ts'
+import type { MessageContent } from '../record/record.ts'
 import type { AgentTurn, Turns } from './turns.ts'
 
 /** Our own events, as an export or a page gives them. Source: agent-server-wire.md 4. */

@@ -1,7 +1,7 @@
 /** The older dialect: each action is an answer of the model with one call, brought to our tools. Source: conversation-service.md 1.3. */
 import { isSilentObservation, type V0Action, type V0Observation } from '@parley/protocol'
 import { outcome, taskList, viewed, type Outcome } from '../../agent/index.ts'
-import type { MessageContent } from '../record.ts'
+import type { MessageContent } from '../record/record.ts'
 import type { Turns } from './turns.ts'
 
 type Call = {

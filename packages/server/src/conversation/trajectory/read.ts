@@ -1,7 +1,7 @@
 /** From the elements of a recording to what is played: both dialects become one list of turns. Pure. */
 import type { RecordedEvent, ReplayElement, ReplayFile } from '@parley/protocol'
 import { V0_ROOT, type Recording } from '../../agent/index.ts'
-import type { MessageContent } from '../record.ts'
+import type { MessageContent } from '../record/record.ts'
 import { EventReader } from './read-events.ts'
 import { V0Reader } from './read-v0.ts'
 import { Turns } from './turns.ts'

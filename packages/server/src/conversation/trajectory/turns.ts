@@ -1,5 +1,5 @@
 import type { Outcome, RecordedCall, RecordedTurn } from '../../agent/index.ts'
-import type { MessageContent } from '../record.ts'
+import type { MessageContent } from '../record/record.ts'
 
 export type AgentTurn = Extract<RecordedTurn, { by: 'agent' }>
 /** A call whose answer may still come. */

@@ -40,8 +40,8 @@ export function agentProfileRoutes(profiles: AgentProfiles): Route[] {
       const message = 'Agent profile activated'
       return ok(activateAgentProfile, { id: profile_id, message, agent_settings_applied: false })
     }),
-    route(materializeAgentProfile, async ({ params }, { user }) =>
-      ok(materializeAgentProfile, await profiles.materialize(user, bare(params.name))),
+    route(materializeAgentProfile, async ({ params, gone }, { user }) =>
+      ok(materializeAgentProfile, await profiles.materialize(user, bare(params.name), gone())),
     ),
   ]
 }

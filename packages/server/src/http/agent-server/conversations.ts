@@ -26,6 +26,7 @@ import {
 import type { Conversations, ForkRequest } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import { ok, route } from '../route.ts'
+import { productPage } from '../seed/list.ts'
 import type { Route } from '../web.ts'
 import { shown } from './info.ts'
 import { exposureOf } from './settings.ts'
@@ -37,6 +38,7 @@ const MAX_IDS = 100
 export function conversationRoutes(conversations: Conversations, log: Pick<Log, 'warn'>): Route[] {
   return [
     route(getConversations, async ({ query }, actor) => {
+      if (query.ids === undefined) return ok(getConversations, await productPage(conversations, query, actor))
       if (query.ids.length >= MAX_IDS)
         throw new ParleyError('bad_request', `Ask for fewer than ${MAX_IDS} ids at a time`)
       const infos = await conversations.infos(query.ids.map(asConversationId), actor)

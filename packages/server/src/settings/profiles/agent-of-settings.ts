@@ -8,16 +8,10 @@ import {
   ParleyError,
   type VerificationSettings,
 } from '@parley/protocol'
+import { acpServerOf } from './acp-servers.ts'
 
-/** Tools of an agent whose settings name none. */
-const STANDARD_TOOLS = [{ name: 'terminal' }, { name: 'file_editor' }, { name: 'task_tracker' }]
-
-/** How the known ACP servers are started. Source: agent-core.md 11.2. */
-const COMMANDS: Readonly<Record<string, readonly string[]>> = {
-  'claude-code': ['npx', '-y', '@agentclientprotocol/claude-agent-acp'],
-  codex: ['npx', '-y', '@agentclientprotocol/codex-acp'],
-  'gemini-cli': ['npx', '-y', '@google/gemini-cli', '--acp'],
-}
+/** Tools of an agent that nobody named any for. Source: agent-core.md 12.7. */
+export const STANDARD_TOOLS = [{ name: 'terminal' }, { name: 'file_editor' }, { name: 'task_tracker' }]
 
 /**
  * Settings as they come in a request: without a kind the native agent is meant, and `llm` is its old name.
@@ -45,7 +39,7 @@ type Acp = Extract<AgentSettings, { agent_kind: 'acp' }>
 const nativeAgent = ({ llm, tools, condenser, verification, ...settings }: Native) => ({
   kind: 'Agent',
   llm,
-  tools: tools ?? STANDARD_TOOLS,
+  tools: tools ?? [...STANDARD_TOOLS, ...(settings.enable_sub_agents ? [{ name: 'task_tool_set' }] : [])],
   mcp_config: settings.mcp_config,
   agent_context: settings.agent_context,
   condenser: condenserOf(condenser, llm),
@@ -55,7 +49,7 @@ const nativeAgent = ({ llm, tools, condenser, verification, ...settings }: Nativ
 })
 
 function acpAgent({ acp_command, llm: _llm, agent_kind: _kind, ...settings }: Acp) {
-  const command = acp_command.length > 0 ? acp_command : COMMANDS[settings.acp_server]
+  const command = acp_command.length > 0 ? acp_command : acpServerOf(settings.acp_server)?.command
   if (command === undefined)
     throw new ParleyError('invalid_input', 'acp_server "custom" needs an acp_command that starts it')
   return { kind: 'ACPAgent', ...settings, acp_command: command }

@@ -31,8 +31,8 @@ export interface AgentProfiles {
   rename(user: string, name: string, to: string): Promise<void>
   /** Only points at it; the settings of the agent stay as they are. @throws ParleyError `not_found`. */
   activate(user: string, id: string): Promise<void>
-  /** @throws ParleyError `not_found`. */
-  materialize(user: string, name: string): Promise<AgentProfileDiagnostics>
+  /** What a start would use of it and what is missing. @throws ParleyError `not_found`. */
+  materialize(user: string, name: string, signal: AbortSignal): Promise<AgentProfileDiagnostics>
   /** @throws ParleyError `not_found`, `invalid_input` with everything that is wrong with it. */
   launch(user: string, id: string): Promise<{ settings: AgentSettings; launched: LaunchedAgentProfile }>
 }
@@ -43,12 +43,16 @@ export type AgentProfileDeps = {
   findLlm: FindLlm
   /** The model of the server's own configuration. */
   serverModel: ServerModel
+  /** Names of the skills that a user has wherever the agent works. */
+  skillsOf: (user: string, signal: AbortSignal) => Promise<readonly string[]>
 }
 
 /** The profile, and the model, of somebody who has chosen nothing. */
 const DEFAULT_NAME = 'default'
 
-export function openAgentProfiles({ documents, settings, findLlm, serverModel }: AgentProfileDeps): AgentProfiles {
+export function openAgentProfiles(deps: AgentProfileDeps): AgentProfiles {
+  const { documents, settings, findLlm, serverModel, skillsOf } = deps
+
   async function readAll(user: string): Promise<AgentProfile[]> {
     const rows = await documents.list(user, AGENT_PROFILES)
     if (rows.length > 0) return rows.map(readAgentProfile)
@@ -79,10 +83,10 @@ export function openAgentProfiles({ documents, settings, findLlm, serverModel }:
     return found
   }
 
-  async function resolve(user: string, profile: AgentProfile): Promise<Resolved> {
+  async function resolve(user: string, profile: AgentProfile, skills: readonly string[] = []): Promise<Resolved> {
     const stored = await settings.current(user)
     const llm = profile.agent_kind === 'acp' ? null : await modelFor(user, profile.llm_profile_ref, stored)
-    return resolveProfile(profile, { llm, servers: serversFor(profile.agent_kind, stored) })
+    return resolveProfile(profile, { llm, servers: serversFor(profile.agent_kind, stored), skills })
   }
 
   /** The name that a first profile refers to stands for the settings themselves, until a profile is called so. */
@@ -149,7 +153,11 @@ export function openAgentProfiles({ documents, settings, findLlm, serverModel }:
       await settings.activate(user, { active_agent_profile_id: id })
     },
 
-    materialize: async (user, name) => (await resolve(user, await find(user, name))).diagnostics,
+    async materialize(user, name, signal) {
+      const profile = await find(user, name)
+      const skills = profile.agent_kind === 'acp' ? [] : await skillsOf(user, signal)
+      return (await resolve(user, profile, skills)).diagnostics
+    },
 
     async launch(user, id) {
       const profile = await findById(user, id)

@@ -11,6 +11,7 @@ import {
   splitWords,
 } from '@parley/protocol'
 import { redact } from '../../secrets/index.ts'
+import { acpServerOf } from './acp-servers.ts'
 import { agentOfSettings } from './agent-of-settings.ts'
 
 export type References = {
@@ -18,12 +19,14 @@ export type References = {
   llm: LLM | string | null
   /** Every server that the user has configured. */
   servers: MCPServers
+  /** Names of the skills that the user has wherever the agent works; a project adds its own when a conversation starts. */
+  skills: readonly string[]
 }
 
 export type Resolved = { diagnostics: AgentProfileDiagnostics; settings: AgentSettings | null }
 
 /** Pure. `settings` is null exactly when the diagnostics are not valid. */
-export function resolveProfile(profile: AgentProfile, { llm, servers }: References): Resolved {
+export function resolveProfile(profile: AgentProfile, { llm, servers, skills }: References): Resolved {
   const refs = profile.mcp_server_refs
   const dangling = [...new Set(refs ?? [])].filter((name) => !Object.hasOwn(servers, name))
   const chosen = Object.entries(servers).filter(([name]) => refs === null || refs.includes(name))
@@ -32,6 +35,7 @@ export function resolveProfile(profile: AgentProfile, { llm, servers }: Referenc
     errors.push(llm ?? `LLM profile '${profile.llm_profile_ref}' not found`)
   const settings = errors.length > 0 ? null : settingsOf(profile, llm, Object.fromEntries(chosen), errors)
   const isNative = profile.agent_kind === 'openhands'
+  const acpServer = profile.agent_kind === 'acp' ? acpServerOf(profile.acp_server) : null
   const model = isNative && llm !== null && typeof llm === 'object' ? llm : null
   return {
     settings: errors.length > 0 ? null : settings,
@@ -46,9 +50,9 @@ export function resolveProfile(profile: AgentProfile, { llm, servers }: Referenc
       resolved_mcp_config_keys: chosen.map(([name]) => name).toSorted(),
       dangling_mcp_server_refs: dangling.toSorted(),
       disabled_skills: isNative ? profile.disabled_skills : [],
-      resolved_skills: [],
-      acp_api_key_secret_name: null,
-      acp_base_url_secret_name: null,
+      resolved_skills: isNative ? skills.filter((name) => !profile.disabled_skills.includes(name)).toSorted() : [],
+      acp_api_key_secret_name: acpServer?.apiKey ?? null,
+      acp_base_url_secret_name: acpServer?.baseUrl ?? null,
       acp_file_secret_names:
         settings?.agent_kind === 'acp' ? settings.acp_file_secrets.map((file) => file.secret_name) : [],
       resolved_settings: settings === null ? null : (redact(settings, 'socket') as Record<string, unknown>),

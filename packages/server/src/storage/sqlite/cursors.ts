@@ -8,8 +8,9 @@ const MAX_CURSORS = 1_000
 /** `rank` tells tables apart that are listed together: at equal times a lower one stands first. */
 export type Place = { at: string; n: number; rank: number }
 
+/** Listings by a time that moves are told apart by their page size too; one of creation has its place for good. */
 const keyOf = ({ owner, status, sort, limit }: ConversationQuery, id: ConversationId): string =>
-  JSON.stringify([owner, status, sort, limit, id])
+  JSON.stringify([owner, status, sort, sort.startsWith('CREATED') ? null : limit, id])
 
 export class Cursors {
   readonly #places = new Map<string, Place>()

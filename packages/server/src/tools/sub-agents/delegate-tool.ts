@@ -13,6 +13,7 @@ export const MAX_DELEGATES = 5
 export function delegateTool(types?: readonly SubAgentType[]): Tool {
   return defineTool<DelegateAction>({
     kind: 'Delegate',
+    knownAs: 'TaskTool',
     name: 'delegate',
     description:
       `Works with up to ${MAX_DELEGATES} sub-agents that stay. First spawn them: ids gives each a name, agent_types says what each ` +

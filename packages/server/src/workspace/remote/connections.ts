@@ -4,9 +4,9 @@
  * It stands in for the runtime's own `fetch`, which knows no bound of connections and gives up an answer that does not begin
  * within five minutes, whatever `read_timeout` says.
  */
-import http, { type IncomingMessage } from 'node:http'
-import https from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { nodeHttp, nodeHttps } from '../../lib/index.ts'
 
 /** Milliseconds that making a connection may take. Source: agent-core.md 12.9. */
 const CONNECT_MS = 10_000
@@ -42,6 +42,7 @@ export function openConnections({ readTimeoutMs, maxConnections }: ConnectionsOp
     scheduling: 'lifo',
     maxSockets: maxConnections ?? Infinity,
   } as const
+  const [http, https] = [nodeHttp(), nodeHttps()]
   const agents = { 'http:': new http.Agent(pool), 'https:': new https.Agent(pool) }
   const silenceMs = Math.min(readTimeoutMs, MAX_TIMER_MS)
 

@@ -3,6 +3,7 @@
  * once it is known who the runner of the data directory is, this process or an earlier one, and closes it.
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
+import { crashReport } from '../../lib/index.ts'
 import { openPlace } from './place.ts'
 import { Runner } from './runner.ts'
 
@@ -20,10 +21,9 @@ const runner = new Runner({
 })
 
 // A mistake in one request must not take the processes of every conversation with it.
-process.on('uncaughtException', (error) => log(`uncaught: ${error.stack ?? error.message}`))
-process.on('unhandledRejection', (reason) =>
-  log(`unhandled: ${reason instanceof Error ? reason.stack : String(reason)}`),
-)
+// It holds the environments of commands, so it says where an error came from, and not in which words.
+process.on('uncaughtException', (error) => log(`uncaught: ${JSON.stringify(crashReport(error))}`))
+process.on('unhandledRejection', (reason) => log(`unhandled: ${JSON.stringify(crashReport(reason))}`))
 process.on('SIGHUP', () => undefined)
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => void runner.end())

@@ -8,10 +8,10 @@
  *       address or `localhost` does.
  */
 import { lookup as resolveName, type LookupAddress } from 'node:dns'
-import { createServer, request as send, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { allowed } from '../../lib/index.ts'
+import { allowed, nodeHttp } from '../../lib/index.ts'
 import { leadsHere } from './own-addresses.ts'
 
 const CONNECT_MS = 30_000
@@ -22,7 +22,7 @@ type Target = { host: string; port: number; lookup: LookupFunction }
 
 /** Listens at `path`. What goes through is neither looked at nor kept. @throws the system's error when it cannot. */
 export async function openProxy(path: string, list: readonly string[]): Promise<Server> {
-  const server = createServer((request, response) => forward(list, request, response))
+  const server = nodeHttp().createServer((request, response) => forward(list, request, response))
   server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) => tunnel(list, request, socket, head))
   server.on('clientError', (_error, socket) => socket.destroy())
   await new Promise<void>((resolve, reject) => {
@@ -97,10 +97,13 @@ function forward(list: readonly string[], request: IncomingMessage, response: Se
     return
   }
   const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.includes(name)))
-  const onward = send({ ...target, method: request.method, path: url.pathname + url.search, headers }, (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers)
-    answer.pipe(response)
-  })
+  const onward = nodeHttp().request(
+    { ...target, method: request.method, path: url.pathname + url.search, headers },
+    (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    },
+  )
   onward.setTimeout(CONNECT_MS, () => onward.destroy(new Error('timed out')))
   onward.on('error', (error) =>
     response.headersSent ? response.destroy() : response.writeHead(502).end(`${plain(error)}\n`),

@@ -1,0 +1,135 @@
+/**
+ * The view of the active branch, kept beside a running conversation and put back from a checkpoint, so that opening a
+ * conversation costs what its view costs and not what its log costs.
+ */
+import type { ActionEvent, ConversationId, ConversationState, EventId, StoredEvent, TreeEvent } from '@parley/protocol'
+import { isTreeEvent } from '@parley/protocol'
+import { View } from '../../agent/index.ts'
+import type { EventStore } from '../../storage/index.ts'
+import { readBranch } from './reader.ts'
+
+/** The view as of `seq`: the seq of each event in it; a negative one stands for the summary of that Condensation. */
+export type ViewCheckpoint = { seq: number; items: number[]; requested: boolean }
+
+const PAGE = 500
+
+export class BranchView {
+  readonly #store: EventStore
+  readonly #id: ConversationId
+  readonly #seqs = new Map<string, number>()
+  /** Messages that a hook has blocked: the model never sees them (F14). */
+  #blocked: ReadonlySet<string>
+  #view: View
+  #seq: number
+
+  private constructor(store: EventStore, id: ConversationId, view: View, seq: number, blocked: ReadonlySet<string>) {
+    this.#store = store
+    this.#id = id
+    this.#view = view
+    this.#seq = seq
+    this.#blocked = blocked
+  }
+
+  /** From the checkpoint and what came after it; without one, or after the leaf moved, from the branch itself. */
+  static async load(
+    store: EventStore,
+    id: ConversationId,
+    state: ConversationState,
+    checkpoint: ViewCheckpoint | null,
+  ): Promise<BranchView> {
+    const loaded = checkpoint === null ? null : await BranchView.#restore(store, id, state, checkpoint)
+    if (loaded !== null) return loaded
+    const view = new BranchView(store, id, new View(), state.seq, blockedIn(state))
+    await view.#rebuild(state.leaf_event_id)
+    return view
+  }
+
+  static async #restore(
+    store: EventStore,
+    id: ConversationId,
+    state: ConversationState,
+    checkpoint: ViewCheckpoint,
+  ): Promise<BranchView | null> {
+    const stored = await store.getMany(id, checkpoint.items.map(Math.abs))
+    const bySeq = new Map(stored.map((event) => [event.seq, event]))
+    const restored = new BranchView(store, id, new View(), checkpoint.seq, blockedIn(state))
+    const items: TreeEvent[] = []
+    for (const item of checkpoint.items) {
+      const found = bySeq.get(Math.abs(item))
+      if (found === undefined || !isTreeEvent(found.event)) return null
+      restored.#seqs.set(found.event.id, found.seq)
+      items.push(found.event)
+    }
+    restored.#view = View.restore(items, checkpoint.requested)
+    for (let from = checkpoint.seq + 1; from <= state.seq;) {
+      const page = await store.page(id, { from, limit: PAGE })
+      if (page.length === 0) break
+      await restored.extend(page)
+      from = page.at(-1)!.seq + 1
+    }
+    return restored
+  }
+
+  /** Takes what was appended to the log. */
+  async extend(events: readonly StoredEvent[]): Promise<void> {
+    for (const { seq, event } of events) {
+      this.#seq = seq
+      if (isTreeEvent(event)) {
+        this.#seqs.set(event.id, seq)
+        if (!this.#blocked.has(event.id)) this.#view.append(event)
+        if (event.kind === 'Condensation') this.#forget()
+      } else if (event.kind === 'LeafMovedEvent') await this.#rebuild(event.to)
+      else if (event.kind === 'StateChangedEvent' && event.key === 'blocked_messages')
+        this.#blocked = new Set(Object.keys(event.value as object))
+    }
+  }
+
+  events(): readonly TreeEvent[] {
+    return this.#view.events()
+  }
+
+  get isCondensationRequested(): boolean {
+    return this.#view.isCondensationRequested
+  }
+
+  /** Action events of the view by id, oldest first. Looks from the end, where those are that are still open. */
+  actions(ids: readonly EventId[]): ActionEvent[] {
+    const wanted = new Set<string>(ids)
+    const events = this.#view.events()
+    const found: ActionEvent[] = []
+    for (let at = events.length - 1; at >= 0 && wanted.size > 0; at--) {
+      const event = events[at]!
+      if (wanted.delete(event.id) && event.kind === 'ActionEvent') found.push(event)
+    }
+    return found.reverse()
+  }
+
+  checkpoint(): ViewCheckpoint {
+    const items: number[] = []
+    for (const event of this.#view.sources()) {
+      const seq = this.#seqs.get(event.id)
+      if (seq !== undefined) items.push(event.kind === 'Condensation' ? -seq : seq)
+    }
+    return { seq: this.#seq, items, requested: this.#view.isCondensationRequested }
+  }
+
+  /** What a condensation took out of the view is not asked for again: memory is that of the view, not of the log. */
+  #forget(): void {
+    const kept = this.#view.sources().flatMap(({ id }): [string, number][] => {
+      const seq = this.#seqs.get(id)
+      return seq === undefined ? [] : [[id, seq]]
+    })
+    this.#seqs.clear()
+    for (const [id, seq] of kept) this.#seqs.set(id, seq)
+  }
+
+  async #rebuild(leaf: EventId | null): Promise<void> {
+    const path = await readBranch(this.#store, this.#id, leaf)
+    this.#seqs.clear()
+    for (const { seq, event } of path) this.#seqs.set(event.id, seq)
+    this.#view = View.rebuild(path.map(({ event }) => event).filter(({ id }) => !this.#blocked.has(id)))
+  }
+}
+
+const blockedIn = ({ blocked_messages }: ConversationState): ReadonlySet<string> =>
+  new Set(Object.keys(blocked_messages))

@@ -1,0 +1,169 @@
+/** Which conversations live in this process: loads them when they are needed, lets go of them when they rest. */
+import { ParleyError, replay, type ConversationId, type ConversationState, type StoredEvent } from '@parley/protocol'
+import type { ConversationRow } from '../../storage/index.ts'
+import { Channel } from '../watch/channel.ts'
+import type { Interruption } from '../run/interruption.ts'
+import type { LiveDeps } from './deps.ts'
+import { LiveConversation } from './live-conversation.ts'
+import type { CachedFold } from '../log/live-log.ts'
+import type { ConversationRecord } from '../record/record.ts'
+
+const PAGE = 500
+
+export type RosterDeps = LiveDeps & {
+  readRecord: (text: string) => ConversationRecord
+  /** Milliseconds without a command, a run or a watcher after which a conversation leaves memory. */
+  idleUnloadMs: number
+}
+
+/** A conversation as it stands, without loading it. */
+export type Reading = { row: ConversationRow; record: ConversationRecord; state: ConversationState }
+
+export class Roster {
+  readonly #deps: RosterDeps
+  readonly #live = new Map<ConversationId, Promise<LiveConversation>>()
+  readonly #channels = new Map<ConversationId, Channel>()
+  readonly #timers = new Map<ConversationId, NodeJS.Timeout>()
+  #isClosed = false
+
+  constructor(deps: RosterDeps) {
+    this.#deps = deps
+  }
+
+  /** The conversation in memory, loaded if need be. @throws ParleyError `not_found`. */
+  async load(id: ConversationId): Promise<LiveConversation> {
+    if (this.#isClosed) throw new ParleyError('unavailable', 'The server is shutting down. Try again in a moment.')
+    this.#touch(id)
+    const loaded = this.#live.get(id)
+    if (loaded !== undefined) return loaded
+    const loading = this.#open(id)
+    this.#live.set(id, loading)
+    loading.catch(() => this.#live.delete(id))
+    return loading
+  }
+
+  /** Takes in a conversation that was just created. */
+  admit(row: ConversationRow, record: ConversationRecord, state: ConversationState): LiveConversation {
+    const loaded = {
+      id: row.id,
+      epoch: row.epoch,
+      owner: row.owner,
+      created_at: row.created_at,
+      record,
+      cached: { state, view: null },
+      tail: [],
+    }
+    const live = new LiveConversation(loaded, this.#channel(row.id, state.seq), this.#deps)
+    this.#live.set(row.id, Promise.resolve(live))
+    this.#touch(row.id)
+    return live
+  }
+
+  /** The live end of a conversation whose newest seq is at least `latest`. */
+  channel(id: ConversationId, latest: number): Channel {
+    return this.#channel(id, latest)
+  }
+
+  /** A watcher went away. */
+  release(id: ConversationId): void {
+    if (this.#channels.get(id)?.isUnused === true && !this.#live.has(id)) this.#channels.delete(id)
+  }
+
+  /** Several conversations as they stand; live ones from memory, the others from the store. Unknown ones are null. */
+  async read(rows: readonly (ConversationRow | null)[]): Promise<(Reading | null)[]> {
+    const cold = rows.filter((row) => row !== null).filter(({ id }) => !this.#live.has(id))
+    const cached = await this.#deps.storage.conversations.states(cold.map(({ id }) => id))
+    const states = new Map(cold.map(({ id }, index) => [id, cached[index] ?? null]))
+    return Promise.all(
+      rows.map(async (row): Promise<Reading | null> => {
+        if (row === null) return null
+        const live = await this.#live.get(row.id)?.catch(() => undefined)
+        if (live !== undefined) return { row, record: live.record, state: live.state() }
+        const fold = parseFold(states.get(row.id)?.json)
+        const tail = await this.#tail(row.id, fold?.state.seq ?? 0, row.seq)
+        return { row, record: this.#deps.readRecord(row.record), state: replay(tail, fold?.state) }
+      }),
+    )
+  }
+
+  /** Lets go of one conversation at once. */
+  async evict(id: ConversationId, why: Interruption): Promise<void> {
+    clearTimeout(this.#timers.get(id))
+    this.#timers.delete(id)
+    const live = await this.#live.get(id)?.catch(() => undefined)
+    this.#live.delete(id)
+    await live?.close(why)
+    this.release(id)
+  }
+
+  /** Ends every run without recording an end: the next process goes on with them. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#live.keys()].map((id) => this.evict(id, 'draining')))
+  }
+
+  async #open(id: ConversationId): Promise<LiveConversation> {
+    const owned = await this.#deps.storage.conversations.own(id)
+    if (owned === null)
+      throw new ParleyError('not_found', `Conversation not found: ${id}`, { details: { conversation_id: id } })
+    const { row } = owned
+    const cached = parseFold(owned.state?.json)
+    const tail = await this.#tail(id, cached?.state.seq ?? 0, row.seq)
+    const loaded = {
+      id,
+      epoch: row.epoch,
+      owner: row.owner,
+      created_at: row.created_at,
+      record: this.#deps.readRecord(row.record),
+      cached,
+      tail,
+    }
+    const live = new LiveConversation(loaded, this.#channel(id, row.seq), this.#deps)
+    live.resume()
+    return live
+  }
+
+  async #tail(id: ConversationId, after: number, latest: number): Promise<StoredEvent[]> {
+    const events: StoredEvent[] = []
+    for (let from = after + 1; from <= latest; from = events.at(-1)!.seq + 1) {
+      const page = await this.#deps.storage.events.page(id, { from, limit: PAGE })
+      if (page.length === 0) break
+      events.push(...page)
+    }
+    return events
+  }
+
+  #channel(id: ConversationId, latest: number): Channel {
+    const known = this.#channels.get(id)
+    if (known !== undefined) return known
+    const channel = new Channel(latest)
+    this.#channels.set(id, channel)
+    return channel
+  }
+
+  /** Starts the idle clock again. */
+  #touch(id: ConversationId): void {
+    clearTimeout(this.#timers.get(id))
+    const timer = setTimeout(() => void this.#unloadIfIdle(id), this.#deps.idleUnloadMs)
+    timer.unref()
+    this.#timers.set(id, timer)
+  }
+
+  async #unloadIfIdle(id: ConversationId): Promise<void> {
+    const loading = this.#live.get(id)
+    const live = await loading?.catch(() => undefined)
+    // Whoever waited for the same load gets to say what it wants; from here to the letting go nobody else can come in.
+    await new Promise((resolve) => setImmediate(resolve))
+    if (live === undefined || this.#live.get(id) !== loading) return
+    if (!live.isIdle) return this.#touch(id)
+    clearTimeout(this.#timers.get(id))
+    this.#timers.delete(id)
+    this.#live.delete(id)
+    await live.close('interrupted')
+    this.release(id)
+  }
+}
+
+function parseFold(json: string | undefined): CachedFold | null {
+  return json === undefined ? null : (JSON.parse(json) as CachedFold)
+}

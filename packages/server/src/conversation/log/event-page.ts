@@ -1,0 +1,20 @@
+import type { ConversationId, EventId, StoredEvent } from '@parley/protocol'
+import type { EventStore } from '../../storage/index.ts'
+import type { EventSearch } from '../conversations.ts'
+
+export type EventsFound = { items: StoredEvent[]; next_page_id: EventId | null }
+
+/** One page of a log; an unknown `page_id` finds nothing. */
+export async function eventPage(events: EventStore, id: ConversationId, search: EventSearch): Promise<EventsFound> {
+  let from = search.seq === undefined ? undefined : search.order === 'asc' ? search.seq + 1 : search.seq - 1
+  if (search.page_id !== undefined) {
+    const first = await events.get(id, search.page_id)
+    if (first === null) return { items: [], next_page_id: null }
+    from = first.seq
+  }
+  if (from !== undefined && from < 1) return { items: [], next_page_id: null }
+  const { order, filter, limit } = search
+  const items = await events.page(id, { order, limit: limit + 1, filter, ...(from === undefined ? {} : { from }) })
+  const beyond = items.length > limit ? items.pop() : undefined
+  return { items, next_page_id: beyond?.event.id ?? null }
+}

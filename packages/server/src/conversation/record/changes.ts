@@ -1,0 +1,45 @@
+/** Changes of what does not come from events. Pure. Source: agent-server-wire.md 1.5 (secrets, switch_llm); agent-core.md 7.2, 10.9. */
+import { ParleyError, type AgentBase, type Draft, type LLM } from '@parley/protocol'
+import { withLlm } from '../../agent/index.ts'
+import { redact } from '../../secrets/index.ts'
+import type { ConversationRecord, SecretSources } from './record.ts'
+
+/** The record with another model for its agent. @throws ParleyError `bad_request` for an agent that chooses its own. */
+export function withModel(record: ConversationRecord, llm: LLM): { record: ConversationRecord; drafts: Draft[] } {
+  if (record.agent.kind !== 'Agent')
+    throw new ParleyError('bad_request', 'This agent chooses its own model. Use switch_acp_model for it.')
+  const agent: AgentBase = withLlm(record.agent, llm)
+  const told: Draft = { kind: 'StateChangedEvent', source: 'user', key: 'agent', value: redact(agent, 'socket') }
+  return { record: { ...record, agent }, drafts: [told] }
+}
+
+/** The record with another model for an agent that chooses its own. @throws ParleyError `bad_request` for every other agent. */
+export function withAcpModel(
+  record: ConversationRecord,
+  model: string,
+): { record: ConversationRecord; drafts: Draft[] } {
+  if (record.agent.kind !== 'ACPAgent')
+    throw new ParleyError('bad_request', 'switch_acp_model is for ACP agents. Use switch_llm for this one.')
+  if (model.trim() === '') throw new ParleyError('bad_request', 'model must name a model')
+  const agent: AgentBase = { ...record.agent, acp_model: model }
+  const told: Draft = { kind: 'StateChangedEvent', source: 'user', key: 'agent', value: redact(agent, 'socket') }
+  return { record: { ...record, agent }, drafts: [told] }
+}
+
+/** The record with more secrets. A value that was sent back hidden stays what it was; one that is replaced stays hidden. */
+export function withSecrets(record: ConversationRecord, given: SecretSources): ConversationRecord {
+  const secrets = { ...record.secrets }
+  const retired = new Set(Object.values(record.retired?.secrets ?? {}))
+  for (const [name, source] of Object.entries(given)) {
+    const before = secrets[name]
+    const old = before?.kind === 'StaticSecret' ? before.value : null
+    const isHidden = source.kind === 'StaticSecret' && source.value === null
+    secrets[name] = isHidden && before !== undefined ? before : source
+    if (old !== null && secrets[name] !== before) retired.add(old)
+  }
+  return {
+    ...record,
+    secrets,
+    retired: { secrets: Object.fromEntries([...retired].map((value, n) => [`was_${n}`, value])) },
+  }
+}

@@ -1,0 +1,139 @@
+/** What a conversation says of itself: the seed's record, and the state that sockets begin with. Pure. */
+import {
+  ACPModelInfo,
+  type ConversationId,
+  type ConversationInfo,
+  type ConversationState,
+  type ConversationStats,
+  type StoredEvent,
+} from '@parley/protocol'
+import { z } from 'zod'
+import { encryptSecrets, redact, unsealRecord, type Cipher, type Exposure, type Json } from '../../secrets/index.ts'
+import type { ConversationRow } from '../../storage/index.ts'
+import type { ConversationRecord } from './record.ts'
+
+export type InfoParts = {
+  row: Pick<ConversationRow, 'id' | 'created_at' | 'updated_at'>
+  record: ConversationRecord
+  state: ConversationState
+  /** Newest usage records, oldest first; null leaves the lists of the metrics empty. */
+  usage: readonly StoredEvent[]
+  children: readonly ConversationId[]
+}
+
+/** How a reader who may do so asks for the secrets of the record, and what opens them. */
+export type Shown = { exposure: Exposure; cipher: Cipher }
+
+/**
+ * ConversationInfo with every member of the seed, secrets hidden as in REST answers (agent-server-wire.md 5.2) unless they
+ * are asked for. Source: seed: SecretRegistry.
+ * @throws ParleyError `unavailable` when an exposed secret was sealed with another key.
+ */
+export function conversationInfo(
+  { row, record, state, usage, children }: InfoParts,
+  { exposure, cipher }: Shown | { exposure: 'hidden'; cipher: null } = { exposure: 'hidden', cipher: null },
+): ConversationInfo {
+  const info = {
+    id: row.id,
+    workspace: record.workspace,
+    persistence_dir: record.persistence_dir,
+    max_iterations: state.max_iterations ?? record.max_iterations,
+    stuck_detection: record.stuck_detection,
+    execution_status: state.execution_status,
+    confirmation_policy: state.confirmation_policy,
+    security_analyzer: state.security_analyzer,
+    activated_knowledge_skills: state.activated_knowledge_skills,
+    invoked_skills: state.invoked_skills,
+    blocked_actions: state.blocked_actions,
+    blocked_messages: state.blocked_messages,
+    last_user_message_id: state.last_user_message_id,
+    leaf_event_id: state.leaf_event_id,
+    stats: stats(state, usage),
+    secret_registry: { secret_sources: record.secrets ?? {} },
+    agent_state: state.agent_state,
+    hook_config: state.hook_config,
+    title: record.title,
+    metrics: null,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    forked_from_conversation_id: record.forked_from_conversation_id,
+    forked_from_event_id: record.forked_from_event_id,
+    parent_conversation_id: record.parent_conversation_id,
+    sub_conversation_ids: [...children],
+    tags: record.tags,
+    ...acpModels(record, state),
+    launched_agent_profile: record.launched_agent_profile,
+    agent: record.agent,
+    client_tools: record.client_tools,
+  }
+  if (exposure === 'hidden') return redact(info, 'rest') as ConversationInfo
+  // An analyzer's secrets are sealed also in the state.
+  const open = unsealRecord(info, cipher)
+  return (exposure === 'plain' ? open : encryptSecrets(open as Json, cipher.fernet)) as ConversationInfo
+}
+
+/** What the session of an ACP agent says of its models, kept with the state so that it survives a restart (agent-core.md 11.15). */
+function acpModels({ agent }: ConversationRecord, { agent_state }: ConversationState) {
+  const isAcp = agent.kind === 'ACPAgent'
+  const current = agent_state['acp_current_model_id']
+  const available = z.array(ACPModelInfo).safeParse(agent_state['acp_available_models'])
+  return {
+    current_model_id: isAcp && typeof current === 'string' ? current : null,
+    available_models: isAcp && available.success ? available.data : [],
+    supports_runtime_model_switch: isAcp && agent_state['acp_supports_runtime_model_switch'] === true,
+  }
+}
+
+/** The value of a `full_state` update. Source: agent-server-wire.md 2.4. */
+export function fullState(
+  id: ConversationId,
+  record: ConversationRecord,
+  state: ConversationState,
+): Record<string, unknown> {
+  const value = {
+    id,
+    agent: record.agent,
+    workspace: record.workspace,
+    persistence_dir: record.persistence_dir,
+    max_iterations: state.max_iterations ?? record.max_iterations,
+    stuck_detection: record.stuck_detection,
+    execution_status: state.execution_status,
+    confirmation_policy: state.confirmation_policy,
+    security_analyzer: state.security_analyzer,
+    activated_knowledge_skills: state.activated_knowledge_skills,
+    activated_path_rules: state.activated_path_rules,
+    invoked_skills: state.invoked_skills,
+    blocked_actions: state.blocked_actions,
+    blocked_messages: state.blocked_messages,
+    last_user_message_id: state.last_user_message_id,
+    leaf_event_id: state.leaf_event_id,
+    head_is_empty: state.leaf_event_id === null,
+    stats: stats(state, []),
+    secret_registry: { secret_sources: record.secrets ?? {} },
+    tags: record.tags,
+    agent_state: state.agent_state,
+    hook_config: state.hook_config,
+    // Ours, and only where there is a recording, or a goal.
+    ...(state.replay === null || state.replay === undefined ? {} : { replay: state.replay }),
+    ...(state.goal === null || state.goal === undefined ? {} : { goal: state.goal }),
+  }
+  return redact(value, 'socket') as Record<string, unknown>
+}
+
+function stats(state: ConversationState, usage: readonly StoredEvent[]): ConversationStats {
+  const usage_to_metrics: ConversationStats['usage_to_metrics'] = {}
+  for (const [id, total] of Object.entries(state.stats)) {
+    usage_to_metrics[id] = { ...total, costs: [], response_latencies: [], token_usages: [] }
+  }
+  for (const { event } of usage) {
+    if (event.kind !== 'UsageRecordedEvent') continue
+    const metrics = usage_to_metrics[event.usage_id]
+    if (metrics === undefined) continue
+    const { model, response_id, latency, tokens } = event
+    if (event.cost !== null)
+      metrics.costs.push({ model, cost: event.cost, timestamp: Date.parse(`${event.timestamp}Z`) / 1000 })
+    metrics.response_latencies.push({ model, latency, response_id })
+    metrics.token_usages.push({ ...tokens, model, response_id })
+  }
+  return { usage_to_metrics }
+}

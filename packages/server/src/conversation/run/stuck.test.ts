@@ -1,0 +1,188 @@
+import type { ActionEvent, ObservationEvent, TreeEvent } from '@parley/protocol'
+import { asEventId, textContent } from '@parley/protocol'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { closeAction, rejectAction, serviceMessage, userMessage } from '../drafts.ts'
+import { findStuck, type Finding } from './stuck.ts'
+
+let made = 0
+const stamped = (draft: object): TreeEvent =>
+  ({ ...draft, id: asEventId(`e${++made}`), timestamp: '2026-01-01T00:00:00.000000', parent_id: null }) as TreeEvent
+
+function run(command: string, thought = ''): ActionEvent {
+  const callId = `call-${++made}`
+  return stamped({
+    kind: 'ActionEvent',
+    source: 'agent',
+    thought: thought === '' ? [] : [textContent(thought)],
+    action: { kind: 'TerminalAction', command },
+    tool_name: 'terminal',
+    tool_call_id: callId,
+    tool_call: { id: callId, name: 'terminal', arguments: JSON.stringify({ command }) },
+    llm_response_id: `response-${made}`,
+    summary: `number ${made}`,
+  }) as ActionEvent
+}
+
+const printed = ({ id, tool_call_id }: ActionEvent, text: string, metadata: object = {}): TreeEvent =>
+  stamped({
+    kind: 'ObservationEvent',
+    source: 'environment',
+    tool_name: 'terminal',
+    tool_call_id,
+    action_id: id,
+    observation: { kind: 'TerminalObservation', content: [textContent(text)], is_error: false, metadata } as never,
+  } satisfies Partial<ObservationEvent>)
+const failed = (action: ActionEvent, error = 'no such thing') => stamped(closeAction({ ...action, seq: 0 }, error))
+const refused = (action: ActionEvent, reason = 'no') => stamped(rejectAction({ ...action, seq: 0 }, reason))
+const person = (text = 'go on') => stamped(userMessage([textContent(text)]))
+const service = (text: string) => stamped(serviceMessage(text))
+const agent = (text: string) => stamped({ ...userMessage([textContent(text)]), source: 'agent' })
+
+const times = (count: number, make: (n: number) => TreeEvent[]): TreeEvent[] =>
+  Array.from({ length: count }, (_, n) => make(n)).flat()
+const same = (count: number, output: (n: number) => string = () => 'same') =>
+  times(count, (n) => {
+    const action = run('ls')
+    return [action, printed(action, output(n), { pid: 1000 + n })]
+  })
+const failing = (count: number, command = 'ls') =>
+  times(count, (n) => {
+    const action = run(command)
+    return [action, failed(action, `error ${n}`)]
+  })
+const pattern = (finding: Finding | null) => (finding?.kind === 'stuck' ? finding.pattern : (finding?.kind ?? null))
+/** The log after the nudge that it calls for was given. */
+const nudged = (events: readonly TreeEvent[]): TreeEvent[] => {
+  const finding = findStuck(events)
+  return [...events, service(finding?.kind === 'nudge' ? finding.text : 'not nudged')]
+}
+
+describe('patterns', () => {
+  const swap = (count: number) =>
+    times(count, (n) => {
+      const action = run(n % 2 === 0 ? 'up' : 'down')
+      return [action, printed(action, n % 2 === 0 ? 'is up' : 'is down')]
+    })
+  const batch = () => {
+    const [a, b] = [run('ls'), run('ls')]
+    return [a, b, printed(a, 'same'), printed(b, 'same')]
+  }
+
+  test.each<[string, TreeEvent[], string | null]>([
+    ['the same call with the same result, four times', same(4), 'repeated_action'],
+    ['three times is not enough', same(3), null],
+    ['the same call with another result each time', same(6, (n) => `line ${'x'.repeat(n)}`), null],
+    ['the same calls, side by side', [...batch(), ...batch()], 'repeated_action'],
+    ['something else in between', [...same(3), ...swap(1), ...same(3)], null],
+    ['the same call failing three times is pointed out', failing(3), 'nudge'],
+    ['twice is not', failing(2), null],
+    ['failing again after that', [...nudged(failing(3)), ...failing(1)], 'repeated_error'],
+    ['not before it has failed again', nudged(failing(3)), null],
+    ['another call after that', [...nudged(failing(3)), ...failing(1, 'pwd')], null],
+    ['a new streak after a success is pointed out again', [...nudged(failing(3)), ...same(1), ...failing(3)], 'nudge'],
+    ['four failures at once get their word first', nudged(failing(4)), null],
+    [
+      'the same call refused four times',
+      times(4, () => [run('rm')].flatMap((a) => [a, refused(a)])),
+      'repeated_action',
+    ],
+    ['refused for other reasons', times(4, (n) => [run('rm')].flatMap((a) => [a, refused(a, `no ${n}`)])), null],
+    ['three messages in a row', times(3, (n) => [agent(`I think ${n}`)]), 'monologue'],
+    [
+      'also with what the service says in between',
+      times(3, (n) => [agent(`${n}`), service('do something')]),
+      'monologue',
+    ],
+    ['messages with work in between', [...times(2, () => [agent('hm')]), ...same(1), agent('hm')], null],
+    ['to and fro, six times', swap(6), 'alternating_actions'],
+    ['to and fro, five times', swap(5), null],
+  ])('%s', (_name, events, expected) => {
+    expect(pattern(findStuck([person(), ...events]))).toBe(expected)
+  })
+
+  test('a nudge quotes the tool, how often, and the newest error', () => {
+    const finding = findStuck([person(), ...failing(3)])
+    expect(finding).toMatchObject({ kind: 'nudge', text: expect.stringMatching(/terminal .*3 times[\s\S]*error 2/) })
+  })
+})
+
+describe('what is compared (F49)', () => {
+  test.each<[string, (n: number) => string]>([
+    ['times', (n) => `now 2026-11-21T10:0${n}:00Z, that is 10:0${n}`],
+    ['durations', (n) => `3 passed in ${n}.${n}1s (${n * 7} ms)`],
+    ['process ids', (n) => `server started, pid ${4000 + n}`],
+    ['seconds since 1970', (n) => `${1_790_000_000 + n}`],
+  ])('%s make no difference', (_name, output) => {
+    expect(pattern(findStuck([person(), ...same(4, output)]))).toBe('repeated_action')
+  })
+
+  test('thoughts make no difference, arguments do', () => {
+    const thinking = times(4, (n) => [run('ls', `thought ${n}`)].flatMap((action) => [action, printed(action, 'same')]))
+    expect(pattern(findStuck([person(), ...thinking]))).toBe('repeated_action')
+    const trying = times(4, (n) => [run(`ls ${n}`)].flatMap((action) => [action, printed(action, 'same')]))
+    expect(findStuck([person(), ...trying])).toBeNull()
+  })
+})
+
+test('what came before the newest message of a person does not count, nor what was reported already', () => {
+  expect(findStuck([...same(3), person(), ...same(3)])).toBeNull()
+  const events = [person(), ...same(4)]
+  expect(findStuck(events, { after: events.at(-1)!.id })).toBeNull()
+  expect(findStuck([...events, ...same(3)], { after: events.at(-1)!.id })).toBeNull()
+  expect(pattern(findStuck([...events, ...same(4)], { after: events.at(-1)!.id }))).toBe('repeated_action')
+})
+
+test('thresholds below three do not make any two calls an alternation', () => {
+  const thresholds = { action_observation: 9, action_error: 9, monologue: 1, alternating_pattern: 1 }
+  const events = [run('up'), run('down')].flatMap((action) => [action, printed(action, 'ok')])
+  expect(findStuck([person(), ...events], { thresholds })).toBeNull()
+})
+
+const call = fc.record({ command: fc.constantFrom('a', 'b'), answer: fc.constantFrom('same', 'failed', 'refused') })
+const answered = ({ command, answer }: { command: string; answer: string }): TreeEvent[] => {
+  const action = run(command)
+  return [action, answer === 'same' ? printed(action, 'same') : answer === 'failed' ? failed(action) : refused(action)]
+}
+
+describe('laws', () => {
+  test('it depends on nothing before the newest message of a person, and says the same each time', () => {
+    fc.assert(
+      fc.property(fc.array(call), fc.array(call, { maxLength: 9 }), (before, after) => {
+        const tail = [person(), ...after.flatMap(answered)]
+        const found = findStuck(tail)
+        expect(findStuck([...before.flatMap(answered), ...tail])).toEqual(found)
+        expect(findStuck(structuredClone(tail))).toEqual(found)
+      }),
+    )
+  })
+
+  test('it never fires where no call is made twice', () => {
+    fc.assert(
+      fc.property(fc.array(call, { maxLength: 20 }), (calls) => {
+        expect(findStuck([person(), ...calls.flatMap((each, n) => answered({ ...each, command: `${n}` }))])).toBeNull()
+      }),
+    )
+  })
+
+  test('each streak of failures is pointed out at most once, and it ends', () => {
+    fc.assert(
+      fc.property(fc.array(call, { maxLength: 40 }), (calls) => {
+        const log: TreeEvent[] = [person()]
+        let nudgesInStreak = 0
+        let streak = ''
+        for (const each of calls) {
+          if (each.answer !== 'failed' || each.command !== streak) nudgesInStreak = 0
+          streak = each.answer === 'failed' ? each.command : ''
+          log.push(...answered(each))
+          const finding = findStuck(log)
+          if (finding?.kind === 'stuck') return
+          if (finding?.kind !== 'nudge') continue
+          expect(++nudgesInStreak).toBe(1)
+          log.push(service(finding.text))
+          expect(findStuck(log)?.kind).not.toBe('nudge')
+        }
+      }),
+    )
+  })
+})

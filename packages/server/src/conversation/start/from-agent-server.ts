@@ -1,0 +1,76 @@
+import { posix } from 'node:path'
+import {
+  ParleyError,
+  type AgentBase,
+  type ConversationId,
+  type LaunchedAgentProfile,
+  type RemoteWorkspace,
+  type StartConversationRequest,
+} from '@parley/protocol'
+import { placeOfPlugin } from '../../skills/index.ts'
+import type { StartRequest } from '../conversations.ts'
+import { fingerprint } from './from-seed.ts'
+import { remoteOf, type SecretSources } from '../record/record.ts'
+
+/** What a request comes to beside what it says itself. */
+export type Resolved = {
+  /** Made from settings or a profile, or as the request has it. */
+  agent: AgentBase
+  launched: LaunchedAgentProfile | null
+  secrets?: SecretSources
+  /** Null: none was asked for, or there is no repository. */
+  worktree: { id: ConversationId; workingDir: string; root: string } | null
+}
+
+/**
+ * StartConversationRequest to a start. Pure. Source: agent-server-wire.md 5.1.
+ * @throws ParleyError `unsupported`, `invalid_input`.
+ */
+export function fromAgentServer(body: StartConversationRequest, resolved?: Resolved): StartRequest {
+  // One that cannot be fetched is refused before anything is stored.
+  body.plugins?.forEach((plugin, index) => placeOfPlugin(plugin, `plugins.${index}`))
+  const agent = resolved?.agent ?? body.agent
+  if (agent === null) {
+    throw new ParleyError('invalid_input', 'One of agent, agent_settings and agent_profile_id is needed.')
+  }
+  const request: StartRequest = {
+    agent,
+    working_dir: resolved?.worktree?.workingDir ?? body.workspace.working_dir,
+    remote: remotePlace(body),
+    launched_agent_profile: resolved?.launched ?? null,
+    confirmation_policy: body.confirmation_policy,
+    security_analyzer: body.security_analyzer ?? null,
+    max_iterations: body.max_iterations,
+    max_budget_per_task: body.max_budget_per_task ?? null,
+    stuck_detection: body.stuck_detection,
+    hook_config: body.hook_config ?? null,
+    tags: body.tags,
+    client_tools: body.client_tools,
+    agent_definitions: body.agent_definitions,
+    plugins: body.plugins ?? [],
+    autotitle: body.autotitle,
+    title_llm_profile: body.title_llm_profile,
+    parent_conversation_id: body.parent_conversation_id ?? null,
+    initial_message: body.initial_message ? { content: body.initial_message.content } : null,
+    fingerprint: fingerprint(body),
+  }
+  if (resolved?.secrets !== undefined) request.secrets = resolved.secrets
+  const id = resolved?.worktree?.id ?? body.conversation_id
+  if (id) request.conversation_id = id
+  if (resolved?.worktree) request.worktree = { source: body.workspace.working_dir, root: resolved.worktree.root }
+  return request
+}
+
+/** @throws ParleyError `invalid_input`, `unsupported`: what another machine cannot do for a conversation here. */
+function remotePlace({ workspace, worktree }: StartConversationRequest): RemoteWorkspace | null {
+  const remote = remoteOf(workspace)
+  if (remote === null) return null
+  if (!posix.isAbsolute(remote.working_dir))
+    throw new ParleyError('invalid_input', 'working_dir of a RemoteWorkspace has to be absolute.')
+  if (worktree)
+    throw new ParleyError('unsupported', 'worktree is not supported together with a RemoteWorkspace.', {
+      details: { member: 'worktree' },
+    })
+  // One spelling. Source: agent-core.md 12.9.
+  return { ...remote, host: remote.host.replace(/\/+$/, '') }
+}

@@ -1,0 +1,148 @@
+/** The phases that bring a repository into the workspace of a conversation. Source: conversation-service.md 1.6. */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AgentContext } from '@parley/protocol'
+import {
+  clone,
+  CLONE_DEPTH,
+  findRemote,
+  lookAtRemote,
+  setUpRepository,
+  takeBranch,
+  type GitHost,
+  type GitHosts,
+  type GitToken,
+  type Identity,
+  type Workspaces,
+} from '../../../workspace/index.ts'
+import { remoteOf, type ConversationRecord, type RepositoryChoice } from '../../record/record.ts'
+import { isOwedWorktree, takeWorktree } from './worktree.ts'
+import { DEFAULT_DEADLINES, START_TIMEOUT, type Phase, type PhaseDeadlines, type Starting } from './phase.ts'
+
+/** Longest wait for a host's first answer; shorter where the whole phase has less. */
+const LOOK_MS = 60_000
+/** How long a start waits for another agent server that is away; shorter than the phase, so that the reason is told. */
+const REMOTE_PATIENCE_MS = 10_000
+const GIT_TIMEOUT = 'GIT$TIMEOUT'
+const NOBODY: Identity = { name: 'Parley', email: 'noreply@parley.invalid' }
+
+export type StartSources = {
+  workspaces: Workspaces
+  /** How far commands on this machine are kept apart from it, in words. */
+  isolation?: string
+  hosts: GitHosts
+  /** Patterns of repositories whose set-up scripts are run. */
+  trusted: readonly string[]
+  deadlines?: Partial<PhaseDeadlines>
+  /** The token that a user has stored for a provider; null when there is none. */
+  providerToken: (user: string, host: GitHost) => Promise<GitToken | null>
+  /** Who a user's agents commit as; members that nobody chose are left out. */
+  gitIdentity: (user: string) => Promise<Partial<Identity>>
+}
+
+/** All phases before the agent, in order. */
+export function startPhases(sources: StartSources): Phase[] {
+  const deadlines = { ...DEFAULT_DEADLINES, ...sources.deadlines }
+  const limits = (name: keyof PhaseDeadlines, timeoutCode: string) => ({
+    name,
+    deadlineMs: deadlines[name],
+    timeoutCode,
+  })
+  const open = ({ id, record, epoch }: Starting, signal: AbortSignal) =>
+    sources.workspaces.open(
+      { conversationId: id, workingDir: record.workspace.working_dir, epoch, remote: remoteOf(record.workspace) },
+      signal,
+    )
+  return [
+    {
+      ...limits('workspace', START_TIMEOUT),
+      subject: () => 'Making the working directory',
+      applies: () => true,
+      run: async (starting, signal) => {
+        const { record } = starting
+        if (isOwedWorktree(record)) return takeWorktree(starting, sources.workspaces, signal)
+        if (record.workspace.kind === 'RemoteWorkspace') {
+          await using workspace = await open(starting, signal)
+          await workspace.prepare?.(signal, REMOTE_PATIENCE_MS)
+          return { detail: `on the agent server at ${new URL(record.workspace.host).origin}` }
+        }
+        await mkdir(record.workspace.working_dir, { recursive: true })
+        return { detail: sources.isolation ?? null }
+      },
+    },
+    {
+      ...limits('repository', GIT_TIMEOUT),
+      subject: ({ repository }) => `Cloning ${repository?.name}`,
+      applies: ({ repository }) => isAsked(repository) && repository.slug === null,
+      run: async (starting, signal) => {
+        await using workspace = await open(starting, signal)
+        const { owner, record } = starting
+        const choice = record.repository!
+        const tokenOf = (host: GitHost) => sources.providerToken(owner, host)
+        const remote = await findRemote(choice, { hosts: sources.hosts, tokenOf })
+        const lookMs = Math.min(LOOK_MS, deadlines.repository)
+        const { url, defaultBranch } = await lookAtRemote(workspace, remote, choice.branch, lookMs, signal)
+        const identity = { ...NOBODY, ...(await sources.gitIdentity(owner)) }
+        await clone(workspace, remote, { url, branch: choice.branch, identity }, signal)
+        const working_dir = join(record.workspace.working_dir, remote.directory)
+        const what = `${remote.slug} at ${choice.branch ?? defaultBranch ?? 'its default branch'}`
+        return {
+          detail: `cloned ${what}, the newest ${CLONE_DEPTH} commits; "git fetch --unshallow" brings the rest`,
+          change: {
+            workspace: { ...record.workspace, working_dir },
+            repository: { ...choice, slug: remote.slug, token_variable: remote.agentLogin?.variable ?? null },
+          },
+        }
+      },
+    },
+    {
+      ...limits('branch', GIT_TIMEOUT),
+      subject: ({ repository }) => `Checking out ${repository?.branch ?? 'a fresh branch'} of ${repository?.name}`,
+      applies: ({ repository }) => isAsked(repository) && repository.checked_out === null,
+      run: async (starting, signal) => {
+        await using workspace = await open(starting, signal)
+        const { id, record } = starting
+        const choice = record.repository!
+        const name = choice.branch ?? `parley/${id.slice(0, 8)}`
+        await takeBranch(workspace, '.', { name, isFresh: choice.branch === null }, signal)
+        const repository = { ...choice, checked_out: name }
+        return { detail: `on branch ${name}`, change: { repository, agent: told(record, repository) } }
+      },
+    },
+    {
+      ...limits('setup', 'SETUP$TIMEOUT'),
+      subject: ({ repository }) => `The set-up script of ${repository?.name}`,
+      applies: ({ repository }) => isAsked(repository) && !repository.is_set_up,
+      run: async (starting, signal) => {
+        await using workspace = await open(starting, signal)
+        const choice = starting.record.repository!
+        const source = { directory: '.', slug: choice.slug ?? '', trusted: sources.trusted }
+        const detail = await setUpRepository(workspace, source, signal)
+        return { detail, change: { repository: { ...choice, is_set_up: true } } }
+      },
+    },
+  ]
+}
+
+const isAsked = (repository: RepositoryChoice | null | undefined): repository is RepositoryChoice =>
+  repository !== null && repository !== undefined
+
+/** The agent of the record, told where it works. */
+function told({ agent, workspace }: ConversationRecord, repository: RepositoryChoice): ConversationRecord['agent'] {
+  const { slug, checked_out, branch, token_variable } = repository
+  const lines = [
+    '<repository>',
+    `${slug} is cloned to ${workspace.working_dir}, your working directory, and the branch ${checked_out} is checked out${branch === null ? '; it was made for this conversation' : ''}.`,
+    `The clone holds the newest ${CLONE_DEPTH} commits of one branch. "git fetch --unshallow" brings the history; "git remote set-branches origin '*' && git fetch" the other branches.`,
+  ]
+  if (token_variable !== null) {
+    lines.push(
+      `It keeps no credential. A git command that talks to the host has to name the variable ${token_variable}, which the clone's credential helper reads: ${token_variable}="$${token_variable}" git push -u origin HEAD`,
+    )
+  }
+  lines.push('</repository>')
+  const context = agent.agent_context ?? AgentContext.parse({})
+  const before = agent.agent_context?.system_message_suffix
+  const system_message_suffix = [...(before ? [before] : []), lines.join('\n')].join('\n\n')
+  return { ...agent, agent_context: { ...context, system_message_suffix } }
+}

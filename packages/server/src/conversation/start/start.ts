@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import {
+  EMPTY_STATE,
+  ParleyError,
+  type ConversationId,
+  type ConversationState,
+  type Draft,
+  type PluginSource,
+  type ReplayProgress,
+} from '@parley/protocol'
+import type { ConversationRow, Storage } from '../../storage/index.ts'
+import type { Actor, StartRequest } from '../conversations.ts'
+import { statusChanged } from '../drafts.ts'
+import { notification } from '../record/notify.ts'
+import type { AttachedPlugin, ConversationRecord, RepositoryChoice } from '../record/record.ts'
+import { stamp, type Stamps } from '../log/stamp.ts'
+import { columnStatus } from './phases/index.ts'
+import { keepRecording } from '../trajectory/recordings.ts'
+
+/** Iterations of one run when nobody says otherwise. Source: seed, Limits. */
+const DEFAULT_MAX_ITERATIONS = 500
+
+export type StartDeps = {
+  storage: Storage
+  stamps: Stamps
+  writeRecord: (record: ConversationRecord) => string
+  /** Folder below which a conversation without a directory of its own gets one. */
+  workspacesDir: string
+  /** A conversation's own folder, outside its workspace. */
+  folderOf: (id: ConversationId) => string
+  /** Where conversations persist, as clients are told; null: in memory alone. Source: seed, ConversationInfo.persistence_dir. */
+  persistenceDir: string | null
+  /** Whether anybody is told by webhook. */
+  notifies: boolean
+}
+
+export type Started = { row: ConversationRow; record: ConversationRecord; state: ConversationState; created: boolean }
+
+/**
+ * Makes a conversation durable: record, settings and the first message in one transaction; the start's phases follow.
+ * An identical request of the same user finds what the first one made (F63).
+ * @throws ParleyError `conflict` when the id belongs to another request.
+ */
+export async function create(
+  deps: StartDeps,
+  request: StartRequest,
+  actor: Actor,
+): Promise<Started | { existing: ConversationId }> {
+  const id = request.conversation_id ?? (randomUUID() as ConversationId)
+  // Written before the conversation exists: a record never names a recording that is not there.
+  const replay = await keptReplay(deps.folderOf(id), request)
+  const own = recordOf(request, join(deps.workspacesDir, id))
+  const record: ConversationRecord = { ...own, persistence_dir: deps.persistenceDir, replay }
+  const at = deps.stamps.now().toISOString()
+  const { events, state } = stamp(EMPTY_STATE, opening(request), deps.stamps)
+  const row: ConversationRow = {
+    id,
+    owner: actor.user,
+    created_at: at,
+    updated_at: at,
+    seq: state.seq,
+    epoch: 0,
+    status: columnStatus(state, record),
+    parent_conversation_id: record.parent_conversation_id,
+    record: deps.writeRecord(record),
+  }
+  const outbox = deps.notifies ? [notification('conversation.started', { row, record, state, usage: [] })] : []
+  const made = await deps.storage.conversations.create({ ...row, events, state: cached(state), outbox })
+  return made === 'created' ? { row, record, state, created: true } : { existing: id }
+}
+
+/** Whether a stored conversation is what this request once made. @throws ParleyError `conflict` otherwise. */
+export function expectSame(
+  row: ConversationRow | null,
+  record: ConversationRecord | null,
+  request: StartRequest,
+  actor: Actor,
+): void {
+  if (row?.owner === actor.user && record?.fingerprint === request.fingerprint) return
+  throw new ParleyError(
+    'conflict',
+    'This conversation_id is taken by another request. Send the same body again, or choose another id.',
+  )
+}
+
+function recordOf(request: StartRequest, defaultDir: string): ConversationRecord {
+  const first = request.initial_message
+  return {
+    workspace: request.remote ?? { kind: 'LocalWorkspace', working_dir: request.working_dir ?? defaultDir },
+    agent: request.agent,
+    persistence_dir: null,
+    max_iterations: request.max_iterations ?? DEFAULT_MAX_ITERATIONS,
+    max_budget_per_task: request.max_budget_per_task ?? null,
+    stuck_detection: request.stuck_detection ?? true,
+    title: request.title ?? null,
+    tags: request.tags ?? {},
+    autotitle: request.autotitle ?? true,
+    title_llm_profile: request.title_llm_profile ?? null,
+    client_tools: request.client_tools ?? [],
+    parent_conversation_id: request.parent_conversation_id ?? null,
+    forked_from_conversation_id: null,
+    forked_from_event_id: null,
+    launched_agent_profile: request.launched_agent_profile ?? null,
+    fingerprint: request.fingerprint,
+    pending_messages: first === null || first === undefined ? [] : [first.content],
+    repository: repositoryOf(request),
+    trigger: request.trigger ?? null,
+    secrets: request.secrets ?? {},
+    ...(request.agent_definitions === undefined ? {} : { agent_definitions: request.agent_definitions }),
+    sub_agent: request.sub_agent ?? null,
+    ...(request.plugins?.length ? { plugins: request.plugins.map(attached) } : {}),
+    worktree: request.worktree ? { ...request.worktree, branch: null } : null,
+  }
+}
+
+const attached = (source: PluginSource): AttachedPlugin => ({
+  ...source,
+  name: null,
+  root: null,
+  resolved_ref: null,
+})
+
+async function keptReplay(folder: string, { replay }: StartRequest): Promise<ConversationRecord['replay']> {
+  if (replay === null || replay === undefined) return null
+  return { file: await keepRecording(folder, replay.recording), stop_on_divergence: replay.stopOnDivergence }
+}
+
+function repositoryOf({ repository }: StartRequest): RepositoryChoice | null {
+  if (repository === null || repository === undefined) return null
+  return { ...repository, slug: null, token_variable: null, checked_out: null, is_set_up: false }
+}
+
+function opening(request: StartRequest): Draft[] {
+  const drafts: Draft[] = [
+    { kind: 'StartPhaseEvent', source: 'environment', phase: 'workspace', status: 'started', code: null, detail: null },
+  ]
+  const set = (key: 'confirmation_policy' | 'security_analyzer' | 'hook_config', value: unknown) => {
+    if (value !== undefined && value !== null)
+      drafts.push({ kind: 'StateChangedEvent', source: 'environment', key, value } as Draft)
+  }
+  set('confirmation_policy', request.confirmation_policy)
+  set('security_analyzer', request.security_analyzer)
+  set('hook_config', request.hook_config)
+  if (request.replay !== null && request.replay !== undefined)
+    drafts.push(replayStarts(request.replay.recording.turns.length))
+  if (request.initial_message !== null && request.initial_message !== undefined) drafts.push(statusChanged('running'))
+  return drafts
+}
+
+const replayStarts = (total: number): Draft => ({
+  kind: 'StateChangedEvent',
+  source: 'environment',
+  key: 'replay',
+  value: { position: 0, total, divergences: 0, first_divergence: null, noted: [] } satisfies ReplayProgress,
+})
+
+/** A fold as the store caches it, without a view. */
+export function cached(state: ConversationState): { seq: number; json: string } {
+  return { seq: state.seq, json: JSON.stringify({ state, view: null }) }
+}

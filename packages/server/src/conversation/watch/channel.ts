@@ -1,0 +1,93 @@
+/**
+ * The live end of one conversation, shared by all who watch it: the newest events, and what is never stored.
+ *
+ * Invariants
+ *   C1. `latest` is the newest committed seq; it only grows.
+ *   C2. The tail is a dense run of seqs that ends at `latest`, bounded in bytes; older ones are read from the store.
+ *   C3. Nothing is kept per watcher but a cursor and a bounded list of live pieces.
+ */
+import type { StoredEvent } from '@parley/protocol'
+import type { WatchItem } from '../conversations.ts'
+import { weight } from './weight.ts'
+
+/** A live-only item and the seq it comes after. */
+export type Live = { after: number; item: Exclude<WatchItem, { kind: 'event' }> }
+
+export interface ChannelListener {
+  committed(): void
+  live(live: Live): void
+}
+
+const MAX_TAIL_EVENTS = 512
+/** Roughly; a conversation with huge events keeps fewer of them. */
+const MAX_TAIL_BYTES = 4 * 1024 * 1024
+
+export class Channel {
+  readonly #listeners = new Set<ChannelListener>()
+  readonly #followers = new Set<() => void>()
+  readonly #tail: StoredEvent[] = []
+  #tailBytes = 0
+  latest: number
+
+  constructor(latest: number) {
+    this.latest = latest
+  }
+
+  /** Wakes `wake` after each commit and at the end, without counting as somebody who watches. */
+  follow(wake: () => void): () => void {
+    this.#followers.add(wake)
+    return () => this.#followers.delete(wake)
+  }
+
+  /** Neither watched nor followed. */
+  get isUnused(): boolean {
+    return this.#listeners.size === 0 && this.#followers.size === 0
+  }
+
+  get watchers(): number {
+    return this.#listeners.size
+  }
+
+  subscribe(listener: ChannelListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  commit(events: readonly StoredEvent[]): void {
+    const last = events.at(-1)
+    if (last === undefined) return
+    this.latest = last.seq
+    for (const stored of events) {
+      this.#tail.push(stored)
+      this.#tailBytes += weight(stored)
+    }
+    this.#trim()
+    for (const listener of this.#listeners) listener.committed()
+    for (const wake of this.#followers) wake()
+  }
+
+  #trim(): void {
+    let cut = 0
+    while (
+      this.#tail.length - cut > MAX_TAIL_EVENTS ||
+      (this.#tailBytes > MAX_TAIL_BYTES && cut < this.#tail.length - 1)
+    ) {
+      this.#tailBytes -= weight(this.#tail[cut]!)
+      cut += 1
+    }
+    if (cut > 0) this.#tail.splice(0, cut)
+  }
+
+  emit(item: Live['item']): void {
+    for (const listener of this.#listeners) listener.live({ after: this.latest, item })
+    if (item.kind === 'deleted') for (const wake of this.#followers) wake()
+  }
+
+  /** Events after `seq` that are still in the tail; null when the store has to be asked. */
+  since(seq: number): readonly StoredEvent[] | null {
+    if (seq >= this.latest) return []
+    const first = this.#tail[0]
+    if (first === undefined || first.seq > seq + 1) return null
+    return this.#tail.slice(seq + 1 - first.seq)
+  }
+}

@@ -1,0 +1,119 @@
+import type { StoredEvent } from '@parley/protocol'
+import type { Channel, ChannelListener, Live } from './channel.ts'
+import type { Watcher, WatchItem } from '../conversations.ts'
+import { weight } from './weight.ts'
+
+const PAGE = 100
+/** Deltas kept for a watcher that does not pull; beyond it they are dropped, they are live only. */
+const MAX_DELTAS = 1000
+
+export type WatchSource = {
+  channel: Channel
+  /** Stored events from `seq` on, ascending, at most `limit`. */
+  page: (from: number, limit: number) => Promise<StoredEvent[]>
+  /** Called once when the watcher ends. */
+  onClose: () => void
+}
+
+/** Stored events after a seq, then live ones, without gap or double (see `Watcher`). `first` is delivered before anything else. */
+export function watch(source: WatchSource, after: number, first: WatchItem, signal: AbortSignal): Watcher {
+  return new LogWatcher(source, after, first, signal)
+}
+
+class LogWatcher implements Watcher, ChannelListener {
+  readonly #source: WatchSource
+  readonly #signal: AbortSignal
+  readonly #unsubscribe: () => void
+  #live: Live[]
+  #cursor: number
+  #wake: (() => void) | null = null
+  #isClosed = false
+  /** Something came since the last look; set while nobody waits, so that no wake-up is lost. */
+  #hasNews = false
+
+  constructor(source: WatchSource, after: number, first: WatchItem, signal: AbortSignal) {
+    this.#source = source
+    this.#cursor = after
+    this.#signal = signal
+    this.#live = first.kind === 'event' ? [] : [{ after: -1, item: first }]
+    this.#unsubscribe = source.channel.subscribe(this)
+  }
+
+  committed(): void {
+    this.#hasNews = true
+    this.#wake?.()
+  }
+
+  live(live: Live): void {
+    if (live.item.kind === 'delta') {
+      if (this.#live.length >= MAX_DELTAS) return
+    } else if (live.item.kind === 'snapshot') {
+      // Only the newest state matters to a reader that is behind; the very first one is never replaced.
+      this.#live = this.#live.filter(({ after, item }) => item.kind !== 'snapshot' || after === -1)
+    }
+    this.#live.push(live)
+    this.#hasNews = true
+    this.#wake?.()
+  }
+
+  async next(maxBytes = 256 * 1024): Promise<WatchItem[]> {
+    for (;;) {
+      this.#signal.throwIfAborted()
+      this.#hasNews = false
+      const items = await this.#take(maxBytes)
+      if (items.length > 0) return items
+      if (!this.#hasNews) await this.#waiting()
+    }
+  }
+
+  async #take(maxBytes: number): Promise<WatchItem[]> {
+    const items: WatchItem[] = []
+    if (this.#live[0]?.after === -1) items.push(this.#live.shift()!.item)
+    const { channel } = this.#source
+    const events = channel.since(this.#cursor) ?? (await this.#source.page(this.#cursor + 1, PAGE))
+    let bytes = 0
+    for (const stored of events) {
+      this.#takeLive(items)
+      if (bytes > maxBytes) return items
+      items.push({ kind: 'event', ...stored })
+      bytes += weight(stored)
+      this.#cursor = stored.seq
+    }
+    this.#takeLive(items)
+    return items
+  }
+
+  /** Live pieces whose place in the log has been reached; deltas that come too late are left out. */
+  #takeLive(items: WatchItem[]): void {
+    const rest: Live[] = []
+    for (const live of this.#live) {
+      if (live.after > this.#cursor) rest.push(live)
+      else if (live.item.kind !== 'delta' || live.after === this.#cursor) items.push(live.item)
+    }
+    this.#live = rest
+  }
+
+  #waiting(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        this.#wake = null
+        this.#signal.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      const onAbort = () => {
+        this.#wake = null
+        reject(this.#signal.reason)
+      }
+      this.#wake = done
+      this.#signal.addEventListener('abort', onAbort, { once: true })
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#unsubscribe()
+    this.#live = []
+    this.#source.onClose()
+  }
+}

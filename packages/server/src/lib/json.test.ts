@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { parseRecord } from './json.ts'
+
+test.each([
+  ['{"a": 1}', { a: 1 }],
+  ['{}', {}],
+  ['[1]', null],
+  ['null', null],
+  ['"text"', null],
+  ['7', null],
+  ['{"a":', null],
+  ['', null],
+])('%s is read as %o', (text, value) => {
+  expect(parseRecord(text)).toEqual(value)
+})
