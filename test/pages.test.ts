@@ -15,10 +15,12 @@ const MARK = '\n=== next example ===\n'
 const examplesOf = (page: string): string[] =>
   [...readSource(`docs/${page}`).matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, code]) => code!)
 
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+
 /** Comments that begin like an answer are what is printed; `…` stands for anything. */
 function expected(code: string): RegExp {
   const lines = code.split('\n').filter((line) => /^# [[{]/.test(line))
-  const patterns = lines.map((line) => line.slice(2).split('…').map(RegExp.escape).join('[^]*?'))
+  const patterns = lines.map((line) => line.slice(2).split('…').map(escaped).join('[^]*?'))
   return new RegExp(`^\\s*${patterns.join('\\s*')}\\s*$`)
 }
 

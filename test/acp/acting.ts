@@ -1,5 +1,5 @@
 /** Conversations led by a scripted ACP agent, over HTTP. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { AcpScript } from '../../packages/server/testing/scripted-acp-agent.ts'
 import type { TestServer } from '../../packages/server/testing/server.ts'
@@ -77,3 +77,11 @@ export const finishes = (events: readonly any[]): string[] =>
 
 export const errors = (events: readonly any[]): string[] =>
   events.filter(({ kind }) => kind === 'ConversationErrorEvent').map(({ code }) => code)
+
+/** A program of this name that is the scripted agent: what a known agent is recognised by. Its path. */
+export function program(dir: Pick<TempDir, 'file'>, name: string): string {
+  mkdirSync(dir.file('bin'), { recursive: true })
+  const path = dir.file('bin', name)
+  writeFileSync(path, `#!/bin/sh\nexec ${process.execPath} ${AGENT} "$@"\n`, { mode: 0o755 })
+  return path
+}

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Bench, git, startBench } from './setup.ts'
 
 let server: Bench
@@ -199,6 +199,32 @@ test('settings and profiles that enable sub-agents add the tool for them to the 
   expect(names(await start({ agent_settings: { llm } }))).toEqual(standard)
   await save('team', { llm_profile_ref: 'default', enable_sub_agents: true })
   expect(names(await start({ agent_profile_id: (await profile('team')).id }))).toEqual([...standard, 'task_tool_set'])
+})
+
+describe('a critic that settings enable', () => {
+  const settings = (verification: object, llm: object = {}) =>
+    start({ agent_settings: { llm: { model: 'scripted/none', ...llm }, verification: { critic_enabled: true, ...verification } } })
+  const address = 'http://127.0.0.1:9/vllm'
+
+  test.each<[string, object, object]>([
+    ['its own key', { critic_api_key: 'c' }, {}],
+    ["the model's key, at a server that the user names", { critic_server_url: address }, { api_key: 'k' }],
+    ["the model's key, where the model is too", {}, { api_key: 'k', base_url: 'https://llm-proxy.app.all-hands.dev' }],
+  ])('judges with %s', async (_, verification, llm) => {
+    const made = await settings(verification, llm)
+    expect([made.status, made.body.agent?.critic?.kind]).toEqual([201, 'APIBasedCritic'])
+  })
+
+  test.each<[string, object, object]>([
+    ['no key at all', {}, {}],
+    ['no key, for a server', { critic_server_url: address }, {}],
+    ["the model's key, which the default server has no business with", {}, { api_key: 'k' }],
+  ])('is refused with %s', async (_, verification, llm) => {
+    expect(await settings(verification, llm)).toEqual({
+      status: 422,
+      body: { detail: expect.stringContaining('critic_api_key'), members: ['verification.critic_api_key'] },
+    })
+  })
 })
 
 const agent = { kind: 'Agent', llm: { model: 'scripted/none' } }

@@ -57,6 +57,15 @@ test('an empty file goes up and down', async () => {
   expect([response.status, await response.text()]).toEqual([200, ''])
 })
 
+test('a file that the kernel makes up while it is read comes whole, and one without an end not at all', async () => {
+  const response = await get(`/api/file/download?path=${q('/proc/version')}`)
+  const there = readFileSync('/proc/version', 'utf8')
+  expect([response.status, response.headers.get('content-length')]).toEqual([200, String(there.length)])
+  expect(await response.text()).toBe(there)
+  const pages = await get(`/api/file/download?path=${q('/proc/self/mem')}`)
+  expect(pages.status).toBe(400)
+})
+
 test('a body larger than the limit of JSON bodies is taken, and held on disk only', async () => {
   const path = server.dir.file('large.bin')
   const piece = randomBytes(1024 * 1024)

@@ -16,7 +16,7 @@ const AT_ONCE = 12
 const noModel = () => ({ status: 400, error: 'these conversations play scripts' })
 
 test('no sequence of calls executes what has not been approved (P22, P23)', async () => {
-  // One key asks more than any person would: about 70,000 times in a minute on an idle machine.
+  // One key asks more than any person would; refusals for that would only end sequences early.
   const env = { PARLEY_EPHEMERAL: 'true', PARLEY_RATE_LIMIT_PER_MINUTE: '0' }
   await using server = await startRunning(noModel, env, 'process')
   const from = performance.now()

@@ -109,7 +109,9 @@ export async function startRunning(
       call('POST', `/api/conversations/${id}/events`, { content: [{ type: 'text', text }], run: true }),
     async until(id, ...statuses) {
       for (;;) {
-        const { body } = await call('GET', `/api/conversations/${id}`)
+        const { status, body, text } = await call('GET', `/api/conversations/${id}`)
+        // Waiting longer would only ask more often.
+        if (status === 429) throw new Error(`${id} is asked for too often: ${text}`)
         if (statuses.includes(body.execution_status)) return body
         await sleep(5)
       }

@@ -1,51 +1,91 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
-import { startTestServer } from '../../packages/server/testing/server.ts'
+import { startServerProcess } from '../../packages/server/testing/server-process.ts'
+import { tempDir } from '../../packages/server/testing/temp.ts'
+import { receivedUntil, startWebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
 import { until } from '../crash/watching.ts'
+import { SECRET, starting, telling, type Loose } from '../webhooks/serving.ts'
 
 const VALUES = {
   ODD_WORD: 'true',
   ODD_NOTHING: '',
-  ODD_SHELL: '$HOME `id` $(id) \\ "q" \'q\' !!',
-  ODD_LINES: '-----BEGIN KEY-----\nabc\r\n\tdef\n',
+  ODD_SHELL: '$HOME `id -q4Zx` $(id) \\ "q" \'q\' !!',
+  ODD_LINES: '-----BEGIN ODD KEY-----\nline-7uR\r\n\tdef\n',
 }
+/** What only the values that can be hidden hold, in every form in which a text escapes them. */
+const MARKS = ['q4Zx', 'BEGIN ODD KEY', 'line-7uR']
+const marksIn = (text: string): string[] => MARKS.filter((mark) => text.includes(mark))
 
-test('secret values of every odd form are exact in the environment of a command, and hidden where that is safe', async () => {
+test('secret values of every odd form are exact in the environment of a command, and nowhere else where hiding is safe', async () => {
   const command = Object.keys(VALUES)
-    .map((name) => `printf %s "$${name}" > ${name}; printenv ${name}`)
+    .map((name) => `printf %s "$${name}" > ${name}; printenv ${name}; echo "it is $${name}!"`)
     .join('; ')
+  await using dir = await tempDir()
+  await using receiver = await startWebhookReceiver({ secret: SECRET })
   await using model = await startScriptedModel({
     by: 'turn',
     answers: [{ toolCalls: [{ name: 'terminal', arguments: { command } }] }, { text: 'Done.' }],
   })
-  await using server = await startTestServer()
-  for (const [name, value] of Object.entries(VALUES)) {
-    expect((await server.call('POST', '/api/secrets', { name, value })).status).toBe(201)
-  }
-  const { body: info } = await server.call('POST', '/api/conversations', {
-    workspace: { working_dir: server.dir.file('work') },
-    agent: {
-      kind: 'Agent',
-      llm: { model: 'openai/x', base_url: `${model.url}/v1`, api_key: canary('llm_key') },
-      tools: [{ name: 'terminal' }],
+  await using server = await startServerProcess({
+    dataDir: dir.file('data'),
+    env: {
+      PARLEY_LOG_LEVEL: 'trace',
+      ...telling([receiver.url], { events: true, event_buffer_size: 1, flush_delay: 0.1 }),
     },
-    autotitle: false,
+  })
+  const secrets = Object.entries(VALUES)
+  for (const [name, value] of secrets) {
+    const { status, body } = await server.call('POST', '/api/secrets', { name, value })
+    expect([status, 'warning' in body]).toEqual([201, value.length < 5])
+  }
+  const start = (members: object) =>
+    server.call('POST', '/api/conversations', {
+      ...starting(dir.file('work'), model),
+      autotitle: false,
+      ...members,
+    })
+  const { agent } = starting(dir.file('work'), model)
+  const { body: info } = await start({
+    agent: { ...agent, tools: [{ name: 'terminal' }] },
     initial_message: { content: [{ type: 'text', text: 'go' }] },
   })
-  await until(
-    async () => (await server.call('GET', `/api/conversations/${info.id}`)).body.execution_status === 'finished',
-  )
-  for (const [name, value] of Object.entries(VALUES)) {
-    expect([name, await readFile(server.dir.file('work', name), 'utf8')]).toEqual([name, value])
+  const at = `/api/conversations/${info.id}`
+  await until(async () => (await server.call('GET', at)).body.execution_status === 'finished')
+
+  for (const [name, value] of secrets) {
+    expect([name, await readFile(dir.file('work', name), 'utf8')]).toEqual([name, value])
   }
-  const { body: page } = await server.call('GET', `/api/conversations/${info.id}/events/search`)
-  const output = page.items.find(({ observation }: any) => observation?.kind === 'TerminalObservation').observation
-    .content[0].text
-  expect(output).toContain('<secret-hidden>')
-  expect(output).not.toContain('`id`')
-  expect(output).not.toContain('BEGIN KEY')
+  const { body: page } = await server.call('GET', `${at}/events/search?limit=100`)
+  expect(page.next_page_id).toBeNull()
+  const { observation } = page.items.find((event: Loose) => event.observation?.kind === 'TerminalObservation')
+  const output: string = observation.content[0].text
+  expect(output.match(/<secret-hidden>/g)).toHaveLength(4)
   // Hiding a word as common as this one would destroy ordinary output.
-  expect(output).toContain('true')
+  expect(output).toContain('it is true!')
+  expect(output).toContain('it is !')
+
+  const refused = [
+    ...(await Promise.all(secrets.map(([, value]) => server.call('POST', '/api/secrets', { name: 7, value })))),
+    ...(await Promise.all(
+      secrets.map(([name, value]) =>
+        start({ secrets: { [name]: { kind: 'StaticSecret', value, description: 7 } }, max_iterations: 'many' }),
+      ),
+    )),
+  ]
+  expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 422))
+  await receivedUntil(() => receiver.about(info.id).some(({ text }) => text.includes('it is true!')), 30_000)
+  const { body: trajectory } = await server.call('GET', `${at}/trajectory`)
+  const places = {
+    events: JSON.stringify(page),
+    trajectory: JSON.stringify(trajectory),
+    'what the model was sent': JSON.stringify(model.requests.map(({ body }) => body)),
+    'bodies of 422': JSON.stringify(refused),
+    webhooks: receiver.attempts.map(({ text }) => text).join('\n'),
+    'the log of the server': server.stderr(),
+  }
+  expect(server.stderr()).toContain('"level"')
+  expect(Object.entries(places).map(([place, text]) => [place, marksIn(text)])).toEqual(
+    Object.keys(places).map((place) => [place, []]),
+  )
 })

@@ -24,8 +24,9 @@ beforeAll(async () => {
   made.shop = await begin({ repository: 'acme/shop', git_provider: 'gitlab' })
   const suggested_task = { git_provider: 'gitlab', task_type: 'OPEN_ISSUE', repo: 'acme/shop', issue_number: 7 }
   made.task = await begin({ suggested_task: { ...suggested_task, title: 'Mend it' } })
+  const { working_dir } = (await ann.call('GET', `/api/conversations?ids=${made.plain}`)).json[0].workspace
   const child = await ann.call('POST', '/api/conversations', {
-    workspace: { working_dir: dir.file('place') },
+    workspace: { working_dir },
     agent: { llm: { model: 'openai/scripted', usage_id: 'agent' } },
     parent_conversation_id: made.plain,
   })

@@ -55,7 +55,7 @@ test('there is a model for each profile, for a bearer key and for the usual head
 test('a completion starts a conversation, the next one goes on with it', async () => {
   const first = await chat([{ role: 'system', content: 'Be brief.' }, user('Hello.')])
   expect(first.body).toEqual({
-    id: `chatcmpl-${first.id}`,
+    id: expect.stringMatching(/^chatcmpl-./),
     object: 'chat.completion',
     created: expect.any(Number),
     model: 'openhands_work',
@@ -68,6 +68,8 @@ test('a completion starts a conversation, the next one goes on with it', async (
   const second = await chat(history, {}, { [HEADER]: first.id! })
   expect([second.id, second.body.choices[0].message.content]).toEqual([first.id, 'Again.'])
   expect(second.body.usage.prompt_tokens).toBe(20)
+  // Callers keep completions apart by it; the conversation is named in the header.
+  expect(second.body.id).not.toBe(first.body.id)
   const said = (await server.events(first.id!)).filter(
     ({ kind, source }) => kind === 'MessageEvent' && source === 'user',
   )

@@ -14,10 +14,12 @@ const AT_ONCE = 10
 const DOWN_MS = 60_000
 /** Progress, in finished steps of four per conversation, at which the sender is killed. */
 const KILLS = [150, 450]
+/** Requests to the receiver that fails now and then, after which the sender is killed once more. */
+const KILL_AMONG_FAILURES = 60
 
 verifies(
   ['design.webhook.at-least-once', 'design.webhook.ordered'],
-  'with a receiver that is down, then slow, then failing now and then, and a sender that is killed twice, everything arrives once and in order',
+  'with a receiver that is down, then slow, then failing now and then, and a sender that is killed three times, everything arrives once and in order',
   async () => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({ respond: () => FINISH })
@@ -33,12 +35,15 @@ verifies(
     await using _last = { [Symbol.asyncDispose]: () => sender[Symbol.asyncDispose]() }
 
     let steps = 0
+    let killsAmongFailures = 0
     let downtime: Promise<void> | null = null
     const killAndRestart = async () => {
       await sender.kill()
       sender = await startSender()
       downtime = null
     }
+    /** One kill after the other, however they come. */
+    const kill = () => (downtime = (downtime ?? Promise.resolve()).then(killAndRestart))
     const kills = [...KILLS]
     /** Repeats a request until it is answered, over as many senders as it takes. */
     const ask = async (method: string, path: string, body?: unknown): Promise<any> => {
@@ -54,7 +59,7 @@ verifies(
       steps += 1
       if (kills.length === 0 || steps < kills[0]!) return
       kills.shift()
-      downtime = killAndRestart()
+      void kill()
     }
 
     const left = Array.from({ length: CONVERSATIONS }, () => randomUUID())
@@ -88,6 +93,12 @@ verifies(
         // Every third failure comes after the delivery was taken: its repetition must not be taken again.
         return requests % 4 === 0 && attempt < 4 ? { status: 500, isTakenFirst: requests % 3 === 0 } : undefined
       }
+      await receivedUntil(() => requests >= KILL_AMONG_FAILURES, 30_000)
+      await kill()
+      // It was in the midst of it: the next sender has more to say.
+      const before = requests
+      await receivedUntil(() => requests > before, 30_000)
+      killsAmongFailures += 1
     })()
     await Promise.all([receiving, ...Array.from({ length: AT_ONCE }, live)])
     const told = (id: string) => receiver.about(id).filter(({ path }) => path === '/conversations')
@@ -98,6 +109,7 @@ verifies(
     await receivedUntil(() => [...counts].every(([id, count]) => events(id) >= count), 30_000)
 
     expect(kills).toEqual([])
+    expect(killsAmongFailures).toBe(1)
     // Sequences without gap or step back, per conversation, and valid signatures: the receiver looks at each.
     expect(receiver.faults).toEqual([])
     for (const id of all) {
@@ -110,7 +122,7 @@ verifies(
       async () => (await sender.call('GET', '/api/webhooks/deliveries?status=pending')).body.items.length === 0,
     )
     expect((await sender.call('GET', '/api/webhooks/deliveries?status=parked')).body.items).toEqual([])
-    console.log(`webhooks: ${receiver.taken.length} deliveries in ${receiver.attempts.length} attempts, 2 kills`)
+    console.log(`webhooks: ${receiver.taken.length} deliveries in ${receiver.attempts.length} attempts, 3 kills`)
   },
   240_000,
 )

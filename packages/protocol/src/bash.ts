@@ -8,7 +8,7 @@ export const ExecuteBashRequest = z.object({
   /** Null: where the server was started. */
   cwd: z.string().nullable().default(null),
   /** Seconds. */
-  timeout: laxInt().default(300),
+  timeout: laxInt({ ge: 1 }).default(300),
 })
 export type ExecuteBashRequest = z.infer<typeof ExecuteBashRequest>
 
@@ -17,7 +17,13 @@ const id = z.string()
 /** UTC, with `Z`. */
 const timestamp = z.string()
 
-export const BashCommand = ExecuteBashRequest.extend({ id, timestamp, kind: z.literal('BashCommand') })
+export const BashCommand = ExecuteBashRequest.extend({
+  id,
+  timestamp,
+  kind: z.literal('BashCommand'),
+  // Older versions kept those that no command can have.
+  timeout: laxInt().default(300),
+})
 export type BashCommand = z.infer<typeof BashCommand>
 
 export const BashOutput = z.object({

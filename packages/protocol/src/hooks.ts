@@ -1,10 +1,8 @@
 /** Configured commands at named moments. Source: seed: HookConfig; agent-server-wire.md 5.10. */
 import { z } from 'zod'
+import { isRecord } from './is-record.ts'
 import { laxBoolean, laxInt } from './lax.ts'
 import { valueError } from './lax-text.ts'
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Strict, like all of a hook configuration: a hook whose `on_error` is misspelled must not pass for one that lets pass. */
 const Definition = z

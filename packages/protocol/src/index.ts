@@ -25,6 +25,7 @@ export {
 } from './lax-text.ts'
 export type { Bounds, IssueParams } from './lax.ts'
 export { splitWords } from './shell-words.ts'
+export { isRecord } from './is-record.ts'
 export { kindUnion, tagUnion, textOr } from './unions.ts'
 export { classify, ErrorClassification } from './error-classification.ts'
 export { ConversationExecutionStatus, ConversationStatus } from './conversation-status.ts'
@@ -441,4 +442,4 @@ export {
   Role,
   rotateKey,
 } from './endpoints/keys.ts'
-export { userMessage } from './user-message.ts'
+export { plainMessage, userMessage } from './user-message.ts'

@@ -1,5 +1,6 @@
 /** What a user keeps under a name: models, agents, credentials of model providers. Source: agent-server-wire.md 1.11 to 1.13. */
 import { z } from 'zod'
+import { isRecord } from './is-record.ts'
 import { laxBoolean, laxInt, laxNumber } from './lax.ts'
 import { laxUuid, nonBlank, secretText, text, valueError } from './lax-text.ts'
 import { LLM } from './llm.ts'
@@ -82,8 +83,7 @@ const TaggedProfile = tagUnion('agent_kind', { openhands: OpenHandsAgentProfile,
 
 /** Without `agent_kind`, the native kind is meant. */
 export const AgentProfile = z.preprocess((value) => {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject && !('agent_kind' in value) ? { ...value, agent_kind: 'openhands' } : value
+  return isRecord(value) && !('agent_kind' in value) ? { ...value, agent_kind: 'openhands' } : value
 }, TaggedProfile) as unknown as typeof TaggedProfile
 export type AgentProfile = z.infer<typeof AgentProfile>
 
@@ -91,8 +91,7 @@ const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 /** A profile as it is saved: its name comes from the path, its id and revision from what is stored. */
 export const SavedAgentProfile = z.preprocess((value) => {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isObject) return value
+  if (!isRecord(value)) return value
   const agent_kind = 'agent_kind' in value ? value.agent_kind : 'openhands'
   return { ...value, agent_kind, id: NO_ID, name: 'unnamed', revision: 0 }
 }, TaggedProfile) as unknown as z.ZodType<AgentProfile, Record<string, unknown>>

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { CONTROL_KINDS, TREE_KINDS } from './event.ts'
 import { EventSource } from './events/base.ts'
 import { ContentPart } from './events/message.ts'
+import { isRecord } from './is-record.ts'
 import { type IssueParams, laxBoolean } from './lax.ts'
 import {
   isSilentAction,
@@ -103,9 +104,6 @@ type Issue = z.core.$ZodRawIssue
 const MAX_ISSUES = 20
 /** Deepest nesting of an element. */
 const MAX_DEPTH = 200
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function issue(path: PropertyKey[], input: unknown, message: string, params: IssueParams): Issue {
   return { code: 'custom', path, input, message, params }

@@ -3,13 +3,11 @@
  * variant's own failures otherwise. Issues carry `IssueParams` (see `lax.ts`). Source: conversation-service.md 5.5 and 7.3.
  */
 import { z } from 'zod'
+import { isRecord } from './is-record.ts'
 import type { IssueParams } from './lax.ts'
 
 type Variants = Readonly<Record<string, z.core.$ZodTypeDiscriminable>>
 type Union<V extends Variants> = z.ZodType<z.output<V[keyof V]>, z.input<V[keyof V]>>
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(', ')
 

@@ -1,21 +1,31 @@
 import type { Draft } from './event.ts'
 import type { ContentPart } from './events/message.ts'
 
+type MessageDraft = Extract<Draft, { kind: 'MessageEvent' }>
+
+/** A message to or from a model that is nothing but its content. */
+export function plainMessage(
+  role: MessageDraft['llm_message']['role'],
+  content: ContentPart[],
+): MessageDraft['llm_message'] {
+  return {
+    role,
+    content,
+    tool_calls: null,
+    tool_call_id: null,
+    name: null,
+    reasoning_content: null,
+    thinking_blocks: [],
+    responses_reasoning_item: null,
+  }
+}
+
 /** What a person says, before it is stored; also when a recording says it for them. */
-export function userMessage(content: ContentPart[]): Extract<Draft, { kind: 'MessageEvent' }> {
+export function userMessage(content: ContentPart[]): MessageDraft {
   return {
     kind: 'MessageEvent',
     source: 'user',
-    llm_message: {
-      role: 'user',
-      content,
-      tool_calls: null,
-      tool_call_id: null,
-      name: null,
-      reasoning_content: null,
-      thinking_blocks: [],
-      responses_reasoning_item: null,
-    },
+    llm_message: plainMessage('user', content),
     llm_response_id: null,
     activated_skills: [],
     extended_content: [],

@@ -1,7 +1,7 @@
 /** What an agent of a start request names outside of itself, looked at before anything is stored. */
 import { join } from 'node:path'
 import type { AgentBase, ClientToolSpec } from '@parley/protocol'
-import { acpPrompts, resolveTools, staticPrompt, type PromptFiles } from './agent/index.ts'
+import { acpPrompts, expectAcpRecord, resolveTools, staticPrompt, type PromptFiles } from './agent/index.ts'
 import { openPromptFiles } from './prompt-files.ts'
 import { expectNameFilter } from './tools/index.ts'
 
@@ -9,8 +9,8 @@ import { expectNameFilter } from './tools/index.ts'
 export const promptsDir = (dataDir: string): string => join(dataDir, 'prompts')
 
 /**
- * @throws ParleyError `invalid_input` naming the member: tools that do not exist, a filter that is no expression or takes too
- * long, files that are not in the prompts folder or cannot be filled.
+ * @throws ParleyError `invalid_input` naming the member: tools that do not exist, members that an ACP agent cannot have, a
+ * filter that is no expression or takes too long, files that are not in the prompts folder or cannot be filled.
  */
 export async function expectAgent(
   agent: AgentBase,
@@ -18,7 +18,10 @@ export async function expectAgent(
   dataDir: string,
 ): Promise<void> {
   if (agent.kind === 'Agent') resolveTools(agent, clientTools)
-  else expectNameFilter(agent.filter_tools_regex)
+  else {
+    expectAcpRecord(agent)
+    expectNameFilter(agent.filter_tools_regex)
+  }
   const files = await openPromptFiles(promptsDir(dataDir), agent)
   if (agent.kind === 'Agent') staticPrompt(agent, files)
   else acpPrompts(agent, files)

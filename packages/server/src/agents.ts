@@ -81,7 +81,7 @@ async function openOwn(
   const { config, mcp, ownSecrets, masker, dataDirOf, openLlmOf, analyze, locks, log } = parts
   const { secretsFailed, ...given } = await ownSecrets.ofAgent(owner, secrets)
   const own = agentModels(id, owner, parts)
-  const moreTools = mcp.toolsOf(agent, { id, owner, epoch, record }, given.secretsFor)
+  const moreTools = await mcp.toolsOf(agent, { id, owner, epoch, record }, given.secretsFor)
   const deps: NativeAgentDeps = {
     openLlm: openLlmOf(owner),
     workspace,

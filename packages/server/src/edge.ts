@@ -62,6 +62,9 @@ export function joinEdge(parts: EdgeParts): App {
     steering: joinSteering(ownSecrets, findLlm, cipher),
     gateway: joinGateway({ config, conversations: heart, settings, profiles: machine.machine.profiles, findLlm }),
     startFromAgentServer: async (body, actor) => {
+      // One that is there already is what was asked for; nothing else of the body counts. Source: agent-server-wire.md 1.4.
+      const [known] = body.conversation_id === null ? [] : await heart.infos([body.conversation_id], actor)
+      if (known) return { created: false, info: known }
       const resolved = await machine.resolve(actor.user, body)
       const request = fromAgentServer(body, { ...resolved, secrets: ownSecrets.ofStart(body, resolved.agent) })
       await expectAgent(request.agent, request.client_tools ?? [], config.dataDir)

@@ -5,7 +5,7 @@
 import type { SecurityAnalyzer } from '@parley/protocol'
 import type { Heart } from './conversation/index.ts'
 import { sealRecord, unsealRecord, type Cipher } from './secrets/index.ts'
-import { openAnalyze, openAnalyzer, type Analyze, type AnalyzerDeps } from './security/index.ts'
+import type { Analyze, AnalyzerDeps } from './security/index.ts'
 
 export type GuardDeps = AnalyzerDeps & { cipher: Cipher }
 
@@ -15,12 +15,16 @@ export type Guard = {
   over(heart: Heart): Heart
 }
 
+/** With two parsers in it, so it is loaded for the first conversation that has an analyzer. */
+const security = () => import('./security/index.ts')
+
 export function openGuard(deps: GuardDeps): Guard {
   const { cipher } = deps
-  const ask = openAnalyze(deps)
+  let ask: Promise<Analyze> | undefined
   const opened = new WeakMap<SecurityAnalyzer, SecurityAnalyzer>()
 
-  const taken = (analyzer: SecurityAnalyzer): SecurityAnalyzer => {
+  const taken = async (analyzer: SecurityAnalyzer): Promise<SecurityAnalyzer> => {
+    const { openAnalyzer } = await security()
     openAnalyzer(analyzer, deps)
     return sealRecord(analyzer, cipher) as SecurityAnalyzer
   }
@@ -28,18 +32,19 @@ export function openGuard(deps: GuardDeps): Guard {
     async analyze(sealed, call, context, signal) {
       const record = opened.get(sealed) ?? (unsealRecord(sealed, cipher) as SecurityAnalyzer)
       opened.set(sealed, record)
-      return ask(record, call, context, signal)
+      ask ??= security().then(({ openAnalyze }) => openAnalyze(deps))
+      return (await ask)(record, call, context, signal)
     },
     over: (heart) => ({
       ...heart,
       async start(request, actor) {
         const { security_analyzer: analyzer } = request
         if (analyzer === null || analyzer === undefined) return heart.start(request, actor)
-        return heart.start({ ...request, security_analyzer: taken(analyzer) }, actor)
+        return heart.start({ ...request, security_analyzer: await taken(analyzer) }, actor)
       },
       async send(id, command, actor) {
         if (command.kind !== 'set_security_analyzer' || command.analyzer === null) return heart.send(id, command, actor)
-        return heart.send(id, { ...command, analyzer: taken(command.analyzer) }, actor)
+        return heart.send(id, { ...command, analyzer: await taken(command.analyzer) }, actor)
       },
     }),
   }

@@ -7,6 +7,7 @@ import { gitAccess } from './git-access.ts'
 import { openGuard } from './guard.ts'
 import { joinHiding } from './hiding.ts'
 import { openHooking, overHooks } from './hooking.ts'
+import { judgeModels } from './judging.ts'
 import { lateLlm } from './late-model.ts'
 import { openLlm, withFallbacks, type Transport } from './llm/index.ts'
 import type { JoinedMcp } from './mcp.ts'
@@ -57,9 +58,12 @@ export function joinHeart(parts: HeartParts): Heart {
   const dataDirOf = (id: string) => join(foldersDir, id)
   const profiles = openLlmProfiles(storage.documents, settings, cipher)
 
+  const usersModel = async (owner: string) => conversationDefaults(await settings.current(owner), config).llm
   const openLlmOf = (owner: string) => {
-    const usersModel = async () => conversationDefaults(await settings.current(owner), config).llm
-    const late = lateLlm((llm) => openLlm(llm, models), usersModel)
+    const late = lateLlm(
+      (llm) => openLlm(llm, models),
+      () => usersModel(owner),
+    )
     return withFallbacks(late, { find: (name) => findLlm(owner, name), log })
   }
   const { mask, masker } = joinHiding(commandSecrets, ownSecrets)
@@ -110,6 +114,7 @@ export function joinHeart(parts: HeartParts): Heart {
     openAgent,
     openHooks,
     openLlm: (llm) => openLlm(llm, models),
+    judgeModel: judgeModels(usersModel),
     phases: [
       ...startPhases({
         ...config.starts,

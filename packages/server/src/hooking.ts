@@ -9,7 +9,6 @@ import { askHookHelper, expectHookTools, type HookHelperDeps } from './agent/ind
 import { remoteOf, type Heart, type HeartDeps, type OpenHooks } from './conversation/index.ts'
 import { bucketOf, loadProjectHooks, openHooks, type AskModel } from './hooks/index.ts'
 import type { OpenLlm } from './llm/index.ts'
-import { fullMatch } from './security/index.ts'
 import type { Hosts, Workspace, Workspaces } from './workspace/index.ts'
 
 type Mask = HeartDeps['mask']
@@ -25,6 +24,8 @@ export type HookingDeps = Pick<HookHelperDeps, 'locks' | 'log'> & {
   dataDirOf: (id: string) => string
 }
 
+const loadFullMatch = async () => (await import('./security/index.ts')).fullMatch
+
 export function openHooking(deps: HookingDeps): OpenHooks {
   const { workspaces, trusted, log } = deps
   return async (starting, signal) => {
@@ -33,7 +34,7 @@ export function openHooking(deps: HookingDeps): OpenHooks {
     const remote = remoteOf(record.workspace)
     const workspace = await workspaces.open({ conversationId: id, workingDir: working_dir, epoch, remote }, signal)
     const askModel = asking(deps, starting, workspace)
-    const hooks = openHooks({ conversationId: id, workspace, fullMatch, askModel, log })
+    const hooks = openHooks({ conversationId: id, workspace, loadFullMatch, askModel, log })
     const slug = record.repository?.slug ?? null
     return {
       ...hooks,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { openKnownSecrets } from './known-secrets.ts'
+import { readConfig } from './config.ts'
+import { openKnownSecrets, secretsOf } from './known-secrets.ts'
 import { makeCipher } from './secrets/cipher.ts'
 
 const cipher = makeCipher(randomBytes(32), 'a test')
@@ -31,4 +32,31 @@ test('only so many are remembered, those that were used last', () => {
     'secret-value-1-',
     '<secret-hidden>',
   ])
+})
+
+test('keys of the configuration are known from the start', () => {
+  const env = {
+    PARLEY_SESSION_API_KEYS: 'session-key-1,session-key-2',
+    PARLEY_SECRET_KEY: 'sealing-key',
+    PARLEY_LLM_API_KEY: 'model-key',
+    PARLEY_VENDOR_API_KEY: 'vendor-key',
+    PARLEY_AUTOMATION_CALLBACK_URL: 'http://127.0.0.1:9/',
+    PARLEY_AUTOMATION_CALLBACK_API_KEY: 'callback-key',
+  }
+  const { config } = readConfig({ flags: {}, env, cwd: '/', home: '/' })
+  const target = { base_url: 'http://127.0.0.1:9', headers: { 'X-Key': 'header-key-1' }, secret: 'whsec_c2lnbmluZw==' }
+  const webhooks = [{ ...target, api_key: 'webhook-key' }] as unknown as typeof config.webhooks
+  expect(secretsOf({ ...config, webhooks })).toEqual(
+    expect.arrayContaining([
+      'session-key-1',
+      'session-key-2',
+      'sealing-key',
+      'model-key',
+      'vendor-key',
+      'callback-key',
+      'header-key-1',
+      'whsec_c2lnbmluZw==',
+      'webhook-key',
+    ]),
+  )
 })

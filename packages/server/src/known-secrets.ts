@@ -43,6 +43,7 @@ export function openKnownSecrets(own: Iterable<string | null>): KnownSecrets {
 }
 
 /** What a configuration holds of secrets. */
-export function secretsOf({ sessionApiKeys, secretKey, vendor, webhooks }: Config): (string | null)[] {
-  return [...sessionApiKeys, secretKey, vendor.apiKey, ...webhooks.flatMap((target) => secretValues(target))]
+export function secretsOf({ sessionApiKeys, secretKey, llm, vendor, automation, webhooks }: Config): (string | null)[] {
+  const keys = [secretKey, llm.apiKey, vendor.apiKey, automation?.apiKey ?? null]
+  return [...sessionApiKeys, ...keys, ...webhooks.flatMap((target) => secretValues(target))]
 }

@@ -2,7 +2,6 @@
 import { asConversationId, type Agent, type ConversationId } from '@parley/protocol'
 import type { Config } from './config.ts'
 import { remoteOf, type ConversationRecord } from './conversation/index.ts'
-import { fullMatch } from './security/index.ts'
 import { identityOf, nameFilter, openMcpPool, openToolbox, type Home, type ToolSource } from './tools/index.ts'
 import { isTrusted, type Workspaces } from './workspace/index.ts'
 
@@ -21,15 +20,16 @@ export type JoinedMcp = AsyncDisposable & {
     agent: Pick<Agent, 'mcp_config' | 'filter_tools_regex'>,
     user: McpUser,
     secretsFor: (text: string) => Promise<Record<string, string>>,
-  ): ToolSource | undefined
+  ): Promise<ToolSource | undefined>
 }
 
 export function joinMcp({ workspaces, config, log }: McpParts): JoinedMcp {
   const pool = openMcpPool()
   const isWalled = config.sandbox.mode !== 'off'
   return {
-    toolsOf({ mcp_config, filter_tools_regex }, user, secretsFor) {
+    async toolsOf({ mcp_config, filter_tools_regex }, user, secretsFor) {
       if (!Object.values(mcp_config).some(({ enabled }) => enabled)) return undefined
+      const { fullMatch } = await import('./security/index.ts')
       return openToolbox({
         servers: mcp_config,
         pool,

@@ -28,6 +28,12 @@ export type AcpStep =
   /** Calls a tool of that server and says the answer. */
   | { tool: { server: number; name: string } }
   | { noise: string }
+  /** Writes to standard error. */
+  | { grumble: string }
+  /** Writes one line of so many bytes. */
+  | { flood: number }
+  /** Asks the client for something else and notes the answer in the log. */
+  | { request: { method: string; params?: Json } }
   | { fail: { code: number; message: string; data?: unknown } }
   | { die: true }
   /** Never answers; `deaf`: not even when it is cancelled. */
@@ -106,7 +112,13 @@ function main(): void {
       else if ('usage' in step) update(sessionId, { sessionUpdate: 'usage_update', ...step.usage })
       else if ('sleep' in step) await sleep(step.sleep)
       else if ('noise' in step) process.stdout.write(`${step.noise}\n`)
-      else if ('write' in step) writeFileSync(step.write.file, step.write.text)
+      else if ('grumble' in step) process.stderr.write(`${step.grumble}\n`)
+      else if ('flood' in step) process.stdout.write(`${'x'.repeat(step.flood)}\n`)
+      else if ('request' in step) {
+        const { method, params } = step.request
+        const { result, error } = await request(method, { sessionId, ...params })
+        log({ event: 'answered', asked: method, result, error })
+      } else if ('write' in step) writeFileSync(step.write.file, step.write.text)
       else if ('until' in step) while (!existsSync(step.until)) await sleep(20)
       else if ('die' in step) process.kill(process.pid, 'SIGKILL')
       else if ('fail' in step) return { error: step.fail }

@@ -42,6 +42,13 @@ const start =
     body: { workspace: { working_dir: bench.workingDir }, agent: bench.agent(), ...members },
   })
 
+const refusedParent = (says: string, members: (place: Place) => object | Promise<object>): Case => ({
+  says,
+  status: 422,
+  shape: detail(),
+  ask: async (place) => start({ ...(await members(place)) })(place),
+})
+
 const lists: Cases = {
   'GET /api/conversations': [
     {
@@ -124,6 +131,22 @@ const records: Cases = {
         return ask
       },
     },
+    {
+      says: 'an id that is there already, with another body',
+      status: 200,
+      shape: INFO,
+      ask: async (place) => {
+        const conversation_id = randomUUID()
+        await place.call('POST', '/api/conversations', start({ conversation_id })(place).body)
+        return start({ conversation_id, max_iterations: 7, agent_settings: null, tags: { other: 'body' } })(place)
+      },
+    },
+    refusedParent('an unknown parent', () => ({ parent_conversation_id: UNKNOWN })),
+    refusedParent('its own parent', () => ({ parent_conversation_id: UNKNOWN, conversation_id: UNKNOWN })),
+    refusedParent('a parent in another directory', async (place) => ({
+      parent_conversation_id: (await place.idle()).id,
+      workspace: { working_dir: `${place.bench.workingDir}/else` },
+    })),
     bad('no workspace', ['workspace'], { agent: { llm: { model: 'openai/x' } } }),
     {
       says: 'a remote workspace',

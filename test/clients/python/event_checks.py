@@ -38,6 +38,9 @@ for sample in SAMPLES["whole"]:
 FILLED_IN = {"classification", "max_turns"}
 """Members that the SDK fills in by itself when they are absent."""
 
+SPELLED = {"inputSchema": "input_schema"}
+"""Members that the SDK reads under one name and writes under another."""
+
 
 def inner_kind(sample: dict) -> str:
     part = sample.get("action") or sample.get("observation") or {}
@@ -54,7 +57,8 @@ def without_nulls(value: object) -> object:
         return [without_nulls(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {k: without_nulls(v) for k, v in value.items() if v is not None and k not in FILLED_IN}
+    kept = {k: v for k, v in value.items() if v is not None and k not in FILLED_IN}
+    return {SPELLED.get(k, k): without_nulls(v) for k, v in kept.items()}
 
 
 def declare(sample: dict, form: str) -> None:

@@ -2,13 +2,14 @@
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AgentContext, ClientToolSpec, ControlEvent, dropNulls, TreeEvent, wireEvent } from '@parley/protocol'
 import { ACTIONS, controlEvents, OBSERVATIONS, treeEvents } from '../../../packages/protocol/src/events/samples.ts'
 import { createTools, toolNames } from '../../../packages/server/src/tools/index.ts'
 import { mcpTool } from '../../../packages/server/src/tools/mcp/mcp-tool.ts'
+import { startRelay } from '../../../packages/server/testing/relay.ts'
 import { KEY, startTestServer } from '../../../packages/server/testing/server.ts'
 import { startInstructedModel } from '../instructed-model.ts'
 
@@ -38,7 +39,7 @@ export async function startPlace(folder: string): Promise<Place> {
   await using stack = new AsyncDisposableStack()
   const model = stack.use(await startInstructedModel())
   const server = stack.use(await startTestServer())
-  const relay = stack.use(await startRelay(server.url))
+  const relay = stack.use(await startCuttable(server.url))
   const working_dir = join(folder, 'work')
   mkdirSync(working_dir)
   const samples = join(folder, 'samples.json')
@@ -90,42 +91,22 @@ function everyTool(): unknown[] {
   return [...own.values(), mcp].map(({ definition }) => definition)
 }
 
-type Relay = AsyncDisposable & { urls: Pick<Told, 'relay' | 'cut' | 'cut_later'> }
+type Cuttable = AsyncDisposable & { urls: Pick<Told, 'relay' | 'cut' | 'cut_later'> }
 
-/** Passes bytes on in both directions until it is told to break every connection. */
-async function startRelay(to: string): Promise<Relay> {
-  const { port, hostname } = new URL(to)
-  const open = new Set<Socket>()
-  const relay = createServer((near) => {
-    const far = connect(Number(port), hostname)
-    for (const [here, there] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      open.add(here)
-      here.on('error', () => there.destroy())
-      here.on('close', () => {
-        open.delete(here)
-        there.destroy()
-      })
-      here.pipe(there)
-    }
-  })
-  const cut = () => {
-    for (const socket of open) socket.destroy()
-  }
+/** A relay that is told over HTTP to break its connections. */
+async function startCuttable(to: string): Promise<Cuttable> {
+  const relay = await startRelay(to)
   const control = createHttpServer((request, response) => {
-    if (request.url === '/later') void sleep(LATER_MS).then(cut)
-    else cut()
+    if (request.url === '/later') void sleep(LATER_MS).then(relay.cut)
+    else relay.cut()
     response.end()
   })
-  const [relayUrl, controlUrl] = [await listen(relay), await listen(control)]
+  const controlUrl = await listen(control)
   return {
-    urls: { relay: relayUrl, cut: `${controlUrl}/now`, cut_later: `${controlUrl}/later` },
+    urls: { relay: relay.url, cut: `${controlUrl}/now`, cut_later: `${controlUrl}/later` },
     async [Symbol.asyncDispose]() {
-      cut()
       control.closeAllConnections()
-      await Promise.all([relay, control].map((each) => once(each.close(), 'close')))
+      await Promise.all([once(control.close(), 'close'), relay[Symbol.asyncDispose]()])
     },
   }
 }

@@ -155,12 +155,13 @@ export function listingContract(makePlace: MakePlace): void {
       expect(await storage.conversations.running()).toEqual([second.id])
     })
 
-    test('children are those that name the conversation as parent', async () => {
+    test('children are those of the same owner that name the conversation as parent', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const parent = conversation()
       const children = range(1, 3).map(() => conversation({ parent_conversation_id: parent.id }))
-      for (const each of [parent, ...children, conversation()]) await storage.conversations.create(each)
+      const foreign = conversation({ parent_conversation_id: parent.id, owner: 'bob' })
+      for (const each of [parent, ...children, foreign, conversation()]) await storage.conversations.create(each)
       expect((await storage.conversations.children(parent.id)).toSorted()).toEqual(
         children.map(({ id }) => id).toSorted(),
       )

@@ -73,6 +73,8 @@ export interface Agent extends AsyncDisposable {
    * interruption.
    */
   interrupt(): Promise<readonly Draft[] | void>
+  /** Whether it has work open that would be lost if it were let go while a person decides. Absent: never. */
+  isHolding?(): boolean
   /** A person said something that is to be answered now, while a step goes on. Absent: the next step sees it. */
   heard?(): void
   /**

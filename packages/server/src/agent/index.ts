@@ -2,6 +2,7 @@
 export type { Agent, Asked, Step, Turn } from './agent.ts'
 /** Loaded with the first agent that is another program. */
 export const loadAcpAgent = () => import('./acp/acp-agent.ts')
+export { expectAcpRecord } from './acp/supported.ts'
 export { canCondense } from './condenser/index.ts'
 export { CAPS, recordText } from './condenser/record-text.ts'
 export { withLlm } from './native/with-llm.ts'

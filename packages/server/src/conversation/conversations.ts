@@ -71,6 +71,8 @@ export type StartRequest = {
   secrets?: SecretSources
   /** Played before any model is asked. */
   replay?: { recording: Recording; stopOnDivergence: boolean } | null
+  /** Whether a conversation of the same user that has this id already is what was asked for, whatever else the request says. */
+  finds_existing?: boolean
   /** What the request said, for telling an identical retry from another request with the same id. */
   fingerprint: string
 }

@@ -27,6 +27,7 @@ import { readRecord, remoteOf, writeRecord } from './record/record.ts'
 import { runEnd } from './run/run-end.ts'
 import { Roster, type Reading } from './live/roster.ts'
 import { conversationProgress, conversationStatus, isReady } from './start/phases/index.ts'
+import { expectParent } from './start/parent.ts'
 import { create, expectSame, type StartDeps } from './start/start.ts'
 import { Family, type FamilyDeps } from './sub-agents/index.ts'
 import { watch } from './watch/watch.ts'
@@ -35,7 +36,17 @@ const RECOVER_AT_ONCE = 8
 
 export type HeartDeps = Pick<
   LiveDeps,
-  'openAgent' | 'openHooks' | 'runs' | 'phases' | 'agentDeadlineMs' | 'openLlm' | 'findLlm' | 'mask' | 'masker' | 'log'
+  | 'openAgent'
+  | 'openHooks'
+  | 'runs'
+  | 'phases'
+  | 'agentDeadlineMs'
+  | 'openLlm'
+  | 'findLlm'
+  | 'judgeModel'
+  | 'mask'
+  | 'masker'
+  | 'log'
 > & {
   storage: Storage
   workspaces: Workspaces
@@ -168,6 +179,8 @@ export function openHeart(deps: HeartDeps): Heart {
 
   return {
     async start(request: StartRequest, actor: Actor) {
+      const readOwn = (text: string) => readRecord(text, cipher)
+      await expectParent(request, actor, { get: (id) => storage.conversations.get(id), readRecord: readOwn })
       const started = await create(start, request, actor)
       if ('existing' in started) {
         const row = await storage.conversations.get(started.existing)

@@ -24,7 +24,8 @@ import { cut, cutInput, runHook, type HookInput, type HookResult } from './run-h
 export type HooksDeps = {
   conversationId: ConversationId
   workspace: Workspace
-  fullMatch: FullMatch
+  /** Asked for when the first hook may have to run. */
+  loadFullMatch: () => Promise<FullMatch>
   /** Absent: a hook that asks a model fails. */
   askModel?: AskModel
   log: { warn(fields: object, message: string): void }
@@ -80,7 +81,7 @@ export function hasHooks(config: HookConfig | null, event: HookEventType): boole
 }
 
 /** Starts nothing: hooks run when their moments come. */
-export function openHooks({ conversationId, workspace, fullMatch, askModel, log }: HooksDeps): Hooks {
+export function openHooks({ conversationId, workspace, loadFullMatch, askModel, log }: HooksDeps): Hooks {
   const session = new AbortController()
   const running = new Set<Promise<unknown>>()
 
@@ -119,6 +120,7 @@ export function openHooks({ conversationId, workspace, fullMatch, askModel, log 
     const said: Said = { drafts: [], blocked: null, context: null }
     if (!hasHooks(config, event)) return said
     const toolName = tool?.tool_name ?? null
+    const fullMatch = await loadFullMatch()
     const matching = config![LISTS[event]].filter(({ matcher }) => toolMatcher(matcher, fullMatch)(toolName))
     const input = inputOf(moment, conversationId, workspace.workingDir)
     for (const hook of matching.flatMap(({ hooks }) => hooks)) {

@@ -2,6 +2,7 @@
  * What of a refused input may be sent back: secrets hidden by the names above them and all kept short (`redactInput`), members
  * that the format leaves out taken away, and texts made valid. Source: conversation-service.md 7.1 and 7.2.
  */
+import { isRecord } from '@parley/protocol'
 import { redactInput } from '../secrets/index.ts'
 import type { Entry } from './issue-entries.ts'
 
@@ -18,9 +19,6 @@ export function safeInput({ type, loc, input, omit }: Entry): unknown {
     ),
   )
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const without = (record: Record<string, unknown>, names: readonly string[]) =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)))

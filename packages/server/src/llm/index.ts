@@ -14,7 +14,7 @@ export type {
 } from './llm.ts'
 export { LlmError } from './llm.ts'
 export { featuresOf, type ModelFeatures } from './features.ts'
-export { openLlm, type LlmDeps } from './open.ts'
+export { isConfigured, openLlm, type LlmDeps } from './open.ts'
 export { withFallbacks, type FallbackDeps } from './fallback.ts'
 export { openTransport, type Transport, type TransportOptions } from './transport.ts'
 export type { Retry } from './retry.ts'

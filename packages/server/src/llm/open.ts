@@ -33,6 +33,9 @@ export function openLlm(config: LLM, deps: LlmDeps = {}): Llm {
   return promptedLlm(llm, config.disable_stop_word !== true && featuresOf(config).stopWords)
 }
 
+/** Whether a request could be sent: `complete` of every other one rejects with `LLMNotConfigured`. */
+export const isConfigured = (config: LLM): boolean => routeOf(config).kind !== 'unconfigured'
+
 function openNative(config: LLM, deps: LlmDeps): Llm {
   const route = routeOf(config)
   switch (route.kind) {

@@ -17,6 +17,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { RedactedThinkingBlock, ThinkingBlock } from '@parley/protocol'
+import { parseRecord } from '../lib/index.ts'
 import { GEMINI_SIGNATURE, geminiSignature } from './gemini-signature.ts'
 import type { LlmImage, LlmMessage, LlmText } from './llm.ts'
 import { excess, filePart, imagePart, type ImageOptions } from './prompt-images.ts'
@@ -180,20 +181,9 @@ const takesText = (dialect: Dialect) => dialect === 'compatible' || dialect === 
 
 /** See P1. The library re-reads text and trips over `__proto__` in it, so that one goes parsed. */
 export function argumentsFor(text: string, dialect: Dialect): unknown {
-  const value = parseObject(text)
+  const value = parseRecord(text)
   if (value === null) return {}
   return takesText(dialect) && !/__proto__|constructor/.test(text) ? text : value
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null
-  } catch {
-    return null
-  }
 }
 
 /** Returns the pictures that have to follow in a user message, where a tool's answer can only be text. */

@@ -1,7 +1,7 @@
 export { isSealed, openCipher, type Cipher, type CipherOptions } from './cipher.ts'
 export { encryptSecrets, type Exposure } from './expose.ts'
 export { fernetKey, isFernetToken, makeFernet, type Fernet } from './fernet.ts'
-export type { Json, JsonObject } from './json.ts'
+export { isObject, type Json, type JsonObject } from './json.ts'
 export { hashKey, makeKey, sameKey, type MadeKey } from './keys.ts'
 export { isMaskable, makeMasker, MASK, mask, type Masker } from './mask.ts'
 export { HIDDEN, redact, redactInput, type RedactMode } from './redact.ts'

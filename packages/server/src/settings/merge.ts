@@ -8,13 +8,12 @@
  *   M4. The mask means "unchanged": what is stored stays, and where nothing is stored the member is left out.
  *   M5. A map whose variant changes starts from nothing: what belonged to the other variant must not leak into it.
  */
-import { HIDDEN, type Json, type JsonObject } from '../secrets/index.ts'
+import { HIDDEN, isObject, type Json, type JsonObject } from '../secrets/index.ts'
+
+export { isObject }
 
 /** Members that say which variant a map is. */
 const TAGS = ['agent_kind', 'kind', 'strategy', 'type'] as const
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A group of settings after a change (M2). */
 export function mergeGroup(current: JsonObject, patch: JsonObject): JsonObject {

@@ -1,5 +1,5 @@
 /** One file of knowledge to one skill. Source: agent-core.md 6.1, 6.2. */
-import { MCPServers, ParleyError, Skill, type SkillResources, type SkillTrigger } from '@parley/protocol'
+import { isRecord, MCPServers, ParleyError, Skill, type SkillResources, type SkillTrigger } from '@parley/protocol'
 import { readFrontmatter } from './frontmatter.ts'
 import { truncateMiddle } from './truncate.ts'
 
@@ -150,8 +150,6 @@ export function parsed(text: string): unknown {
 const shortened = (description: string, source: string): string =>
   truncateMiddle(description, MAX_DESCRIPTION_CHARS, `[… shortened; the whole stands in ${source} …]`)
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isTrue = (value: unknown): boolean => value === true || value === 'true'
 const invalid = (why: string): ParleyError => new ParleyError('invalid_input', why)
 

@@ -94,7 +94,7 @@ export interface ConversationStore {
   count(owner: string, status?: ConversationExecutionStatus): Promise<number>
   /** Ids of conversations whose stored status is `running`: what a start-up takes over. */
   running(): Promise<ConversationId[]>
-  /** Ids of conversations that name this one as parent. */
+  /** Ids of conversations of the same owner that name this one as parent. */
   children(id: ConversationId): Promise<ConversationId[]>
   /** The cached folds of several conversations, for reading only; null where there is none. */
   states(ids: readonly ConversationId[]): Promise<(CachedState | null)[]>

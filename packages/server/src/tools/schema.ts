@@ -1,4 +1,5 @@
 /** What a model is shown of a tool: its argument schema, flattened, with the two predicted fields in front. */
+import { isRecord } from '@parley/protocol'
 
 export type JsonSchema = Record<string, unknown>
 
@@ -37,7 +38,7 @@ export function withPredictedFields(schema: JsonSchema, isReadOnly: boolean): Js
 
 /** The properties of an object schema; empty for anything else. */
 export function propertiesOf(schema: JsonSchema): Record<string, unknown> {
-  return isObject(schema['properties']) ? schema['properties'] : {}
+  return isRecord(schema['properties']) ? schema['properties'] : {}
 }
 
 /**
@@ -53,12 +54,12 @@ const DROPPED = new Set(['$schema', '$defs', 'definitions', '$id', 'discriminato
 
 function expand(node: unknown, definitions: Record<string, unknown>, path: readonly string[]): unknown {
   if (Array.isArray(node)) return node.map((item) => expand(item, definitions, path))
-  if (!isObject(node)) return node
+  if (!isRecord(node)) return node
   const { $ref, ...beside } = node
   if (typeof $ref === 'string') {
     const target = $ref === '#' ? undefined : definitions[$ref.replace(/^#\/(\$defs|definitions)\//, '')]
-    const description = beside['description'] ?? (isObject(target) ? target['description'] : undefined)
-    if (!isObject(target) || path.includes($ref)) {
+    const description = beside['description'] ?? (isRecord(target) ? target['description'] : undefined)
+    if (!isRecord(target) || path.includes($ref)) {
       return { type: 'object', ...(description === undefined ? {} : { description }) }
     }
     return expand({ ...target, ...beside }, definitions, [...path, $ref])
@@ -67,7 +68,7 @@ function expand(node: unknown, definitions: Record<string, unknown>, path: reado
   const options = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined
   if (options?.some(isNullSchema)) {
     const first: unknown = options.find((option) => !isNullSchema(option))
-    if (isObject(first)) return expand({ ...first, ...withoutNullDefault(others) }, definitions, path)
+    if (isRecord(first)) return expand({ ...first, ...withoutNullDefault(others) }, definitions, path)
   }
   if (Array.isArray(node['type']) && node['type'].includes('null')) {
     const type: unknown = node['type'].find((name) => name !== 'null')
@@ -85,7 +86,7 @@ function expand(node: unknown, definitions: Record<string, unknown>, path: reado
 
 /** Names of properties are not keywords: a property called `definitions` must stay. */
 function expandEach(properties: unknown, definitions: Record<string, unknown>, path: readonly string[]): unknown {
-  if (!isObject(properties)) return properties
+  if (!isRecord(properties)) return properties
   return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, expand(value, definitions, path)]))
 }
 
@@ -95,13 +96,9 @@ function withoutNullDefault(schema: JsonSchema): JsonSchema {
 }
 
 function definitionsOf(schema: JsonSchema, key: string): JsonSchema {
-  return isObject(schema[key]) ? schema[key] : {}
+  return isRecord(schema[key]) ? schema[key] : {}
 }
 
 function isNullSchema(schema: unknown): boolean {
-  return isObject(schema) && schema['type'] === 'null'
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isRecord(schema) && schema['type'] === 'null'
 }

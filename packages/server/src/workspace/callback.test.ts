@@ -51,6 +51,30 @@ test('a run that goes on after an approval is one run, and is told once', async 
   expect(listener.bodies).toEqual([{ status: 'COMPLETED', execution_status: 'finished', conversation_id: ID }])
 })
 
+test('a redirect is not followed: nobody but the configured address is told, and it is told again', async () => {
+  await using dir = await tempDir()
+  await using elsewhere = await startListener()
+  let asked = 0
+  const moved = createServer((incoming, response) => {
+    incoming.resume()
+    response.writeHead(asked++ === 0 ? 307 : 200, { location: elsewhere.target.url }).end()
+  }).listen(0, '127.0.0.1')
+  await once(moved, 'listening')
+  const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}`
+  await using completions = openCompletions({
+    target: { url, apiKey: 'key-of-the-callback', runId: null },
+    folder: dir.file('owed'),
+    log,
+    backoff,
+  })
+  await completions.began(ID)
+  await completions.ended(ID, finished)
+  await until(async () => (await readdir(dir.file('owed'))).length === 0)
+  expect([asked, elsewhere.bodies]).toEqual([2, []])
+  moved.closeAllConnections()
+  moved.close()
+})
+
 test.each([
   ['error', 'it broke'],
   ['stuck', 'again and again'],

@@ -1,13 +1,16 @@
 /** Files of the server's machine by absolute path, without a jail. Source: agent-server-wire.md 1.8. */
-import { createReadStream } from 'node:fs'
-import { lstat, mkdir, open, readdir, realpath } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, readdir, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { type HomeResponse, ParleyError } from '@parley/protocol'
 import { refusing, replaceFile, statFile } from './files.ts'
 
 const MAX_FAVORITES = 50
+/** Of a file that does not say how long it is. */
+const MAX_UNSIZED_BYTES = 8 * 1024 * 1024
+const PIECE_BYTES = 64 * 1024
 
 /** @throws ParleyError `bad_request` for a relative path, and for one that no file can have. */
 export function absolutePath(path: string): string {
@@ -26,16 +29,36 @@ export async function openFile(path: string): Promise<OpenFile> {
   if (before === null) throw new ParleyError('not_found', 'File not found')
   // Looked at before it is opened: opening a pipe that nobody writes to would wait for ever.
   if (before.kind !== 'file') throw new ParleyError('bad_request', 'Path is not a file')
-  const file = await refusing(target, () => open(target, 'r'))
+  // One that waits for more (as those of the kernel may) says so instead.
+  const file = await refusing(target, () => open(target, constants.O_RDONLY | constants.O_NONBLOCK))
   const { size, mtimeMs } = await file.stat()
-  return {
-    name: basename(target),
-    size,
-    mtimeMs,
-    // Never more than was announced, should the file grow meanwhile.
-    stream: () => (size === 0 ? createReadStream('/dev/null') : file.createReadStream({ start: 0, end: size - 1 })),
-    close: () => file.close(),
+  const about = { name: basename(target), mtimeMs, close: () => file.close() }
+  // Never more than was announced, should the file grow meanwhile.
+  if (size > 0) return { ...about, size, stream: () => file.createReadStream({ start: 0, end: size - 1 }) }
+  try {
+    const bytes = await unsized(file)
+    return { ...about, size: bytes.length, stream: () => Readable.from([bytes], { objectMode: false }) }
+  } catch (error) {
+    await file.close()
+    throw error
   }
+}
+
+/**
+ * What a file of size 0 holds: those that the kernel makes up while they are read say so too.
+ * @throws ParleyError `bad_request` when it does not come to an end.
+ */
+async function unsized(file: FileHandle): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for (let total = 0; total <= MAX_UNSIZED_BYTES; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, null).catch(() => {
+      throw new ParleyError('bad_request', 'The file cannot be read to its end')
+    })
+    if (bytesRead === 0) return Buffer.concat(pieces)
+    pieces.push(buffer.subarray(0, bytesRead))
+    total += bytesRead
+  }
+  throw new ParleyError('bad_request', 'The file does not say how long it is, and is too long to find out')
 }
 
 /**

@@ -1,5 +1,5 @@
 /** What is stored when a turn ends. Pure. Source: agent-core.md 11.8. */
-import { classify, newEventId, textContent, type ConversationState, type Draft } from '@parley/protocol'
+import { classify, newEventId, plainMessage, textContent, type ConversationState, type Draft } from '@parley/protocol'
 import type { AcpFailure } from './failure.ts'
 import { stateChange, type AcpState } from './state.ts'
 import { toolCallEvent } from './tool-calls.ts'
@@ -155,16 +155,7 @@ function agentSays(text: string, llm_response_id: string | null): Draft {
   return {
     kind: 'MessageEvent',
     source: 'agent',
-    llm_message: {
-      role: 'assistant',
-      content: [textContent(text)],
-      tool_calls: null,
-      tool_call_id: null,
-      name: null,
-      reasoning_content: null,
-      thinking_blocks: [],
-      responses_reasoning_item: null,
-    },
+    llm_message: plainMessage('assistant', [textContent(text)]),
     llm_response_id,
     activated_skills: [],
     extended_content: [],

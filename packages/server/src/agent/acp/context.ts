@@ -5,6 +5,7 @@
 import type { ACPAgent } from '@parley/protocol'
 import { skillLines, standingKnowledge } from '../../skills/index.ts'
 import { POLICY } from '../native/prompt-sections.ts'
+import { rememberedNotes, repositoryKnowledge } from '../prompts/untrusted.ts'
 
 export type ContextParts = {
   agent: ACPAgent
@@ -20,13 +21,12 @@ export type ContextParts = {
 /** Empty when there is nothing to say. */
 export function sessionContext({ agent, promptFile, policyFile, secrets, now }: ContextParts): string {
   const { agent_context: context } = agent
-  const knowledge = standingKnowledge(context, agent.llm.model)
   const skills = skillLines(context)
   const sections = [
     agent.system_prompt ?? promptFile ?? '',
     agent.security_policy_filename === '' ? '' : (policyFile ?? POLICY),
-    knowledge === '' ? '' : section('repository_knowledge', knowledge),
-    context?.memory_context == null ? '' : section('memory', context.memory_context.trim()),
+    repositoryKnowledge(standingKnowledge(context, agent.llm.model)),
+    rememberedNotes(context?.memory_context),
     skills === '' ? '' : section('skills', `Knowledge that is given to you when a message asks for it:\n${skills}`),
     context?.system_message_suffix?.trim() ?? '',
     secretNames(secrets),

@@ -7,6 +7,7 @@ import type { Workspace } from '../../workspace/index.ts'
 import type { Log } from '../gateway.ts'
 import { AcpFailure } from './failure.ts'
 import type { Provider } from './providers.ts'
+import { misplaced } from './supported.ts'
 
 export type DataParts = {
   provider: Provider | null
@@ -41,7 +42,8 @@ export async function prepareData(
     for (const spec of fileSecrets) {
       const value = secrets[spec.secret_name]
       if (value === undefined || value.trim() === '') continue
-      expectPlain(spec)
+      const told = misplaced(spec)
+      if (told !== null) throw new AcpFailure('ACPInitError', told)
       const folder = join(root, spec.subdir)
       await files.folder(folder, signal)
       await seed(files, join(folder, spec.filename), value, signal)
@@ -56,18 +58,6 @@ export async function prepareData(
     throw new AcpFailure('ACPInitError', `A credential file could not be written: ${reason}`, error)
   }
   return pointers
-}
-
-/** @throws AcpFailure for a place outside of the agent's own folder. */
-function expectPlain({ secret_name, filename, subdir }: ACPFileSecretSpec): void {
-  const isPlainName = filename === basename(filename) && filename !== '.' && filename !== '..'
-  const parts = subdir.split('/')
-  const isPlainFolder = !subdir.startsWith('/') && parts.every((part) => part !== '' && part !== '.' && part !== '..')
-  if (isPlainName && isPlainFolder) return
-  throw new AcpFailure(
-    'ACPInitError',
-    `acp_file_secrets: the file of ${secret_name} must be a bare name in a folder below, not '${subdir}/${filename}'.`,
-  )
 }
 
 type Files = {

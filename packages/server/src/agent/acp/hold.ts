@@ -18,6 +18,7 @@ import { CANCELLED } from './permission.ts'
 import { installedCommand, providerOfCommand } from './providers.ts'
 import { openSession, type Session } from './session.ts'
 import { NO_SESSION, readState, stateChange, type AcpState } from './state.ts'
+import { unsupported } from './supported.ts'
 import { fingerprint, priorSession, type PriorSession } from './prior.ts'
 import { heard, NOTHING_SAID, type Spent } from './usage.ts'
 
@@ -127,7 +128,9 @@ export class Hold implements AsyncDisposable {
 
   async #open(agent: ACPAgent, state: ConversationState, isFresh: boolean, signal: AbortSignal) {
     const { conversationId, workspace, log, seal, unseal } = this.#deps
-    expectSupported(agent)
+    // A record of before may hold what a start request is refused for.
+    const refused = unsupported(agent)
+    if (refused !== null) throw new AcpFailure('ACPInitError', refused.message)
     const { argv, env, provider, secrets, redacted } = await this.#program(agent, signal)
     const stored = readState(state)
     const prior = isFresh
@@ -239,13 +242,4 @@ export function modelFacts(session: Session, before: AcpState | null): Partial<A
     acp_current_model_id: current ?? before?.acp_current_model_id ?? null,
     acp_available_models: available ?? before?.acp_available_models ?? [],
   }
-}
-
-/** @throws AcpFailure for members that only an agent of our own could have. */
-function expectSupported({ tools, condenser, acp_command }: ACPAgent): void {
-  const refused = (member: string, why: string) =>
-    new AcpFailure('ACPInitError', `${member} is not supported for an ACP agent: ${why}.`)
-  if (acp_command.length === 0) throw refused('an empty acp_command', 'name the program that starts it')
-  if (tools.length > 0) throw refused('tools', 'it has its own; leave the list empty, or give it MCP servers')
-  if (condenser !== null) throw refused('condenser', 'it shortens its own context; leave it out')
 }

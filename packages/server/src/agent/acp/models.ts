@@ -1,5 +1,5 @@
 /** What a session says about its models, and how it is told another one. Pure. Source: agent-core.md 11.4. */
-import type { ACPModelInfo } from '@parley/protocol'
+import { isRecord, type ACPModelInfo } from '@parley/protocol'
 
 /** How another model is asked for. */
 export type ModelSwitch = { method: string; params: Record<string, unknown> }
@@ -14,7 +14,6 @@ export type SessionModels = {
 }
 
 type Loose = Record<string, unknown>
-const isLoose = (value: unknown): value is Loose => typeof value === 'object' && value !== null && !Array.isArray(value)
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
 /** From the answer to a new, loaded or resumed session, or to a changed option. */
@@ -22,7 +21,7 @@ export function modelsOf(answer: Loose): SessionModels {
   const option = modelOption(answer['configOptions'])
   if (option !== null) return option
   const { models } = answer
-  if (!isLoose(models)) return { current: null, available: null, option: null }
+  if (!isRecord(models)) return { current: null, available: null, option: null }
   const listed = models['availableModels']
   return {
     current: textOf(models['currentModelId']),
@@ -34,14 +33,14 @@ export function modelsOf(answer: Loose): SessionModels {
 function modelOption(options: unknown): SessionModels | null {
   if (!Array.isArray(options)) return null
   const found = options.find(
-    (option) => isLoose(option) && (option['category'] === 'model' || option['id'] === 'model'),
+    (option) => isRecord(option) && (option['category'] === 'model' || option['id'] === 'model'),
   )
-  if (!isLoose(found)) return null
+  if (!isRecord(found)) return null
   const id = textOf(found['id'])
   if (id === null) return null
   const listed = Array.isArray(found['options']) ? (found['options'] as unknown[]) : []
   const flat = listed.flatMap((entry) =>
-    isLoose(entry) && Array.isArray(entry['options']) ? (entry['options'] as unknown[]) : [entry],
+    isRecord(entry) && Array.isArray(entry['options']) ? (entry['options'] as unknown[]) : [entry],
   )
   return { current: textOf(found['currentValue']), available: usable(flat, 'value'), option: id }
 }
@@ -49,7 +48,7 @@ function modelOption(options: unknown): SessionModels | null {
 /** Entries without an id that could be asked for are left out. */
 function usable(entries: readonly unknown[], idName: string): ACPModelInfo[] {
   return entries.flatMap((entry) => {
-    const model_id = isLoose(entry) ? textOf(entry[idName]) : null
+    const model_id = isRecord(entry) ? textOf(entry[idName]) : null
     if (model_id === null) return []
     const { name, description } = entry as Loose
     return [{ model_id, name: textOf(name), description: textOf(description) }]

@@ -42,6 +42,12 @@ export function nextPrompt(view: readonly TreeEvent[]): { message: MessageEvent;
   return message === undefined ? null : { message, waiting: later.length }
 }
 
+/** Whether an event is on the branch; looks from its end. */
+export function isOn(view: readonly TreeEvent[], id: string): boolean {
+  for (let at = view.length - 1; at >= 0; at--) if (view[at]!.id === id) return true
+  return false
+}
+
 export type PromptBlock =
   | { type: 'text'; text: string }
   | { type: 'image'; mimeType: string; data: string }

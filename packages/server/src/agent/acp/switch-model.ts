@@ -9,24 +9,29 @@ import { setModel, type Session } from './session.ts'
 const SWITCH_MS = 30_000
 
 /**
- * Asks the agent for the model. The session with it; null when there is none yet, and the start of one will ask.
+ * Asks the agent for the model, for at most `limitMs` milliseconds. The session with it; null when there is none yet, and the start of one will ask.
  * @throws ParleyError `bad_request` for a model that cannot be had, `timed_out`, `unavailable`.
  */
-export async function switchModel(hold: Hold, model: string, started: Provider | null): Promise<Session | null> {
+export async function switchModel(
+  hold: Hold,
+  model: string,
+  started: Provider | null,
+  limitMs = SWITCH_MS,
+): Promise<Session | null> {
   if (model.trim() === '') throw new ParleyError('bad_request', 'model must name a model')
   const { held } = hold
   const provider = held?.session.provider ?? started
   if (provider !== null && !provider.switchesModels)
     throw new ParleyError('bad_request', `${provider.key} cannot change its model during a conversation`)
   if (held === null) return null
-  const limit = AbortSignal.timeout(SWITCH_MS)
+  const limit = AbortSignal.timeout(limitMs)
   try {
     const session = await setModel(held.connection, held.session, model, limit)
     hold.session = session
     return session
   } catch (error) {
     if (limit.aborted) {
-      const message = `The agent did not answer within ${SWITCH_MS / 1000} s; its model may have changed.`
+      const message = `The agent did not answer within ${limitMs / 1000} s; its model may have changed.`
       throw new ParleyError('timed_out', message, { cause: error })
     }
     if (isRequestFailure(error) && error.code !== INTERNAL_ERROR)

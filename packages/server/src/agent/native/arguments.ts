@@ -1,4 +1,5 @@
 /** What a model wrote as arguments, made usable: parsed leniently and repaired against the tool's schema. */
+import { isRecord } from '@parley/protocol'
 import type { JsonSchema } from '../../tools/index.ts'
 import { propertiesOf } from '../../tools/index.ts'
 
@@ -15,7 +16,7 @@ export function parseArguments(text: string): { args: Arguments; isVerbatim: boo
   if (text.trim() === '') return { args: {}, isVerbatim: false }
   const value = parseJson(text)
   if (value === undefined) return null
-  return isObject(value.json) ? { args: value.json, isVerbatim: value.isVerbatim } : { args: {}, isVerbatim: false }
+  return isRecord(value.json) ? { args: value.json, isVerbatim: value.isVerbatim } : { args: {}, isVerbatim: false }
 }
 
 /** Without arguments that are null, and with the name of the risk argument corrected. */
@@ -98,13 +99,9 @@ function escapeControls(text: string): string {
 }
 
 function typesOf(schema: unknown): Set<string> {
-  if (!isObject(schema)) return new Set()
+  if (!isRecord(schema)) return new Set()
   const options = [schema['anyOf'], schema['oneOf']].filter((list) => Array.isArray(list)).flat()
   const own = Array.isArray(schema['type']) ? schema['type'] : [schema['type']]
   const names = own.filter((name) => typeof name === 'string' && name !== 'null') as string[]
   return new Set([...names, ...options.flatMap((option) => [...typesOf(option)])])
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 /** Drafts that the native agent writes; pure. */
 import type { ActionEvent, AgentErrorEvent, CriticResult, Draft, ErrorClassification, EventId } from '@parley/protocol'
-import { textContent } from '@parley/protocol'
+import { plainMessage, textContent } from '@parley/protocol'
 import type { LlmAnswer } from '../../llm/index.ts'
 import type { Judged, Outcome } from '../gateway.ts'
 import type { InvalidCall } from './tool-call.ts'
@@ -187,17 +187,7 @@ function message(
   return {
     kind: 'MessageEvent',
     source,
-    llm_message: {
-      role,
-      content: text === '' ? [] : [textContent(text)],
-      tool_calls: null,
-      tool_call_id: null,
-      name: null,
-      reasoning_content: null,
-      thinking_blocks: [],
-      responses_reasoning_item: null,
-      ...reasoning,
-    },
+    llm_message: { ...plainMessage(role, text === '' ? [] : [textContent(text)]), ...reasoning },
     llm_response_id,
     activated_skills: [],
     extended_content: [],

@@ -1,7 +1,7 @@
 /** One question to the model, and what its answer becomes. Source: agent-core.md 1.5 to 1.10. */
 import type { ConversationState, Draft, EventId, TreeEvent } from '@parley/protocol'
 import { needsConfirmation, newEventId } from '@parley/protocol'
-import type { Llm, LlmAnswer, LlmTool, LlmUsage } from '../../llm/index.ts'
+import type { Llm, LlmAnswer, LlmTool } from '../../llm/index.ts'
 import { LlmError } from '../../llm/index.ts'
 import type { Step, Turn } from '../agent.ts'
 import type { Judge, Judgeable } from '../critic/index.ts'
@@ -9,6 +9,7 @@ import { isHarmless, type Gateway, type Judged } from '../gateway.ts'
 import { action, agentMessage, discardedPair, invalidPair, NO_THOUGHT, notice, usage, type Thought } from './drafts.ts'
 import type { MessageBuilder } from './messages.ts'
 import { requestAfter, shorten, type Shortener } from './shorten.ts'
+import { nothingSpent } from './spending.ts'
 import type { InvalidCall, RawCall } from './tool-call.ts'
 import { withReferences } from './vision.ts'
 
@@ -59,7 +60,7 @@ export async function* think(thinker: Thinker, turn: Turn, signal: AbortSignal):
   if (thinker.isAsked() && !thinker.seesImages && !thinker.hasEyes && endsWithImage(view)) {
     // Nothing was spent; the record says up to where the agent has read, so that a message that comes now is not lost.
     yield [
-      usage({ usage: NOTHING_SPENT(llm.model) }, '', llm, state.seq),
+      usage({ usage: nothingSpent(llm.model) }, '', llm, state.seq),
       agentMessage({ ...NO_THOUGHT, text: BLIND }, null),
     ]
     return
@@ -176,21 +177,6 @@ function endsWithImage(view: readonly TreeEvent[]): boolean {
   const newest = view.findLast((event) => event.kind === 'MessageEvent' && event.source === 'user')
   return newest?.kind === 'MessageEvent' && newest.llm_message.content.some(({ type }) => type === 'image')
 }
-
-const NOTHING_SPENT = (model: string): LlmUsage => ({
-  tokens: {
-    model,
-    prompt_tokens: 0,
-    completion_tokens: 0,
-    cache_read_tokens: 0,
-    cache_write_tokens: 0,
-    reasoning_tokens: 0,
-    context_window: 0,
-    per_turn_token: 0,
-  },
-  costUsd: 0,
-  latency: 0,
-})
 
 /** Calls whose ids tell them apart: a missing or repeated one is replaced (F45). */
 function withOwnIds(calls: readonly RawCall[]): RawCall[] {

@@ -1,5 +1,6 @@
 /** A model that gives recorded answers while there are any, and asks the real one afterwards. */
 import type { Llm, LlmAnswer, LlmDelta, LlmRequest } from '../../llm/index.ts'
+import { nothingSpent } from '../native/spending.ts'
 import { moveInJson, type Moves, type RecordedCall, type RecordedTurn } from './recording.ts'
 
 export type RecordedAnswer = Extract<RecordedTurn, { by: 'agent' }>
@@ -62,17 +63,7 @@ export class ReplayModel implements Llm {
       thinkingBlocks: [],
       toolCalls,
       finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
-      usage: { tokens: { model: this.model, ...NO_TOKENS }, costUsd: 0, latency: 0 },
+      usage: nothingSpent(this.model),
     }
   }
-}
-
-const NO_TOKENS = {
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  cache_read_tokens: 0,
-  cache_write_tokens: 0,
-  reasoning_tokens: 0,
-  context_window: 0,
-  per_turn_token: 0,
 }

@@ -1,6 +1,7 @@
 /** Who decides whether a goal is reached: a model that sees the record and does nothing else. Source: agent-core.md 3.7, F50. */
 import type { Draft, GoalVerdict, LLM, TreeEvent } from '@parley/protocol'
 import { CAPS, recordText } from '../../agent/index.ts'
+import { parseRecord } from '../../lib/index.ts'
 import type { LlmMessage, OpenLlm } from '../../llm/index.ts'
 
 const USAGE_ID = 'goal-judge'
@@ -51,24 +52,12 @@ function question(objective: string, branch: readonly TreeEvent[]): LlmMessage[]
 
 /** A verdict out of what the judge wrote: the whole text as JSON, else what stands between its outermost braces. Never throws. */
 export function readVerdict(text: string): GoalVerdict {
-  const said = parsed(text) ?? parsed(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))
+  const said = parseRecord(text) ?? parseRecord(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))
   if (said === null) return UNREADABLE
   const score = typeof said.score === 'number' && Number.isFinite(said.score) ? Math.min(1, Math.max(0, said.score)) : 0
   // Anything but a boolean is no yes: the text "false" is not true (F50).
   const complete = said.complete === undefined ? score >= 1 : said.complete === true
   return { score, complete, missing: wordsOf(said.missing) }
-}
-
-function parsed(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null
-  } catch {
-    // A model's text is JSON or it is not; both are answers.
-    return null
-  }
 }
 
 function wordsOf(missing: unknown): string {

@@ -10,7 +10,8 @@ export type GoalHost = {
   state(): ConversationState
   /** The active branch, root first. */
   branch(): Promise<readonly TreeEvent[]>
-  model(): LLM
+  /** Who judges. @throws ParleyError when nobody can. */
+  model(): Promise<LLM>
   openLlm: OpenLlm | undefined
   /** Asks the hooks that look at messages about the next one; undefined where there are none. */
   submit(text: string, signal: AbortSignal): Promise<Submission | undefined>
@@ -58,7 +59,7 @@ export class GoalRounds {
   async #verdict(objective: string, signal: AbortSignal): Promise<(now: ConversationState) => readonly Draft[]> {
     const { openLlm } = this.#host
     if (openLlm === undefined) throw new Error('there is no model to judge with')
-    const deps = { openLlm, config: this.#host.model() }
+    const deps = { openLlm, config: await this.#host.model() }
     const { verdict, drafts } = await judge(objective, await this.#host.branch(), deps, signal)
     const text = followUpOf(this.#host.state(), verdict)
     const submission = text === null ? undefined : await this.#host.submit(text, signal)

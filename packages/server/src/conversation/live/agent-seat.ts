@@ -5,6 +5,7 @@ import type { Core } from './core.ts'
 export class AgentSeat {
   readonly #core: Pick<Core, 'id' | 'owner' | 'epoch' | 'log' | 'deps'>
   #agent: Promise<Agent> | null = null
+  #opened: Agent | null = null
 
   constructor(core: Pick<Core, 'id' | 'owner' | 'epoch' | 'log' | 'deps'>) {
     this.#core = core
@@ -25,11 +26,17 @@ export class AgentSeat {
         },
         new AbortController().signal,
       )
+      .then((agent) => (this.#opened = agent))
       .catch((error: unknown) => {
         this.#agent = null
         throw error
       })
     return this.#agent
+  }
+
+  /** Whether the agent has work open that would be lost with it. */
+  get isHolding(): boolean {
+    return this.#agent !== null && this.#opened?.isHolding?.() === true
   }
 
   /** The agent that was opened, or is being opened; null for none. */

@@ -1,4 +1,4 @@
-import type { ConversationId } from '@parley/protocol'
+import type { AgentBase, ConversationId, LLM } from '@parley/protocol'
 import type { Agent } from '../../agent/index.ts'
 import type { Masker } from '../../secrets/index.ts'
 import type { ClientCalls } from '../../tools/index.ts'
@@ -32,6 +32,8 @@ export type LiveDeps = Pick<TitleDeps, 'openLlm' | 'findLlm'> &
   LogDeps &
   RunDeps & {
     openAgent: (live: OpenedFor, signal: AbortSignal) => Promise<Agent>
+    /** The model that judges goals. Absent: the agent's own. @throws ParleyError `bad_request` when there is none. */
+    judgeModel?: (owner: string, agent: AgentBase) => Promise<LLM>
     /** Hides in texts what `mask` hides in drafts. Absent: nothing. */
     masker?: (owner: string, record: ConversationRecord) => Promise<Masker>
     /** Takes what clients made of calls. Absent: nobody waits for that. */

@@ -11,14 +11,14 @@ import type { TitlingHost } from '../titles/titling.ts'
 import type { Core } from './core.ts'
 
 /** For its goal. */
-export function goalHost({ id, log, deps, mailbox, append }: Core, hooked: Hooked): GoalHost {
+export function goalHost({ id, owner, log, deps, mailbox, append }: Core, hooked: Hooked): GoalHost {
   return {
     state: () => log.state,
     branch: async () => {
       const path = await readBranch(deps.storage.events, id, log.state.leaf_event_id)
       return path.map(({ event }) => event).filter((event) => !Object.hasOwn(log.state.blocked_messages, event.id))
     },
-    model: () => log.record.agent.llm,
+    model: async () => (await deps.judgeModel?.(owner, log.record.agent)) ?? log.record.agent.llm,
     openLlm: deps.openLlm,
     submit: async (text, signal) =>
       hooked.looksAtMessages

@@ -116,7 +116,9 @@ export class LiveConversation {
   /** Nothing goes on here that a reader could not load again. */
   get isIdle(): boolean {
     const isWorking = this.#running.isGoingOn || this.#startup.isGoingOn || this.#commands > 0
-    return !isWorking && this.#mailbox.isEmpty && this.#errands.isEmpty
+    // What a person is asked about may be a part of work that goes on elsewhere.
+    const isHeld = this.#log.state.awaiting_approval !== null && this.#agent.isHolding
+    return !isWorking && !isHeld && this.#mailbox.isEmpty && this.#errands.isEmpty
   }
 
   /**
@@ -143,7 +145,10 @@ export class LiveConversation {
     if (command.kind === 'switch_acp_model') return this.#changes.switchAcpModel(command.model)
     if (command.kind === 'set_secrets') return this.#changes.setSecrets(command.secrets)
     if (command.kind === 'client_result') return this.#changes.takeResult(command)
-    if (command.kind === 'start_goal' || command.kind === 'resume_goal') await this.#started()
+    if (command.kind === 'start_goal' || command.kind === 'resume_goal') {
+      await this.#started()
+      await this.#deps.judgeModel?.(this.#core.owner, this.record.agent)
+    }
     if (command.kind === 'navigate') await expectStill(this.#core, this.#running)
     const said = submission === undefined ? this.#intake.toLookAt(command) : null
     if (said !== null) return this.#intake.look(said, command, (looked) => this.send(command, actor, looked))

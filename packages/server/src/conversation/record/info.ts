@@ -35,23 +35,8 @@ export function conversationInfo(
 ): ConversationInfo {
   const info = {
     id: row.id,
-    workspace: record.workspace,
-    persistence_dir: record.persistence_dir,
-    max_iterations: state.max_iterations ?? record.max_iterations,
-    stuck_detection: record.stuck_detection,
-    execution_status: state.execution_status,
-    confirmation_policy: state.confirmation_policy,
-    security_analyzer: state.security_analyzer,
-    activated_knowledge_skills: state.activated_knowledge_skills,
-    invoked_skills: state.invoked_skills,
-    blocked_actions: state.blocked_actions,
-    blocked_messages: state.blocked_messages,
-    last_user_message_id: state.last_user_message_id,
-    leaf_event_id: state.leaf_event_id,
+    ...shared(record, state),
     stats: stats(state, usage),
-    secret_registry: { secret_sources: record.secrets ?? {} },
-    agent_state: state.agent_state,
-    hook_config: state.hook_config,
     title: record.title,
     metrics: null,
     created_at: row.created_at,
@@ -93,32 +78,37 @@ export function fullState(
   const value = {
     id,
     agent: record.agent,
-    workspace: record.workspace,
-    persistence_dir: record.persistence_dir,
-    max_iterations: state.max_iterations ?? record.max_iterations,
-    stuck_detection: record.stuck_detection,
-    execution_status: state.execution_status,
-    confirmation_policy: state.confirmation_policy,
-    security_analyzer: state.security_analyzer,
-    activated_knowledge_skills: state.activated_knowledge_skills,
+    ...shared(record, state),
     activated_path_rules: state.activated_path_rules,
-    invoked_skills: state.invoked_skills,
-    blocked_actions: state.blocked_actions,
-    blocked_messages: state.blocked_messages,
-    last_user_message_id: state.last_user_message_id,
-    leaf_event_id: state.leaf_event_id,
     head_is_empty: state.leaf_event_id === null,
     stats: stats(state, []),
-    secret_registry: { secret_sources: record.secrets ?? {} },
     tags: record.tags,
-    agent_state: state.agent_state,
-    hook_config: state.hook_config,
     // Ours, and only where there is a recording, or a goal.
     ...(state.replay === null || state.replay === undefined ? {} : { replay: state.replay }),
     ...(state.goal === null || state.goal === undefined ? {} : { goal: state.goal }),
   }
   return redact(value, 'socket') as Record<string, unknown>
 }
+
+/** Members that both faces of a conversation show. */
+const shared = (record: ConversationRecord, state: ConversationState) => ({
+  workspace: record.workspace,
+  persistence_dir: record.persistence_dir,
+  max_iterations: state.max_iterations ?? record.max_iterations,
+  stuck_detection: record.stuck_detection,
+  execution_status: state.execution_status,
+  confirmation_policy: state.confirmation_policy,
+  security_analyzer: state.security_analyzer,
+  activated_knowledge_skills: state.activated_knowledge_skills,
+  invoked_skills: state.invoked_skills,
+  blocked_actions: state.blocked_actions,
+  blocked_messages: state.blocked_messages,
+  last_user_message_id: state.last_user_message_id,
+  leaf_event_id: state.leaf_event_id,
+  secret_registry: { secret_sources: record.secrets ?? {} },
+  agent_state: state.agent_state,
+  hook_config: state.hook_config,
+})
 
 function stats(state: ConversationState, usage: readonly StoredEvent[]): ConversationStats {
   const usage_to_metrics: ConversationStats['usage_to_metrics'] = {}

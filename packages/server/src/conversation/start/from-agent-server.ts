@@ -52,6 +52,7 @@ export function fromAgentServer(body: StartConversationRequest, resolved?: Resol
     title_llm_profile: body.title_llm_profile,
     parent_conversation_id: body.parent_conversation_id ?? null,
     initial_message: body.initial_message ? { content: body.initial_message.content } : null,
+    finds_existing: true,
     fingerprint: fingerprint(body),
   }
   if (resolved?.secrets !== undefined) request.secrets = resolved.secrets

@@ -70,14 +70,15 @@ export async function create(
   return made === 'created' ? { row, record, state, created: true } : { existing: id }
 }
 
-/** Whether a stored conversation is what this request once made. @throws ParleyError `conflict` otherwise. */
+/** Whether a stored conversation is what this request once made, or may be taken for it. @throws ParleyError `conflict` otherwise. */
 export function expectSame(
   row: ConversationRow | null,
   record: ConversationRecord | null,
   request: StartRequest,
   actor: Actor,
 ): void {
-  if (row?.owner === actor.user && record?.fingerprint === request.fingerprint) return
+  const isSame = request.finds_existing === true || record?.fingerprint === request.fingerprint
+  if (row?.owner === actor.user && isSame) return
   throw new ParleyError(
     'conflict',
     'This conversation_id is taken by another request. Send the same body again, or choose another id.',

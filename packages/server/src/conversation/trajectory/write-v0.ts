@@ -7,6 +7,7 @@ import type {
   TreeEvent,
   UserRejectObservation,
 } from '@parley/protocol'
+import { parseRecord } from '../../lib/index.ts'
 
 type V0Event = Record<string, unknown>
 type Answer = ObservationEvent | AgentErrorEvent | UserRejectObservation
@@ -160,13 +161,7 @@ function observation(event: Answer): V0Event | null {
 
 /** Arguments of a call as an object; those that are none stand under one name. */
 function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch {
-    return { unparseable_arguments: text }
-  }
-  return { unparseable_arguments: text }
+  return parseRecord(text) ?? { unparseable_arguments: text }
 }
 
 const textOf = (content: readonly { type: string; text?: string }[]): string =>

@@ -1,4 +1,5 @@
 /** Answers in the words of chat completions. */
+import { randomUUID } from 'node:crypto'
 import type { ChatCompletion, ConversationId } from '@parley/protocol'
 import type { Answer } from '../errors.ts'
 
@@ -11,7 +12,7 @@ type Said = { id: ConversationId; model: string; text: string; spent: Spent; cre
 /** The whole answer in one piece. */
 export function completion({ id, model, text, spent, created }: Said): Answer {
   const body: ChatCompletion = {
-    id: `chatcmpl-${id}`,
+    id: `chatcmpl-${randomUUID()}`,
     object: 'chat.completion',
     created,
     model,
@@ -24,7 +25,7 @@ export function completion({ id, model, text, spent, created }: Said): Answer {
 /** The same for those who asked for a stream: one chunk, and the end. */
 export function streamed({ id, model, text, created }: Said): Answer {
   const chunk = {
-    id: `chatcmpl-${id}`,
+    id: `chatcmpl-${randomUUID()}`,
     object: 'chat.completion.chunk',
     created,
     model,

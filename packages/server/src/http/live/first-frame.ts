@@ -1,7 +1,5 @@
 /** The frame by which a socket says who it is. Source: agent-server-wire.md 2.2. */
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isRecord } from '@parley/protocol'
 
 /** The key in a first frame; undefined when the frame is none, late, not JSON, or something else. */
 export function firstKey(frame: string | null): string | undefined {

@@ -1,4 +1,5 @@
 /** A request with tools as one without: tools, calls and results as text. Pure. Source: agent-core.md 1.14. */
+import { parseRecord } from '../../lib/index.ts'
 import type { LlmImage, LlmMessage, LlmText, LlmTool } from '../llm.ts'
 
 type Parts = (LlmText | LlmImage)[]
@@ -120,24 +121,13 @@ function withCalls(message: Extract<LlmMessage, { role: 'assistant' }>): LlmMess
 
 /** A call as the model itself would write it. */
 export function blockOf({ name, arguments: text }: { name: string; arguments: string }): string {
-  const lines = Object.entries(argumentsOf(text)).map(([key, value]) => {
+  const lines = Object.entries(parseRecord(text) ?? {}).map(([key, value]) => {
     const plain = typeof value === 'string' ? value : JSON.stringify(value)
     return plain.includes('\n')
       ? `<parameter=${key}>\n${plain}\n</parameter>`
       : `<parameter=${key}>${plain}</parameter>`
   })
   return [`<function=${name}>`, ...lines, '</function>'].join('\n')
-}
-
-function argumentsOf(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : {}
-  } catch {
-    return {}
-  }
 }
 
 function resultOf({ toolName, content }: Extract<LlmMessage, { role: 'tool' }>): Parts {

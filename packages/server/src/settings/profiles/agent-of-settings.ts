@@ -3,6 +3,7 @@ import {
   AgentBase,
   AgentContext,
   AgentSettings,
+  APIBasedCritic,
   type CondenserSettings,
   type LLM,
   ParleyError,
@@ -43,7 +44,7 @@ const nativeAgent = ({ llm, tools, condenser, verification, ...settings }: Nativ
   mcp_config: settings.mcp_config,
   agent_context: settings.agent_context,
   condenser: condenserOf(condenser, llm),
-  critic: criticOf(verification),
+  critic: criticOf(verification, llm),
   tool_concurrency_limit: settings.tool_concurrency_limit,
   include_default_tools: ['FinishTool', 'ThinkTool', ...(settings.enable_switch_llm_tool ? ['SwitchLLMTool'] : [])],
 })
@@ -59,23 +60,37 @@ function condenserOf({ enabled, condenser_kind: _kind, ...shape }: CondenserSett
   return enabled ? { kind: 'LLMSummarizingCondenser', ...shape, llm: { ...llm, usage_id: 'condenser' } } : null
 }
 
-/** Without a key there is nobody to judge. */
-function criticOf(verification: VerificationSettings) {
-  const { critic_enabled, critic_api_key, critic_mode, critic_server_url, critic_model_name } = verification
-  if (!critic_enabled || critic_api_key === null) return null
+/**
+ * Asked with its own key; with the model's where the user says which server judges, or the model is on that server anyway. A key
+ * goes nowhere that its owner has not named. Source: agent-core.md 12.7.
+ * @throws ParleyError `invalid_input` when it is enabled and there is no key for it.
+ */
+function criticOf(verification: VerificationSettings, llm: LLM) {
+  const { critic_enabled, critic_mode, critic_server_url, critic_model_name } = verification
+  if (!critic_enabled) return null
+  const isKnown = critic_server_url !== null || hostOf(llm.base_url) === hostOf(DEFAULT_CRITIC_SERVER)
+  const key = verification.critic_api_key ?? (isKnown ? llm.api_key : null)
+  if (key === null)
+    throw new ParleyError(
+      'invalid_input',
+      'critic_enabled needs critic_api_key, or critic_server_url and a model with an api_key. Set one in verification, or disable the critic.',
+      { details: { members: ['verification.critic_api_key'] } },
+    )
   const refinement = {
     success_threshold: verification.critic_threshold,
     max_iterations: verification.max_refinement_iterations,
   }
   return {
     kind: 'APIBasedCritic',
-    api_key: critic_api_key,
+    api_key: key,
     mode: critic_mode,
     iterative_refinement: verification.enable_iterative_refinement ? refinement : null,
     ...(critic_server_url !== null && { server_url: critic_server_url }),
     ...(critic_model_name !== null && { model_name: critic_model_name }),
   }
 }
+
+const hostOf = (url: string | null): string | null => (url !== null && URL.canParse(url) ? new URL(url).host : null)
 
 /** The agent with a paragraph added to what its system prompt ends with. */
 export function withSuffix(agent: AgentBase, paragraph: string | null | undefined): AgentBase {

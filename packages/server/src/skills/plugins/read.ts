@@ -1,6 +1,6 @@
 /** What the folder of a plugin provides. Source: agent-core.md 6.7. */
 import { basename, join } from 'node:path'
-import { HookConfig, type HookDefinition, type MCPServers, ParleyError, Skill } from '@parley/protocol'
+import { HookConfig, isRecord, type HookDefinition, type MCPServers, ParleyError, Skill } from '@parley/protocol'
 import { skillsIn } from '../discover.ts'
 import { Folder, type Files } from '../folder.ts'
 import { readFrontmatter } from '../frontmatter.ts'
@@ -71,7 +71,7 @@ async function manifestOf(folder: Folder): Promise<Manifest | null> {
     const text = await folder.read(path)
     if (text === null) continue
     const value = parsed(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Manifest
+    if (isRecord(value)) return value
     throw new ParleyError('invalid_input', `${folder.at(path)} is no JSON object`)
   }
   return null

@@ -94,7 +94,7 @@ test.each([
   [
     'children',
     records.CHILDREN_SQL,
-    /^SEARCH conversations USING COVERING INDEX conversations_parent \(parent_conversation_id=\?\)$/,
+    /^SEARCH conversations USING INDEX conversations_parent \(parent_conversation_id=\?\)$/,
   ],
   [
     'due deliveries',

@@ -21,7 +21,9 @@ const ROWS = `SELECT ${COLUMNS} FROM conversations c JOIN records r ON r.convers
 
 export const GET_SQL = `${ROWS} WHERE c.id = ?`
 export const RUNNING_SQL = `SELECT id FROM conversations WHERE status = 'running' ORDER BY id`
-export const CHILDREN_SQL = 'SELECT id FROM conversations WHERE parent_conversation_id = ? ORDER BY id'
+/** Of the same owner: nobody's conversation shows in what another user reads. */
+export const CHILDREN_SQL = `SELECT id FROM conversations WHERE parent_conversation_id = ?
+  AND owner = (SELECT owner FROM conversations WHERE id = ?) ORDER BY id`
 
 export const STATE_SQL =
   'SELECT s.seq, s.json FROM conversations c JOIN states s ON s.conversation = c.n WHERE c.id = ?'
@@ -129,7 +131,7 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
       }),
 
     running: () => commits.read(() => sql.all<{ id: ConversationId }>(RUNNING_SQL).map(({ id }) => id)),
-    children: (id) => commits.read(() => sql.all<{ id: ConversationId }>(CHILDREN_SQL, id).map((row) => row.id)),
+    children: (id) => commits.read(() => sql.all<{ id: ConversationId }>(CHILDREN_SQL, id, id).map((row) => row.id)),
 
     states: (ids) =>
       commits.read(() =>

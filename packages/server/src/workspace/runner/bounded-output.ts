@@ -1,6 +1,7 @@
 /** Output of any length in bounded space: the first and the last part, on disk once it is more than a few kilobytes. */
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { readAt } from './read-at.ts'
 
 /** Bytes kept in memory, and in the ledger's own line, before a file is made. */
 const INLINE_BYTES = 8 * 1024
@@ -138,17 +139,6 @@ function readRing(fd: number, half: number, total: number): Content {
   const at = behind % half
   const tail = Buffer.concat([readAt(fd, half + at, half - at), readAt(fd, half, at)])
   return { head, tail, dropped: behind - half }
-}
-
-function readAt(fd: number, position: number, length: number): Buffer {
-  const buffer = Buffer.alloc(length)
-  let read = 0
-  while (read < length) {
-    const got = readSync(fd, buffer, read, length - read, position + read)
-    if (got === 0) break
-    read += got
-  }
-  return buffer.subarray(0, read)
 }
 
 function tryOpen(path: string): number | null {

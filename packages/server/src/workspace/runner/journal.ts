@@ -1,6 +1,7 @@
 /** An append-only file of JSON lines: written at once, made durable in groups, read back by position. */
-import { closeSync, fdatasync, fstatSync, fsyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fdatasync, fstatSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { readAt } from './read-at.ts'
 
 export type Position = { offset: number; length: number }
 
@@ -54,7 +55,7 @@ export class Journal {
   }
 
   readAt({ offset, length }: Position): unknown {
-    return JSON.parse(readBytes(this.#fd, offset, length).toString('utf8'))
+    return JSON.parse(readAt(this.#fd, offset, length).toString('utf8'))
   }
 
   /** Overwrites a line for good; it reads as if it had never been. The file itself only takes appends, so it is opened once more. */
@@ -72,7 +73,7 @@ export class Journal {
     let offset = 0
     let rest = Buffer.alloc(0)
     for (let at = 0; at < this.#size;) {
-      const chunk = readBytes(this.#fd, at, Math.min(1 << 20, this.#size - at))
+      const chunk = readAt(this.#fd, at, Math.min(1 << 20, this.#size - at))
       if (chunk.length === 0) return
       at += chunk.length
       rest = Buffer.concat([rest, chunk])
@@ -119,17 +120,6 @@ export class Journal {
 
 function writeAll(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written)
-}
-
-function readBytes(fd: number, position: number, length: number): Buffer {
-  const buffer = Buffer.alloc(length)
-  let read = 0
-  while (read < length) {
-    const got = readSync(fd, buffer, read, length - read, position + read)
-    if (got === 0) break
-    read += got
-  }
-  return buffer.subarray(0, read)
 }
 
 function tryParse(line: Buffer): unknown {

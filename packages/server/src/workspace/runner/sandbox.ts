@@ -1,9 +1,9 @@
 /** Runs a program inside bubblewrap where that is wanted; every process of the runner passes here. Source: design.md 5, Sandbox. */
 import { execFile } from 'node:child_process'
-import { accessSync, constants, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { isExecutable } from './executable.ts'
 import { Refusal, type Box } from './protocol.ts'
 import { INSIDE, isInside, isVisible, mountArguments, sharesTmp, type View } from './sandbox-mounts.ts'
 import { privatePlaces, realOf, removeBox, viewOf } from './sandbox-view.ts'
@@ -139,14 +139,4 @@ function findInPath(name: string, path: string): string | null {
     if (isExecutable(file)) return file
   }
   return null
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    // Not there or not allowed.
-    return false
-  }
 }

@@ -1,10 +1,11 @@
 /** One bash in a pseudo-terminal: takes a command at a time, tells what it prints and how it ends. */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { accessSync, constants, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
+import { constants, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { isExecutable } from './executable.ts'
 import { heldBack, keepBack } from './masters.ts'
 import { PlainText } from './plain-text.ts'
 import { Refusal } from './protocol.ts'
@@ -254,16 +255,6 @@ function findBash(path: string): string {
     if (folder !== '' && isExecutable(file)) return file
   }
   throw new Refusal('unavailable', 'there is no bash in PATH; install it, or start the server with a PATH that has it')
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    // Not there or not allowed: the next folder of PATH is asked.
-    return false
-  }
 }
 
 const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
