@@ -50,5 +50,7 @@ utimesSync(join(dist, 'parley.js'), began, began)
 if (chunks.length > 0)
   forgetOldFiles(join(dist, 'chunks'), new Set(chunks.map(({ name }) => name.slice('chunks/'.length))))
 
+const wide = files.filter(({ text }) => typeof text === 'string' && /[^\0-\xff]/.test(text)).map(({ name }) => name)
+if (wide.length > 0) console.warn(`not Latin-1, so twice as large in memory: ${wide.join(', ')}`)
 const bytes = files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
 console.log(`built ${files.length} files, ${Math.round(bytes / 1024)} KiB, in ${Date.now() - began.getTime()} ms`)

@@ -30,6 +30,8 @@ test.each([
   ['secrets.md', 2],
   ['webhooks.md', 2],
   ['replay.md', 1],
+  ['keys.md', 1],
+  ['errors.md', 1],
 ])('every example of %s prints what it says', async (page, atLeast) => {
   await using git = await startGitServer()
   await git.add('acme/shop')

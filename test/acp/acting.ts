@@ -85,3 +85,13 @@ export function program(dir: Pick<TempDir, 'file'>, name: string): string {
   writeFileSync(path, `#!/bin/sh\nexec ${process.execPath} ${AGENT} "$@"\n`, { mode: 0o755 })
   return path
 }
+
+/** Whether a process has ended. */
+export function gone(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[2] === 'Z'
+  } catch {
+    // No such process.
+    return true
+  }
+}

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
-import { begin, errors, program, script, type Script } from './acting.ts'
+import { begin, errors, kill, program, script, type Script } from './acting.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -77,7 +77,7 @@ test('oauth-personal with the credentials of its own home, from the moment they 
   expect(env.HOME).toBe(join(server.dir.file('data'), 'conversations', said.id, 'acp', 'gemini-cli'))
   mkdirSync(join(env.HOME, '.gemini'))
   writeFileSync(join(env.HOME, '.gemini', 'oauth_creds.json'), '{}')
-  process.kill(pid, 'SIGKILL')
+  await kill(pid)
   await said.say('again')
   await expect.poll(() => acp.prompts().length, { timeout: 20_000 }).toBe(2)
   expect(logins(acp)).toEqual(['oauth-personal'])

@@ -1,13 +1,19 @@
 /** Sessions that go on, and sessions that are lost. Source: agent-core.md 11.3 to 11.5, 11.10, 11.14; F36. */
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
-import { startTestServer } from '../../packages/server/testing/server.ts'
+import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { conversation } from '../run/running.ts'
 import { until } from '../crash/watching.ts'
 import { verifies } from '../verifies.ts'
 import { begin, errors, finishes, script } from './acting.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server[Symbol.asyncDispose]())
 
 const call = (id: string, members: object = {}) => ({
   update: {
@@ -131,7 +137,6 @@ describe('a session that is lost', () => {
   }, 90_000)
 
   test('a fork has a session of its own, and never that of its source', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { turns: [[{ say: 'one' }]] })
     const said = await begin(server, acp, 'first words')
     await said.is('finished', 'error')
@@ -146,7 +151,6 @@ describe('a session that is lost', () => {
   }, 60_000)
 
   test('moving to an earlier point leaves what came after it behind, and asks nothing twice (F36)', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { turns: [[{ say: 'one' }], [{ say: 'two' }], [{ say: 'three' }]] })
     const said = await begin(server, acp, 'first')
     await said.is('finished', 'error')
@@ -249,7 +253,6 @@ describe('a death', () => {
   }, 90_000)
 
   test('of the agent: its open calls have failed, the run says so, and the next one starts it again in the same session', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { turns: [[{ say: 'half' }, call('a'), { die: true }], [{ say: 'done' }]] })
     const said = await begin(server, acp, 'do it')
     await said.is('error', 'finished')
@@ -269,7 +272,6 @@ describe('a death', () => {
   }, 60_000)
 
   test('of the conversation ends the agent', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { turns: [[call('a'), { hang: true, deaf: true }]] })
     const said = await begin(server, acp, 'do it')
     await until(async () => (await said.kinds('ACPToolCallEvent')).length === 1)
@@ -280,7 +282,6 @@ describe('a death', () => {
 
 describe('a question beside the conversation', () => {
   test('is asked of a copy of the session, which may do nothing', async () => {
-    await using server = await startTestServer()
     const permission = { toolCallId: 'q', title: 'rm', kind: 'execute', rawInput: { command: 'rm x' } }
     const acp = script(server.dir, {
       turns: [[{ say: 'one' }]],
@@ -307,7 +308,6 @@ describe('a question beside the conversation', () => {
   }, 60_000)
 
   test('is refused by an agent that copies no session', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { capabilities: { sessionCapabilities: {} } })
     const said = await begin(server, acp)
     await said.is('finished', 'error')

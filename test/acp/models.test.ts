@@ -1,9 +1,15 @@
 /** The models of an external agent. Source: agent-core.md 11.4, 11.9, 11.15; seed: ConversationInfo, ACPModelInfo. */
-import { expect, test } from 'vitest'
-import { startTestServer } from '../../packages/server/testing/server.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../crash/watching.ts'
 import { verifies } from '../verifies.ts'
 import { begin, errors, script } from './acting.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server[Symbol.asyncDispose]())
 
 const offered = [
   { modelId: 'opus[1m]', name: 'Opus', description: 'large' },
@@ -37,7 +43,6 @@ verifies(
   ],
   'a conversation tells what the agent reports once it has a session, and nothing before and for others',
   async () => {
-    await using server = await startTestServer()
     const known = script(server.dir, { name: 'claude-agent-acp', session: older })
     const said = await begin(server, known, null)
     const nothing = { current_model_id: null, available_models: [], supports_runtime_model_switch: false }
@@ -71,7 +76,6 @@ verifies(
   ['seed.agent.acp.acp_model.used', 'seed.conversation-info.available_models.override'],
   'acp_model is asked for the way the agent has it, and need not be among those it lists',
   async () => {
-    await using server = await startTestServer()
     const first = script(server.dir, { name: 'claude-agent-acp', session: older })
     const said = await begin(server, first, 'hello', { agent: { acp_model: 'secret-preview' } })
     await said.is('finished', 'error')
@@ -92,7 +96,6 @@ verifies(
 )
 
 test('a model that the agent refuses is not shown as the one in use', async () => {
-  await using server = await startTestServer()
   const fails = { 'session/set_model': { code: -32602, message: 'no such model' } }
   const acp = script(server.dir, { session: older, fails })
   const said = await begin(server, acp, 'hello', { agent: { acp_model: 'nonsense' } })
@@ -105,7 +108,6 @@ verifies(
   'seed.acp-model-info.model_id.switch',
   'a listed model_id is what switches to that model, live and before the first session',
   async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, {
       name: 'claude-agent-acp',
       session: older,
@@ -137,7 +139,6 @@ verifies(
 )
 
 test('a switch that the agent refuses changes nothing', async () => {
-  await using server = await startTestServer()
   const acp = script(server.dir, {
     session: older,
     fails: { 'session/set_model': { code: -32602, message: 'unknown model' } },
@@ -155,7 +156,6 @@ verifies(
   'seed.conversation-info.current_model_id.native',
   'an agent of our own has its model in its own record, and cannot be switched this way',
   async () => {
-    await using server = await startTestServer()
     const { body } = await server.call('POST', '/api/conversations', {
       workspace: { working_dir: server.dir.file('work') },
       agent: { kind: 'Agent', llm: { model: 'openai/x' } },

@@ -1,11 +1,17 @@
 /** What an external agent asks permission for is decided as a call of our own agent is. Source: agent-core.md 11.7, F10. */
 import { existsSync, writeFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AcpStep } from '../../packages/server/testing/scripted-acp-agent.ts'
-import { startTestServer } from '../../packages/server/testing/server.ts'
+import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../crash/watching.ts'
 import { verifies } from '../verifies.ts'
 import { begin, finishes, script } from './acting.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server[Symbol.asyncDispose]())
 
 const wants = (id: string, file: string, then: AcpStep[] = []): AcpStep => ({
   permission: { toolCallId: id, title: `write ${file}`, kind: 'execute', rawInput: { command: `touch ${file}` } },
@@ -17,8 +23,7 @@ const actions = (events: any[]) =>
 const decisions = (log: any[]) => log.map(({ call, outcome }) => [call, outcome.optionId ?? outcome.outcome])
 
 test('with NeverConfirm a request is allowed once, never for ever, and nobody is asked', async () => {
-  await using server = await startTestServer()
-  const file = server.dir.file('made')
+  const file = server.dir.file('made-1')
   const acp = script(server.dir, { turns: [[wants('a', file), { say: 'done' }]] })
   const said = await begin(server, acp)
   await said.is('finished', 'error')
@@ -29,8 +34,7 @@ test('with NeverConfirm a request is allowed once, never for ever, and nobody is
 
 describe('with AlwaysConfirm', () => {
   test('the call waits as an action, the prompt stays open, and an approval lets it go on', async () => {
-    await using server = await startTestServer()
-    const file = server.dir.file('made')
+    const file = server.dir.file('made-2')
     const acp = script(server.dir, { turns: [[{ say: 'before ' }, wants('a', file), { say: 'after' }]] })
     // Nobody is hurried by the silence of an agent that waits for them.
     const said = await begin(server, acp, 'go', { ...always, agent: { acp_prompt_timeout: 2 } })
@@ -59,8 +63,7 @@ describe('with AlwaysConfirm', () => {
   }, 60_000)
 
   test('a rejection is told when the run goes on, and the call is not made', async () => {
-    await using server = await startTestServer()
-    const file = server.dir.file('made')
+    const file = server.dir.file('made-3')
     const acp = script(server.dir, { turns: [[wants('a', file), { say: 'as you wish' }], [{ say: 'the other' }]] })
     const said = await begin(server, acp, 'go', always)
     await said.is('waiting_for_confirmation')
@@ -77,7 +80,6 @@ describe('with AlwaysConfirm', () => {
   }, 60_000)
 
   test('each batch has an id of its own: an answer to the first does not count for the next', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { turns: [[wants('a', server.dir.file('a')), wants('b', server.dir.file('b'))]] })
     const said = await begin(server, acp, 'go', always)
     await said.is('waiting_for_confirmation')
@@ -94,8 +96,7 @@ describe('with AlwaysConfirm', () => {
   }, 60_000)
 
   test('an agent that is gone when the answer comes performed nothing, and is asked again', async () => {
-    await using server = await startTestServer()
-    const file = server.dir.file('made')
+    const file = server.dir.file('made-4')
     const acp = script(server.dir, { turns: [[wants('a', file)], [{ say: 'nothing to do' }]] })
     const said = await begin(server, acp, 'go', always)
     await said.is('waiting_for_confirmation')
@@ -110,7 +111,6 @@ describe('with AlwaysConfirm', () => {
 })
 
 test('an edit is judged as an edit of its file', async () => {
-  await using server = await startTestServer()
   const content = [{ type: 'diff', path: '/w/a.txt', oldText: 'old', newText: 'new' }]
   const permission = { toolCallId: 'e', title: 'edit', kind: 'edit', content, rawInput: { anything: 1 } }
   const created = { ...permission, toolCallId: 'c', content: [{ type: 'diff', path: '/w/b.txt', new_text: 'all' }] }
@@ -131,7 +131,6 @@ test('an edit is judged as an edit of its file', async () => {
 }, 60_000)
 
 test('an analyzer finds the risk, and the policy asks about what is risky only', async () => {
-  await using server = await startTestServer()
   const risky: AcpStep = {
     permission: { toolCallId: 'r', title: 'clean', kind: 'execute', rawInput: { command: 'rm -rf /' } },
   }
@@ -145,7 +144,6 @@ test('an analyzer finds the risk, and the policy asks about what is risky only',
 })
 
 test('a hook that blocks commands blocks those of an external agent, and hears of those that it lets pass', async () => {
-  await using server = await startTestServer()
   const heard = server.dir.file('heard')
   const done: AcpStep = {
     update: {
@@ -200,8 +198,7 @@ describe('tool_concurrency_limit', () => {
     'seed.agent.acp.tool_concurrency_limit.sequential',
     'of 1: the next call is allowed when the one before has ended',
     async () => {
-      await using server = await startTestServer()
-      const file = server.dir.file('p')
+      const file = server.dir.file('p-5')
       const acp = script(server.dir, { turns: [[{ parallel: [going('a', file), going('b', file)] }]] })
       const said = await begin(server, acp)
       await until(() => existsSync(`${file}-a`))
@@ -220,8 +217,7 @@ describe('tool_concurrency_limit', () => {
     'seed.agent.acp.tool_concurrency_limit.parallel',
     'of 2: two calls go on at once',
     async () => {
-      await using server = await startTestServer()
-      const file = server.dir.file('p')
+      const file = server.dir.file('p-6')
       const acp = script(server.dir, {
         turns: [[{ parallel: [going('a', file), going('b', file), going('c', file)] }]],
       })

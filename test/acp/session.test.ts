@@ -1,14 +1,19 @@
 /** How an external agent is started and what it is given. Source: agent-core.md 11.2 to 11.4, 11.12, 11.14; seed: ACPAgent. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { chmod } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { verifies } from '../verifies.ts'
-import { AGENT, begin, errors, finishes, script, type Script } from './acting.ts'
+import { AGENT, begin, errors, finishes, kill, program, script, type Script } from './acting.ts'
 
 const require = createRequire(import.meta.url)
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server[Symbol.asyncDispose]())
 
 /** A conversation whose first prompt has ended. */
 async function ended(server: TestServer, acp: Script, agent: object = {}, members: object = {}) {
@@ -21,7 +26,6 @@ const context = (acp: Script): string => acp.prompts()[0]!.slice(0, -1).join('\n
 
 describe('the program', () => {
   verifies('seed.agent.acp.acp_server.informational', 'is acp_command, whatever acp_server says', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, {})
     const said = await ended(server, acp, { acp_server: 'claude-code' })
     expect((await said.info()).agent.acp_server).toBe('claude-code')
@@ -56,11 +60,7 @@ describe('the program', () => {
   test.each([
     [{ acp_command: ['no-such-program-here'] }, 'ACPSpawnError'],
     [{ acp_command: [process.execPath, '-e', 'process.exit(3)'], acp_args: [] }, 'ACPInitError'],
-    [{ acp_command: [] }, 'ACPInitError'],
-    [{ tools: [{ name: 'terminal' }] }, 'ACPInitError'],
-    [{ condenser: { kind: 'LLMSummarizingCondenser', llm: { model: 'm' } } }, 'ACPInitError'],
   ])('that cannot be had ends the run with a reason: %o', async (agent, code) => {
-    await using server = await startTestServer()
     const said = await ended(server, script(server.dir, {}), agent)
     expect((await said.info()).execution_status).toBe('error')
     expect(errors(await said.events())).toEqual([code])
@@ -71,7 +71,6 @@ describe('the program', () => {
     ['seed.agent.acp.acp_startup_timeout.hard', 'seed.limits.acp_startup_timeout'],
     'has acp_startup_timeout for everything up to its session, 90 seconds unless it is given',
     async () => {
-      await using server = await startTestServer()
       for (const ignores of ['initialize', 'session/new']) {
         const acp = script(server.dir, { ignores })
         const said = await ended(server, acp, { acp_startup_timeout: 1.5 })
@@ -92,12 +91,9 @@ describe('the program', () => {
   test('an installed program goes before the registry of packages', async () => {
     await using server = await startTestServer()
     const acp = script(server.dir, { name: 'codex-acp' })
-    const bin = server.dir.file('bin')
-    mkdirSync(bin)
-    writeFileSync(join(bin, 'codex-acp'), `#!/bin/sh\nexec ${process.execPath} ${AGENT} "$@"\n`)
-    await chmod(join(bin, 'codex-acp'), 0o755)
+    const installed = program(server.dir, 'codex-acp')
     const before = process.env['PATH']
-    process.env['PATH'] = `${bin}:${before}`
+    process.env['PATH'] = `${dirname(installed)}:${before}`
     try {
       const said = await ended(server, acp, { acp_command: ['npx', '-y', '@agentclientprotocol/codex-acp@1.0.0'] })
       expect(errors(await said.events())).toEqual([])
@@ -110,7 +106,6 @@ describe('the program', () => {
 
 describe('logging in', () => {
   test('uses the first offered way whose credential is there', async () => {
-    await using server = await startTestServer()
     const authMethods = [{ id: 'chat-gpt' }, { id: 'api-key' }, { id: 'gemini-api-key' }]
     const acp = script(server.dir, { authMethods })
     await ended(server, acp, {}, { secrets: { OPENAI_API_KEY: 'sk-some-key', GEMINI_API_KEY: 'other-key' } })
@@ -118,7 +113,6 @@ describe('logging in', () => {
   })
 
   test('without a credential the agent may be logged in already; a login that fails is said', async () => {
-    await using server = await startTestServer()
     const none = script(server.dir, { authMethods: [{ id: 'api-key' }] })
     expect(errors(await (await ended(server, none)).events())).toEqual([])
     expect(none.of('authenticate')).toEqual([])
@@ -138,7 +132,6 @@ describe('the mode', () => {
   const set = (acp: Script) => acp.of('session/set_mode').map(({ params }) => params.modeId)
 
   verifies('seed.agent.acp.acp_session_mode.set', 'that is named is set after the session was created', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { session: { modes } })
     await ended(server, acp, { acp_session_mode: 'plan' })
     const methods = acp.log().map(({ method }) => method)
@@ -149,7 +142,6 @@ describe('the mode', () => {
   })
 
   verifies('seed.agent.acp.acp_session_mode.null', 'follows from the kind of agent and from the policy', async () => {
-    await using server = await startTestServer()
     const free = script(server.dir, { name: '@x/claude-agent-acp', session: { modes } })
     await ended(server, free)
     expect(set(free)).toEqual(['bypassPermissions'])
@@ -169,7 +161,6 @@ describe('the mode', () => {
   })
 
   test('in which nobody is asked is refused where the policy wants somebody to be (F10)', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { name: 'claude-agent-acp', session: { modes } })
     const policy = { confirmation_policy: { kind: 'AlwaysConfirm' } }
     const said = await ended(server, acp, { acp_session_mode: 'bypassPermissions' }, policy)
@@ -185,7 +176,6 @@ describe('the mode', () => {
 })
 
 test('a policy that is changed while the agent works makes it ask from then on', async () => {
-  await using server = await startTestServer()
   const modes = { currentModeId: 'default', availableModes: [{ id: 'default' }, { id: 'bypassPermissions' }] }
   const go = server.dir.file('go')
   const permission = { toolCallId: 'p', title: 'touch', kind: 'execute', rawInput: { command: 'touch x' } }
@@ -216,7 +206,6 @@ test('a policy that is changed while the agent works makes it ask from then on',
 test.each(['initialize', 'authenticate', 'session/new', 'session/set_mode'])(
   'a start that fails at %s leaves no process behind (P52)',
   async (method) => {
-    await using server = await startTestServer()
     const acp = script(server.dir, {
       authMethods: [{ id: 'api-key' }],
       fails: { [method]: { code: -32602, message: 'no' } },
@@ -235,7 +224,6 @@ describe('credentials and folders', () => {
     'seed.agent.acp.acp_file_secrets.written',
     'secrets that are files are there before the program starts',
     async () => {
-      await using server = await startTestServer()
       const acp = script(server.dir, {})
       const own = {
         secret_name: 'MY_FILE',
@@ -263,13 +251,13 @@ describe('credentials and folders', () => {
       expect(context(acp)).not.toContain('MY_FILE')
       // The agent renews what is in it; the next start leaves that alone, until the secret itself is another one.
       writeFileSync(env.MY_FILE_AT, 'renewed')
-      process.kill(acp.starts()[0].pid, 'SIGKILL')
+      await kill(acp.starts()[0].pid)
       await said.say('again')
       await expect.poll(() => acp.prompts().length, { timeout: 20_000 }).toBe(2)
       expect(readFileSync(env.MY_FILE_AT, 'utf8')).toBe('renewed')
       await said.is('finished')
       await said.post('secrets', { secrets: { MY_FILE: '{"a":2}' } })
-      process.kill(acp.starts()[1].pid, 'SIGKILL')
+      await kill(acp.starts()[1].pid)
       await said.say('and again')
       await expect.poll(() => acp.prompts().length, { timeout: 20_000 }).toBe(3)
       expect(readFileSync(env.MY_FILE_AT, 'utf8')).toBe('{"a":2}')
@@ -277,38 +265,18 @@ describe('credentials and folders', () => {
     90_000,
   )
 
-  test('a file outside of its folder is refused', async () => {
-    await using server = await startTestServer()
-    for (const place of [
-      { subdir: '..', filename: 'a' },
-      { subdir: 'a', filename: '../b' },
-      { subdir: '/etc', filename: 'b' },
-    ]) {
-      const acp = script(server.dir, {})
-      const acp_file_secrets = [{ secret_name: 'S', env_var: 'S_AT', ...place }]
-      const said = await ended(server, acp, { acp_file_secrets }, { secrets: { S: 'some-secret-text' } })
-      expect(errors(await said.events())).toEqual(['ACPInitError'])
-      expect(acp.starts()).toEqual([])
-    }
-  })
-
   verifies(
     ['seed.agent.acp.acp_isolate_data_dir.root', 'seed.agent.acp.acp_isolate_data_dir.shared'],
     'acp_isolate_data_dir gives a known agent a folder of its own; without it the home is shared',
     async () => {
-      await using server = await startTestServer()
-      const bin = server.dir.file('bin')
-      mkdirSync(bin)
-      const program = join(bin, 'codex-acp')
-      writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} ${AGENT} "$@"\n`)
-      await chmod(program, 0o755)
+      const codexAcp = program(server.dir, 'codex-acp')
       const apart = script(server.dir, {})
-      const said = await ended(server, apart, { acp_command: [program], acp_isolate_data_dir: true })
+      const said = await ended(server, apart, { acp_command: [codexAcp], acp_isolate_data_dir: true })
       const root = join(server.dir.file('data'), 'conversations', said.id, 'acp', 'codex')
       expect(apart.starts()[0].env.CODEX_HOME).toBe(root)
       expect(statSync(root).mode & 0o777).toBe(0o700)
       const shared = script(server.dir, {})
-      await ended(server, shared, { acp_command: [program] })
+      await ended(server, shared, { acp_command: [codexAcp] })
       expect(shared.starts()[0].env).not.toHaveProperty('CODEX_HOME')
       expect(shared.starts()[0].env.HOME).toBe(process.env['HOME'])
       const unknown = script(server.dir, {})
@@ -328,7 +296,6 @@ describe('MCP servers', () => {
     'seed.agent.acp.mcp_config.exposed',
     'are passed on as the agent can reach them',
     async () => {
-      await using server = await startTestServer()
       const acp = script(server.dir, {
         capabilities: { mcpCapabilities: { http: true } },
         turns: [[{ tools: 0 }]],
@@ -359,7 +326,6 @@ describe('MCP servers', () => {
     'seed.agent.acp.filter_tools_regex.filters',
     'have only the tools that the filter lets through',
     async () => {
-      await using server = await startTestServer()
       const acp = script(server.dir, {
         turns: [[{ tools: 0 }, { say: ' / ' }, { tool: { server: 0, name: 'get-sum' } }]],
       })
@@ -386,7 +352,6 @@ describe('what a session is told once', () => {
     'seed.agent.acp.system_prompt.verbatim',
     'system_prompt, word for word, before the first message only',
     async () => {
-      await using server = await startTestServer()
       const acp = script(server.dir, {})
       const text = 'You are  {{ nobody }}.\n\tSay so.'
       const said = await ended(server, acp, { system_prompt: text })
@@ -403,7 +368,6 @@ describe('what a session is told once', () => {
     ['seed.agent.acp.system_prompt_filename.path', 'seed.agent.acp.security_policy_filename.custom'],
     'files of the prompts folder, by a path inside it',
     async () => {
-      await using server = await startTestServer()
       const prompts = join(server.dir.file('data'), 'prompts')
       mkdirSync(prompts)
       writeFileSync(join(prompts, 'mine.txt'), 'I am {{ who }}.')
@@ -430,7 +394,6 @@ describe('what a session is told once', () => {
     ['seed.agent.acp.security_policy_filename.built-in', 'seed.agent.acp.security_policy_filename.empty'],
     'the built-in policy, or none',
     async () => {
-      await using server = await startTestServer()
       const policy = script(server.dir, {})
       await ended(server, policy, { security_policy_filename: 'security_policy.j2' })
       expect(context(policy)).toMatch(/^<security>[\s\S]+<\/security>$/)
@@ -444,7 +407,6 @@ describe('what a session is told once', () => {
     ['seed.agent.acp.agent_context.skills', 'seed.agent.acp.agent_context.trigger'],
     'its context: what always holds in full, what has triggers when a message has one',
     async () => {
-      await using server = await startTestServer()
       const acp = script(server.dir, {})
       const skills = [
         { name: 'house', content: 'Doors are blue.', type: 'repo' },

@@ -1,11 +1,17 @@
 /** What becomes of a prompt: its updates, its end, its cost. Source: agent-core.md 11.5, 11.6, 11.8, 11.11. */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
-import { startTestServer } from '../../packages/server/testing/server.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../crash/watching.ts'
 import { verifies } from '../verifies.ts'
 import { begin, errors, finishes, script } from './acting.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server[Symbol.asyncDispose]())
 
 const begun = (id: string, members: object = {}) => ({
   update: {
@@ -26,7 +32,6 @@ const calls = (events: any[]) =>
     .map(({ tool_call_id, status, is_error }) => [tool_call_id, status, is_error])
 
 test('each call is told when it begins and when it ends, and once when it begins ended; thoughts go with the answer', async () => {
-  await using server = await startTestServer()
   const acp = script(server.dir, {
     turns: [
       [
@@ -68,7 +73,6 @@ test('each call is told when it begins and when it ends, and once when it begins
 })
 
 test('each message is asked once and in order, also one that comes while another is being answered (P51)', async () => {
-  await using server = await startTestServer()
   const go = server.dir.file('go')
   const acp = script(server.dir, {
     turns: [[{ until: go }, { say: 'one' }], [{ say: 'two' }], [{ say: 'three' }], [{ say: 'four' }]],
@@ -88,7 +92,6 @@ test('each message is asked once and in order, also one that comes while another
 }, 60_000)
 
 test('a message that asks for a run takes the place of the one that is being answered', async () => {
-  await using server = await startTestServer()
   const acp = script(server.dir, {
     turns: [[{ say: 'working' }, begun('a'), { hang: true }], [{ say: 'the newer one' }]],
   })
@@ -108,7 +111,6 @@ test('a message that asks for a run takes the place of the one that is being ans
 }, 60_000)
 
 test('images and the texts of a message reach the agent as it can take them', async () => {
-  await using server = await startTestServer()
   const acp = script(server.dir, { capabilities: { promptCapabilities: { image: true } } })
   const said = await begin(server, acp, null)
   const content = [
@@ -126,7 +128,6 @@ test('images and the texts of a message reach the agent as it can take them', as
 
 describe('the end of a prompt', () => {
   test('an interrupt tells the agent, closes its open calls and keeps what it said; the message is asked again with a warning', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { turns: [[{ say: 'half' }, begun('a'), { hang: true }], [{ say: 'whole' }]] })
     const said = await begin(server, acp, 'do it')
     await until(async () => calls(await said.events()).length === 1)
@@ -148,7 +149,6 @@ describe('the end of a prompt', () => {
   }, 60_000)
 
   test('an agent that does not stop when it is told is started anew, in the same session', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { turns: [[begun('a'), { hang: true, deaf: true }], [{ say: 'whole' }]] })
     const said = await begin(server, acp, 'do it')
     await until(async () => calls(await said.events()).length === 1)
@@ -165,7 +165,6 @@ describe('the end of a prompt', () => {
     ['seed.agent.acp.acp_prompt_timeout.inactivity', 'seed.limits.acp_prompt_timeout'],
     'silence ends a prompt, and every update starts the count again',
     async () => {
-      await using server = await startTestServer()
       const busy = Array.from({ length: 8 }, () => [
         { sleep: 400 },
         { update: { sessionUpdate: 'plan', entries: [] } },
@@ -199,7 +198,6 @@ describe('the end of a prompt', () => {
     [{ code: -32000, message: 'Authentication required' }, 'ACPAuthRequired', 'Authentication required'],
     [{ code: -32001, message: 'This violates our usage policy' }, 'UsagePolicyRefusal', 'usage policy'],
   ])('an error of the agent ends the run: %o', async (fail, code, detail) => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { turns: [[{ say: 'half' }, begun('a'), { fail }]] })
     const said = await begin(server, acp)
     await said.is('error', 'finished')
@@ -214,7 +212,6 @@ describe('the end of a prompt', () => {
   })
 
   test('a refusal is no answer', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { turns: [[{ stop: 'refusal' }]] })
     const said = await begin(server, acp)
     await said.is('error', 'finished')
@@ -222,7 +219,6 @@ describe('the end of a prompt', () => {
   })
 
   test('an agent that fails inside before it did anything is asked again', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, {
       turns: [[{ fail: { code: -32603, message: 'Internal error' } }], [{ say: 'better' }]],
     })
@@ -233,7 +229,6 @@ describe('the end of a prompt', () => {
   }, 60_000)
 
   test('after a call has begun it is not asked again by itself', async () => {
-    await using server = await startTestServer()
     const acp = script(server.dir, { turns: [[begun('a'), { fail: { code: -32603, message: 'Internal error' } }]] })
     const said = await begin(server, acp)
     await said.is('error', 'finished')
@@ -244,7 +239,6 @@ describe('the end of a prompt', () => {
 
 describe('cost', () => {
   test('the cost of the session is added up by its differences, tokens in one convention', async () => {
-    await using server = await startTestServer()
     const cost = (amount: number) => ({ usage: { used: 10, size: 200_000, cost: { amount, currency: 'USD' } } })
     const usage = { inputTokens: 100, outputTokens: 20, cachedReadTokens: 50, cachedWriteTokens: 5, thoughtTokens: 7 }
     const acp = script(server.dir, {
@@ -277,7 +271,6 @@ describe('cost', () => {
   })
 
   test('a prompt that uses the budget up is broken off, and the conversation pauses', async () => {
-    await using server = await startTestServer()
     const cost = (amount: number) => ({ usage: { used: 1, size: 10, cost: { amount, currency: 'USD' } } })
     const acp = script(server.dir, { turns: [[cost(0.5), { say: 'half' }, begun('a'), cost(1.5), { hang: true }]] })
     const said = await begin(server, acp, 'go', { max_budget_per_task: 1 })
@@ -292,7 +285,6 @@ describe('cost', () => {
 })
 
 test('an agent that makes the same call again and again is stopped (F70)', async () => {
-  await using server = await startTestServer()
   const again = (n: number) => [
     begun(`c${n}`, { rawInput: { command: 'ls' } }),
     news(`c${n}`, { status: 'completed', rawOutput: 'files' }),
@@ -306,16 +298,16 @@ test('an agent that makes the same call again and again is stopped (F70)', async
 })
 
 test('a critic judges the end of a turn, and asks for another round', async () => {
-  await using server = await startTestServer()
   // A working copy without a change is no result.
-  execFileSync('git', ['init', '-q', server.dir.file('work')])
+  const working_dir = server.dir.file('copy')
+  execFileSync('git', ['init', '-q', working_dir])
   const acp = script(server.dir, { turns: [[{ say: 'nothing done' }], [{ say: 'still nothing' }]] })
   const critic = {
     kind: 'AgentFinishedCritic',
     mode: 'finish_and_message',
     iterative_refinement: { success_threshold: 0.9, max_iterations: 2 },
   }
-  const said = await begin(server, acp, 'go', { agent: { critic } })
+  const said = await begin(server, acp, 'go', { agent: { critic }, workspace: { working_dir } })
   await said.is('finished', 'error', 'stuck')
   const finish = (await said.events()).find(({ action }: any) => action?.kind === 'FinishAction')
   expect(finish.critic_result).toMatchObject({ score: expect.any(Number) })

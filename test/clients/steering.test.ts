@@ -138,7 +138,7 @@ test('an agent of another protocol is started, listed and told another model', a
   const info = async () => (await manager.acp.getConversation(made.id)) as Frame
   await until(async () => (await info()).execution_status === 'finished')
   expect(await info()).toMatchObject({ agent: { kind: 'ACPAgent' }, current_model_id: 'opus' })
-  const ids = (found: readonly (Frame | null)[]) => found.map((each) => each?.id)
+  const ids = (found: readonly Frame[]) => found.map((each) => each?.id)
   expect(ids((await manager.acp.searchConversations({ limit: 1 })).items)).toEqual([made.id])
   expect(ids(await manager.acp.getAllConversations())).toContain(made.id)
   expect(ids(await manager.acp.getConversations([made.id]))).toEqual([made.id])

@@ -63,6 +63,13 @@ test('a call is built from its row: path, query, key and body', async () => {
   ])
 })
 
+test('the list of conversations is asked for without ids', async () => {
+  await using server = await serverWith({ status: 200, body: '{"results":[],"next_page_id":null}' })
+  const query = { limit: 2, selected_repository: 'acme/shop' }
+  expect(await new ParleyClient(server.at).list(query)).toEqual({ results: [], next_page_id: null })
+  expect(server.asked).toMatchObject([{ url: '/api/conversations?limit=2&selected_repository=acme%2Fshop' }])
+})
+
 test('a refusal carries status and detail, and says them in words', async () => {
   const detail = [{ type: 'missing', loc: ['body', 'workspace'], msg: 'Field required' }]
   await using server = await serverWith({ status: 422, body: JSON.stringify({ detail }) })

@@ -2,12 +2,14 @@
 import {
   createConversation,
   getConversation,
+  getConversations,
   newConversationId,
   searchConversations,
   serverInfo,
   type ConversationId,
   type ConversationInfo,
   type ConversationPage,
+  type ConversationProgressPage,
   type ConversationResponse,
   type InitSessionRequestInput,
   type QueryInput,
@@ -54,6 +56,14 @@ export class ParleyClient {
   /** A page of conversations, newest first unless told otherwise. */
   search(query: QueryInput<typeof searchConversations> = {}, signal?: AbortSignal): Promise<ConversationPage> {
     return call(this.#server, searchConversations, { query }, signal)
+  }
+
+  /** A page of conversations in the words of New Conversation, newest first; `page_id` is the `next_page_id` of the page before. */
+  async list(
+    query: Omit<QueryInput<typeof getConversations>, 'ids' | 'include_skills'> = {},
+    signal?: AbortSignal,
+  ): Promise<ConversationProgressPage> {
+    return (await call(this.#server, getConversations, { query }, signal)) as ConversationProgressPage
   }
 
   /** Version, tools and uptime; needs no key. */

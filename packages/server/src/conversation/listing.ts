@@ -12,9 +12,9 @@ export type Page = { items: ConversationProgress[]; next_page_id: ConversationId
 /** Where the list is read from. */
 export type ListSource<R extends Row> = {
   /** The next so many rows from one on, and the id of the one behind them. */
-  rows(limit: number, from: ConversationId | undefined): Promise<{ items: R[]; next: ConversationId | null }>
+  rows: (limit: number, from: ConversationId | undefined) => Promise<{ items: R[]; next: ConversationId | null }>
   /** Rows in the product's words, in their order; null for one that is gone. */
-  read(rows: readonly R[]): Promise<(ConversationProgress | null)[]>
+  read: (rows: readonly R[]) => Promise<(ConversationProgress | null)[]>
 }
 
 /** A page of `search`. Sub-agents' conversations are left out before anything but their row is read. */

@@ -35,7 +35,9 @@ export async function opening(
     if (isNew && state.leaf_event_id !== null) {
       const branch = await deps.branch(state.leaf_event_id)
       const at = branch.findIndex(({ id }) => id === message.id)
-      texts.push(transcript(branch.slice(0, at === -1 ? branch.length : at)))
+      // What a hook has blocked reaches no agent, also not as something that was said.
+      const heard = branch.slice(0, at === -1 ? branch.length : at)
+      texts.push(transcript(heard.filter(({ id }) => !Object.hasOwn(state.blocked_messages, id))))
     }
   }
   if (before.acp_inflight_prompt_user_message_id === message.id) texts.push(INTERRUPTED)

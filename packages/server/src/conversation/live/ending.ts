@@ -1,5 +1,6 @@
 import type { ConversationState, Draft } from '@parley/protocol'
 import type { Agent } from '../../agent/index.ts'
+import { Mailbox } from '../../lib/index.ts'
 import { closeAction, statusChanged } from '../drafts.ts'
 import { withoutBlocks, type Hooked } from './hooked.ts'
 import { RunCancelled } from '../run/interruption.ts'
@@ -23,6 +24,8 @@ export type EndingHost = Pick<
 /** How what goes on in one conversation is ended by a person: interrupted, or stopped until it is started again. */
 export class Ending {
   readonly #host: EndingHost
+  /** One at a time: a second interruption must not store its end before what the first one has to say. */
+  readonly #interruptions = new Mailbox()
 
   constructor(host: EndingHost) {
     this.#host = host
@@ -42,7 +45,11 @@ export class Ending {
    * Cancels what goes on and closes what it left open. Without a run it is a pause. Source: agent-core.md 1.16.
    * @param stop recorded with it: the conversation lets go of its agent, which is returned
    */
-  async interrupt(stop?: Draft): Promise<Agent | null> {
+  interrupt(stop?: Draft): Promise<Agent | null> {
+    return this.#interruptions.run(() => this.#interrupt(stop))
+  }
+
+  async #interrupt(stop?: Draft): Promise<Agent | null> {
     const { log, mailbox, agent, append, emitSnapshot } = this.#host
     const left = await this.#cancel()
     const released = await mailbox.run(async () => {
