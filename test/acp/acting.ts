@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { AcpScript } from '../../packages/server/testing/scripted-acp-agent.ts'
 import type { TestServer } from '../../packages/server/testing/server.ts'
 import type { TempDir } from '../../packages/server/testing/temp.ts'
+import { until } from '../crash/watching.ts'
 import { conversation, message } from '../run/running.ts'
 
 export const AGENT = fileURLToPath(new URL('../../packages/server/testing/scripted-acp-agent.ts', import.meta.url))
@@ -94,4 +95,10 @@ export function gone(pid: number): boolean {
     // No such process.
     return true
   }
+}
+
+/** Ends a process at once, and waits until it has. */
+export async function kill(pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL')
+  await until(() => gone(pid))
 }

@@ -7,7 +7,7 @@ import { tempDir } from '../../packages/server/testing/temp.ts'
 import { conversation } from '../run/running.ts'
 import { until } from '../crash/watching.ts'
 import { verifies } from '../verifies.ts'
-import { begin, errors, finishes, script } from './acting.ts'
+import { begin, errors, finishes, gone, script } from './acting.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -29,20 +29,15 @@ const MARK = '<<RESUMED CONVERSATION>>'
 
 describe('acp_resume_session_id', () => {
   test('names the session that a new conversation takes up', async () => {
-    await using dir = await tempDir()
-    const acp = script(dir, { turns: [[{ say: 'one' }], [{ say: 'two' }]] })
-    const dataDir = dir.file('data')
-    const first = await startServerProcess({ dataDir })
-    const before = await begin({ dir, call: first.call }, acp, 'hello')
+    const acp = script(server.dir, { turns: [[{ say: 'one' }], [{ say: 'two' }]] })
+    const before = await begin(server, acp, 'hello')
     await before.is('finished', 'error')
-    const named = await begin({ dir, call: first.call }, acp, 'again', {
+    const named = await begin(server, acp, 'again', {
       agent: { acp_resume_session_id: 'session-1' },
     })
     await named.is('finished', 'error')
     expect(acp.of('session/load').map(({ params }) => params.sessionId)).toEqual(['session-1'])
     expect(acp.of('session/prompt').map(({ params }) => params.sessionId)).toEqual(['session-1', 'session-1'])
-    // A session that it does not name: what replays of it arrives is nobody's.
-    await first[Symbol.asyncDispose]()
   }, 60_000)
 
   verifies(
@@ -90,20 +85,18 @@ describe('acp_resume_session_id', () => {
 })
 
 test('what the agent replays while it loads a session becomes no event and no part of an answer', async () => {
-  await using dir = await tempDir()
   const replays = [
     { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'old words' } },
     { sessionUpdate: 'tool_call', toolCallId: 'old', title: 'old call', status: 'completed' },
     { sessionUpdate: 'usage_update', used: 1, size: 2, cost: { amount: 5, currency: 'USD' } },
   ]
-  const acp = script(dir, {
+  const acp = script(server.dir, {
     replays,
     turns: [[{ say: 'new' }, { usage: { used: 1, size: 2, cost: { amount: 5.5, currency: 'USD' } } }]],
   })
-  await using server = await startServerProcess({ dataDir: dir.file('data') })
-  const first = await begin({ dir, call: server.call }, acp)
+  const first = await begin(server, acp)
   await first.is('finished', 'error')
-  const said = await begin({ dir, call: server.call }, acp, 'hello', { agent: { acp_resume_session_id: 'session-1' } })
+  const said = await begin(server, acp, 'hello', { agent: { acp_resume_session_id: 'session-1' } })
   await said.is('finished', 'error')
   const events = await said.events()
   expect(events.filter(({ kind }) => kind === 'ACPToolCallEvent')).toEqual([])
@@ -314,12 +307,3 @@ describe('a question beside the conversation', () => {
     expect((await said.post('ask_agent', { question: 'why?' })).status).toBe(400)
   })
 })
-
-function gone(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[2] === 'Z'
-  } catch {
-    // No such process.
-    return true
-  }
-}

@@ -27,14 +27,14 @@ async function played(content: AcpScript, members: Record<string, any> = {}, tex
   return { acp, said, events: await said.events() }
 }
 
-/** Pieces of the answer as a watcher gets them, until the conversation is no longer running. */
+/** Pieces of answers as a watcher gets them from now on. */
 async function watched(id: string) {
   const ws = new WebSocket(`${server.url.replace('http', 'ws')}/sockets/session/${id}?after_seq=0`, {
     headers: { 'x-session-api-key': KEY },
   })
   const pieces: any[] = []
-  ws.on('message', (data) => {
-    const frame = JSON.parse(String(data))
+  ws.on('message', (data: Buffer) => {
+    const frame = JSON.parse(data.toString())
     if (frame.type === 'delta') pieces.push(frame)
   })
   await once(ws, 'open')

@@ -24,6 +24,7 @@ import {
 } from './errors.ts'
 import type { IsOurHost } from './hosts.ts'
 import type { KeyBudgets } from './rate-limits.ts'
+import { takeTheRest } from './take-the-rest.ts'
 
 /** What a route sees of a request. */
 export type RawRequest = {
@@ -131,9 +132,9 @@ export function createWeb(routes: readonly Route[], deps: WebDeps): Web {
     if (beforeRouting(request, reply, routes, deps)) next()
   })
   app.setNotFoundHandler((request, reply) => send(reply, unrouted(request, routes)))
-  app.setErrorHandler((error, request, reply) => {
+  app.setErrorHandler(async (error, request, reply) => {
     const answer = frameworkError(error, bodyLimitBytes, log)
-    if (answer.status === 413) takeTheRest(request, reply)
+    if (answer.status === 413) await takeTheRest(request, reply)
     note(request, answer, deps.audit)
     return send(reply, answer)
   })
@@ -237,7 +238,7 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
         if (refusal === undefined) return undefined
         // Not those beyond the budget: a flood would push everything else out.
         if (spent?.refusal === undefined) note(request, refusal, audit)
-        if (route.streamsBody === true) takeTheRest(request, reply)
+        if (route.streamsBody === true) await takeTheRest(request, reply)
         return send(reply, refusal)
       },
     }),
@@ -261,7 +262,7 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
         answer.stream(reply.raw, headers)
         return reply
       } catch (error) {
-        if (request.body instanceof Readable) takeTheRest(request, reply)
+        if (request.body instanceof Readable) await takeTheRest(request, reply)
         const answer = toAnswer(error, log)
         note(request, answer, audit)
         return send(reply, answer)
@@ -277,15 +278,6 @@ function guardOpen({ auth, isOurHost }: WebDeps) {
     const { refusal } = await admit(request, auth)
     return refusal === undefined ? undefined : send(reply, FOREIGN_HOST)
   }
-}
-
-/**
- * Lets what is left of a refused body run through unkept. A connection closed in its face would be reset, and a client that
- * still writes would never see why it was refused.
- */
-function takeTheRest(request: FastifyRequest, reply: FastifyReply): void {
-  reply.removeHeader('connection')
-  request.raw.resume()
 }
 
 /** Aborts when the connection under `response` is closed before the answer was given. */
