@@ -5,6 +5,8 @@ export default defineConfig({
     include: ['packages/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'threads',
     isolate: false,
+    // Much of a test is waiting for other processes.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     env: { TZ: 'UTC' },

@@ -71,7 +71,7 @@ describe('the program', () => {
     ['seed.agent.acp.acp_startup_timeout.hard', 'seed.limits.acp_startup_timeout'],
     'has acp_startup_timeout for everything up to its session, 90 seconds unless it is given',
     async () => {
-      for (const ignores of ['initialize', 'session/new']) {
+      const late = async (ignores: string) => {
         const acp = script(server.dir, { ignores })
         const said = await ended(server, acp, { acp_startup_timeout: 1.5 })
         expect(errors(await said.events())).toEqual(['ACPStartupTimeout'])
@@ -79,6 +79,7 @@ describe('the program', () => {
         await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 20_000 }).toBe(false)
         expect((await said.info()).agent.acp_startup_timeout).toBe(1.5)
       }
+      await Promise.all(['initialize', 'session/new'].map(late))
       const { body } = await server.call('POST', '/api/conversations', {
         workspace: { working_dir: server.dir.file('other') },
         agent: { kind: 'ACPAgent', acp_command: ['x'] },

@@ -210,7 +210,13 @@ describe('client tools', () => {
         initial_message: { content: [{ type: 'text', text: 'where?' }] },
       })
       await finished(made.id)
-      expect((await read(made.id)).client_tools).toMatchObject([spec])
+      const shown = await read(made.id)
+      expect(shown.client_tools).toMatchObject([spec])
+      const injected = { name: spec.name, params: { spec: shown.client_tools[0] } }
+      expect(shown.agent.tools).toEqual([...made.agent.tools.slice(0, -1), injected])
+      // What is shown can be sent again.
+      const again = await start({ agent: { ...agent(), tools: shown.agent.tools }, client_tools: shown.client_tools })
+      expect(again.agent.tools).toEqual(shown.agent.tools)
       const offered = (mapping.requests[0]!.body as any).tools.find(
         (tool: any) => tool.function.name === 'show_map',
       ).function

@@ -232,6 +232,9 @@ describe('changing conversations', () => {
     expect((await edge.call('PATCH', `/api/conversations/${id}`, { title: '' })).json.detail[0].type).toBe(
       'string_too_short',
     )
+    // Its length is that of what was sent; what is stored is stripped, and nothing is left of this one.
+    expect((await edge.call('PATCH', `/api/conversations/${id}`, { title: '  ' })).status).toBe(200)
+    expect((await edge.call('GET', `/api/conversations/${id}`)).json.title).toBeNull()
   })
 
   test('policy and analyzer', async () => {

@@ -163,6 +163,26 @@ describe('Update Custom Secret', () => {
     expect(json).toEqual({ detail: 'Secret with ID NOBODY not found', error: 'Secret with ID NOBODY not found' })
   })
 
+  test('a name that differs from another one by case alone is refused with 409 on both faces, naming the other', async () => {
+    const refused = async (answer: Promise<{ status: number; text: string }>) => {
+      const { status, text } = await answer
+      expect([status, text]).toEqual([409, expect.stringContaining('FIRST')])
+    }
+    await refused(create('First', 'v'))
+    await refused(update('NEW_NAME', { name: 'first' }))
+    await refused(serving.call('PUT', '/api/settings/secrets', { name: 'first', value: 'v' }))
+    const settings = (custom_secrets: object) =>
+      serving.call('POST', '/api/settings', { language: 'eo', secrets_store: { custom_secrets } })
+    await refused(settings({ first: { secret: 'v' } }))
+    const both = await settings({ TWO_OF_IT: { secret: 'v' }, two_of_it: { secret: 'w' } })
+    expect([both.status, both.text]).toEqual([409, expect.stringContaining('TWO_OF_IT')])
+    expect((await serving.call('GET', '/api/settings')).json.language).not.toBe('eo')
+    // The same one in another spelling is a new name, and nobody else's.
+    expect((await update('NEW_NAME', { name: 'New_Name' })).status).toBe(200)
+    expect((await update('New_Name', { name: 'NEW_NAME' })).status).toBe(200)
+    expect((await valueOf('FIRST')).text).toBe(secret('first'))
+  })
+
   test('a name that another secret has is refused with 409', async () => {
     expect((await update('NEW_NAME', { name: 'FIRST' })).status).toBe(409)
     expect((await valueOf('FIRST')).text).toBe(secret('first'))

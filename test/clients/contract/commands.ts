@@ -36,7 +36,12 @@ const bashCases: Cases = {
   'POST /api/bash/start_bash_command': [
     { says: 'at once', status: 200, shape: COMMAND, ask: () => ({ body: { command: 'true' } }) },
     { says: 'no command', status: 422, shape: invalid('body', 'command'), ask: () => ({ body: {} }) },
-    { says: 'no time', status: 422, shape: invalid('body', 'timeout'), ask: () => ({ body: { command: 'true', timeout: 0 } }) },
+    {
+      says: 'no time',
+      status: 422,
+      shape: invalid('body', 'timeout'),
+      ask: () => ({ body: { command: 'true', timeout: 0 } }),
+    },
     {
       says: 'less time than none',
       status: 422,
@@ -58,7 +63,12 @@ const bashCases: Cases = {
       ask: () => ({ body: { command: 'true', cwd: '/not/here' } }),
     },
     { says: 'no command', status: 422, shape: invalid('body', 'command'), ask: () => ({ body: {} }) },
-    { says: 'no time', status: 422, shape: invalid('body', 'timeout'), ask: () => ({ body: { command: 'true', timeout: 0 } }) },
+    {
+      says: 'no time',
+      status: 422,
+      shape: invalid('body', 'timeout'),
+      ask: () => ({ body: { command: 'true', timeout: 0 } }),
+    },
     {
       says: 'less time than none',
       status: 422,

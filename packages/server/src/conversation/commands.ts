@@ -1,7 +1,7 @@
 import { ParleyError, type ConversationState, type Draft, type EventId, type OpenAction } from '@parley/protocol'
 import { hasHooks } from '../hooks/index.ts'
 import type { Command } from './conversations.ts'
-import { closeAction, rejectAction, statusChanged, userMessage } from './drafts.ts'
+import { closeAction, pausing, rejectAction, statusChanged, userMessage } from './drafts.ts'
 import { decideGoal, interrupted } from './goal/goal.ts'
 import { submitted, type Submission } from './live/hooked.ts'
 
@@ -79,7 +79,7 @@ export function decide(
     case 'pause':
       if (status !== 'idle' && status !== 'running' && awaiting?.sub_agent === undefined)
         return nothing({ snapshot: true })
-      return { drafts: [statusChanged('paused'), { kind: 'PauseEvent', source: 'user' }], runs: false, snapshot: true }
+      return { drafts: pausing(), runs: false, snapshot: true }
     case 'respond':
       return respond(state, command, actor)
     case 'navigate': {

@@ -22,7 +22,7 @@ import type {
 } from '@parley/protocol'
 import type { Recording } from '../agent/index.ts'
 import type { ConversationSort, EventFilter, Role } from '../storage/index.ts'
-import type { ConversationTrigger, SecretSources, SubAgentOrigin } from './record/record.ts'
+import type { ConversationTrigger, Correlation, SecretSources, SubAgentOrigin } from './record/record.ts'
 import type { LlmDelta } from '../llm/index.ts'
 import type { ClientResult } from '../tools/index.ts'
 import type { Exposure } from '../secrets/index.ts'
@@ -61,6 +61,8 @@ export type StartRequest = {
   agent_definitions?: AgentDefinition[]
   /** Fetched and read before the agent starts. */
   plugins?: PluginSource[]
+  /** Kept with the conversation. */
+  correlation?: Correlation
   /** Set for a sub-agent, by the heart alone. */
   sub_agent?: SubAgentOrigin
   /** Where the agent came from. */
@@ -110,7 +112,7 @@ export type Command =
   | { kind: 'client_result'; action_id: EventId; result: ClientResult }
 
 /** What a person may change of a conversation's record. */
-export type ConversationChange = { title?: string; tags?: Record<string, string>; max_budget_per_task?: number }
+export type ConversationChange = { title?: string | null; tags?: Record<string, string>; max_budget_per_task?: number }
 
 export type ConversationSearch = {
   status?: ConversationExecutionStatus

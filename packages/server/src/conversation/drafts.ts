@@ -9,6 +9,9 @@ export function statusChanged(status: ConversationExecutionStatus, reason: strin
   return { kind: 'StatusChangedEvent', source: 'environment', status, reason }
 }
 
+/** A pause, whatever the conversation does. */
+export const pausing = (): Draft[] => [statusChanged('paused'), { kind: 'PauseEvent', source: 'user' }]
+
 /** A word of the service to the agent; no human turn (F40). */
 export function serviceMessage(text: string): Draft {
   const { source: _, ...message } = userMessage([textContent(text)])

@@ -9,7 +9,7 @@ const SILENT_MS = 1_000
 /**
  * Lets what is left of a refused body run through unkept, and ends when the client has sent it all: many clients read no answer
  * before that, and one whose connection breaks while it writes never sees why it was refused. A body that is longer than anybody
- * waits for is answered right away.
+ * waits for, or that may have no end, is answered right away and runs through behind the answer.
  */
 export async function takeTheRest({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.removeHeader('connection')
@@ -27,7 +27,8 @@ export async function takeTheRest({ raw }: FastifyRequest, reply: FastifyReply):
   raw.on('data', count)
   for (const end of ends) raw.once(end, () => resolve())
   raw.resume()
-  if (Number(raw.headers['content-length']) > MOST_BYTES) resolve()
+  const length = Number(raw.headers['content-length'] ?? Infinity)
+  if (length > MOST_BYTES) resolve()
   await promise
   clearTimeout(longest)
   clearTimeout(silence)

@@ -14,7 +14,7 @@ export interface NamedSecrets {
   list(user: string): Promise<SecretItem[]>
   /**
    * `isMasked`: whether the value is long and rare enough to be hidden in output.
-   * @throws ParleyError `conflict` when the name is taken.
+   * @throws ParleyError `conflict` when the name is taken, or differs from another one by case alone.
    */
   create(user: string, secret: OpenSecret): Promise<{ isMasked: boolean }>
   /** Renames and describes; the value stays. @throws ParleyError `not_found`, `conflict`. */
@@ -28,6 +28,8 @@ export interface NamedSecrets {
   delete(user: string, name: string): Promise<void>
   /** @throws ParleyError `not_found`; `unavailable` when the server's key does not open it. */
   value(user: string, name: string): Promise<string>
+  /** @throws ParleyError `conflict` for names that differ only by case from each other or from a stored one. */
+  expectStorable(user: string, entries: NonNullable<UserSecrets['custom_secrets']>): Promise<void>
   /** The `custom_secrets` of a settings record. An entry without a value changes only the description of one that exists. */
   store(user: string, entries: NonNullable<UserSecrets['custom_secrets']>): Promise<void>
   /** Rows as they rest, for whoever opens many values at once. */
@@ -48,15 +50,27 @@ export function openNamedSecrets(store: SecretStore, cipher: Pick<Cipher, 'seal'
     return row
   }
 
+  /** One that is there already under exactly this name stays usable. */
+  async function expectNoTwin(user: string, name: string, except?: string): Promise<void> {
+    const names = (await store.list(user)).map((row) => row.name)
+    if (!names.includes(name))
+      refuseTwin(
+        name,
+        names.filter((other) => other !== except),
+      )
+  }
+
   return {
     list: async (user) => (await store.list(user)).map(itemOf),
 
     async create(user, secret) {
+      await expectNoTwin(user, secret.name)
       if (!(await store.create(user, sealed(secret)))) throw taken(secret.name)
       return { isMasked: isMaskable(secret.value) }
     },
 
     async update(user, name, to) {
+      if (to.name !== name) await expectNoTwin(user, to.name, name)
       const outcome = await store.rename(user, name, to)
       if (outcome === 'unknown') throw unknown(name)
       if (outcome === 'taken') throw taken(to.name)
@@ -64,6 +78,7 @@ export function openNamedSecrets(store: SecretStore, cipher: Pick<Cipher, 'seal'
 
     async put(user, { name, value, description }) {
       if (!WIRE_NAME.test(name) || isReservedSecretName(name)) throw badName()
+      await expectNoTwin(user, name)
       const kept = description === undefined ? ((await store.get(user, name))?.description ?? null) : description
       await store.put(user, sealed({ name, value, description: kept }))
       return { name, description: kept }
@@ -78,17 +93,27 @@ export function openNamedSecrets(store: SecretStore, cipher: Pick<Cipher, 'seal'
       return cipher.open((await found(user, name)).sealed)
     },
 
+    async expectStorable(user, entries) {
+      const names = new Set((await store.list(user)).map(({ name }) => name))
+      for (const [name, entry] of Object.entries(entries)) if (entry === null) names.delete(name)
+      for (const [name, entry] of Object.entries(entries)) {
+        if (valueIn(entry) === undefined) continue
+        refuseTwin(name, names)
+        names.add(name)
+      }
+    },
+
     async store(user, entries) {
       for (const [name, entry] of Object.entries(entries)) {
         if (entry === null) {
           await store.delete(user, name)
           continue
         }
-        const { secret, value, description } = typeof entry === 'string' ? { secret: entry } : { ...entry }
+        const description = typeof entry === 'string' ? undefined : entry.description
         const old = await store.get(user, name)
         const described = description === undefined ? (old?.description ?? null) : description
-        const given = secret ?? value
-        if (given !== undefined && given !== HIDDEN) {
+        const given = valueIn(entry)
+        if (given !== undefined) {
           await store.put(user, sealed({ name, value: given, description: described }))
         } else if (old !== null && described !== old.description) {
           await store.rename(user, name, { name, description: described })
@@ -98,6 +123,26 @@ export function openNamedSecrets(store: SecretStore, cipher: Pick<Cipher, 'seal'
 
     rows: (user) => store.list(user),
   }
+}
+
+type Entry = NonNullable<UserSecrets['custom_secrets']>[string]
+
+/** Undefined: the entry leaves the stored value as it is. */
+function valueIn(entry: Entry): string | undefined {
+  const { secret, value } = typeof entry === 'string' ? { secret: entry } : { ...entry }
+  const given = (secret ?? value) as string | undefined
+  return given === HIDDEN ? undefined : given
+}
+
+/** Commands look secrets up whatever the case: two that differ by nothing else could not be told apart. Source: agent-core.md 12.8. */
+function refuseTwin(name: string, names: Iterable<string>): void {
+  const lower = name.toLowerCase()
+  for (const other of names) if (other !== name && other.toLowerCase() === lower) throw twin(name, other)
+}
+
+function twin(name: string, other: string): ParleyError {
+  const message = `Secret ${name} differs from ${other} by nothing but upper and lower case. Choose another name, or change ${other}.`
+  return new ParleyError('conflict', message, { details: { message } })
 }
 
 /** Each face has a member of its own for the sentence. Source: conversation-service.md 4.1. */

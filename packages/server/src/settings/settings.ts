@@ -113,6 +113,7 @@ export function openUserSettings(
   return {
     async store(user, body) {
       const { secrets_store, ...record } = body
+      await secrets.expectStorable(user, secrets_store?.custom_secrets ?? {})
       const opened = decrypted(asJson(record), cipher) as Settings
       await update(user, (stored) => withSeedRecord(stored, { ...opened, secrets_store }))
       await secrets.store(user, secrets_store?.custom_secrets ?? {})

@@ -52,3 +52,14 @@ test.each<[Partial<AgentInput>, RegExp]>([
 ])('%j is refused', (agent, reason) => {
   expect(refusal(agent)).toMatch(reason)
 })
+
+test('the delegate tool is defined under a kind that clients know, and called by its own name', () => {
+  const tools = createTools({
+    tools: [{ name: 'delegate', params: {} }],
+    include_default_tools: [],
+    filter_tools_regex: null,
+  })
+  const { definition, name } = tools.get('delegate')!
+  expect([name, definition.kind, definition.title]).toEqual(['delegate', 'TaskTool', 'delegate'])
+  expect([definition.action_type, definition.observation_type]).toEqual(['DelegateAction', 'DelegateObservation'])
+})

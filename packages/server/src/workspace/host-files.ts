@@ -50,7 +50,7 @@ export async function openFile(path: string): Promise<OpenFile> {
  */
 async function unsized(file: FileHandle): Promise<Buffer> {
   const pieces: Buffer[] = []
-  for (let total = 0; total <= MAX_UNSIZED_BYTES; ) {
+  for (let total = 0; total <= MAX_UNSIZED_BYTES;) {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, null).catch(() => {
       throw new ParleyError('bad_request', 'The file cannot be read to its end')
     })

@@ -1,7 +1,7 @@
 import type { ConversationState, Draft } from '@parley/protocol'
 import type { Agent } from '../../agent/index.ts'
 import { Mailbox } from '../../lib/index.ts'
-import { closeAction, statusChanged } from '../drafts.ts'
+import { closeAction, pausing, statusChanged } from '../drafts.ts'
 import { withoutBlocks, type Hooked } from './hooked.ts'
 import { RunCancelled } from '../run/interruption.ts'
 import type { Running } from '../run/running.ts'
@@ -50,7 +50,9 @@ export class Ending {
   }
 
   async #interrupt(stop?: Draft): Promise<Agent | null> {
-    const { log, mailbox, agent, append, emitSnapshot } = this.#host
+    const { log, mailbox, agent, append, emitSnapshot, running } = this.#host
+    // A message, or somebody who looks for what was left running, must not take up what is being cancelled.
+    using _held = running.hold()
     const left = await this.#cancel()
     const released = await mailbox.run(async () => {
       const drafts = interruption(log.state, left, stop !== undefined)
@@ -76,9 +78,12 @@ export class Ending {
     const { id, log, deps, running, startup, agent } = this.#host
     const wasRunning = running.isGoingOn
     const { ended } = running
-    // First those that work for it: a process that dies in between finds a parent that still waits for them.
-    if (running.isLending || log.state.awaiting_approval?.sub_agent !== undefined) await deps.kin?.interrupt(id)
+    const mayHaveOthersAtWork = running.isLending || log.state.open_actions.length > 0
+    // First in memory alone: from here on nobody is set to work on its behalf.
     running.cancel('interrupted')
+    // Then those that work for it, before its own end is recorded: a process that dies in between finds a parent that still
+    // waits for them, and never one that is at rest while they go on.
+    if (mayHaveOthersAtWork) await deps.kin?.interrupt(id)
     await startup.cancel(new RunCancelled('interrupted'))
     if (!wasRunning) return []
     const left = (await (await agent.current())?.interrupt().catch(() => undefined)) ?? []
@@ -100,5 +105,5 @@ function interruption(state: ConversationState, left: readonly Draft[], isStop: 
       { kind: 'InterruptEvent', source: 'user' },
     ]
   }
-  return status === 'idle' && !isStop ? [statusChanged('paused'), { kind: 'PauseEvent', source: 'user' }] : []
+  return status === 'idle' && !isStop ? pausing() : []
 }

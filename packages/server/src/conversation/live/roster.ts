@@ -119,6 +119,7 @@ export class Roster {
       tail,
     }
     const live = new LiveConversation(loaded, this.#channel(id, row.seq), this.#deps)
+    await this.#deps.kin?.beforeResuming(live)
     live.resume()
     return live
   }

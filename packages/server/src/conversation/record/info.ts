@@ -48,7 +48,7 @@ export function conversationInfo(
     tags: record.tags,
     ...acpModels(record, state),
     launched_agent_profile: record.launched_agent_profile,
-    agent: record.agent,
+    agent: withClientTools(record),
     client_tools: record.client_tools,
   }
   if (exposure === 'hidden') return redact(info, 'rest') as ConversationInfo
@@ -69,6 +69,16 @@ function acpModels({ agent }: ConversationRecord, { agent_state }: ConversationS
   }
 }
 
+/** Tools of the client stand among the agent's own, each with what was declared of it. Source: agent-server-wire.md 5.6. */
+function withClientTools({ agent, client_tools }: ConversationRecord): ConversationRecord['agent'] {
+  if (agent.kind !== 'Agent') return agent
+  const named = new Set(agent.tools.map(({ name }) => name))
+  const added = client_tools
+    .filter(({ name }) => !named.has(name))
+    .map((spec) => ({ name: spec.name, params: { spec } }))
+  return added.length === 0 ? agent : { ...agent, tools: [...agent.tools, ...added] }
+}
+
 /** The value of a `full_state` update. Source: agent-server-wire.md 2.4. */
 export function fullState(
   id: ConversationId,
@@ -77,7 +87,7 @@ export function fullState(
 ): Record<string, unknown> {
   const value = {
     id,
-    agent: record.agent,
+    agent: withClientTools(record),
     ...shared(record, state),
     activated_path_rules: state.activated_path_rules,
     head_is_empty: state.leaf_event_id === null,

@@ -13,6 +13,7 @@ import type {
   PluginSource,
   RemoteWorkspace,
   SecretSource,
+  StartConversationRequest,
   TextContent,
 } from '@parley/protocol'
 import { sealRecord, unsealRecord, type Cipher } from '../../secrets/index.ts'
@@ -51,6 +52,8 @@ export type ConversationRecord = {
   /** The recording that the conversation plays. */
   replay?: RecordedReplay | null
   secrets?: SecretSources
+  /** Absent: the request said nothing of it. */
+  correlation?: Correlation
   /** Plugins that the request attached, and what the start made of each. */
   plugins?: AttachedPlugin[]
   /** What the start added to the agent; null or absent: nothing yet. */
@@ -62,6 +65,12 @@ export type ConversationRecord = {
   /** Values that secrets once had; still hidden wherever they turn up. The inner name is one that is sealed. */
   retired?: { secrets: Record<string, string> }
 }
+
+/** How whoever started a conversation finds it again in measurements of their own. Without effect here. */
+export type Correlation = Pick<
+  StartConversationRequest,
+  'user_id' | 'observability_metadata' | 'observability_tags' | 'observability_span_name'
+>
 
 /** A plugin, and once it is there what it was at that moment. */
 export type AttachedPlugin = PluginSource & {

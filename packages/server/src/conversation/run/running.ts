@@ -68,6 +68,8 @@ export class Running {
   #slot: Disposable | null = null
   /** Calls of the run that wait for sub-agents. */
   #lending = 0
+  /** Those who keep a run from beginning. */
+  #holds = 0
   /** What those that this conversation works for have left; null: it works for nobody. */
   purse: Purse | null = null
   /** Up to here going round in circles has been reported; who runs it again wants it to try further. */
@@ -92,10 +94,10 @@ export class Running {
     return this.#run?.ended ?? Promise.resolve()
   }
 
-  /** Begins a run; nothing when one goes on. */
+  /** Begins a run; nothing when one goes on. While runs are held back, it begins when they are let go, if it is still wanted. */
   start(): void {
     const { wish, reminder, isClosed } = this.#host
-    if (this.#run !== null || isClosed()) return
+    if (this.#run !== null || this.#holds > 0 || isClosed()) return
     const controller = new AbortController()
     const askedAt = performance.now()
     const ended = this.#runToEnd(controller.signal).finally(() => {
@@ -103,10 +105,25 @@ export class Running {
       this.#release()
       if (controller.signal.aborted) wish.cancel(isInterruption(controller.signal.reason))
       // A command may have asked for a run, or for a shorter view, while this one was winding down.
-      else if (this.#host.log.state.execution_status === 'running' || wish.isOpen) return this.start()
+      else if (this.#isWanted) return this.start()
       if (!isClosed()) reminder.ended(askedAt)
     })
     this.#run = { controller, ended }
+  }
+
+  /** No run begins until this is disposed: what a cancelled one left is not taken up before its end is recorded. */
+  hold(): Disposable {
+    this.#holds += 1
+    return {
+      [Symbol.dispose]: () => {
+        this.#holds -= 1
+        if (this.#holds === 0 && this.#isWanted) this.start()
+      },
+    }
+  }
+
+  get #isWanted(): boolean {
+    return this.#host.log.state.execution_status === 'running' || this.#host.wish.isOpen
   }
 
   /** A call of the run waits for sub-agents. */

@@ -10,7 +10,7 @@ import {
 import { placeOfPlugin } from '../../skills/index.ts'
 import type { StartRequest } from '../conversations.ts'
 import { fingerprint } from './from-seed.ts'
-import { remoteOf, type SecretSources } from '../record/record.ts'
+import { type Correlation, remoteOf, type SecretSources } from '../record/record.ts'
 
 /** What a request comes to beside what it says itself. */
 export type Resolved = {
@@ -55,11 +55,24 @@ export function fromAgentServer(body: StartConversationRequest, resolved?: Resol
     finds_existing: true,
     fingerprint: fingerprint(body),
   }
+  const correlation = correlationOf(body)
+  if (correlation !== null) request.correlation = correlation
   if (resolved?.secrets !== undefined) request.secrets = resolved.secrets
   const id = resolved?.worktree?.id ?? body.conversation_id
   if (id) request.conversation_id = id
   if (resolved?.worktree) request.worktree = { source: body.workspace.working_dir, root: resolved.worktree.root }
   return request
+}
+
+/** Null when the request leaves all of it as it is. */
+function correlationOf(body: StartConversationRequest): Correlation | null {
+  const { user_id, observability_metadata, observability_tags, observability_span_name } = body
+  const isSaid =
+    user_id !== null ||
+    Object.keys(observability_metadata).length > 0 ||
+    observability_tags.length > 0 ||
+    observability_span_name !== 'conversation'
+  return isSaid ? { user_id, observability_metadata, observability_tags, observability_span_name } : null
 }
 
 /** @throws ParleyError `invalid_input`, `unsupported`: what another machine cannot do for a conversation here. */

@@ -37,7 +37,7 @@ function isSamePlace(request: StartRequest, parent: ConversationRecord): boolean
 
 async function descends(row: ConversationRow, from: ConversationId, get: Kin['get']): Promise<boolean> {
   const seen = new Set<ConversationId>()
-  for (let above = row.parent_conversation_id; above !== null && !seen.has(above); ) {
+  for (let above = row.parent_conversation_id; above !== null && !seen.has(above);) {
     if (above === from) return true
     seen.add(above)
     above = (await get(above))?.parent_conversation_id ?? null

@@ -110,6 +110,7 @@ function recordOf(request: StartRequest, defaultDir: string): ConversationRecord
     secrets: request.secrets ?? {},
     ...(request.agent_definitions === undefined ? {} : { agent_definitions: request.agent_definitions }),
     sub_agent: request.sub_agent ?? null,
+    ...(request.correlation === undefined ? {} : { correlation: request.correlation }),
     ...(request.plugins?.length ? { plugins: request.plugins.map(attached) } : {}),
     worktree: request.worktree ? { ...request.worktree, branch: null } : null,
   }

@@ -9,7 +9,7 @@ import { RunCancelled } from '../run/interruption.ts'
 import type { LiveConversation } from '../live/live-conversation.ts'
 import type { SubAgentOrigin } from '../record/record.ts'
 import type { Roster } from '../live/roster.ts'
-import { attention, type Attention } from './attention.ts'
+import { attention, isActive, type Attention } from './attention.ts'
 import { Changes } from './changes.ts'
 import type { Purse } from './kin.ts'
 import { answerTo, asking, questionId, questionOf, withdrawing } from './question.ts'
@@ -71,8 +71,9 @@ async function untilItEnds(
       const purse = await deps.purseOf(child)
       const question = (batch: string) => questionId(childId, batch)
       const isOverdrawn = purse?.() != null
-      if (child.state().execution_status === 'running' && parent.state().execution_status === 'running')
-        hasWorked = true
+      // One that is interrupted changes nothing more: its sub-agents are called off when this has ended.
+      signal.throwIfAborted()
+      if (child.state().execution_status === 'running' && isActive(parent.state())) hasWorked = true
       const todo = attention({ parent: parent.state(), child: child.state(), question, hasWorked, isOverdrawn })
       if (todo.kind === 'ended') {
         await deps.settle(child)
@@ -98,6 +99,7 @@ async function begin(
   signal: AbortSignal,
 ): Promise<void> {
   await takeSecrets(parent, child)
+  signal.throwIfAborted()
   if (work !== null && (await events.get(childId, work.id)) === null) {
     // A message that comes before the start has ended would be kept without its id.
     const isReady = await abortable(child.start(), signal).then(

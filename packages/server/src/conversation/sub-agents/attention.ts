@@ -34,7 +34,7 @@ export function attention({ parent, child, question, hasWorked, isOverdrawn }: K
   const analyzer = parent.security_analyzer ?? child.security_analyzer
   if (!isSame(policy, child.confirmation_policy) || !isSame(analyzer, child.security_analyzer))
     return { kind: 'guard', policy, analyzer }
-  const isActive = parent.execution_status === 'running' || parent.execution_status === 'waiting_for_confirmation'
+  const isWanted = isActive(parent)
   const batch = child.awaiting_approval?.llm_response_id ?? null
   const asked = parent.awaiting_approval
   if (
@@ -46,21 +46,25 @@ export function attention({ parent, child, question, hasWorked, isOverdrawn }: K
   if (hasToStartAgain(child)) return { kind: 'ended' }
   switch (child.execution_status) {
     case 'running':
-      return isActive ? { kind: 'wait' } : { kind: 'pause' }
+      return isWanted ? { kind: 'wait' } : { kind: 'pause' }
     case 'waiting_for_confirmation':
-      if (!isActive || batch === null || asked?.llm_response_id === question(batch)) return { kind: 'wait' }
+      if (!isWanted || batch === null || asked?.llm_response_id === question(batch)) return { kind: 'wait' }
       return { kind: 'consult', batch }
     case 'paused':
-      if (!isActive) return { kind: 'wait' }
+      if (!isWanted) return { kind: 'wait' }
       if (isOverdrawn) return { kind: 'exhaust' }
       // Whoever paused it while it was wanted to work means it.
       return hasWorked ? { kind: 'ended' } : { kind: 'run' }
     case 'idle':
-      return isActive ? { kind: 'run' } : { kind: 'wait' }
+      return isWanted ? { kind: 'run' } : { kind: 'wait' }
     default:
       return { kind: 'ended' }
   }
 }
+
+/** Whether it wants its sub-agents to work; a person is asked on behalf of one, and the others go on. */
+export const isActive = ({ execution_status: status }: ConversationState): boolean =>
+  status === 'running' || status === 'waiting_for_confirmation'
 
 /** Whether a question of the parent's log is one of this child. */
 const isOf = (id: string, question: Kinship['question']): boolean => id.startsWith(question(''))

@@ -6,7 +6,9 @@
  *   A2. A sub-agent may never do more than its parent may, also when the parent is told to be more careful later.
  *   A3. What it spends is in its parent's stats before it goes on; budgets of all above it are looked at before each answer.
  *   A4. Who waits for sub-agents holds no place among the runs, so that they can have one.
- *   A5. A command goes down from parent to child outside of both mailboxes, news goes up inside the child's: nobody waits in a ring.
+ *   A5. Who is interrupted, or taken over at rest, has nobody at work: its calls have ended before those who work for it are
+ *       called off, and they rest before its own end is recorded.
+ *   A6. A command goes down from parent to child outside of both mailboxes, news goes up inside the child's: nobody waits in a ring.
  */
 import { ParleyError, type ConversationId, type ConversationState } from '@parley/protocol'
 import {
@@ -18,15 +20,17 @@ import {
   type SubAgentType,
   type TaskRequest,
 } from '../../tools/index.ts'
-import type { Actor } from '../conversations.ts'
 import { isInterruption, RunCancelled } from '../run/interruption.ts'
 import type { LiveConversation } from '../live/live-conversation.ts'
 import type { ConversationRecord } from '../record/record.ts'
 import type { Roster } from '../live/roster.ts'
 import { attend, type Attended } from './attend.ts'
+import { callOff, isAtWork } from './call-off.ts'
+import { Calls } from './calls.ts'
 import { actorOf, Children, type Child, type ChildrenDeps, type Parent } from './children.ts'
 import { childId, taskId, workId } from './ids.ts'
 import type { Kin, Purse } from './kin.ts'
+import { pauseAsParent } from './resuming.ts'
 import { bucketOf, overdrawn, spending } from './spending.ts'
 import { typeNamed } from './types.ts'
 
@@ -35,7 +39,8 @@ export type FamilyDeps = ChildrenDeps & {
   log: { warn(fields: object, message: string): void }
 }
 
-const AT_WORK: ReadonlySet<ConversationState['execution_status']> = new Set(['running', 'waiting_for_confirmation'])
+/** Milliseconds that an interrupt waits for calls to see it; what they begin later they call off themselves. */
+const SEEN_MS = 5000
 
 /** What the agent of one conversation is given. */
 export type OwnSubAgents = SubAgents & { types(): Promise<SubAgentType[]> }
@@ -43,6 +48,7 @@ export type OwnSubAgents = SubAgents & { types(): Promise<SubAgentType[]> }
 export class Family implements Kin {
   readonly #deps: FamilyDeps
   readonly #children: Children
+  readonly #calls = new Calls()
   /** Whom each conversation waits for now. */
   readonly #attended = new Map<ConversationId, Set<ConversationId>>()
 
@@ -55,9 +61,9 @@ export class Family implements Kin {
   of(parent: Parent): OwnSubAgents {
     return {
       types: async () => [...(await this.#children.types(parent)).values()],
-      task: (request, signal) => this.#task(parent, request, signal),
-      spawn: (request) => this.#spawn(parent, request),
-      delegate: (request, signal) => this.#delegate(parent, request, signal),
+      task: (request, signal) => this.#calls.perform(parent.id, () => this.#task(parent, request, signal)),
+      spawn: (request) => this.#calls.perform(parent.id, () => this.#spawn(parent, request)),
+      delegate: (request, signal) => this.#calls.perform(parent.id, () => this.#delegate(parent, request, signal)),
       knows: async (callId) => (await this.#conversations.get(childId(parent.id, callId))) !== null,
     }
   }
@@ -90,13 +96,28 @@ export class Family implements Kin {
   }
 
   async interrupt(parent: ConversationId): Promise<void> {
-    const rows = await this.#conversations.getMany(await this.#conversations.children(parent))
-    const atWork = rows.filter((row) => row !== null && AT_WORK.has(row.status) && this.#isSubAgent(row.record))
-    const all = new Set([...(this.#attended.get(parent) ?? []), ...atWork.map((row) => row!.id)])
-    await Promise.all([...all].map((child) => this.#callOff(child)))
+    await this.#calls.settled(parent, SEEN_MS)
+    const ids = await this.#conversations.children(parent)
+    if (ids.length === 0) return
+    const rows = await this.#conversations.getMany(ids)
+    const own = rows.filter((row) => row !== null).filter((row) => this.#isSubAgent(row.record))
+    // Whoever is interrupted does the same for its own; one that rests may still have some that do not.
+    await Promise.all(own.map(({ id, status }) => (isAtWork(status) ? callOff(this.#deps, id) : this.interrupt(id))))
+  }
+
+  async beforeResuming(child: LiveConversation): Promise<void> {
+    const { sub_agent: origin, parent_conversation_id: parentId } = child.record
+    if (!origin || parentId === null || child.state().execution_status !== 'running') return
+    try {
+      const parent = await this.#loaded(parentId)
+      if (parent !== null) await pauseAsParent(this.#deps.start.storage.events, parent, child)
+    } catch (err) {
+      this.#deps.log.warn({ conversation_id: child.id, err }, 'a sub-agent goes on without a look at who waits for it')
+    }
   }
 
   async #task(parent: Parent, request: TaskRequest, signal: AbortSignal): Promise<SubAgentEnd> {
+    signal.throwIfAborted()
     const { callId, prompt, resume } = request
     if (resume !== null) {
       const { id, origin } = await this.#earlier(parent, resume)
@@ -178,29 +199,11 @@ export class Family implements Kin {
       const live = await roster.load(parent.id)
       return await live.lend(() => attend(deps, { ...attended, parentId: parent.id }, signal), signal)
     } catch (error) {
-      if (signal.aborted && !goesOn(signal.reason)) await this.#callOff(id)
+      if (signal.aborted && !goesOn(signal.reason)) await callOff(this.#deps, id)
       throw error
     } finally {
       waiting.delete(id)
       if (waiting.size === 0) this.#attended.delete(parent.id)
-    }
-  }
-
-  /** Interrupts a child; what it wanted to do and was not allowed yet is refused, because nobody can be asked any more. */
-  async #callOff(id: ConversationId): Promise<void> {
-    try {
-      const child = await this.#deps.roster.load(id)
-      const actor: Actor = { user: '', role: 'user', keyId: 'the conversation that it worked for' }
-      const { execution_status: status } = child.state()
-      if (!AT_WORK.has(status)) return
-      await child.send({ kind: 'interrupt' }, actor)
-      const awaited = child.state().awaiting_approval
-      if (awaited === null || awaited.sub_agent !== undefined) return
-      const reason = 'The conversation that asked for this work was interrupted.'
-      await child.send({ kind: 'respond', accept: false, reason, llm_response_id: awaited.llm_response_id }, actor)
-    } catch (err) {
-      if (err instanceof ParleyError && err.code === 'not_found') return
-      this.#deps.log.warn({ conversation_id: id, err }, 'a sub-agent could not be interrupted')
     }
   }
 

@@ -82,7 +82,8 @@ export function conversationRoutes(conversations: Conversations, log: Pick<Log, 
         await conversations.update(
           id,
           {
-            ...(title !== null && { title: title.trim() }),
+            // One of blanks alone takes the title away.
+            ...(title !== null && { title: title.trim() || null }),
             ...(tags !== null && { tags }),
             ...(max_budget_per_task != null && { max_budget_per_task }),
           },

@@ -68,7 +68,8 @@ function condenserOf({ enabled, condenser_kind: _kind, ...shape }: CondenserSett
 function criticOf(verification: VerificationSettings, llm: LLM) {
   const { critic_enabled, critic_mode, critic_server_url, critic_model_name } = verification
   if (!critic_enabled) return null
-  const isKnown = critic_server_url !== null || hostOf(llm.base_url) === hostOf(DEFAULT_CRITIC_SERVER)
+  const isKnown =
+    critic_server_url !== null || hostOf(llm.base_url) === hostOf(APIBasedCritic.shape.server_url.parse(undefined))
   const key = verification.critic_api_key ?? (isKnown ? llm.api_key : null)
   if (key === null)
     throw new ParleyError(
