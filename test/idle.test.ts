@@ -13,7 +13,7 @@ async function loadedWith(path: string): Promise<string[]> {
   return JSON.parse(stdout) as string[]
 }
 
-test.each(['compose.ts', 'workspace/runner/proxy.ts'])(
+test.each(['join/compose.ts', 'workspace/runner/proxy.ts'])(
   "%s leaves the runtime's fetch where it is",
   async (path) => {
     const loaded = await loadedWith(path)

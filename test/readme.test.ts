@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeConfig, readConfig } from '../packages/server/src/config.ts'
+import { describeConfig, readConfig } from '../packages/server/src/config/config.ts'
 import { readSource, sourceFiles } from './source-files.ts'
 
 const readme = readSource('README.md')

@@ -9,8 +9,9 @@
  */
 import { posix } from 'node:path'
 
-/** Rooms of packages/server/src, top line first. Files beside the rooms (main, compose, config …) stand above them all. */
+/** Rooms of packages/server/src, top line first. What joins them (the folder `join`, and files beside the rooms) stands above them all. */
 const lines = [
+  ['config'],
   ['http', 'webhooks'],
   ['conversation'],
   ['agent'],
@@ -74,7 +75,7 @@ type Place = { readonly pkg: string; readonly room: string | undefined }
 /** The package of a source file, and its room when it is in one. */
 function placeOf(file: string): Place {
   const [, pkg = '', , ...rest] = file.split('/')
-  return { pkg, room: rest.length > 1 ? rest[0] : undefined }
+  return { pkg, room: rest.length > 1 && rest[0] !== 'join' ? rest[0] : undefined }
 }
 
 /** What is wrong with `file` (a path below packages/, not a test) importing `specifier`; null when it may. */

@@ -73,14 +73,15 @@ describe('after kill -9', () => {
   test('an interrupt that loads the conversation reaches all levels below it', async () => {
     await using dir = await tempDir()
     await using model = await startScripts({
-      parent: [task('[middle] x'), finish('never said')],
+      parent: [task('[middle] x', { subagent_type: 'boss' }), finish('never said')],
       middle: [task('[low] x'), finish('never said')],
       low: [run('sleep 120'), finish('never said')],
     })
     const dataDir = dir.file('data')
     const port = await freePort()
     const first = await startServerProcess({ dataDir, port })
-    const before = await start(first, parent(model, dir.file('work')))
+    const boss = { name: 'boss', tools: ['task_tool_set'] }
+    const before = await start(first, parent(model, dir.file('work'), { agent_definitions: [boss] }))
     await until(async () => (await processesOf(dataDir, 'sleep 120')).length > 0)
     await first.kill()
 
