@@ -120,6 +120,33 @@ describe('what a person does to a conversation that waits for sub-agents', () =>
     expect(textOf(observed)).toContain(`resume "${observed.observation.task_id}"`)
   }, 60_000)
 
+  test('pausing one of them is told to its parent also while another one asks', async () => {
+    await using server = await startTestServer()
+    const gate = Promise.withResolvers<void>()
+    const held = async () => {
+      await gate.promise
+      return run('true')
+    }
+    await using model = await startScripts({
+      parent: [tasks(['[asking] x', { subagent_type: 'careful' }], ['[child] x']), finish('parent done')],
+      asking: [run('true'), finish('asking done')],
+      child: [held, finish('never said')],
+    })
+    const careful = { name: 'careful', tools: ['terminal'], permission_mode: 'always_confirm' }
+    const it = await start(server, parent(model, server.dir.file('work'), { agent_definitions: [careful] }))
+    await it.is('waiting_for_confirmation')
+    await until(() => model.requests.length === 3)
+    const child = (await childrenOf(server, it.id)).find(({ now }) => now.execution_status === 'running')
+    await child!.post('pause')
+    gate.resolve()
+    // Whoever paused it meant it: it goes on resting while the other one is answered and ends.
+    expect((await it.post('events/respond_to_confirmation', { accept: true })).status).toBe(200)
+    await it.is('finished', 'error')
+    const ends = (await it.kinds('ObservationEvent')).filter(({ tool_name }) => tool_name === 'task')
+    expect(ends.map(({ observation }) => observation.status).toSorted()).toEqual(['completed', 'paused'])
+    expect((await child!.info()).execution_status).toBe('paused')
+  }, 60_000)
+
   test('deleting it interrupts them; deleting one of them is told to its parent', async () => {
     await using server = await startTestServer()
     const hold = () => new Promise<never>(() => undefined)

@@ -112,6 +112,6 @@ export function terminal(
   request: Partial<TerminalRequest> = {},
   signal = never,
 ): Promise<TerminalResult> {
-  const defaults = { isInput: false, reset: false, timeoutMs: null, noChangeMs: 5_000 }
+  const defaults = { isInput: false, reset: false, timeoutMs: null, noChangeMs: 20_000 }
   return workspace.terminal({ callId: `call-${calls++}`, command, ...defaults, ...request }, signal)
 }

@@ -53,9 +53,9 @@ export class Ending {
     const { log, mailbox, agent, append, emitSnapshot, running } = this.#host
     // A message, or somebody who looks for what was left running, must not take up what is being cancelled.
     using _held = running.hold()
-    const left = await this.#cancel()
+    const cancelled = await this.#cancel()
     const released = await mailbox.run(async () => {
-      const drafts = interruption(log.state, left, stop !== undefined)
+      const drafts = interruption(log.state, cancelled, stop !== undefined)
       if (stop !== undefined && !hasToStartAgain(log.state)) drafts.push(stop)
       await append(drafts)
       emitSnapshot()
@@ -73,8 +73,8 @@ export class Ending {
     await mailbox.run(() => append([...(log.state.has_system_prompt ? [] : preamble), ...drafts]))
   }
 
-  /** Cancels run and start. Returns what the agent has to say about calls that it left. */
-  async #cancel(): Promise<readonly Draft[]> {
+  /** Cancels run and start. */
+  async #cancel(): Promise<Cancelled> {
     const { id, log, deps, running, startup, agent } = this.#host
     const wasRunning = running.isGoingOn
     const { ended } = running
@@ -85,17 +85,22 @@ export class Ending {
     // waits for them, and never one that is at rest while they go on.
     if (mayHaveOthersAtWork) await deps.kin?.interrupt(id)
     await startup.cancel(new RunCancelled('interrupted'))
-    if (!wasRunning) return []
+    if (!wasRunning) return { wasRunning, left: [] }
     const left = (await (await agent.current())?.interrupt().catch(() => undefined)) ?? []
     await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, INTERRUPT_WAIT_MS).unref())])
-    return left
+    return { wasRunning, left }
   }
 }
 
-/** What interrupting does to a conversation in this state. Pure. @param left what the agent says about calls that it left */
-function interruption(state: ConversationState, left: readonly Draft[], isStop: boolean): Draft[] {
+/** What was cancelled; `left`: what the agent has to say about calls that it left. */
+type Cancelled = { wasRunning: boolean; left: readonly Draft[] }
+
+/** What interrupting does to a conversation in this state. Pure. */
+function interruption(state: ConversationState, { wasRunning, left }: Cancelled, isStop: boolean): Draft[] {
   const { execution_status: status, open_actions, awaiting_approval } = state
-  if (status === 'running' || awaiting_approval?.sub_agent !== undefined) {
+  // The step of a paused one goes on until its calls have ended. Left open, they would be performed a second time.
+  const isInStep = wasRunning && status === 'paused' && awaiting_approval === null && open_actions.length > 0
+  if (status === 'running' || isInStep || awaiting_approval?.sub_agent !== undefined) {
     const open = open_actions.map(({ id }) => id)
     return [
       ...left,

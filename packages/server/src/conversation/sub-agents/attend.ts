@@ -73,14 +73,14 @@ async function untilItEnds(
       const isOverdrawn = purse?.() != null
       // One that is interrupted changes nothing more: its sub-agents are called off when this has ended.
       signal.throwIfAborted()
-      if (child.state().execution_status === 'running' && isActive(parent.state())) hasWorked = true
+      hasWorked = isActive(parent.state()) && (hasWorked || child.state().execution_status === 'running')
       const todo = attention({ parent: parent.state(), child: child.state(), question, hasWorked, isOverdrawn })
       if (todo.kind === 'ended') {
         await deps.settle(child)
         return await resultOf(deps.events, child, attended.origin, attended.work?.id ?? null)
       }
       if (todo.kind === 'run') hasWorked = true
-      if (todo.kind === 'pause' || todo.kind === 'exhaust') hasWorked = false
+      if (todo.kind === 'exhaust') hasWorked = false
       if (!(await move(deps, attended, todo, parent, child, purse))) await abortable(changed, signal)
     } catch (error) {
       signal.throwIfAborted()

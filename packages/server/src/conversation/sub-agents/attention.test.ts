@@ -17,6 +17,7 @@ const isAsked = (batch: string): Some => ({
     sub_agent: { conversation_id: 'child' as never, llm_response_id: batch, name: 't', subagent: 's', actions: [] },
   },
 })
+const asIts = (child: string) => ({ question: (batch: string) => `${child}/${batch}` })
 const is = (execution_status: ConversationState['execution_status']): Some => ({ execution_status })
 const always: Some = { confirmation_policy: { kind: 'AlwaysConfirm' } }
 const failed: Some = { start: { phase: 'workspace', status: 'failed', code: 'X', detail: 'no place' } }
@@ -28,6 +29,13 @@ test.each<[name: string, parent: Some, child: Some, rest: Partial<Kinship>, next
   ['both are paused', is('paused'), is('paused'), {}, 'wait'],
   ['its parent goes on', is('running'), is('paused'), {}, 'run'],
   ['somebody paused it alone', is('running'), is('paused'), { hasWorked: true }, 'ended'],
+  [
+    'somebody paused it while another one asks',
+    isAsked('b'),
+    is('paused'),
+    { ...asIts('x'), hasWorked: true },
+    'ended',
+  ],
   ['the budget above is used up', is('running'), is('paused'), { hasWorked: true, isOverdrawn: true }, 'exhaust'],
   ['the budget above is used up, and all rest', is('paused'), is('paused'), { isOverdrawn: true }, 'wait'],
   ['it asks', is('running'), asks('b1'), {}, 'consult'],

@@ -14,8 +14,9 @@ const ACTOR: Actor = { user: '', role: 'user', keyId: 'the conversation that it 
 
 const AT_WORK: ReadonlySet<ConversationState['execution_status']> = new Set(['running', 'waiting_for_confirmation'])
 
-/** Whether a conversation of this status does something, or would when it is answered. */
-export const isAtWork = (status: ConversationState['execution_status']): boolean => AT_WORK.has(status)
+/** Whether a conversation of this status does something: one that is paused may not have come to the end of its step. */
+export const mayBeInStep = (status: ConversationState['execution_status']): boolean =>
+  AT_WORK.has(status) || status === 'paused'
 
 export type CallOffDeps = {
   roster: Pick<Roster, 'load'>
@@ -44,10 +45,10 @@ async function isAtRest(roster: CallOffDeps['roster'], id: ConversationId): Prom
   try {
     const child = await roster.load(id)
     const { execution_status: status, awaiting_approval: awaited } = child.state()
-    if (!isAtWork(status)) return true
-    if (status === 'running' || awaited === null || awaited.sub_agent !== undefined) {
+    if (!mayBeInStep(status)) return true
+    if (status !== 'waiting_for_confirmation' || awaited === null || awaited.sub_agent !== undefined) {
       await child.send({ kind: 'interrupt' }, ACTOR)
-      return false
+      return !AT_WORK.has(child.state().execution_status)
     }
     const reason = 'The conversation that asked for this work was interrupted.'
     await child.send({ kind: 'respond', accept: false, reason, llm_response_id: awaited.llm_response_id }, ACTOR)

@@ -25,7 +25,7 @@ import type { LiveConversation } from '../live/live-conversation.ts'
 import type { ConversationRecord } from '../record/record.ts'
 import type { Roster } from '../live/roster.ts'
 import { attend, type Attended } from './attend.ts'
-import { callOff, isAtWork } from './call-off.ts'
+import { callOff, mayBeInStep } from './call-off.ts'
 import { Calls } from './calls.ts'
 import { actorOf, Children, type Child, type ChildrenDeps, type Parent } from './children.ts'
 import { childId, taskId, workId } from './ids.ts'
@@ -102,7 +102,7 @@ export class Family implements Kin {
     const rows = await this.#conversations.getMany(ids)
     const own = rows.filter((row) => row !== null).filter((row) => this.#isSubAgent(row.record))
     // Whoever is interrupted does the same for its own; one that rests may still have some that do not.
-    await Promise.all(own.map(({ id, status }) => (isAtWork(status) ? callOff(this.#deps, id) : this.interrupt(id))))
+    await Promise.all(own.map(({ id, status }) => (mayBeInStep(status) ? callOff(this.#deps, id) : this.interrupt(id))))
   }
 
   async beforeResuming(child: LiveConversation): Promise<void> {

@@ -81,7 +81,8 @@ function tryConnect(path: string): Promise<Socket | null> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket | null>()
   const socket = connect(path)
   const onError = (error: NodeJS.ErrnoException) => {
-    if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(null)
+    // Reset: it was there, and left before it took the connection.
+    if (['ECONNREFUSED', 'ECONNRESET', 'ENOENT'].includes(error.code ?? '')) resolve(null)
     else reject(error)
   }
   socket.once('error', onError)

@@ -29,7 +29,8 @@ export type RunnerOptions = {
   onEnd: () => void
 }
 
-const FIRST_REQUEST_MS = 1_000
+/** On a busy machine a caller may take this long to come, or to say what it wants. */
+const FIRST_REQUEST_MS = 3_000
 
 type Scoped = Extract<Request, { conversation: string }>
 
@@ -47,6 +48,8 @@ export class Runner {
   #isEnding = false
   #hasStarted = false
   #isLost = false
+  /** Somebody has connected. */
+  #isMet = false
   #idle: NodeJS.Timeout | null = null
   #orphaned: NodeJS.Timeout | null = null
   /** What must be over before anything is begun: leftovers of a runner that died. */
@@ -89,6 +92,7 @@ export class Runner {
 
   #welcome(connection: Connection): void {
     if (this.#isEnding) return connection.end()
+    this.#isMet = true
     this.#connections.add(connection)
     connection.send({ event: 'hello', protocol: PROTOCOL, pid: process.pid })
     if (this.#idle !== null) clearTimeout(this.#idle)
@@ -254,7 +258,9 @@ export class Runner {
       clearTimeout(this.#idle)
       this.#idle = null
     }
-    if (!hasWork) this.#idle ??= setTimeout(() => void this.end(), idleExitMs)
+    // Whoever started it is on the way.
+    const patienceMs = this.#isMet ? idleExitMs : Math.max(idleExitMs, FIRST_REQUEST_MS)
+    if (!hasWork) this.#idle ??= setTimeout(() => void this.end(), patienceMs)
     if (this.#connections.size > 0 && this.#orphaned !== null) {
       clearTimeout(this.#orphaned)
       this.#orphaned = null

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { startTestServer } from '../../packages/server/testing/server.ts'
+import { processesOf, until } from '../crash/watching.ts'
+import { start } from '../run/running.ts'
+import { childrenOf, finish, parent, run, startScripts, task } from '../sub-agents/working.ts'
+
+test('an interrupt after a pause cancels the command that goes on, and running again does not begin it again', async () => {
+  await using server = await startTestServer()
+  await using model = await startScripts({ parent: [run('echo once >> trace; sleep 120'), finish('done')] })
+  const it = await start(server, parent(model, server.dir.file('work')))
+  await until(async () => (await processesOf(server.dir.path, 'sleep 120')).length > 0)
+  await it.post('pause')
+  expect((await it.info()).execution_status).toBe('paused')
+  expect((await it.post('interrupt')).status).toBe(200)
+  expect((await it.kinds('AgentErrorEvent'))[0]?.error).toContain('interrupted before completion')
+  expect((await it.info()).execution_status).toBe('paused')
+  await until(async () => (await processesOf(server.dir.path, 'sleep 120')).length === 0)
+  expect((await it.post('run')).status).toBe(200)
+  await it.is('finished', 'error')
+  expect((await it.info()).execution_status).toBe('finished')
+  expect(await readFile(server.dir.file('work', 'trace'), 'utf8')).toBe('once\n')
+}, 60_000)
+
+test('an interrupt after a pause cancels the step that a sub-agent was paused after', async () => {
+  await using server = await startTestServer()
+  await using model = await startScripts({
+    parent: [task('[child] x'), finish('done')],
+    child: [run('sleep 120'), finish('never said')],
+  })
+  const it = await start(server, parent(model, server.dir.file('work')))
+  await until(async () => (await processesOf(server.dir.path, 'sleep 120')).length > 0)
+  await it.post('pause')
+  const [child] = await childrenOf(server, it.id)
+  await child!.is('paused')
+  expect((await it.post('interrupt')).status).toBe(200)
+  for (const each of [child!, it]) {
+    expect(await each.kinds('AgentErrorEvent')).toHaveLength(1)
+    expect((await each.info()).execution_status).toBe('paused')
+  }
+  await until(async () => (await processesOf(server.dir.path, 'sleep 120')).length === 0)
+  expect(model.requests).toHaveLength(2)
+}, 60_000)
