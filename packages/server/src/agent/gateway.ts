@@ -23,7 +23,14 @@ import { z } from 'zod'
 import { abortable } from '../lib/index.ts'
 import type { LedgerEntry, Workspace } from '../workspace/index.ts'
 import type { Analyze, AnalyzedCall, Assessment } from '../security/index.ts'
-import { LockTimeout, type Locks, type Recovery, type Tool, type ToolContext, type ToolServices } from '../tools/index.ts'
+import {
+  LockTimeout,
+  type Locks,
+  type Recovery,
+  type Tool,
+  type ToolContext,
+  type ToolServices,
+} from '../tools/index.ts'
 import { analyzedCall, analysisUsage } from './native/analysis.ts'
 import { prepareCall, type InvalidCall, type PreparedCall, type RawCall } from './native/tool-call.ts'
 import { truncateMiddle } from './native/truncate.ts'

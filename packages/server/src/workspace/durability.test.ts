@@ -27,7 +27,7 @@ const call = (command: string): TerminalRequest => ({
   isInput: false,
   reset: false,
   timeoutMs: null,
-  noChangeMs: 5_000,
+  noChangeMs: 20_000,
 })
 
 test('a killed server loses nothing: the next one collects the output and exit code of the same command', async () => {
