@@ -16,7 +16,7 @@ async function runProject(files: Record<string, string>, ...args: string[]) {
   await Promise.all(all.map(([name, text]) => writeFile(join(folder, name), text)))
   const output = await new Promise<string>((resolve) => {
     const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-    const env = { ...process.env, NO_COLOR: '1', PARLEY_FAILED_CHECKS: '' }
+    const env = { ...process.env, NO_COLOR: '1', PARLEY_FAILED_CHECKS: '', PARLEY_TEST_REPORT: '' }
     execFile(process.execPath, [vitest, 'run', '--root', folder, ...args], { env }, (_, stdout) => resolve(stdout))
   })
   const facts = await readFile(join(folder, 'facts/facts.json'), 'utf8').catch(() => '{}')
