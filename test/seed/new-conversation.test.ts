@@ -110,6 +110,7 @@ describe('a repository', () => {
       await git.add('acme/shop')
       git.mode = 'private'
       git.password = TOKEN
+      git.latencyMs = 400
       const push = 'GITLAB_TOKEN="$GITLAB_TOKEN" git push -q -u origin HEAD && git remote -v && cat .git/config'
       await using model = await startScriptedModel({
         by: 'turn',

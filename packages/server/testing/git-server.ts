@@ -20,6 +20,8 @@ export interface GitServer extends AsyncDisposable {
   readonly url: string
   readonly host: string
   mode: GitServerMode
+  /** Milliseconds before each answer, so that whoever looks has the time to see who asks. */
+  latencyMs: number
   /** What `private` asks for; the user name is not looked at. */
   password: string
   /** In the order of arrival. */
@@ -56,7 +58,8 @@ export async function startGitServer(): Promise<GitServer> {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()
       return
     }
-    serve(dir.path, request, response)
+    if (server.latencyMs === 0) serve(dir.path, request, response)
+    else setTimeout(() => serve(dir.path, request, response), server.latencyMs)
   })
   http.listen(0, '127.0.0.1')
   await once(http, 'listening')
@@ -66,6 +69,7 @@ export async function startGitServer(): Promise<GitServer> {
     url: `http://${host}`,
     host,
     mode: 'open',
+    latencyMs: 0,
     password: 'not set',
     requests,
     async add(name, { files = { 'README.md': 'Hello.\n' }, branches = [] } = {}) {
