@@ -12,15 +12,24 @@ export async function until(holds: () => boolean | Promise<boolean>, timeoutMs =
 
 export type Found = { pid: number; command: string; isRunner: boolean }
 
-/** Processes of this machine whose command line holds `text`, or whose working directory is below it. */
+/** Where a test keeps everything of its own. */
+const ownPlace = (path: string): string => /^.*?\/parley-[^/]+/.exec(path)?.[0] ?? path
+
+/**
+ * Processes of this test whose command line holds `text`, or whose working directory is below it. Other tests run beside it, with the
+ * same commands: those that count name the test's own place in their command line, their directory or their environment.
+ */
 export async function processesOf(dataDir: string, text: string): Promise<Found[]> {
+  const place = ownPlace(dataDir)
   const found: Found[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) continue
-    const command = (await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ')
+    const read = (file: string) => readFile(`/proc/${name}/${file}`, 'utf8').catch(() => '')
+    const command = (await read('cmdline')).replaceAll('\0', ' ')
     const cwd = await readlink(`/proc/${name}/cwd`).catch(() => '')
     if (!command.includes(text) && !cwd.startsWith(text)) continue
     if (command.includes(' serve ')) continue
+    if (![command, cwd, await read('environ')].some((where) => where.includes(place))) continue
     found.push({ pid: Number(name), command, isRunner: command.includes('runner') && command.includes(dataDir) })
   }
   return found

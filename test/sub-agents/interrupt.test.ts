@@ -100,14 +100,14 @@ describe('after kill -9', () => {
     await using dir = await tempDir()
     await using model = await startScripts({
       parent: [task('[child] x'), finish('parent done')],
-      child: [run('sleep 120'), finish('child done')],
+      child: [run('sleep 12'), finish('child done')],
     })
     const dataDir = dir.file('data')
     const port = await freePort()
-    // The first one is the sub-agent's own.
+    // The first one is the sub-agent's own. Whether its command was reached by then is open: it goes on, or has ended.
     const first = await startServerProcess({ dataDir, port, crash: { at: 'InterruptEvent', when: 'after' } })
     const before = await start(first, parent(model, dir.file('work')))
-    await until(async () => (await processesOf(dataDir, 'sleep 120')).length > 0)
+    await until(async () => (await processesOf(dataDir, 'sleep 12')).length > 0)
     await before.post('interrupt').catch(() => undefined)
     await first.exited
 
