@@ -1,10 +1,19 @@
 /** An external agent in a sandbox: its folders are where it can see them. Needs bubblewrap. Source: agent-core.md 11.12. */
 import { readFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { constants, copyFile, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { findBubblewrap } from '../../packages/server/src/workspace/index.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { begin, errors, finishes, script } from './acting.ts'
+
+/** The program and its Node where walls show them, wherever this project lies. */
+async function broughtInto(workspace: string, [, program = '', ...args]: readonly string[]): Promise<string[]> {
+  const [node, copy] = [join(workspace, 'node'), join(workspace, 'agent.ts')]
+  await copyFile(process.execPath, node, constants.COPYFILE_FICLONE)
+  await copyFile(program, copy)
+  return [node, copy, ...args]
+}
 
 const found = await findBubblewrap()
 
@@ -26,8 +35,7 @@ describe.skipIf('reason' in found)('an external agent in a sandbox', () => {
         '/bin/sh',
         '-c',
         'cat "$MY_FILE_AT" > seen; exec "$0" "$@"',
-        process.execPath,
-        ...acp.agent().acp_command.slice(1),
+        ...(await broughtInto(work, acp.agent().acp_command)),
       ],
       acp_file_secrets: [own],
     }
