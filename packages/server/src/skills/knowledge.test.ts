@@ -37,16 +37,16 @@ describe('what a file brings', () => {
   const rule = (name: string, ...paths: string[]) => ({ name, content: `of ${name}`, trigger: { type: 'path', paths } })
   const known = context({ skills: [rule('web', 'web/**'), rule('css', '*.css')] })
   test.each<[string, string[]]>([
-    ['/work/web/a.css', ['web', 'css']],
+    ['/place/web/a.css', ['web', 'css']],
     ['web/a.ts', ['web']],
-    ['/work/../other/web/a.ts', []],
+    ['/place/../other/web/a.ts', []],
     ['/elsewhere/web/a.ts', []],
-    ['/work', []],
+    ['/place', []],
   ])('%s: %j', (path, names) => {
-    expect(touched(known, path, { workingDir: '/work', active: [] }).names).toEqual(names)
+    expect(touched(known, path, { workingDir: '/place', active: [] }).names).toEqual(names)
   })
   test('each rule once', () => {
-    expect(touched(known, 'web/a.css', { workingDir: '/work', active: ['web'] }).names).toEqual(['css'])
+    expect(touched(known, 'web/a.css', { workingDir: '/place', active: ['web'] }).names).toEqual(['css'])
   })
 })
 
