@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { collectGarbage } from '../collect.ts'
 import { type Bench, git, KEY, startBench } from './setup.ts'
 
 let server: Bench
@@ -70,13 +71,16 @@ test('a body larger than the limit of JSON bodies is taken, and held on disk onl
   const path = server.dir.file('large.bin')
   const piece = randomBytes(1024 * 1024)
   const head = Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n')
-  // What tests before this one left to be collected is not counted.
-  const before = process.memoryUsage().arrayBuffers
+  const held = () => {
+    collectGarbage()
+    return process.memoryUsage().arrayBuffers
+  }
+  const before = held()
   let peak = 0
   async function* body() {
     yield head
     for (let i = 0; i < 128; i++) {
-      peak = Math.max(peak, process.memoryUsage().arrayBuffers)
+      if (i % 16 === 15) peak = Math.max(peak, held())
       yield piece
     }
     yield Buffer.from('\r\n--b--\r\n')
@@ -89,7 +93,8 @@ test('a body larger than the limit of JSON bodies is taken, and held on disk onl
   } as RequestInit)
   expect(response.status).toBe(200)
   expect(statSync(path).size).toBe(128 * piece.length)
-  expect(peak - before).toBeLessThan(100 * 1024 * 1024)
+  // Half of the body: what is on its way between the sockets and the disk differs from run to run.
+  expect(peak - before).toBeLessThan(64 * 1024 * 1024)
 })
 
 test('an upload that breaks off leaves what was there', async () => {

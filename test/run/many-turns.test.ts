@@ -2,12 +2,11 @@
  * Two thousand turns in one conversation with the condenser that users have by default: what the last ones take against the
  * first, in time and in memory. A turn is a message, one command and a closing word.
  */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { KEY, startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
+import { collectGarbage } from '../collect.ts'
 import { recordFacts } from '../facts.ts'
 import { llmOf, start, starting } from './running.ts'
 
@@ -20,12 +19,7 @@ const BEGINNINGS = 5
 /** Turns that are measured together; in these the view grows and is made shorter several times. */
 const LAST = 200
 
-/** Frees what nobody holds; without it a heap says nothing. */
-const collectGarbage = (() => {
-  setFlagsFromString('--expose-gc')
-  return runInNewContext('gc') as () => void
-})()
-
+/** Of what somebody holds; garbage says nothing. */
 function heapMb(): number {
   collectGarbage()
   return process.memoryUsage().heapUsed / 1e6
