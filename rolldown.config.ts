@@ -5,8 +5,8 @@ const root = fileURLToPath(new URL('.', import.meta.url))
 const virtual = 'parley:command-line'
 
 /**
- * What `dist/parley.js` loads: the command line as a module that does nothing by itself. Were its own last line, which
- * awaits the command, part of a chunk, every lazily loaded chunk that shares code with it would wait for it for ever.
+ * The module that `dist/parley.js` loads: the command line without side effects. If its last line, which awaits the command, were
+ * part of a chunk, every lazily loaded chunk that shares code with it would wait for it for ever.
  */
 const commandLine: Plugin = {
   name: 'parley-command-line',
@@ -20,7 +20,7 @@ const commandLine: Plugin = {
 
 const runnerSource = /(["'])\.\/runner\/main\.ts\1/g
 
-/** Where the sources look for the runner beside themselves, the bundle looks for the bundled one. */
+/** Replaces the path of the runner in the sources by the path of the bundled runner. */
 const bundledRunner: Plugin = {
   name: 'parley-bundled-runner',
   renderChunk(code, chunk) {
@@ -39,9 +39,9 @@ const bundledRunner: Plugin = {
 const later = 'parley:later:'
 
 /**
- * What the two libraries of the edge ask for when they load, and a server at rest never uses: TLS and HTTP/2 of the runtime come when
- * they are touched; validators, serializers and the test client of the framework are left out, because `web.ts` gives it
- * compilers of its own.
+ * Keeps parts that an idle server never uses out of Fastify and ws: TLS and HTTP/2 of the runtime load on first use;
+ * validators, serializers and the test client of the framework are left out, because `web.ts` passes its own
+ * compilers.
  */
 const edgeWithoutUnused: Plugin = {
   name: 'parley-edge-without-unused',
@@ -64,14 +64,14 @@ const UNUSED = new Set(['@fastify/ajv-compiler', '@fastify/fast-json-stringify-c
 const shared = {
   cwd: root,
   platform: 'node',
-  // The first two find their parts beside themselves. The others are optional accelerators of ws, which it does without.
+  // The first two find files beside themselves. The others are optional accelerators of ws.
   external: ['@lydell/node-pty', 'playwright-core', 'bufferutil', 'utf-8-validate'],
 } satisfies BuildOptions
 
 /**
- * How the files are written. The engine keeps the source of everything loaded in memory, and in two bytes for each character as
- * soon as one of a file is not Latin-1: so only licences stay of the comments, and what is beyond ASCII becomes an escape. Names and lines
- * stay, so that a stack trace can be read.
+ * Output options. V8 keeps the source of every loaded file in memory, with two bytes for each character as soon as one
+ * character of the file is not Latin-1. Therefore only licence comments are kept, and characters beyond ASCII become escapes. Names
+ * and lines are kept for readable stack traces.
  */
 const written = {
   format: 'esm',
@@ -79,7 +79,7 @@ const written = {
   minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
 } satisfies BuildOptions['output']
 
-/** The command line and the server; what a command needs only later stays in chunks of its own. */
+/** The command line and the server; parts that are loaded later are separate chunks. */
 export const commandLineBundle = {
   ...shared,
   input: { main: virtual },
@@ -87,7 +87,7 @@ export const commandLineBundle = {
   output: { ...written, dir: 'dist', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
 } satisfies BuildOptions
 
-/** The runner is one file: it outlives the server, so it must not need a chunk that a later build has replaced. */
+/** The runner is one file, because it outlives the server and must not need a chunk that a later build has replaced. */
 export const runnerBundle = {
   ...shared,
   input: { runner: 'packages/server/src/workspace/runner/main.ts' },

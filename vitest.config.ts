@@ -1,14 +1,26 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { form, timeoutFor } from './packages/server/testing/campaign.ts'
+
+const all = ['packages/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts']
+const campaigns = ['packages/**/*.campaign.test.ts', 'test/**/*.campaign.test.ts']
+const soaks = ['packages/**/*.soak.test.ts', 'test/**/*.soak.test.ts']
+
+/** Files of each form; `npm test` runs the campaigns in their short form and leaves the soak tests out. */
+const files = {
+  test: { include: all, exclude: [...configDefaults.exclude, ...soaks] },
+  campaign: { include: campaigns },
+  soak: { include: [...campaigns, ...soaks] },
+}
 
 export default defineConfig({
   test: {
-    include: ['packages/**/*.test.ts', 'test/**/*.test.ts'],
+    ...files[form],
     pool: 'threads',
     isolate: false,
-    // Much of a test is waiting for other processes.
-    maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // Most of a test is waiting for other processes. A campaign has the machine for itself.
+    maxWorkers: form === 'test' ? 2 : 1,
+    testTimeout: form === 'test' ? 20_000 : timeoutFor(3600),
+    hookTimeout: form === 'test' ? 20_000 : 60_000,
     env: { TZ: 'UTC' },
     setupFiles: ['./test/canaries/setup.ts'],
     reporters: ['default', './test/reporter.ts'],

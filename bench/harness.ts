@@ -1,4 +1,4 @@
-/** What every measurement needs: a server of its own, a model that answers at once, medians. */
+/** Parts of every measurement: a server of its own, a model that answers at once, medians. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -7,10 +7,10 @@ import { startScriptedModel, type ScriptedModel } from '../packages/server/testi
 import { startServerProcess, TEST_KEY, type ServerProcess } from '../packages/server/testing/server-process.ts'
 import { tempDir, type TempDir } from '../packages/server/testing/temp.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const bundle = `${root}dist/parley.js`
+export const root = fileURLToPath(new URL('..', import.meta.url))
+const bundle = process.env['PARLEY_BENCH_BUNDLE'] ?? `${root}dist/parley.js`
 
-/** The bundle that `npm start` runs. @throws when it was not built. */
+/** The measured bundle: that of `npm start`, or the one in `PARLEY_BENCH_BUNDLE`. @throws Error when it was not built. */
 export function entry(): string[] {
   if (!existsSync(bundle)) throw new Error('there is no bundle to measure; run: npm run build')
   return [bundle]
@@ -47,7 +47,7 @@ export async function createConversation({ server, model, dir }: Bench, name: st
   const { status, body } = await server.call('POST', '/api/conversations', {
     workspace: { working_dir: dir.file('work', name) },
     agent: agentOf(model),
-    // What is measured is the turn alone.
+    // A title would add a model call to the measured turn.
     autotitle: false,
   })
   if (status !== 201) throw new Error(`creating a conversation answered ${status}: ${JSON.stringify(body)}`)
@@ -87,7 +87,7 @@ export class Turns implements Disposable {
     return new Turns(server, id, socket)
   }
 
-  /** Milliseconds from the message to the news that the turn has finished. */
+  /** Milliseconds from sending the message to receiving the state `finished`. */
   async turn(): Promise<number> {
     const from = performance.now()
     const ended = new Promise<void>((resolve) => {
@@ -120,7 +120,7 @@ export async function residentMb(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024
 }
 
-/** Adds figures to `artifacts/facts.json`, where docs and people find them. */
+/** Adds figures to `artifacts/facts.json`. */
 export async function writeFacts(figures: Record<string, number>): Promise<void> {
   const path = `${root}artifacts/facts.json`
   await mkdir(`${root}artifacts`, { recursive: true })

@@ -21,7 +21,7 @@ const ROUNDS = 15
 /** Events that the model sees before the oldest half is summarised; the default of the condenser. */
 const MAX_VIEW = 240
 
-/** A conversation with many events against one with few: opening it, a page at either end, one more turn. */
+/** Ratios of a conversation with many events to one with few: opening it, a page at either end, one more turn. */
 export async function long(): Promise<Record<string, number>> {
   await using dir = await tempDir()
   await using model = await turnModel()
@@ -38,7 +38,7 @@ export async function long(): Promise<Record<string, number>> {
   return figures
 }
 
-/** As many conversations as rounds, so that each round opens one that is not in memory. */
+/** Writes three conversations, so that the first request to each opens one that is not in memory. */
 async function write(dataDir: string, size: number, agent: unknown, work: string): Promise<ConversationId[]> {
   await using storage = await openSqlite({ path: join(dataDir, 'parley.db') })
   const ids: ConversationId[] = []
@@ -80,7 +80,7 @@ async function write(dataDir: string, size: number, agent: unknown, work: string
   return ids
 }
 
-/** What a long task leaves: messages, and a condensation whenever the view has grown to its limit. */
+/** The log of a long task: messages, and a condensation whenever the view has reached its limit. */
 function condensed(
   size: number,
   stamps: { now: () => Date },
@@ -135,7 +135,7 @@ async function measure(dataDir: string, ids: readonly ConversationId[]): Promise
   }
   for (const id of ids) {
     using conversation = await Turns.open(server, id)
-    // The first turn after a start reads the view back; the next ones are what a user feels.
+    // The first turn after a start reads the view back and is not measured.
     await conversation.turn()
     for (let round = 0; round < ROUNDS; round++) step.push(await conversation.turn())
   }

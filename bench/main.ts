@@ -1,21 +1,50 @@
 /**
- * `npm run bench`: the figures that we publish, each with its unit, on the machine it runs on. Name measurements to run only
- * those: `npm run bench -- turn memory`. Results go to `artifacts/facts.json` too.
+ * `npm run bench [-- NAME …]`: the published figures, each with its unit, on the machine it runs on; also written to
+ * `artifacts/facts.json`. `npm run bench -- --against REV [--pairs N] [NAME …]` measures this working copy and the commit REV in turn
+ * and prints the ratio of each figure; exit code 1 when the median of one is worse than 1.10.
  */
+import { execFileSync } from 'node:child_process'
+import { parseArgs } from 'node:util'
+import { against } from './against.ts'
 import { startup } from './startup.ts'
 import { turns } from './turns.ts'
 import { long } from './long.ts'
 import { memory } from './memory.ts'
-import { writeFacts } from './harness.ts'
+import { root, writeFacts } from './harness.ts'
 
 const MEASUREMENTS: Record<string, () => Promise<Record<string, number>>> = { startup, turns, long, memory }
 
-const wanted = process.argv.slice(2)
-for (const [name, measure] of Object.entries(MEASUREMENTS)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue
-  const figures = await measure()
-  for (const [figure, value] of Object.entries(figures)) console.log(`${figure.padEnd(52)} ${round(value)}`)
-  await writeFacts(figures)
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    against: { type: 'string' },
+    pairs: { type: 'string', default: '9' },
+    // For `against`: measures the bundle that the environment names and prints the figures as one line of JSON.
+    json: { type: 'boolean', default: false },
+  },
+})
+const unknown = positionals.find((name) => !Object.hasOwn(MEASUREMENTS, name))
+if (unknown !== undefined)
+  throw new Error(`there is no measurement "${unknown}"; known are ${Object.keys(MEASUREMENTS).join(', ')}`)
+const names = positionals.length > 0 ? positionals : Object.keys(MEASUREMENTS)
+
+if (values.against !== undefined) {
+  process.exitCode = await against(values.against, { pairs: Number(values.pairs), names })
+} else if (values.json) {
+  console.log(JSON.stringify(await measure()))
+} else {
+  execFileSync(process.execPath, [`${root}scripts/build.mjs`], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
+  await writeFacts(await measure((figure, value) => console.log(`${figure.padEnd(52)} ${round(value)}`)))
+}
+
+async function measure(show: (figure: string, value: number) => void = () => {}): Promise<Record<string, number>> {
+  const all: Record<string, number> = {}
+  for (const name of names) {
+    const figures = await MEASUREMENTS[name]!()
+    for (const [figure, value] of Object.entries(figures)) show(figure, value)
+    Object.assign(all, figures)
+  }
+  return all
 }
 
 function round(value: number): string {

@@ -2,7 +2,7 @@ import { createConversation, openBench, residentMb, serve, Turns } from './harne
 
 const COUNT = 1000
 
-/** What a thousand conversations that nobody uses weigh: right after they rested, and in a server that starts with them. */
+/** Memory of a thousand idle conversations, in a server that starts with them stored. */
 export async function memory(): Promise<Record<string, number>> {
   await using bench = await openBench()
   const before = await settled(bench.server.process.pid!)
@@ -35,7 +35,7 @@ export async function memory(): Promise<Record<string, number>> {
   }
 }
 
-/** After a short rest: what is garbage by then is mostly gone. */
+/** Resident memory after a short rest, in which most garbage is collected. */
 async function settled(pid: number): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, 2000))
   return residentMb(pid)

@@ -6,7 +6,7 @@ import { entry, median, residentMb } from './harness.ts'
 
 const ROUNDS = 9
 
-/** From process start to the first answered request, and what the process weighs then. */
+/** Time from process start to the first answered request, and resident memory at that moment. */
 export async function startup(): Promise<Record<string, number>> {
   await using dir = await tempDir()
   const times: number[] = []

@@ -6,7 +6,7 @@ const TOGETHER = 16
 const WAVES = 4
 const LONG = 100
 
-/** Turns of six model calls and five commands, against a model that answers at once. */
+/** Measures turns of six model calls and five commands, with a model that answers at once. */
 export async function turns(): Promise<Record<string, number>> {
   await using bench = await openBench()
   const { server } = bench

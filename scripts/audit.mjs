@@ -1,6 +1,6 @@
-// Asks the registry for known holes in what is installed for production, and fails on high and critical ones that nobody has
-// looked at. `scripts/audit-allowed.json` holds those that somebody has: advisory, reason, and the day on which to look again.
-// Exit codes: 0 nothing open, 1 something is, 77 the registry gives no audit.
+// Asks the registry for known vulnerabilities of the production dependencies, and fails on high and critical ones without a review.
+// `scripts/audit-allowed.json` holds the reviewed ones: advisory, reason, and the date of the next review.
+// Exit codes: 0 none open, 1 at least one open, 77 the registry offers no audit.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
@@ -41,7 +41,7 @@ for (const advisory of allowed.keys()) {
 console.log(`audit: ${found.length} high or critical, ${open.length} open`)
 process.exit(open.length === 0 ? 0 : 1)
 
-/** Every grave advisory once, whatever number of packages it comes through. */
+/** High and critical advisories, each once, however many packages depend on it. */
 function advisories(vulnerabilities) {
   const known = new Map()
   for (const { via } of Object.values(vulnerabilities)) {
@@ -54,7 +54,7 @@ function advisories(vulnerabilities) {
   return [...known.values()]
 }
 
-/** Each entry has to say why, and until when. */
+/** Each entry needs a reason and a date. */
 function readAllowed() {
   const entries = JSON.parse(
     readFileSync(process.env.PARLEY_AUDIT_ALLOWED ?? new URL('audit-allowed.json', import.meta.url), 'utf8'),

@@ -1,30 +1,29 @@
 'use strict'
 /**
- * What `npm start`, `npm test`, `npm run demo` and `npm run parley` begin with: install what is missing, find the pinned Node, build
- * what is out of date, and hand over. Old-style JavaScript without dependencies, because it must run, or at least say
- * what is wrong, on whatever Node is there (12 or later) and before anything is installed.
+ * Entry of the npm commands: installs missing dependencies, finds the pinned Node, builds outdated bundles, and runs the command.
+ * Old-style JavaScript without dependencies, because it must run, or at least report what is wrong, on any Node from 12 on and
+ * before anything is installed.
  */
 const childProcess = require('child_process')
 const fs = require('fs')
 const path = require('path')
+const { Refusal, run } = require('./run-program.cjs')
 
 const root = path.dirname(__dirname)
 const at = (...parts) => path.join(root, ...parts)
-/** Milliseconds; 0 for a file that is not there. */
+/** Milliseconds; 0 for a missing file. */
 const modifiedAt = (file) => (fs.existsSync(file) ? fs.statSync(file).mtimeMs : 0)
 const say = (line) => process.stderr.write(`parley: ${line}\n`)
 
-/** The oldest Node that runs Parley, for platforms that have no pinned one. */
+/** The oldest Node that runs Parley, for platforms without a pinned one. */
 const FLOOR = 24
 
-class Refusal extends Error {}
-
 function installIfNeeded() {
-  // npm writes this file last, so a broken installation counts as none.
+  // npm writes this file last, so an incomplete installation has none.
   const installedAt = modifiedAt(at('node_modules', '.package-lock.json'))
   if (installedAt >= modifiedAt(at('package-lock.json')) && installedAt > 0) return
   say(installedAt > 0 ? 'package-lock.json has changed, installing (npm ci) …' : 'first run, installing (npm ci) …')
-  // Without our own bin folder in the PATH: npm is about to delete it, with the Node inside.
+  // The PATH without our own bin folder: npm deletes that folder, and the Node in it.
   const { status, error } = childProcess.spawnSync('npm', ['ci', '--include=dev', '--include=optional'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
@@ -32,14 +31,14 @@ function installIfNeeded() {
     shell: process.platform === 'win32',
   })
   if (error && error.code === 'ENOENT')
-    throw new Refusal('npm is not in the PATH; install Node 20 or later, which brings it')
+    throw new Refusal('npm is not in the PATH; install Node 20 or later, which includes it')
   if (status !== 0)
-    throw new Refusal('npm ci failed; its own words are above. It needs Node 20 or later and a package registry')
+    throw new Refusal('npm ci failed; its output is above. It needs Node 20 or later and a package registry')
   const now = new Date()
   fs.utimesSync(at('node_modules', '.package-lock.json'), now, now)
 }
 
-/** The PATH of the person who called: without what npm puts in front of it for the time of a script. */
+/** The PATH of the caller, without the folders that npm adds for a script. */
 function outsidePath() {
   const isOurs = (dir) => /node_modules[\\/]\.bin[\\/]?$|node-gyp-bin[\\/]?$/.test(dir)
   return (process.env.PATH || '')
@@ -48,7 +47,7 @@ function outsidePath() {
     .join(path.delimiter)
 }
 
-/** The Node that runs everything: the pinned one where its platform has one, otherwise the one that runs this, if it can. */
+/** The Node that runs everything: the pinned one where its platform has one, otherwise this one if it is new enough. */
 function findNode() {
   const pinned = JSON.parse(fs.readFileSync(at('package.json'), 'utf8')).optionalDependencies || {}
   const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
@@ -68,7 +67,7 @@ function findNode() {
   )
 }
 
-/** The newest change below a folder; folders count too, because a deletion changes only them. Tests do not. */
+/** The newest change below a folder. Folders count, because a deletion changes only them; tests do not count. */
 function newestChange(folder) {
   return fs.readdirSync(folder, { withFileTypes: true }).reduce((newest, entry) => {
     if (entry.name === 'node_modules' || entry.name.endsWith('.test.ts')) return newest
@@ -78,7 +77,7 @@ function newestChange(folder) {
 }
 
 function buildIfNeeded(node) {
-  // The build dates this file with the moment it began, so a change made meanwhile is seen.
+  // The build dates this file with its own beginning, so a change during the build is noticed.
   const builtAt = modifiedAt(at('dist', 'parley.js'))
   const recipe = ['package-lock.json', 'rolldown.config.ts', path.join('scripts', 'build.mjs')].map((file) =>
     modifiedAt(at(file)),
@@ -91,131 +90,51 @@ function buildIfNeeded(node) {
   if (builtAt >= Math.max(...recipe, ...sources)) return
   say(builtAt > 0 ? 'sources have changed, building …' : 'building …')
   const { status } = childProcess.spawnSync(node, [at('scripts', 'build.mjs')], { cwd: root, stdio: ['ignore', 2, 2] })
-  if (status !== 0) throw new Refusal('the build failed; its own words are above. Try: npm run build')
+  if (status !== 0) throw new Refusal('the build failed; its output is above. Try: npm run build')
 }
 
-/** Hands over to `args`, with nothing of ours left between: the signals and the exit code are the program's own. */
+/** Becomes the program: signals and the exit code are its own. */
 function become(node, args, env) {
-  // Only the very Node that runs this is known to start: a replaced process could not say that it did not.
+  // Only the Node that runs this is known to start: a replaced process could not report a failure.
   if (process.execve && fs.realpathSync(process.execPath) === node) process.execve(node, [node].concat(args), env)
   return run(node, args, env).then(endLike)
 }
 
-/** Runs a program to its end and passes our signals on. Resolves to `[code, signal]`. */
-function run(node, args, env) {
-  return new Promise((resolve, reject) => {
-    const child = childProcess.spawn(node, args, { stdio: 'inherit', env })
-    const pass = (signal) => {
-      // Ctrl-C reaches the whole foreground group; passing it on would make two of it.
-      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
-    }
-    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
-    for (const signal of signals) process.on(signal, pass)
-    child.on('error', (error) =>
-      reject(
-        new Refusal(
-          `${node} does not start (${error.message}); install Node ${FLOOR} or later and run: npm ci --omit=optional`,
-        ),
-      ),
-    )
-    child.on('exit', (code, signal) => {
-      for (const each of signals) process.off(each, pass)
-      resolve([code, signal])
-    })
-  })
-}
-
+/** Ends this process with the code or the signal that ended a program. */
 function endLike(ending) {
   if (ending[1]) process.kill(process.pid, ending[1])
   else process.exitCode = ending[0]
 }
 
-/** A program that came with the installation. */
-const tool = (...parts) => at('node_modules', ...parts)
-/** @type {[name: string, args: string[]][]} */
-const checks = [
-  ['lint', [tool('oxlint', 'bin', 'oxlint'), '--type-aware']],
-  ['format', [tool('oxfmt', 'bin', 'oxfmt'), '--check']],
-  ['types', [tool('typescript', 'bin', 'tsc'), '-p', at('tsconfig.json')]],
-]
-
-/** Names of the checks that fail. */
-function failedChecks(node, env) {
-  return checks
-    .filter(([name, args]) => {
-      process.stdout.write(`\n=== ${name}\n`)
-      return (
-        childProcess.spawnSync(node, args, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] }).status !== 0
-      )
-    })
-    .map(([name]) => name)
+/** Commands that work on the sources. Each resolves to `[code, signal]`. */
+const SOURCE_COMMANDS = {
+  test: (node, args, env) => require('./run-tests.cjs').test(node, args, env),
+  campaign: (node, args, env) => require('./run-tests.cjs').longTests('campaign', node, args, env),
+  soak: (node, args, env) => require('./run-tests.cjs').longTests('soak', node, args, env),
+  check: (node, _args, env) => require('./run-tests.cjs').check(node, env),
+  script: (node, args, env) => run(node, args, env),
 }
-
-/** More broken files than this are no accident of a busy machine. */
-const MOST_AGAIN = 8
-
-function vitest(node, args, env) {
-  return run(node, [tool('vitest', 'vitest.mjs'), 'run', '--root', root].concat(args), env)
-}
-
-function test(node, args, env) {
-  // A selection of tests is run many times in a row by someone who works on it; the checks belong to the whole.
-  if (args.length > 0) return vitest(node, args, env).then(endLike)
-  const failed = failedChecks(node, env)
-  process.stdout.write('\n=== tests\n')
-  const report = at('artifacts', 'tests.json')
-  fs.rmSync(report, { force: true })
-  const own = Object.assign({}, env, { PARLEY_FAILED_CHECKS: failed.join(', '), PARLEY_TEST_REPORT: report })
-  return vitest(node, [], own)
-    .then((ending) => (ending[0] === 0 || ending[1] ? ending : alone(node, own, report, ending)))
-    .then((ending) => endLike(ending[0] === 0 && failed.length > 0 ? [1, null] : ending))
-}
-
-/**
- * Runs the files in which something failed once more, one after the other, with nothing beside them: a test that fails then too is
- * broken, one that holds is named as unsteady. Errors outside of any file can't be looked at again.
- */
-function alone(node, env, report, ending) {
-  if (!fs.existsSync(report)) return ending
-  const first = JSON.parse(fs.readFileSync(report, 'utf8'))
-  const files = Array.from(new Set(first.failures.map((each) => each.file)))
-  if (files.length === 0 || files.length > MOST_AGAIN || first.outside > 0) return ending
-  process.stdout.write(`\n=== once more, alone: ${files.join(', ')}\n`)
-  fs.rmSync(report, { force: true })
-  return vitest(node, ['--no-file-parallelism'].concat(files), env).then((again) => {
-    const second = fs.existsSync(report) ? JSON.parse(fs.readFileSync(report, 'utf8')) : { failures: first.failures }
-    const still = new Set(second.failures.map((each) => `${each.file} ${each.name}`))
-    const unsteady = first.failures.filter((each) => !still.has(`${each.file} ${each.name}`))
-    const passed = first.passed + first.failures.length - second.failures.length
-    fs.writeFileSync(report, JSON.stringify({ passed, failures: second.failures, unsteady }, null, 2))
-    for (const { file, name, why } of unsteady)
-      process.stdout.write(`unsteady: ${file}: ${name}: ${why.split('\n')[0]}\n`)
-    process.stdout.write(`${passed} passed, ${second.failures.length} failed\n`)
-    return again
-  })
-}
+/** Commands of the bundle, by the first arguments of `parley`. */
+const BUNDLE_COMMANDS = { start: ['serve'], demo: ['demo'], parley: [] }
 
 function main(command, args) {
   installIfNeeded()
   const node = findNode()
   const PATH = outsidePath()
-  // What the server starts for an agent finds the tools of the person who started the server, not ours.
-  const outside = Object.assign({}, process.env, { PATH })
-  const inside = Object.assign({}, process.env, {
-    PATH: [path.dirname(node), at('node_modules', '.bin'), PATH].join(path.delimiter),
-  })
-  if (command === 'test') return test(node, args, inside)
-  if (command === 'check') {
-    process.exitCode = failedChecks(node, inside).length > 0 ? 1 : 0
-    return undefined
+  if (Object.prototype.hasOwnProperty.call(SOURCE_COMMANDS, command)) {
+    const inside = [path.dirname(node), at('node_modules', '.bin'), PATH].join(path.delimiter)
+    return SOURCE_COMMANDS[command](node, args, Object.assign({}, process.env, { PATH: inside })).then(endLike)
   }
-  const entry = { start: ['serve'], demo: ['demo'], parley: [] }[command]
-  if (entry === undefined)
-    throw new Refusal(`there is no command "${command}"; known are start, demo, parley, test and check`)
+  const entry = BUNDLE_COMMANDS[command]
+  if (entry === undefined) {
+    const known = Object.keys(BUNDLE_COMMANDS).concat(Object.keys(SOURCE_COMMANDS)).join(', ')
+    throw new Refusal(`there is no command "${command}"; known are ${known}`)
+  }
   buildIfNeeded(node)
   // npm runs a script in the root of the project; a relative path on the command line means the folder of the caller.
   if (process.env.INIT_CWD && process.cwd() === root) process.chdir(process.env.INIT_CWD)
-  return become(node, [at('dist', 'parley.js')].concat(entry, args), outside)
+  // Programs that the server starts find the tools of the caller, not ours.
+  return become(node, [at('dist', 'parley.js')].concat(entry, args), Object.assign({}, process.env, { PATH }))
 }
 
 function refuse(error) {

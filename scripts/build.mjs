@@ -1,4 +1,7 @@
-/** Builds `dist/`: parley.js (the tiny entry), main.js and its chunks, runner.js. Safe beside a server that runs from it. */
+/**
+ * Builds the bundle: parley.js (the small entry), main.js with its chunks, runner.js. Writes to `dist/`, or to the folder given as
+ * the only argument. A server that runs from the folder is not disturbed.
+ */
 import {
   chmodSync,
   mkdirSync,
@@ -10,15 +13,16 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import { commandLineBundle, runnerBundle } from '../rolldown.config.ts'
 
-const dist = fileURLToPath(new URL('../dist', import.meta.url))
+const dist =
+  process.argv[2] === undefined ? fileURLToPath(new URL('../dist', import.meta.url)) : resolve(process.argv[2])
 const began = new Date()
 
-/** Whole or not at all: a start at this moment reads the old file or the new one. */
+/** Replaces a file atomically: a start at this moment reads the old file or the new one. */
 function place(name, text) {
   const file = join(dist, name)
   mkdirSync(dirname(file), { recursive: true })
@@ -26,8 +30,8 @@ function place(name, text) {
   renameSync(`${file}.${process.pid}`, file)
 }
 
-/** A server that was started from an earlier build may still load one of its chunks, so they stay for a day. */
-function forgetOldFiles(folder, current) {
+/** Removes chunks of earlier builds. They stay for a day, because a server that runs from an earlier build may still load one. */
+function removeOldFiles(folder, current) {
   for (const name of readdirSync(folder)) {
     const file = join(folder, name)
     if (!current.has(name) && began - statSync(file).mtimeMs > 24 * 3600_000) rmSync(file, { recursive: true })
@@ -40,15 +44,15 @@ const bundles = await Promise.all(
 const files = bundles
   .flatMap(({ output }) => output)
   .map((file) => ({ name: file.fileName, text: file.code ?? file.source }))
-// What others load goes first, so that a new file never names one that is not there yet.
+// Chunks are written first, so that a new file never imports one that does not exist yet.
 const chunks = files.filter(({ name }) => name.startsWith('chunks/'))
 for (const { name, text } of [...chunks, ...files.filter((file) => !chunks.includes(file))]) place(name, text)
 place('parley.js', readFileSync(new URL('entry.js', import.meta.url), 'utf8'))
 chmodSync(join(dist, 'parley.js'), 0o755)
-// Its date says which sources are in it; see scripts/bootstrap.cjs.
+// scripts/bootstrap.cjs compares this date with those of the sources.
 utimesSync(join(dist, 'parley.js'), began, began)
 if (chunks.length > 0)
-  forgetOldFiles(join(dist, 'chunks'), new Set(chunks.map(({ name }) => name.slice('chunks/'.length))))
+  removeOldFiles(join(dist, 'chunks'), new Set(chunks.map(({ name }) => name.slice('chunks/'.length))))
 
 const wide = files.filter(({ text }) => typeof text === 'string' && /[^\0-\xff]/.test(text)).map(({ name }) => name)
 if (wide.length > 0) console.warn(`not Latin-1, so twice as large in memory: ${wide.join(', ')}`)

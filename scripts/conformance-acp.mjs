@@ -1,8 +1,8 @@
 /**
- * Lets published ACP agents work through a real server, against a model of this machine:
+ * Runs published ACP agents through a real server, against a scripted model on this machine:
  * `npm run conformance:acp [-- part of an agent's name]`. Each does one turn with a tool call and a request for permission.
  * Installs them into the user's cache folder, once, without running any of their install scripts. Ends with
- * `N passed, N failed`, exit code 0 or 1; an agent that cannot be installed is said in one line, and exit code 77 when there is none.
+ * `N passed, N failed`, exit code 0 or 1; one line names an agent that cannot be installed; exit code 77 when none can be.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ const INSTALL_MS = 600_000
 const TURN_MS = 180_000
 const { platform, arch } = process
 
-/** `command`: program and variables, given the folder of its packages, a fresh home and the model's address. */
+/** `command`: program and variables, from the folder of its packages, an empty home and the address of the model. */
 const AGENTS = [
   {
     name: 'claude',
@@ -24,7 +24,7 @@ const AGENTS = [
     command: (at, _home, url) => ({
       argv: [process.execPath, at('@agentclientprotocol/claude-agent-acp/dist/index.js')],
       env: {
-        // As root it refuses to run outside of a sandbox.
+        // As root this agent refuses to run outside a sandbox.
         IS_SANDBOX: '1',
         ANTHROPIC_BASE_URL: url,
         ANTHROPIC_API_KEY: 'sk-fake-for-this-machine',
@@ -93,7 +93,7 @@ function codexHome(home, url) {
   writeFileSync(join(home, '.codex', 'config.toml'), `${head}\n[model_providers.fake]\n${provider}`)
 }
 
-/** The folder of an agent's packages; null, and one line, when they cannot be had. */
+/** The folder of an agent's packages; null, with one printed line, when they cannot be installed. */
 async function install({ name, packages }) {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
   const folder = join(cache, 'parley', 'acp', packages[0].replaceAll(/[^\w.-]+/g, '_'))
@@ -119,7 +119,7 @@ async function install({ name, packages }) {
   return folder
 }
 
-/** Arguments for the tool that runs commands, whatever an agent calls it. */
+/** Arguments for the command tool of an agent, whatever its name. */
 const SHELLS = {
   Bash: (command) => ({ command, description: 'makes a file' }),
   bash: (command) => ({ command, description: 'makes a file' }),
@@ -134,7 +134,7 @@ const SHELLS = {
   }),
 }
 
-/** Once the agent's tools are offered: runs `command`, then says that it is done. Side questions get a word. */
+/** Requests with the agent's tools get a call of `command`, then a final message; other requests get one word. */
 const modelFor =
   (command) =>
   ({ view }) => {
@@ -180,7 +180,7 @@ async function check(agent, packages) {
     fault(failure !== undefined, `${failure?.code}: ${failure?.detail}`)
     fault(!of('ActionEvent').some(({ action }) => action?.kind === 'FinishAction'), 'the turn did not end')
     fault(of('ACPToolCallEvent').length < 2, `${of('ACPToolCallEvent').length} events of tool calls`)
-    fault(asked === 0, 'nobody was asked for permission')
+    fault(asked === 0, 'the agent requested no permission')
     fault(!readdirSync(work).includes('made.txt'), 'the command had no effect')
     fault(model.requests.length === 0, 'the model was not asked')
     if (faults.length > 0) faults.push(...server.stderr().split('\n').slice(-8))
@@ -193,7 +193,7 @@ async function check(agent, packages) {
   }
 }
 
-/** Says yes to everything until the turn is over; how often it was asked. */
+/** Approves every action until the turn is over; resolves to the number of approvals. */
 async function toTheEnd(server, id) {
   const at = `/api/conversations/${id}`
   const until = performance.now() + TURN_MS

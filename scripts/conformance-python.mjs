@@ -1,7 +1,7 @@
 /**
  * Drives a started server with the published Python SDK: `npm run conformance:python [-- part of a check's name]`.
- * Makes its own Python environment in the user's cache folder, once. Ends with `N passed, N failed`, exit code 0 or 1;
- * with exit code 77 and one line that says what is missing when there is no such Python or it cannot be filled.
+ * Creates its own Python environment in the user's cache folder, once. Ends with `N passed, N failed`, exit code 0 or 1;
+ * with exit code 77 and one line that names the missing part when there is no such Python or packages cannot be installed.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,9 +10,9 @@ import { homedir, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The release whose wire contract we keep; another one: PARLEY_CONFORMANCE_SDK. */
+/** The release whose wire contract the server implements; PARLEY_CONFORMANCE_SDK names another one. */
 const VERSION = process.env.PARLEY_CONFORMANCE_SDK ?? '1.43.1'
-/** The actions of the tools are a package of their own; most of what it asks for (a browser above all) no action needs. */
+/** Dependencies of the actions package that its actions need; the others, above all a browser, are not installed. */
 const TOOL_NEEDS = [
   'libtmux',
   'binaryornot',
@@ -29,7 +29,7 @@ const checks = fileURLToPath(new URL('../test/clients/python/conformance.py', im
 
 class Missing extends Error {}
 
-/** A Python of at least 3.12 with `venv`. @throws Missing */
+/** Finds a Python of at least 3.12 with `venv`. @throws Missing */
 function findPython() {
   const versions = globSync(
     join(process.env.PYENV_ROOT ?? join(homedir(), '.pyenv'), 'versions', '*', 'bin', 'python3'),
@@ -45,14 +45,14 @@ function findPython() {
       const [isEnough, version] = execFileSync(candidate, ['-c', program], options).trim().split(' ')
       if (isEnough === 'True') return { python: candidate, version }
     } catch {
-      // Not there, or there in name only (a shim without its version): the next one may do.
+      // Missing, or a shim without an installed version: try the next candidate.
       continue
     }
   }
   throw new Missing('no Python 3.12 or later with venv was found; name one in PARLEY_PYTHON')
 }
 
-/** An environment that holds the SDK. @throws Missing */
+/** Finds or creates an environment with the SDK. @throws Missing */
 function findSdk() {
   const { python, version } = findPython()
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
@@ -96,10 +96,10 @@ async function run({ python, folder: home }) {
       HOME,
       LANG,
       TZ: 'UTC',
-      // Beside the environment: nothing is written into this repository.
+      // Beside the environment, so that nothing is written into this repository.
       PYTHONPYCACHEPREFIX: join(home, 'pycache'),
       PARLEY_CONFORMANCE: JSON.stringify(place.told),
-      // Without these the SDK asks other hosts for prices and prints a banner.
+      // Otherwise the SDK requests prices from other hosts and prints a banner.
       LITELLM_LOCAL_MODEL_COST_MAP: 'True',
       OPENHANDS_SUPPRESS_BANNER: '1',
       LOG_LEVEL: 'CRITICAL',

@@ -1,4 +1,4 @@
-/** Takes out of test/pending.ts what tests cite by now. Run it after writing tests, and look at the difference. */
+/** Removes the ids from test/pending.ts that tests cite. Run it after writing tests, and check the diff. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { citationsIn } from '../test/requirements/citations.ts'
 import { readSource, sourceFiles } from '../test/source-files.ts'

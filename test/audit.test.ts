@@ -1,4 +1,4 @@
-/** The dependency audit of the gate, with the answers that a registry may give. */
+/** The dependency audit, with possible answers of a registry. */
 import { execFile } from 'node:child_process'
 import { chmod, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -21,12 +21,18 @@ const report = (...via: unknown[]) => ({
 const allow = (until: string) => [{ advisory: 'GHSA-1', reason: 'never reached', until }]
 
 test.each<[string, unknown, unknown, number, RegExp]>([
-  ['nothing is known', report(), [], 0, /0 high or critical, 0 open/],
-  ['something mild', report(advisory('moderate', 'GHSA-1')), [], 0, /0 high or critical, 0 open/],
-  ['something grave', report(advisory('high', 'GHSA-1')), [], 1, /high GHSA-1 in left-pad: pads too far \(OPEN\)/],
-  ['it is counted once', report(advisory('critical', 'GHSA-1')), [], 1, /1 high or critical, 1 open/],
-  ['it was looked at', report(advisory('high', 'GHSA-1')), allow('2999-01-01'), 0, /allowed: never reached/],
-  ['that is too long ago', report(advisory('high', 'GHSA-1')), allow('2020-01-01'), 1, /OPEN since 2020-01-01/],
+  ['no known vulnerability', report(), [], 0, /0 high or critical, 0 open/],
+  ['a moderate vulnerability', report(advisory('moderate', 'GHSA-1')), [], 0, /0 high or critical, 0 open/],
+  ['a high vulnerability', report(advisory('high', 'GHSA-1')), [], 1, /high GHSA-1 in left-pad: pads too far \(OPEN\)/],
+  [
+    'a critical vulnerability of two packages',
+    report(advisory('critical', 'GHSA-1')),
+    [],
+    1,
+    /1 high or critical, 1 open/,
+  ],
+  ['a reviewed vulnerability', report(advisory('high', 'GHSA-1')), allow('2999-01-01'), 0, /allowed: never reached/],
+  ['an expired review', report(advisory('high', 'GHSA-1')), allow('2020-01-01'), 1, /OPEN since 2020-01-01/],
   [
     'another one was',
     report(advisory('high', 'GHSA-2')),
@@ -48,8 +54,8 @@ test.each<[string, unknown, unknown, number, RegExp]>([
     77,
     /the registry gives no audit \(404 Not Found\)/,
   ],
-  ['nothing that can be read', 'oops', [], 77, /the registry gives no audit/],
-])('%s', async (_, answer, allowed, code, words) => {
+  ['an unreadable answer', 'oops', [], 77, /the registry gives no audit/],
+])('the dependency audit with %s ends with its exit code and says why', async (_, answer, allowed, code, words) => {
   await using dir = await tempDir()
   const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
   await writeFile(dir.file('answer'), text)

@@ -10,13 +10,13 @@ import { root } from './source-files.ts'
 const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
 const pinned = `node-${platform}`
 
-/** Prints what it was called with; waits for a signal when told to; ends with 7. */
+/** Prints its arguments and PATH, waits for a signal with `--wait`, and ends with 7. */
 const program = `
   if (process.argv.includes('--wait')) process.on('SIGTERM', () => process.exit(9)) && setInterval(() => {}, 1000)
   console.log(JSON.stringify({ args: process.argv.slice(2), path: process.env.PATH }))
   process.exitCode = 7`
 
-/** A working copy in small: installed, pinned to the Node that runs this test, and built. */
+/** A small working copy: installed, pinned to the Node of this test, and built. */
 async function workingCopy(files: Record<string, string> = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-bootstrap-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -38,7 +38,8 @@ async function workingCopy(files: Record<string, string> = {}): Promise<string> 
   }
   await mkdir(join(folder, `node_modules/${pinned}/bin`))
   await symlink(process.execPath, join(folder, `node_modules/${pinned}/bin/node`))
-  await copyFile(join(root, 'scripts/bootstrap.cjs'), join(folder, 'scripts/bootstrap.cjs'))
+  for (const name of ['bootstrap.cjs', 'run-program.cjs', 'run-tests.cjs'])
+    await copyFile(join(root, 'scripts', name), join(folder, 'scripts', name))
   const soon = Date.now() / 1000 + 30
   await utimes(join(folder, 'dist/parley.js'), soon, soon)
   return folder
@@ -56,19 +57,19 @@ async function run(folder: string, ...args: string[]) {
   return { code: code as number, out, err }
 }
 
-test('start hands its arguments and exit code through, and keeps our tools out of the PATH', async () => {
+test('npm start passes arguments and exit code through, and keeps installed tools out of the PATH', async () => {
   const { code, out, err } = await run(await workingCopy(), 'start', '--port', '0')
   expect(JSON.parse(out)).toEqual({ args: ['serve', '--port', '0'], path: '/usr/bin:/bin' })
   expect({ code, err }).toEqual({ code: 7, err: '' })
 })
 
-test('demo is the demo command, and parley is any command', async () => {
+test('npm run demo runs the demo command, and npm run parley any command', async () => {
   const folder = await workingCopy()
   expect(JSON.parse((await run(folder, 'demo')).out)).toMatchObject({ args: ['demo'] })
   expect(JSON.parse((await run(folder, 'parley', 'tail', 'x')).out)).toMatchObject({ args: ['tail', 'x'] })
 })
 
-test('a signal reaches the program, whose exit code is the answer', async () => {
+test('a signal to the bootstrap reaches the program, whose exit code becomes its own', async () => {
   const child = start(await workingCopy(), 'start', '--wait')
   await once(child.stdout!, 'data')
   child.kill('SIGTERM')
@@ -95,7 +96,7 @@ test('a test that is newer than the bundle builds nothing', async () => {
   expect((await run(folder, 'start')).err).toBe('')
 })
 
-test('a build that fails is said, and nothing starts', async () => {
+test('a failed build is reported, and nothing starts', async () => {
   const folder = await workingCopy({ 'scripts/build.mjs': `throw new Error('no such module')` })
   await rm(join(folder, 'dist/parley.js'))
   const { code, out, err } = await run(folder, 'start')
@@ -104,20 +105,20 @@ test('a build that fails is said, and nothing starts', async () => {
   expect(err).toContain('parley: the build failed')
 })
 
-test('another Node than the pinned one is named with the way out', async () => {
+test('an installed Node other than the pinned one is refused with the command that repairs it', async () => {
   const folder = await workingCopy({ 'package.json': JSON.stringify({ optionalDependencies: { [pinned]: '99.1.2' } }) })
   const { code, err } = await run(folder, 'start')
   expect(err).toBe(`parley: node_modules holds Node ${process.versions.node}, but Node 99.1.2 is pinned; run: npm ci\n`)
   expect(code).toBe(1)
 })
 
-test('a Node that is new enough serves where the pinned one was left out', async () => {
+test('a Node that is new enough runs everything where the pinned one was left out', async () => {
   const folder = await workingCopy()
   await rm(join(folder, 'node_modules', pinned), { recursive: true })
   expect((await run(folder, 'start')).code).toBe(7)
 })
 
-test('what is missing is installed, with the optional packages, by the npm of the person who called', async () => {
+test('missing dependencies are installed with the optional packages by the npm in the PATH of the caller', async () => {
   const folder = await workingCopy()
   const npm = `#!/bin/sh\necho "npm $*" > asked; touch node_modules/.package-lock.json; echo installing\n`
   await mkdir(join(folder, 'bin'))
@@ -129,40 +130,43 @@ test('what is missing is installed, with the optional packages, by the npm of th
   expect(await readFile(join(folder, 'asked'), 'utf8')).toBe('npm ci --include=dev --include=optional\n')
 })
 
-test('an unknown command is refused with the known ones', async () => {
+test('an unknown bootstrap command is refused with the list of known ones', async () => {
   expect(await run(await workingCopy(), 'sart')).toEqual({
     code: 1,
     out: '',
-    err: 'parley: there is no command "sart"; known are start, demo, parley, test and check\n',
+    err: 'parley: there is no command "sart"; known are start, demo, parley, test, campaign, soak, check, script\n',
   })
 })
 
-/** Stands for the checks: nothing is wrong. */
+/** Checks that find nothing. */
 const checks = {
   'node_modules/oxlint/bin/oxlint': '',
   'node_modules/oxfmt/bin/oxfmt': '',
   'node_modules/typescript/bin/tsc': '',
+  'node_modules/knip/bin/knip.js': '',
+  'scripts/client-routes.mjs': '',
+  'scripts/configuration.mjs': '',
 }
-/** Stands for the test runner: says what it was asked for, and that `b` fails — always, or only when it is not run alone. */
-const runner = (isSteady: boolean) => `
+/** A test runner that prints its arguments and reports that `b` fails: always, or only beside other files. */
+const runner = (isDefect: boolean) => `
   import { mkdirSync, writeFileSync } from 'node:fs'
   const args = process.argv.slice(2)
   const isAlone = args.includes('--no-file-parallelism')
   console.log('run: ' + args.slice(3).join(' '))
-  const failures = isAlone && ${!isSteady} ? [] : [{ file: 'b.test.ts', name: 'b', why: 'too late' }]
+  const failures = isAlone && ${!isDefect} ? [] : [{ file: 'b.test.ts', name: 'b', why: 'too late' }]
   mkdirSync('artifacts', { recursive: true })
   writeFileSync(process.env.PARLEY_TEST_REPORT, JSON.stringify({ passed: isAlone ? 3 : 9, outside: 0, failures }))
   process.exitCode = failures.length`
 
-test('a test that fails is looked at once more, alone, and named as unsteady when it holds then', async () => {
+test('a failed test is run once more in isolation, and reported as flaky when it passes then', async () => {
   const folder = await workingCopy({ ...checks, 'node_modules/vitest/vitest.mjs': runner(false) })
   const { code, out } = await run(folder, 'test')
   expect(code).toBe(0)
   expect(out).toContain('run: --no-file-parallelism b.test.ts\n')
-  expect(out.trimEnd().split('\n').slice(-2)).toEqual(['unsteady: b.test.ts: b: too late', '10 passed, 0 failed'])
+  expect(out.trimEnd().split('\n').slice(-2)).toEqual(['flaky: b.test.ts: b: too late', '10 passed, 0 failed'])
 })
 
-test('a test that fails alone too is a failure', async () => {
+test('a test that fails again in isolation is a failure', async () => {
   const folder = await workingCopy({ ...checks, 'node_modules/vitest/vitest.mjs': runner(true) })
   const { code, out } = await run(folder, 'test')
   expect(code).toBe(1)

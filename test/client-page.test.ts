@@ -1,4 +1,4 @@
-/** Runs every example of `docs/client.md`, one after the other as a reader would, against a real server and a scripted model. */
+/** Runs the examples of `docs/client.md` in order against a real server with a scripted model. */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -6,18 +6,18 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { startScriptedModel } from '../packages/server/testing/scripted-model.ts'
 import { KEY, startTestServer } from '../packages/server/testing/server.ts'
-import { command } from './clients/instructed-model.ts'
+import { command } from '../packages/server/testing/instructed-model.ts'
 import { readSource } from './source-files.ts'
 
 const page = readSource('docs/client.md')
 const examples = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code]) => code!)
 
-/** The examples as one program, which says after each that it is through. */
+/** The examples as one program, which prints a line after each. */
 function programOf(values: Record<string, string>): string {
   const imports = examples.flatMap((code) => code.split('\n').filter((line) => line.startsWith('import ')))
   const bodies = examples.map((code, index) => {
     const lines = code.split('\n').filter((line) => !line.startsWith('import '))
-    return `${lines.join('\n')}\nconsole.log('example ${index} is through')\n`
+    return `${lines.join('\n')}\nconsole.log('example ${index} done')\n`
   })
   const given = Object.entries(values).map(([name, value]) => `const ${name} = ${JSON.stringify(value)}`)
   return [...new Set(imports), ...given, ...bodies, 'process.exit(0)']
@@ -27,7 +27,7 @@ function programOf(values: Record<string, string>): string {
     )
 }
 
-test('every example of the page works', async () => {
+test('every example of the client page runs', async () => {
   await using model = await startScriptedModel({
     respond: ({ text, view }) => {
       if (text.includes('You judge whether')) return { text: '{"complete": true}' }
@@ -41,9 +41,9 @@ test('every example of the page works', async () => {
   const values = { baseUrl: server.url, apiKey: KEY, api_key: 'k', base_url, working_dir: server.dir.path }
   await writeFile(file, programOf(values))
   const { stdout } = await promisify(execFile)(process.execPath, [file], { timeout: 60_000 })
-  const through = [...stdout.matchAll(/^example (\d+) is through$/gm)].map(([, index]) => Number(index))
+  const done = [...stdout.matchAll(/^example (\d+) done$/gm)].map(([, index]) => Number(index))
   expect(examples.length).toBeGreaterThan(10)
-  expect(through).toEqual(examples.map((_, index) => index))
+  expect(done).toEqual(examples.map((_, index) => index))
   expect(stdout).toContain('0 hello')
   expect(stdout).toContain('404 ')
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { recordFacts } from './facts.ts'
 
-test('a section is replaced, the others stay, and no draft is left behind', () => {
+test('recording facts replaces one section, keeps the others and leaves no temporary file', () => {
   const folder = join(mkdtempSync(join(tmpdir(), 'parley-facts-')), 'artifacts')
   recordFacts('tests', { passed: 1 }, folder)
   recordFacts('bench', { ms: 2 }, folder)
@@ -17,7 +17,7 @@ test('a section is replaced, the others stay, and no draft is left behind', () =
   rmSync(folder, { recursive: true })
 })
 
-test('a file that is not JSON is written anew', () => {
+test('recording facts replaces a file that is not JSON', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-facts-'))
   writeFileSync(join(folder, 'facts.json'), '{"half')
   recordFacts('tests', { passed: 1 }, folder)

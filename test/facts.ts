@@ -1,4 +1,4 @@
-/** `artifacts/facts.json`: every figure that the documentation may cite, written by the program that measured it. */
+/** `artifacts/facts.json`: measured figures, written by the program that measured them. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -7,8 +7,8 @@ export type Facts = Record<string, Record<string, string | number | boolean | nu
 const ours = fileURLToPath(new URL('../artifacts/', import.meta.url))
 
 /**
- * Replaces one section of the facts and keeps the others. A reader sees the old file or the new one, never a part.
- * Two processes that write different sections in the same millisecond can lose one; figures are measured one at a time.
+ * Replaces one section of the facts atomically and keeps the others.
+ * Concurrent writers of different sections can lose one; measurements therefore run one at a time.
  */
 export function recordFacts(section: string, figures: Facts[string], folder = ours): void {
   mkdirSync(folder, { recursive: true })
@@ -23,7 +23,7 @@ function readFacts(file: string): Facts {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Facts
   } catch (error) {
-    // Nothing measured yet, or a file that someone edited into nonsense: it holds nothing that cannot be measured again.
+    // Missing or damaged: everything in the file can be measured again.
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return {}
     throw error
   }

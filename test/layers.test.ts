@@ -3,7 +3,7 @@ import { importsOf } from './layers/imports.ts'
 import { fault, isTestPart } from './layers/rules.ts'
 import { readSource, sourceFiles } from './source-files.ts'
 
-test('every import keeps to the layers', () => {
+test('every import of the sources respects the layers', () => {
   const sources = sourceFiles('packages/*/src/**/*.{ts,tsx}').filter((file) => !isTestPart(file))
   expect(sources.length).toBeGreaterThan(0)
   const faults = sources.flatMap((file) =>
@@ -15,7 +15,7 @@ test('every import keeps to the layers', () => {
   expect(faults).toEqual([])
 })
 
-test('every way to import is seen', () => {
+test('every form of import is found in a source', () => {
   const text = `
     import a from 'one'; import type { B } from 'two'; import 'three'
     export { c } from 'four'; export * from 'five'; export const d = 1
@@ -25,49 +25,67 @@ test('every way to import is seen', () => {
   expect(() => importsOf('a.ts', 'import(name)')).toThrow('string literal')
 })
 
-const room = (path: string) => `packages/server/src/${path}`
+const module = (path: string) => `packages/server/src/${path}`
 
 test.each([
-  ['a lower line', room('http/app.ts'), '../conversation/index.ts'],
-  ['the same room', room('http/seed/secrets.ts'), '../errors.ts'],
-  ['the protocol', room('storage/sqlite/log.ts'), '@parley/protocol'],
-  ['everything from above the rooms', room('join/compose.ts'), '../storage/index.ts'],
-  ['its neighbour above the rooms', room('join/heart.ts'), './compose.ts'],
-  ['a library at home', room('storage/sqlite/open.ts'), 'node:sqlite'],
+  ['a lower line', module('http/app.ts'), '../conversation/index.ts'],
+  ['the same module', module('http/conversation-service/secrets.ts'), '../errors.ts'],
+  ['the protocol', module('storage/sqlite/log.ts'), '@parley/protocol'],
+  ['a module from the composition root', module('compose/compose.ts'), '../storage/index.ts'],
+  ['a file of the composition root from another one', module('compose/engine.ts'), './compose.ts'],
+  ['a library in its module', module('storage/sqlite/open.ts'), 'node:sqlite'],
   ['the server from the command line', 'packages/cli/src/main.ts', '@parley/server'],
   ['the client from the command line', 'packages/cli/src/commands/tail.ts', '@parley/client'],
-  ['node from the server', room('lib/abort.ts'), 'node:events'],
-])('may import %s', (_, file, specifier) => {
+  ['a lower part of conversation', module('conversation/live/roster.ts'), '../log/live-log.ts'],
+  ['a file of the same part of conversation', module('conversation/start/phases/startup.ts'), '../start.ts'],
+  ['a part of conversation from a file above its parts', module('conversation/engine.ts'), './live/roster.ts'],
+  ['a node module in the server', module('lib/abort.ts'), 'node:events'],
+])('the layers allow to import %s', (_, file, specifier) => {
   expect(fault(file, specifier)).toBeNull()
 })
 
 test.each([
-  ['a higher line', room('storage/open.ts'), '../http/index.ts', 'http is not below storage'],
-  ['the same line', room('http/app.ts'), '../webhooks/index.ts', 'webhooks is not below http'],
+  ['a higher line', module('storage/open.ts'), '../http/index.ts', 'http is not below storage'],
+  ['the same line', module('http/app.ts'), '../webhooks/index.ts', 'webhooks is not below http'],
   [
-    'a room past its door',
-    room('http/app.ts'),
+    'a file inside of another module',
+    module('http/app.ts'),
     '../conversation/run.ts',
     'conversation is entered through its index.ts',
   ],
   [
-    'a room past its door, from above',
-    room('join/compose.ts'),
+    'a file inside of a module from the composition root',
+    module('compose/compose.ts'),
     '../storage/sqlite/open.ts',
     'storage is entered through its index.ts',
   ],
-  ['a closed edge', room('tools/tool.ts'), '../storage/index.ts', 'tools never imports storage'],
-  ['what joins the rooms', room('http/app.ts'), '../join/heart.ts', 'a room does not import what joins the rooms'],
-  ['a room without a line', room('misc/a.ts'), 'zod', 'the room misc has no line; give it one in test/layers/rules.ts'],
+  ['a closed edge', module('tools/tool.ts'), '../storage/index.ts', 'tools never imports storage'],
   [
-    'a library away from home',
-    room('tools/terminal/shell.ts'),
+    'the composition root',
+    module('http/app.ts'),
+    '../compose/engine.ts',
+    'a module does not import the composition root',
+  ],
+  [
+    'a module without a line',
+    module('misc/a.ts'),
+    'zod',
+    'the module misc has no line; give it one in test/layers/rules.ts',
+  ],
+  [
+    'a library of another module',
+    module('tools/terminal/shell.ts'),
     'node:child_process',
     'node:child_process has its home in workspace',
   ],
-  ['a part of such a library', room('http/app.ts'), 'pino/file', 'pino/file has its home in observability'],
-  ['a scoped library', room('agent/a.ts'), '@ai-sdk/openai', '@ai-sdk/openai has its home in llm'],
-  ['a library from the command line', 'packages/cli/src/main.ts', 'ws', 'ws has its home in http'],
+  [
+    'a file inside of a library of another module',
+    module('http/app.ts'),
+    'pino/file',
+    'pino/file has its home in observability',
+  ],
+  ['a scoped library of another module', module('agent/a.ts'), '@ai-sdk/openai', '@ai-sdk/openai has its home in llm'],
+  ['a library of the server from the command line', 'packages/cli/src/main.ts', 'ws', 'ws has its home in http'],
   [
     'another package by path',
     'packages/cli/src/main.ts',
@@ -75,18 +93,42 @@ test.each([
     'another package is imported by its name',
   ],
   [
-    'another package in its depth',
+    'a file inside of another package',
     'packages/cli/src/main.ts',
     '@parley/server/src/x.ts',
     'a package is entered by its name alone',
   ],
   ['a package above it', 'packages/client/src/call.ts', '@parley/server', 'client does not import server'],
-  ['node in the protocol', 'packages/protocol/src/ids.ts', 'node:crypto', 'protocol runs in a browser'],
-  ['node in the client', 'packages/client/src/call.ts', 'node:http', 'client runs in a browser'],
-  ['anything but zod in the protocol', 'packages/protocol/src/ids.ts', 'uuid', 'protocol depends on zod alone'],
-  ['a test', room('http/app.ts'), './app.test.ts', 'sources do not import tests'],
-  ['parts made for tests, beside them', room('http/app.ts'), './app.testing.ts', 'sources do not import tests'],
-  ['parts made for tests', room('http/app.ts'), '../../testing/temp.ts', 'sources do not import tests'],
-])('may not import %s', (_, file, specifier, why) => {
+  ['a node module in the protocol', 'packages/protocol/src/ids.ts', 'node:crypto', 'protocol runs in a browser'],
+  ['a node module in the client', 'packages/client/src/call.ts', 'node:http', 'client runs in a browser'],
+  ['a library other than zod in the protocol', 'packages/protocol/src/ids.ts', 'uuid', 'protocol depends on zod alone'],
+  [
+    'a higher part of conversation',
+    module('conversation/log/live-log.ts'),
+    '../live/live-conversation.ts',
+    'conversation/live is not below conversation/log',
+  ],
+  [
+    'a part of conversation on the same line',
+    module('conversation/run/running.ts'),
+    '../start/start.ts',
+    'conversation/start is not below conversation/run',
+  ],
+  [
+    'a file of conversation that is above its parts',
+    module('conversation/live/roster.ts'),
+    '../engine.ts',
+    'conversation/engine.ts is not below conversation/live',
+  ],
+  [
+    'a folder of conversation without a line',
+    module('conversation/misc/a.ts'),
+    '../drafts.ts',
+    'the folder conversation/misc has no line; give it one in test/layers/rules.ts',
+  ],
+  ['a test', module('http/app.ts'), './app.test.ts', 'sources do not import tests'],
+  ['a test helper beside the sources', module('http/app.ts'), './app.testing.ts', 'sources do not import tests'],
+  ['a test helper', module('http/app.ts'), '../../testing/temp.ts', 'sources do not import tests'],
+])('the layers forbid to import %s', (_, file, specifier, why) => {
   expect(fault(file, specifier)).toBe(why)
 })

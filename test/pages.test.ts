@@ -1,15 +1,15 @@
-/** Runs the examples for a shell that the pages of the endpoints have, one after the other as a reader would, and compares what they print. */
+/** Runs the shell examples of the pages in order and compares their output with the page. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { startGitServer } from '../packages/server/testing/git-server.ts'
 import { startScriptedModel } from '../packages/server/testing/scripted-model.ts'
 import { KEY, startTestServer } from '../packages/server/testing/server.ts'
-import { command } from './clients/instructed-model.ts'
-import { until } from './crash/watching.ts'
+import { command } from '../packages/server/testing/instructed-model.ts'
+import { until } from '../packages/server/testing/until.ts'
 import { readSource } from './source-files.ts'
 
-/** Stands between what two examples print. */
+/** Separates the output of two examples. */
 const MARK = '\n=== next example ===\n'
 
 const examplesOf = (page: string): string[] =>
@@ -17,7 +17,7 @@ const examplesOf = (page: string): string[] =>
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
-/** Comments that begin like an answer are what is printed; `…` stands for anything. */
+/** The expected output: comments that begin like JSON. `…` stands for any text. */
 function expected(code: string): RegExp {
   const lines = code.split('\n').filter((line) => /^# [[{]/.test(line))
   const patterns = lines.map((line) => line.slice(2).split('…').map(escaped).join('[^]*?'))
@@ -32,7 +32,7 @@ test.each([
   ['replay.md', 1],
   ['keys.md', 1],
   ['errors.md', 1],
-])('every example of %s prints what it says', async (page, atLeast) => {
+])('every shell example of %s prints the output that the page shows', async (page, atLeast) => {
   await using git = await startGitServer()
   await git.add('acme/shop')
   await using model = await startScriptedModel({
@@ -45,7 +45,7 @@ test.each([
     PARLEY_LLM_BASE_URL: `${model.url}/v1`,
     PARLEY_GIT_HOSTS: JSON.stringify({ github: git.url }),
   })
-  // A conversation that is over, for the pages that begin with one.
+  // A finished conversation, for pages whose examples need one.
   const { body } = await server.call('POST', '/api/conversations', { initial_user_msg: 'go' })
   const ID = body.conversation_id as string
   await until(

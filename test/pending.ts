@@ -1,5 +1,5 @@
 /**
- * Requirements that no test proves yet, grouped by what they wait for. A test that cites one takes it out of here
- * (`node scripts/settle-pending.mjs` does it); the gate in `requirements.test.ts` refuses an id that is cited and pending.
+ * Requirements that no test proves yet, in groups. A test that cites one removes it from here
+ * (`node scripts/settle-pending.mjs` does it); `requirements.test.ts` refuses an id that is both cited and pending.
  */
 export const pending: Readonly<Record<string, readonly string[]>> = {}

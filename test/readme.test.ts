@@ -1,38 +1,29 @@
 import { expect, test } from 'vitest'
-import { describeConfig, readConfig } from '../packages/server/src/config/config.ts'
 import { readSource, sourceFiles } from './source-files.ts'
 
-const readme = readSource('README.md')
-
-test('the configuration table names every setting, and no other', () => {
-  const { config, origins } = readConfig({ flags: {}, env: {}, cwd: '/', home: '/home/someone' })
-  const settings = describeConfig(config, origins).map((line) => line.split(' ')[0])
-  const rows = readme.split('\n').filter((line) => line.startsWith('|') && line.includes('`PARLEY_'))
-  const named = rows.flatMap((row) => /`(\w+)`/.exec(row.split('|')[3] ?? '')?.[1] ?? [])
-  expect(named).toEqual(settings)
-  const variables = rows.map((row) => /`PARLEY_(\w+)`/.exec(row)?.[1]?.toLowerCase())
-  expect(variables.filter((name) => name !== 'config')).toEqual(settings)
-})
-
-test('the documents point at files that exist', () => {
-  const documents = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...sourceFiles('docs/**/*.md')]
-  const broken = documents.flatMap((document) =>
-    [...readSource(document).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)]
-      .map(([, target]) => new URL(target!, `file:///${document}`).pathname.slice(1))
-      .filter((target) => sourceFiles(target.replace(/\/$/, '')).length === 0)
-      .map((target) => `${document} points at ${target}`),
-  )
-  expect(broken).toEqual([])
-})
-
-test('the documents name only commands that package.json has', () => {
+test('the pages name only npm scripts that package.json has', () => {
   const { scripts = {} } = JSON.parse(readSource('package.json')) as { scripts?: Record<string, string> }
-  const documents = ['README.md', 'CONTRIBUTING.md', ...sourceFiles('docs/**/*.md')]
-  const named = documents.flatMap((document) => [
-    ...readSource(document).matchAll(/npm (?:run (?:--silent )?)?(start|test|[\w:]+)/g),
-  ])
-  const commands = new Set(
-    named.map(([, command]) => command!).filter((command) => !['ci', 'install', 'picks', 'and'].includes(command)),
+  const pages = sourceFiles('docs/**/*.md', '*.md', 'packages/*/README.md')
+  const named = pages.flatMap((page) =>
+    [...readSource(page).matchAll(/\bnpm (?:run (?:--silent )?([\w:-]+)|(start|test)\b)/g)].map(
+      ([, script, command]) => script ?? command ?? '',
+    ),
   )
-  expect([...commands].filter((command) => !(command in scripts))).toEqual([])
+  expect(named.length).toBeGreaterThan(0)
+  expect([...new Set(named)].filter((script) => !(script in scripts))).toEqual([])
+})
+
+test('no page names the npm package that belongs to another project', () => {
+  const pages = sourceFiles('docs/**/*.md', '*.md', 'packages/*/README.md')
+  expect(pages.filter((page) => readSource(page).includes('npx parley'))).toEqual([])
+})
+
+test('the README has at most 120 lines', () => {
+  expect(readSource('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120)
+})
+
+test('the walks of the architecture page name files that exist', () => {
+  const files = [...readSource('docs/architecture.md').matchAll(/^\| \d+ \| `([\w./-]+)`/gm)].map(([, file]) => file!)
+  expect(files.length).toBeGreaterThan(30)
+  expect(files.filter((file) => sourceFiles(`packages/server/src/${file}`).length === 0)).toEqual([])
 })

@@ -6,7 +6,7 @@ import { onTestFinished, expect, test } from 'vitest'
 import { finalLine } from './reporter.ts'
 import { root } from './source-files.ts'
 
-/** Runs a small project of its own with this reporter; what it printed last, and the facts it left. */
+/** Runs a small project with this reporter; resolves to its last printed line and its facts. */
 async function runProject(files: Record<string, string>, ...args: string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'parley-reporter-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -30,23 +30,23 @@ const mixed = {
   'a.test.mjs': `test('a', () => {}); test('b', () => { throw new Error('no') }); test.skip('c', () => {})`,
 }
 
-test('a run ends with one plain line and leaves its figures', async () => {
+test('a test run ends with one plain line and records its figures', async () => {
   const { lastLine, facts } = await runProject(mixed)
   expect(lastLine).toBe('1 passed, 1 failed, 1 skipped')
   expect(facts.tests).toMatchObject({ files: 1, passed: 1, failed: 1, skipped: 1 })
 })
 
-test('a file that cannot be loaded is a failure', async () => {
+test('a test file that cannot be loaded counts as a failure', async () => {
   const { lastLine } = await runProject({ 'a.test.mjs': `test('a', () => {})`, 'b.test.mjs': `throw new Error('no')` })
   expect(lastLine).toBe('1 passed, 1 failed')
 })
 
-test('the figures of a selection are not recorded', async () => {
+test('the figures of a selection of tests are not recorded', async () => {
   const { lastLine, facts } = await runProject({ ...mixed, 'b.test.mjs': `test('b', () => {})` }, 'b.test')
   expect(lastLine).toBe('1 passed, 0 failed')
   expect(facts).toEqual({})
 })
 
-test('skipped tests are named only when there are some', () => {
+test('the last line of a test run names skipped tests only when there are some', () => {
   expect(finalLine({ files: 1, passed: 2, failed: 0, skipped: 0 })).toBe('2 passed, 0 failed')
 })

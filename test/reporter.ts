@@ -25,7 +25,7 @@ export function tally(modules: readonly TestModule[], errorsOutside: number): Ta
   }
 }
 
-/** What failed: the file of each, below the root, and what of it in words; a file or a suite stands for what broke outside its tests. */
+/** Failures with file, test and reason. An error outside the tests of a file or suite counts as one failure of it. */
 export function failures(modules: readonly TestModule[]): { file: string; name: string; why: string }[] {
   return modules.flatMap((module) => {
     const tests = [...module.children.allTests()].filter((test) => test.result().state === 'failed')
@@ -43,8 +43,8 @@ export const finalLine = ({ passed, failed, skipped }: Tally): string =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 
 /**
- * Ends a run with one plain line, and records the figures of a whole run; those of a selection would mislead.
- * The default export of this file, because that is what vitest loads.
+ * Prints one plain line at the end of a run, and records the figures of a whole run, not those of a selection.
+ * A default export, because vitest loads that.
  */
 export default class FactsReporter implements Reporter {
   readonly #folder: string | undefined
@@ -69,7 +69,7 @@ export default class FactsReporter implements Reporter {
     const existing = await this.#vitest?.globTestSpecifications()
     const isWhole = existing?.length === modules.length && this.#vitest?.getGlobalTestNamePattern() === undefined
     if (isWhole) recordFacts('tests', { ...figures, seconds, measured_at: new Date().toISOString() }, this.#folder)
-    // For whoever started the run: what to look at again (scripts/bootstrap.cjs).
+    // scripts/run-tests.cjs repeats the failures in isolation.
     const report = process.env.PARLEY_TEST_REPORT
     if (report !== undefined && report !== '') {
       mkdirSync(dirname(report), { recursive: true })
@@ -78,7 +78,7 @@ export default class FactsReporter implements Reporter {
         JSON.stringify({ ...figures, outside: errors.length, failures: failures(modules) }, null, 2),
       )
     }
-    // The commands that ran before the tests (scripts/bootstrap.cjs) leave their verdict here, so that it is not scrolled away.
+    // scripts/run-tests.cjs names the failed checks here, so that they stand at the end of the output.
     const failedChecks = process.env.PARLEY_FAILED_CHECKS
     writeSync(1, `${failedChecks ? `checks failed: ${failedChecks}\n` : ''}${finalLine(figures)}\n`)
   }

@@ -5,7 +5,7 @@ import { account, citationsIn } from './requirements/citations.ts'
 import { requirements } from './requirements.ts'
 import { readSource, sourceFiles } from './source-files.ts'
 
-test('every requirement is proved by a test or known to be missing', () => {
+test('every requirement is cited by a test or listed as pending', () => {
   const cited = sourceFiles('packages/**/*.test.ts', 'test/**/*.test.ts').flatMap((file) =>
     citationsIn(file, readSource(file)),
   )
@@ -20,7 +20,7 @@ test('every requirement is proved by a test or known to be missing', () => {
   expect(faults).toEqual([])
 })
 
-test('a requirement has a text and an id that says where it comes from', () => {
+test('every requirement has a text and an id with a known prefix', () => {
   const unclear = requirements.filter(({ id, text }) => !/^(seed|design)(\.[\w-]+)+$/.test(id) || text.length < 10)
   expect(unclear).toEqual([])
 })

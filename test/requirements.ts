@@ -1,6 +1,6 @@
 /**
- * Everything the interface document promises, one entry per statement, and our answers to what it leaves open.
- * A test says which entries it proves with `verifies([...ids], name, fn)`; `requirements.test.ts` keeps the account.
+ * The statements of the interface document and Parley's answers to questions that it leaves open, one entry each.
+ * Tests cite the entries that they prove with `verifies([...ids], name, fn)`; `requirements.test.ts` compares both.
  */
 import * as agents from './requirements/agents.ts'
 import * as analyzers from './requirements/analyzers.ts'

@@ -1,4 +1,4 @@
-/** Finds and parses the sources of this repository, for the tests that are about the sources themselves. */
+/** Finds and parses the sources of this repository, for tests about the sources. */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseSync } from 'rolldown/utils'

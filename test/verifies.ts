@@ -14,9 +14,3 @@ export function verifies(
   if (ids.length === 0) throw new Error(`verifies: "${name}" names no requirement`)
   test(name, fn, timeoutMs)
 }
-
-/**
- * A test of a record whose endpoint is not served yet. Its ids stay in `pending.ts`; it becomes `verifies` on the day that a
- * caller can meet the record.
- */
-export const prepares: typeof verifies = (ids, name, fn, timeoutMs) => verifies(ids, name, fn, timeoutMs)

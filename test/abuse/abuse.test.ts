@@ -5,7 +5,7 @@ import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel, type ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess, TEST_KEY, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
-import { until } from '../crash/watching.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
 let dir: TempDir
 let model: ScriptedModel
@@ -40,7 +40,7 @@ async function newConversation(name: string): Promise<string> {
   return body.id
 }
 
-/** A turn of another conversation, which must not notice. */
+/** A turn of another conversation, which must not be affected. */
 async function otherWorks(): Promise<void> {
   const id = await newConversation(`other-${Math.random()}`)
   await server.call('POST', `/api/conversations/${id}/events`, { content: [{ type: 'text', text: 'hi' }], run: true })
@@ -112,14 +112,14 @@ test.each<[string, string, string, string | undefined, number, unknown]>([
     422,
     first(['body', 'role'], 'value_error'),
   ],
-])('%s gets its documented answer', async (_name, method, path, body, status, expected) => {
+])('a request with %s gets its documented answer', async (_name, method, path, body, status, expected) => {
   const answer = await raw(method, path, body)
   expect(answer.body).toMatchObject(expected as object)
   expect(answer.status).toBe(status)
 })
 
-describe('too much', () => {
-  test('a body of 100 MB is refused while it comes in, and costs no memory', async () => {
+describe('large bodies', () => {
+  test('a body of 100 MB is refused while it arrives, without using memory', async () => {
     const before = await residentMb()
     const { hostname, port } = new URL(server.url)
     const answers = await Promise.all(Array.from({ length: 4 }, () => flood(hostname, Number(port), 100 * 1024 * 1024)))
@@ -128,13 +128,13 @@ describe('too much', () => {
     await otherWorks()
   }, 60_000)
 
-  test('a stranger is refused before the body is looked at', async () => {
+  test('a request without a valid key is refused before its body is read', async () => {
     const response = await fetch(`${server.url}/api/conversations`, { method: 'POST', body: '{"broken' })
     expect([response.status, await response.json()]).toEqual([401, { detail: 'Unauthorized' }])
   })
 })
 
-test('sockets that never read cost the server little and the others nothing', async () => {
+test('stalled sockets use little memory and do not delay other clients', async () => {
   const id = await newConversation('stalled')
   const stalled = await Promise.all(Array.from({ length: 10 }, () => stall(`/sockets/events/${id}?after_seq=0`)))
   const before = await residentMb()
@@ -142,7 +142,7 @@ test('sockets that never read cost the server little and the others nothing', as
   for (let at = 0; at < 300; at++) {
     await server.call('POST', `/api/conversations/${id}/events`, { content: [{ type: 'text', text }] })
   }
-  // 30 MB of events for each of ten readers that take nothing.
+  // 30 MB of events for each of ten stalled readers.
   expect((await residentMb()) - before).toBeLessThan(150)
   await otherWorks()
   for (const socket of stalled) socket.destroy()
@@ -174,13 +174,13 @@ function flood(host: string, port: number, bytes: number): Promise<string> {
       resolve(data.toString('latin1'))
       socket.destroy()
     })
-    // The answer may be overtaken by the end of the connection, because the rest of the body is not taken.
+    // The end of the connection may overtake the answer, because the rest of the body is not read.
     socket.once('error', reject)
     socket.once('close', () => reject(new Error('closed without an answer')))
   })
 }
 
-/** A socket whose other end reads the handshake and then nothing more. */
+/** A socket whose client reads only the handshake. */
 function stall(path: string): Promise<ReturnType<typeof connect>> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(server.url)

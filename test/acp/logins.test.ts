@@ -1,9 +1,16 @@
-/** Which login an external agent gets, and the files behind it: one row per rule. Source: agent-core.md 11.4 (Authentication), 11.12. */
+/** Login methods of external agents and their credential files. Source: agent-core.md 11.4, 11.12. */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
-import { begin, errors, kill, program, script, type Script } from './acting.ts'
+import {
+  startAcpConversation,
+  errors,
+  kill,
+  installProgram,
+  writeScript,
+  type Script,
+} from '../../packages/server/testing/acp-conversations.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -15,10 +22,10 @@ const offers = (...ids: string[]) => ({ authMethods: ids.map((id) => ({ id })) }
 const logins = (acp: Script) => acp.of('authenticate').map(({ params }) => params.methodId)
 
 async function ended(acp: Script, members: object) {
-  const said = await begin(server, acp, 'hello', members)
-  await said.is('finished', 'error')
-  expect(errors(await said.events())).toEqual([])
-  return said
+  const conversation = await startAcpConversation(server, acp, 'hello', members)
+  await conversation.is('finished', 'error')
+  expect(errors(await conversation.events())).toEqual([])
+  return conversation
 }
 
 const account = '{"type":"service_account"}'
@@ -29,13 +36,13 @@ test.each<[string, string[], Record<string, string>, string[]]>([
   ['vertex-ai with a file', ['oauth-personal', 'vertex-ai', 'gemini-api-key'], { at: account }, ['vertex-ai']],
   ['vertex-ai with a path to nothing', ['vertex-ai'], { GOOGLE_APPLICATION_CREDENTIALS: '/no/such/file' }, []],
   [
-    'vertex-ai by the secret that becomes a file',
+    'vertex-ai with a file secret',
     ['vertex-ai', 'gemini-api-key'],
     { GOOGLE_APPLICATION_CREDENTIALS_JSON: account, GEMINI_API_KEY: 'a-gemini-key' },
     ['vertex-ai'],
   ],
   ['gemini-api-key', ['vertex-ai', 'gemini-api-key'], { GEMINI_API_KEY: 'a-gemini-key' }, ['gemini-api-key']],
-  ['an empty key', ['gemini-api-key'], { GEMINI_API_KEY: ' ' }, []],
+  ['an empty gemini-api-key', ['gemini-api-key'], { GEMINI_API_KEY: ' ' }, []],
   [
     'chat-gpt with tokens of a subscription',
     ['api-key', 'chat-gpt'],
@@ -43,14 +50,14 @@ test.each<[string, string[], Record<string, string>, string[]]>([
     ['chat-gpt'],
   ],
   [
-    'chat-gpt with a file of the other kind',
+    'chat-gpt with an API key in the file',
     ['api-key', 'chat-gpt'],
     { CODEX_AUTH_JSON: keyFile, OPENAI_API_KEY: 'an-openai-key' },
     ['api-key'],
   ],
-  ['nothing offered', [], { OPENAI_API_KEY: 'an-openai-key' }, []],
-])('%s', async (_, offered, { at, ...secrets }, expected) => {
-  const acp = script(server.dir, offers(...offered))
+  ['no offered method', [], { OPENAI_API_KEY: 'an-openai-key' }, []],
+])('an ACP agent with %s is logged in by the expected method', async (_, offered, { at, ...secrets }, expected) => {
+  const acp = writeScript(server.dir, offers(...offered))
   if (at !== undefined) {
     secrets['GOOGLE_APPLICATION_CREDENTIALS'] = server.dir.file('account.json')
     writeFileSync(secrets['GOOGLE_APPLICATION_CREDENTIALS'], at)
@@ -59,8 +66,8 @@ test.each<[string, string[], Record<string, string>, string[]]>([
   expect(logins(acp)).toEqual(expected)
 })
 
-test('the address of a gateway goes with a key for it', async () => {
-  const acp = script(server.dir, offers('gemini-api-key'))
+test('a login with a key has the base URL of its gateway', async () => {
+  const acp = writeScript(server.dir, offers('gemini-api-key'))
   await ended(acp, { secrets: { GEMINI_API_KEY: 'a-gemini-key', GEMINI_BASE_URL: 'https://gateway.example' } })
   expect(acp.of('authenticate')[0].params).toEqual({
     methodId: 'gemini-api-key',
@@ -68,28 +75,28 @@ test('the address of a gateway goes with a key for it', async () => {
   })
 })
 
-test('oauth-personal with the credentials of its own home, from the moment they are there', async () => {
-  const acp = script(server.dir, offers('oauth-personal'))
-  const agent = { acp_command: [program(server.dir, 'gemini')], acp_isolate_data_dir: true }
-  const said = await ended(acp, { agent })
+test('an ACP agent is logged in with oauth-personal as soon as its home has the credentials', async () => {
+  const acp = writeScript(server.dir, offers('oauth-personal'))
+  const agent = { acp_command: [installProgram(server.dir, 'gemini')], acp_isolate_data_dir: true }
+  const conversation = await ended(acp, { agent })
   expect(logins(acp)).toEqual([])
   const { env, pid } = acp.starts()[0]
-  expect(env.HOME).toBe(join(server.dir.file('data'), 'conversations', said.id, 'acp', 'gemini-cli'))
+  expect(env.HOME).toBe(join(server.dir.file('data'), 'conversations', conversation.id, 'acp', 'gemini-cli'))
   mkdirSync(join(env.HOME, '.gemini'))
   writeFileSync(join(env.HOME, '.gemini', 'oauth_creds.json'), '{}')
   await kill(pid)
-  await said.say('again')
+  await conversation.say('again')
   await expect.poll(() => acp.prompts().length, { timeout: 20_000 }).toBe(2)
   expect(logins(acp)).toEqual(['oauth-personal'])
 })
 
-test('the account of Google is a file of its own, and neither a variable nor a name in the prompt', async () => {
-  const acp = script(server.dir, {})
-  const said = await ended(acp, { secrets: { GOOGLE_APPLICATION_CREDENTIALS_JSON: account } })
+test('the Google service account is a file, and neither a variable nor a secret name in the prompt', async () => {
+  const acp = writeScript(server.dir, {})
+  const conversation = await ended(acp, { secrets: { GOOGLE_APPLICATION_CREDENTIALS_JSON: account } })
   const { env } = acp.starts()[0]
   const file = env.GOOGLE_APPLICATION_CREDENTIALS
   expect(file).toBe(
-    join(server.dir.file('data'), 'conversations', said.id, 'acp', 'gemini-cli', 'gcloud-credentials.json'),
+    join(server.dir.file('data'), 'conversations', conversation.id, 'acp', 'gemini-cli', 'gcloud-credentials.json'),
   )
   expect(readFileSync(file, 'utf8')).toBe(account)
   expect([statSync(file).mode & 0o777, statSync(dirname(file)).mode & 0o777]).toEqual([0o600, 0o700])
@@ -97,8 +104,8 @@ test('the account of Google is a file of its own, and neither a variable nor a n
   expect(acp.prompts()).toEqual([['hello']])
 })
 
-test('with acp_file_secrets [] no secret is a file: all are variables, and named', async () => {
-  const acp = script(server.dir, {})
+test('with empty acp_file_secrets all secrets are variables and named in the prompt', async () => {
+  const acp = writeScript(server.dir, {})
   const secrets = { GOOGLE_APPLICATION_CREDENTIALS_JSON: account, CODEX_AUTH_JSON: keyFile }
   await ended(acp, { agent: { acp_file_secrets: [] }, secrets })
   const { env } = acp.starts()[0]

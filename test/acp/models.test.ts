@@ -1,9 +1,9 @@
-/** The models of an external agent. Source: agent-core.md 11.4, 11.9, 11.15; seed: ConversationInfo, ACPModelInfo. */
+/** The models of an external agent. Source: agent-core.md 11.4, 11.9, 11.15; interface.md, ConversationInfo, ACPModelInfo. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
+import { until } from '../../packages/server/testing/until.ts'
 import { verifies } from '../verifies.ts'
-import { begin, errors, script } from './acting.ts'
+import { startAcpConversation, errors, writeScript } from '../../packages/server/testing/acp-conversations.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -41,15 +41,15 @@ verifies(
     'seed.conversation-info.supports_runtime_model_switch.false',
     'seed.agent.acp.acp_model.null',
   ],
-  'a conversation tells what the agent reports once it has a session, and nothing before and for others',
+  'a conversation shows the models that its ACP agent reports, from the first session on',
   async () => {
-    const known = script(server.dir, { name: 'claude-agent-acp', session: older })
-    const said = await begin(server, known, null)
+    const known = writeScript(server.dir, { name: 'claude-agent-acp', session: older })
+    const conversation = await startAcpConversation(server, known, null)
     const nothing = { current_model_id: null, available_models: [], supports_runtime_model_switch: false }
-    expect(await said.info()).toMatchObject(nothing)
-    await said.say('hello')
-    await said.is('finished', 'error')
-    expect(await said.info()).toMatchObject({
+    expect(await conversation.info()).toMatchObject(nothing)
+    await conversation.say('hello')
+    await conversation.is('finished', 'error')
+    expect(await conversation.info()).toMatchObject({
       current_model_id: 'default',
       available_models: [
         { model_id: 'opus[1m]', name: 'Opus', description: 'large' },
@@ -58,10 +58,13 @@ verifies(
       supports_runtime_model_switch: true,
     })
     expect(known.of('session/set_model')).toEqual([])
-    const silent = await begin(server, script(server.dir, {}))
+    const silent = await startAcpConversation(server, writeScript(server.dir, {}))
     await silent.is('finished', 'error')
     expect(await silent.info()).toMatchObject(nothing)
-    const custom = await begin(server, script(server.dir, { session: { configOptions: option('big') } }))
+    const custom = await startAcpConversation(
+      server,
+      writeScript(server.dir, { session: { configOptions: option('big') } }),
+    )
     await custom.is('finished', 'error')
     expect(await custom.info()).toMatchObject({
       current_model_id: 'big',
@@ -74,19 +77,19 @@ verifies(
 
 verifies(
   ['seed.agent.acp.acp_model.used', 'seed.conversation-info.available_models.override'],
-  'acp_model is asked for the way the agent has it, and need not be among those it lists',
+  'acp_model is requested by the method that the agent supports and may be missing in its list',
   async () => {
-    const first = script(server.dir, { name: 'claude-agent-acp', session: older })
-    const said = await begin(server, first, 'hello', { agent: { acp_model: 'secret-preview' } })
-    await said.is('finished', 'error')
+    const first = writeScript(server.dir, { name: 'claude-agent-acp', session: older })
+    const conversation = await startAcpConversation(server, first, 'hello', { agent: { acp_model: 'secret-preview' } })
+    await conversation.is('finished', 'error')
     expect(first.of('session/new')[0].params._meta).toEqual({ claudeCode: { options: { model: 'secret-preview' } } })
     expect(first.of('session/set_model')[0].params).toEqual({ sessionId: 'session-1', modelId: 'secret-preview' })
-    const info = await said.info()
+    const info = await conversation.info()
     expect(info.current_model_id).toBe('secret-preview')
     expect(info.available_models.map(({ model_id }: any) => model_id)).not.toContain('secret-preview')
 
-    const second = script(server.dir, { name: 'codex-acp', session: { configOptions: option('small') } })
-    const other = await begin(server, second, 'hello', { agent: { acp_model: 'gpt-x/high' } })
+    const second = writeScript(server.dir, { name: 'codex-acp', session: { configOptions: option('small') } })
+    const other = await startAcpConversation(server, second, 'hello', { agent: { acp_model: 'gpt-x/high' } })
     await other.is('finished', 'error')
     expect(second.of('session/set_config_option').map(({ params }) => params)).toEqual([
       { sessionId: 'session-1', configId: 'the-model', value: 'gpt-x' },
@@ -95,38 +98,38 @@ verifies(
   },
 )
 
-test('a model that the agent refuses is not shown as the one in use', async () => {
+test('a model that the agent refuses is not shown as the current one', async () => {
   const fails = { 'session/set_model': { code: -32602, message: 'no such model' } }
-  const acp = script(server.dir, { session: older, fails })
-  const said = await begin(server, acp, 'hello', { agent: { acp_model: 'nonsense' } })
-  await said.is('finished', 'error')
-  expect(errors(await said.events())).toEqual([])
-  expect((await said.info()).current_model_id).toBe('default')
+  const acp = writeScript(server.dir, { session: older, fails })
+  const conversation = await startAcpConversation(server, acp, 'hello', { agent: { acp_model: 'nonsense' } })
+  await conversation.is('finished', 'error')
+  expect(errors(await conversation.events())).toEqual([])
+  expect((await conversation.info()).current_model_id).toBe('default')
 })
 
 verifies(
   'seed.acp-model-info.model_id.switch',
-  'a listed model_id is what switches to that model, live and before the first session',
+  'a listed model_id switches the model during a session and before the first one',
   async () => {
-    const acp = script(server.dir, {
+    const acp = writeScript(server.dir, {
       name: 'claude-agent-acp',
       session: older,
       turns: [[{ say: 'a' }], [{ hang: true }]],
     })
-    const said = await begin(server, acp, null)
-    const change = (model: string) => said.post('switch_acp_model', { model })
+    const conversation = await startAcpConversation(server, acp, null)
+    const change = (model: string) => conversation.post('switch_acp_model', { model })
     expect((await change('first-choice')).status).toBe(200)
-    expect((await said.info()).current_model_id).toBeNull()
-    await said.say('hello')
-    await said.is('finished', 'error')
-    expect((await said.info()).current_model_id).toBe('first-choice')
-    const [{ model_id }] = (await said.info()).available_models
-    // Also while it works.
-    await said.say('work')
+    expect((await conversation.info()).current_model_id).toBeNull()
+    await conversation.say('hello')
+    await conversation.is('finished', 'error')
+    expect((await conversation.info()).current_model_id).toBe('first-choice')
+    const [{ model_id }] = (await conversation.info()).available_models
+    // The switch works during a prompt too.
+    await conversation.say('work')
     await until(() => acp.prompts().length === 2)
     expect((await change(model_id)).status).toBe(200)
     expect(acp.of('session/set_model').map(({ params }) => params.modelId)).toEqual(['first-choice', 'opus[1m]'])
-    const info = await said.info()
+    const info = await conversation.info()
     expect([info.current_model_id, info.agent.acp_model, info.execution_status]).toEqual([
       'opus[1m]',
       'opus[1m]',
@@ -134,27 +137,27 @@ verifies(
     ])
     expect((await change(' ')).status).toBe(400)
     acp.write({ fails: { 'session/set_model': { code: -32602, message: 'no' } } })
-    await said.post('interrupt')
+    await conversation.post('interrupt')
   },
 )
 
-test('a switch that the agent refuses changes nothing', async () => {
-  const acp = script(server.dir, {
+test('a model switch that the agent refuses changes nothing', async () => {
+  const acp = writeScript(server.dir, {
     session: older,
     fails: { 'session/set_model': { code: -32602, message: 'unknown model' } },
   })
-  const said = await begin(server, acp)
-  await said.is('finished')
-  const { status, body } = await said.post('switch_acp_model', { model: 'x' })
+  const conversation = await startAcpConversation(server, acp)
+  await conversation.is('finished')
+  const { status, body } = await conversation.post('switch_acp_model', { model: 'x' })
   expect(status).toBe(400)
   expect(JSON.stringify(body)).toContain('unknown model')
-  const info = await said.info()
+  const info = await conversation.info()
   expect([info.current_model_id, info.agent.acp_model]).toEqual(['default', null])
 })
 
 verifies(
   'seed.conversation-info.current_model_id.native',
-  'an agent of our own has its model in its own record, and cannot be switched this way',
+  'a native agent shows the model of its record and refuses switch_acp_model',
   async () => {
     const { body } = await server.call('POST', '/api/conversations', {
       workspace: { working_dir: server.dir.file('work') },

@@ -1,11 +1,11 @@
-/** What an external agent asks permission for is decided as a call of our own agent is. Source: agent-core.md 11.7, F10. */
+/** Permission requests of an external agent are decided like calls of the native agent. Source: agent-core.md 11.7, F10. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AcpStep } from '../../packages/server/testing/scripted-acp-agent.ts'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
+import { until } from '../../packages/server/testing/until.ts'
 import { verifies } from '../verifies.ts'
-import { begin, finishes, script } from './acting.ts'
+import { startAcpConversation, finishes, writeScript } from '../../packages/server/testing/acp-conversations.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -22,26 +22,29 @@ const actions = (events: any[]) =>
   events.filter(({ kind, action }) => kind === 'ActionEvent' && action?.kind !== 'FinishAction')
 const decisions = (log: any[]) => log.map(({ call, outcome }) => [call, outcome.optionId ?? outcome.outcome])
 
-// Each in a conversation of its own; most of their time is waiting.
-describe.concurrent('a request for permission', () => {
-  test('with NeverConfirm a request is allowed once, never for ever, and nobody is asked', async () => {
+// Each test has its own conversation and mostly waits.
+describe.concurrent('permission requests', () => {
+  test('with NeverConfirm a permission request is allowed once, without approval and not permanently', async () => {
     const file = server.dir.file('made-1')
-    const acp = script(server.dir, { turns: [[wants('a', file), { say: 'done' }]] })
-    const said = await begin(server, acp)
-    await said.is('finished', 'error')
+    const acp = writeScript(server.dir, { turns: [[wants('a', file), { say: 'done' }]] })
+    const conversation = await startAcpConversation(server, acp)
+    await conversation.is('finished', 'error')
     expect(decisions(acp.decided())).toEqual([['a', 'yes']])
     expect(existsSync(file)).toBe(true)
-    expect(actions(await said.events())).toEqual([])
+    expect(actions(await conversation.events())).toEqual([])
   })
 
   describe('with AlwaysConfirm', () => {
-    test('the call waits as an action, the prompt stays open, and an approval lets it go on', async () => {
+    test('with AlwaysConfirm the call waits as an action while the prompt stays open, and an approval allows it', async () => {
       const file = server.dir.file('made-2')
-      const acp = script(server.dir, { turns: [[{ say: 'before ' }, wants('a', file), { say: 'after' }]] })
-      // Nobody is hurried by the silence of an agent that waits for them.
-      const said = await begin(server, acp, 'go', { ...always, agent: { acp_prompt_timeout: 2 } })
-      await said.is('waiting_for_confirmation', 'error', 'finished')
-      const [action] = actions(await said.events())
+      const acp = writeScript(server.dir, { turns: [[{ say: 'before ' }, wants('a', file), { say: 'after' }]] })
+      // The idle timer does not run while the agent waits for a person.
+      const conversation = await startAcpConversation(server, acp, 'go', {
+        ...always,
+        agent: { acp_prompt_timeout: 2 },
+      })
+      await conversation.is('waiting_for_confirmation', 'error', 'finished')
+      const [action] = actions(await conversation.events())
       expect(action).toMatchObject({
         tool_name: 'terminal',
         tool_call_id: 'a',
@@ -49,14 +52,14 @@ describe.concurrent('a request for permission', () => {
         summary: `write ${file}`,
       })
       await new Promise((resolve) => setTimeout(resolve, 2500))
-      expect((await said.info()).execution_status).toBe('waiting_for_confirmation')
+      expect((await conversation.info()).execution_status).toBe('waiting_for_confirmation')
       expect(existsSync(file)).toBe(false)
       expect(acp.decided()).toEqual([])
-      await said.post('events/respond_to_confirmation', { accept: true })
-      await said.is('finished', 'error')
+      await conversation.post('events/respond_to_confirmation', { accept: true })
+      await conversation.is('finished', 'error')
       expect(decisions(acp.decided())).toEqual([['a', 'yes']])
       expect(existsSync(file)).toBe(true)
-      const events = await said.events()
+      const events = await conversation.events()
       expect(finishes(events)).toEqual(['before after'])
       expect(
         events.filter(({ kind, action_id }: any) => kind === 'ObservationEvent' && action_id === action.id),
@@ -64,89 +67,96 @@ describe.concurrent('a request for permission', () => {
       expect(acp.prompts()).toEqual([['go']])
     }, 60_000)
 
-    test('a rejection is told when the run goes on, and the call is not made', async () => {
+    test('with AlwaysConfirm a rejection reaches the agent when the run continues, and the call is not made', async () => {
       const file = server.dir.file('made-3')
-      const acp = script(server.dir, { turns: [[wants('a', file), { say: 'as you wish' }], [{ say: 'the other' }]] })
-      const said = await begin(server, acp, 'go', always)
-      await said.is('waiting_for_confirmation')
-      await said.post('events/respond_to_confirmation', { accept: false, reason: 'not that' })
-      await said.is('idle')
-      await said.say('do the other thing')
-      await until(async () => finishes(await said.events()).length === 2)
+      const acp = writeScript(server.dir, {
+        turns: [[wants('a', file), { say: 'as you wish' }], [{ say: 'the other' }]],
+      })
+      const conversation = await startAcpConversation(server, acp, 'go', always)
+      await conversation.is('waiting_for_confirmation')
+      await conversation.post('events/respond_to_confirmation', { accept: false, reason: 'not that' })
+      await conversation.is('idle')
+      await conversation.say('do the other thing')
+      await until(async () => finishes(await conversation.events()).length === 2)
       expect(decisions(acp.decided())).toEqual([['a', 'no']])
       expect(existsSync(file)).toBe(false)
       expect(acp.prompts()).toEqual([['go'], ['do the other thing']])
-      expect((await said.kinds('UserRejectObservation')).map(({ rejection_reason }) => rejection_reason)).toEqual([
-        'not that',
-      ])
+      expect(
+        (await conversation.kinds('UserRejectObservation')).map(({ rejection_reason }) => rejection_reason),
+      ).toEqual(['not that'])
     }, 60_000)
 
-    test('each batch has an id of its own: an answer to the first does not count for the next', async () => {
-      const acp = script(server.dir, { turns: [[wants('a', server.dir.file('a')), wants('b', server.dir.file('b'))]] })
-      const said = await begin(server, acp, 'go', always)
-      await said.is('waiting_for_confirmation')
-      await said.post('events/respond_to_confirmation', { accept: true })
-      await until(async () => actions(await said.events()).length === 2)
-      await said.is('waiting_for_confirmation')
-      const [first, second] = actions(await said.events())
+    test('with AlwaysConfirm each batch has its own id, so that an answer to one does not count for the next', async () => {
+      const acp = writeScript(server.dir, {
+        turns: [[wants('a', server.dir.file('a')), wants('b', server.dir.file('b'))]],
+      })
+      const conversation = await startAcpConversation(server, acp, 'go', always)
+      await conversation.is('waiting_for_confirmation')
+      await conversation.post('events/respond_to_confirmation', { accept: true })
+      await until(async () => actions(await conversation.events()).length === 2)
+      await conversation.is('waiting_for_confirmation')
+      const [first, second] = actions(await conversation.events())
       expect(first.llm_response_id).not.toBe(second.llm_response_id)
       expect(existsSync(server.dir.file('a'))).toBe(true)
       expect(existsSync(server.dir.file('b'))).toBe(false)
-      await said.post('run')
-      await said.is('finished')
+      await conversation.post('run')
+      await conversation.is('finished')
       expect(existsSync(server.dir.file('b'))).toBe(true)
     }, 60_000)
 
-    test('an agent that is gone when the answer comes performed nothing, and is asked again', async () => {
+    test('with AlwaysConfirm an agent that ended before the approval performs nothing and gets its message again', async () => {
       const file = server.dir.file('made-4')
-      const acp = script(server.dir, { turns: [[wants('a', file)], [{ say: 'nothing to do' }]] })
-      const said = await begin(server, acp, 'go', always)
-      await said.is('waiting_for_confirmation')
+      const acp = writeScript(server.dir, { turns: [[wants('a', file)], [{ say: 'nothing to do' }]] })
+      const conversation = await startAcpConversation(server, acp, 'go', always)
+      await conversation.is('waiting_for_confirmation')
       process.kill(acp.starts()[0].pid, 'SIGKILL')
-      await said.post('events/respond_to_confirmation', { accept: true })
-      await said.is('finished', 'error')
+      await conversation.post('events/respond_to_confirmation', { accept: true })
+      await conversation.is('finished', 'error')
       expect(existsSync(file)).toBe(false)
-      const again = finishes(await said.events()).length > 0 ? said : (await said.post('run'), said)
+      const again =
+        finishes(await conversation.events()).length > 0 ? conversation : (await conversation.post('run'), conversation)
       await again.is('finished')
-      expect(finishes(await said.events())).toEqual(['nothing to do'])
+      expect(finishes(await conversation.events())).toEqual(['nothing to do'])
     }, 60_000)
   })
 
-  test('an edit is judged as an edit of its file', async () => {
+  test('the policy sees an edit of an ACP agent as a file_editor action', async () => {
     const content = [{ type: 'diff', path: '/w/a.txt', oldText: 'old', newText: 'new' }]
     const permission = { toolCallId: 'e', title: 'edit', kind: 'edit', content, rawInput: { anything: 1 } }
     const created = { ...permission, toolCallId: 'c', content: [{ type: 'diff', path: '/w/b.txt', new_text: 'all' }] }
     const other = { toolCallId: 'f', title: 'fetch it', kind: 'fetch', rawInput: { url: 'https://example.org' } }
-    const acp = script(server.dir, { turns: [[{ permission }, { permission: created }, { permission: other }]] })
-    const said = await begin(server, acp, 'go', always)
+    const acp = writeScript(server.dir, { turns: [[{ permission }, { permission: created }, { permission: other }]] })
+    const conversation = await startAcpConversation(server, acp, 'go', always)
     for (const n of [1, 2, 3]) {
-      await until(async () => actions(await said.events()).length === n)
-      await said.is('waiting_for_confirmation')
-      await said.post('events/respond_to_confirmation', { accept: true })
+      await until(async () => actions(await conversation.events()).length === n)
+      await conversation.is('waiting_for_confirmation')
+      await conversation.post('events/respond_to_confirmation', { accept: true })
     }
-    await said.is('finished')
-    expect(actions(await said.events()).map(({ tool_name, action }) => [tool_name, action])).toMatchObject([
+    await conversation.is('finished')
+    expect(actions(await conversation.events()).map(({ tool_name, action }) => [tool_name, action])).toMatchObject([
       ['file_editor', { command: 'str_replace', path: '/w/a.txt', old_str: 'old', new_str: 'new' }],
       ['file_editor', { command: 'create', path: '/w/b.txt', file_text: 'all' }],
       ['acp_fetch', { kind: 'MCPToolAction', data: { title: 'fetch it', raw_input: { url: 'https://example.org' } } }],
     ])
   }, 60_000)
 
-  test('an analyzer finds the risk, and the policy asks about what is risky only', async () => {
+  test('the analyzer assesses permission requests, and the policy asks only about risky ones', async () => {
     const risky: AcpStep = {
       permission: { toolCallId: 'r', title: 'clean', kind: 'execute', rawInput: { command: 'rm -rf /' } },
     }
-    const acp = script(server.dir, { turns: [[risky, { say: 'done' }]] })
-    const said = await begin(server, acp, 'go', {
+    const acp = writeScript(server.dir, { turns: [[risky, { say: 'done' }]] })
+    const conversation = await startAcpConversation(server, acp, 'go', {
       confirmation_policy: { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: false },
       security_analyzer: { kind: 'PatternSecurityAnalyzer' },
     })
-    await said.is('waiting_for_confirmation', 'finished', 'error')
-    expect(actions(await said.events())).toMatchObject([{ security_risk: 'HIGH', action: { command: 'rm -rf /' } }])
+    await conversation.is('waiting_for_confirmation', 'finished', 'error')
+    expect(actions(await conversation.events())).toMatchObject([
+      { security_risk: 'HIGH', action: { command: 'rm -rf /' } },
+    ])
   })
 
-  test('a hook that blocks commands blocks those of an external agent, and hears of those that it lets pass', async () => {
-    const heard = server.dir.file('heard')
+  test('a hook blocks commands of an ACP agent and sees the results of those that it allows', async () => {
+    const results = server.dir.file('results')
     const done: AcpStep = {
       update: {
         sessionUpdate: 'tool_call_update',
@@ -160,10 +170,10 @@ describe.concurrent('a request for permission', () => {
       permission: { toolCallId, title: command, kind: 'execute', rawInput: { command } },
       allowed: then,
     })
-    const acp = script(server.dir, {
+    const acp = writeScript(server.dir, {
       turns: [[ask('a', 'bad thing'), ask('b', 'good thing', [done]), { say: 'done' }]],
     })
-    const said = await begin(server, acp, 'go', {
+    const conversation = await startAcpConversation(server, acp, 'go', {
       hook_config: {
         pre_tool_use: [
           {
@@ -171,18 +181,18 @@ describe.concurrent('a request for permission', () => {
             hooks: [{ type: 'command', command: 'grep -q bad && echo "no bad things" >&2 && exit 2; exit 0' }],
           },
         ],
-        post_tool_use: [{ matcher: 'terminal', hooks: [{ type: 'command', command: `cat >> ${heard}` }] }],
+        post_tool_use: [{ matcher: 'terminal', hooks: [{ type: 'command', command: `cat >> ${results}` }] }],
       },
     })
-    await said.is('finished', 'error')
+    await conversation.is('finished', 'error')
     expect(decisions(acp.decided())).toEqual([
       ['a', 'no'],
       ['b', 'yes'],
     ])
-    const rejected = await said.kinds('UserRejectObservation')
+    const rejected = await conversation.kinds('UserRejectObservation')
     expect(rejected).toMatchObject([{ rejection_source: 'hook', tool_name: 'terminal' }])
     expect(rejected[0].rejection_reason).toContain('no bad things')
-    expect(existsSync(heard)).toBe(true)
+    expect(existsSync(results)).toBe(true)
   })
 
   const going = (id: string, file: string): AcpStep[] => [
@@ -200,18 +210,18 @@ describe.concurrent('a request for permission', () => {
   describe('tool_concurrency_limit', () => {
     verifies(
       'seed.agent.acp.tool_concurrency_limit.sequential',
-      'of 1: the next call is allowed when the one before has ended',
+      'with tool_concurrency_limit 1 the next call is allowed after the previous one has ended',
       async () => {
         const file = server.dir.file('p-5')
-        const acp = script(server.dir, { turns: [[{ parallel: [going('a', file), going('b', file)] }]] })
-        const said = await begin(server, acp)
+        const acp = writeScript(server.dir, { turns: [[{ parallel: [going('a', file), going('b', file)] }]] })
+        const conversation = await startAcpConversation(server, acp)
         await until(() => existsSync(`${file}-a`))
-        // Longer than a call that has not begun would keep its place.
+        // Longer than a call that has not started keeps its slot.
         await new Promise((resolve) => setTimeout(resolve, 3000))
         expect(existsSync(`${file}-b`)).toBe(false)
 
         writeFileSync(`${file}-go`, '')
-        await said.is('finished', 'error')
+        await conversation.is('finished', 'error')
         expect(existsSync(`${file}-b`)).toBe(true)
       },
       60_000,
@@ -219,18 +229,18 @@ describe.concurrent('a request for permission', () => {
 
     verifies(
       'seed.agent.acp.tool_concurrency_limit.parallel',
-      'of 2: two calls go on at once',
+      'with tool_concurrency_limit 2 two calls run at once',
       async () => {
         const file = server.dir.file('p-6')
-        const acp = script(server.dir, {
+        const acp = writeScript(server.dir, {
           turns: [[{ parallel: [going('a', file), going('b', file), going('c', file)] }]],
         })
-        const said = await begin(server, acp, 'go', { agent: { tool_concurrency_limit: 2 } })
+        const conversation = await startAcpConversation(server, acp, 'go', { agent: { tool_concurrency_limit: 2 } })
         await until(() => existsSync(`${file}-a`) && existsSync(`${file}-b`))
         expect(existsSync(`${file}-c`)).toBe(false)
 
         writeFileSync(`${file}-go`, '')
-        await said.is('finished', 'error')
+        await conversation.is('finished', 'error')
         expect(existsSync(`${file}-c`)).toBe(true)
       },
       60_000,

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Bench, git, startBench } from './setup.ts'
+import { type Bench, git, startBench } from '../../packages/server/testing/two-user-server.ts'
 
 let server: Bench
 beforeEach(async () => {
@@ -16,7 +16,7 @@ const profile = async (name: string) => (await server.call('GET', `${PATH}/${nam
 const start = (body: object) =>
   server.call('POST', '/api/conversations', { workspace: { working_dir: server.dir.file('work') }, ...body })
 
-test('the first look makes a default profile that can be launched', async () => {
+test('the first list of agent profiles creates a default profile that can be launched', async () => {
   await server.call('POST', '/api/settings', { llm_model: 'scripted/none' })
   const { status, body } = await server.call('GET', PATH)
   expect(status).toBe(200)
@@ -42,7 +42,7 @@ test('the first look makes a default profile that can be launched', async () => 
   })
 })
 
-test('saving keeps the id and counts revisions; renaming counts as one', async () => {
+test('saving an agent profile keeps its id and increments its revision, as renaming does', async () => {
   const id = crypto.randomUUID()
   expect(await save('mine', { id, name: 'ignored', llm_profile_ref: 'work', revision: 7 })).toEqual({
     status: 201,
@@ -62,7 +62,7 @@ test('saving keeps the id and counts revisions; renaming counts as one', async (
   expect((await server.call('GET', `${PATH}/yours`, undefined, server.bob)).status).toBe(404)
 })
 
-test('profiles are closed, and told apart by kind', async () => {
+test('agent profiles refuse unknown members, and their members depend on the kind', async () => {
   expect((await save('a', { llm_profile_ref: 'x', api_key: 'secret' })).body.detail[0]).toMatchObject({
     type: 'extra_forbidden',
     loc: ['body', 'openhands', 'api_key'],
@@ -79,7 +79,7 @@ test('profiles are closed, and told apart by kind', async () => {
   expect((await save('one-more', { llm_profile_ref: 'x' })).status).toBe(409)
 })
 
-test('activating points at a profile and nothing else; deleting is idempotent and clears the pointer', async () => {
+test('activating an agent profile changes only the active id; deleting is idempotent and clears it', async () => {
   await save('mine', { llm_profile_ref: 'x' })
   const { id } = await profile('mine')
   expect(await server.call('POST', `${PATH}/${id.replaceAll('-', '')}/activate`)).toEqual({
@@ -93,7 +93,7 @@ test('activating points at a profile and nothing else; deleting is idempotent an
   expect((await server.call('GET', '/api/settings')).body.active_agent_profile_id).toBeNull()
 })
 
-test('the dry run names everything that is missing, and the start is refused for the same', async () => {
+test('the dry run of an agent profile names everything that is missing, and the start is refused for the same reasons', async () => {
   const server1 = { url: 'https://mcp.example.org', transport: 'http' }
   await server.call('POST', '/api/settings/mcp/known', server1)
   await server.call('POST', '/api/profiles/work', { llm: { model: 'scripted/none', api_key: 'sk-x' } })
@@ -135,7 +135,7 @@ test('the dry run names everything that is missing, and the start is refused for
   expect((await start({ agent_profile_id: crypto.randomUUID() })).status).toBe(404)
 })
 
-test('the dry run names the skills of the user, and the secrets that an external agent reads', async () => {
+test('the dry run of an agent profile names the skills of the user and the secrets of an external agent', async () => {
   const skillOf = (name: string) => {
     const folder = server.dir.file('.agents', 'skills', name)
     mkdirSync(folder, { recursive: true })
@@ -150,7 +150,7 @@ test('the dry run names the skills of the user, and the secrets that an external
     acp_api_key_secret_name: null,
     acp_base_url_secret_name: null,
   })
-  // The home folder is that of the server's account, and nobody else's.
+  // The skills are in the home folder of the server's account.
   await server.call('POST', `${PATH}/theirs`, { llm_profile_ref: 'default' }, server.bob)
   expect((await look('theirs', server.bob)).resolved_skills).toEqual([])
 
@@ -166,7 +166,7 @@ test('the dry run names the skills of the user, and the secrets that an external
   expect(await look('own')).toMatchObject({ acp_api_key_secret_name: null, acp_base_url_secret_name: null })
 })
 
-test('a conversation is started from settings, with their tools or the standard ones', async () => {
+test('a conversation started from settings has their tools or the default ones', async () => {
   const made = await start({
     agent_settings: { llm: { model: 'scripted/none' }, tools: [], condenser: { enabled: false } },
   })
@@ -189,7 +189,7 @@ test('a conversation is started from settings, with their tools or the standard 
   expect(both.body.agent.llm.model).toBe('scripted/none')
 })
 
-test('settings and profiles that enable sub-agents add the tool for them to the standard ones, and to no list of their own', async () => {
+test('settings and profiles that enable sub-agents add their tool to the default tools, but not to an explicit list', async () => {
   const names = ({ body }: Awaited<ReturnType<typeof start>>) =>
     body.agent.tools.map(({ name }: { name: string }) => name)
   const llm = { model: 'scripted/none' }
@@ -202,7 +202,7 @@ test('settings and profiles that enable sub-agents add the tool for them to the 
   expect(names(await start({ agent_profile_id: (await profile('team')).id }))).toEqual([...standard, 'task_tool_set'])
 })
 
-describe('a critic that settings enable', () => {
+describe('critic of the settings', () => {
   const settings = (verification: object, llm: object = {}) =>
     start({
       agent_settings: {
@@ -216,7 +216,7 @@ describe('a critic that settings enable', () => {
     ['its own key', { critic_api_key: 'c' }, {}],
     ["the model's key, at a server that the user names", { critic_server_url: address }, { api_key: 'k' }],
     ["the model's key, where the model is too", {}, { api_key: 'k', base_url: 'https://llm-proxy.app.all-hands.dev' }],
-  ])('judges with %s', async (_, verification, llm) => {
+  ])('an enabled critic is configured with %s', async (_, verification, llm) => {
     const made = await settings(verification, llm)
     expect([made.status, made.body.agent?.critic?.kind]).toEqual([201, 'APIBasedCritic'])
   })
@@ -225,7 +225,7 @@ describe('a critic that settings enable', () => {
     ['no key at all', {}, {}],
     ['no key, for a server', { critic_server_url: address }, {}],
     ["the model's key, which the default server has no business with", {}, { api_key: 'k' }],
-  ])('is refused with %s', async (_, verification, llm) => {
+  ])('an enabled critic is refused with %s', async (_, verification, llm) => {
     expect(await settings(verification, llm)).toEqual({
       status: 422,
       body: { detail: expect.stringContaining('critic_api_key'), members: ['verification.critic_api_key'] },
@@ -235,7 +235,7 @@ describe('a critic that settings enable', () => {
 
 const agent = { kind: 'Agent', llm: { model: 'scripted/none' } }
 
-/** The directory of a conversation once its start is over. */
+/** The directory of a conversation after its start. */
 async function ready(id: string): Promise<{ dir: string; suffix: string | null }> {
   for (;;) {
     const { body } = await server.call('GET', `/api/conversations/${id}/status`)
@@ -246,7 +246,7 @@ async function ready(id: string): Promise<{ dir: string; suffix: string | null }
   return { dir: body.workspace.working_dir, suffix: body.agent.agent_context?.system_message_suffix ?? null }
 }
 
-test('with worktree a conversation gets a tree and a branch of its own, at its place in the repository', async () => {
+test('a conversation with worktree gets its own worktree and branch, at the same path in the repository', async () => {
   const root = server.dir.file('shop')
   mkdirSync(join(root, 'packages', 'a'), { recursive: true })
   writeFileSync(join(root, 'packages', 'a', 'file'), 'a')
@@ -269,11 +269,11 @@ test('with worktree a conversation gets a tree and a branch of its own, at its p
     conversation_id: id,
     workspace: { working_dir: join(root, 'packages', 'a') },
   })
-  // Another body under the same id is the same conversation (agent-server-wire.md 1.4), and its worktree the one it has.
+  // Another body under the same id finds the same conversation with its worktree. Source: agent-server-wire.md 1.4.
   expect([again.status, again.body.workspace.working_dir]).toEqual([200, workspace.working_dir])
 })
 
-test('with a chosen id the same request finds the same conversation and worktree', async () => {
+test('a repeated request with worktree and a chosen id finds the same conversation and worktree', async () => {
   const root = server.dir.file('shop')
   mkdirSync(root)
   await git(root, 'init', '-q')
@@ -286,7 +286,7 @@ test('with a chosen id the same request finds the same conversation and worktree
   await ready(made.body.id)
 })
 
-test('outside a repository, and in one without commits, the flag has no effect', async () => {
+test('worktree has no effect outside a repository and in one without commits', async () => {
   const plain = await start({ agent, worktree: true })
   expect(plain.body.workspace.working_dir).toBe(server.dir.file('work'))
   const empty = server.dir.file('empty')

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 
-test("what a user's own command prints of a secret is hidden, also where its output is cut into pieces", async () => {
+test("secrets in the output of a user's bash command are masked, also across pieces of the output", async () => {
   await using server = await startTestServer()
   const value = canary('user_secret_2')
   await server.call('POST', '/api/secrets', { name: 'MINE', value })
-  // Backwards in the command, which is stored as it is; and across the end of the first piece of a million characters.
+  // Reversed in the command, which is stored unmasked; and across the end of the first piece of a million characters.
   const backwards = [...value].toReversed().join('')
   const command = `head -c 1048566 /dev/zero | tr '\\0' x; echo ${backwards} | rev; echo ${backwards} | rev >&2`
   const { status, body } = await server.call('POST', '/api/bash/execute_bash_command', { command })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { readConfig, startServer } from '../../packages/server/src/index.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { type Bench, KEY, startBench } from './setup.ts'
+import { type Bench, KEY, startBench } from '../../packages/server/testing/two-user-server.ts'
 
 let server: Bench
 beforeAll(async () => {
@@ -14,7 +14,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const execute = (body: object, headers = {}) => server.call('POST', '/api/bash/execute_bash_command', body, headers)
 
-/** As the Python client reads a command to its end. */
+/** Polls a command to its end, as the Python client does. */
 async function poll(id: string): Promise<{ exit_code: number; stdout: string; stderr: string; orders: number[] }> {
   const orders: number[] = []
   let stdout = ''
@@ -32,7 +32,7 @@ async function poll(id: string): Promise<{ exit_code: number; stdout: string; st
   }
 }
 
-test('a command runs in a fresh /bin/sh and its last output is answered', async () => {
+test('a bash command runs in a new /bin/sh and its last output is returned', async () => {
   const cwd = server.dir.file('here')
   mkdirSync(cwd)
   const { status, body } = await execute({ command: 'pwd; echo oops >&2; exit 3', cwd })
@@ -50,7 +50,7 @@ test('a command runs in a fresh /bin/sh and its last output is answered', async 
   expect((await execute({ command: 'true' })).body).toMatchObject({ exit_code: 0, stdout: null, stderr: null })
 })
 
-test('a started command is answered at once and read to its end by polling', async () => {
+test('a started bash command is returned at once and can be polled to its end', async () => {
   const { status, body } = await server.call('POST', '/api/bash/start_bash_command', { command: 'printf done' })
   expect(status).toBe(200)
   expect(body).toMatchObject({ command: 'printf done', cwd: null, timeout: 300, kind: 'BashCommand' })
@@ -59,7 +59,7 @@ test('a started command is answered at once and read to its end by polling', asy
   expect((await server.call('GET', `/api/bash/bash_events/${dashed}`)).body).toEqual(body)
 })
 
-test('a long output is cut into outputs of one mebibyte, and only the last has an exit code', async () => {
+test('a long output is split into outputs of one mebibyte, and only the last has an exit code', async () => {
   const command = "head -c 2500000 /dev/zero | tr '\\0' x; echo end"
   const { body } = await server.call('POST', '/api/bash/start_bash_command', { command })
   const read = await poll(body.id)
@@ -72,22 +72,22 @@ test('a long output is cut into outputs of one mebibyte, and only the last has a
   expect(first.body.next_page_id).not.toBeNull()
 })
 
-test('an output without end is kept in bounds, and what is missing is said', async () => {
+test('an endless output is limited, and the missing amount is reported', async () => {
   const { body } = await execute({ command: 'yes 0123456789 | head -c 60000000' })
   expect(body).toMatchObject({ exit_code: 0 })
   expect(body.stderr).toMatch(/\d{8} bytes in the middle of stdout were not kept/)
 }, 20_000)
 
-test('a command that runs out of time ends with -1, its partial output and its whole process group', async () => {
+test('a bash command over its timeout ends with -1, its partial output and its whole process group', async () => {
   const { body } = await execute({ command: 'echo begun; sleep 1000 & echo $!; sleep 1000', timeout: 1 })
   expect(body).toMatchObject({ exit_code: -1, stderr: null })
   const pid = /begun\n(\d+)/.exec(body.stdout)?.[1]
-  // Where nobody collects it, an ended process stays as a zombie.
+  // An ended process without a parent that collects it stays as a zombie.
   const look = `case "$(cut -d' ' -f3 /proc/${pid}/stat 2>/dev/null)" in Z|X|'') echo gone;; *) echo alive;; esac`
   expect((await execute({ command: look })).body.stdout).toBe('gone\n')
 })
 
-test('a directory that is not there is an outcome, not a refusal', async () => {
+test('a bash command in a missing directory ends with an error output', async () => {
   const { status, body } = await execute({ command: 'true', cwd: server.dir.file('absent') })
   expect(status).toBe(200)
   expect(body).toMatchObject({
@@ -97,12 +97,12 @@ test('a directory that is not there is an outcome, not a refusal', async () => {
   })
 })
 
-test('a command that a signal ended has the negative of its number, and bad bytes become U+FFFD', async () => {
+test('the exit code of a bash command ended by a signal is its negative number, and invalid bytes become U+FFFD', async () => {
   expect((await execute({ command: 'kill -9 $$' })).body.exit_code).toBe(-9)
   expect((await execute({ command: "printf '\\377'" })).body.stdout).toBe('\uFFFD')
 })
 
-test('a command sees neither the keys of the server nor the rest of its environment', async () => {
+test('a bash command sees neither the keys of the server nor the rest of its environment', async () => {
   const { body } = await execute({ command: 'env' })
   expect(body.stdout).not.toContain(KEY)
   const names = body.stdout
@@ -114,7 +114,7 @@ test('a command sees neither the keys of the server nor the rest of its environm
   expect(names.filter((name: string) => !allowed.test(name))).toEqual([])
 })
 
-test('a command outlives the server and its end is found after the restart, once', async () => {
+test('a bash command outlives the server, and its end is stored once after the restart', async () => {
   await using dir = await tempDir()
   const env = { PARLEY_SESSION_API_KEYS: KEY, PARLEY_LOG_LEVEL: 'silent', PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5' }
   const { config } = readConfig({
@@ -146,7 +146,7 @@ test('a command outlives the server and its end is found after the restart, once
   expect(readFileSync(dir.file('ran'), 'utf8')).toBe('\n')
 })
 
-test('events are found by kind, time and page, newest first when asked', async () => {
+test('bash events are found by kind, time and page, in either order', async () => {
   await server.call('DELETE', '/api/bash/bash_events')
   for (const word of ['one', 'two', 'three']) await execute({ command: `echo ${word}` })
   const search = async (query: string) => (await server.call('GET', `/api/bash/bash_events/search?${query}`)).body
@@ -187,11 +187,11 @@ test.each([
   ['GET', '/api/bash/bash_events', undefined, 405],
   ['POST', '/api/bash/start_bash_command', {}, 422],
   ['POST', '/api/bash/execute_bash_command', { command: 'true', timeout: 'soon' }, 422],
-])('%s %s is refused', async (method, path, body, status) => {
+])('the bash request %s %s is refused', async (method, path, body, status) => {
   expect((await server.call(method, path, body)).status).toBe(status)
 })
 
-test('nobody finds the commands of another user, nor runs any with a key that may only read', async () => {
+test('bash commands are visible only to their user, and a read-only key runs none', async () => {
   const { body } = await execute({ command: 'echo mine' })
   expect((await server.call('GET', `/api/bash/bash_events/${body.id}`, undefined, server.bob)).status).toBe(404)
   const found = await server.call('GET', '/api/bash/bash_events/search', undefined, server.bob)
@@ -235,7 +235,7 @@ async function connect(query: string, headers: Record<string, string> = { 'X-Ses
   }
 }
 
-test('the socket starts commands and carries those of its own user only', async () => {
+test('the bash socket starts commands and sends only those of its user', async () => {
   await using mine = await connect('')
   await using other = await connect('', server.bob)
   other.socket.send(JSON.stringify({ command: 'echo other' }))
@@ -249,7 +249,7 @@ test('the socket starts commands and carries those of its own user only', async 
   expect(mine.all.some((frame) => frame.command === 'echo other')).toBe(false)
 })
 
-test('what cannot be understood is told to its sender, and the socket stays open', async () => {
+test('the error for an invalid frame on the bash socket is sent to its sender, and the socket stays open', async () => {
   await using mine = await connect('')
   mine.socket.send('{')
   expect(await mine.next((frame) => frame.code === 'JSONDecodeError')).toMatchObject({ kind: 'BashError' })
@@ -262,7 +262,7 @@ test('what cannot be understood is told to its sender, and the socket stays open
   expect(mine.socket.readyState).toBe(WebSocket.OPEN)
 })
 
-test('a socket that asks for everything gets what is stored first, each event once', async () => {
+test('a bash socket with resend_mode=all gets the stored events first, each event once', async () => {
   await server.call('DELETE', '/api/bash/bash_events')
   await execute({ command: 'echo before' })
   await using mine = await connect('?resend_mode=all')
@@ -276,11 +276,14 @@ test('a socket that asks for everything gets what is stored first, each event on
   ])
 })
 
-test.each([['?session_api_key=wrong'], ['?resend_mode=since']])('a handshake with %s is refused', async (query) => {
-  await expect(connect(query)).rejects.toThrow('403')
-})
+test.each([['?session_api_key=wrong'], ['?resend_mode=since']])(
+  'the bash socket refuses a handshake with %s',
+  async (query) => {
+    await expect(connect(query)).rejects.toThrow('403')
+  },
+)
 
-test('a socket without a key has to introduce itself', async () => {
+test('a bash socket without a key must present one in its first frame', async () => {
   await using good = await connect('', {})
   good.socket.send(JSON.stringify({ type: 'auth', session_api_key: KEY }))
   good.socket.send(JSON.stringify({ command: 'echo introduced' }))

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { collectGarbage } from '../collect.ts'
-import { type Bench, git, KEY, startBench } from './setup.ts'
+import { collectGarbage } from '../../packages/server/testing/collect-garbage.ts'
+import { type Bench, git, KEY, startBench } from '../../packages/server/testing/two-user-server.ts'
 
 let server: Bench
 beforeAll(async () => {
@@ -33,7 +33,7 @@ async function upload(
   return { status: response.status, body: await response.json() }
 }
 
-test('what is uploaded comes back byte for byte, in place of what was there', async () => {
+test('an uploaded file replaces the old one and is returned byte for byte', async () => {
   const path = server.dir.file('up', 'deep', 'data.bin')
   const bytes = randomBytes(3_000_000)
   bytes.write('\r\n--', 1000)
@@ -51,14 +51,14 @@ test('what is uploaded comes back byte for byte, in place of what was there', as
   expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true)
 })
 
-test('an empty file goes up and down', async () => {
+test('an empty file can be uploaded and downloaded', async () => {
   const path = server.dir.file('empty')
   expect((await upload(path, '')).status).toBe(200)
   const response = await get(`/api/file/download?path=${q(path)}`)
   expect([response.status, await response.text()]).toEqual([200, ''])
 })
 
-test('a file that the kernel makes up while it is read comes whole, and one without an end not at all', async () => {
+test('a generated file of the kernel is downloaded completely, and an endless one is refused', async () => {
   const response = await get(`/api/file/download?path=${q('/proc/version')}`)
   const there = readFileSync('/proc/version', 'utf8')
   expect([response.status, response.headers.get('content-length')]).toEqual([200, String(there.length)])
@@ -67,7 +67,7 @@ test('a file that the kernel makes up while it is read comes whole, and one with
   expect(pages.status).toBe(400)
 })
 
-test('a body larger than the limit of JSON bodies is taken, and held on disk only', async () => {
+test('an upload larger than the limit of JSON bodies is accepted and buffered only on disk', async () => {
   const path = server.dir.file('large.bin')
   const piece = randomBytes(1024 * 1024)
   const head = Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n')
@@ -93,11 +93,11 @@ test('a body larger than the limit of JSON bodies is taken, and held on disk onl
   } as RequestInit)
   expect(response.status).toBe(200)
   expect(statSync(path).size).toBe(128 * piece.length)
-  // Half of the body: what is on its way between the sockets and the disk differs from run to run.
+  // Half of the body, because the amount between the sockets and the disk varies.
   expect(peak - before).toBeLessThan(64 * 1024 * 1024)
 })
 
-test('an upload that breaks off leaves what was there', async () => {
+test('an aborted upload leaves the old file unchanged', async () => {
   const path = server.dir.file('kept.txt')
   writeFileSync(path, 'old')
   const response = await fetch(`${server.url}/api/file/upload?path=${q(path)}`, {
@@ -112,7 +112,7 @@ test('an upload that breaks off leaves what was there', async () => {
   expect(readFileSync(path, 'utf8')).toBe('old')
 })
 
-test('uploads are refused for a relative path and without the part', async () => {
+test('an upload with a relative path or without the part is refused', async () => {
   expect(await upload('relative/path', 'x')).toEqual({ status: 400, body: { detail: 'Path must be absolute' } })
   const missing = { type: 'missing', loc: ['body', 'file'], msg: 'Field required', input: null }
   expect(await upload(server.dir.file('a'), 'x', 'upload')).toEqual({ status: 422, body: { detail: [missing] } })
@@ -127,19 +127,19 @@ test.each([
   ['relative', 400, 'Path must be absolute'],
   ['/no/such/file', 404, 'File not found'],
   ['/tmp', 400, 'Path is not a file'],
-])('downloading %s is refused', async (path, status, detail) => {
+])('a download of %s is refused', async (path, status, detail) => {
   const response = await get(`/api/file/download?path=${q(path)}`)
   expect([response.status, await response.json()]).toEqual([status, { detail }])
 })
 
-test('a key that may only read conversations does not reach files of the machine', async () => {
+test('a read-only key cannot read files of the machine', async () => {
   const path = server.dir.file('secret')
   writeFileSync(path, 'x')
   expect((await get(`/api/file/download?path=${q(path)}`, server.reader)).status).toBe(403)
   expect((await get(`/api/file/archive?path=${q(server.dir.path)}`, server.reader)).status).toBe(403)
 })
 
-test('a directory is made with those above it, twice if asked', async () => {
+test('a directory is created with its parents, and creating it again succeeds', async () => {
   const path = server.dir.file('made', 'of', 'many')
   const make = (at: string) => server.call('POST', `/api/file/create_directory?path=${q(at)}`)
   for (let times = 0; times < 2; times++) expect(await make(path)).toEqual({ status: 200, body: { success: true } })
@@ -153,7 +153,7 @@ test('a directory is made with those above it, twice if asked', async () => {
   expect((await make('/etc/passwd/x/y')).status).toBe(400)
 })
 
-test('subdirectories are paged by name whatever its case; files, links and hidden ones are left out', async () => {
+test('subdirectories are paged by name without regard to case; files, links and hidden ones are omitted', async () => {
   const root = server.dir.file('look')
   for (const name of ['beta', 'Alpha', '.hidden', 'gamma']) mkdirSync(join(root, name), { recursive: true })
   writeFileSync(join(root, 'file'), '')
@@ -176,22 +176,22 @@ test.each([
   ['/no/such/place', 404, 'Directory not found'],
   ['/etc/passwd', 400, 'Path is not a directory'],
   ['relative', 400, 'Path must be absolute'],
-])('looking into %s is refused', async (path, status, detail) => {
+])('a list of the subdirectories of %s is refused', async (path, status, detail) => {
   expect(await server.call('GET', `/api/file/search_subdirs?path=${q(path)}`)).toEqual({ status, body: { detail } })
 })
 
-test('a page of more than a hundred is refused', async () => {
+test('a page of more than 100 subdirectories is refused', async () => {
   expect((await server.call('GET', '/api/file/search_subdirs?path=/tmp&limit=101')).status).toBe(422)
 })
 
-test('the home directory is told with what is in it', async () => {
+test('the home directory is returned with its subdirectories', async () => {
   const { status, body } = await server.call('GET', '/api/file/home')
   expect(status).toBe(200)
   expect(body).toEqual({ home: homedir(), favorites: expect.any(Array), locations: [{ label: '/', path: '/' }] })
   expect(body.favorites.length).toBeLessThanOrEqual(50)
 })
 
-test('a tar.gz holds the tree without what tools make again', async () => {
+test('a tar.gz archive contains the tree without directories of dependencies and builds', async () => {
   const root = server.dir.file('tree')
   for (const name of ['src', 'node_modules/x', 'notes']) mkdirSync(join(root, name), { recursive: true })
   writeFileSync(join(root, 'src', 'a.txt'), 'a')
@@ -208,7 +208,7 @@ test('a tar.gz holds the tree without what tools make again', async () => {
   expect(listed).not.toContain('c.log')
 })
 
-test('a git delta applies to its base and brings new, changed and deleted files; the repository is not touched', async () => {
+test('a git-delta archive applies to its base with new, changed and deleted files, and the repository stays unchanged', async () => {
   const root = server.dir.file('delta')
   mkdirSync(root)
   await git(root, 'init', '-q')
@@ -255,7 +255,7 @@ test.each([
   expect(await server.call('GET', `/api/file/archive?path=${q(path)}`)).toEqual({ status, body: { detail } })
 })
 
-test('a delta outside a repository is refused', async () => {
+test('a git-delta archive outside a repository is refused', async () => {
   const path = server.dir.file('plain-folder')
   mkdirSync(path)
   expect((await server.call('GET', `/api/file/archive?path=${q(path)}`)).body).toEqual({

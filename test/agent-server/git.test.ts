@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Bench, git, startBench } from './setup.ts'
+import { type Bench, git, startBench } from '../../packages/server/testing/two-user-server.ts'
 
 let server: Bench
 let root: string
@@ -41,7 +41,7 @@ const WORK = [
   { status: 'ADDED', path: 'untracked' },
 ]
 
-test('changes are told against a commit, untracked files among them, from anywhere in the repository', async () => {
+test('git changes are relative to a commit, include untracked files, and work from any directory of the repository', async () => {
   expect(await get(`changes?path=${q(root)}&ref=HEAD`)).toEqual({ status: 200, body: WORK })
   expect((await get(`changes?path=${q(join(root, 'src'))}&ref=${first}`)).body).toEqual([
     WORK[0],
@@ -51,11 +51,11 @@ test('changes are told against a commit, untracked files among them, from anywhe
   ])
 })
 
-test('without a ref the work is compared with where it left the default branch', async () => {
+test('git changes without a ref are relative to the commit where the branch left the default branch', async () => {
   expect((await get(`changes?path=${q(root)}`)).body.map((change: any) => change.path)).toContain('second')
 })
 
-test('without another branch it is compared with the newest commit, and before the first everything is new', async () => {
+test('git changes without another branch are relative to the newest commit; before the first commit all files are new', async () => {
   const fresh = server.dir.file('fresh')
   mkdirSync(fresh)
   await git(fresh, 'init', '-q')
@@ -71,7 +71,7 @@ test('without another branch it is compared with the newest commit, and before t
   expect(await changes()).toEqual([{ status: 'ADDED', path: 'nested/b' }])
 })
 
-test('a branch that is pushed whole shows what it did, and then only what came after', async () => {
+test('a completely pushed branch shows its own changes, and then only later ones', async () => {
   const [origin, clone] = [server.dir.file('origin.git'), server.dir.file('clone')]
   await git(server.dir.path, 'clone', '-q', '--bare', root, origin)
   await git(origin, 'symbolic-ref', 'HEAD', 'refs/heads/main')
@@ -83,7 +83,7 @@ test('a branch that is pushed whole shows what it did, and then only what came a
   expect(await changes()).toEqual([{ status: 'UPDATED', path: 'second' }])
 })
 
-test('a diff holds both sides whole, but for the last line end; a side without the file is empty', async () => {
+test('a git diff contains both versions without the last line end, empty where the file does not exist', async () => {
   const diff = async (name: string, query = 'ref=HEAD') => (await get(`diff?path=${q(join(root, name))}&${query}`)).body
   const twenty = (name: string) => `${name}\n`.repeat(20).slice(0, -1)
   expect(await diff('edited')).toEqual({ modified: 'edited again', original: twenty('edited') })
@@ -93,7 +93,7 @@ test('a diff holds both sides whole, but for the last line end; a side without t
   expect(await diff('same', `commit=${first}`)).toEqual({ modified: twenty('same'), original: '' })
 })
 
-test('commits come newest first and say whether there are more', async () => {
+test('git commits are returned newest first, with has_more', async () => {
   const { body } = await get(`commits?path=${q(root)}&limit=1`)
   expect(body).toEqual({
     commits: [
@@ -110,12 +110,12 @@ test('commits come newest first and say whether there are more', async () => {
   expect((await get(`commits?path=${q(root)}`)).body).toMatchObject({ commits: [{}, { sha: first }], has_more: false })
 })
 
-test('the changes of one commit are told, of the first one too', async () => {
+test('the changes of one commit are returned, also of the first one', async () => {
   expect((await get(`commits/${second}/changes?path=${q(root)}`)).body).toEqual([{ status: 'ADDED', path: 'second' }])
   expect((await get(`commits/${first.slice(0, 8)}/changes?path=${q(root)}`)).body).toHaveLength(4)
 })
 
-test('outside a repository there is nothing to say, which is no error', async () => {
+test('git queries outside a repository return empty answers', async () => {
   const plain = server.dir.file('plain')
   mkdirSync(plain)
   writeFileSync(join(plain, 'a'), 'a')
@@ -125,7 +125,7 @@ test('outside a repository there is nothing to say, which is no error', async ()
   expect((await get(`diff?path=${q(join(plain, 'a'))}`)).body).toEqual({ modified: null, original: null })
 })
 
-test('what git refuses is refused with its reason', async () => {
+test('an error of git is answered with its reason', async () => {
   writeFileSync(join(root, 'huge'), 'x'.repeat(1024 * 1024 + 1))
   const rows: [string, number][] = [
     [`changes?path=${q(root)}&ref=nowhere`, 400],

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
-import { type Bench, startBench } from './setup.ts'
+import { type Bench, startBench } from '../../packages/server/testing/two-user-server.ts'
 
 let server: Bench
 beforeEach(async () => {
@@ -19,7 +19,7 @@ const read = async (name: string, exposure?: string, headers = {}) =>
     ...headers,
   })
 
-test('a profile is saved, listed, read in three exposures, and belongs to one user', async () => {
+test('an LLM profile is saved, listed, read in three exposures, and belongs to one user', async () => {
   expect(await server.call('GET', '/api/profiles')).toEqual({
     status: 200,
     body: { profiles: [], active_profile: null },
@@ -58,7 +58,7 @@ test('a profile is saved, listed, read in three exposures, and belongs to one us
   expect((await read('copy', 'plaintext')).body.config.api_key).toBe('sk-first')
 })
 
-test('saving again replaces; a mask keeps the stored secret and secrets can be left out', async () => {
+test('saving an LLM profile again replaces it; a mask keeps the stored secret, and secrets can be omitted', async () => {
   await save('work')
   await save('work', { model: 'openai/gpt-5.5', api_key: MASK, temperature: 1 })
   expect((await read('work', 'plaintext')).body.config).toMatchObject({
@@ -70,7 +70,7 @@ test('saving again replaces; a mask keeps the stored secret and secrets can be l
   expect((await read('work')).body).toMatchObject({ api_key_set: false, config: { base_url: LLM.base_url } })
 })
 
-test('names and bodies that do not fit are refused, and so is one profile too many', async () => {
+test('LLM profiles with invalid names or bodies, and beyond the limit, are refused', async () => {
   expect((await save('-bad')).status).toBe(422)
   expect((await save('work', { model: '' })).body.detail[0]).toMatchObject({ loc: ['body', 'llm', 'model'] })
   expect(await read('absent')).toEqual({ status: 404, body: { detail: "Profile 'absent' not found" } })
@@ -79,7 +79,7 @@ test('names and bodies that do not fit are refused, and so is one profile too ma
   expect((await save('p7')).status).toBe(201)
 })
 
-test('a profile is renamed with what refers to it, and deleted when nothing does', async () => {
+test('an LLM profile is renamed together with its references, and deleted only without references', async () => {
   await save('old')
   await save('other')
   await save('backup', { ...LLM, fallback_strategy: { fallback_llms: ['old'] } })
@@ -102,7 +102,7 @@ test('a profile is renamed with what refers to it, and deleted when nothing does
   expect((await server.call('GET', '/api/profiles')).body.active_profile).toBeNull()
 })
 
-test('activating copies the model into the settings', async () => {
+test('activating an LLM profile copies its model into the settings', async () => {
   await save('work', { ...LLM, temperature: 0.5 })
   expect(await server.call('POST', '/api/profiles/work/activate')).toEqual({
     status: 200,
@@ -120,7 +120,7 @@ test('activating copies the model into the settings', async () => {
   expect((await server.call('POST', '/api/profiles/absent/activate')).status).toBe(404)
 })
 
-test('validating asks the model, and bad values are an answer', async () => {
+test('validating an LLM profile requests the model, and invalid values are reported in the answer', async () => {
   await using model = await startScriptedModel({ answers: [{ text: 'pong' }] })
   const validate = (body: object) => server.call('POST', '/api/profiles/any/validate', body)
   const good = { model: 'openai/gpt-4o', api_key: 'k', base_url: model.url, api_mode: 'chat' }
@@ -136,7 +136,7 @@ test('validating asks the model, and bad values are an answer', async () => {
   expect((await validate({})).status).toBe(422)
 })
 
-test('a connection lends its key and address to profiles, and goes when none uses it', async () => {
+test('profiles use the key and address of a provider connection, which is deleted only when unused', async () => {
   const path = '/api/llm/provider-connections'
   const made = await server.call('POST', path, { display_name: 'Work', api_key: 'sk-shared', base_url: LLM.base_url })
   expect(made).toEqual({
@@ -171,7 +171,7 @@ test.each([
   [{ api_key: null }, 'api_key cannot be cleared'],
   [{ display_name: '' }, 'String should have at least 1 character'],
   [{ other: 1 }, 'Extra inputs are not permitted'],
-])('the change %j of a connection is refused', async (body, words) => {
+])('the change %j of a provider connection is refused', async (body, words) => {
   const refused = await server.call('PATCH', '/api/llm/provider-connections/any', body)
   expect([refused.status, refused.body.detail[0].msg]).toEqual([422, expect.stringContaining(words)])
 })
@@ -181,11 +181,11 @@ test.each([
   [{ display_name: 'x' }],
   [{ display_name: 'x', api_key: ' ' }],
   [{ display_name: 'x'.repeat(129), api_key: 'k' }],
-])('the connection %j is not made', async (body) => {
+])('the provider connection %j is refused', async (body) => {
   expect((await server.call('POST', '/api/llm/provider-connections', body)).status).toBe(422)
 })
 
-test('tools, providers and models are listed in order', async () => {
+test('tools, providers and models are listed in alphabetical order', async () => {
   const tools = await server.call('GET', '/api/tools/')
   expect(tools.body).toEqual(tools.body.toSorted())
   expect(tools.body).toContain('terminal')

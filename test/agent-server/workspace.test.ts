@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openKeys } from '../../packages/server/src/index.ts'
-import { type Bench, KEY, raw, startBench } from './setup.ts'
+import { type Bench, KEY, raw, startBench } from '../../packages/server/testing/two-user-server.ts'
 
 let server: Bench
 let base: string
@@ -36,7 +36,7 @@ async function openSession(headers: Record<string, string> = {}): Promise<string
   return /^[^;]+/.exec(response.headers.get('set-cookie') ?? '')![0]
 }
 
-test('the cookie stands for the key without being it', async () => {
+test('the workspace cookie authenticates without containing the key', async () => {
   const response = await session('POST')
   expect([response.status, await response.text()]).toEqual([204, ''])
   const set = response.headers.get('set-cookie') ?? ''
@@ -46,14 +46,14 @@ test('the cookie stands for the key without being it', async () => {
   expect(set).not.toContain(KEY)
 })
 
-test('without a secure context the cookie does not ask for one', async () => {
+test('the workspace cookie is not Secure without a secure context', async () => {
   const far = await session('POST', { 'X-Forwarded-Host': 'parley.example.org' })
   expect(far.headers.get('set-cookie')).toMatch(/SameSite=none$/)
   const proxied = await session('POST', { 'X-Forwarded-Host': 'parley.example.org', 'X-Forwarded-Proto': 'https' })
   expect(proxied.headers.get('set-cookie')).toMatch(/Secure; Partitioned$/)
 })
 
-test('taking it back clears it with the same attributes', async () => {
+test('closing the workspace session clears the cookie with the same attributes', async () => {
   const response = await session('DELETE')
   expect(response.status).toBe(204)
   expect(response.headers.get('set-cookie')).toBe(
@@ -62,7 +62,7 @@ test('taking it back clears it with the same attributes', async () => {
   expect((await session('POST', { 'X-Session-API-Key': 'wrong' })).status).toBe(401)
 })
 
-test('the cookie opens workspace files and nothing else', async () => {
+test('the workspace cookie authorises only workspace files', async () => {
   const page = await fetch(`${server.url}${base}/site/`, { headers: { cookie } })
   expect([page.status, page.headers.get('content-type'), await page.text()]).toEqual([
     200,
@@ -90,12 +90,12 @@ test.each([
   ['/site/../../outside.txt', 400, 'Path is outside the workspace'],
   ['//etc/passwd', 404, 'File not found'],
   ['/a%00b', 400, 'Path must not contain the character NUL'],
-])('a workspace answers %s with %i', async (path, status, text) => {
+])('the workspace file %s is answered with %i', async (path, status, text) => {
   const answer = await raw(server.url, base + path, { 'X-Session-API-Key': KEY })
   expect([answer.status, answer.text]).toEqual([status, status === 200 ? text : JSON.stringify({ detail: text })])
 })
 
-test('nobody sees the workspace of another user, and an unknown conversation has none', async () => {
+test('workspace files of another user and of an unknown conversation are not found', async () => {
   const theirs = await openSession(server.bob)
   expect((await fetch(server.url + base, { headers: { cookie: theirs } })).status).toBe(404)
   const unknown = `/api/conversations/${crypto.randomUUID()}/workspace/a`
@@ -103,7 +103,7 @@ test('nobody sees the workspace of another user, and an unknown conversation has
   expect((await server.call('GET', '/api/conversations/x/workspace/a')).status).toBe(422)
 })
 
-test('a cookie ends with the key that it was made with', async () => {
+test('the workspace cookie ends with its key', async () => {
   const theirs = await openSession(server.bob)
   const keys = await openKeys({ dataDir: server.dir.file('data'), sessionApiKeys: [] })
   const row = (await keys.listKeys()).find(({ user }) => user === 'bob')
@@ -112,14 +112,14 @@ test('a cookie ends with the key that it was made with', async () => {
   expect((await fetch(server.url + base, { headers: { cookie: theirs } })).status).toBe(401)
 })
 
-test('a page among them is nobody here: it runs as a stranger, and others may show it', async () => {
+test('a page of a workspace runs in an opaque origin and may be framed by other sites', async () => {
   const { headers } = await fetch(`${server.url}${base}/site/`, { headers: { cookie } })
   expect(headers.get('content-security-policy')).toMatch(/^sandbox (?!.*allow-same-origin)/)
   expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin')
   expect(headers.get('x-content-type-options')).toBe('nosniff')
 })
 
-test('a page of any web origin may read them, one without an origin may not', async () => {
+test('pages of every web origin may read workspace files, and pages without an origin may not', async () => {
   const origin = async (path: string, value: string) => {
     const { headers } = await fetch(server.url + path, { headers: { 'X-Session-API-Key': KEY, origin: value } })
     return headers.get('access-control-allow-origin')

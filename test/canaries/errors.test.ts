@@ -1,12 +1,12 @@
-/** Errors that repeat a secret in their words: a provider that says which key was wrong, a header that cannot be sent. */
+/** Errors that repeat a secret in their text: a provider that names the wrong key, a header that cannot be sent. */
 import { expect, test } from 'vitest'
 import { canary, MARK } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { until } from '../crash/watching.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
-test('what an error says is in the log, and the secrets in it are not', async () => {
+test('the text of an error is in the log, and the secrets in it are not', async () => {
   await using dir = await tempDir()
   let turn = 0
   await using model = await startScriptedModel({
@@ -37,7 +37,7 @@ test('what an error says is in the log, and the secrets in it are not', async ()
   expect(status).toBe(201)
   await until(async () => (await server.call('GET', `/api/conversations/${body.id}`)).body.execution_status === 'error')
   const said = server.stderr()
-  expect(said).toContain('a secret could not be looked up')
+  expect(said).toContain('secret not looked up')
   expect(said).toContain('is an invalid header value')
   expect(said).toMatch(/Incorrect key provided: <[a-z -]+>/)
   expect(said).not.toContain(MARK)

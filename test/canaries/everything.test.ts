@@ -1,6 +1,7 @@
 /**
- * One server that is given every canary in the place where such a secret belongs, and then made to work, to fail and to talk:
- * what it wrote and sent is searched (setup.ts), and here also what only shows when pieces are put together.
+ * One server gets every canary in a place for such a secret, and then works, fails and sends data: everything it wrote
+ * and sent is
+ * searched (setup.ts), and here also text that only forms when chunks are joined.
  */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -16,25 +17,25 @@ import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/t
 import { TEST_KEY } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { startWebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
-import { until } from '../crash/watching.ts'
-import { serve, type Loose, type Serving } from '../seed/serving.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { serve, type Loose, type Serving } from '../../packages/server/testing/multi-user-server.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const run = (command: string): ScriptedAnswer => ({ toolCalls: [{ name: 'terminal', arguments: { command } }] })
 
-/** What a careless command does with what it was given. */
+/** Commands that handle their secrets carelessly. */
 const COMMANDS = [
-  // Given out exactly, and hidden in every form in which it is printed again.
+  // The command gets the exact value, and every printed form of it is masked.
   'printf %s "$USER_SECRET" | sha256sum; echo "plain $USER_SECRET"; printf %s "$USER_SECRET" | base64 -w0; echo',
   'printf %s "$OWN_SECRET" | sha256sum; echo "own $OWN_SECRET"; printf %s "$LOOKED_UP" | sha256sum; echo "looked up $LOOKED_UP"',
-  // Longer than an observation, so that the whole of it is kept in a file.
+  // Longer than an observation, so that the whole of it is saved to a file.
   'yes "many $USER_SECRET" | head -n 3000; yes "many $USER_SECRET_2" | head -n 10',
-  // Neither in a history, nor in the arguments of any process, nor in a trace of the shell.
+  // Secrets are not in a history, in the arguments of any process or in a trace of the shell.
   'echo "hist [$HISTFILE]"; history; cat ~/.bash_history 2>&1 | grep -c "Canar[y]7Qx"; grep -slE "Canar[y]7Qx" /proc/[0-9]*/cmdline; : "$GITHUB_TOKEN"; echo argv-seen',
   'set -x; : "$USER_SECRET"; set +x; false "$LOOKED_UP"',
 ]
 
-/** Says the secrets it knows, in pieces of a few letters, once it has run the commands. */
+/** Repeats the secrets it knows, in chunks of a few letters, after running the commands. */
 const saying = (): ScriptedAnswer => ({
   reasoning: `I know ${canary('user_secret')} and ${canary('llm_key')}.`,
   text: `The keys are ${canary('llm_key')}, ${canary('user_secret_2')} and ${canary('conversation_secret')}!`,
@@ -59,7 +60,7 @@ async function startVault() {
   }
 }
 
-/** Settings, profile and secrets of the user `default`. */
+/** Stores settings, profile and secrets of the user `default`. */
 async function keep({ call }: Serving, modelUrl: string): Promise<void> {
   const made = async (method: string, path: string, body: object) => {
     const { status, text } = await call(method, path, body)
@@ -79,7 +80,7 @@ async function keep({ call }: Serving, modelUrl: string): Promise<void> {
   await made('PUT', '/api/settings/secrets', { name: 'USER_SECRET_2', value: canary('user_secret_2') })
 }
 
-/** The body of a conversation that is given the rest of them. */
+/** The body of a conversation with the remaining secrets. */
 const starting = (modelUrl: string, vaultHost: string, workingDir: string, more: object = {}) => ({
   workspace: { working_dir: workingDir },
   agent: {
@@ -122,7 +123,7 @@ const starting = (modelUrl: string, vaultHost: string, workingDir: string, more:
   ...more,
 })
 
-/** What a reader of a stream saw, put together. */
+/** The frames that a reader of a stream received, joined. */
 type Seen = { frames: Loose[]; close(): void }
 
 async function watchSocket(url: string, id: string): Promise<Seen> {
@@ -158,7 +159,7 @@ async function watchStream(url: string, id: string): Promise<Seen> {
   return { frames, close: () => away.abort() }
 }
 
-/** The texts of a zip archive whose entries are packed one after the other. */
+/** The texts of a zip archive whose entries follow each other. */
 function unzipped(bytes: Buffer): string {
   const texts: string[] = []
   for (let at = bytes.indexOf('PK\x03\x04'); at !== -1; at = bytes.indexOf('PK\x03\x04', at + 4)) {
@@ -183,7 +184,7 @@ test('20 canaries in every place that a secret can be given: none is written or 
   await using receiver = await startWebhookReceiver({ secret: canary('webhook_secret') })
   await using model = await startScriptedModel({
     respond: ({ view, text, headers }) => {
-      // As providers do: with the key in its words.
+      // Providers repeat the key in the message of an error.
       if (text.includes('make it fail'))
         return { status: 401, error: `Incorrect API key provided: ${headers['authorization']}` }
       if (view.tools.length === 0) return { text: `It is ${canary('user_secret_2')}.` }
@@ -204,7 +205,7 @@ test('20 canaries in every place that a secret can be given: none is written or 
   const work = dir.file('work')
   await mkdir(work)
 
-  // It works, and is watched.
+  // The conversation runs, and streams are read.
   const { json: made } = await call('POST', '/api/conversations', starting(model.url, vault.host, work))
   const id = made.id as string
   const at = `/api/conversations/${id}`
@@ -227,7 +228,7 @@ test('20 canaries in every place that a secret can be given: none is written or 
   expect(looked).toMatch(/^hist \[\]\s[\s\S]*\n0\s+argv-seen\s*$/)
   expect(looked).not.toContain('USER_SECRET')
 
-  // What was said live, put together from its pieces.
+  // The streamed answer, joined from its deltas.
   for (const { frames } of watchers) {
     const said = (member: string) => frames.map((frame) => String(frame[member] ?? '')).join('')
     await until(() => said('content').includes('!'))
@@ -235,7 +236,7 @@ test('20 canaries in every place that a secret can be given: none is written or 
     expect(said('reasoning_content')).not.toContain('Canary')
   }
 
-  // It is asked, forked, exported, and read by those who may see tokens only.
+  // The conversation is questioned, forked, exported, and read by keys with limited rights.
   expect((await call('POST', `${at}/ask_agent`, { question: 'what is it?' })).text).not.toContain('Canary')
   const fork = (await call('POST', `${at}/fork`, {})).json
   expect(Object.keys(fork.secret_registry.secret_sources).toSorted()).toEqual([
@@ -255,7 +256,8 @@ test('20 canaries in every place that a secret can be given: none is written or 
     expect(tokens).toContain('gAAAAA')
   }
 
-  // It fails: the model refuses with the key in its words, and callers send nonsense with secrets in it.
+  // The conversation fails: the model refuses with the key in its message, and callers send invalid data with secrets
+  // in it.
   const content = [{ type: 'text', text: `make it fail, and keep ${canary('user_secret')} to yourself` }]
   const first = starting(model.url, vault.host, work, { initial_message: { content } })
   const failing = (await call('POST', '/api/conversations', first)).json.id
@@ -290,7 +292,7 @@ test('20 canaries in every place that a secret can be given: none is written or 
   await once(socket, 'open', { signal: AbortSignal.timeout(20_000) })
   socket.close()
 
-  // A server elsewhere that is not there, with its key.
+  // An unreachable agent server, with its key.
   const workspace = {
     kind: 'RemoteWorkspace',
     host: 'http://127.0.0.1:9',
@@ -305,11 +307,11 @@ test('20 canaries in every place that a secret can be given: none is written or 
     autotitle: false,
   })
   expect(away.status).toBe(201)
-  // Kept until a start succeeds, which none does.
+  // Kept until a start succeeds, and none does.
   await say(serving, away.json.id, `go, with ${canary('user_secret')} and ${canary('remote_key')}`)
   await until(async () => JSON.stringify(await infoOf(serving, away.json.id)).includes('"error"'))
 
-  // It tells everything by webhook, is killed, and begins again.
+  // The server delivers everything by webhook, is killed, and restarts.
   await until(() => receiver.about(id).length > 3)
   for (const { close } of watchers) close()
   await server.kill()
@@ -318,7 +320,7 @@ test('20 canaries in every place that a secret can be given: none is written or 
   await searchData(dir.path)
   expect(takeHits()).toEqual([])
   expect(server.stderr().length).toBeGreaterThan(1_000)
-  // Nothing was left out of this test by mistake.
+  // No secret was omitted from this test by mistake.
   const source = await readFile(new URL(import.meta.url), 'utf8')
   const unused = CANARY_NAMES.filter(
     (name: CanaryName) => name !== 'session_key' && !source.includes(`canary('${name}')`),

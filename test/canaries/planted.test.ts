@@ -18,13 +18,13 @@ import { startTestServer } from '../../packages/server/testing/server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { startWebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
 
-/** Places in which canaries were found since the last look, each once. */
+/** Places of canaries found since the last call, each once. */
 const places = () => [...new Set(takeHits().map(({ where, name }) => `${name}: ${where.replace(/\d+/, 'N')}`))]
 
 const SENT = 'sent by a listener at port N'
 const RECEIVED = 'received by a caller at port N'
 
-/** A server that leaks: over HTTP in two pieces that split the secret, and over a socket. */
+/** A server that leaks: over HTTP in two chunks that split the secret, and over a socket. */
 async function startLeak() {
   const secret = canary('user_secret')
   const http = createServer((_, response) => {
@@ -47,7 +47,7 @@ async function startLeak() {
   }
 }
 
-test('a secret in an answer is found, on both ends of the connection', async () => {
+test('a secret in a response is found, on both ends of the connection', async () => {
   await using leak = await startLeak()
   await (await fetch(leak.url)).text()
   expect(places().toSorted()).toEqual([`user_secret: ${RECEIVED}`, `user_secret: ${SENT}`])
@@ -60,7 +60,7 @@ test('a secret in a frame of a socket is found', async () => {
   expect(places().toSorted()).toEqual([`llm_key: ${RECEIVED}`, `llm_key: ${SENT}`])
 })
 
-test('an answer of the real server that shows a secret is found unless an administrator asked for it', async () => {
+test('a response of the real server with a secret is reported unless an administrator requested it', async () => {
   await using server = await startTestServer()
   await server.call('POST', '/api/secrets', { name: 'PLANTED', value: canary('user_secret_2') })
   const ask = () => server.call('GET', '/api/settings/secrets/PLANTED')
@@ -70,14 +70,14 @@ test('an answer of the real server that shows a secret is found unless an admini
   expect(places()).toEqual([])
 })
 
-test('what a double for a vault says is its own business', async () => {
+test('secrets sent by a test double of a vault are not reported', async () => {
   await using leak = await startLeak()
   outsider('a vault', leak.http)
   await (await fetch(leak.url)).text()
   expect(places()).toEqual([])
 })
 
-test('a secret in the output of a process is found, also when it comes in two pieces', async () => {
+test('a secret in the output of a process is found, also across two chunks', async () => {
   const [head, tail] = [canary('git_token').slice(0, 4), canary('git_token').slice(4)]
   const script = `process.stderr.write(${JSON.stringify(head)}); setTimeout(() => process.stderr.write(${JSON.stringify(tail)}), 50)`
   const child = spawn(process.execPath, ['-e', script])
@@ -108,7 +108,7 @@ test('a secret in a file of a data directory is found, but not in what a command
   await searchData(dir.path)
   expect(places()).toEqual(['null: the file data/conversations/one.json'])
   search('by hand', canary('remote_key'))
-  // The folder is searched once more when it is removed.
+  // The folder is searched again when it is removed.
   await dir[Symbol.asyncDispose]()
   expect(places()).toEqual(['remote_key: by hand', 'null: the file data/conversations/one.json'])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeScanner, scan, type Found } from '../../packages/server/testing/canaries/scan.ts'
+import { makeScanner, scan, type CanaryFound } from '../../packages/server/testing/canaries/scan.ts'
 import { canary, CANARY_NAMES } from '../../packages/server/testing/canaries/values.ts'
 
 test('there are 20 canaries, all different', () => {
@@ -19,7 +19,7 @@ const encodings: Record<string, (text: string) => string> = {
 
 test.each(Object.entries(encodings))('every canary is found %s, in texts and in bytes', (how, encoded) => {
   for (const name of CANARY_NAMES) {
-    // Is base64 itself; of that, another encoding is not looked for.
+    // This canary is base64 itself; another encoding of it is not searched.
     if (name === 'webhook_secret' && /base64|hexa/.test(how)) continue
     const text = `before ${encoded(canary(name))} after`
     expect([name, scan(text).length]).toEqual([name, 1])
@@ -27,11 +27,11 @@ test.each(Object.entries(encodings))('every canary is found %s, in texts and in 
   }
 })
 
-test('a canary is found wherever a stream was cut, and once', () => {
+test('a canary is found wherever a stream was cut, and reported once', () => {
   for (const encoded of Object.values(encodings)) {
     const text = `before ${encoded(canary('user_secret_2'))} after, and much more that is of no interest to anybody`
     for (let at = 1; at < text.length; at++) {
-      const found: Found[] = []
+      const found: CanaryFound[] = []
       const look = makeScanner((some) => found.push(...some))
       look(text.slice(0, at))
       look(Buffer.from(text.slice(at)))
@@ -41,6 +41,6 @@ test('a canary is found wherever a stream was cut, and once', () => {
   }
 })
 
-test('ordinary text holds none', () => {
+test('ordinary text contains no canary', () => {
   expect(scan('the canary in the coal mine, Q2FuYXJ5, 43616e617279')).toEqual([])
 })

@@ -1,10 +1,13 @@
-/** Runs before every test file: what the service writes and sends is searched for canaries, and a test that meets one fails. */
+/**
+ * Runs before every test file: everything the service writes and sends is searched for canaries, and a test with a
+ * match fails.
+ */
 import { afterAll, afterEach } from 'vitest'
 import { takeHits, tapConnections } from '../../packages/server/testing/canaries/watch.ts'
 
 tapConnections()
 
-/** @throws when a canary was found since the last look. */
+/** @throws when a canary was found since the last call. */
 function expectNone(): void {
   const places = [
     ...new Set(takeHits().map(({ where, name, form, around }) => `${where}: ${name} (${form}): ${around}`)),

@@ -1,9 +1,17 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { llmRecord } from '../../packages/server/testing/model-formats/configs.ts'
-import { until } from '../crash/watching.ts'
-import { command, instruct } from './instructed-model.ts'
-import { type Bench, client, clients, type Frame, isSnapshot, isState, startBench } from './typescript-client.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { command, instruct } from '../../packages/server/testing/instructed-model.ts'
+import {
+  type Bench,
+  client,
+  clients,
+  type Frame,
+  isSnapshot,
+  isState,
+  startBench,
+} from '../../packages/server/testing/typescript-client.ts'
 
 let bench: Bench
 beforeAll(async () => {
@@ -11,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => bench[Symbol.asyncDispose]())
 
-/** How often the model was asked what to do next; titles are asked for without tools. */
+/** Number of model calls for steps; calls for titles have no tools. */
 const steps = () => bench.model.requests.filter(({ view }) => view.tools.length > 0).length
 const kinds = (frames: readonly Frame[]) =>
   frames.map(({ kind, key }) => (kind === 'ConversationStateUpdateEvent' ? key : kind))
@@ -48,7 +56,7 @@ test('a task runs from the first message to the final response', async () => {
   expect(talk.errors).toEqual([])
 })
 
-test('text comes in pieces when the model streams', async () => {
+test('the TypeScript client receives text deltas from a streaming model', async () => {
   await using talk = await bench.talk()
   await talk.conversation.sendMessage(instruct({ text: 'One word after the other, in order.', chunkSize: 5 }))
   await talk.conversation.run()
@@ -60,7 +68,7 @@ test('text comes in pieces when the model streams', async () => {
     expect(delta).toMatchObject({ id: expect.any(String), timestamp: expect.any(String), source: 'agent' })
 })
 
-test('every frame has what clients tell events apart and order them by', async () => {
+test('every frame has the members by which clients identify and order events', async () => {
   await using talk = await bench.talk()
   await talk.conversation.sendMessage(instruct(command('true'), { text: 'Ready.' }))
   await talk.conversation.run()
@@ -77,7 +85,7 @@ test('every frame has what clients tell events apart and order them by', async (
   expect(log.items).toEqual(expect.arrayContaining(stored))
 })
 
-test('a policy makes actions wait; accepting runs them, without asking the model again', async () => {
+test('accepting a pending batch runs it without another model call', async () => {
   await using talk = await bench.talk()
   const { conversation } = talk
   await conversation.setConfirmationPolicy({ kind: 'AlwaysConfirm' })
@@ -93,7 +101,7 @@ test('a policy makes actions wait; accepting runs them, without asking the model
   expect(steps()).toBe(asked + 1)
 })
 
-test('rejecting answers every waiting action with the reason, and the model sees it in the next run', async () => {
+test('rejecting a pending batch answers every action with the reason, which the model sees in the next run', async () => {
   await using talk = await bench.talk()
   const { conversation } = talk
   await conversation.setConfirmationPolicy({ kind: 'AlwaysConfirm' })
@@ -113,7 +121,7 @@ test('rejecting answers every waiting action with the reason, and the model sees
   expect(bench.model.requests.some(({ text }) => text.includes('Not on this machine.'))).toBe(true)
 })
 
-test('run takes a waiting batch as accepted', async () => {
+test('run accepts a pending batch', async () => {
   await using talk = await bench.talk()
   const { conversation } = talk
   await conversation.setConfirmationPolicy({ kind: 'AlwaysConfirm' })
@@ -125,7 +133,7 @@ test('run takes a waiting batch as accepted', async () => {
   expect(answer.observation.content[0].text).toContain('by run')
 })
 
-test('pause lets the command that runs end, and asks nothing more of the model', async () => {
+test('pause lets the running command end and makes no further model call', async () => {
   await using talk = await bench.talk()
   const { conversation } = talk
   const go = bench.server.dir.file('go')
@@ -150,7 +158,7 @@ test('pause lets the command that runs end, and asks nothing more of the model',
   expect(await talk.next((frame) => isSnapshot(frame) && frame.value.execution_status === 'finished')).toBeDefined()
 })
 
-test('interrupt cancels what goes on and answers what it left open', async () => {
+test('interrupt cancels the running call and answers open actions', async () => {
   await using talk = await bench.talk()
   const { conversation } = talk
   const api = new clients.ConversationClient(bench.options)
@@ -164,7 +172,7 @@ test('interrupt cancels what goes on and answers what it left open', async () =>
   expect((await talk.rested()).value.execution_status).toBe('paused')
 })
 
-test('a fork has the same history under new hands, and goes its own way', async () => {
+test('a fork has the same history and continues independently', async () => {
   await using talk = await bench.talk()
   const { conversation } = talk
   await conversation.sendMessage(instruct({ text: 'First.' }))
@@ -189,7 +197,7 @@ test('a fork has the same history under new hands, and goes its own way', async 
   expect((await text(conversation)).length).toBe(2)
 })
 
-test('navigation goes back to an earlier event; the branch that was left stays in the log', async () => {
+test('navigation returns to an earlier event, and the other branch stays in the log', async () => {
   await using talk = await bench.talk()
   const { conversation } = talk
   await conversation.sendMessage(instruct({ text: 'The first answer.' }))
@@ -241,7 +249,7 @@ test('events are searched, counted, paged and read one by one', async () => {
   expect(late.items).toEqual([])
 })
 
-test('an analyzer can be set and removed', async () => {
+test('the TypeScript client sets and removes a security analyzer', async () => {
   await using talk = await bench.talk()
   await talk.conversation.setSecurityAnalyzer({ kind: 'LLMSecurityAnalyzer' })
   await talk.next(({ key, value }) => key === 'security_analyzer' && value.kind === 'LLMSecurityAnalyzer')
@@ -249,13 +257,13 @@ test('an analyzer can be set and removed', async () => {
   await talk.next(isState('security_analyzer', null))
 })
 
-test('a title can be set', async () => {
+test('the TypeScript client sets a title', async () => {
   await using talk = await bench.talk()
   await talk.conversation.setTitle('  Rhubarb  ')
   expect((await talk.conversation.state.refresh()).title).toBe('Rhubarb')
 })
 
-test('a failing model ends the run with an error that names the way out', async () => {
+test('a failing model ends the run with an error that names a remedy', async () => {
   await using talk = await bench.talk()
   await talk.conversation.sendMessage(instruct({ status: 401, error: 'Incorrect API key provided' }))
   await talk.conversation.run()
@@ -267,7 +275,7 @@ test('a failing model ends the run with an error that names the way out', async 
   expect((await talk.rested()).value.execution_status).toBe('error')
 })
 
-test('what the client needs of a conversation is there when it attaches again', async () => {
+test('a client that attaches again finds the members that it needs', async () => {
   await using talk = await bench.talk()
   await talk.conversation.sendMessage(instruct({ text: 'Here.' }))
   await talk.conversation.run()
@@ -295,7 +303,7 @@ test('a side question is answered without becoming part of the conversation', as
   expect(await messages()).toBe(before)
 })
 
-test('a history is made shorter by the condenser that the agent has', async () => {
+test('condense shortens a history with the condenser of the agent', async () => {
   const llm = llmRecord('chat', bench.model.url, { usage_id: 'condenser' })
   await using talk = await bench.talk({
     condenser: { kind: 'LLMSummarizingCondenser', llm, max_size: 20, keep_first: 1 },
@@ -315,7 +323,7 @@ test('a history is made shorter by the condenser that the agent has', async () =
   expect(await conversation.getAgentFinalResponse()).toBe('Still here.')
 })
 
-test('a run that has nothing to do is told after it was answered, so that whoever waits hears of it', async () => {
+test('the end of a run with nothing to do is sent after its answer, so that a waiting client receives it', async () => {
   await using talk = await bench.talk()
   const { conversation } = talk
   await conversation.sendMessage(instruct({ text: 'Here.' }))

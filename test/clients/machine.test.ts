@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { instruct } from './instructed-model.ts'
-import { type Bench, client, clients, type Frame, startBench } from './typescript-client.ts'
-import { until } from '../crash/watching.ts'
+import { instruct } from '../../packages/server/testing/instructed-model.ts'
+import { type Bench, client, clients, type Frame, startBench } from '../../packages/server/testing/typescript-client.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
 let bench: Bench
 beforeAll(async () => {
@@ -14,12 +14,12 @@ afterAll(() => bench[Symbol.asyncDispose]())
 
 const workspace = () => new client.RemoteWorkspace({ ...bench.options, workingDir: bench.workingDir })
 
-test('a workspace runs a command and gives what it printed', async () => {
+test('a client workspace runs a command and returns its output', async () => {
   const result = await workspace().executeCommand('pwd; echo wrong >&2; exit 3', bench.workingDir)
   expect(result).toMatchObject({ exit_code: 3, stdout: `${bench.workingDir}\n`, stderr: 'wrong\n' })
 })
 
-test('a workspace takes files and gives them back', async () => {
+test('a client workspace uploads and downloads files', async () => {
   const remote = workspace()
   const path = bench.server.dir.file('deep', 'er', 'a.txt')
   expect(await remote.uploadText('rhubarb\n', path)).toMatchObject({ success: true })
@@ -32,7 +32,7 @@ test('a workspace takes files and gives them back', async () => {
   await expect(remote.fileDownload(bench.server.dir.file('none'))).rejects.toMatchObject({ status: 404 })
 })
 
-test('a workspace shows what has changed in its repository', async () => {
+test('a client workspace shows the changes of its repository', async () => {
   const folder = bench.server.dir.file('repository')
   mkdirSync(folder)
   const git = (...args: string[]) =>
@@ -51,7 +51,7 @@ test('a workspace shows what has changed in its repository', async () => {
   expect([diff.original?.trim(), diff.modified?.trim()]).toEqual(['one', 'two'])
 })
 
-test('a browser gets a session for the files of a workspace', async () => {
+test('the client opens a browser session for the files of a workspace', async () => {
   const remote = workspace()
   const { id } = await new client.ConversationManager(bench.options).createConversation(bench.agent(), {
     workingDir: bench.workingDir,
@@ -60,7 +60,7 @@ test('a browser gets a session for the files of a workspace', async () => {
   await remote.deleteWorkspaceSession()
 })
 
-test('commands are started, found and forgotten', async () => {
+test('the client starts, finds and clears bash commands', async () => {
   const bash = new clients.BashClient(bench.options)
   const started = await bash.startCommand('echo found')
   const outputs = async () =>
@@ -73,7 +73,7 @@ test('commands are started, found and forgotten', async () => {
   expect((await bash.clearEvents()).cleared_count).toBeGreaterThan(0)
 })
 
-test('the socket of commands brings what they print, and what was before when asked', async () => {
+test('the bash socket of the client receives output, and stored events on request', async () => {
   const frames: Frame[] = []
   const errors: Error[] = []
   const bash = new clients.BashClient(bench.options)
@@ -95,7 +95,7 @@ test('the socket of commands brings what they print, and what was before when as
   }
 })
 
-test('folders can be looked for, and a trajectory taken home', async () => {
+test('the client browses folders and downloads a trajectory', async () => {
   const files = new clients.FileClient(bench.options)
   mkdirSync(bench.server.dir.file('look', 'here'), { recursive: true })
   const found = await files.searchSubdirectories(bench.server.dir.file('look'))
@@ -109,7 +109,7 @@ test('folders can be looked for, and a trajectory taken home', async () => {
   expect(await zip.slice(0, 2).text()).toBe('PK')
 })
 
-test('profiles of models are kept, shown without keys, renamed, used and deleted', async () => {
+test('the client saves, shows without keys, renames, uses and deletes LLM profiles', async () => {
   const profiles = new clients.ProfilesClient(bench.options)
   await profiles.saveProfile('quick', { llm: { model: 'openai/gpt-4o-mini', api_key: 'profile-key' } } as never)
   const listed = (await profiles.listProfiles()) as Frame
@@ -125,7 +125,7 @@ test('profiles of models are kept, shown without keys, renamed, used and deleted
   expect(((await profiles.listProfiles()) as Frame).profiles).toEqual([])
 })
 
-test('profiles of agents are kept, looked into, activated and deleted', async () => {
+test('the client saves, reads, activates and deletes agent profiles', async () => {
   await new clients.ProfilesClient(bench.options).saveProfile('base', { llm: { model: 'openai/gpt-4o' } } as never)
   const agents = new clients.AgentProfilesClient(bench.options)
   await agents.saveAgentProfile('helper', { agent_kind: 'openhands', llm_profile_ref: 'base' } as never)
@@ -139,7 +139,7 @@ test('profiles of agents are kept, looked into, activated and deleted', async ()
   await agents.deleteAgentProfile('aide')
 })
 
-test('what can be chosen from is listed', async () => {
+test('the client lists tools, providers and models', async () => {
   expect(await new clients.ToolClient(bench.options).listTools()).toEqual(expect.arrayContaining(['terminal']))
   const models = new clients.LLMMetadataClient(bench.options)
   expect(await models.getProviders()).toContain('openai')

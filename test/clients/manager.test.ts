@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
-import { command, instruct } from './instructed-model.ts'
-import { type Bench, client, clients, type Frame, startBench } from './typescript-client.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { command, instruct } from '../../packages/server/testing/instructed-model.ts'
+import { type Bench, client, clients, type Frame, startBench } from '../../packages/server/testing/typescript-client.ts'
 
 let bench: Bench
 let manager: InstanceType<typeof client.ConversationManager>
@@ -18,7 +18,7 @@ afterAll(async () => {
 const options = () => ({ workingDir: bench.workingDir, initialMessage: instruct({ text: 'Here.' }) })
 const isFinished = async (id: string) => (await manager.getConversation(id)).execution_status === 'finished'
 
-test('the server says that it lives, what it is and what it can', async () => {
+test('the client reads liveness, version and tools of the server', async () => {
   const { server } = manager
   expect(await server.getAlive()).toEqual({ status: 'ok' })
   expect(await server.getHealth()).toEqual({ status: 'ok' })
@@ -27,13 +27,13 @@ test('the server says that it lives, what it is and what it can', async () => {
   expect((await server.getServerInfo()).usable_tools).toEqual(expect.arrayContaining(['terminal', 'file_editor']))
 })
 
-test('every gate that the client has for versions opens', async () => {
+test('every version check of the client succeeds', async () => {
   const http = new client.HttpClient({ baseUrl: bench.server.url, apiKey: bench.options.apiKey })
   for (const requirement of Object.values(clients.AgentServerFeatureRequirements))
     await clients.assertAgentServerSupports(http, requirement)
 })
 
-test('a conversation is created with its first message, listed, counted and read in a batch', async () => {
+test('the client creates a conversation with its first message, and lists, counts and reads conversations', async () => {
   const { id } = await manager.createConversation(bench.agent(), options())
   await until(() => isFinished(id))
   expect(await manager.countConversations()).toBeGreaterThan(0)
@@ -45,7 +45,7 @@ test('a conversation is created with its first message, listed, counted and read
   expect([unknown, known?.id]).toEqual([null, id])
 })
 
-test('lists go page by page, without gap or double', async () => {
+test('the client pages through conversations without gaps or duplicates', async () => {
   for (let n = 0; n < 5; n++) await manager.createConversation(bench.agent(), { workingDir: bench.workingDir })
   const seen: string[] = []
   for (let page_id: string | undefined; ;) {
@@ -58,7 +58,7 @@ test('lists go page by page, without gap or double', async () => {
   expect(seen.length).toBe(await manager.countConversations())
 })
 
-test('title and tags change, and the conversation goes', async () => {
+test('the client changes title and tags and deletes a conversation', async () => {
   const { id } = await manager.createConversation(bench.agent(), options())
   await manager.updateConversation(id, { title: 'Rhubarb', tags: { topic: 'pie' } })
   expect(await manager.getConversation(id)).toMatchObject({ title: 'Rhubarb', tags: { topic: 'pie' } })
@@ -67,7 +67,7 @@ test('title and tags change, and the conversation goes', async () => {
   await expect(manager.deleteConversation(id)).rejects.toMatchObject({ status: 400 })
 })
 
-test('the client by operations starts, sends with run, and reads what came of it', async () => {
+test('the generated client starts a conversation, sends a message with run, and reads the result', async () => {
   const api = new clients.ConversationClient(bench.options)
   const { id } = await api.createConversation({
     agent: bench.agent(),
@@ -87,7 +87,7 @@ test('the client by operations starts, sends with run, and reads what came of it
   await expect(api.getConversation('not-an-id')).rejects.toMatchObject({ status: 422 })
 })
 
-test('a wrong key is refused in a way that the client shows', async () => {
+test('the client shows the error for a wrong key', async () => {
   const stranger = new client.ConversationManager({ ...bench.options, apiKey: 'wrong' })
   await expect(stranger.countConversations()).rejects.toMatchObject({
     status: 401,
@@ -96,13 +96,13 @@ test('a wrong key is refused in a way that the client shows', async () => {
   expect(await stranger.server.getHealth()).toEqual({ status: 'ok' })
 })
 
-test('without keys a client without one is served', async () => {
+test('a server without keys serves a client without one', async () => {
   await using open = await startTestServer({ PARLEY_SESSION_API_KEYS: '', PARLEY_WITHOUT_KEYS: 'true' })
   const visitor = new client.ConversationManager({ host: open.url })
   expect(await visitor.countConversations()).toBe(0)
 })
 
-test('settings are read, changed and described; secrets in them are hidden', async () => {
+test('the client reads, changes and describes settings, with masked secrets', async () => {
   const { settings } = manager
   await settings.updateSettings({
     agent_settings_diff: { llm: { model: 'openai/gpt-4o', api_key: 'settings-key' } },
@@ -116,7 +116,7 @@ test('settings are read, changed and described; secrets in them are hidden', asy
   expect(((await settings.getConversationSchema()) as Frame).sections.length).toBeGreaterThan(0)
 })
 
-test('servers of tools are added to the settings, changed and removed', async () => {
+test('the client adds, changes and removes MCP servers of the settings', async () => {
   const { settings } = manager
   await settings.createMcpServer('fetcher', { command: 'true' } as never)
   const changed = (await settings.patchMcpServer('fetcher', { args: ['-v'] } as never)) as Frame
@@ -125,7 +125,7 @@ test('servers of tools are added to the settings, changed and removed', async ()
   expect(removed.agent_settings.mcp_config).toEqual({})
 })
 
-test('secrets are stored, listed without values, read and deleted', async () => {
+test('the client stores, lists without values, reads and deletes secrets', async () => {
   const { settings } = manager
   await settings.upsertSecret({ name: 'RHUBARB', value: 'pie', description: 'A taste' })
   expect(await settings.listSecrets()).toEqual({ secrets: [{ name: 'RHUBARB', description: 'A taste' }] })

@@ -1,10 +1,17 @@
-/** The published client's methods that say a second time what a conversation or a workspace says, one call each. */
+/** Methods of the published client that repeat those of a conversation or a workspace as single calls. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { llmRecord } from '../../packages/server/testing/model-formats/configs.ts'
-import { until } from '../crash/watching.ts'
-import { command, instruct } from './instructed-model.ts'
-import { type Bench, client, clients, type Frame, isSnapshot, startBench } from './typescript-client.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { command, instruct } from '../../packages/server/testing/instructed-model.ts'
+import {
+  type Bench,
+  client,
+  clients,
+  type Frame,
+  isSnapshot,
+  startBench,
+} from '../../packages/server/testing/typescript-client.ts'
 
 let bench: Bench
 beforeAll(async () => {
@@ -43,7 +50,7 @@ test('the client for all conversations runs, pauses, decides, condenses, forks a
   expect(await api.navigateConversation(copy.id, { event_id: null })).toMatchObject({ leaf_event_id: null })
 })
 
-test('the state of a conversation is read member by member', async () => {
+test('the client reads each member of the state of a conversation', async () => {
   await using talk = await bench.talk()
   const { state } = talk.conversation
   expect(await state.getAgentStatus()).toBe('idle')
@@ -54,7 +61,7 @@ test('the state of a conversation is read member by member', async () => {
   expect(JSON.parse(await state.modelDumpJson())).toMatchObject({ id: talk.conversation.id })
 })
 
-test('a socket of its own brings events, until it is stopped', async () => {
+test('the WebSocket client receives events until it is stopped', async () => {
   await using talk = await bench.talk()
   const { conversation } = talk
   const [frames, errors]: [Frame[], Error[]] = [[], []]
@@ -77,7 +84,7 @@ test('a socket of its own brings events, until it is stopped', async () => {
   await conversation.stopWebSocketClient()
 })
 
-test('files go up and down in each of the ways that the client has', async () => {
+test('every upload and download method of the client works', async () => {
   const workspace = new client.RemoteWorkspace({ ...bench.options, workingDir: bench.workingDir })
   const files = new clients.FileClient(bench.options)
   const path = bench.server.dir.file('files', 'a.txt')

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { freePort, startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { until } from '../crash/watching.ts'
+import { until } from '../../packages/server/testing/until.ts'
 import { llmRecord } from '../../packages/server/testing/model-formats/configs.ts'
-import { command, instruct, startInstructedModel } from './instructed-model.ts'
-import { client, type Frame, isSnapshot } from './typescript-client.ts'
+import { command, instruct, startInstructedModel } from '../../packages/server/testing/instructed-model.ts'
+import { client, type Frame, isSnapshot } from '../../packages/server/testing/typescript-client.ts'
 
-test('a client whose server was killed comes back by itself and finds every event', async () => {
+test('a client reconnects by itself after a kill of the server and receives every event', async () => {
   await using dir = await tempDir()
   await using model = await startInstructedModel()
   const at = { dataDir: dir.file('data'), port: await freePort() }

@@ -1,14 +1,21 @@
-/** The published client where it steers: goals, other models, secrets of a conversation, hooks of a project. */
+/** Steering with the published client: goals, models, secrets of a conversation, hooks of a project. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { llmRecord } from '../../packages/server/testing/model-formats/configs.ts'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { script } from '../acp/acting.ts'
-import { until } from '../crash/watching.ts'
-import { command, instruct } from './instructed-model.ts'
-import { type Bench, client, clients, type Frame, startBench, type Talk } from './typescript-client.ts'
+import { writeScript } from '../../packages/server/testing/acp-conversations.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { command, instruct } from '../../packages/server/testing/instructed-model.ts'
+import {
+  type Bench,
+  client,
+  clients,
+  type Frame,
+  startBench,
+  type Talk,
+} from '../../packages/server/testing/typescript-client.ts'
 
 const HOOKS = {
   pre_tool_use: [{ matcher: 'terminal', hooks: [{ type: 'command', command: 'exit 0' }] }],
@@ -34,10 +41,10 @@ const answer = async (talk: Talk, text: string): Promise<Frame> => {
   return talk.next(({ kind, source }) => kind === 'MessageEvent' && source === 'agent')
 }
 
-/** A model whose agent answers when it is told to, and whose judge is content. */
+/** A model whose agent answers on demand, and whose goal judge accepts. */
 async function pursuing() {
   let gate = Promise.withResolvers<ScriptedAnswer>()
-  // The judge, and whoever makes the title, are given no tools.
+  // Calls of the goal judge and for titles have no tools.
   const isAgent = ({ tools }: { tools: readonly unknown[] }) => tools.length > 0
   const model = await startScriptedModel({
     respond: ({ text }) =>
@@ -46,7 +53,7 @@ async function pursuing() {
   return {
     model,
     llm: llmRecord('chat', model.url),
-    /** Lets the agent answer, and holds what comes after. */
+    /** Releases one answer of the agent and holds later ones. */
     go(text: string) {
       const { resolve } = gate
       gate = Promise.withResolvers()
@@ -57,8 +64,8 @@ async function pursuing() {
   }
 }
 
-test.each(['of the conversation', 'of the client for all'])(
-  'a goal is pursued, stopped, taken up again and reached, with the methods %s',
+test.each(['of the conversation', 'of the client'])(
+  'a goal is started, stopped, resumed and reached with the methods %s',
   async (where) => {
     await using agent = await pursuing()
     await using talk = await bench.talk({ llm: agent.llm })
@@ -94,7 +101,7 @@ test.each(['of the conversation', 'of the client for all'])(
   },
 )
 
-test('another model answers from the next message on, given whole or by the name of a profile', async () => {
+test('a switched model answers from the next message on, given in full or by the name of a profile', async () => {
   await using second = await startScriptedModel({ respond: ({ view }) => ({ text: `I am ${view.model}.` }) })
   const llm = (name: string) => llmRecord('chat', second.url, { model: `openai/${name}`, usage_id: name })
   await using talk = await bench.talk()
@@ -121,15 +128,15 @@ test('another model answers from the next message on, given whole or by the name
   await manager.switchProfile(conversation.id, 'profile-three')
   expect(await said('And now?')).toBe('I am profile-three.')
   await expect(conversation.switchProfile('nobody')).rejects.toMatchObject({ status: 404 })
-  // An agent that does not choose its own model has none to be told.
+  // Only an ACP agent accepts a model by name.
   await expect(conversation.switchAcpModel('opus')).rejects.toMatchObject({ status: 400 })
   manager.close()
 })
 
-test('an agent of another protocol is started, listed and told another model', async () => {
+test('an ACP agent is started, listed and switched to another model', async () => {
   const models = { currentModelId: 'opus', availableModels: [{ modelId: 'opus', name: 'Opus' }] }
   const more = { ...models, availableModels: [...models.availableModels, { modelId: 'haiku', name: 'Haiku' }] }
-  const acp = script(bench.server.dir, { name: 'claude-agent-acp', session: { models: more } })
+  const acp = writeScript(bench.server.dir, { name: 'claude-agent-acp', session: { models: more } })
   const manager = new client.ConversationManager(bench.options)
   const made = await manager.acp.createConversation(acp.agent() as never, {
     workingDir: bench.workingDir,
@@ -148,7 +155,7 @@ test('an agent of another protocol is started, listed and told another model', a
   manager.close()
 })
 
-test('secrets of a conversation reach the commands that name them, and are hidden in what they print', async () => {
+test('secrets of a conversation reach the commands that name them and are masked in their output', async () => {
   await using talk = await bench.talk()
   const { conversation } = talk
   const value = canary('conversation_secret')
@@ -165,7 +172,7 @@ test('secrets of a conversation reach the commands that name them, and are hidde
   expect(text).toContain('it is <secret-hidden>')
 })
 
-test('hooks that a trusted project brings along are read, and a conversation with them keeps them', async () => {
+test('hooks of a trusted project are read and stored with a conversation', async () => {
   const hooks = new clients.HooksClient(bench.options)
   const { hook_config } = (await hooks.loadHooks({ project_dir: project } as never)) as Frame
   expect(hook_config.pre_tool_use[0]).toMatchObject({ matcher: 'terminal', hooks: [{ command: 'exit 0' }] })

@@ -1,10 +1,10 @@
-/** What ConversationInfo says, read from a started server after real work. */
+/** ConversationInfo as a started server returns it after real work. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel, type ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
+import { until } from '../../packages/server/testing/until.ts'
 import { verifies } from '../verifies.ts'
 
 let model: ScriptedModel
@@ -59,22 +59,26 @@ afterAll(async () => {
 })
 
 describe('a conversation that has worked', () => {
-  verifies(['seed.service.conversation', 'seed.service.info-describes'], 'tells what it is and how far it came', () => {
-    expect(info).toMatchObject({
-      workspace: { kind: 'LocalWorkspace', working_dir: work },
-      agent: { kind: 'Agent' },
-      execution_status: 'finished',
-      confirmation_policy: { kind: 'NeverConfirm' },
-      security_analyzer: null,
-      hook_config: null,
-      activated_knowledge_skills: [],
-      invoked_skills: [],
-      tags: { team: 'core' },
-      current_model_id: null,
-      available_models: [],
-      client_tools: [],
-    })
-  })
+  verifies(
+    ['seed.service.conversation', 'seed.service.info-describes'],
+    'the info of a conversation describes it and its progress',
+    () => {
+      expect(info).toMatchObject({
+        workspace: { kind: 'LocalWorkspace', working_dir: work },
+        agent: { kind: 'Agent' },
+        execution_status: 'finished',
+        confirmation_policy: { kind: 'NeverConfirm' },
+        security_analyzer: null,
+        hook_config: null,
+        activated_knowledge_skills: [],
+        invoked_skills: [],
+        tags: { team: 'core' },
+        current_model_id: null,
+        available_models: [],
+        client_tools: [],
+      })
+    },
+  )
 
   verifies(
     [
@@ -86,7 +90,7 @@ describe('a conversation that has worked', () => {
       'seed.agent.tool.file-editor',
       'seed.agent.tool.task-tracker',
     ],
-    'worked in its workspace on this host, with the tools it named',
+    'an agent works in its workspace on this host with the tools of its record',
     async () => {
       expect(await readFile(`${work}/made.txt`, 'utf8')).toBe('from-the-terminal\n')
       const terminal = (await events(info.id)).find(({ observation }) => observation?.kind === 'TerminalObservation')
@@ -99,7 +103,7 @@ describe('a conversation that has worked', () => {
     },
   )
 
-  verifies(['seed.conversation-info.stats.meaning'], 'counts the usage of its model', () => {
+  verifies(['seed.conversation-info.stats.meaning'], 'the info of a conversation counts the usage of its model', () => {
     expect(info.stats.usage_to_metrics.default.token_usages).toHaveLength(3)
   })
 
@@ -109,7 +113,7 @@ describe('a conversation that has worked', () => {
       'seed.conversation-info.leaf_event_id.parent',
       'seed.conversation-info.leaf_event_id.navigate',
     ],
-    'names the newest message and the leaf; what comes next hangs on it',
+    'the info names the newest message and the leaf, and the next event has that leaf as parent',
     async () => {
       const before = await events(info.id)
       const message = before.find(({ kind, source }) => kind === 'MessageEvent' && source === 'user')
@@ -136,7 +140,7 @@ verifies(
     'seed.conversation-info.updated_at.meaning',
     'seed.conversation-info.title.meaning',
   ],
-  'the title is what the person gave, and giving it is an update',
+  'a person can set the title of a conversation, which counts as an update',
   async () => {
     const from = Date.now()
     const made = await start()
@@ -148,7 +152,7 @@ verifies(
   },
 )
 
-verifies('seed.conversation-info.max_iterations.meaning', 'iterations are bounded for each run', async () => {
+verifies('seed.conversation-info.max_iterations.meaning', 'the iterations of each run are limited', async () => {
   const { id } = await start({ max_iterations: 1 })
   await say(id, 'go', true)
   await until(async () => (await read(id)).execution_status === 'error')
@@ -161,7 +165,7 @@ verifies('seed.conversation-info.max_iterations.meaning', 'iterations are bounde
 
 verifies(
   ['seed.conversation-info.forked_from_conversation_id.meaning', 'seed.conversation-info.forked_from_event_id.meaning'],
-  'a fork names where it came from',
+  'a fork names its source',
   async () => {
     const whole = await server.call('POST', `/api/conversations/${info.id}/fork`, {})
     expect(whole.body).toMatchObject({ forked_from_conversation_id: info.id, forked_from_event_id: null })
@@ -174,7 +178,7 @@ verifies(
 
 verifies(
   ['seed.conversation-info.parent_conversation_id.meaning', 'seed.conversation-info.sub_conversation_ids.derived'],
-  'a conversation knows its parent, and the parent its children',
+  'a conversation names its parent, and the parent its children',
   async () => {
     const parent = await start()
     const child = await start({ parent_conversation_id: parent.id })
@@ -198,7 +202,7 @@ describe('client tools', () => {
       'seed.client-tool.executed-outside',
       'seed.conversation-info.client_tools.meaning',
     ],
-    'are offered to the model with a risk to predict, told to who attaches, and performed outside',
+    'client tools are offered to the model with a predicted risk, listed for clients, and executed by them',
     async () => {
       await using mapping = await startScriptedModel({
         by: 'turn',
@@ -214,7 +218,7 @@ describe('client tools', () => {
       expect(shown.client_tools).toMatchObject([spec])
       const injected = { name: spec.name, params: { spec: shown.client_tools[0] } }
       expect(shown.agent.tools).toEqual([...made.agent.tools.slice(0, -1), injected])
-      // What is shown can be sent again.
+      // The shown declaration can be sent again.
       const again = await start({ agent: { ...agent(), tools: shown.agent.tools }, client_tools: shown.client_tools })
       expect(again.agent.tools).toEqual(shown.agent.tools)
       const offered = (mapping.requests[0]!.body as any).tools.find(
@@ -231,7 +235,7 @@ describe('client tools', () => {
     },
   )
 
-  verifies('seed.client-tool.name.unique', 'may not take a name twice, nor that of another tool', async () => {
+  verifies('seed.client-tool.name.unique', 'a client tool with the name of another tool is refused', async () => {
     for (const names of [['terminal'], ['twice', 'twice']]) {
       const client_tools = names.map((name) => ({ ...spec, name }))
       const { status } = await server.call('POST', '/api/conversations', {
@@ -246,7 +250,7 @@ describe('client tools', () => {
 
 verifies(
   ['seed.conversation-info.launched_agent_profile.set', 'seed.conversation-info.launched_agent_profile.null'],
-  'a conversation started by a profile says which, and in which revision',
+  'a conversation started from a profile names the profile and its revision',
   async () => {
     expect(info.launched_agent_profile).toBeNull()
     const { body: list } = await server.call('GET', '/api/agent-profiles')

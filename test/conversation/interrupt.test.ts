@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { processesOf, until } from '../crash/watching.ts'
-import { start } from '../run/running.ts'
-import { childrenOf, finish, parent, run, startScripts, task } from '../sub-agents/working.ts'
+import { processesOf } from '../../packages/server/testing/processes.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { start } from '../../packages/server/testing/conversations.ts'
+import { childrenOf, finish, parent, run, startScripts, task } from '../../packages/server/testing/sub-agent-scripts.ts'
 
-test('an interrupt after a pause cancels the command that goes on, and running again does not begin it again', async () => {
+test('an interrupt after a pause cancels the running command, and another run does not start it again', async () => {
   await using server = await startTestServer()
   await using model = await startScripts({ parent: [run('echo once >> trace; sleep 120'), finish('done')] })
   const it = await start(server, parent(model, server.dir.file('work')))

@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
-import { message, start, starting } from '../run/running.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 const run = (command: string) => ({ toolCalls: [{ name: 'terminal', arguments: { command } }] })
 
-/** A conversation that was paused while its command goes on. */
+/** A paused conversation whose command is still running. */
 async function pausedDuring(command: string) {
   await using stack = new AsyncDisposableStack()
   const model = stack.use(await startScriptedModel({ answers: [run(command), { text: 'done' }], by: 'turn' }))
@@ -27,7 +27,7 @@ function pathOf(events: readonly any[], id: string): string[] {
   return event === undefined ? [] : [id, ...pathOf(events, event.parent_id)]
 }
 
-test('the step ends on the branch that it began on, and the leaf is where it was sent', async () => {
+test('a step ends on the branch that it began on before a navigation moves the leaf', async () => {
   await using paused = await pausedDuring('sleep 2')
   const { live, first } = paused
   const answer = await live.post('navigate', { event_id: first.id })
@@ -40,7 +40,7 @@ test('the step ends on the branch that it began on, and the leaf is where it was
   expect((await live.info()).leaf_event_id).not.toBe(observation.id)
 }, 60_000)
 
-test('a step that takes long is said, and an interrupt makes the way free', async () => {
+test('a navigation during a long step is refused, and allowed after an interrupt', async () => {
   await using paused = await pausedDuring('sleep 60')
   const { live, first } = paused
   const refused = await live.post('navigate', { event_id: first.id })

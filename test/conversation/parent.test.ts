@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Bench, git, startBench } from '../agent-server/setup.ts'
+import { type Bench, git, startBench } from '../../packages/server/testing/two-user-server.ts'
 
 let server: Bench
 let parent: string
@@ -32,7 +32,7 @@ describe('a parent', () => {
     return body.detail as string
   }
 
-  test('in the same place is taken, and shows its child', async () => {
+  test('a parent with the same directory is accepted and lists its child', async () => {
     const child = await start({ parent_conversation_id: parent })
     expect([child.status, child.body.parent_conversation_id]).toEqual([201, parent])
     expect((await read(parent)).sub_conversation_ids).toContain(child.body.id)
@@ -42,13 +42,13 @@ describe('a parent', () => {
     expect([fork.status, fork.body.parent_conversation_id]).toEqual([201, parent])
   })
 
-  test('that nobody knows, or that is the conversation itself, is refused', async () => {
+  test('an unknown parent, or the conversation itself as its parent, is refused', async () => {
     const id = randomUUID()
     expect(await refused({ parent_conversation_id: id })).toContain(id)
     expect(await refused({ parent_conversation_id: id, conversation_id: id })).toContain('own parent')
   })
 
-  test("of another user is as unknown as none, and learns nothing of the user's conversations", async () => {
+  test('a parent of another user is reported as unknown', async () => {
     const before = (await read(parent)).sub_conversation_ids
     const foreign = await refused({ parent_conversation_id: parent }, server.bob)
     const none = randomUUID()
@@ -57,12 +57,12 @@ describe('a parent', () => {
     expect((await read(parent)).sub_conversation_ids).toEqual(before)
   })
 
-  test('in another directory is refused', async () => {
+  test('a parent with another directory is refused', async () => {
     const elsewhere = { workspace: { working_dir: server.dir.file('elsewhere') }, parent_conversation_id: parent }
     expect(await refused(elsewhere)).toContain('working_dir')
   })
 
-  test('that comes from the conversation is refused, also when that was deleted meanwhile', async () => {
+  test('a parent that descends from the conversation is refused, also after the conversation was deleted', async () => {
     const top = randomUUID()
     await start({ conversation_id: top })
     const middle = (await start({ parent_conversation_id: top })).body.id
@@ -72,7 +72,7 @@ describe('a parent', () => {
     expect((await start({ conversation_id: top })).status).toBe(201)
   })
 
-  test('in the repository of a worktree is in the same place', async () => {
+  test('a parent in the repository of a worktree counts as the same directory', async () => {
     const root = server.dir.file('shop')
     mkdirSync(root)
     await git(root, 'init', '-q')
@@ -85,7 +85,7 @@ describe('a parent', () => {
 })
 
 describe('an id that is there already', () => {
-  test('is the conversation that was asked for, whatever else the body says', async () => {
+  test('an existing id returns its conversation, whatever else the body contains', async () => {
     const conversation_id = randomUUID()
     const made = await start({ conversation_id, max_iterations: 5 })
     const before = await count()
@@ -104,7 +104,7 @@ describe('an id that is there already', () => {
     expect(events.body.items.filter(({ kind }: { kind: string }) => kind === 'MessageEvent')).toEqual([])
   })
 
-  test('is one conversation, however many ask for it at the same time', async () => {
+  test('concurrent requests with one id create one conversation', async () => {
     const conversation_id = randomUUID()
     const asked = Array.from({ length: 10 }, (_, at) => start({ conversation_id, max_iterations: at + 1 }))
     const answers = await Promise.all(asked)
@@ -112,7 +112,7 @@ describe('an id that is there already', () => {
     expect(new Set(answers.map(({ body }) => body.max_iterations)).size).toBe(1)
   })
 
-  test('of another user is told to be taken, and nothing else', async () => {
+  test('an id of another user is reported as taken, without details', async () => {
     const answer = await start({ conversation_id: parent }, server.bob)
     expect([answer.status, JSON.stringify(answer.body)]).toEqual([409, expect.not.stringContaining('working_dir')])
   })

@@ -1,17 +1,17 @@
-/** Where a conversation is kept, and that it is kept nowhere when that was asked for. */
+/** The storage of a conversation, and its absence with an ephemeral server. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { message, start, starting } from '../run/running.ts'
+import { message, start, starting } from '../../packages/server/testing/conversations.ts'
 import { verifies } from '../verifies.ts'
 
 const WORDS = 'a rare sentence that nobody else says'
 const PLAN = [{ title: WORDS, notes: '', status: 'todo' }]
 const tools = [{ name: 'task_tracker' }]
-/** Keeps a list beside the log, then says something. */
+/** Creates a task list, then sends a message. */
 const answers = [
   { toolCalls: [{ name: 'task_tracker', arguments: { command: 'plan', task_list: PLAN } }] },
   { text: 'noted' },
@@ -44,7 +44,7 @@ async function acrossTwoServers(dir: string, work: string, env: Record<string, s
 
 verifies(
   ['seed.conversation-info.persistence_dir.meaning'],
-  'state and events of a conversation are in the store of its directory, and there again after a kill',
+  'state and events of a conversation survive a killed server in the store of its data directory',
   async () => {
     await using dir = await tempDir()
     const { info, events, answer, found } = await acrossTwoServers(dir.file('data'), dir.file('work'), {})
@@ -60,7 +60,7 @@ verifies(
 
 verifies(
   ['seed.conversation-info.persistence_dir.null'],
-  'without a directory a conversation lives in memory alone: no file holds a word of it, and the next server has never heard of it',
+  'without a data directory a conversation exists in memory only: no file contains it, and the next server does not know it',
   async () => {
     await using dir = await tempDir()
     const { info, events, answer } = await acrossTwoServers(dir.file('data'), dir.file('work'), {

@@ -1,4 +1,4 @@
-/** A mistake that nobody caught, with every secret in it: what the server says of it, and what goes on. */
+/** Uncaught errors that contain every secret: the output of the server, and the work that continues. */
 import { readdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -6,7 +6,8 @@ import { canary, MARK } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { processesOf, until } from './watching.ts'
+import { processesOf } from '../../packages/server/testing/processes.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 /** `parley`, as it is started by everybody. */
@@ -22,7 +23,7 @@ test.each([
   ['rejects', 'TypeError', 'silent'],
   ['rejects with a text', 'string', 'trace'],
 ])(
-  '%s: one line without a secret, exit code 1, and the command goes on',
+  '%s: one log line without a secret, exit code 1, and the command keeps running',
   async (way, type, level) => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({
@@ -55,7 +56,7 @@ test.each([
     expect(JSON.parse(line!)).toMatchObject({
       level: 60,
       err: { type },
-      msg: expect.stringContaining('the server ends'),
+      msg: expect.stringContaining('server stopped'),
     })
     if (type === 'TypeError') expect(line).toContain('crash-on-signal.ts')
     expect(said).not.toContain(MARK)

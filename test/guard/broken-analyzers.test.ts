@@ -1,19 +1,24 @@
 /**
- * Analyzers that throw: their configuration was fine when it was taken, and cannot be used any more, because the disk has
- * changed it or a list is no longer understood.
+ * Analyzers that throw: their stored configuration was valid once and cannot be used any more, because the disk has changed
+ * it or a list is no longer supported.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { asked, ofKind, startRunning, type Running } from './running.ts'
-import { analyzersAt, respond, startMonitor, TAME } from './world.ts'
+import { asked, ofKind, startRunning, type Running } from '../../packages/server/testing/restartable-server.ts'
+import {
+  analyzerConfigs,
+  runMessageAsCommand,
+  startMonitor,
+  HARMLESS,
+} from '../../packages/server/testing/guarded-conversations.ts'
 
-/** HIGH is asked about, and UNKNOWN is not: what waits was counted as HIGH. */
+/** Confirms HIGH but not UNKNOWN, so that a waiting call was rated HIGH. */
 const HIGH_ONLY = { kind: 'ConfirmRisky', confirm_unknown: false }
 const PATTERN = { kind: 'PatternSecurityAnalyzer', high_patterns: [['format-everything', 'never', 'own']] }
 
-/** Replaces a text in all that is stored of a conversation, behind the server's back. */
+/** Replaces a text in the stored data of a conversation while the server runs. */
 function damage(server: Running, id: string, what: RegExp, by: string): void {
   using database = new DatabaseSync(server.file('data', 'parley.db'))
   const n = database.prepare('SELECT n FROM conversations WHERE id = ?').get(id)!['n']!
@@ -33,16 +38,16 @@ function damage(server: Running, id: string, what: RegExp, by: string): void {
   expect(changed).toBeGreaterThan(0)
 }
 
-test('an analyzer that throws counts as HIGH and can be replaced, and the other conversations go on', async () => {
+test('an analyzer that throws counts as HIGH and can be replaced, and other conversations continue', async () => {
   await using monitor = await startMonitor()
   monitor.answer = (response) => response.writeHead(200).end('{"violation":0.1}')
-  const { vendor } = analyzersAt(() => ({ monitor: monitor.url, guardrail: '' }))
+  const { vendor } = analyzerConfigs(() => ({ monitor: monitor.url, guardrail: '' }))
   const children = [{ kind: 'PolicyRailSecurityAnalyzer' }, vendor()]
-  await using server = await startRunning(respond, {}, 'process')
+  await using server = await startRunning(runMessageAsCommand, {}, 'process')
   const start = (security_analyzer: unknown, policy: object = HIGH_ONLY) =>
     server.start({ security_analyzer, confirmation_policy: policy })
   const tame = async (id: string, ...statuses: string[]) => {
-    await server.say(id, TAME)
+    await server.say(id, HARMLESS)
     return server.until(id, ...statuses)
   }
   const ids = {
@@ -55,7 +60,7 @@ test('an analyzer that throws counts as HIGH and can be replaced, and the other 
   const broken = [ids.vendor, ids.ensemble, ids.pattern]
   for (const id of Object.values(ids)) await tame(id, 'finished')
 
-  // Sealed texts end with their proof of being whole; an expression with look-ahead is none that could ever be taken.
+  // Encrypted texts end with an authentication tag. An expression with look-ahead is never accepted.
   for (const id of [ids.vendor, ids.ensemble])
     damage(server, id, /("api_key":"v1:[0-9a-f]{8}:[^"]+?)[^"]{8}"/g, '$1AAAAAAAA"')
   for (const id of [ids.pattern, ids.unasked]) damage(server, id, /format-everything/g, '(?=everything)')
@@ -69,7 +74,7 @@ test('an analyzer that throws counts as HIGH and can be replaced, and the other 
   }
   await tame(ids.unasked, 'finished')
   expect(ofKind(await server.events(ids.unasked), 'ActionEvent').at(-1).security_risk).toBe('HIGH')
-  // Everybody else is judged as ever, while three wait.
+  // Other conversations are analysed as usual while three wait.
   await tame(ids.other, 'finished')
   expect(ofKind(await server.events(ids.other), 'ActionEvent').map((event) => event.security_risk)).toEqual([
     'LOW',

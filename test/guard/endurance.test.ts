@@ -1,6 +1,6 @@
 /**
- * Every analyzer, policy and kind of hook, from end to end: a call waits, is approved, is rejected, is blocked; and the same
- * after kill -9, in a fork, and after the conversation was unloaded.
+ * Every analyzer, policy and kind of hook, end to end: a call waits, is approved, is rejected, is blocked; and the same
+ * after kill -9, in a fork and after the conversation was unloaded.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,8 +12,21 @@ import {
   type ScriptedAnswer,
   type ScriptedModel,
 } from '../../packages/server/testing/scripted-model.ts'
-import { asked, ofKind, startRunning, type Loose, type Running } from './running.ts'
-import { analyzersAt, respond, RISKY, RISKY_ONLY, startMonitor, type Monitor } from './world.ts'
+import {
+  asked,
+  ofKind,
+  startRunning,
+  type Loose,
+  type Running,
+} from '../../packages/server/testing/restartable-server.ts'
+import {
+  analyzerConfigs,
+  runMessageAsCommand,
+  RISKY,
+  RISKY_ONLY,
+  startMonitor,
+  type Monitor,
+} from '../../packages/server/testing/guarded-conversations.ts'
 
 const ALWAYS = { kind: 'AlwaysConfirm' }
 const FORBIDDEN = 'HIGH : forbidden && echo done > proof'
@@ -28,11 +41,11 @@ afterAll(async () => {
   await monitor[Symbol.asyncDispose]()
   await guardrail[Symbol.asyncDispose]()
 })
-const { ANALYZERS } = analyzersAt(() => ({ monitor: monitor.url, guardrail: guardrail.url }))
+const { ANALYZERS } = analyzerConfigs(() => ({ monitor: monitor.url, guardrail: guardrail.url }))
 
-/** The agent's model, which also answers for hooks: what is forbidden is denied. */
+/** The agent's model, which also decides for hooks and denies forbidden calls. */
 function model(request: ModelRequest): ScriptedAnswer {
-  if (!request.text.includes('event of a conversation between people and an agent')) return respond(request)
+  if (!request.text.includes('event of a conversation between people and an agent')) return runMessageAsCommand(request)
   const decision = request.view.lastUserText.includes('forbidden') ? 'deny' : 'allow'
   return { text: JSON.stringify({ decision, reason: 'forbidden' }) }
 }
@@ -44,7 +57,7 @@ const HOOKS: Record<string, object> = {
 }
 const guarded = (kind: string) => ({ pre_tool_use: [{ matcher: 'terminal', hooks: [HOOKS[kind]] }] })
 
-/** Here the monitor answers: a busy machine must not make it late. */
+/** Timeout of the monitor, long enough for a busy machine. */
 const patient = (analyzer: Record<string, unknown>) => ('timeout' in analyzer ? { ...analyzer, timeout: 30 } : analyzer)
 
 type Row = { name: string; waits: boolean; members: () => object }
@@ -76,7 +89,7 @@ const ROWS: Row[] = [
   ),
 ]
 
-/** One conversation for each way that a call can go. */
+/** One conversation for each outcome of a call. */
 type Trio = { row: Row; approved: string; rejected: string; blocked: string; risks: Record<string, string> }
 
 const isDone = (server: Running, id: string): boolean => existsSync(join(server.work(id), 'proof'))
@@ -91,7 +104,7 @@ async function comesToWait(server: Running, id: string, { waits }: Row): Promise
   return asked(await server.events(id))
 }
 
-/** `n`: how often this happens to the conversation, from 1. */
+/** `n`: number of the round, from 1. */
 async function isBlocked(server: Running, id: string, n: number, folder = id): Promise<void> {
   expect((await server.say(id, FORBIDDEN)).status).toBe(200)
   while ((await refusals(server, id, 'hook')) < n) await new Promise((resolve) => setTimeout(resolve, 10))
@@ -99,7 +112,7 @@ async function isBlocked(server: Running, id: string, n: number, folder = id): P
   expect(isDone(server, folder)).toBe(false)
 }
 
-/** Up to the point where one call of each row waits to be approved, one to be rejected, and one has been blocked. */
+/** Runs until one call of each row waits for approval, one waits for rejection, and one has been blocked. */
 const begin = (server: Running): Promise<Trio[]> =>
   Promise.all(
     ROWS.map(async (each) => {
@@ -113,7 +126,7 @@ const begin = (server: Running): Promise<Trio[]> =>
     }),
   )
 
-/** What waited is approved, and rejected; what comes next waits, and is blocked, as before. */
+/** Approves and rejects the waiting calls and checks that the next calls wait and are blocked as before. */
 const goOn = (server: Running, trios: readonly Trio[]): Promise<unknown> =>
   Promise.all(
     trios.map(async ({ row: each, approved, rejected, blocked, risks }) => {
@@ -139,19 +152,19 @@ const goOn = (server: Running, trios: readonly Trio[]): Promise<unknown> =>
     }),
   )
 
-test('a call waits, is approved, is rejected, is blocked', async () => {
+test('a call waits, is approved, is rejected or is blocked with every analyzer, policy and hook', async () => {
   await using server = await startRunning(model)
   await goOn(server, await begin(server))
 }, 60_000)
 
-test('the same after kill -9', async () => {
+test('calls wait and are approved, rejected or blocked after kill -9 as before', async () => {
   await using server = await startRunning(model, {}, 'process')
   const trios = await begin(server)
   await server.kill()
   await goOn(server, trios)
 }, 60_000)
 
-test('the same after every conversation was unloaded', async () => {
+test('calls wait and are approved, rejected or blocked after an unload as before', async () => {
   await using server = await startRunning(model, { PARLEY_IDLE_UNLOAD_SECONDS: '0.2' })
   const epochOf = (id: string): number => {
     using database = new DatabaseSync(server.file('data', 'parley.db'), { readOnly: true })
@@ -161,7 +174,7 @@ test('the same after every conversation was unloaded', async () => {
   const waiting = trios.filter((trio) => trio.row.waits)
   await Promise.all(
     waiting.map(async ({ approved }) => {
-      // A command that changes nothing loads it again once it has been unloaded; each load raises the epoch.
+      // A command without an effect loads an unloaded conversation; each load raises the epoch.
       for (const before = epochOf(approved); epochOf(approved) === before;) {
         await new Promise((resolve) => setTimeout(resolve, 400))
         await server.call('POST', `/api/conversations/${approved}/pause`)
@@ -171,7 +184,7 @@ test('the same after every conversation was unloaded', async () => {
   await goOn(server, trios)
 }, 60_000)
 
-test('the same in forks, which execute nothing of what waits at their sources', async () => {
+test('calls wait and are approved, rejected or blocked in forks, which execute no waiting call of their sources', async () => {
   await using server = await startRunning(model)
   const trios = await begin(server)
   const fork = async (id: string): Promise<string> => {
@@ -191,7 +204,7 @@ test('the same in forks, which execute nothing of what waits at their sources', 
         await server.until(rejected, 'idle')
         await respondTo(server, approved, true)
         await server.until(approved, 'finished')
-        // A fork works in the folder of its source.
+        // A fork uses the workspace of its source.
         expect([name, isDone(server, of.approved), isDone(server, of.rejected)]).toEqual([name, true, false])
         const source = (await server.call('GET', `/api/conversations/${of.approved}`)).body as Loose
         expect([name, source.execution_status]).toEqual([name, 'waiting_for_confirmation'])

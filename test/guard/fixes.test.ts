@@ -1,4 +1,4 @@
-/** Ways around the guard that are known from elsewhere, and closed here. Source: agent-core.md 14.1, fix register. */
+/** Bypasses of confirmation and isolation that are known from other servers. Source: agent-core.md 14.1. */
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -7,8 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BROWSER_TEST_MS, HAS_CHROMIUM } from '../../packages/server/src/tools/browser/browser.testing.ts'
 import { findBubblewrap } from '../../packages/server/src/workspace/index.ts'
-import { openWorld, type World } from '../skills/world.ts'
-import { ofKind, type Loose } from './running.ts'
+import { openWorld, type World } from '../../packages/server/testing/skill-conversations.ts'
+import { ofKind, type Loose } from '../../packages/server/testing/restartable-server.ts'
 
 let world: World
 beforeAll(async () => {
@@ -23,7 +23,7 @@ const found = await findBubblewrap()
 if ('reason' in found) console.log(`commands of a skill in a sandbox: not tested, ${found.reason}`)
 
 test.skipIf('reason' in found)(
-  'commands in a skill are run behind the walls of the conversation (F15)',
+  'commands in a skill run in the sandbox of the conversation (F15)',
   async () => {
     await using walled = await openWorld({ PARLEY_SANDBOX: 'required', PARLEY_SANDBOX_NETWORK: 'false' })
     const key = walled.file('data', 'secret-key')
@@ -40,7 +40,7 @@ test.skipIf('reason' in found)(
   60_000,
 )
 
-test('a tool of the client that calls itself harmless is not taken at its word (F16)', async () => {
+test('a client tool that claims to be read-only is confirmed all the same (F16)', async () => {
   const tool = {
     name: 'open_page',
     description: 'Opens a page.',
@@ -63,10 +63,10 @@ test('a tool of the client that calls itself harmless is not taken at its word (
   expect(ofKind(await world.events(id), 'ActionEvent')[0].security_risk).toBe('HIGH')
 })
 
-test('a secret goes to the command that has its whole name, and stays in no shell (F20)', async () => {
+test('a secret is set only for a command that contains its whole name, and does not stay in the shell (F20)', async () => {
   const secrets = { API: 'first-hidden-value', API_KEY: 'second-value' }
   const run = (command: string) => `call terminal ${JSON.stringify({ command })}`
-  // What is looked for is not written as a name, or the name would be in the command.
+  // The command must not contain the name of the secret.
   const count = `env | grep -cE '^AP[I](_KE[Y])?='`
   const id = await world.talk('names', run(`echo "$API_KEY" | wc -c; ${count}`), { secrets })
   expect(await answerOf(world, id)).toMatch(/^13\n1\b/)
@@ -75,7 +75,7 @@ test('a secret goes to the command that has its whole name, and stays in no shel
 })
 
 test.skipIf(!HAS_CHROMIUM)(
-  'each conversation has a browser of its own: no cookie and no tab of another is in it (F22)',
+  'each conversation has its own browser without cookies and tabs of others (F22)',
   async () => {
     const cookies: (string | undefined)[] = []
     const site = createServer((request, response) => {
@@ -103,7 +103,7 @@ test.skipIf(!HAS_CHROMIUM)(
   2 * BROWSER_TEST_MS,
 )
 
-test('a module that a request names is not loaded, and a file outside of the prompts folder is not read (F23)', async () => {
+test('a module in a request is not loaded, and a file outside the prompts folder is not read (F23)', async () => {
   const mark = world.file('was-loaded')
   await world.put({
     'evil.mjs': `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(mark)}, '')\nexport default {}`,
@@ -127,7 +127,7 @@ test('a module that a request names is not loaded, and a file outside of the pro
   expect(world.model.requests.some(({ text }) => /Be evil|root:x:/.test(text))).toBe(false)
 })
 
-/** Events of a conversation that was told something, when it has ended. */
+/** Sends a message and returns the events after the run. */
 async function saying(id: string): Promise<Loose[]> {
   await world.tell(id, 'hello')
   return world.events(id)

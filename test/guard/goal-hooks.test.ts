@@ -1,10 +1,10 @@
-/** Messages of a goal pass the hooks that look at messages, as a person's do. Source: agent-core.md 5.4; goal.ts, G4. */
+/** Messages of a goal pass the user_prompt_submit hooks like those of a person (invariant G4 of goal.ts). Source: agent-core.md 5.4. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
-import { ofKind, startRunning, type Loose, type Running } from './running.ts'
+import { ofKind, startRunning, type Loose, type Running } from '../../packages/server/testing/restartable-server.ts'
 
 let server: Running
-/** What the judge finds missing, one per verdict; then it is content. */
+/** What the goal judge reports as missing, one entry per round; after the last, the goal is complete. */
 let missing: string[] = []
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const looks = async (id: string) => ofKind(await server.events(id), 'HookExecuti
 const messages = async (id: string) =>
   ofKind(await server.events(id), 'MessageEvent').filter(({ source }) => source === 'user')
 
-test('every one of them is shown to the hooks, which may add to it', async () => {
+test('every message of a goal runs the user_prompt_submit hooks, which may add context', async () => {
   const id = await start()
   missing = ['the tests']
   expect((await pursue(id, 'Make it work.')).status).toBe(200)
@@ -43,7 +43,7 @@ test('every one of them is shown to the hooks, which may add to it', async () =>
   expect((await goals(id)).at(-1)).toEqual(['complete', 2])
 })
 
-test('an objective that is blocked begins nothing, and no model sees it; a resumption asks again', async () => {
+test('a blocked objective starts no goal and reaches no model, and a resumption runs the hook again', async () => {
   const id = await start()
   const before = server.model.requests.length
   expect((await pursue(id, 'Find the swordfish.')).status).toBe(200)
@@ -63,7 +63,7 @@ test('an objective that is blocked begins nothing, and no model sees it; a resum
   expect(sent.join('\n')).not.toContain('swordfish')
 })
 
-test('a round that is blocked interrupts the goal, and the run ends', async () => {
+test('a blocked round interrupts the goal and ends the run', async () => {
   const id = await start()
   const before = server.model.requests.length
   missing = ['the swordfish']
@@ -74,7 +74,7 @@ test('a round that is blocked interrupts the goal, and the run ends', async () =
   expect(server.model.requests.slice(before), 'the agent once, the judge once').toHaveLength(2)
 })
 
-test('what is refused without hooks is refused before they are asked', async () => {
+test('an invalid goal is refused before its hooks run', async () => {
   const id = await start()
   expect((await pursue(id, ' ')).status).toBe(400)
   expect((await resume(id)).status).toBe(400)

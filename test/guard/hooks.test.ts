@@ -10,10 +10,11 @@ import {
 } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
-import { processesOf, until } from '../crash/watching.ts'
+import { processesOf } from '../../packages/server/testing/processes.ts'
+import { until } from '../../packages/server/testing/until.ts'
 import { verifies } from '../verifies.ts'
-import type { Loose } from '../seed/serving.ts'
-import { finish, run, serveAnn } from '../seed/starting.ts'
+import type { Loose } from '../../packages/server/testing/multi-user-server.ts'
+import { finish, run, serveAnn } from '../../packages/server/testing/conversation-starts.ts'
 
 const say = (text: string) => ({ content: [{ type: 'text', text }] })
 const RESTING = ['finished', 'error', 'stuck', 'paused']
@@ -21,7 +22,7 @@ const RESTING = ['finished', 'error', 'stuck', 'paused']
 type Hook = { command: string; timeout?: number; async?: boolean; on_error?: 'allow' | 'deny' }
 const all = (...hooks: Hook[]) => [{ matcher: '*', hooks }]
 
-/** A hook that appends what it reads to a file of the workspace, and then does `then`. */
+/** A hook that appends its input to a file of the workspace and then runs `then`. */
 const noting = (file: string, then = 'true') => `cat >> ${file}; echo >> ${file}; ${then}`
 
 class Bench {
@@ -45,7 +46,7 @@ class Bench {
     this.server = await startServerProcess({ dataDir: this.dir.file('data') })
   }
 
-  /** POST of a new conversation. */
+  /** Starts a conversation. */
   begin(hook_config: unknown, text: string | null = 'go', more: object = {}) {
     return this.server.call('POST', '/api/conversations', {
       workspace: { working_dir: this.dir.file('work') },
@@ -97,7 +98,7 @@ class Bench {
       .map((line) => JSON.parse(line))
   }
 
-  /** Everything that the model has been sent. */
+  /** The text of all requests to the model. */
   get sent(): string {
     return this.model.requests.map(({ text }) => text).join('\n')
   }
@@ -109,13 +110,13 @@ class Bench {
   }
 }
 
-/** No event hangs beside the branch: each has the tree event before it as its parent. */
+/** Expects that the parent of each tree event is the tree event before it. */
 function expectOneBranch(events: Loose[]): void {
   const tree = events.filter(({ kind }) => kind !== 'ConversationStateUpdateEvent')
   expect(tree.slice(1).map(({ parent_id }) => parent_id)).toEqual(tree.slice(0, -1).map(({ id }) => id))
 }
 
-describe('PreToolUse', () => {
+describe('PreToolUse hooks', () => {
   const deny = `if grep -q 'rm -rf'; then echo 'no deleting here' >&2; exit 2; fi`
 
   verifies(
@@ -125,7 +126,7 @@ describe('PreToolUse', () => {
       'seed.hook-config.matcher.regex-slashes',
       'seed.hook-config.matcher.wildcard',
     ],
-    'a blocked call is refused and the run goes on; what is allowed is performed; only matching hooks run',
+    'a PreToolUse hook refuses blocked calls, lets allowed calls run, and runs only for matching tools',
     async () => {
       await using bench = await Bench.open([run('rm -rf everything; touch deleted'), run('touch allowed'), finish])
       const id = await bench.id({
@@ -158,7 +159,7 @@ describe('PreToolUse', () => {
       const calls = async (file: string) =>
         (await bench.read(file)).map(({ tool_input }) => tool_input.command ?? 'finish')
       expect(await calls('exact')).toEqual(['rm -rf everything; touch deleted', 'touch allowed'])
-      expect(await calls('slashes'), 'a block ends the row').toEqual(['touch allowed'])
+      expect(await calls('slashes'), 'a block skips the following hooks').toEqual(['touch allowed'])
       expect(await calls('detected')).toEqual(['touch allowed'])
       expect(await calls('every')).toEqual(['touch allowed', 'finish'])
       await expect(bench.read('never')).rejects.toThrow('ENOENT')
@@ -168,7 +169,7 @@ describe('PreToolUse', () => {
     },
   )
 
-  test('still guards after kill -9, and guards a fork', async () => {
+  test('a PreToolUse hook blocks after kill -9 and in a fork', async () => {
     await using bench = await Bench.open([finish, run('rm -rf x; touch deleted'), finish])
     const id = await bench.id({ pre_tool_use: all({ command: deny }) })
     await bench.rest(id)
@@ -185,7 +186,7 @@ describe('PreToolUse', () => {
 
   verifies(
     'seed.conversation-info.blocked_actions.meaning',
-    'a blocked call that waits beside others survives kill -9 and is refused when the others are approved',
+    'a blocked call in a waiting batch survives kill -9 and is refused when the batch is approved',
     async () => {
       const two = {
         toolCalls: [run('rm -rf x; touch deleted'), run('touch allowed')].flatMap(({ toolCalls }) => toolCalls!),
@@ -207,7 +208,7 @@ describe('PreToolUse', () => {
     },
   )
 
-  test('an interrupt answers a blocked call, and no block outlives its call', async () => {
+  test('an interrupt rejects a blocked call and removes its block', async () => {
     const two = { toolCalls: [run('echo begun; sleep 60'), run('rm -rf x')].flatMap(({ toolCalls }) => toolCalls!) }
     await using bench = await Bench.open([two, finish])
     const id = await bench.id({ pre_tool_use: all({ command: deny }) })
@@ -219,7 +220,7 @@ describe('PreToolUse', () => {
     expect(bench.model.violations).toEqual([])
   })
 
-  test('what the hook is told: the call on standard input, names in the environment, no secrets of the server', async () => {
+  test('a hook gets the call on standard input, names in its environment and no secrets of the server', async () => {
     await using bench = await Bench.open([run('true'), finish], { PARLEY_LLM_API_KEY: canary('llm_key') })
     const id = await bench.id({
       pre_tool_use: [{ matcher: 'terminal', hooks: [{ command: 'cat > input; env > environment; pwd > cwd' }] }],
@@ -252,7 +253,7 @@ describe('PreToolUse', () => {
     expect((await readFile(bench.dir.file('work', 'cwd'), 'utf8')).trim()).toBe(working_dir)
   })
 
-  test('a hook that never ends is stopped with all it started; on_error says what that means (F13)', async () => {
+  test('a hook that does not end is stopped with all its processes, and on_error decides the result (F13)', async () => {
     await using bench = await Bench.open([run('touch ran'), finish])
     const hook = { command: 'sleep 4711 & (setsid sleep 4711); sleep 4711', timeout: 1 }
     const open = await bench.id({ pre_tool_use: [{ matcher: 'terminal', hooks: [hook] }] })
@@ -272,7 +273,7 @@ describe('PreToolUse', () => {
     await until(async () => (await processesOf(bench.dir.file('data'), 'sleep 4711')).length === 0)
   })
 
-  test('a hook that prints a gigabyte costs neither memory nor log', async () => {
+  test('a hook that prints a gigabyte fills neither memory nor log', async () => {
     await using bench = await Bench.open([run('true'), finish])
     const flood = `head -c 1G /dev/zero | tr '\\0' x; printf '%s' "$(head -c 70000 /dev/zero | tr '\\0' y)" >&2; exit 2`
     const id = await bench.id({ pre_tool_use: [{ matcher: 'terminal', hooks: [{ command: flood, timeout: 60 }] }] })
@@ -288,7 +289,7 @@ describe('PreToolUse', () => {
     await bench.rest(id)
   }, 90_000)
 
-  test('an async hook is waited for by nobody and blocks nothing', async () => {
+  test('an async hook is not awaited and blocks nothing', async () => {
     await using bench = await Bench.open([run('touch ran'), finish])
     const hook = { command: noting('seen', 'sleep 4712; exit 2'), async: true }
     const id = await bench.id({ pre_tool_use: [{ matcher: 'terminal', hooks: [hook] }] })
@@ -300,7 +301,7 @@ describe('PreToolUse', () => {
   })
 })
 
-test('PostToolUse sees the answer, cannot block it, and is recorded before it', async () => {
+test('a PostToolUse hook gets the result, cannot block it, and is stored before it', async () => {
   await using bench = await Bench.open([run('echo hello'), finish])
   const id = await bench.id({
     post_tool_use: [
@@ -323,14 +324,14 @@ test('PostToolUse sees the answer, cannot block it, and is recorded before it', 
   expectOneBranch(events)
 })
 
-describe('UserPromptSubmit', () => {
-  // It blocks and adds a context at once: the block has to win, under the id that the hook was told (F14).
+describe('UserPromptSubmit hooks', () => {
+  // The hook blocks and adds context. The block must win, under the id that the hook got (F14).
   const guard = `cat > prompt; if grep -q swordfish prompt; then echo '{"decision":"deny","reason":"a password","additionalContext":"never seen"}'; else echo '{"additionalContext":"be kind"}'; fi`
   const config = { user_prompt_submit: all({ command: guard }) }
 
   verifies(
     'seed.conversation-info.blocked_messages.meaning',
-    'a blocked message ends the run without the model, also when it is the first one',
+    'a blocked message ends the run without a model request, even as the first message',
     async () => {
       await using bench = await Bench.open([finish, finish, finish])
       const id = await bench.id(config, 'my password is swordfish')
@@ -345,7 +346,7 @@ describe('UserPromptSubmit', () => {
     },
   )
 
-  test('blocked text never reaches the model: not with the next message, not after kill -9, not in a fork', async () => {
+  test('a blocked text never reaches the model: not with the next message, not after kill -9, not in a fork', async () => {
     await using bench = await Bench.open([finish, finish, finish, finish])
     const id = await bench.id(config, 'hello')
     await bench.rest(id)
@@ -374,30 +375,24 @@ describe('UserPromptSubmit', () => {
     expect(bench.model.violations).toEqual([])
   })
 
-  verifies(
-    'seed.conversation-info.last_user_message_id.null',
-    'where no message stands, no block is looked for',
-    async () => {
-      await using bench = await Bench.open([finish])
-      const id = await bench.id({ ...config, stop: all({ command: noting('stops') }) }, 'swordfish')
-      await bench.rest(id)
-      await expect(bench.read('stops')).rejects.toThrow('ENOENT')
-      expect((await bench.server.call('POST', `/api/conversations/${id}/navigate`, { event_id: null })).status).toBe(
-        200,
-      )
-      expect(await bench.info(id)).toMatchObject({
-        last_user_message_id: null,
-        blocked_messages: { [(await bench.of(id, 'MessageEvent'))[0].id]: 'a password' },
-      })
-      await bench.server.call('POST', `/api/conversations/${id}/run`)
-      await until(() => bench.model.requests.length === 1)
-      await bench.rest(id)
-      expect(await bench.read('stops')).toHaveLength(1)
-      expect(bench.sent).not.toContain('swordfish')
-    },
-  )
+  verifies('seed.conversation-info.last_user_message_id.null', 'a run without a message checks no block', async () => {
+    await using bench = await Bench.open([finish])
+    const id = await bench.id({ ...config, stop: all({ command: noting('stops') }) }, 'swordfish')
+    await bench.rest(id)
+    await expect(bench.read('stops')).rejects.toThrow('ENOENT')
+    expect((await bench.server.call('POST', `/api/conversations/${id}/navigate`, { event_id: null })).status).toBe(200)
+    expect(await bench.info(id)).toMatchObject({
+      last_user_message_id: null,
+      blocked_messages: { [(await bench.of(id, 'MessageEvent'))[0].id]: 'a password' },
+    })
+    await bench.server.call('POST', `/api/conversations/${id}/run`)
+    await until(() => bench.model.requests.length === 1)
+    await bench.rest(id)
+    expect(await bench.read('stops')).toHaveLength(1)
+    expect(bench.sent).not.toContain('swordfish')
+  })
 
-  test('a slow hook holds up its message and nothing else (F65)', async () => {
+  test('a slow hook delays only its message (F65)', async () => {
     await using bench = await Bench.open([finish, finish])
     const slow = `cat > prompt; until [ -e open ]; do sleep 0.05; done`
     const id = await bench.id({ user_prompt_submit: all({ command: slow }) }, null)
@@ -421,8 +416,8 @@ describe('UserPromptSubmit', () => {
   })
 })
 
-describe('Stop', () => {
-  test('a denied finish goes on with the feedback, and an allowed one ends the run', async () => {
+describe('Stop hooks', () => {
+  test('a denied finish continues the run with the feedback, and an allowed one ends it', async () => {
     await using bench = await Bench.open([finish, run('touch tests-pass'), finish])
     const hook = `cat > stop; [ -e tests-pass ] || { echo '{"decision":"deny","reason":"r","additionalContext":"3 tests fail"}'; }`
     const id = await bench.id({ stop: all({ command: hook }) })
@@ -437,7 +432,7 @@ describe('Stop', () => {
     expectOneBranch(await bench.events(id))
   })
 
-  test('a hook that always denies ends at the limit of iterations, and one that fails lets it stop', async () => {
+  test('a Stop hook that always denies ends at max_iterations, and one that fails allows the stop', async () => {
     await using bench = await Bench.open([finish, finish, finish, finish, finish])
     const { body } = await bench.begin({ stop: all({ command: 'exit 2' }) }, 'go', { max_iterations: 3 })
     expect((await bench.rest(body.id)).execution_status).toBe('error')
@@ -451,7 +446,7 @@ describe('Stop', () => {
     ])
   })
 
-  test('kill -9 while a stop hook runs: it is asked again', async () => {
+  test('a Stop hook runs again after kill -9 during its run', async () => {
     await using bench = await Bench.open([finish])
     const id = await bench.id({ stop: all({ command: noting('stops', 'until [ -e open ]; do sleep 0.05; done') }) })
     await until(async () =>
@@ -469,7 +464,7 @@ describe('Stop', () => {
   })
 })
 
-test('SessionStart comes before the first message, SessionEnd with the stop and with the deletion; a restart is neither', async () => {
+test('SessionStart runs before the first message and SessionEnd at the close and the deletion, and neither at a restart', async () => {
   await using bench = await Bench.open([finish, finish])
   const id = await bench.id({
     session_start: all({ command: noting('sessions', 'exit 2') }),
@@ -496,7 +491,7 @@ test('SessionStart comes before the first message, SessionEnd with the stop and 
   expect(await seen()).toEqual(['SessionStart', 'SessionEnd', 'SessionStart', 'SessionEnd'])
 })
 
-test('a hook that could change something by itself, or that nobody knows, is refused when the conversation is made', async () => {
+test('an unsupported or unknown hook is refused at the start of the conversation', async () => {
   await using bench = await Bench.open([])
   for (const tool of ['terminal', 'TaskTrackerTool', 'no_such_tool']) {
     const { status, body } = await bench.begin({ stop: [{ hooks: [{ type: 'agent', prompt: 'x', tools: [tool] }] }] })
@@ -537,8 +532,8 @@ verifies(
   },
 )
 
-describe('the file of a cloned repository', () => {
-  test.each([true, false])('its hooks run when it is trusted: %s', async (isTrusted) => {
+describe('hooks of a cloned repository', () => {
+  test.each([true, false])('the hooks of a repository run only when it is trusted: %s', async (isTrusted) => {
     await using git = await startGitServer()
     const hooks = { pre_tool_use: [{ matcher: 'terminal', hooks: [{ command: 'echo not here >&2; exit 2' }] }] }
     await git.add('acme/shop', { files: { '.openhands/hooks.json': JSON.stringify(hooks) } })

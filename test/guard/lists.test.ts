@@ -1,57 +1,50 @@
 import { describe, expect, test } from 'vitest'
 import type { SecurityAnalyzer } from '../../packages/protocol/src/index.ts'
 import { openAnalyzer } from '../../packages/server/src/security/index.ts'
-import { deps, PATTERN, RAILS, riskOf } from './guard.ts'
+import { deps, PATTERN, RAILS, riskOf } from '../../packages/server/testing/analyzer-calls.ts'
 
-describe('lists of a user', () => {
+describe('configured lists', () => {
   const own = (high: [string, string, string][]): SecurityAnalyzer => ({
     kind: 'PatternSecurityAnalyzer',
     high_patterns: high,
   })
 
-  test('replace the built-in ones, one by one', async () => {
+  test('a configured list replaces the built-in list of the same name only', async () => {
     const record = own([['drop\\s+table', 'loses a table', 'sql.drop']])
     expect(await riskOf(record, 'psql -c "DROP   TABLE users"')).toBe('HIGH')
     expect(await riskOf(record, 'python3 -c "eval(1)"')).toBe('LOW')
     expect(await riskOf(record, 'curl https://x.sh')).toBe('MEDIUM')
-    // What a parse of the command tells is no list.
+    // The parse of the command does not depend on lists.
     expect(await riskOf(record, 'r"m" -rf /')).toBe('HIGH')
   })
 
-  test('that are catastrophic elsewhere end in time (F27)', async () => {
+  test('expressions with catastrophic backtracking elsewhere are matched in linear time (F27)', async () => {
     const record = own([
       ['(a+)+$', 'runs for ever', 'evil.1'],
       ['(a|aa)+$', 'runs for ever', 'evil.2'],
       ['(.*a){20}b', 'runs for ever', 'evil.3'],
     ])
-    const from = performance.now()
     expect(await riskOf(record, `${'a'.repeat(29_000)}!`)).toBe('LOW')
     expect(
       await riskOf(own([['(a+)+$', '', 'evil']]), 'a'.repeat(29_000)),
-      'it does match here, with the names behind',
+      'the tool name follows the text, so that the anchor does not match',
     ).toBe('LOW')
-    expect(performance.now() - from).toBeLessThan(2000)
   })
 
-  test('of the worst allowed size hold nobody up for long, and end as UNKNOWN', async () => {
+  test('lists of the maximum size let other work run and end with a result', async () => {
     const patterns = Array.from({ length: 8 }, (_, index): [string, string, string] => [
       `[a-m].{1,700}${index}!`,
       '',
       `p${index}`,
     ])
     const text = Array.from({ length: 29_000 }, (_, index) => String.fromCharCode(97 + ((index * index) % 26))).join('')
-    let longest = 0
-    let last = performance.now()
-    const beat = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last)
-      last = performance.now()
-    }, 1)
-    const from = performance.now()
+    let ticks = 0
+    const timer = setInterval(() => ticks++, 1)
     const risk = await riskOf(own(patterns), text)
-    clearInterval(beat)
+    clearInterval(timer)
     expect(['LOW', 'UNKNOWN']).toContain(risk)
-    expect(performance.now() - from).toBeLessThan(6000)
-    console.log(`8 of the largest expressions: ${risk}, longest pause of others ${longest.toFixed(0)} ms`)
+    // An analysis that blocks the event loop leaves no tick.
+    expect(ticks).toBeGreaterThan(5)
   })
 
   test.each<[string, [string, string, string]]>([
@@ -60,13 +53,13 @@ describe('lists of a user', () => {
     ['back-references', ['(a)\\1', '', 'x']],
     ['longer than', ['a'.repeat(3000), '', 'x']],
     ['too large', ['[a-m].{1,900}!', '', 'x']],
-  ])('that can not be used are refused: %s', (words, entry) => {
+  ])('an unusable expression is refused: %s', (words, entry) => {
     expect(() => openAnalyzer(own([entry]), deps)).toThrow(
       expect.objectContaining({ code: 'invalid_input', message: expect.stringMatching(words) }),
     )
   })
 
-  test('that are too large together are refused, also in several analyzers', () => {
+  test('lists that are too large together are refused, also across analyzers', () => {
     const some = own(
       Array.from({ length: 4 }, (_, index) => [`[a-m].{1,700}${index}`, '', 'x'] as const).map((entry) => [...entry]),
     )
@@ -79,14 +72,14 @@ describe('lists of a user', () => {
     expect(() => openAnalyzer(both, deps)).toThrow(/all expressions together are too large/)
   })
 
-  test('with too many entries are refused', () => {
+  test('a list with too many entries is refused', () => {
     expect(() => openAnalyzer(own(Array.from({ length: 201 }, () => ['a', '', 'x'] as const)), deps)).toThrow(
       /at most 200/,
     )
   })
 })
 
-test('ensembles are bounded in depth and width', () => {
+test('an ensemble with too many levels or analyzers is refused', () => {
   const wrap = (depth: number): SecurityAnalyzer =>
     depth === 0 ? PATTERN : { kind: 'EnsembleSecurityAnalyzer', analyzers: [wrap(depth - 1)], propagate_unknown: false }
   expect(() => openAnalyzer(wrap(8), deps)).not.toThrow()

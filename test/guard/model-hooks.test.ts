@@ -1,12 +1,12 @@
-/** Hooks of type `prompt` and `agent`: they ask the conversation's own model, and what they cost is told apart. */
+/** Hooks of type `prompt` and `agent`, which use the conversation's model and have a usage id of their own. */
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { asObject, type Json } from '../../packages/server/testing/model-formats/format.ts'
 import type { ModelRequest, ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
-import { ofKind, startRunning, type Loose, type Running } from './running.ts'
-import { respond, TAME } from './world.ts'
+import { ofKind, startRunning, type Loose, type Running } from '../../packages/server/testing/restartable-server.ts'
+import { runMessageAsCommand, HARMLESS } from '../../packages/server/testing/guarded-conversations.ts'
 
 const isHook = ({ text }: ModelRequest) => text.includes('event of a conversation between people and an agent')
 const allow: ScriptedAnswer = { text: '{"decision":"allow"}' }
@@ -15,25 +15,25 @@ const prompt = (more: object = {}) => ({ type: 'prompt', name: 'calendar', promp
 const list = (...hooks: object[]) => [{ matcher: '*', hooks }]
 
 let server: Running
-/** What the model says to a hook. */
-let judge: (request: ModelRequest) => ScriptedAnswer | Promise<ScriptedAnswer> = () => allow
+/** The model's answer to a hook. */
+let answerHook: (request: ModelRequest) => ScriptedAnswer | Promise<ScriptedAnswer> = () => allow
 let asked: ModelRequest[] = []
 
 beforeAll(async () => {
   server = await startRunning((request) => {
-    if (!isHook(request)) return respond(request)
+    if (!isHook(request)) return runMessageAsCommand(request)
     asked.push(request)
-    return judge(request)
+    return answerHook(request)
   })
 })
 afterAll(() => server[Symbol.asyncDispose]())
 beforeEach(() => {
-  judge = () => allow
+  answerHook = () => allow
   asked = []
 })
 
-/** Starts one with these hooks, says `text` and waits for its end; its id. */
-async function play(hook_config: object, text = TAME, ...statuses: string[]): Promise<string> {
+/** Starts a conversation with these hooks, sends `text`, waits for the end of the run and returns the id. */
+async function play(hook_config: object, text = HARMLESS, ...statuses: string[]): Promise<string> {
   const id = await server.start({ hook_config, autotitle: false })
   await server.say(id, text)
   await server.until(id, ...(statuses.length > 0 ? statuses : ['finished']))
@@ -43,8 +43,8 @@ const isDone = (id: string): boolean => existsSync(join(server.work(id), 'tame')
 const looks = async (id: string): Promise<Loose[]> => ofKind(await server.events(id), 'HookExecutionEvent')
 const messagesOf = ({ body }: ModelRequest): Json[] => (body['messages'] as unknown[]).map(asObject)
 
-describe('prompt', () => {
-  test('is asked with its policy and the event, allows, and its cost has a bucket of its own', async () => {
+describe('prompt hooks', () => {
+  test('a prompt hook gets its policy and the event, allows the call, and has its own usage id', async () => {
     const id = await play({ pre_tool_use: list(prompt()) })
     expect(isDone(id)).toBe(true)
     const [look] = await looks(id)
@@ -67,8 +67,8 @@ describe('prompt', () => {
     expect(stats.usage_to_metrics.default.token_usages).toHaveLength(2)
   })
 
-  test('denies a call, and the agent is told why', async () => {
-    judge = () => deny
+  test('a prompt hook denies a call, and the agent gets the reason', async () => {
+    answerHook = () => deny
     const id = await play({ pre_tool_use: list(prompt({ name: null })) })
     expect(isDone(id)).toBe(false)
     const events = await server.events(id)
@@ -80,8 +80,8 @@ describe('prompt', () => {
     expect(stats.usage_to_metrics).toHaveProperty('prompt-hook:default')
   })
 
-  test('denies a message, which the agent never sees', async () => {
-    judge = () => deny
+  test('a prompt hook denies a message, which the agent never sees', async () => {
+    answerHook = () => deny
     const before = server.model.requests.length
     const id = await play({ user_prompt_submit: list(prompt()) })
     const { blocked_messages } = (await server.call('GET', `/api/conversations/${id}`)).body as Loose
@@ -89,9 +89,9 @@ describe('prompt', () => {
     expect(server.model.requests.slice(before).every(isHook)).toBe(true)
   })
 
-  test('sends the agent back to work, and sees results and ends of sessions without blocking any', async () => {
+  test('a prompt hook denies a stop and cannot block results and session events', async () => {
     let stops = 0
-    judge = ({ text }) => {
+    answerHook = ({ text }) => {
       if (!text.includes('Stop')) return deny
       return stops++ === 0 ? { text: '{"decision":"deny","additionalContext":"3 tests fail"}' } : allow
     }
@@ -104,7 +104,7 @@ describe('prompt', () => {
       ['SessionStart', false],
       ['PostToolUse', false],
       ['Stop', true],
-      // Sent back, it did its work once more.
+      // After the denied stop, the agent repeats its work.
       ['PostToolUse', false],
       ['Stop', false],
       ['SessionEnd', false],
@@ -120,9 +120,9 @@ describe('prompt', () => {
     ['silence', { hang: 'headers' }, /did not end within 1 s/],
   ]
   test.each(failures)(
-    '%s lets it pass by default, and blocks where the hook has to agree',
+    'a prompt hook whose model answers with %s allows the call by default and blocks it with on_error deny',
     async (_, answer, error) => {
-      judge = () => answer
+      answerHook = () => answer
       const open = await play({ pre_tool_use: list(prompt({ timeout: 1 })) })
       expect(isDone(open)).toBe(true)
       expect((await looks(open))[0]).toMatchObject({ success: false, blocked: false, exit_code: -1 })
@@ -133,10 +133,10 @@ describe('prompt', () => {
     },
   )
 
-  test('a model that hangs holds up neither an interrupt nor another conversation', async () => {
-    judge = () => ({ hang: 'headers' })
+  test('a prompt hook with a hanging model delays neither an interrupt nor another conversation', async () => {
+    answerHook = () => ({ hang: 'headers' })
     const id = await server.start({ hook_config: { pre_tool_use: list(prompt({ timeout: 600 })) } })
-    await server.say(id, TAME)
+    await server.say(id, HARMLESS)
     while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
     const other = await play({})
     expect(isDone(other)).toBe(true)
@@ -145,7 +145,7 @@ describe('prompt', () => {
     expect(isDone(id)).toBe(false)
   })
 
-  test('a secret in what a command printed is hidden from the model that judges it', async () => {
+  test('a secret in the output of a command is masked for a prompt hook', async () => {
     expect((await server.call('POST', '/api/secrets', { name: 'DEPLOY', value: 's3cret-of-the-deploy' })).status).toBe(
       201,
     )
@@ -155,17 +155,17 @@ describe('prompt', () => {
     expect(asked[0]!.text).not.toContain('s3cret-of-the-deploy')
   })
 
-  test('it is the model that the conversation has now', async () => {
+  test('a prompt hook uses the current model of the conversation', async () => {
     const id = await play({ pre_tool_use: list(prompt()) })
     const llm = { model: 'openai/another', base_url: `${server.model.url}/v1`, api_key: 'k', num_retries: 0 }
     expect((await server.call('POST', `/api/conversations/${id}/switch_llm`, { llm })).status).toBe(200)
-    await server.say(id, TAME)
+    await server.say(id, HARMLESS)
     while (asked.length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
     await server.until(id, 'finished')
     expect(asked.map(({ body }) => body['model'])).toEqual(['scripted', 'another'])
   })
 
-  test('an event that is too long to be shown whole is not judged by its beginning', async () => {
+  test('an event that is too long for a prompt hook is an error of the hook', async () => {
     const long = `: ${'x'.repeat(210_000)}`
     const id = await play({ pre_tool_use: list(prompt({ on_error: 'deny' })) }, long)
     expect(asked).toHaveLength(0)
@@ -173,7 +173,7 @@ describe('prompt', () => {
   })
 })
 
-describe('agent', () => {
+describe('agent hooks', () => {
   const agent = (more: object = {}) => ({
     type: 'agent',
     name: 'reader',
@@ -189,13 +189,13 @@ describe('agent', () => {
     const id = await server.start({ hook_config: { pre_tool_use: list(hook) }, autotitle: false })
     await mkdir(server.work(id), { recursive: true })
     await writeFile(join(server.work(id), 'RULES'), 'never on a Friday')
-    await server.say(id, TAME)
+    await server.say(id, HARMLESS)
     await server.until(id, 'finished')
     return id
   }
 
-  test('looks at the project, and its last word decides', async () => {
-    judge = (request) =>
+  test('an agent hook reads the project, and its last answer decides', async () => {
+    answerHook = (request) =>
       roundOf(request) === 0
         ? call('file_editor', { command: 'view', path: rulesIn(request) })
         : call('finish', { message: '{"decision":"deny","reason":"RULES say no"}' })
@@ -211,19 +211,19 @@ describe('agent', () => {
     })
     const { stats } = (await server.call('GET', `/api/conversations/${id}`)).body as Loose
     expect(stats.usage_to_metrics['agent-hook:reader'].token_usages).toHaveLength(2)
-    // What it did is no part of the conversation.
+    // The steps of the hook are not part of the conversation.
     expect(ofKind(await server.events(id), 'ActionEvent').map(({ tool_name }) => tool_name)).toEqual(['terminal'])
     expect(server.model.violations).toEqual([])
   })
 
-  test('can change nothing, and read nothing outside of the workspace', async () => {
+  test('an agent hook cannot change files or read outside the workspace', async () => {
     const tries = [
       call('file_editor', { command: 'create', path: 'planted', file_text: 'x' }),
       call('file_editor', { command: 'view', path: server.file('data', 'server.json') }),
       call('terminal', { command: 'touch planted' }),
       allow,
     ]
-    judge = (request) => tries[roundOf(request)]!
+    answerHook = (request) => tries[roundOf(request)]!
     const id = await withRules(agent({ max_iterations: 9 }))
     expect(isDone(id), 'it allowed the call').toBe(true)
     expect(existsSync(join(server.work(id), 'planted'))).toBe(false)
@@ -234,8 +234,8 @@ describe('agent', () => {
     expect(JSON.stringify(answers[2])).toContain('not found')
   })
 
-  test('one that comes to no end is ended, and on_error decides', async () => {
-    judge = (request) => call('file_editor', { command: 'view', path: rulesIn(request) })
+  test('an agent hook that does not end is stopped, and on_error decides', async () => {
+    answerHook = (request) => call('file_editor', { command: 'view', path: rulesIn(request) })
     const id = await withRules(agent({ max_iterations: 2, on_error: 'deny' }))
     expect(asked).toHaveLength(2)
     expect(isDone(id)).toBe(false)
@@ -247,27 +247,27 @@ describe('agent', () => {
     const { stats } = (await server.call('GET', `/api/conversations/${id}`)).body as Loose
     expect(
       stats.usage_to_metrics['agent-hook:reader'].token_usages,
-      'also what led to nothing is counted',
+      'the cost of a stopped hook is counted',
     ).toHaveLength(2)
   })
 })
 
-test('they hold after a restart, after unloading and in a fork', async () => {
-  await using own = await startRunning((request) => (isHook(request) ? deny : respond(request)), {
+test('model hooks work after a restart, after an unload and in a fork', async () => {
+  await using own = await startRunning((request) => (isHook(request) ? deny : runMessageAsCommand(request)), {
     PARLEY_IDLE_UNLOAD_SECONDS: '0.05',
   })
   const id = await own.start({ hook_config: { pre_tool_use: list(prompt()) }, autotitle: false })
   const refusals = async (of: string) => ofKind(await own.events(of), 'UserRejectObservation').length
   await own.restart()
   for (let n = 1; n <= 2; n++) {
-    await own.say(id, TAME)
+    await own.say(id, HARMLESS)
     while ((await refusals(id)) < n) await new Promise((resolve) => setTimeout(resolve, 10))
     await own.until(id, 'finished')
-    // Long enough to be unloaded; if it is not, the same has to hold.
+    // Long enough for an unload; the expectation holds without one too.
     await new Promise((resolve) => setTimeout(resolve, 150))
   }
   const { body: fork } = await own.call('POST', `/api/conversations/${id}/fork`, {})
-  await own.say(fork.id, TAME)
+  await own.say(fork.id, HARMLESS)
   while ((await refusals(fork.id)) < 3) await new Promise((resolve) => setTimeout(resolve, 10))
   expect(existsSync(join(own.work(id), 'tame'))).toBe(false)
 })

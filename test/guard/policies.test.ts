@@ -10,32 +10,38 @@ import {
   type ScriptedModel,
 } from '../../packages/server/testing/scripted-model.ts'
 import { verifies } from '../verifies.ts'
-import { asked, ofKind, startRunning, type Loose, type Running } from './running.ts'
 import {
-  analyzersAt,
-  respond,
+  asked,
+  ofKind,
+  startRunning,
+  type Loose,
+  type Running,
+} from '../../packages/server/testing/restartable-server.ts'
+import {
+  analyzerConfigs,
+  runMessageAsCommand,
   RISKY,
   RISKY_ONLY,
   startMonitor,
-  TAME,
+  HARMLESS,
   VENDOR_KEY,
-  waitingOn,
+  startWaiting,
   type Monitor,
-} from './world.ts'
+} from '../../packages/server/testing/guarded-conversations.ts'
 
-/** For a test of many conversations on a machine that does other things too. */
+/** Time limit of a test with many conversations on a busy machine. */
 const BUSY_MS = 120_000
 
 let server: Running
 let monitor: Monitor
 let guardrail: ScriptedModel
-/** What the guardrail model says. */
-let verdict: ScriptedAnswer = { text: 'RISK: HIGH' }
+/** Answer of the guardrail model. */
+let guardrailAnswer: ScriptedAnswer = { text: 'RISK: HIGH' }
 
 beforeAll(async () => {
-  server = await startRunning(respond)
+  server = await startRunning(runMessageAsCommand)
   monitor = await startMonitor()
-  guardrail = await startScriptedModel({ respond: () => verdict })
+  guardrail = await startScriptedModel({ respond: () => guardrailAnswer })
 })
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
@@ -43,17 +49,17 @@ afterAll(async () => {
   await guardrail[Symbol.asyncDispose]()
 })
 
-const { vendor, guard, ANALYZERS } = analyzersAt(() => ({ monitor: monitor.url, guardrail: guardrail.url }))
+const { vendor, guard, ANALYZERS } = analyzerConfigs(() => ({ monitor: monitor.url, guardrail: guardrail.url }))
 const respondTo = (id: string, accept: boolean, reason = 'not here', on = server) =>
   on.call('POST', `/api/conversations/${id}/events/respond_to_confirmation`, { accept, reason })
 const isDone = (id: string, on = server): boolean => existsSync(join(on.work(id), 'proof'))
 
 const waiting = (analyzer: unknown, policy: unknown = RISKY_ONLY, command = `HIGH ${RISKY}`, on = server) =>
-  waitingOn(on, analyzer, policy, command)
+  startWaiting(on, analyzer, policy, command)
 
-describe.each(Object.entries(ANALYZERS))('%s', (kind, analyzer) => {
+describe.each(Object.entries(ANALYZERS))('confirmation with %s', (kind, analyzer) => {
   test(
-    'stops what is risky, and goes on when a person approves',
+    'a risky call waits and runs after an approval',
     async () => {
       const id = await waiting(analyzer())
       const events = await server.events(id)
@@ -70,7 +76,7 @@ describe.each(Object.entries(ANALYZERS))('%s', (kind, analyzer) => {
   )
 
   test(
-    'stops what is risky, and tells the model why a person refused',
+    'a risky call waits, and the model gets the reason of a rejection',
     async () => {
       const id = await waiting(analyzer())
       expect((await respondTo(id, false, `no: ${kind}`)).status).toBe(200)
@@ -85,14 +91,14 @@ describe.each(Object.entries(ANALYZERS))('%s', (kind, analyzer) => {
 })
 
 test(
-  'what is harmless asks nobody, whichever analyzer looks',
+  'a harmless call needs no approval with any analyzer',
   async () => {
     monitor.answer = (response) => response.writeHead(200).end('{"violation":0.1}')
-    verdict = { text: 'RISK: LOW\nfine' }
+    guardrailAnswer = { text: 'RISK: LOW\nfine' }
     try {
       for (const analyzer of Object.values(ANALYZERS)) {
         const id = await server.start({ security_analyzer: analyzer(), confirmation_policy: RISKY_ONLY })
-        await server.say(id, TAME)
+        await server.say(id, HARMLESS)
         await server.until(id, 'finished')
         const events = await server.events(id)
         expect(ofKind(events, 'ActionEvent').map((event) => event.security_risk)).toEqual(['LOW'])
@@ -101,7 +107,7 @@ test(
       }
     } finally {
       monitor.answer = (response) => response.writeHead(200).end('{"violation":0.9}')
-      verdict = { text: 'RISK: HIGH' }
+      guardrailAnswer = { text: 'RISK: HIGH' }
     }
   },
   BUSY_MS,
@@ -113,20 +119,20 @@ verifies(
     'seed.confirmation-policy.risky.pauses',
     'seed.conversation-info.security_analyzer.meaning',
   ],
-  'the analyzer gives the risk, the policy alone decides who is asked',
+  'the analyzer determines the risk, and only the policy decides about approvals',
   async () => {
     const pattern = { kind: 'PatternSecurityAnalyzer' }
     const rows: [unknown, unknown, string, string, boolean][] = [
-      [{ kind: 'AlwaysConfirm' }, pattern, TAME, 'LOW', true],
-      [{ kind: 'AlwaysConfirm' }, null, TAME, 'UNKNOWN', true],
+      [{ kind: 'AlwaysConfirm' }, pattern, HARMLESS, 'LOW', true],
+      [{ kind: 'AlwaysConfirm' }, null, HARMLESS, 'UNKNOWN', true],
       [{ kind: 'NeverConfirm' }, pattern, RISKY, 'HIGH', false],
-      [{ kind: 'NeverConfirm' }, null, TAME, 'UNKNOWN', false],
-      [RISKY_ONLY, null, TAME, 'UNKNOWN', true],
-      [{ ...RISKY_ONLY, confirm_unknown: false }, null, TAME, 'UNKNOWN', false],
+      [{ kind: 'NeverConfirm' }, null, HARMLESS, 'UNKNOWN', false],
+      [RISKY_ONLY, null, HARMLESS, 'UNKNOWN', true],
+      [{ ...RISKY_ONLY, confirm_unknown: false }, null, HARMLESS, 'UNKNOWN', false],
       [{ ...RISKY_ONLY, confirm_unknown: false }, pattern, 'false && $CMD -rf x', 'UNKNOWN', false],
       [RISKY_ONLY, pattern, 'false && curl https://x.sh', 'MEDIUM', false],
       [{ ...RISKY_ONLY, threshold: 'MEDIUM' }, pattern, 'false && curl https://x.sh', 'MEDIUM', true],
-      [{ ...RISKY_ONLY, threshold: 'LOW' }, pattern, TAME, 'LOW', true],
+      [{ ...RISKY_ONLY, threshold: 'LOW' }, pattern, HARMLESS, 'LOW', true],
     ]
     for (const [policy, analyzer, command, risk, waits] of rows) {
       const id = await server.start({ security_analyzer: analyzer, confirmation_policy: policy })
@@ -145,10 +151,10 @@ verifies(
 )
 
 test(
-  'policy and analyzer can change while a conversation lives, and the next call is judged by the new ones',
+  'a changed policy or analyzer applies to the next call',
   async () => {
     const id = await server.start({ confirmation_policy: { kind: 'NeverConfirm' } })
-    await server.say(id, TAME)
+    await server.say(id, HARMLESS)
     await server.until(id, 'finished')
     expect(
       (await server.call('POST', `/api/conversations/${id}/security_analyzer`, { security_analyzer: vendor() })).status,
@@ -156,13 +162,13 @@ test(
     expect(
       (await server.call('POST', `/api/conversations/${id}/confirmation_policy`, { policy: RISKY_ONLY })).status,
     ).toBe(200)
-    await server.say(id, TAME)
+    await server.say(id, HARMLESS)
     await server.until(id, 'waiting_for_confirmation')
     await respondTo(id, false)
     await server.call('POST', `/api/conversations/${id}/security_analyzer`, {
       security_analyzer: { kind: 'PolicyRailSecurityAnalyzer' },
     })
-    await server.say(id, TAME)
+    await server.say(id, HARMLESS)
     await server.until(id, 'finished')
     const risks = ofKind(await server.events(id), 'ActionEvent').map((event) => event.security_risk)
     expect(risks).toEqual(['UNKNOWN', 'HIGH', 'LOW'])
@@ -171,7 +177,7 @@ test(
 )
 
 test(
-  'a fork inherits policy and analyzer with its key, and executes nothing of what waited (F04)',
+  'a fork inherits the policy and the analyzer with its key, and executes no waiting call (F04)',
   async () => {
     for (const analyzer of [vendor(), { kind: 'PatternSecurityAnalyzer' }]) {
       const id = await waiting(analyzer)
@@ -201,9 +207,9 @@ test(
 )
 
 test(
-  'after a restart it still waits, with the same risks; approval executes it, and later calls are judged (F03)',
+  'a call still waits with the same risk after a restart, runs after an approval, and later calls are analysed (F03)',
   async () => {
-    await using own = await startRunning(respond)
+    await using own = await startRunning(runMessageAsCommand)
     for (const analyzer of Object.values(ANALYZERS)) {
       const id = await waiting(analyzer(), RISKY_ONLY, `HIGH ${RISKY}`, own)
       const refused = await waiting(analyzer(), RISKY_ONLY, `HIGH ${RISKY}`, own)
@@ -227,9 +233,9 @@ test(
 )
 
 test(
-  'a conversation that was unloaded while it waited goes on as if it had stayed',
+  'a conversation that was unloaded during an approval continues as before',
   async () => {
-    await using own = await startRunning(respond, { PARLEY_IDLE_UNLOAD_SECONDS: '0.05' })
+    await using own = await startRunning(runMessageAsCommand, { PARLEY_IDLE_UNLOAD_SECONDS: '0.05' })
     const epochOf = (id: string): number => {
       using database = new DatabaseSync(own.file('data', 'parley.db'), { readOnly: true })
       return Number(database.prepare('SELECT epoch FROM conversations WHERE id = ?').get(id)?.['epoch'])
@@ -240,7 +246,7 @@ test(
         await waiting(analyzer, RISKY_ONLY, `HIGH ${RISKY}`, own),
       ]
       const before = epochOf(id)
-      // A command that changes nothing loads it again once it has been unloaded; each load raises the epoch.
+      // A command without an effect loads an unloaded conversation; each load raises the epoch.
       while (epochOf(id) === before) {
         await new Promise((resolve) => setTimeout(resolve, 100))
         await own.call('POST', `/api/conversations/${id}/pause`)
@@ -258,10 +264,10 @@ test(
 
 verifies(
   ['seed.analyzer.vendor.api_key.write-only', 'seed.auth.vendor-key-write-only'],
-  'the key of an analyzer is told to nobody and written to no file as it is',
+  'the key of an analyzer appears in no answer and is stored encrypted',
   async () => {
-    await using own = await startRunning(respond)
-    const id = await waiting(vendor(), RISKY_ONLY, TAME, own)
+    await using own = await startRunning(runMessageAsCommand)
+    const id = await waiting(vendor(), RISKY_ONLY, HARMLESS, own)
     await own.call('POST', `/api/conversations/${id}/security_analyzer`, { security_analyzer: guard() })
     const answers = [
       await own.call('GET', `/api/conversations/${id}`),
@@ -282,9 +288,9 @@ verifies(
 
 verifies(
   'seed.settings.security_analyzer',
-  'the analyzer of the settings judges the conversations that start later',
+  'the analyzer of the settings applies to conversations that start later',
   async () => {
-    await using own = await startRunning(respond)
+    await using own = await startRunning(runMessageAsCommand)
     await own.call('POST', '/api/settings', { security_analyzer: 'policy_rail', confirmation_mode: true })
     const { body } = await own.call('POST', '/api/conversations', {})
     const info = (await own.call('GET', `/api/conversations/${body.conversation_id}`)).body as Loose
@@ -293,8 +299,8 @@ verifies(
   },
 )
 
-test('what a guardrail costs stands in the metrics, apart from what the agent costs', async () => {
-  const id = await waiting(guard(), RISKY_ONLY, TAME)
+test('the metrics show the cost of a guardrail separately from the agent', async () => {
+  const id = await waiting(guard(), RISKY_ONLY, HARMLESS)
   const { stats } = (await server.call('GET', `/api/conversations/${id}`)).body as Loose
   expect(stats.usage_to_metrics).toMatchObject({ default: {}, guardrail: {} })
   expect(stats.usage_to_metrics.guardrail.accumulated_token_usage.prompt_tokens).toBeGreaterThan(0)

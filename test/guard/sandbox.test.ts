@@ -1,4 +1,4 @@
-/** What a command in a sandbox cannot do. Needs bubblewrap; where it is missing, one line says so. */
+/** Limits of a sandboxed command. Needs bubblewrap; without it, the tests are skipped with a line of output. */
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type Server } from 'node:http'
@@ -10,13 +10,13 @@ import { startServerProcess } from '../../packages/server/testing/server-process
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { findBubblewrap, type Workspace } from '../../packages/server/src/workspace/index.ts'
 import {
-  bench,
+  openTestWorkspaces,
   isAlive,
   never,
   terminal,
-  until,
-  type Bench,
+  type TestWorkspaces,
 } from '../../packages/server/src/workspace/workspace.testing.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
 const listen = async (server: Server): Promise<number> => {
   server.listen(0, '127.0.0.1')
@@ -30,13 +30,13 @@ if ('reason' in found) {
   console.log(`sandbox: not tested, ${found.reason}`)
 }
 
-describe.skipIf('reason' in found)('a command in a sandbox', () => {
-  let here: Bench
+describe.skipIf('reason' in found)('sandboxed commands', () => {
+  let here: TestWorkspaces
   let mine: Workspace
   let secret: string
 
   beforeAll(async () => {
-    here = await bench({ sandbox: { mode: 'required', network: false } })
+    here = await openTestWorkspaces({ sandbox: { mode: 'required', network: false } })
     mine = await here.open('mine')
     const other = await here.open('other')
     await other.writeFile('theirs.txt', Buffer.from('theirs'), never)
@@ -52,7 +52,7 @@ describe.skipIf('reason' in found)('a command in a sandbox', () => {
   }
   const inside = (name: string) => join(mine.workingDir, name)
 
-  test('writes its workspace, its home and /tmp, which programs and the shell share, and nothing else', async () => {
+  test('a sandboxed command writes only its workspace, its home and /tmp, which programs and the shell share', async () => {
     await sh('echo one > file; echo two > ~/file; echo three > "${TMPDIR:-/tmp}/file"')
     expect(readFileSync(inside('file'), 'utf8')).toBe('one\n')
     expect((await terminal(mine, 'cat ~/file "${TMPDIR:-/tmp}/file"; tty')).output).toBe('two\nthree\n/dev/console\n')
@@ -62,7 +62,7 @@ describe.skipIf('reason' in found)('a command in a sandbox', () => {
     }
   })
 
-  test("does not see the data directory, the user's home or another conversation", async () => {
+  test("a sandboxed command does not see the data directory, the user's home or another conversation", async () => {
     const home = process.env['HOME'] ?? '/root'
     for (const path of [secret, join(here.dir.file('work', 'other'), 'theirs.txt'), join(here.dataDir, 'runner')]) {
       expect(existsSync(path)).toBe(true)
@@ -72,7 +72,7 @@ describe.skipIf('reason' in found)('a command in a sandbox', () => {
     expect((await sh(`ls -A '${home}'`)).text).toBe('')
   })
 
-  test('has walls around all four kinds of process', async () => {
+  test('all four kinds of processes are sandboxed', async () => {
     const looks = `cat '${secret}' 2>/dev/null; ls /proc | grep -c '^[0-9]'`
     const program = await mine.spawn({ argv: ['sh', '-c', looks] }, never)
     const host = await here.workspaces.open(
@@ -91,7 +91,7 @@ describe.skipIf('reason' in found)('a command in a sandbox', () => {
     }
   })
 
-  test('does not reach a port of this machine without network, and does with it', async () => {
+  test('a sandboxed command reaches a local port only with network', async () => {
     const server = createServer((socket) => socket.end('reached'))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -109,7 +109,7 @@ describe.skipIf('reason' in found)('a command in a sandbox', () => {
     ['a link out of the workspace', () => (symlinkSync(secret, inside('link')), 'cat link')],
     ['the root of process 1', () => `cat "/proc/1/root${secret}"`],
     [
-      'descriptors that it was given',
+      'inherited descriptors',
       () => `for fd in /proc/self/fd/* /proc/1/fd/*; do cat "$fd/../secret-key" "$fd${secret}"; done`,
     ],
     ['the working directory of process 1', () => `cat "/proc/1/cwd${secret}"`],
@@ -120,13 +120,13 @@ describe.skipIf('reason' in found)('a command in a sandbox', () => {
     ['environments of other processes', () => `cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -a SECRET_OF`],
     ['a hard link', () => `ln '${secret}' hard; ln -P /etc/passwd hard2; cat hard`],
     ['a device', () => 'mknod disk b 8 0; mknod kmsg c 1 11; cat disk kmsg'],
-  ])('does not get out by %s', async (_, script) => {
+  ])('a sandboxed command cannot leave the sandbox by %s', async (_, script) => {
     const { code, text } = await sh(script())
     expect(text).not.toContain('the-secret')
     expect(code).not.toBe(0)
   })
 
-  test('finds no runner to signal, to trace or to talk to', async () => {
+  test('a sandboxed command cannot signal, trace or contact the runner', async () => {
     const runner = await here.runnerPid()
     expect(runner).not.toBeNull()
     const socket = join(here.dataDir, 'runner', 's', 'r1.sock')
@@ -138,7 +138,7 @@ describe.skipIf('reason' in found)('a command in a sandbox', () => {
     expect(await here.runnerPid()).toBe(runner)
   })
 
-  test('does not lead file operations of the server out of it', async () => {
+  test('links in a sandboxed workspace do not lead file operations of the server out of it', async () => {
     mkdirSync(inside('deep'), { recursive: true })
     symlinkSync(here.dataDir, inside('deep/data'))
     symlinkSync('/etc/parley-new', inside('deep/new'))
@@ -152,7 +152,7 @@ describe.skipIf('reason' in found)('a command in a sandbox', () => {
     expect(Buffer.from(await mine.readFile('/etc/passwd', never)).length).toBeGreaterThan(0)
   })
 
-  test('leaves nothing behind after the release, whatever it did to be forgotten', async () => {
+  test('a sandboxed process ends at the release even if it detached itself', async () => {
     const leaving = await here.open('leaving')
     const hidden =
       'env -i setsid sh -c "trap \'\' TERM HUP INT; while :; do touch alive; sleep 0.05; done" >/dev/null 2>&1 &'
@@ -161,18 +161,18 @@ describe.skipIf('reason' in found)('a command in a sandbox', () => {
     await until(() => existsSync(beat))
     await leaving.release()
     rmSync(beat, { force: true })
-    // Longer than its pause between two signs of life, on a clock that is not the test's own.
+    // Longer than the interval of the process, measured by a command of another conversation.
     await (await here.open('clock')).exec({ argv: ['sleep', '0.5'] }, never)
     expect(existsSync(beat)).toBe(false)
   })
 })
 
-describe.skipIf('reason' in found)('a command in a sandbox with a list of hosts', () => {
-  test('reaches what is on the list, through the proxy alone, and is told why it reaches nothing else', async () => {
+describe.skipIf('reason' in found)('sandboxed commands with a list of hosts', () => {
+  test('a sandboxed command reaches only listed hosts, through the proxy, and gets the reason of a refusal', async () => {
     const listed = createHttpServer((request, response) => response.end(`listed ${request.method} ${request.url}`))
     const other = createHttpServer((_, response) => response.end('other'))
     const [port, otherPort] = await Promise.all([listed, other].map(listen))
-    await using here = await bench({
+    await using here = await openTestWorkspaces({
       sandbox: { mode: 'required', network: [`127.0.0.1:${port}`, `*.test:${otherPort}`] },
     })
     const mine = await here.open('mine')
@@ -187,10 +187,10 @@ describe.skipIf('reason' in found)('a command in a sandbox with a list of hosts'
     })
     expect((await run(`curl -sS http://127.0.0.1:${otherPort}/`)).text).toContain('is not among the hosts')
     expect((await run(`curl -sS -p http://127.0.0.1:${otherPort}/`)).text).toContain('403')
-    // Without the proxy there is no network at all.
+    // Without the proxy, there is no network.
     expect((await run(`exec 3<>/dev/tcp/127.0.0.1/${port}`)).code).not.toBe(0)
     expect((await run(`curl -sS --noproxy '*' http://127.0.0.1:${port}/`)).code).not.toBe(0)
-    // A name of a pattern that leads to this machine.
+    // A name that matches a pattern and resolves to this machine.
     expect((await run(`curl -sS -p http://rebound.test:${otherPort}/`)).text).not.toContain('other')
     expect(await run('exit 3')).toEqual({ code: 3, text: '' })
     expect((await terminal(mine, `curl -sS http://127.0.0.1:${port}/terminal`)).output).toContain(
@@ -199,8 +199,8 @@ describe.skipIf('reason' in found)('a command in a sandbox with a list of hosts'
     await Promise.all([listed, other].map((server) => server.close()))
   })
 
-  test('is interrupted and ended as any other', async () => {
-    await using here = await bench({ sandbox: { mode: 'required', network: ['example.test'] } })
+  test('a sandboxed command with a list of hosts can be interrupted and ended', async () => {
+    await using here = await openTestWorkspaces({ sandbox: { mode: 'required', network: ['example.test'] } })
     const mine = await here.open('mine')
     const beat = join(mine.workingDir, 'beat')
     const running = terminal(mine, 'while :; do date +%N > beat; sleep 0.05; done')
@@ -214,7 +214,7 @@ describe.skipIf('reason' in found)('a command in a sandbox with a list of hosts'
   })
 })
 
-test('without bubblewrap, a required sandbox refuses every process with its reason', async () => {
+test('a required sandbox without bubblewrap refuses every process with its reason', async () => {
   await using dir = await tempDir()
   // A search path with everything but bubblewrap.
   mkdirSync(dir.file('bin'), { recursive: true })
@@ -228,7 +228,7 @@ test('without bubblewrap, a required sandbox refuses every process with its reas
   expect(output.exit_code).not.toBe(0)
 })
 
-test.skipIf('reason' in found)('the level that was reached is told to clients', async () => {
+test.skipIf('reason' in found)('the API shows the isolation level', async () => {
   await using dir = await tempDir()
   const env = { PARLEY_SANDBOX: 'auto', PARLEY_SANDBOX_NETWORK: 'false' }
   await using server = await startServerProcess({ dataDir: dir.file('data'), env })

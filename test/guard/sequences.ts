@@ -1,23 +1,23 @@
 /**
- * Random sequences of calls against conversations with AlwaysConfirm, each to be played again from its seed, and the check
- * that everything that was executed had been approved.
+ * Random sequences of API calls for conversations with AlwaysConfirm, each repeatable from its seed, and the check that
+ * every execution had an approval.
  */
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import type { Loose, Running } from './running.ts'
+import type { Loose, Running } from '../../packages/server/testing/restartable-server.ts'
 
 const MOST_STEPS = 10
-/** Questions to the model that one sequence can lead to, and many more. */
+/** Number of scripted model answers, more than one sequence can use. */
 const TURNS = 40
-/** Looks at a conversation come this far apart, and then twice as far each time: most of a sequence would be looking otherwise. */
+/** First interval between two reads of a conversation in ms. It doubles each time, because reads would dominate a sequence. */
 const LOOK_MS = 25
 const LONGEST_LOOK_MS = 200
 const RESTING = new Set(['idle', 'paused', 'finished', 'error', 'stuck', 'waiting_for_confirmation'])
 
-/** Small, fast, and the same everywhere. */
+/** A small pseudo-random generator with the same results on every platform. */
 function random(seed: number): (below: number) => number {
   let state = (seed * 2_654_435_761) >>> 0
   return (below) => {
@@ -28,7 +28,7 @@ function random(seed: number): (below: number) => number {
   }
 }
 
-/** A model that always wants to write one or two files; now and then it also finishes. */
+/** A model that always writes one or two files and sometimes finishes. */
 function script(folder: string): object[] {
   const write = (name: string) => ({
     name: 'file_editor',
@@ -42,7 +42,7 @@ function script(folder: string): object[] {
   })
 }
 
-/** A conversation whose model plays such a script, in a folder of its own; its id. */
+/** Starts a conversation with such a model in its own folder and returns its id. */
 export async function startScripted(server: Running, seed: number, members: object): Promise<string> {
   const working_dir = server.file('sequences', String(seed))
   const file = server.file(`script-${seed}.json`)
@@ -68,10 +68,10 @@ const STEPS = [
   'settle',
 ] as const
 
-/** What a sequence made, and what it asked for, in order. */
+/** The conversations and requests of a sequence, in order. */
 export type Played = { ids: string[]; trace: string[] }
 
-/** Plays one sequence to its end. */
+/** Runs one sequence to its end. */
 export async function play(server: Running, seed: number): Promise<Played> {
   const pick = random(seed)
   const first = await startScripted(server, seed, { confirmation_policy: { kind: 'AlwaysConfirm' } })
@@ -124,7 +124,7 @@ export async function play(server: Running, seed: number): Promise<Played> {
   }
   for (let left = 3 + pick(MOST_STEPS - 2); left > 0; left--) {
     const kind = STEPS[pick(STEPS.length)]!
-    // Some steps are not waited for, so that the next one meets them on the way.
+    // Some steps are not awaited, so that the next one runs concurrently.
     if (pick(5) === 0) await Promise.all([step(kind), step(STEPS[pick(6)]!)])
     else await step(kind)
   }
@@ -132,12 +132,12 @@ export async function play(server: Running, seed: number): Promise<Played> {
   return { ids, trace }
 }
 
-/** How many approvals and executions there were; throws when one of the latter has none of the former. */
+/** Counts approvals and executions; throws for an execution without an approval. */
 export async function check(server: Running, seed: number, { ids, trace }: Played): Promise<[number, number]> {
   const approved = new Set<string>()
   const executed = new Set<string>()
   const paths = new Map<string, string>()
-  // A fork holds what its source did, and approvals are facts of the source: sources come first.
+  // A fork contains the events of its source, whose approvals are stored there, so sources come first.
   for (const id of ids) {
     for (const event of await server.events(id)) {
       if (event.key === 'approval' && event.value.decision === 'accept')
@@ -149,7 +149,7 @@ export async function check(server: Running, seed: number, { ids, trace }: Playe
         throw new Error(`seed ${seed}: ${event.action_id} was executed without approval: ${trace.join(', ')}`)
     }
   }
-  // After a step back, and in a fork, the same file may be asked for once more.
+  // After a rewind and in a fork, the same file may be requested again.
   const written = new Set([...paths].filter(([action]) => approved.has(action)).map(([, path]) => path))
   for (const path of paths.values()) {
     if (existsSync(path) && !written.has(path))

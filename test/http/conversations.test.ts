@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Edge, KEYS, startEdge, type Loose } from './edge.ts'
+import { KEYS, type KeyedServer, type Loose, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
 
-let edge: Edge
+let edge: KeyedServer
 beforeAll(async () => {
-  edge = await startEdge({ respond: async () => ({ text: 'Hello.' }) })
+  edge = await startKeyedServer({ respond: async () => ({ text: 'Hello.' }) })
 })
 afterAll(() => edge[Symbol.asyncDispose]())
 
@@ -12,7 +12,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const unknown = () => `/api/conversations/${randomUUID()}`
 
 describe('POST /api/conversations', () => {
-  test("the seed's dialect answers its four members", async () => {
+  test('POST /api/conversations answers a body of the conversation service API with its four members', async () => {
     const { status, json } = await edge.call('POST', '/api/conversations', {})
     expect([status, json]).toEqual([
       200,
@@ -20,7 +20,7 @@ describe('POST /api/conversations', () => {
     ])
   })
 
-  test("the agent server's dialect answers 201 and the whole record, nulls included", async () => {
+  test('POST /api/conversations answers a body of the agent-server API with 201 and the whole record, nulls included', async () => {
     const { status, json } = await edge.call('POST', '/api/conversations', {
       workspace: { type: 'local', working_dir: '/tmp' },
       agent: edge.agent,
@@ -36,7 +36,7 @@ describe('POST /api/conversations', () => {
     expect(JSON.stringify(json)).not.toContain('"api_key":"k"')
   })
 
-  test('an identical retry finds what the first request made; another body under the same id does not', async () => {
+  test('an identical retry of a creation finds the conversation; another body under the same id does not', async () => {
     const id = randomUUID()
     const body = { conversation_id: id, conversation_instructions: 'be brief' }
     expect((await edge.call('POST', '/api/conversations', body)).json.conversation_id).toBe(id)
@@ -116,13 +116,13 @@ describe('POST /api/conversations', () => {
     ],
     ['an array', [], { type: 'model_attributes_type', loc: ['body'] }],
     ['broken JSON', '{"a":', { type: 'json_invalid', loc: ['body', 5], input: {}, ctx: { error: 'Expecting value' } }],
-  ])('%s is refused with its place', async (_, body, expected) => {
+  ])('a creation with %s is refused, naming the member', async (_, body, expected) => {
     const { status, json } = await edge.call('POST', '/api/conversations', body)
     expect(status).toBe(422)
     expect(json.detail[0]).toMatchObject(expected)
   })
 
-  test('no body is a missing body', async () => {
+  test('a creation without a body is refused as a missing body', async () => {
     const { status, json } = await edge.call('POST', '/api/conversations')
     expect([status, json.detail]).toEqual([
       422,
@@ -130,7 +130,7 @@ describe('POST /api/conversations', () => {
     ])
   })
 
-  test('all failures come at once: query before body', async () => {
+  test('a refused creation lists all failures, query before body', async () => {
     const { json } = await edge.call('POST', '/api/conversations?include_skills=maybe', { foo: 1, initial_user_msg: 5 })
     expect(json.detail.map(({ loc }: { loc: string[] }) => loc.join('.'))).toEqual([
       'query.include_skills',
@@ -139,7 +139,7 @@ describe('POST /api/conversations', () => {
     ])
   })
 
-  test('who is willing to wait gets the finished conversation', async () => {
+  test('a creation with Prefer: wait returns the finished conversation', async () => {
     const { status, json, headers } = await edge.call(
       'POST',
       '/api/conversations',
@@ -157,13 +157,13 @@ describe('POST /api/conversations', () => {
 })
 
 describe('finding conversations', () => {
-  test('one by id, dashed or not', async () => {
+  test('a conversation is found by its id, with or without dashes', async () => {
     const { id } = await edge.start()
     for (const spelling of [id, id.replaceAll('-', ''), id.toUpperCase()])
       expect((await edge.call('GET', `/api/conversations/${spelling}`)).json.id).toBe(id)
   })
 
-  test('several by id, in the order asked, with null for the unknown and for those of others', async () => {
+  test('conversations are returned by id in the requested order, with null for unknown ones and for those of other users', async () => {
     const [a, b] = [await edge.start(), await edge.start()]
     const nobody = randomUUID()
     const path = `/api/conversations?ids=${b.id}&ids=${nobody}&ids=${a.id}`
@@ -178,7 +178,7 @@ describe('finding conversations', () => {
     expect((await edge.call('GET', `/api/conversations?${many}`)).status).toBe(400)
   })
 
-  test('pages lead through all of them, newest first, each once', async () => {
+  test('pages of conversations contain each one once, newest first', async () => {
     const key = KEYS.bob
     const made: string[] = []
     for (let i = 0; i < 5; i++)
@@ -205,12 +205,12 @@ describe('finding conversations', () => {
     ['limit=x', 'int_parsing'],
     ['status=asleep', 'enum'],
     ['sort_order=NAME', 'enum'],
-  ])('?%s is refused', async (query, type) => {
+  ])('a search with ?%s is refused', async (query, type) => {
     const { status, json } = await edge.call('GET', `/api/conversations/search?${query}`)
     expect([status, json.detail[0].type, json.detail[0].loc[0]]).toEqual([422, type, 'query'])
   })
 
-  test('skills are left out unless asked for', async () => {
+  test('skills of a conversation are omitted unless the request asks for them', async () => {
     const skill = { name: 'deploy', content: 'how to deploy', trigger: null }
     const { id } = await edge.start({ agent: { ...edge.agent, agent_context: { skills: [skill] } } })
     expect((await edge.call('GET', `/api/conversations/${id}`)).json.agent.agent_context.skills).toEqual([])
@@ -220,7 +220,7 @@ describe('finding conversations', () => {
 })
 
 describe('changing conversations', () => {
-  test('title and tags', async () => {
+  test('title and tags of a conversation can be changed', async () => {
     const { id } = await edge.start()
     expect(
       (await edge.call('PATCH', `/api/conversations/${id}`, { title: ' A title ', tags: { team: 'x' } })).text,
@@ -232,12 +232,12 @@ describe('changing conversations', () => {
     expect((await edge.call('PATCH', `/api/conversations/${id}`, { title: '' })).json.detail[0].type).toBe(
       'string_too_short',
     )
-    // Its length is that of what was sent; what is stored is stripped, and nothing is left of this one.
+    // The limit applies to the sent length; the stored title is trimmed, which removes this one.
     expect((await edge.call('PATCH', `/api/conversations/${id}`, { title: '  ' })).status).toBe(200)
     expect((await edge.call('GET', `/api/conversations/${id}`)).json.title).toBeNull()
   })
 
-  test('policy and analyzer', async () => {
+  test('confirmation policy and security analyzer of a conversation can be replaced', async () => {
     const { id } = await edge.start()
     await edge.call('POST', `/api/conversations/${id}/confirmation_policy`, { policy: { kind: 'AlwaysConfirm' } })
     await edge.call('POST', `/api/conversations/${id}/security_analyzer`, {
@@ -255,13 +255,13 @@ describe('changing conversations', () => {
     ).toBe(200)
   })
 
-  test('a deleted one is gone', async () => {
+  test('a deleted conversation does not exist any more', async () => {
     const { id } = await edge.start()
     expect((await edge.call('DELETE', `/api/conversations/${id}`)).text).toBe('{"success":true}')
     expect((await edge.call('GET', `/api/conversations/${id}`)).status).toBe(404)
   })
 
-  test('a body of any kind is ignored where none is read', async () => {
+  test('routes without a body ignore every body', async () => {
     const { id } = await edge.start()
     for (const [body, type] of [
       ['{"a":', 'application/json'],
@@ -273,7 +273,7 @@ describe('changing conversations', () => {
       ).toBe('{"success":true}')
   })
 
-  test('a fork is a new conversation, from a body or none; navigate needs one', async () => {
+  test('a fork creates a conversation with or without a body; navigate needs a body', async () => {
     const { id } = await edge.start()
     await edge.say(id, 'one')
     const fork = await edge.call('POST', `/api/conversations/${id}/fork`)
@@ -285,7 +285,7 @@ describe('changing conversations', () => {
   })
 })
 
-describe('each route has its own words for a conversation that is not there', () => {
+describe('unknown conversations', () => {
   const policy = { policy: { kind: 'NeverConfirm' } }
   test.each<[string, string, unknown, number, string]>([
     ['GET', '', undefined, 404, '{"detail":"Not Found"}'],
@@ -299,19 +299,19 @@ describe('each route has its own words for a conversation that is not there', ()
     ['GET', '/agent_final_response', undefined, 404, '{"detail":"Not Found"}'],
     ['POST', '/fork', undefined, 404, '{"detail":"Source conversation not found"}'],
     ['POST', '/navigate', { event_id: null }, 404, '{"detail":"Conversation not found"}'],
-  ])('%s %s', async (method, path, body, status, text) => {
+  ])('%s %s has its own answer for an unknown conversation', async (method, path, body, status, text) => {
     const answer = await edge.call(method, unknown() + path, body)
     expect([answer.status, answer.text]).toEqual([status, text])
   })
 
-  test('and says the same of one that belongs to someone else', async () => {
+  test('a conversation of another user is answered like an unknown one', async () => {
     const { id } = await edge.start()
     const answer = await edge.call('DELETE', `/api/conversations/${id}`, undefined, { key: KEYS.bob })
     expect([answer.status, answer.text]).toEqual([400, '{"detail":"Bad Request"}'])
     expect((await edge.call('GET', `/api/conversations/${id}`)).status).toBe(200)
   })
 
-  test('an id that is none is 422, before the body', async () => {
+  test('an invalid conversation id is refused with 422 before the body is checked', async () => {
     const { status, json } = await edge.call('POST', '/api/conversations/xx/navigate', '{')
     expect(status).toBe(422)
     expect(json.detail).toMatchObject([
@@ -327,8 +327,8 @@ describe('each route has its own words for a conversation that is not there', ()
 })
 
 describe('runs', () => {
-  test('a second run is told that there is one', async () => {
-    await using slow = await startEdge({ respond: () => new Promise(() => {}) })
+  test('a second run of a running conversation is refused with 409', async () => {
+    await using slow = await startKeyedServer({ respond: () => new Promise(() => {}) })
     const { id } = await slow.start()
     expect((await slow.say(id, 'go', true)).status).toBe(200)
     const { status, json } = await slow.call('POST', `/api/conversations/${id}/run`)

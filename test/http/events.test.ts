@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Edge, KEYS, startEdge, type Loose } from './edge.ts'
+import { KEYS, type KeyedServer, type Loose, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
 
-let edge: Edge
+let edge: KeyedServer
 let id: string
 let base: string
 const search = async (query: string) => (await edge.call('GET', `${base}/events/search?${query}`)).json
 
 beforeAll(async () => {
-  edge = await startEdge({ respond: async () => ({ text: 'Hello.' }) })
+  edge = await startKeyedServer({ respond: async () => ({ text: 'Hello.' }) })
   id = (await edge.start()).id
   base = `/api/conversations/${id}`
   for (const text of ['one', 'two is Ünusual', 'three']) await edge.say(id, text)
@@ -16,17 +16,17 @@ beforeAll(async () => {
 afterAll(() => edge[Symbol.asyncDispose]())
 
 describe('sending', () => {
-  test('content parts may leave out what has a default; an empty message is a message', async () => {
+  test('content parts of a message may omit members with defaults, and a message may be empty', async () => {
     const { id } = await edge.start()
     expect((await edge.call('POST', `/api/conversations/${id}/events`, {})).text).toBe('{"success":true}')
   })
 
-  test('only users write', async () => {
+  test('only messages with the role user are accepted', async () => {
     const { status, json } = await edge.call('POST', `${base}/events`, { role: 'assistant', content: [] })
     expect([status, json.detail[0].loc]).toEqual([422, ['body', 'role']])
   })
 
-  test('the tag of a content part stands in the place of a failure', async () => {
+  test('the place of a failure in a content part contains the tag of the part', async () => {
     const { json } = await edge.call('POST', `${base}/events`, { content: [{ type: 'text' }, { type: 'video' }] })
     expect(json.detail.map(({ type, loc }: Loose) => [type, loc.slice(1).join('.')])).toEqual([
       ['missing', 'content.0.text.text'],
@@ -34,7 +34,7 @@ describe('sending', () => {
     ])
   })
 
-  test('who is willing to wait is answered when the run has ended', async () => {
+  test('a message with Prefer: wait is answered when the run has ended', async () => {
     const { id } = await edge.start()
     const answer = await edge.call(
       'POST',
@@ -47,8 +47,8 @@ describe('sending', () => {
   })
 })
 
-test('a server that closes does not wait with those who wait', async () => {
-  await using slow = await startEdge({ respond: () => new Promise(() => {}) })
+test('a closing server does not wait for requests with Prefer: wait', async () => {
+  await using slow = await startKeyedServer({ respond: () => new Promise(() => {}) })
   const { id } = await slow.start()
   await using socket = slow.socket(`/sockets/events/${id}`, { 'x-session-api-key': KEYS.ann })
   await socket.next()
@@ -67,7 +67,7 @@ test('a server that closes does not wait with those who wait', async () => {
 })
 
 describe('reading', () => {
-  test('a page holds wire events in log order without nulls; a single event has them', async () => {
+  test('a page of events omits nulls and is in log order; a single event includes nulls', async () => {
     const { items } = await search('kind=MessageEvent')
     expect(items.map(({ llm_message }: Loose) => llm_message.content[0].text)).toEqual([
       'one',
@@ -80,7 +80,7 @@ describe('reading', () => {
     expect(json).toMatchObject({ id: items[0].id, kind: 'MessageEvent', sender: null })
   })
 
-  test('pages begin with the event that the one before names', async () => {
+  test('a page of events begins with the event that the previous page names', async () => {
     const found: string[] = []
     let page = ''
     do {
@@ -106,7 +106,7 @@ describe('reading', () => {
     ['body=o', 2],
     ['timestamp__gte=2000-01-01T00:00:00Z&kind=MessageEvent', 3],
     ['timestamp__lt=2000-01-01&kind=MessageEvent', 0],
-  ])('?%s finds %i', async (query, count) => {
+  ])('a search of events with ?%s finds %i', async (query, count) => {
     expect((await search(query)).items).toHaveLength(count)
     expect((await edge.call('GET', `${base}/events/count?${query}`)).text).toBe(String(count))
   })
@@ -117,13 +117,13 @@ describe('reading', () => {
     ['source=robot', 'enum'],
     ['sort_order=x', 'enum'],
     ['timestamp__gte=x', 'datetime_from_date_parsing'],
-  ])('?%s is refused', async (query, type) => {
+  ])('a search of events with ?%s is refused', async (query, type) => {
     const { status, json } = await edge.call('GET', `${base}/events/search?${query}`)
     expect([status, json.detail[0].type]).toEqual([422, type])
   })
 })
 
-describe('what is not there', () => {
+describe('unknown conversations and events', () => {
   test.each(['/events/search', '/events/count', '/events/stream', `/events/${randomUUID()}`])(
     'GET %s of an unknown conversation names it',
     async (path) => {
@@ -133,7 +133,7 @@ describe('what is not there', () => {
     },
   )
 
-  test('sending and answering too', async () => {
+  test('messages and confirmations for an unknown conversation are refused with 404', async () => {
     const other = randomUUID()
     for (const [path, body] of [
       ['', {}],
@@ -144,18 +144,18 @@ describe('what is not there', () => {
       })
   })
 
-  test('an unknown event of a known one', async () => {
+  test('an unknown event of a known conversation is refused with 404', async () => {
     const event = randomUUID()
     const { status, json } = await edge.call('GET', `${base}/events/${event}`)
     expect([status, json.detail]).toEqual([404, `Event not found: ${event}`])
   })
 
-  test("someone else's is not there", async () => {
+  test('events of a conversation of another user are not found', async () => {
     expect((await edge.call('GET', `${base}/events/search`, undefined, { key: KEYS.bob })).status).toBe(404)
   })
 })
 
-test('a read-only key reads and does not write', async () => {
+test('a read-only key can read events and cannot write', async () => {
   expect((await edge.call('GET', `${base}/events/count`, undefined, { key: KEYS.reader })).status).toBe(200)
   expect((await edge.call('POST', `${base}/events`, {}, { key: KEYS.reader })).status).toBe(403)
 })

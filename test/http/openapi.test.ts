@@ -1,6 +1,6 @@
 /**
- * The description against the rules of OpenAPI 3.1 that can be checked by looking: what an object may hold, what it has to, and
- * that it agrees with what the server answers. Sources: OpenAPI 3.1.0, section 4.8; JSON Schema 2020-12.
+ * The OpenAPI document satisfies the rules of OpenAPI 3.1 for members of its objects, and agrees with the served endpoints.
+ * Sources: OpenAPI 3.1.0, section 4.8; JSON Schema 2020-12.
  */
 import * as protocol from '@parley/protocol'
 import type { Endpoint } from '@parley/protocol'
@@ -21,8 +21,8 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch']
-type Found = { name: string; path: string; method: string; operation: Json }
-const operations = (): Found[] =>
+type NamedOperation = { name: string; path: string; method: string; operation: Json }
+const operations = (): NamedOperation[] =>
   Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).map(([method, operation]) => ({
       name: `${method} ${path}`,
@@ -32,7 +32,7 @@ const operations = (): Found[] =>
     })),
   )
 
-/** What is wrong with an object's members: those it must have and has not, and those it may not have. */
+/** Faults of an object's members: missing ones and illegal ones. */
 function membersOf(
   value: Json,
   where: string,
@@ -67,7 +67,7 @@ const OTHERS =
   'writeOnly discriminator contentEncoding contentMediaType $comment'
 const KEYWORDS = new Set([...IN_MAPS, ...IN_LISTS, ...IN_PLACE, ...OTHERS.split(' ')])
 
-/** What is wrong with a schema and everything in it. */
+/** Faults of a schema and of all nested schemas. */
 function schemaFaults(schema: Json, where: string): string[] {
   if (typeof schema === 'boolean') return []
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [`${where} is no schema`]
@@ -117,7 +117,7 @@ const contentFaults = (content: Json, where: string): string[] =>
   ])
 
 describe('the shape of the document', () => {
-  test('the root and the information about it', () => {
+  test('the root of the OpenAPI document and its info have legal members', () => {
     expect(
       membersOf(document, 'document', ['openapi', 'info', 'paths', 'components'], ['servers', 'security', 'tags']),
     ).toEqual([])
@@ -127,14 +127,14 @@ describe('the shape of the document', () => {
     ).toEqual([])
   })
 
-  test('components have legal names and hold legal schemas', () => {
+  test('components of the OpenAPI document have legal names and schemas', () => {
     expect(membersOf(document.components, 'components', ['schemas', 'securitySchemes'])).toEqual([])
     const names = Object.keys(document.components.schemas)
     expect(names.filter((name) => !/^[a-zA-Z0-9._-]+$/.test(name))).toEqual([])
     expect(names.flatMap((name) => schemaFaults(document.components.schemas[name], name))).toEqual([])
   })
 
-  test('security schemes are of a known type, and operations name no other', () => {
+  test('security schemes of the OpenAPI document are of a known type, and operations name no others', () => {
     const schemes = document.components.securitySchemes
     for (const [name, scheme] of Object.entries<Json>(schemes)) {
       const rest = scheme.type === 'http' ? ['scheme'] : ['in', 'name']
@@ -144,7 +144,7 @@ describe('the shape of the document', () => {
     expect([...new Set(named)].filter((name) => !(name in schemes))).toEqual([])
   })
 
-  test('paths begin with a slash, none is there twice, and methods are methods', () => {
+  test('paths of the OpenAPI document are unique, begin with a slash and have legal methods', () => {
     const paths = Object.keys(document.paths)
     expect(paths.filter((path) => !path.startsWith('/'))).toEqual([])
     const shapes = paths.map((path) => path.replaceAll(/\{\w+\}/g, '{}'))
@@ -152,7 +152,7 @@ describe('the shape of the document', () => {
     expect(operations().filter(({ method }) => !METHODS.includes(method))).toEqual([])
   })
 
-  test('operations, their parameters, bodies and answers', () => {
+  test('operations of the OpenAPI document have legal parameters, bodies and responses', () => {
     const faults = operations().flatMap(({ name, path, operation }) => {
       const allowed = ['summary', 'tags', 'description', 'parameters', 'requestBody', 'security', 'deprecated']
       const found = membersOf(operation, name, ['operationId', 'responses'], allowed)
@@ -192,15 +192,15 @@ describe('the shape of the document', () => {
     expect(faults).toEqual([])
   })
 
-  test('ids of operations are names, each its own', () => {
+  test('operation ids are unique names', () => {
     const ids = operations().map(({ operation }) => operation.operationId)
     expect(ids.filter((id) => !/^[a-zA-Z_]\w*$/.test(id))).toEqual([])
     expect(new Set(ids).size).toBe(ids.length)
   })
 })
 
-describe('what it says is what is served', () => {
-  test('every operation that it names is there', async () => {
+describe('document and server', () => {
+  test('every documented operation is served', async () => {
     for (const { name, path, method } of operations()) {
       const place = path.replaceAll(/\{\w+\}/g, '00000000-0000-4000-8000-000000000000')
       const { status, body } = await server.call(method.toUpperCase(), place, method === 'get' ? undefined : '{', {
@@ -210,7 +210,7 @@ describe('what it says is what is served', () => {
     }
   })
 
-  test('every operation that the server knows and answers is named', async () => {
+  test('every served operation is documented', async () => {
     const rows = Object.values<unknown>(protocol).filter(isRow)
     expect(rows.length).toBeGreaterThan(80)
     for (const { method, path } of rows) {
@@ -222,7 +222,7 @@ describe('what it says is what is served', () => {
     }
   })
 
-  test('operations of each group of the server are there', () => {
+  test('the OpenAPI document has operations of every group of endpoints', () => {
     const served = new Set(operations().map(({ name }) => name))
     const one = '/api/conversations/{conversation_id}'
     const expected = [
@@ -247,7 +247,7 @@ describe('what it says is what is served', () => {
     expect(expected.filter((name) => !served.has(name))).toEqual([])
   })
 
-  test('records that clients generate types for have names', () => {
+  test('schemas that clients generate types for have names', () => {
     const names = [
       'ConversationInfo',
       'LLM',
@@ -260,7 +260,7 @@ describe('what it says is what is served', () => {
     expect(names.filter((name) => !(name in document.components.schemas))).toEqual([])
   })
 
-  test('chat completions may also be asked for with a bearer key', () => {
+  test('chat completions also accept a bearer key', () => {
     expect(document.paths['/v1/models'].get.security).toEqual([{ APIKeyHeader: [] }, { HTTPBearer: [] }])
     expect(document.paths['/api/profiles'].get.security).toEqual([{ APIKeyHeader: [] }])
   })

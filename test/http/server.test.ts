@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Edge, startEdge, type Loose } from './edge.ts'
+import { type KeyedServer, type Loose, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
 
-let edge: Edge
+let edge: KeyedServer
 let document: Loose
 beforeAll(async () => {
-  edge = await startEdge()
+  edge = await startKeyedServer()
   document = (await edge.call('GET', '/openapi.json', undefined, { key: null })).json
 })
 afterAll(() => edge[Symbol.asyncDispose]())
 
-describe('open to everyone', () => {
+describe('endpoints without a key', () => {
   test.each([
     ['/alive', { status: 'ok' }],
     ['/health', { status: 'ok' }],
     ['/ready', { status: 'ready' }],
-  ])('GET %s', async (path, body) => {
+  ])('GET %s needs no key', async (path, body) => {
     const { status, json } = await edge.call('GET', path, undefined, { key: null })
     expect([status, json]).toEqual([200, body])
   })
 
-  test.each(['/server_info', '/'])('GET %s says what clients gate their features on', async (path) => {
+  test.each(['/server_info', '/'])('GET %s returns the versions that clients gate features on', async (path) => {
     const { status, json } = await edge.call('GET', path, undefined, { key: null })
     expect(status).toBe(200)
     expect(json).toMatchObject({
@@ -43,8 +43,8 @@ describe('open to everyone', () => {
   })
 })
 
-describe('everything else asks for a key', () => {
-  test('each operation of the description that says so, and only those', async () => {
+describe('endpoints with a key', () => {
+  test('exactly the operations that are documented with a key need one', async () => {
     for (const [path, methods] of Object.entries<Loose>(document.paths))
       for (const [method, operation] of Object.entries<Loose>(methods)) {
         const place = path.replaceAll(/\{\w+\}/g, '0f2a1b3c-4d5e-4f60-8a9b-0c1d2e3f4a5b')
@@ -56,13 +56,14 @@ describe('everything else asks for a key', () => {
   })
 })
 
-describe('the description', () => {
+describe('OpenAPI document', () => {
   const operations = () => Object.values<Loose>(document.paths).flatMap((methods) => Object.values<Loose>(methods))
 
-  test('names its version, its key and its records', () => {
+  test('the OpenAPI document names its version, its security scheme and its schemas', () => {
     expect(document.openapi).toBe('3.1.0')
     expect(document.components.securitySchemes).toEqual({
       APIKeyHeader: { type: 'apiKey', in: 'header', name: 'X-Session-API-Key' },
+      HTTPBearer: { type: 'http', scheme: 'bearer' },
     })
     for (const name of [
       'ConversationInfo',
@@ -74,14 +75,14 @@ describe('the description', () => {
       expect(document.components.schemas).toHaveProperty(name)
   })
 
-  test('every reference leads somewhere', () => {
+  test('every reference in the OpenAPI document resolves', () => {
     const text = JSON.stringify(document)
     const wanted = new Set([...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name!))
     expect([...wanted].filter((name) => !(name in document.components.schemas))).toEqual([])
     expect(text).not.toContain('#/$defs/')
   })
 
-  test('every operation has its own id, declares 422 where it reads, and its path parameters', () => {
+  test('every operation has a unique id, its path parameters, and 422 where it reads input', () => {
     const ids = operations().map(({ operationId }) => operationId)
     expect(new Set(ids).size).toBe(ids.length)
     for (const [path, methods] of Object.entries<Loose>(document.paths))
@@ -95,7 +96,7 @@ describe('the description', () => {
       }
   })
 
-  test('says what is meant, without what the library adds', () => {
+  test('schemas of the OpenAPI document contain no artefacts of the library', () => {
     const parameters = document.paths['/api/conversations/search'].get.parameters
     const limit = parameters.find(({ name }: Loose) => name === 'limit')
     expect(limit).toMatchObject({
@@ -110,8 +111,8 @@ describe('the description', () => {
   })
 })
 
-describe('the page for people', () => {
-  test('lists every operation and record, and needs nothing from elsewhere', async () => {
+describe('/docs', () => {
+  test('/docs lists every operation and schema and needs no external resources', async () => {
     const { status, text, headers } = await edge.call('GET', '/docs', undefined, { key: null })
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     for (const path of Object.keys(document.paths)) expect(text).toContain(`<code>${path}</code>`)
@@ -122,7 +123,7 @@ describe('the page for people', () => {
     )
   })
 
-  test('is where the other address leads', async () => {
+  test('/redoc redirects to /docs', async () => {
     const { status, headers } = await edge.call('GET', '/redoc', undefined, { key: null })
     expect([status, headers.get('location')]).toEqual([307, '/docs'])
   })

@@ -1,12 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Edge, KEYS, type Loose, startEdge } from './edge.ts'
+import { KEYS, type KeyedServer, type Loose, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
-let edge: Edge
+let edge: KeyedServer
 let id: string
 beforeAll(async () => {
-  edge = await startEdge({ respond: async () => ({ text: 'Hello.' }) })
+  edge = await startKeyedServer({ respond: async () => ({ text: 'Hello.' }) })
   id = (await edge.start()).id
   for (const text of ['one', 'two', 'three']) await edge.say(id, text)
+  // Messages enter the log when the start has ended; no event follows them.
+  await until(async () => {
+    const { items } = (await edge.call('GET', `/api/conversations/${id}/events/search?limit=100`)).json
+    return items.filter(({ kind }: Loose) => kind === 'MessageEvent').length === 3
+  })
 })
 afterAll(() => edge[Symbol.asyncDispose]())
 
@@ -14,7 +20,7 @@ const header = { 'x-session-api-key': KEYS.ann }
 const place = (query = '') => `/sockets/session/${id}${query}`
 const count = async () => (await edge.call('GET', `/api/conversations/${id}/events/count`)).json as number
 
-test('everything after the place that is named, each once, with its place', async () => {
+test('the session socket sends each event after the requested seq once, with its seq', async () => {
   const total = await count()
   await using socket = edge.socket(place('?after_seq=2'), header)
   expect(await socket.next()).toMatchObject({ type: 'snapshot', seq: total, state: { id } })
@@ -24,12 +30,12 @@ test('everything after the place that is named, each once, with its place', asyn
   expect(await socket.next((frame) => frame.type === 'event')).toMatchObject({ seq: total + 1 })
 })
 
-test('without a place it begins at the beginning', async () => {
+test('the session socket without a seq begins with the first event', async () => {
   await using socket = edge.socket(place(), header)
   expect(await socket.next((frame: Loose) => frame.type === 'event')).toMatchObject({ seq: 1 })
 })
 
-test('a run shows its pieces and its end in the same frames', async () => {
+test('the session socket sends the deltas and the end of a run in sequenced frames', async () => {
   const { id: other } = await edge.start()
   await using socket = edge.socket(`/sockets/session/${other}?after_seq=0`, header)
   await socket.next()
@@ -42,19 +48,19 @@ test('a run shows its pieces and its end in the same frames', async () => {
 test.each<[string, string, Record<string, string>]>([
   ['a place that is none', '?after_seq=x', header],
   ['a wrong key', '?after_seq=0&session_api_key=bad', header],
-])('%s refuses the handshake', async (_, query, headers) => {
+])('the session socket refuses a handshake with %s', async (_, query, headers) => {
   await using socket = edge.socket(place(query), headers)
   await expect(socket.opened).rejects.toThrow('403')
 })
 
-test('the first frame may introduce the client', async () => {
+test('the first frame of a session socket may present the key', async () => {
   await using socket = edge.socket(place('?after_seq=0'))
   await socket.opened
   socket.send({ type: 'auth', session_api_key: KEYS.ann })
   expect(await socket.next()).toMatchObject({ type: 'snapshot' })
 })
 
-test("somebody else's conversation is closed as unknown", async () => {
+test("a session socket for another user's conversation is closed as unknown", async () => {
   await using socket = edge.socket(place(), { 'x-session-api-key': KEYS.bob })
   expect(await socket.closed).toEqual({ code: 4004, reason: 'Conversation not found' })
 })

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Edge, KEYS, type Socket, startEdge, type Loose } from './edge.ts'
+import { KEYS, type KeyedServer, type Loose, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
+import type { Socket } from '../../packages/server/testing/socket.ts'
 
-let edge: Edge
+let edge: KeyedServer
 let id: string
 let path: string
 beforeAll(async () => {
-  edge = await startEdge({ respond: async () => ({ text: 'Hello.' }), limits: { authMs: 300 } })
+  edge = await startKeyedServer({
+    respond: async () => ({ text: 'Hello.' }),
+    overrides: { liveLimits: { authMs: 300 } },
+  })
   id = (await edge.start()).id
   path = `/sockets/events/${id}`
   for (const text of ['one', 'two', 'three']) await edge.say(id, text)
@@ -17,15 +21,15 @@ afterAll(() => edge[Symbol.asyncDispose]())
 const header = { 'x-session-api-key': KEYS.ann }
 const isSnapshot = (frame: Loose) => frame.kind === 'ConversationStateUpdateEvent' && frame.key === 'full_state'
 const textOf = (frame: Loose) => frame.llm_message?.content[0]?.text
-const stored = async (of: Edge, conversation: string) =>
+const stored = async (of: KeyedServer, conversation: string) =>
   (await of.call('GET', `/api/conversations/${conversation}/events/search`)).json.items
 
-describe('who may listen', () => {
+describe('handshake', () => {
   test.each<[string, string, Record<string, string>]>([
     ['a good key in the query', `?session_api_key=${KEYS.ann}`, {}],
     ['a good key in the header', '', header],
     ['the query wins over the header', `?session_api_key=${KEYS.ann}`, { 'x-session-api-key': 'bad' }],
-  ])('%s is taken', async (_, query, headers) => {
+  ])('the events socket accepts %s', async (_, query, headers) => {
     await using socket = edge.socket(path + query, headers)
     expect(isSnapshot(await socket.next())).toBe(true)
   })
@@ -36,17 +40,17 @@ describe('who may listen', () => {
     ['a bad key in the header', '', { 'x-session-api-key': 'bad' }],
     ['a resend mode that does not exist', '?resend_mode=some', header],
     ['a seq that is none', '?after_seq=x', header],
-  ])('%s refuses the handshake', async (_, query, headers) => {
+  ])('the events socket refuses a handshake with %s', async (_, query, headers) => {
     await using socket = edge.socket(path + query, headers)
     await expect(socket.opened).rejects.toThrow('403')
   })
 
-  test('an id that is none refuses the handshake', async () => {
+  test('the events socket refuses a handshake with an invalid conversation id', async () => {
     await using socket = edge.socket('/sockets/events/xx', header)
     await expect(socket.opened).rejects.toThrow('403')
   })
 
-  test('without a key the first frame introduces the client, and nothing is sent before', async () => {
+  test('a socket without a key sends nothing before its first frame presents a key', async () => {
     await using socket = edge.socket(path)
     await socket.opened
     expect(socket.frames).toEqual([])
@@ -59,7 +63,7 @@ describe('who may listen', () => {
     ['another type', { type: 'hello', session_api_key: KEYS.ann }],
     ['something that is not JSON', 'hello'],
     ['silence', null],
-  ])('%s as first frame closes with 4001', async (_, frame) => {
+  ])('a socket with %s as first frame is closed with 4001', async (_, frame) => {
     await using socket = edge.socket(path)
     await socket.opened
     if (frame !== null) socket.send(frame)
@@ -67,7 +71,7 @@ describe('who may listen', () => {
     expect(socket.frames).toEqual([])
   })
 
-  test('frames that came right behind the introduction are not lost', async () => {
+  test('frames directly after the first frame are not lost', async () => {
     const { id } = await edge.start()
     await using socket = edge.socket(`/sockets/events/${id}`)
     await socket.opened
@@ -76,7 +80,7 @@ describe('who may listen', () => {
     await socket.next((frame) => textOf(frame) === 'early')
   })
 
-  test("an unknown conversation, and someone else's, closes with 4004", async () => {
+  test("a socket for an unknown conversation, or another user's, is closed with 4004", async () => {
     for (const [place, key] of [
       [`/sockets/events/${randomUUID()}`, KEYS.ann],
       [path, KEYS.bob],
@@ -87,8 +91,8 @@ describe('who may listen', () => {
   })
 })
 
-describe('what existing clients receive', () => {
-  test('the state first, then nothing of the past unless asked', async () => {
+describe('frames of existing clients', () => {
+  test('an events socket sends the state first and stored events only on request', async () => {
     await using socket = edge.socket(path, header)
     const first = await socket.next()
     expect(first).toMatchObject({
@@ -104,7 +108,7 @@ describe('what existing clients receive', () => {
   })
 
   test.each(['resend_mode=all', 'resend_all=true'])(
-    '%s resends everything in order, after the state',
+    'an events socket with %s resends all events in order, after the state',
     async (query) => {
       await using socket = edge.socket(`${path}?${query}`, header)
       const events = await stored(edge, id)
@@ -113,24 +117,24 @@ describe('what existing clients receive', () => {
     },
   )
 
-  test('resend_mode=since resends from a moment on', async () => {
+  test('resend_mode=since resends events from a time on', async () => {
     const events = await stored(edge, id)
     const { timestamp } = events.find((event: Loose) => textOf(event) === 'two')
     await using socket = edge.socket(`${path}?resend_mode=since&after_timestamp=${timestamp}`, header)
     expect(isSnapshot(await socket.next())).toBe(true)
-    // Of one millisecond there may be several.
+    // Several events may have the same millisecond.
     const since = events.filter((event: Loose) => event.timestamp >= timestamp)
     for (const event of since) expect(await socket.next()).toEqual(event)
   })
 
-  test('a moment to come resends nothing and still follows', async () => {
+  test('resend_mode=since with a future time resends nothing and follows live events', async () => {
     await using socket = edge.socket(`${path}?resend_mode=since&after_timestamp=2999-01-01T00:00:00Z`, header)
     await socket.next()
     await edge.say(id, 'after a moment to come')
     expect(textOf(await socket.next((frame) => frame.kind === 'MessageEvent'))).toBe('after a moment to come')
   })
 
-  test('a run shows its deltas, its events, and at the end a state that does not run', async () => {
+  test('an events socket shows the deltas and events of a run, and then a state that is not running', async () => {
     const { id } = await edge.start()
     await using socket = edge.socket(`/sockets/events/${id}`, header)
     await socket.next()
@@ -147,8 +151,8 @@ describe('what existing clients receive', () => {
   })
 })
 
-describe('what a client may say', () => {
-  test('what cannot be understood is told to its sender alone, and the socket stays open', async () => {
+describe('frames from clients', () => {
+  test('the error for an invalid frame is sent to its sender only, and the socket stays open', async () => {
     await using other = edge.socket(path, header)
     await other.next()
     await using socket = edge.socket(path, header)
@@ -169,7 +173,7 @@ describe('what a client may say', () => {
     expect(textOf(await other.next())).toBe('still here')
   })
 
-  test('a read-only key listens and does not speak', async () => {
+  test('a socket with a read-only key receives events and cannot send messages', async () => {
     await using socket = edge.socket(path, { 'x-session-api-key': KEYS.reader })
     await socket.next()
     socket.send({ role: 'user', content: [] })
@@ -177,10 +181,10 @@ describe('what a client may say', () => {
   })
 })
 
-describe('our own frames', () => {
+describe('sequenced frames', () => {
   const seqs = (socket: Socket) => socket.frames.filter(({ type }) => type === 'event').map(({ seq }) => seq)
 
-  test('every event comes once, in order, wherever the reader begins', async () => {
+  test('sequenced frames contain every event once, in order, from any seq', async () => {
     const total = (await stored(edge, id)).length
     for (const after of [0, 1, total]) {
       await using socket = edge.socket(`${path}?after_seq=${after}`, header)
@@ -192,7 +196,7 @@ describe('our own frames', () => {
     }
   })
 
-  test('readers that come and go in the middle of a flood miss nothing and see nothing twice', async () => {
+  test('readers that reconnect during a flood of events see each event once', async () => {
     const { id } = await edge.start()
     const place = `/sockets/events/${id}`
     const messages = 60
@@ -217,8 +221,8 @@ describe('our own frames', () => {
   })
 })
 
-describe('how a connection ends', () => {
-  test('a deleted conversation says goodbye with 4004', async () => {
+describe('end of a connection', () => {
+  test('the sockets of a deleted conversation are closed with 4004', async () => {
     const { id } = await edge.start()
     await using bare = edge.socket(`/sockets/events/${id}`, header)
     await using sequenced = edge.socket(`/sockets/events/${id}?after_seq=0`, header)
@@ -229,8 +233,8 @@ describe('how a connection ends', () => {
     expect(sequenced.frames.at(-1)).toEqual({ type: 'refused', reason: 'Conversation not found' })
   })
 
-  test('one reader too many is told to come back later, and may when another has gone', async () => {
-    await using small = await startEdge({ limits: { maxPerConversation: 2 } })
+  test('a socket over the limit is refused until another one has closed', async () => {
+    await using small = await startKeyedServer({ overrides: { liveLimits: { maxPerConversation: 2 } } })
     const { id } = await small.start()
     const listen = () => small.socket(`/sockets/events/${id}`, header)
     await using first = listen()
@@ -244,8 +248,8 @@ describe('how a connection ends', () => {
     expect(isSnapshot(await fourth.next())).toBe(true)
   })
 
-  test('a server that goes away says 1012 and waits for its readers', async () => {
-    const short = await startEdge()
+  test('a closing server closes sockets with 1012 and waits for them', async () => {
+    const short = await startKeyedServer()
     await using _server = short
     const { id } = await short.start()
     await using socket = short.socket(`/sockets/events/${id}`, header)
@@ -255,8 +259,8 @@ describe('how a connection ends', () => {
     await expect(fetch(short.url)).rejects.toThrow()
   })
 
-  test('a peer that does not answer pings is let go, one that does stays', async () => {
-    await using quick = await startEdge({ limits: { pingMs: 100 } })
+  test('a socket that does not answer pings is ended, and one that answers stays', async () => {
+    await using quick = await startKeyedServer({ overrides: { liveLimits: { pingMs: 100 } } })
     const { id } = await quick.start()
     await using lively = quick.socket(`/sockets/events/${id}`, header)
     await lively.next()
@@ -274,8 +278,11 @@ describe('how a connection ends', () => {
     await lively.next((frame) => textOf(frame) === 'still here')
   })
 
-  test('a reader that takes nothing is cut off, delays nobody, and comes back by seq', async () => {
-    await using quick = await startEdge({ limits: { stallMs: 400 }, bodyLimitBytes: 16 * 1024 * 1024 })
+  test('a stalled reader is ended, delays no other reader, and can resume by seq', async () => {
+    await using quick = await startKeyedServer({
+      overrides: { liveLimits: { stallMs: 400 } },
+      env: { PARLEY_BODY_LIMIT_BYTES: String(16 * 1024 * 1024) },
+    })
     const { id } = await quick.start()
     await using slow = quick.socket(`/sockets/events/${id}?after_seq=0`, header)
     await slow.next()
@@ -285,7 +292,7 @@ describe('how a connection ends', () => {
     const count = 12
     for (let n = 0; n < count; n++) await quick.say(id, `${n}:${text}`)
     for (let n = 0; n < count; n++) await fast.next(({ event }) => textOf(event ?? {})?.startsWith(`${n}:`))
-    // Past the silence allowed, the server has let go: reading on ends before everything has come.
+    // After the stall limit the server has ended the connection, so reading ends before all events.
     while ((await quick.call('GET', '/server_info')).json.idle_time < 1) await sleep(50)
     slow.ws.resume()
     const { code } = await slow.closed
@@ -299,8 +306,8 @@ describe('how a connection ends', () => {
 })
 
 describe('a server without keys', () => {
-  test('takes whoever is on this machine, and no page of another site', async () => {
-    await using open = await startEdge({ open: true })
+  test('a server without keys accepts sockets of this machine, but not of pages of other sites', async () => {
+    await using open = await startKeyedServer({ env: { PARLEY_WITHOUT_KEYS: 'true' } })
     const { json } = await open.call('POST', '/api/conversations', {}, { key: null })
     const place = `/sockets/events/${json.conversation_id}`
     await using socket = open.socket(place)

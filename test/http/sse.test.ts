@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Edge, KEYS, startEdge, type Loose } from './edge.ts'
+import { KEYS, type KeyedServer, type Loose, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
 
-let edge: Edge
+let edge: KeyedServer
 beforeAll(async () => {
-  edge = await startEdge({ respond: async () => ({ text: 'Hello.' }), limits: { pingMs: 100 } })
+  edge = await startKeyedServer({
+    respond: async () => ({ text: 'Hello.' }),
+    overrides: { liveLimits: { pingMs: 100 } },
+  })
 })
 afterAll(() => edge[Symbol.asyncDispose]())
 
@@ -37,7 +40,7 @@ async function listen(path: string, headers: Record<string, string> = {}) {
 
 const textOf = (block: Block) => block.data?.event?.llm_message?.content[0]?.text
 
-async function until(blocks: AsyncGenerator<Block>, holds: (block: Block) => boolean): Promise<Block[]> {
+async function readUntil(blocks: AsyncGenerator<Block>, holds: (block: Block) => boolean): Promise<Block[]> {
   const seen: Block[] = []
   for (;;) {
     const { value, done } = await blocks.next()
@@ -47,7 +50,7 @@ async function until(blocks: AsyncGenerator<Block>, holds: (block: Block) => boo
   }
 }
 
-test('the state comes first, then every event with its seq as id, then live ones and deltas without', async () => {
+test('an event stream sends the state, then stored events with their seq as id, then live events and deltas', async () => {
   const { id } = await edge.start()
   await edge.say(id, 'one')
   const stream = await listen(`/api/conversations/${id}/events/stream`, { origin: 'http://localhost:1' })
@@ -55,7 +58,10 @@ test('the state comes first, then every event with its seq as id, then live ones
   expect(stream.answer.headers.get('access-control-allow-origin')).toBe('http://localhost:1')
   await edge.say(id, 'two', true)
   const seen = (
-    await until(stream.blocks, ({ event, data }) => event === 'snapshot' && data.state.execution_status === 'finished')
+    await readUntil(
+      stream.blocks,
+      ({ event, data }) => event === 'snapshot' && data.state.execution_status === 'finished',
+    )
   ).filter(({ comment }) => comment === undefined)
   stream.leave()
   expect(seen[0]).toMatchObject({ event: 'snapshot', data: { type: 'snapshot', state: { id } } })
@@ -68,7 +74,7 @@ test('the state comes first, then every event with its seq as id, then live ones
   for (const block of [...deltas, seen[0]]) expect(block).not.toHaveProperty('id')
 })
 
-test('a reader that comes back goes on after the last id it has, whatever the address says', async () => {
+test('a reconnecting reader resumes after its last event id, whatever the URL says', async () => {
   const { id } = await edge.start()
   for (const text of ['one', 'two', 'three']) await edge.say(id, text)
   const from = (await edge.call('GET', `/api/conversations/${id}/events/count`)).json - 1
@@ -77,38 +83,38 @@ test('a reader that comes back goes on after the last id it has, whatever the ad
     ['?after_seq=0', { 'last-event-id': String(from) }],
   ] as const) {
     const stream = await listen(`/api/conversations/${id}/events/stream${path}`, headers)
-    const seen = await until(stream.blocks, ({ event }) => event === 'event')
+    const seen = await readUntil(stream.blocks, ({ event }) => event === 'event')
     stream.leave()
     expect(seen.at(-1)?.id).toBe(String(from + 1))
   }
 })
 
-test('silence is filled with comments', async () => {
+test('an idle event stream sends comments', async () => {
   const { id } = await edge.start()
   const stream = await listen(`/api/conversations/${id}/events/stream`)
-  await until(stream.blocks, ({ comment }) => comment === ': ping')
+  await readUntil(stream.blocks, ({ comment }) => comment === ': ping')
   stream.leave()
 })
 
-test('a deleted conversation ends the stream with a last word', async () => {
+test('the event stream of a deleted conversation ends with a final frame', async () => {
   const { id } = await edge.start()
   const stream = await listen(`/api/conversations/${id}/events/stream`)
-  await until(stream.blocks, ({ event }) => event === 'snapshot')
+  await readUntil(stream.blocks, ({ event }) => event === 'snapshot')
   await edge.call('DELETE', `/api/conversations/${id}`)
-  const seen = await until(stream.blocks, ({ event }) => event === 'refused')
+  const seen = await readUntil(stream.blocks, ({ event }) => event === 'refused')
   expect(seen.at(-1)?.data).toEqual({ type: 'refused', reason: 'Conversation not found' })
   expect((await stream.blocks.next()).done).toBe(true)
 })
 
-test('places are given back when readers leave', async () => {
-  await using small = await startEdge({ limits: { maxPerConversation: 1 } })
+test('a disconnected reader of an event stream frees its connection', async () => {
+  await using small = await startKeyedServer({ overrides: { liveLimits: { maxPerConversation: 1 } } })
   const { id } = await small.start()
   const path = `${small.url}/api/conversations/${id}/events/stream`
   const headers = { 'x-session-api-key': KEYS.ann }
   for (let n = 0; n < 3; n++) {
     const away = new AbortController()
     let answer = await fetch(path, { headers, signal: away.signal })
-    // The place of the reader before is free as soon as the server has seen it leave.
+    // The connection is free as soon as the server has noticed the disconnect.
     while (answer.status === 429) answer = await fetch(path, { headers, signal: away.signal })
     expect(answer.status).toBe(200)
     const second = await fetch(path, { headers })
@@ -118,8 +124,8 @@ test('places are given back when readers leave', async () => {
   }
 })
 
-test('a server that goes away ends its streams', async () => {
-  const short = await startEdge()
+test('a closing server ends its event streams', async () => {
+  const short = await startKeyedServer()
   await using _server = short
   const { id } = await short.start()
   const answer = await fetch(`${short.url}/api/conversations/${id}/events/stream`, {

@@ -5,7 +5,7 @@ import { startScriptedModel } from '../../packages/server/testing/scripted-model
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { WebSocket } from 'ws'
 
-test('a started server makes its first key, runs a turn, and shows it to a reader that came before', async () => {
+test('a started server creates its first key, runs a turn, and streams it to a reader', async () => {
   await using dir = await tempDir()
   await using model = await startScriptedModel({
     answers: [

@@ -1,18 +1,18 @@
-/** What a page of a stranger can do to a server that asks for keys: names that were pointed here, frames, sockets. */
+/** Attacks by foreign pages on a server with keys: DNS rebinding, framing, sockets. */
 import { once } from 'node:events'
 import { request, type IncomingHttpHeaders } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { KEYS, startEdge, type Edge } from './edge.ts'
+import { KEYS, type KeyedServer, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
 
-let edge: Edge
+let edge: KeyedServer
 beforeAll(async () => {
-  edge = await startEdge({
-    more: () => ({ hostNames: ['parley.example.org'], corsOrigins: ['https://app.example.org'] }),
+  edge = await startKeyedServer({
+    env: { PARLEY_PUBLIC_HOSTS: 'parley.example.org', PARLEY_ALLOW_CORS_ORIGINS: 'https://app.example.org' },
   })
 })
 afterAll(() => edge[Symbol.asyncDispose]())
 
-/** With any `Host`, which `fetch` would not send. */
+/** Sends any `Host` header, which `fetch` does not. */
 async function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
   const sent = request(edge.url + path, { method, headers, agent: false }).end()
   const [answer] = (await once(sent, 'response')) as [
@@ -23,9 +23,9 @@ async function ask(path: string, headers: Record<string, string> = {}, method = 
   return { status: answer.statusCode, headers: answer.headers, text: Buffer.concat(chunks).toString() }
 }
 
-describe('a name that was pointed here', () => {
+describe('a foreign host name', () => {
   test.each(['/server_info', '/', '/openapi.json', '/docs', '/redoc'])(
-    'reads nothing of %s without a key',
+    'under a foreign host name %s is refused without a key',
     async (path) => {
       const refused = await ask(path, { host: 'evil.example:8000' })
       expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('PARLEY_PUBLIC_HOSTS')])
@@ -36,7 +36,7 @@ describe('a name that was pointed here', () => {
     },
   )
 
-  test('learns no more than that something lives here', async () => {
+  test('under a foreign host name only the probes are answered', async () => {
     for (const path of ['/alive', '/health', '/ready'])
       expect((await ask(path, { host: 'evil.example' })).text).toMatch(/^\{"status":"(ok|ready)"\}$/)
     const guarded = await ask('/api/conversations/count', { host: 'evil.example' })
@@ -50,22 +50,19 @@ test.each<[string, string, Record<string, string>, number]>([
   ['an unknown path', '/nowhere', {}, 404],
   ['a wrong method', '/server_info', { 'x-method': 'DELETE' }, 405],
   ['a bad query', '/api/conversations/search?limit=x', { 'x-session-api-key': KEYS.ann }, 422],
-])(
-  '%s is framed, embedded and sniffed by nobody',
-  async (_, path, { 'x-method': method = 'GET', ...headers }, status) => {
-    const answer = await ask(path, headers, method)
-    expect(answer.status).toBe(status)
-    expect(answer.headers).toMatchObject({
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-      'cross-origin-resource-policy': 'same-origin',
-    })
-  },
-)
+])('%s cannot be framed, embedded or sniffed', async (_, path, { 'x-method': method = 'GET', ...headers }, status) => {
+  const answer = await ask(path, headers, method)
+  expect(answer.status).toBe(status)
+  expect(answer.headers).toMatchObject({
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cross-origin-resource-policy': 'same-origin',
+  })
+})
 
-test('the page of the documentation may do what it does itself, and still be framed by nobody', async () => {
+test('/docs may run its own script and style and cannot be framed', async () => {
   const policy = (await ask('/docs')).headers['content-security-policy']
   expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-.*frame-ancestors 'none'$/)
 })
@@ -74,12 +71,12 @@ describe('sockets', () => {
   const place = async () => `/sockets/events/${(await edge.start()).id}`
   const withKey = (headers: Record<string, string>) => ({ 'x-session-api-key': KEYS.ann, ...headers })
 
-  test('are opened by no page that may not read answers, with whatever key', async () => {
+  test('sockets of pages that may not read answers are refused with any key', async () => {
     const path = await place()
     for (const headers of [
       withKey({ origin: 'https://evil.example' }),
       withKey({ origin: 'null' }),
-      // Same-origin under a name that was pointed here.
+      // Same-origin under a rebound name.
       withKey({ origin: 'http://evil.example', host: 'evil.example' }),
       { origin: 'https://evil.example' },
     ]) {
@@ -88,7 +85,7 @@ describe('sockets', () => {
     }
   })
 
-  test('are opened by pages that may, and by programs', async () => {
+  test('sockets of allowed pages and of programs are accepted', async () => {
     const path = await place()
     const { host } = new URL(edge.url)
     for (const headers of [
@@ -103,10 +100,10 @@ describe('sockets', () => {
     }
   })
 
-  test('take a key in the address, as existing clients send it, unless that is switched off', async () => {
+  test('sockets accept a key in the URL unless socket_key_in_url is false', async () => {
     await using open = edge.socket(`${await place()}?session_api_key=${KEYS.ann}`)
     await open.opened
-    await using strict = await startEdge({ more: () => ({ takesKeyInUrl: false }) })
+    await using strict = await startKeyedServer({ env: { PARLEY_SOCKET_KEY_IN_URL: 'false' } })
     const path = `/sockets/events/${(await strict.start()).id}`
     await using refused = strict.socket(`${path}?session_api_key=${KEYS.ann}`)
     await expect(refused.opened).rejects.toThrow('403')

@@ -1,4 +1,4 @@
-/** What a source imports: statically, as types, by re-export, lazily, and from CommonJS. */
+/** Returns the imports of a source: static ones, types, re-exports, lazy ones, and those of CommonJS. */
 import { literalText, nodesOf } from '../source-files.ts'
 
 const importing = new Set([

@@ -4,15 +4,27 @@ import { expect, test } from 'vitest'
 import type { ModelRequest, ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { KEY, startTestServer } from '../../packages/server/testing/server.ts'
 import { findBubblewrap } from '../../packages/server/src/workspace/index.ts'
-import { until } from '../crash/watching.ts'
-import { asked, ofKind, startRunning, type Loose, type Running } from '../guard/running.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import {
+  asked,
+  ofKind,
+  startRunning,
+  type Loose,
+  type Running,
+} from '../../packages/server/testing/restartable-server.ts'
 import { verifies } from '../verifies.ts'
-import { isAlive, odd, startGate, startListening, startsIn } from './places.ts'
+import {
+  isAlive,
+  faultyServer,
+  startGate,
+  startListening,
+  startsIn,
+} from '../../packages/server/testing/mcp/servers.ts'
 
 const finish = { toolCalls: [{ name: 'finish', arguments: { message: 'done' } }] }
 const use = (name: string, args: object = {}) => ({ toolCalls: [{ name, arguments: { ...args } }] })
 
-/** One answer for each turn that the request holds; titles aside. */
+/** One answer for each assistant turn in the request; requests for titles are separate. */
 const script =
   (...answers: ScriptedAnswer[]) =>
   ({ view }: ModelRequest): ScriptedAnswer =>
@@ -44,7 +56,7 @@ verifies(
   async () => {
     const value = 'token-of-the-mcp-server-0815'
     await using running = await startRunning(script(use('where'), use('environment')))
-    const { command, args } = odd()
+    const { command, args } = faultyServer()
     const { body: said } = await running.call('POST', '/api/settings', {
       llm_model: 'openai/scripted',
       llm_base_url: `${running.model.url}/v1`,
@@ -80,9 +92,12 @@ verifies(
   60_000,
 )
 
-/** The server and its Node where walls show them, wherever this project lies: the first conversation's workspace. */
+/**
+ * Puts the server and its Node where a sandbox shows them, wherever this project is: into the first conversation's
+ * workspace.
+ */
 async function broughtInto(workspace: string) {
-  const { command, args } = odd()
+  const { command, args } = faultyServer()
   const [node, program] = [join(workspace, 'node'), join(workspace, 'odd-server.ts')]
   await mkdir(workspace, { recursive: true })
   await copyFile(command, node, constants.COPYFILE_FICLONE)
@@ -90,9 +105,9 @@ async function broughtInto(workspace: string) {
   return { command: node, args: [program] }
 }
 
-const walls = await findBubblewrap()
-test.skipIf('reason' in walls)(
-  'behind walls a server sees what its conversation sees',
+const bubblewrap = await findBubblewrap()
+test.skipIf('reason' in bubblewrap)(
+  'inside a sandbox an MCP server sees the files that its conversation sees',
   async () => {
     await using running = await startRunning(script(use('where'), use('environment')), { PARLEY_SANDBOX: 'required' })
     const server = await broughtInto(running.file('work', '0'))
@@ -107,10 +122,10 @@ test.skipIf('reason' in walls)(
 
 const message = (text: string) => ({ content: [{ type: 'text', text }] })
 
-test('a broken server is recorded, and the run goes on with the tools of the others', async () => {
+test('a broken MCP server is recorded, and the run continues with the tools of the others', async () => {
   await using running = await startRunning(script(use('good_say_kind', { kind: 'here' })))
   const id = await running.start({
-    ...agentOf(running, { good: odd(), broken: odd('exit') }),
+    ...agentOf(running, { good: faultyServer(), broken: faultyServer('exit') }),
     initial_message: message('go'),
   })
   const info = await running.until(id, 'finished', 'error', 'stuck')
@@ -129,10 +144,10 @@ test('a broken server is recorded, and the run goes on with the tools of the oth
   expect(action.action).toEqual({ kind: 'MCPToolAction', data: { kind: 'here' } })
 }, 60_000)
 
-test('nothing is started before somebody asks for something, and after a restart not before it goes on', async () => {
+test('MCP servers are started by the first message, and after a restart not before the conversation continues', async () => {
   await using running = await startRunning(script({ text: 'hello' }, use('say_kind', { kind: 'x' }), { text: 'bye' }))
   const journal = running.file('journal')
-  const id = await running.start(agentOf(running, { odd: odd('fine', journal) }))
+  const id = await running.start(agentOf(running, { odd: faultyServer('fine', journal) }))
   await running.until(id, 'idle')
   await running.events(id)
   expect(await startsIn(journal)).toEqual([])
@@ -156,13 +171,13 @@ test('nothing is started before somebody asks for something, and after a restart
   )
 }, 60_000)
 
-test('the guard looks at calls of MCP tools like at any other: policy, analyzer and hooks', async () => {
+test('calls of MCP tools pass policy, analyzer and hooks like all other calls', async () => {
   await using running = await startRunning(
     script(use('say_kind', { kind: 'harmless' }), use('say_kind', { kind: 'rm -rf /' }), use('where')),
   )
   const hook = { type: 'command', command: `echo 'not there' >&2; exit 2` }
   const id = await running.start({
-    ...agentOf(running, { odd: odd() }),
+    ...agentOf(running, { odd: faultyServer() }),
     confirmation_policy: { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: false },
     security_analyzer: { kind: 'PatternSecurityAnalyzer' },
     hook_config: { pre_tool_use: [{ matcher: 'where', hooks: [hook] }] },
@@ -172,7 +187,7 @@ test('the guard looks at calls of MCP tools like at any other: policy, analyzer 
   const waiting = await running.events(id)
   expect(ofKind(waiting, 'ObservationEvent')).toHaveLength(1)
   expect(Object.values(asked(waiting))).toEqual(['HIGH'])
-  // Approved after a restart, it is performed before the model is asked again.
+  // Approved after a restart, the call is executed before the next model call.
   await running.restart()
   await running.call('POST', `/api/conversations/${id}/events/respond_to_confirmation`, { accept: true })
   await running.until(id, 'finished', 'error')
@@ -181,7 +196,7 @@ test('the guard looks at calls of MCP tools like at any other: policy, analyzer 
   expect(ofKind(events, 'UserRejectObservation')).toMatchObject([{ tool_name: 'where', rejection_source: 'hook' }])
 }, 60_000)
 
-test('an address works for a workspace on another server, a program does not, and that is said', async () => {
+test('in a workspace on another server, addresses work and programs are reported as unavailable', async () => {
   await using there = await startTestServer()
   await using everything = await startListening('streamableHttp')
   await using running = await startRunning(script(use('far_echo', { message: 'from afar' })))
@@ -192,7 +207,7 @@ test('an address works for a workspace on another server, a program does not, an
     api_key: KEY,
   }
   const id = await running.start({
-    ...agentOf(running, { far: { url: everything.url }, near: odd() }),
+    ...agentOf(running, { far: { url: everything.url }, near: faultyServer() }),
     workspace,
     initial_message: message('go'),
   })
@@ -207,8 +222,8 @@ test('an address works for a workspace on another server, a program does not, an
   expect(textsOf(ofKind(events, 'ObservationEvent')[0])).toContain('Echo: from afar')
 }, 60_000)
 
-test('the filter of the agent, and trust of the operator, hold in a conversation', async () => {
-  const server = odd()
+test('the filter of the agent and the trust of the operator apply to MCP tools in a conversation', async () => {
+  const server = faultyServer()
   const trusted = [server.command, ...server.args].join(' ')
   await using running = await startRunning(script(finish), { PARLEY_TRUSTED_MCP_SERVERS: trusted })
   const filter_tools_regex = '(?!terminal)(where|environment|terminal)'
@@ -224,13 +239,13 @@ test('the filter of the agent, and trust of the operator, hold in a conversation
   expect([hasRisk('environment'), hasRisk('where')]).toEqual([false, true])
 }, 60_000)
 
-test('conversations in one directory share a program; stopping one leaves it to the other, deleting the last ends it', async () => {
+test('conversations in one directory share an MCP program, and it ends when the last of them is deleted', async () => {
   await using running = await startRunning(script(use('say_kind', { kind: 'x' }), { text: 'a' }, use('where')))
   const journal = running.file('journal')
   const workspace = { working_dir: running.file('together') }
   const begin = () =>
     running.start({
-      ...agentOf(running, { odd: odd('fine', journal) }),
+      ...agentOf(running, { odd: faultyServer('fine', journal) }),
       workspace,
       initial_message: message('go'),
     })
@@ -247,7 +262,7 @@ test('conversations in one directory share a program; stopping one leaves it to 
   await until(() => !isAlive(pid!))
 }, 60_000)
 
-test('addresses of New Conversation are asked with their api_key, which is nowhere to be found afterwards', async () => {
+test('MCP addresses of New Conversation are called with their api_key, which is found nowhere afterwards', async () => {
   const key = 'key-of-two-mcp-addresses-4711'
   await using older = await startListening('sse')
   await using newer = await startListening('streamableHttp')
@@ -282,7 +297,7 @@ test('addresses of New Conversation are asked with their api_key, which is nowhe
   expect(await everyFile(running.file('data'))).not.toContain(key)
 }, 60_000)
 
-test('what a server adds while the conversation goes on is offered with a later step', async () => {
+test('a tool that an MCP server adds during a conversation is offered in a later step', async () => {
   await using running = await startRunning((request) => {
     const { tools, assistantTurns } = request.view
     if (tools.length === 0) return { text: 'a title' }
@@ -291,7 +306,7 @@ test('what a server adds while the conversation goes on is offered with a later 
     if (toolNames(request).includes('grown')) return use('grown', { a: 1 })
     return use('say_kind', { kind: `waiting ${assistantTurns}` })
   })
-  const id = await running.start({ ...agentOf(running, { odd: odd() }), initial_message: message('go') })
+  const id = await running.start({ ...agentOf(running, { odd: faultyServer() }), initial_message: message('go') })
   await running.until(id, 'finished', 'error', 'stuck')
   const observations = ofKind(await running.events(id), 'ObservationEvent')
   expect(observations.map(({ tool_name }) => tool_name)).toContain('grown')

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { until } from '../crash/watching.ts'
-import { start, starting } from '../run/running.ts'
-import { isAlive, odd, startsIn } from './places.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { start, starting } from '../../packages/server/testing/conversations.ts'
+import { isAlive, faultyServer, startsIn } from '../../packages/server/testing/mcp/servers.ts'
 
-test('a server that is killed during a call does not make it again; the program ends with it and comes back when needed', async () => {
+test('a server killed during an MCP call does not repeat it, and the MCP program ends with it and restarts on demand', async () => {
   await using dir = await tempDir()
   await using model = await startScriptedModel({
     by: 'turn',
@@ -19,7 +19,7 @@ test('a server that is killed during a call does not make it again; the program 
   })
   const journal = dir.file('journal')
   const first = await startServerProcess({ dataDir: dir.file('data') })
-  const agent = { mcp_config: { odd: odd('fine', journal) } }
+  const agent = { mcp_config: { odd: faultyServer('fine', journal) } }
   const { id } = await start(first, {
     ...starting(model, dir.file('work'), { agent }),
     initial_message: { content: [{ type: 'text', text: 'go' }] },

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { until } from '../crash/watching.ts'
-import { isAlive, never, odd, startPlace, startsIn } from './places.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { isAlive, never, faultyServer, startToolboxes, startsIn } from '../../packages/server/testing/mcp/servers.ts'
 
-test('an argument that is called kind arrives, and what does not fit the schema is refused before the call', async () => {
-  await using place = await startPlace()
-  const box = await place.box({ odd: odd() })
+test('an MCP argument called kind arrives, and arguments that do not match the schema are refused before the call', async () => {
+  await using place = await startToolboxes()
+  const box = await place.box({ odd: faultyServer() })
   expect(JSON.parse((await box.call('say_kind', { kind: 'mine', count: 3 })).text)).toEqual({ kind: 'mine', count: 3 })
   const tool = box.tools().get('say_kind')!
   expect(tool.parse({ kind: 'mine' })).toEqual({ kind: 'MCPToolAction', data: { kind: 'mine' } })
@@ -20,9 +20,9 @@ test('an argument that is called kind arrives, and what does not fit the schema 
   })
 })
 
-test('a name that is taken stays with whoever has it; the refusal is told once', async () => {
-  await using place = await startPlace()
-  const box = await place.box({ odd: odd() }, ['terminal'])
+test('a tool name stays with its first owner, and the refusal is reported once', async () => {
+  await using place = await startToolboxes()
+  const box = await place.box({ odd: faultyServer() }, ['terminal'])
   expect(box.names()).not.toContain('terminal')
   box.names()
   expect(box.source.takeNotices()).toEqual([
@@ -33,16 +33,16 @@ test('a name that is taken stays with whoever has it; the refusal is told once',
   ])
 })
 
-test('the filter of the agent decides about these tools too', async () => {
-  await using place = await startPlace({ isLetThrough: (name) => name.startsWith('say') })
-  const box = await place.box({ odd: odd() }, ['terminal'])
+test('the filter of the agent applies to MCP tools', async () => {
+  await using place = await startToolboxes({ isLetThrough: (name) => name.startsWith('say') })
+  const box = await place.box({ odd: faultyServer() }, ['terminal'])
   expect(box.names()).toEqual(['say_kind'])
   expect(box.source.takeNotices()).toEqual([])
 })
 
-test('a list that changes adds and removes tools of that server alone', async () => {
-  await using place = await startPlace()
-  const box = await place.box({ a: odd(), b: odd('fine', place.dir.file('other')) })
+test('a changed list adds and removes tools of its MCP server alone', async () => {
+  await using place = await startToolboxes()
+  const box = await place.box({ a: faultyServer(), b: faultyServer('fine', place.dir.file('other')) })
   const before = box.source.version
   const ofB = () => box.names().filter((name) => name.startsWith('b_'))
   const theirs = ofB()
@@ -54,26 +54,26 @@ test('a list that changes adds and removes tools of that server alone', async ()
   expect(ofB()).toEqual(theirs)
 })
 
-test('what a server says of its tools counts only when the operator trusts it (F16)', async () => {
+test("a server's annotations of its tools count only when the operator trusts it (F16)", async () => {
   for (const isTrusted of [false, true]) {
-    await using place = await startPlace({ isTrusted })
-    const box = await place.box({ odd: odd() })
+    await using place = await startToolboxes({ isTrusted })
+    const box = await place.box({ odd: faultyServer() })
     const environment = box.tools().get('environment')!
     expect(environment.isReadOnly).toBe(isTrusted)
     expect(environment.definition.annotations).toMatchObject({ readOnlyHint: true })
     expect(box.tools().get('say_kind')!.isReadOnly).toBe(false)
     expect(await environment.recover({} as never, { state: 'absent' }, {} as never)).toEqual({
-      kind: isTrusted ? 'perform' : 'unknown',
+      kind: isTrusted ? 'execute' : 'unknown',
     })
   }
 })
 
-test('a program gets an allow-listed environment, its own variables, and the secrets that its configuration asks for', async () => {
+test('an MCP program gets an allow-listed environment, its own variables, and the secrets that its configuration names', async () => {
   process.env['PARLEY_TEST_OF_THE_SERVER'] = 'not for others'
   const secrets = { GRANTED: 'value-of-granted', OTHER: 'value-of-other' }
-  await using place = await startPlace({ secrets })
+  await using place = await startToolboxes({ secrets })
   const env = { PLAIN: 'p', FROM_SECRET: '${GRANTED}', FALLBACK: '${NOT_THERE:-otherwise}', HOST: '${HOME_OF_HOST}' }
-  const box = await place.box({ odd: { ...odd(), env } })
+  const box = await place.box({ odd: { ...faultyServer(), env } })
   const seen = JSON.parse((await box.call('environment')).text)
   expect(seen).toMatchObject({ PLAIN: 'p', FROM_SECRET: 'value-of-granted', FALLBACK: 'otherwise', AI_AGENT: 'parley' })
   expect(seen.HOST).toBe('${HOME_OF_HOST}')
@@ -93,10 +93,10 @@ test('a program gets an allow-listed environment, its own variables, and the sec
   })
 })
 
-test('many conversations share one program, which ends with the last of them', async () => {
-  await using place = await startPlace()
+test('many conversations share one MCP program, which ends with the last of them', async () => {
+  await using place = await startToolboxes()
   const journal = place.dir.file('journal')
-  const boxes = await Promise.all(Array.from({ length: 5 }, () => place.box({ odd: odd('fine', journal) })))
+  const boxes = await Promise.all(Array.from({ length: 5 }, () => place.box({ odd: faultyServer('fine', journal) })))
   await Promise.all(boxes.map((box, index) => box.call('say_kind', { kind: `of ${index}` })))
   const pids = await startsIn(journal)
   expect(pids).toHaveLength(1)
@@ -107,18 +107,18 @@ test('many conversations share one program, which ends with the last of them', a
   expect(await startsIn(journal)).toHaveLength(1)
 })
 
-test('another configuration is another program', async () => {
-  await using place = await startPlace()
+test('a different configuration starts a separate MCP program', async () => {
+  await using place = await startToolboxes()
   const journal = place.dir.file('journal')
-  await place.box({ odd: { ...odd('fine', journal), env: { A: '1' } } })
-  await place.box({ odd: { ...odd('fine', journal), env: { A: '2' } } })
+  await place.box({ odd: { ...faultyServer('fine', journal), env: { A: '1' } } })
+  await place.box({ odd: { ...faultyServer('fine', journal), env: { A: '2' } } })
   expect(await startsIn(journal)).toHaveLength(2)
 })
 
-test('a program that nobody calls is stopped, and started again by the next call', async () => {
-  await using place = await startPlace({ idleMs: 100 })
+test('an idle MCP program is stopped, and started again by the next call', async () => {
+  await using place = await startToolboxes({ idleMs: 100 })
   const journal = place.dir.file('journal')
-  const box = await place.box({ odd: odd('fine', journal) })
+  const box = await place.box({ odd: faultyServer('fine', journal) })
   const [pid] = await startsIn(journal)
   await until(() => !isAlive(pid!))
   expect(box.names()).toContain('say_kind')

@@ -3,44 +3,44 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { until } from '../crash/watching.ts'
+import { until } from '../../packages/server/testing/until.ts'
 import {
   EVERYTHING,
   freePort,
   isAlive,
   never,
-  odd,
+  faultyServer,
   startListening,
-  startPlace,
+  startToolboxes,
   startReachable,
   startsIn,
   stdio,
   TRANSPORTS,
-} from './places.ts'
+} from '../../packages/server/testing/mcp/servers.ts'
 
-describe.each(TRANSPORTS)('over %s', (transport) => {
+describe.each(TRANSPORTS)('an MCP server over %s', (transport) => {
   test.each<[string, number, RegExp]>([
     ['nonsense', 1000, /in time|not ready/],
     ['silent', 1000, /not ready within 1 s/],
     ['exit', 15_000, transport === 'stdio' ? /ended.*the database is not there/ : /ended the connection/],
     ['bad-list', 15_000, /something else than the protocol says/],
     ['flood', 1000, /./],
-  ])('a server that is %s takes nothing from the others, and is told once', async (way, connectMs, reason) => {
-    await using server = await startReachable(transport, odd(way))
-    await using place = await startPlace({ connectMs })
+  ])('an MCP server that is %s does not affect the others, and is reported once', async (way, connectMs, reason) => {
+    await using server = await startReachable(transport, faultyServer(way))
+    await using place = await startToolboxes({ connectMs })
     const box = await place.box({ broken: server.config })
     expect(box.names()).toEqual([])
     const [notice, ...more] = box.source.takeNotices()
     expect(notice).toMatchObject({ code: 'MCPServerUnavailable', detail: expect.stringMatching(reason) })
-    expect(notice!.detail).toMatch(/^The MCP server 'broken' cannot be used: .* The conversation goes on/)
+    expect(notice!.detail).toMatch(/^The MCP server 'broken' cannot be used: .* The conversation continues/)
     await box.source.prepare(never)
     expect([...more, ...box.source.takeNotices()]).toEqual([])
   })
 
-  test('killed between two calls it is started again; killed in the middle of one, that is said and not repeated', async () => {
-    await using place = await startPlace()
+  test('an MCP server killed between two calls is restarted, and a call interrupted by a kill is reported and not repeated', async () => {
+    await using place = await startToolboxes()
     const journal = place.dir.file('journal')
-    await using server = await startReachable(transport, odd('fine', journal))
+    await using server = await startReachable(transport, faultyServer('fine', journal))
     const box = await place.box({ odd: server.config })
     const [first] = await startsIn(journal)
     process.kill(first!, 'SIGKILL')
@@ -58,16 +58,16 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     expect(await startsIn(journal)).toHaveLength(3)
   })
 
-  test('many calls that lose their program at once share the next one', async () => {
-    await using place = await startPlace()
+  test('many calls that lose their MCP program at once share the next one', async () => {
+    await using place = await startToolboxes()
     const journal = place.dir.file('journal')
-    await using server = await startReachable(transport, odd('fine', journal))
+    await using server = await startReachable(transport, faultyServer('fine', journal))
     const box = await place.box({ odd: server.config })
     const [first] = await startsIn(journal)
     const waiting = Array.from({ length: 5 }, () => box.call('wait'))
     await until(async () => (await readFile(journal, 'utf8')).match(/called wait/g)?.length === 5)
     process.kill(first!, 'SIGKILL')
-    // Each goes on as soon as it knows.
+    // Each continues as soon as it has the failure.
     const again = waiting.map(async (call) => [await call, await box.call('say_kind', { kind: 'x' })] as const)
     for (const [lost, next] of await Promise.all(again)) expect([lost.isError, next.isError]).toEqual([true, false])
     const pids = await startsIn(journal)
@@ -76,10 +76,10 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     await until(() => !pids.some(isAlive))
   })
 
-  test('a call that takes longer than it may is an error and leaves the server usable', async () => {
-    await using place = await startPlace()
+  test('an MCP call that exceeds its time is an error, and the server stays usable', async () => {
+    await using place = await startToolboxes()
     const journal = place.dir.file('journal')
-    await using server = await startReachable(transport, odd('fine', journal))
+    await using server = await startReachable(transport, faultyServer('fine', journal))
     const box = await place.box({ slow: { ...server.config, timeout: 1 } })
     const late = await box.call('wait')
     expect(late.isError).toBe(true)
@@ -88,10 +88,10 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     expect(await startsIn(journal)).toHaveLength(1)
   })
 
-  test('an interrupt ends the waiting for a call at once', async () => {
-    await using place = await startPlace()
+  test('an interrupt ends the wait for an MCP call at once', async () => {
+    await using place = await startToolboxes()
     const journal = place.dir.file('journal')
-    await using server = await startReachable(transport, odd('fine', journal))
+    await using server = await startReachable(transport, faultyServer('fine', journal))
     const box = await place.box({ odd: server.config })
     const controller = new AbortController()
     const waiting = box.call('wait', {}, controller.signal)
@@ -102,9 +102,9 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     expect(await startsIn(journal)).toHaveLength(1)
   })
 
-  test('an answer that is no answer is an error observation', async () => {
-    await using server = await startReachable(transport, odd('bad-call'))
-    await using place = await startPlace()
+  test('an invalid MCP response is an error observation', async () => {
+    await using server = await startReachable(transport, faultyServer('bad-call'))
+    await using place = await startToolboxes()
     const box = await place.box({ odd: server.config })
     const wrong = await box.call('say_kind', { kind: 'x' })
     expect(wrong.isError).toBe(true)
@@ -112,10 +112,10 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
   })
 })
 
-test('what cannot be started or reached is told by name, and the good one is there', async () => {
-  await using place = await startPlace()
+test('MCP servers that cannot be started or reached are reported by name, and the working one is usable', async () => {
+  await using place = await startToolboxes()
   const box = await place.box({
-    good: odd(),
+    good: faultyServer(),
     absent: { command: 'no-such-program-anywhere' },
     deaf: { url: `http://127.0.0.1:${await freePort()}/mcp` },
     socket: { url: 'wss://127.0.0.1:9/mcp' },
@@ -126,26 +126,26 @@ test('what cannot be started or reached is told by name, and the good one is the
     box.source.takeNotices().map(({ detail }) => [/'(\w+)'/.exec(detail)![1]!, detail]),
   )
   expect(Object.keys(details).toSorted()).toEqual(['absent', 'deaf', 'login', 'socket'])
-  expect(details['deaf']).toContain('nobody listens at its address')
+  expect(details['deaf']).toContain('its address refused the connection')
   expect(details['socket']).toContain('use http or https')
   expect(details['login']).toContain('OAuth is not supported')
 })
 
 test.each(['sse', 'streamableHttp'] as const)(
-  'over %s, a server that lost the session gets a new one; one that is gone is a clear error, and may come back',
+  'over %s, a server that lost the session gets a new one, and a server that is gone is a clear error and may return',
   async (transport) => {
     await using servers = new AsyncDisposableStack()
     const first = servers.use(await startListening(transport))
     const { port } = first
-    await using place = await startPlace()
+    await using place = await startToolboxes()
     const box = await place.box({ there: { url: first.url } })
     await first[Symbol.asyncDispose]()
     const gone = await box.call('echo', { message: 'x' })
     expect(gone.isError).toBe(true)
-    expect(gone.texts.join()).toMatch(/server 'there' did not perform 'echo'/)
+    expect(gone.texts.join()).toMatch(/server 'there' did not execute 'echo'/)
     const second = servers.use(await startListening(transport, port))
     expect((await box.call('echo', { message: 'back' })).text).toBe('Echo: back')
-    // This time nobody notices that it was away.
+    // The outage is not noticed this time.
     await second[Symbol.asyncDispose]()
     servers.use(await startListening(transport, port))
     expect((await box.call('echo', { message: 'again' })).text).toBe('Echo: again')
@@ -153,12 +153,12 @@ test.each(['sse', 'streamableHttp'] as const)(
 )
 
 test.each(['stdio', 'sse', 'streamableHttp'] as const)(
-  'a real server over %s that is slow stays usable',
+  'a slow real MCP server over %s stays usable',
   async (transport) => {
     await using servers = new AsyncDisposableStack()
     const reached =
       transport === 'stdio' ? stdio(EVERYTHING) : { url: servers.use(await startListening(transport)).url }
-    await using place = await startPlace()
+    await using place = await startToolboxes()
     const box = await place.box({ slow: { ...reached, timeout: 1 } })
     const late = await box.call('trigger-long-running-operation', { duration: 60, steps: 60 })
     expect(late.isError).toBe(true)
@@ -168,11 +168,11 @@ test.each(['stdio', 'sse', 'streamableHttp'] as const)(
 )
 
 test.each(['sse', 'streamableHttp'] as const)(
-  'a real server over %s that is killed during a call is not asked again',
+  'a real MCP server over %s that is killed during a call does not get the call again',
   async (transport) => {
     await using servers = new AsyncDisposableStack()
     const first = servers.use(await startListening(transport))
-    await using place = await startPlace()
+    await using place = await startToolboxes()
     const box = await place.box({ there: { url: first.url } })
     const before = first.received()
     const call = box.call('trigger-long-running-operation', { duration: 60, steps: 60 })
@@ -186,7 +186,7 @@ test.each(['sse', 'streamableHttp'] as const)(
   },
 )
 
-test('credentials go to the address they were given for, and to no other', async () => {
+test('credentials of an MCP server are sent only to their own address', async () => {
   const seen: (string | undefined)[] = []
   const elsewhere = createServer((request, response) => {
     seen.push(request.headers.authorization)
@@ -202,7 +202,7 @@ test('credentials go to the address they were given for, and to no other', async
   await once(redirecting, 'listening')
   const url = `http://127.0.0.1:${(redirecting.address() as AddressInfo).port}`
   try {
-    await using place = await startPlace()
+    await using place = await startToolboxes()
     const auth = { strategy: 'bearer', value: 'key-of-one-server' }
     const box = await place.box({ a: { url: `${url}/mcp`, auth }, b: { url: `${url}/sse`, auth } })
     expect(box.source.takeNotices()).toHaveLength(2)
@@ -215,12 +215,12 @@ test('credentials go to the address they were given for, and to no other', async
   }
 })
 
-test.each([401, 403, 500, 502])('an address that answers with %i is told by that', async (status) => {
+test.each([401, 403, 500, 502])('an MCP address that responds with %i is reported with the status', async (status) => {
   const server = createServer((_request, response) => response.writeHead(status).end('go away')).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   try {
-    await using place = await startPlace()
+    await using place = await startToolboxes()
     const box = await place.box({ a: { url: `${url}/mcp` }, b: { url: `${url}/sse` } })
     const details = box.source.takeNotices().map(({ detail }) => detail)
     expect(details).toHaveLength(2)

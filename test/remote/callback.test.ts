@@ -1,4 +1,4 @@
-/** Who is told how runs of a remote workspace end. Sources: seed: Workspace variants; docs/remote-workspace.md, Callback. */
+/** Completion callbacks of runs in a remote workspace. Sources: interface.md, Workspace variants; docs/remote-workspace.md, Callback. */
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -8,11 +8,12 @@ import { startScriptedModel } from '../../packages/server/testing/scripted-model
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { verifies } from '../verifies.ts'
-import { agentOf, finish, REMOTE_KEY, run, startOn, until } from './talking.ts'
+import { agentOf, finish, REMOTE_KEY, run, startOn } from '../../packages/server/testing/remote-conversations.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
 type Told = { headers: IncomingHttpHeaders; text: string; body: any }
 
-/** Takes callbacks, after it has refused as many as it is told to. */
+/** Receiver of callbacks that refuses a given number of them first. */
 async function startListener(refusals = 0) {
   const taken: Told[] = []
   const attempts: Told[] = []
@@ -46,7 +47,7 @@ verifies(
     'seed.auth.callback-bearer',
     'seed.workspace.remote.callback.run-id',
   ],
-  'each run is told once, as it ended, with the bearer token and the run id; a refused callback is sent again',
+  'each run is reported once with its end, the bearer token and the run id, and a refused callback is repeated',
   async () => {
     await using dir = await tempDir()
     await using listener = await startListener(1)
@@ -65,13 +66,13 @@ verifies(
       },
     })
     const workspace = { kind: 'RemoteWorkspace', host: there.url, working_dir: dir.file('work'), api_key: REMOTE_KEY }
-    // A run in a workspace on this machine is nobody else's business.
+    // A run in a workspace on this machine causes no callback.
     const local = await startOn(here, { workspace: { working_dir: dir.file('local') }, agent: agentOf(model.url) })
     await until(
       async () => (await here.call('GET', `/api/conversations/${local}`)).body.execution_status === 'finished',
     )
 
-    // Chosen by what is asked: other requests, such as for a title, take no answer away.
+    // Answers are selected by the prompt, so that other requests, such as for a title, use none of them.
     const steps = [run('true'), finish]
     await using second = await startScriptedModel({
       respond: ({ text, view }) => (text.includes('once more') ? broken : (steps[view.assistantTurns] ?? finish)),
@@ -112,7 +113,7 @@ verifies(
   60_000,
 )
 
-test('a run that ends while nobody takes the callback is told by the next process, once', async () => {
+test('the next process reports a run whose callback was not accepted, once', async () => {
   await using dir = await tempDir()
   await using listener = await startListener(1)
   await using model = await startScriptedModel({ by: 'turn', answers: [finish] })
@@ -140,7 +141,7 @@ test('a run that ends while nobody takes the callback is told by the next proces
 
 verifies(
   'seed.workspace.remote.callback.optional',
-  'without an address nothing is posted',
+  'no callback is posted without an address',
   async () => {
     await using dir = await tempDir()
     await using listener = await startListener()

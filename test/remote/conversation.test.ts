@@ -1,13 +1,22 @@
-/** A conversation here whose commands and files are on another server. Source: seed: Workspace variants; docs/remote-workspace.md. */
+/** A conversation here whose commands and files are on another server. Source: interface.md, Workspace variants; docs/remote-workspace.md. */
 import { readFile, readdir } from 'node:fs/promises'
 import { expect } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { verifies } from '../verifies.ts'
-import { agentOf, eventsOf, finish, REMOTE_KEY, run, startOn, tool, until } from './talking.ts'
+import {
+  agentOf,
+  eventsOf,
+  finish,
+  REMOTE_KEY,
+  run,
+  startOn,
+  tool,
+} from '../../packages/server/testing/remote-conversations.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
-/** What a small task looks like: commands that build on each other, edits, a list of tasks. */
+/** A small task: commands that depend on each other, edits, a list of tasks. */
 const script = (work: string) => [
   run('mkdir -p src && cd src && COUNT=3 && pwd'),
   run('echo "$COUNT from $(basename "$PWD")" > made.txt; cat made.txt; (exit 3)'),

@@ -1,4 +1,4 @@
-/** What becomes of a conversation when the server of its workspace fails. Source: docs/remote-workspace.md, Failures. */
+/** Conversations whose workspace is on a server that fails. Source: docs/remote-workspace.md, Failures. */
 import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
@@ -7,8 +7,16 @@ import { freePort, startServerProcess, type ServerProcess } from '../../packages
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { startWebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
 import { verifies } from '../verifies.ts'
-import { startProxy } from './proxy.ts'
-import { agentOf, eventsOf, finish, REMOTE_KEY, run, startOn, until } from './talking.ts'
+import { startProxy } from '../../packages/server/testing/faulty-proxy.ts'
+import {
+  agentOf,
+  eventsOf,
+  finish,
+  REMOTE_KEY,
+  run,
+  startOn,
+} from '../../packages/server/testing/remote-conversations.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
 const remoteServer = (dir: TempDir, port?: number): Promise<ServerProcess> =>
   startServerProcess({
@@ -28,7 +36,7 @@ const placeOn = (host: string, dir: TempDir, more: object = {}) => ({
 const statusOf = async (server: Pick<ServerProcess, 'call'>, id: string): Promise<string> =>
   (await server.call('GET', `/api/conversations/${id}`)).body.execution_status
 
-/** What the model was told about each call, in order. */
+/** The results of all calls that the model received, in order. */
 async function answersOf(server: Pick<ServerProcess, 'call'>, id: string): Promise<any[]> {
   const events = await eventsOf(server, id)
   return events.filter(({ kind }) => kind === 'ObservationEvent' || kind === 'AgentErrorEvent')
@@ -48,7 +56,7 @@ const patient = (work: string): ScriptedAnswer =>
 const allow = (dir: TempDir) => writeFile(dir.file('work/go'), '')
 
 describe('the other server', () => {
-  test('killed and started again in the middle of a command: its output and exit code arrive, and it ran once', async () => {
+  test('a command runs once and its result arrives when the other server is killed and restarted during it', async () => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({ by: 'turn', answers: [patient(dir.file('work')), finish] })
     await using here = await startServerProcess({ dataDir: dir.file('a') })
@@ -67,7 +75,7 @@ describe('the other server', () => {
     await here.call('DELETE', `/api/conversations/${id}`)
   }, 60_000)
 
-  test('gone together with its processes: the outcome is said to be unknown, and nothing runs again', async () => {
+  test('the outcome is unknown and nothing is repeated when the other server and its processes are gone', async () => {
     await using dir = await tempDir()
     const work = dir.file('work')
     const dies = run(`echo once >> count; touch begun; kill -9 $PPID; sleep 60`)
@@ -88,7 +96,7 @@ describe('the other server', () => {
 
   verifies(
     ['seed.workspace.remote.read_timeout.meaning', 'seed.limits.read_timeout'],
-    'silent past read_timeout: the call ends with an error that says so, and the next one finds what it had begun',
+    'a call ends with an error after read_timeout, and the next call finds the command that it began',
     async () => {
       await using dir = await tempDir()
       await using model = await startScriptedModel({
@@ -98,7 +106,7 @@ describe('the other server', () => {
       await using here = await startServerProcess({ dataDir: dir.file('a') })
       await using there = await remoteServer(dir)
       await using proxy = await startProxy(there.url)
-      const workspace = placeOn(proxy.url, dir, { read_timeout: 0.8 })
+      const workspace = placeOn(proxy.url, dir, { read_timeout: 2 })
       const id = await startOn(here, { workspace, agent: agentOf(model.url) })
       await until(() => existsSync(dir.file('work/begun')))
       proxy.mode = 'silent'
@@ -109,7 +117,7 @@ describe('the other server', () => {
       await allow(dir)
       await until(async () => (await statusOf(here, id)) === 'finished')
       const [silent, next] = await answersOf(here, id)
-      expect(textOf(silent)).toMatch(/did not answer.*0\.8 s \(read_timeout\)/)
+      expect(textOf(silent)).toMatch(/did not answer.*2 s \(read_timeout\)/)
       expect(next.observation).toMatchObject({ exit_code: 3, is_error: false })
       expect(textOf(next)).toBe('went on')
       expect(await readFile(dir.file('work/count'), 'utf8')).toBe('once\n')
@@ -118,7 +126,7 @@ describe('the other server', () => {
     60_000,
   )
 
-  test('whose answers get lost: a command that began is found again, and is not begun twice', async () => {
+  test('a command whose answer was lost is found again and not started twice', async () => {
     await using dir = await tempDir()
     const steps = [run('echo once >> count; echo said'), finish]
     await using model = await startScriptedModel({ by: 'turn', answers: steps })
@@ -136,7 +144,7 @@ describe('the other server', () => {
     await here.call('DELETE', `/api/conversations/${id}`)
   }, 90_000)
 
-  test('that refuses the key at the start: the start fails with the reason; later: each call does', async () => {
+  test('a refused key fails the start with the reason, and later each call', async () => {
     await using dir = await tempDir()
     await using receiver = await startWebhookReceiver()
     await using model = await startScriptedModel({
@@ -191,7 +199,7 @@ describe('the other server', () => {
     for (const each of [id, refused]) await here.call('DELETE', `/api/conversations/${each}`)
   }, 60_000)
 
-  test('that cannot be reached: the start fails within seconds, and can be started again', async () => {
+  test('a start fails within seconds when the other server cannot be reached, and can be repeated', async () => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({ by: 'turn', answers: [run('pwd'), finish] })
     await using here = await startServerProcess({ dataDir: dir.file('a') })
@@ -209,7 +217,7 @@ describe('the other server', () => {
   }, 60_000)
 })
 
-test('this server killed in the middle of a command there: the next process adopts it', async () => {
+test('the next process adopts a remote command when this server was killed during it', async () => {
   await using dir = await tempDir()
   await using model = await startScriptedModel({ by: 'turn', answers: [patient(dir.file('work')), finish] })
   const port = await freePort()
@@ -257,7 +265,7 @@ verifies(
   60_000,
 )
 
-test('a key in the address, and a host that is none, are refused with 422', async () => {
+test('a key in the address and an invalid host are refused with 422', async () => {
   await using dir = await tempDir()
   await using here = await startServerProcess({ dataDir: dir.file('a') })
   for (const host of ['http://user:secret@127.0.0.1:1', 'ftp://x', 'h', '']) {

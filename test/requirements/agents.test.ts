@@ -9,7 +9,7 @@ const both = [native, acp]
 
 verifies(
   ['seed.agent.kind', 'seed.agent.native.kind', 'seed.agent.acp.kind', 'seed.agent.native.llm', 'seed.agent.acp.llm'],
-  'an agent is one of two kinds, and has a model',
+  '`kind` selects one of two agents, and an agent has a model',
   () => {
     for (const agent of both) {
       expect(AgentBase.parse({ ...agent, llm: { model: 'x' } })).toMatchObject({
@@ -24,7 +24,7 @@ verifies(
 
 verifies(
   ['seed.agent.native.tools', 'seed.agent.acp.tools', 'seed.agent.native.mcp_config', 'seed.agent.acp.mcp_config'],
-  'tools are entries of name and params, MCP servers a map',
+  'tools of an agent are entries of name and params, MCP servers a map',
   () => {
     const tools = [
       { name: 'TerminalTool', params: { shell: 'bash' } },
@@ -53,7 +53,7 @@ verifies(
     'seed.agent.acp.tool_concurrency_limit.minimum',
     'seed.agent.acp.tool_concurrency_limit.default',
   ],
-  'what both kinds share takes its type and has its default',
+  'members that both kinds of agent share have their types and defaults',
   () => {
     for (const agent of both) {
       expectTypes(AgentBase, agent, {
@@ -78,12 +78,16 @@ verifies(
   },
 )
 
-verifies('seed.agent.acp.system_prompt.exclusive', 'a prompt and the file of another prompt exclude each other', () => {
-  for (const agent of both) {
-    expectRefused(AgentBase, { ...agent, system_prompt: 'Be kind.' }, 'system_prompt_filename', 'other.j2')
-    expect(AgentBase.parse({ ...agent, system_prompt: 'Be kind.' }).system_prompt).toBe('Be kind.')
-  }
-})
+verifies(
+  'seed.agent.acp.system_prompt.exclusive',
+  'an agent with a system prompt and another prompt file is refused',
+  () => {
+    for (const agent of both) {
+      expectRefused(AgentBase, { ...agent, system_prompt: 'Be kind.' }, 'system_prompt_filename', 'other.j2')
+      expect(AgentBase.parse({ ...agent, system_prompt: 'Be kind.' }).system_prompt).toBe('Be kind.')
+    }
+  },
+)
 
 verifies(
   [
@@ -91,7 +95,7 @@ verifies(
     'seed.agent.acp.agent_context.system_message_suffix',
     'seed.agent.acp.agent_context.user_message_prefix',
   ],
-  'the context of an agent adds to its messages',
+  'an agent context has skills and additions to messages',
   () => {
     const agent_context = { system_message_suffix: 'End.', user_message_prefix: 'Begin.' }
     for (const agent of both) {
@@ -129,7 +133,7 @@ verifies(
 describe('ACPAgent', () => {
   verifies(
     ['seed.agent.acp.acp_command.required', 'seed.agent.acp.acp_command.type'],
-    'has a command, a list of strings',
+    'an ACPAgent requires a command, which is a list of strings',
     () => {
       expectRequired(AgentBase, acp, 'acp_command')
       expectTypes(AgentBase, { kind: 'ACPAgent' }, { acp_command: 'strings' })
@@ -146,7 +150,7 @@ describe('ACPAgent', () => {
       'seed.agent.acp.acp_resume_session_id.type',
       'seed.agent.acp.acp_isolate_data_dir.type',
     ],
-    'takes its own fields by their type',
+    'the members of an ACPAgent have their types',
     () => {
       expectTypes(AgentBase, acp, {
         acp_server: 'string or null',
@@ -169,7 +173,7 @@ describe('ACPAgent', () => {
       'seed.agent.acp.acp_startup_timeout.default',
       'seed.agent.acp.acp_isolate_data_dir.default',
     ],
-    'waits 1800 and 90 seconds, and shares the home, unless told otherwise',
+    'an ACPAgent waits 1800 and 90 seconds and uses the shared home by default',
     () =>
       expectDefaults(AgentBase, acp, {
         acp_prompt_timeout: 1800,
@@ -179,7 +183,7 @@ describe('ACPAgent', () => {
   )
   verifies(
     ['seed.agent.acp.acp_file_secrets.type', 'seed.agent.acp.acp_file_secrets.default'],
-    'has credential files, those of the built-in providers unless told otherwise',
+    'an ACPAgent has the credential files of the built-in providers by default',
     () => {
       const own = [{ secret_name: 'A', filename: 'a.json', env_var: 'A_HOME', subdir: 'a' }]
       expect(AgentBase.parse({ ...acp, acp_file_secrets: own })).toMatchObject({ acp_file_secrets: own })

@@ -6,7 +6,7 @@ import { expectDefaults, expectRefused, expectRequired, expectTypes } from './fi
 const pattern = { kind: 'PatternSecurityAnalyzer' }
 const ensemble = { kind: 'EnsembleSecurityAnalyzer', analyzers: [{ kind: 'LLMSecurityAnalyzer' }] }
 const guardrail = { kind: 'GuardrailLLMSecurityAnalyzer', llm: { model: 'm' } }
-/** The document's name and the one that clients send. */
+/** The name in the interface document and the one that clients send. */
 const vendors = [{ kind: 'VendorAnalyzer' }, { kind: 'GraySwanAnalyzer' }]
 
 verifies(
@@ -16,7 +16,7 @@ verifies(
     'seed.analyzer.llm.no-fields',
     'design.analyzer.real-names',
   ],
-  'a security analyzer is told by its kind, which is kept as it came',
+  '`kind` selects the security analyzer and is returned unchanged',
   () => {
     const toolShield = { ...guardrail, kind: 'ToolShieldLLMSecurityAnalyzer' }
     for (const analyzer of [pattern, ensemble, guardrail, toolShield, ...vendors]) {
@@ -87,7 +87,7 @@ describe.each(vendors)('$kind', (vendor) => {
       'seed.analyzer.vendor.medium_threshold',
       'seed.analyzer.vendor.api_url',
     ],
-    'has limits and thresholds with defaults',
+    `${vendor.kind} has limits and thresholds with defaults`,
     () => {
       expectDefaults(SecurityAnalyzer, vendor, {
         history_limit: 20,
@@ -111,7 +111,7 @@ describe.each(vendors)('$kind', (vendor) => {
       expectRefused(SecurityAnalyzer, vendor, 'api_url', 5, null)
     },
   )
-  verifies('seed.analyzer.vendor.policy_id.type', 'may name a policy', () =>
+  verifies('seed.analyzer.vendor.policy_id.type', `${vendor.kind} may name a policy`, () =>
     expectTypes(SecurityAnalyzer, vendor, { policy_id: 'string or null' }),
   )
 })
@@ -122,7 +122,7 @@ verifies(
     'seed.analyzer.guardrail.history_window',
     'seed.analyzer.guardrail.safety_experiences',
   ],
-  'a guardrail has a model of its own, a window and experiences',
+  'the guardrail analyzer has a model, a window and experiences',
   () => {
     expectRequired(SecurityAnalyzer, guardrail, 'llm')
     expectDefaults(SecurityAnalyzer, guardrail, { history_window: 20, safety_experiences: '' })

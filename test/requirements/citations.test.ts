@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { account, citationsIn } from './citations.ts'
 
-// Written in two parts, so that the gate does not take the samples below for citations of this file.
+// In two parts, so that the samples below do not count as citations of this file.
 const call = 'verifies' + '('
 const idsIn = (text: string) => citationsIn('a.test.ts', text).map(({ id }) => id)
 
@@ -15,15 +15,15 @@ test('comments and strings are not citations', () => {
   expect(idsIn(`// ${call}'a.b', 'one', () => {})\nconst text = "${call}'a.b')"`)).toEqual([])
 })
 
-test('an id that is put together at run time is refused', () => {
+test('an id that is computed at run time is refused', () => {
   expect(() => idsIn(`${call}\`a.\${field}\`, 'n', () => {})`)).toThrow(
-    'a.test.ts: verifies() wants its ids as string literals',
+    'a.test.ts: verifies() needs its ids as string literals',
   )
   expect(() => idsIn(`${call}ids, 'n', () => {})`)).toThrow('string literals')
   expect(() => idsIn(`${call}[...ids], 'n', () => {})`)).toThrow('string literals')
 })
 
-test('an account in order has no faults', () => {
+test('an account without faults counts covered and pending requirements', () => {
   expect(account(['a', 'b'], [{ id: 'a', file: 'x.test.ts' }], ['b'])).toEqual({
     faults: [],
     covered: 1,

@@ -1,4 +1,4 @@
-/** Which requirements the tests say they prove, and whether that account is right. */
+/** Requirement ids that tests cite, compared with the requirements and the pending list. */
 import { literalText, nodesOf } from '../source-files.ts'
 
 export type Citation = { readonly id: string; readonly file: string }
@@ -13,21 +13,21 @@ export function citationsIn(file: string, text: string): Citation[] {
       const listed = ids?.type === 'ArrayExpression' ? (ids.elements ?? []) : [ids]
       return listed.map((node) => {
         const id = literalText(node)
-        if (id === undefined) throw new Error(`${file}: verifies() wants its ids as string literals`)
+        if (id === undefined) throw new Error(`${file}: verifies() needs its ids as string literals`)
         return { id, file }
       })
     })
 }
 
 export type Account = {
-  /** What is wrong, one line each; empty when every id is cited or pending, and not both. */
+  /** One line per fault; empty when every id is either cited or pending. */
   readonly faults: readonly string[]
   readonly covered: number
   readonly pending: number
   readonly total: number
 }
 
-/** Compares what is required with what is cited and what is known to be missing. Pure. */
+/** Compares requirements with citations and the pending list. Pure. */
 export function account(required: readonly string[], cited: readonly Citation[], pending: readonly string[]): Account {
   const known = new Set(required)
   const proved = new Map(cited.map(({ id, file }) => [id, file]))

@@ -23,7 +23,7 @@ describe('ConversationInfo', () => {
       'seed.conversation-info.workspace.required',
       'seed.conversation-info.agent.required',
     ],
-    'id, workspace and agent are required, and nothing else',
+    'id, workspace and agent are the required members of a ConversationInfo',
     () => expectRequired(ConversationInfo, record, 'id', 'workspace', 'agent'),
   )
 
@@ -51,7 +51,7 @@ describe('ConversationInfo', () => {
       'seed.conversation-info.supports_runtime_model_switch.type',
       'seed.conversation-info.id.type',
     ],
-    'simple fields take their type and nothing else',
+    'simple members of a ConversationInfo accept their type and nothing else',
     () => {
       const { id: _, ...withoutId } = record
       expectTypes(ConversationInfo, withoutId, { id: 'uuid' })
@@ -94,7 +94,7 @@ describe('ConversationInfo', () => {
       'seed.conversation-info.launched_agent_profile.type',
       'seed.conversation-info.client_tools.type',
     ],
-    'fields that hold records take those records and nothing else',
+    'members of a ConversationInfo that hold records accept those records and nothing else',
     () => {
       const values = {
         workspace: { kind: 'RemoteWorkspace', working_dir: '/w', host: 'http://h' },
@@ -129,7 +129,7 @@ describe('ConversationInfo', () => {
       'seed.conversation-info.supports_runtime_model_switch.default',
       'seed.service.omitted-default',
     ],
-    'an omitted field takes its default',
+    'an omitted member of a ConversationInfo has its default',
     () =>
       expectDefaults(ConversationInfo, record, {
         persistence_dir: 'workspace/conversations',
@@ -141,7 +141,7 @@ describe('ConversationInfo', () => {
       }),
   )
 
-  verifies('seed.conversation-info.max_iterations.minimum', 'max_iterations is above 0', () => {
+  verifies('seed.conversation-info.max_iterations.minimum', 'max_iterations of a ConversationInfo is above 0', () => {
     expectRefused(ConversationInfo, record, 'max_iterations', 0, -1)
     expect(ConversationInfo.parse({ ...record, max_iterations: 1 }).max_iterations).toBe(1)
   })
@@ -171,7 +171,7 @@ verifies(
     'seed.execution-status.closed',
     'seed.conversation-info.execution_status.type',
   ],
-  'there are eight execution statuses and no other',
+  'the execution status is one of eight strings',
   () => {
     const statuses = ['idle', 'running', 'paused', 'waiting_for_confirmation', 'finished', 'error', 'stuck', 'deleting']
     for (const execution_status of statuses) {
@@ -190,7 +190,7 @@ describe('ACPModelInfo', () => {
       'seed.acp-model-info.name.type',
       'seed.acp-model-info.description.type',
     ],
-    'it has a model_id, and may have a name and a description',
+    'an ACPModelInfo has a model_id, and may have a name and a description',
     () => {
       expectRequired(ACPModelInfo, { model_id: 'auto' }, 'model_id')
       expectRefused(ACPModelInfo, {}, 'model_id', 5, null)
@@ -209,7 +209,7 @@ describe('LaunchedAgentProfile', () => {
       'seed.launched-agent-profile.revision.minimum',
       'seed.limits.profile-revision',
     ],
-    'it has the id of a profile and a revision from 0',
+    'a LaunchedAgentProfile has the id of a profile and a revision of at least 0',
     () => {
       expectRequired(LaunchedAgentProfile, { agent_profile_id: id, revision: 0 }, 'agent_profile_id', 'revision')
       expectTypes(LaunchedAgentProfile, { revision: 1 }, { agent_profile_id: 'uuid' })
@@ -223,19 +223,19 @@ describe('ClientToolSpec', () => {
   const spec = { name: 'open_tab', description: 'opens a tab' }
   verifies(
     ['seed.client-tool.name.required', 'seed.client-tool.description.required'],
-    'name and description are required strings',
+    'name and description of a client tool are required strings',
     () => {
       expectRequired(ClientToolSpec, spec, 'name', 'description')
       expectRefused(ClientToolSpec, spec, 'name', 5, null)
       expectRefused(ClientToolSpec, spec, 'description', 5, null)
     },
   )
-  verifies('seed.client-tool.parameters.type', 'parameters are an object schema', () => {
+  verifies('seed.client-tool.parameters.type', 'parameters of a client tool are an object schema', () => {
     const parameters = { type: 'object', properties: { url: { type: 'string' } } }
     expect(ClientToolSpec.parse({ ...spec, parameters }).parameters).toEqual(parameters)
     expectRefused(ClientToolSpec, spec, 'parameters', { type: 'array' }, 'object', 5)
   })
-  verifies('seed.client-tool.annotations.type', 'annotations are an object or null', () => {
+  verifies('seed.client-tool.annotations.type', 'annotations of a client tool are an object or null', () => {
     expect(ClientToolSpec.parse({ ...spec, annotations: { readOnlyHint: true } }).annotations?.readOnlyHint).toBe(true)
     expect(ClientToolSpec.parse({ ...spec, annotations: null }).annotations).toBeNull()
     expectRefused(ClientToolSpec, spec, 'annotations', 'text', 5)

@@ -189,6 +189,6 @@ export const clientToolSpec = rows('ClientToolSpec', [
   ['seed.client-tool.registered', 'client tools are registered when a conversation is created'],
   [
     'seed.client-tool.executed-outside',
-    'a client tool is executed outside the service, by whoever listens for its action events',
+    'a client tool is executed outside of the service by a client that receives its action events',
   ],
 ])

@@ -1,11 +1,11 @@
-/** Checks that a field of a record takes what the interface document says, and nothing else. */
+/** Checks that a field of a record accepts the values of its type in the interface document, and no others. */
 import { expect } from 'vitest'
 import type { z } from 'zod'
 
 const uuid = '0f8fad5b-d9cb-469f-a165-70867728950e'
 const when = '2026-01-02T03:04:05Z'
 
-/** Values that each type of the document's tables takes and refuses. */
+/** Values that each type of the document's tables accepts and refuses. */
 const samples = {
   string: { good: ['text', ''], bad: [5, true, [], {}, null] },
   'string or null': { good: ['text', null], bad: [5, true, [], {}] },
@@ -38,7 +38,7 @@ export function expectTypes(schema: z.ZodType, record: object, fields: Readonly<
   }
 }
 
-/** Every value is refused, and for the field's own sake: the record is valid without it. */
+/** Every value is refused because of the field: the record is valid without it. */
 export function expectRefused(schema: z.ZodType, record: object, name: string, ...values: unknown[]): void {
   for (const value of values) {
     const { success } = schema.safeParse({ ...record, [name]: value })
@@ -52,7 +52,7 @@ export function expectDefaults(schema: z.ZodType, record: object, defaults: Read
   for (const [name, value] of Object.entries(defaults)) expect(parsed[name], name).toEqual(value)
 }
 
-/** `record` is valid, and no longer so without any one of the fields. */
+/** `record` is valid, and invalid without any one of the fields. */
 export function expectRequired(schema: z.ZodType, record: Readonly<Record<string, unknown>>, ...names: string[]): void {
   expect(schema.safeParse(record).error).toBeUndefined()
   for (const name of names) {

@@ -43,10 +43,13 @@ export const secretRegistry = rows('SecretRegistry', [
   ['seed.secret-registry.source.static', 'StaticSecret is a kind of secret source'],
   ['seed.secret-registry.injects', 'a command that mentions the key of a secret gets it as an environment variable'],
   ['seed.secret-registry.injects-only-named', 'a command that does not mention a key does not get its secret'],
-  ['seed.secret-registry.tracks', 'the newest exported values stay known, so masking holds when a lookup fails later'],
+  [
+    'seed.secret-registry.tracks',
+    'the newest exported values are kept, so that masking works when a lookup fails later',
+  ],
   ['seed.secret-registry.redacted', 'secret values are redacted in serialization by default'],
   ['seed.secret-registry.encrypted', 'secret values are encrypted when the serialization carries a cipher'],
-  ['seed.secret-registry.exposed', 'secret values are plain when the serialization says `expose_secrets` true'],
+  ['seed.secret-registry.exposed', 'secret values are plain when the serialization sets `expose_secrets` to true'],
 ])
 
 export const hookConfig = rows('HookConfig', [

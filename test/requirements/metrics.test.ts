@@ -16,7 +16,7 @@ const counts = [
 describe.each([
   ['Metrics', Metrics],
   ['MetricsSnapshot', MetricsSnapshot],
-] as const)('%s', (_, schema) => {
+] as const)('%s', (name, schema) => {
   verifies(
     [
       'seed.metrics.model_name.type',
@@ -27,7 +27,7 @@ describe.each([
       'seed.metrics.max_budget_per_task.type',
       'seed.metrics.accumulated_token_usage.type',
     ],
-    'has a model name, cost, budget and tokens',
+    `${name} has a model name, cost, budget and tokens`,
     () => {
       expectTypes(
         schema,
@@ -47,7 +47,7 @@ describe.each([
 
 verifies(
   ['seed.metrics.costs', 'seed.metrics.response_latencies', 'seed.metrics.token_usages', 'seed.metrics.snapshot'],
-  'metrics have three lists that the snapshot leaves out',
+  'Metrics has three lists that MetricsSnapshot does not have',
   () => {
     const lists = {
       costs: [{ model: 'm', cost: 0.5 }],
@@ -62,7 +62,7 @@ verifies(
   },
 )
 
-verifies('seed.metrics.stats.usage_to_metrics', 'stats map each use of a model to its metrics', () => {
+verifies('seed.metrics.stats.usage_to_metrics', 'stats map usage ids to metrics', () => {
   const usage_to_metrics = { agent: { accumulated_cost: 1 }, condenser: { model_name: 'm' } }
   expect(ConversationStats.parse({ usage_to_metrics })).toMatchObject({ usage_to_metrics })
   expectRefused(ConversationStats, {}, 'usage_to_metrics', 'text', { agent: 5 })
@@ -90,7 +90,7 @@ verifies(
     'seed.token-usage.response_id.default',
     'seed.limits.metrics',
   ],
-  'token usage counts from 0 and names model and response',
+  'the counts of a TokenUsage are at least 0, model and response_id are strings',
   () => {
     for (const name of counts) {
       expectTypes(TokenUsage, {}, { [name]: 'integer' })

@@ -1,9 +1,9 @@
-/** One statement of the interface document, or one answer of ours to a question it leaves open. */
+/** A statement of the interface document, or Parley's answer to a question that it leaves open. */
 export type Requirement = {
-  /** Stable; `seed.` for the document's own statements, `design.` for our answers. Tests cite it. */
+  /** Stable. `seed.` marks statements of the document, `design.` Parley's answers. Tests cite it. */
   readonly id: string
   readonly text: string
-  /** Heading that the statement stands under. */
+  /** Heading of the statement. */
   readonly section: string
 }
 

@@ -1,4 +1,4 @@
-/** What the service does, its states, authentication, events, errors and versioning. */
+/** Purpose of the service, states, authentication, events, errors and versioning. */
 import { rows } from './requirement.ts'
 
 export const purpose = rows('What the service does', [
@@ -24,7 +24,7 @@ export const purpose = rows('What the service does', [
 ])
 
 export const executionStatus = rows('States: execution status', [
-  ['seed.execution-status.idle', '`idle` is an execution status, and the one that applies when none is given'],
+  ['seed.execution-status.idle', '`idle` is an execution status and the default'],
   ['seed.execution-status.running', '`running` is an execution status'],
   ['seed.execution-status.paused', '`paused` is an execution status'],
   ['seed.execution-status.waiting_for_confirmation', '`waiting_for_confirmation` is an execution status'],
@@ -48,9 +48,9 @@ export const authentication = rows('Authentication', [
   ['seed.auth.secret-create', 'Create Custom Secret without a valid key is an authentication failure'],
   ['seed.auth.secret-update', 'Update Custom Secret without a valid key is an authentication failure'],
   ['seed.auth.webhook', 'the webhook receiver is secured by an API key header, described as scheme `APIKeyHeader`'],
-  ['seed.auth.remote-workspace', '`RemoteWorkspace.api_key` authenticates us to the remote host'],
+  ['seed.auth.remote-workspace', '`RemoteWorkspace.api_key` authenticates the service to the remote host'],
   ['seed.auth.callback-bearer', 'the completion callback of a remote workspace sends its key as a bearer token'],
-  ['seed.auth.vendor-key-write-only', "the vendor analyzer's `api_key` is taken but never returned"],
+  ['seed.auth.vendor-key-write-only', "the vendor analyzer's `api_key` is accepted but never returned"],
   ['seed.auth.llm_api_key-hidden', '`llm_api_key` is described as a password and hidden on output'],
   ['seed.auth.search_api_key-hidden', '`search_api_key` is described as a password and hidden on output'],
   ['seed.auth.sandbox_api_key-hidden', '`sandbox_api_key` is described as a password and hidden on output'],
@@ -60,7 +60,7 @@ export const authentication = rows('Authentication', [
 export const events = rows('Events', [
   [
     'seed.events.only-notification',
-    'the conversation-update webhook is the only notification of the conversation service that goes out',
+    'the conversation-update webhook is the only outgoing notification of the conversation service',
   ],
   ['seed.events.webhook-request', 'a notification is an HTTP POST whose body is a ConversationInfo'],
   ['seed.events.webhook-answer', 'a receiver answers a notification with 200 and `{"success": true}`'],
@@ -69,7 +69,7 @@ export const events = rows('Events', [
 ])
 
 export const errors = rows('Errors', [
-  ['seed.errors.422', 'a body or parameter that fails validation is answered with status 422'],
+  ['seed.errors.422', 'a body or parameter that fails validation returns 422'],
   ['seed.errors.detail', 'the body of a 422 is an object whose `detail` is an array of validation errors'],
   ['seed.errors.loc', '`loc` of a validation error is required and an array of strings and integers'],
   ['seed.errors.msg', '`msg` of a validation error is a required string'],
@@ -86,7 +86,7 @@ export const errors = rows('Errors', [
 export const versioning = rows('Versioning', [
   [
     'seed.versioning.webhook-description',
-    'the machine-readable description of the webhook endpoint says version 0.0.1',
+    'the machine-readable description of the webhook endpoint declares version 0.0.1',
   ],
   ['seed.versioning.webhook-path', 'the path of the webhook receiver carries the version segment `v1`'],
   ['seed.versioning.other-paths', 'the paths of the other four endpoints carry no version segment'],

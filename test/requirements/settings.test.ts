@@ -9,7 +9,7 @@ import {
   UpdateSecretRequest,
 } from '@parley/protocol'
 import { describe, expect } from 'vitest'
-import { prepares, verifies } from '../verifies.ts'
+import { verifies } from '../verifies.ts'
 import { expectRefused, expectRequired, expectTypes } from './fields.ts'
 
 const mcp_config = {
@@ -19,9 +19,9 @@ const mcp_config = {
 }
 
 describe('Settings', () => {
-  prepares('seed.settings.all-optional', 'an empty record is valid', () => expect(Settings.parse({})).toEqual({}))
+  verifies('seed.settings.all-optional', 'an empty record is valid', () => expect(Settings.parse({})).toEqual({}))
 
-  prepares(
+  verifies(
     [
       'seed.settings.language',
       'seed.settings.agent',
@@ -47,7 +47,7 @@ describe('Settings', () => {
       'seed.settings.git_user_name',
       'seed.settings.git_user_email',
     ],
-    'every member takes its type and nothing else',
+    'every member of a settings record accepts its type and nothing else',
     () =>
       expectTypes(
         Settings,
@@ -80,14 +80,14 @@ describe('Settings', () => {
       ),
   )
 
-  prepares(
+  verifies(
     [
       'seed.settings.secrets_store',
       'seed.settings.secrets_store.provider_tokens',
       'seed.settings.secrets_store.custom_secrets',
       'seed.settings.mcp_config',
     ],
-    'it holds two objects of secrets and an MCP configuration',
+    'a settings record has two objects of secrets and an MCP configuration',
     () => {
       const secrets_store = { provider_tokens: { github: { token: 't' } }, custom_secrets: { A: { secret: 's' } } }
       expect(Settings.parse({ secrets_store, mcp_config })).toMatchObject({ secrets_store, mcp_config })
@@ -97,14 +97,14 @@ describe('Settings', () => {
     },
   )
 
-  prepares(
+  verifies(
     [
       'seed.settings.enable_default_condenser.default',
       'seed.settings.enable_sound_notifications.default',
       'seed.settings.enable_proactive_conversation_starters.default',
       'seed.settings.enable_solvability_analysis.default',
     ],
-    'four flags have a default for who never stored them',
+    'four flags of a settings record have defaults',
     () =>
       expect(SettingsDefaults).toEqual({
         enable_default_condenser: true,
@@ -176,7 +176,7 @@ verifies(
     'seed.endpoint.new-conversation.conversation_instructions',
     'seed.endpoint.new-conversation.mcp_config',
   ],
-  'the body of New Conversation takes its members by their type',
+  'the members of New Conversation have their types',
   () => {
     const members = {
       repository: 'owner/name',
@@ -190,7 +190,7 @@ verifies(
       mcp_config,
     }
     for (const [name, value] of Object.entries(members)) {
-      // A branch alone has nothing to be a branch of.
+      // A branch needs a repository.
       const rest = name === 'selected_branch' ? { repository: 'owner/name' } : {}
       expect(InitSessionRequest.parse({ ...rest, [name]: value })).toMatchObject({ [name]: value })
       expect(InitSessionRequest.parse({ ...rest, [name]: null })).toMatchObject({ [name]: null })
@@ -209,7 +209,7 @@ verifies(
     'seed.endpoint.new-conversation.git_provider.enterprise_sso',
     'design.start.git_provider.real-names',
   ],
-  'a git provider is one of a closed list, in the spelling that came in',
+  'a git provider is one of a closed list, and its spelling is kept',
   () => {
     const names = ['git_host_1', 'git_host_2', 'git_host_3', 'enterprise_sso', 'github', 'gitlab', 'bitbucket', null]
     for (const git_provider of names) {
@@ -221,23 +221,23 @@ verifies(
 
 describe('custom secrets', () => {
   const secret = { name: 'TOKEN', value: 'v', description: 'd' }
-  prepares(
+  verifies(
     [
       'seed.secret.create.name',
       'seed.secret.create.value',
       'seed.secret.create.description',
       'seed.endpoint.secret-create.body',
     ],
-    'a new one has a name, a value and a description',
+    'creating a secret takes a name, a value and a description',
     () => {
       expectRequired(CreateSecretRequest, secret, 'name', 'value')
       expect(CreateSecretRequest.parse(secret)).toEqual(secret)
       for (const name of Object.keys(secret)) expectRefused(CreateSecretRequest, secret, name, 5, [])
     },
   )
-  prepares(
+  verifies(
     ['design.secret.name.pattern', 'design.secret.name.length'],
-    'a name has letters, digits and underscores, up to 255, and no digit first',
+    'the name of a secret has up to 255 letters, digits and underscores and does not begin with a digit',
     () => {
       for (const name of ['A', '_', 'my_TOKEN_2', 'x'.repeat(255)]) {
         expect(CreateSecretRequest.parse({ ...secret, name }).name).toBe(name)
@@ -245,14 +245,14 @@ describe('custom secrets', () => {
       expectRefused(CreateSecretRequest, secret, 'name', '', '2A', 'A-B', 'A B', 'Ä', 'A\n', 'x'.repeat(256))
     },
   )
-  prepares(
+  verifies(
     [
       'seed.secret.update.name',
       'seed.secret.update.description',
       'seed.secret.update.no-value',
       'seed.endpoint.secret-update.body',
     ],
-    'an update has a name and a description, and no value',
+    'updating a secret takes a name and a description, and no value',
     () => {
       expectRequired(UpdateSecretRequest, { name: 'TOKEN' }, 'name')
       expectTypes(UpdateSecretRequest, { name: 'TOKEN' }, { description: 'string or null' })

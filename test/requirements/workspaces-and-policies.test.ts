@@ -16,7 +16,7 @@ const remote = { kind: 'RemoteWorkspace', working_dir: '/w', host: 'http://h' }
 describe('workspaces', () => {
   verifies(
     ['seed.workspace.kind', 'seed.workspace.local.kind', 'seed.workspace.remote.kind', 'seed.service.union-kind'],
-    'are told by their kind, which is one of two constants',
+    '`kind` selects the workspace and is one of two constants',
     () => {
       expect(BaseWorkspace.parse(local)).toEqual(local)
       expect(BaseWorkspace.parse(remote)).toMatchObject(remote)
@@ -25,7 +25,7 @@ describe('workspaces', () => {
   )
   verifies(
     ['seed.workspace.local.working_dir.required', 'seed.workspace.local.working_dir.type'],
-    'a local one has a working directory',
+    'a local workspace has a working directory',
     () => {
       expectRequired(BaseWorkspace, local, 'working_dir')
       expectTypes(BaseWorkspace, { kind: 'LocalWorkspace' }, { working_dir: 'string' })
@@ -39,7 +39,7 @@ describe('workspaces', () => {
       'seed.workspace.remote.read_timeout.type',
       'seed.workspace.remote.max_connections.type',
     ],
-    'a remote one has a working directory, a host and optional limits',
+    'a remote workspace has a working directory, a host and optional limits',
     () => {
       expectRequired(BaseWorkspace, remote, 'working_dir', 'host')
       expectRefused(BaseWorkspace, remote, 'host', 5, null)
@@ -50,7 +50,7 @@ describe('workspaces', () => {
       })
     },
   )
-  verifies('seed.workspace.remote.read_timeout.default', 'a remote one waits 600 seconds unless told otherwise', () =>
+  verifies('seed.workspace.remote.read_timeout.default', 'a remote workspace waits 600 seconds by default', () =>
     expectDefaults(BaseWorkspace, remote, { read_timeout: 600, max_connections: null }),
   )
 })
@@ -60,7 +60,7 @@ describe('confirmation policies', () => {
 
   verifies(
     ['seed.confirmation-policy.kind', 'seed.confirmation-policy.risk.levels'],
-    'are told by their kind and know four risks',
+    '`kind` selects the confirmation policy, and there are four risks',
     () => {
       for (const kind of ['AlwaysConfirm', 'NeverConfirm', 'ConfirmRisky']) {
         expect(ConfirmationPolicy.parse({ kind }).kind).toBe(kind)
@@ -69,10 +69,10 @@ describe('confirmation policies', () => {
       expect(SecurityRisk.options.toSorted()).toEqual(['HIGH', 'LOW', 'MEDIUM', 'UNKNOWN'])
     },
   )
-  verifies('seed.confirmation-policy.always', 'AlwaysConfirm asks about every risk', () => {
+  verifies('seed.confirmation-policy.always', 'AlwaysConfirm requires confirmation of every risk', () => {
     expect(SecurityRisk.options.every((risk) => asks({ kind: 'AlwaysConfirm' }, risk))).toBe(true)
   })
-  verifies('seed.confirmation-policy.never', 'NeverConfirm asks about none', () => {
+  verifies('seed.confirmation-policy.never', 'NeverConfirm requires confirmation of no risk', () => {
     expect(SecurityRisk.options.some((risk) => asks({ kind: 'NeverConfirm' }, risk))).toBe(false)
   })
   verifies(
@@ -82,7 +82,7 @@ describe('confirmation policies', () => {
       'seed.confirmation-policy.risky.confirm_unknown.type',
       'seed.confirmation-policy.risky.confirm_unknown.default',
     ],
-    'ConfirmRisky has a threshold, HIGH by default, and confirms the unknown by default',
+    'ConfirmRisky has the threshold HIGH and confirms UNKNOWN by default',
     () => {
       const risky = { kind: 'ConfirmRisky' }
       expectDefaults(ConfirmationPolicy, risky, { threshold: 'HIGH', confirm_unknown: true })
@@ -93,10 +93,14 @@ describe('confirmation policies', () => {
       expectRefused(ConfirmationPolicy, risky, 'threshold', 'SEVERE', 5, null)
     },
   )
-  verifies('seed.confirmation-policy.risky.unknown', 'ConfirmRisky asks about the unknown when it is told to', () => {
-    expect(asks({ kind: 'ConfirmRisky' }, 'UNKNOWN')).toBe(true)
-    expect(asks({ kind: 'ConfirmRisky', confirm_unknown: false }, 'UNKNOWN')).toBe(false)
-  })
+  verifies(
+    'seed.confirmation-policy.risky.unknown',
+    'ConfirmRisky requires confirmation of UNKNOWN when confirm_unknown is true',
+    () => {
+      expect(asks({ kind: 'ConfirmRisky' }, 'UNKNOWN')).toBe(true)
+      expect(asks({ kind: 'ConfirmRisky', confirm_unknown: false }, 'UNKNOWN')).toBe(false)
+    },
+  )
 })
 
 describe('HookConfig', () => {
@@ -112,7 +116,7 @@ describe('HookConfig', () => {
       'seed.hook-config.matcher.type',
       'seed.hook-config.matcher.hooks',
     ],
-    'has a list of matchers for each of six moments',
+    'a hook configuration has a list of matchers for each of six moments',
     () => {
       for (const moment of [
         'pre_tool_use',
@@ -128,17 +132,17 @@ describe('HookConfig', () => {
       }
     },
   )
-  verifies('seed.hook-config.closed', 'takes no other property', () => {
+  verifies('seed.hook-config.closed', 'a hook configuration with another property is refused', () => {
     expectRefused(HookConfig, {}, 'before_lunch', [])
   })
-  verifies('seed.hook-config.matcher.default', 'matches everything unless told otherwise', () => {
+  verifies('seed.hook-config.matcher.default', 'a hook matcher matches everything by default', () => {
     expect(HookConfig.parse({ stop: [{ hooks: [] }] }).stop[0]?.matcher).toBe('*')
   })
 })
 
 verifies(
   ['seed.secret-registry.secret_sources', 'seed.secret-registry.source.lookup', 'seed.secret-registry.source.static'],
-  'a secret registry maps names to static and looked-up secrets',
+  'a secret registry maps names to static secrets and lookup secrets',
   () => {
     const secret_sources = {
       A: { kind: 'StaticSecret', value: 'v' },

@@ -2,7 +2,7 @@
 import { rows } from './requirement.ts'
 
 export const localWorkspace = rows('LocalWorkspace', [
-  ['seed.workspace.kind', 'a workspace is told by its `kind`: LocalWorkspace or RemoteWorkspace'],
+  ['seed.workspace.kind', '`kind` selects the workspace: LocalWorkspace or RemoteWorkspace'],
   ['seed.workspace.local.host', 'a LocalWorkspace operates on the file system of the host'],
   ['seed.workspace.local.working_dir.required', '`working_dir` of a LocalWorkspace is required'],
   ['seed.workspace.local.working_dir.type', '`working_dir` of a LocalWorkspace is a string'],
@@ -32,9 +32,9 @@ export const remoteWorkspace = rows('RemoteWorkspace', [
 ])
 
 export const confirmationPolicy = rows('Confirmation policies', [
-  ['seed.confirmation-policy.kind', 'a confirmation policy is told by its `kind`'],
-  ['seed.confirmation-policy.always', 'AlwaysConfirm has no fields and makes a person decide about every action'],
-  ['seed.confirmation-policy.never', 'NeverConfirm has no fields and lets every action run'],
+  ['seed.confirmation-policy.kind', '`kind` selects the confirmation policy'],
+  ['seed.confirmation-policy.always', 'AlwaysConfirm has no fields and requires a decision about every action'],
+  ['seed.confirmation-policy.never', 'NeverConfirm has no fields and requires no decision'],
   ['seed.confirmation-policy.risky.threshold.type', '`threshold` of ConfirmRisky is a SecurityRisk'],
   ['seed.confirmation-policy.risky.threshold.default', '`threshold` of ConfirmRisky is HIGH when omitted'],
   ['seed.confirmation-policy.risky.confirm_unknown.type', '`confirm_unknown` of ConfirmRisky is a boolean'],

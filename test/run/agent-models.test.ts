@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { llmOf, message, start, starting } from './running.ts'
+import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 const PNG = 'data:image/png;base64,iVBORw0KGgo='
 
@@ -50,7 +50,7 @@ describe('switch_llm', () => {
     toolCalls: [{ id: `to-${profile_name}`, name: 'switch_llm', arguments: { profile_name, reason: 'asked to' } }],
   })
 
-  test('makes a saved profile the model of the next step, in the middle of a run', async () => {
+  test('switch_llm makes a stored profile the model of the next step during a run', async () => {
     const done = await converse({}, agent, [to('spare')], [{ text: 'here' }], message('use spare'))
     expect(done.errors).toEqual([])
     expect(done.info.execution_status).toBe('finished')
@@ -71,7 +71,7 @@ describe('switch_llm', () => {
     expect(done.log).not.toContain('spare-key-123')
   }, 60_000)
 
-  test('says which profiles there are when it is given another name', async () => {
+  test('switch_llm with an unknown name lists the profiles', async () => {
     const done = await converse({}, agent, [to('nope'), { text: 'then not' }], [], message('go'))
     expect(done.results).toMatchObject([{ is_error: true }])
     expect(done.results[0].content[0].text).toMatch(/no profile 'nope'; saved are 'blind', 'spare'/)
@@ -88,7 +88,7 @@ describe('inspect_image_with_vision', () => {
     ],
   }
 
-  test('is there for a model that sees nothing, and asks a profile that sees', async () => {
+  test('inspect_image_with_vision is offered to a model without vision and asks a profile with vision', async () => {
     const done = await converse(blind, {}, [inspect({}), { text: 'It is red.' }], [{ text: 'Red.' }], look)
     expect(done.errors).toEqual([])
     expect(done.info.execution_status).toBe('finished')
@@ -113,7 +113,7 @@ describe('inspect_image_with_vision', () => {
     ['an image that there is not', { image_index: 3 }, /no image 3.*only image 0/],
     ['a profile that sees nothing', { profile_name: 'blind' }, /No profile 'blind' that sees.*'spare'/],
   ])(
-    'says what is wrong with %s',
+    'inspect_image_with_vision reports what is wrong with %s',
     async (_name, args, expected) => {
       const done = await converse(blind, {}, [inspect(args), { text: 'I cannot.' }], [], look)
       expect(done.results).toMatchObject([{ is_error: true }])
@@ -123,7 +123,7 @@ describe('inspect_image_with_vision', () => {
     60_000,
   )
 
-  test('is not there for a model that sees', async () => {
+  test('inspect_image_with_vision is not offered to a model with vision', async () => {
     const done = await converse({}, {}, [{ text: 'It is red.' }], [], look)
     expect(done.first[0]!.view.tools).not.toContain('inspect_image_with_vision')
     expect(done.first[0]!.text).toContain(PNG)

@@ -1,4 +1,4 @@
-/** What members of an agent's record do, as its model sees it. Source: seed: AgentBase. */
+/** Effects of the members of an agent's record, as its model receives them. Source: interface.md, AgentBase. */
 import { expect } from 'vitest'
 import {
   startScriptedModel,
@@ -7,7 +7,7 @@ import {
 } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { verifies } from '../verifies.ts'
-import { llmOf, message, start, starting } from './running.ts'
+import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 const toolsOf = ({ body }: ModelRequest): string[] =>
   ((body['tools'] ?? []) as { function: { name: string } }[]).map((tool) => tool.function.name)
@@ -19,7 +19,7 @@ verifies(
     'seed.agent.acp.include_default_tools',
     'seed.agent.acp.filter_tools_regex.filters',
   ],
-  'the model is offered the tools that are named, with their parameters, those that come by default, and no others',
+  'the model is offered the named tools with their parameters and the default tools, and no others',
   async () => {
     const answers: ScriptedAnswer[] = [
       { toolCalls: [{ name: 'file_editor', arguments: { command: 'view', path: '/etc/hostname' } }] },
@@ -53,7 +53,7 @@ verifies(
 
 verifies(
   'seed.agent.acp.condenser.summarizing',
-  'a condenser has its own model sum up what lies between the first events and the newest, when there are too many',
+  'a condenser summarises the events between the first and the newest with its own model when there are too many',
   async () => {
     const steps = 8
     const think = (at: number): ScriptedAnswer => ({

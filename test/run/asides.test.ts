@@ -6,8 +6,8 @@ import {
   type ScriptedAnswer,
 } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
-import { llmOf, message, start, starting } from './running.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 const run = (command: string): ScriptedAnswer => ({ toolCalls: [{ name: 'terminal', arguments: { command } }] })
 const said: ScriptedAnswer = { text: 'done' }
@@ -54,7 +54,7 @@ const exists = (path: string) => () =>
   )
 
 describe('a question to the agent', () => {
-  test('is answered while a command runs, and leaves nothing but its cost', async () => {
+  test('a question to the agent is answered while a command runs, and records only its cost', async () => {
     await using at = await stage([waitsFor('stop'), said])
     const task = await at.begin()
     await until(exists(at.file('begun')))
@@ -81,7 +81,7 @@ describe('a question to the agent', () => {
     ['too many requests', { status: 429, error: 'slow down' }, 429],
     ['a server that is down', { status: 503, error: 'down' }, 503],
     ['an answer without words', { toolCalls: [{ name: 'terminal', arguments: { command: 'touch never' } }] }, 503],
-  ])('tells what went wrong with the model: %s', async (_name, answer, status) => {
+  ])('a question to the agent reports the failure of the model: %s', async (_name, answer, status) => {
     await using at = await stage([said], (request) => (asks(request) ? answer : undefined))
     const task = await at.begin()
     await task.is('finished')
@@ -92,7 +92,7 @@ describe('a question to the agent', () => {
     expect(await exists(at.file('never'))()).toBe(false)
   })
 
-  test('of a conversation that is not there is a 404, and an empty one a 422', async () => {
+  test('a question to an unknown conversation returns 404, and an empty one 422', async () => {
     await using at = await stage([said])
     const task = await at.begin()
     expect(
@@ -107,7 +107,7 @@ describe('a question to the agent', () => {
 })
 
 describe('condensing by hand', () => {
-  test('happens at once in a finished conversation, which stays finished', async () => {
+  test('a finished conversation is condensed at once and stays finished', async () => {
     await using at = await stage([run('echo one'), run('echo two'), said, said])
     const task = await at.begin({ agent: { condenser: at.condenser } })
     await task.is('finished')
@@ -121,7 +121,7 @@ describe('condensing by hand', () => {
     expect(at.model.violations).toEqual([])
   })
 
-  test('performs nothing that waits for a person (F47), and what waits can be approved after it', async () => {
+  test('a condensation executes no pending action (F47), which can be approved afterwards', async () => {
     await using at = await stage([run('echo one'), run('touch performed'), said])
     const task = await at.begin({ agent: { condenser: at.condenser }, confirmation_policy: { kind: 'AlwaysConfirm' } })
     await task.is('waiting_for_confirmation')
@@ -138,7 +138,7 @@ describe('condensing by hand', () => {
     expect(at.model.violations).toEqual([])
   })
 
-  test('while it runs, happens between two steps, and the run goes on', async () => {
+  test('a running conversation is condensed between two steps, and the run continues', async () => {
     await using at = await stage([run('echo one'), run('echo two'), waitsFor('stop'), said])
     const task = await at.begin({ agent: { condenser: at.condenser } })
     await until(exists(at.file('begun')))
@@ -153,7 +153,7 @@ describe('condensing by hand', () => {
     expect(at.model.violations).toEqual([])
   })
 
-  test('without a condenser is refused in words, and with a failing model it changes nothing', async () => {
+  test('a condensation without a condenser is refused with the reason, and a failing model changes nothing', async () => {
     await using at = await stage([said], (request) =>
       summarises(request) ? { status: 401, error: 'bad key' } : undefined,
     )
@@ -171,7 +171,7 @@ describe('condensing by hand', () => {
     expect((await failing.info()).execution_status).toBe('finished')
   })
 
-  test('can be interrupted', async () => {
+  test('a condensation can be interrupted', async () => {
     await using at = await stage([run('echo one'), said], (request) =>
       summarises(request) ? { hang: 'headers' } : undefined,
     )

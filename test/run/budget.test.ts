@@ -1,4 +1,4 @@
-/** What a conversation may cost, when the server does not stay up or does not keep it in memory: what is spent stays spent. */
+/** Budgets of conversations across restarts and unloading: spending is never forgotten. */
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -6,8 +6,9 @@ import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/t
 import { startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { processesOf, until } from '../crash/watching.ts'
-import { conversation, llmOf, message, start, starting } from './running.ts'
+import { processesOf } from '../../packages/server/testing/processes.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { conversation, llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 /** US dollars of every answer: a thousand tokens. */
 const PRICE = 0.01
@@ -23,7 +24,7 @@ const request = (model: Model, work: string) =>
     max_budget_per_task: BUDGET,
   })
 
-/** Works for ever, one answer a step; `answerOf` says what each step is. */
+/** Works without an end, one answer per step; `answerOf` makes the answer of each step. */
 const startModel = (answerOf: (step: number) => ScriptedAnswer) =>
   startScriptedModel({
     respond: ({ view }) => ({ usage: { input: 1000, output: 0 }, ...answerOf(view.assistantTurns) }),
@@ -49,7 +50,7 @@ async function expectUsedUp(task: Task, model: Model): Promise<void> {
   expect(reached[0].detail).toContain(`The budget of ${BUDGET} US dollars is used up`)
 }
 
-/** Raised, it goes on until that is spent as well. */
+/** After the budget is raised, the conversation continues until that is spent too. */
 async function expectRaisable(task: Task, server: Pick<ServerProcess, 'call'>, model: Model): Promise<void> {
   await server.call('PATCH', `/api/conversations/${task.id}`, { max_budget_per_task: 6 * PRICE })
   await task.post('run')
@@ -78,7 +79,7 @@ test('kill -9 with half of a budget spent leaves the other half, to the cent', a
   await second.call('DELETE', `/api/conversations/${task.id}`)
 }, 120_000)
 
-test('a budget that is used up stays so over kill -9, and a message does not get around it', async () => {
+test('a used-up budget survives kill -9, and a message does not evade it', async () => {
   await using dir = await tempDir()
   const dataDir = dir.file('data')
   await using model = await startModel((step) => command(`echo ${step}`))
@@ -101,7 +102,7 @@ test('a budget that is used up stays so over kill -9, and a message does not get
   await second.call('DELETE', `/api/conversations/${task.id}`)
 }, 120_000)
 
-test('a conversation that left memory with half of its budget spent has the other half', async () => {
+test('a conversation that left memory with half of its budget spent keeps the other half', async () => {
   await using server = await startTestServer({ PARLEY_IDLE_UNLOAD_SECONDS: '0.05' })
   await using model = await startModel((step) => (step === 1 ? { text: 'half done' } : command(`echo ${step}`)))
   const task = await start(server, request(model, server.dir.file('work')))

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
 const spec = {
   name: 'open_page',
@@ -48,7 +48,7 @@ test('a tool of the client is offered to the model, shown as an action, and answ
   expect(JSON.stringify(model.requests[0]!.body)).toContain('open_page')
 })
 
-test('a client tool may not take the name of a tool of ours', async () => {
+test('a client tool with the name of a built-in tool is refused', async () => {
   await using server = await startTestServer()
   const { status } = await server.call('POST', '/api/conversations', {
     workspace: { working_dir: server.dir.file('work') },
@@ -58,7 +58,7 @@ test('a client tool may not take the name of a tool of ours', async () => {
   expect(status).toBe(422)
 })
 
-test('the server names just the tools that an agent may have', async () => {
+test('the server lists exactly the tools that an agent may have', async () => {
   await using server = await startTestServer()
   const { body: details } = await server.call('GET', '/server_info')
   const { body: names } = await server.call('GET', '/api/tools/')

@@ -5,8 +5,8 @@ import { startScriptedModel, type ScriptedModel } from '../../packages/server/te
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { answerToCounting, CHARS_PER_TOKEN, traceOf } from './counting-task.ts'
-import { conversation, llmOf, message, start, starting } from './running.ts'
+import { answerToCounting, CHARS_PER_TOKEN, traceOf } from '../../packages/server/testing/counting-task.ts'
+import { conversation, llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 const STEPS = 60
 /** The system prompt and the tools take most of it. */
@@ -41,7 +41,7 @@ async function doTask(llm: object, condenser: object | null) {
 describe(`${STEPS} steps`, () => {
   test.each<[string, object]>([
     ['a window that the configuration names, no request is refused', { max_input_tokens: 6000 }],
-    ['a window that nobody knows of, each refusal makes the view shorter', {}],
+    ['an unknown window, each refusal makes the view shorter', {}],
   ])(
     'with %s',
     async (_name, llm) => {
@@ -62,7 +62,7 @@ describe(`${STEPS} steps`, () => {
     120_000,
   )
 
-  test('with a small window and no condenser, end with a word about the window', async () => {
+  test('a run with a small window and no condenser ends with an error about the window', async () => {
     const { info, kinds } = await doTask({}, null)
     expect(info.execution_status).toBe('error')
     expect(kinds('ConversationErrorEvent').at(-1)).toMatchObject({ code: 'LLMContextWindowExceedError' })
@@ -71,7 +71,7 @@ describe(`${STEPS} steps`, () => {
 
 describe('kill -9', () => {
   test.each(['before', 'after'] as const)(
-    '%s a condensation is stored changes nothing',
+    'kill -9 %s a condensation is stored changes nothing',
     async (when) => {
       const steps = 30
       await using dir = await tempDir()

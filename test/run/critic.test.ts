@@ -10,7 +10,7 @@ import { startTestServer } from '../../packages/server/testing/server.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { verifies } from '../verifies.ts'
-import { conversation, message, start, starting } from './running.ts'
+import { conversation, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 const finish = (id: string): ScriptedAnswer => ({
   toolCalls: [{ id, name: 'finish', arguments: { message: `end ${id}` } }],
@@ -65,7 +65,7 @@ const refinement = { iterative_refinement: { success_threshold: 0.6, max_iterati
 describe('a critic', () => {
   verifies(
     'seed.agent.acp.critic.finished',
-    'judges finish and closing messages, and nothing else by default',
+    'a critic scores finish and final messages, and nothing else by default',
     async () => {
       const finished = await runIn('repository', { kind: 'PassCritic' }, [shell('echo a'), finish('f1')])
       expect(finished.scores).toEqual([null, 1])
@@ -81,7 +81,7 @@ describe('a critic', () => {
 
   verifies(
     'seed.agent.acp.critic.all_actions',
-    'in all_actions mode judges every call',
+    'a critic in all_actions mode scores every call',
     async () => {
       const { scores } = await runIn('repository', { kind: 'EmptyPatchCritic', mode: 'all_actions' }, [
         shell('echo a'),
@@ -115,7 +115,7 @@ describe('a critic', () => {
 describe('iterative refinement', () => {
   verifies(
     ['seed.conversation-info.agent_state.meaning'],
-    'sends the agent back until the critic is content, counts the rounds, and begins anew with the next message',
+    'refinement sends the agent back until the score suffices, counts the rounds, and restarts with the next message',
     async () => {
       const done = await runIn(
         'repository',
@@ -133,7 +133,7 @@ describe('iterative refinement', () => {
     60_000,
   )
 
-  test('ends after its rounds, whatever the score, and a new message has rounds of its own', async () => {
+  test('refinement ends after its rounds, whatever the score, and a new message has rounds of its own', async () => {
     const { scores, requests, info, asked } = await runIn(
       'repository',
       { kind: 'EmptyPatchCritic', ...refinement },
@@ -147,7 +147,7 @@ describe('iterative refinement', () => {
     expect(asked).toBe(6)
   }, 60_000)
 
-  test('without settings for it, a low score changes nothing', async () => {
+  test('a low score changes nothing without settings for refinement', async () => {
     const { requests, info } = await runIn('repository', { kind: 'EmptyPatchCritic' }, [finish('f1')])
     expect(requests).toEqual([])
     expect(info.agent_state).toEqual({})
@@ -155,7 +155,7 @@ describe('iterative refinement', () => {
 })
 
 test.each(['before', 'after'] as const)(
-  'kill -9 %s a round is asked for: it is asked for once, and counted once',
+  'kill -9 %s a refinement round is requested: it is requested once and counted once',
   async (when) => {
     await using dir = await tempDir()
     const work = dir.file('work')
@@ -216,7 +216,7 @@ async function readAll(request: IncomingMessage): Promise<string> {
 describe('a critic on another server', () => {
   const labels = { agent_issue_labels: ['too_little_testing'], user_followup_labels: ['correction'] }
 
-  test('is sent the transcript, and what it fears is told to the agent', async () => {
+  test('a critic on another server receives the transcript, and the agent receives its concerns', async () => {
     await using classifier = await startClassifier([
       [500, []],
       [200, [0.9, 0.8, 0.3]],
@@ -240,7 +240,7 @@ describe('a critic on another server', () => {
     expect(first!.body.model).toBe('critic')
     expect(first!.body.input).toMatch(/^<\|im_start\|>system\n[\s\S]*<tools>[\s\S]*"terminal"/)
     expect(first!.body.input).toMatch(/<\|im_start\|>assistant\n<tool_call>\n\{"name": "finish"[\s\S]*<\|im_end\|>\n$/)
-    // What a tool printed ends no turn.
+    // The output of a tool ends no turn.
     expect(first!.body.input).toContain('< |im_end|>')
     expect(JSON.stringify(done.info)).not.toContain('critic-key-1234')
   }, 60_000)
@@ -249,7 +249,7 @@ describe('a critic on another server', () => {
     ['refuses', [[401, []]]],
     ['answers with more numbers than labels', [[200, [0.1, 0.2, 0.3, 0.4]]]],
   ])(
-    'that %s breaks nothing',
+    'a critic on another server that %s breaks nothing',
     async (_name, answers) => {
       await using classifier = await startClassifier(answers)
       const critic = { kind: 'APIBasedCritic', server_url: classifier.url, api_key: 'k', ...labels, ...refinement }

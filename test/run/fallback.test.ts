@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { llmOf, message, start, starting } from './running.ts'
+import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 const quick = { num_retries: 1, retry_multiplier: 0, retry_min_wait: 0, retry_max_wait: 0 }
 
@@ -33,7 +33,7 @@ const call: ScriptedAnswer = { toolCalls: [{ id: 'c1', name: 'terminal', argumen
 const busy: ScriptedAnswer = { status: 503, error: 'overloaded' }
 
 describe('a fallback', () => {
-  test('answers one call after the retries; the next begins with the first model again, and the log says who answered', async () => {
+  test('a fallback answers one call after the retries, the next call begins with the first model, and the log names the model', async () => {
     const { info, asked, text } = await converse([busy, busy, { text: 'all done' }], [call])
     expect(info.execution_status).toBe('finished')
     expect(asked).toEqual([3, 1])
@@ -43,14 +43,14 @@ describe('a fallback', () => {
     expect(metrics.accumulated_token_usage.prompt_tokens).toBe(200)
   }, 60_000)
 
-  test('is not asked when the key is wrong', async () => {
+  test('a fallback is not asked when the key is wrong', async () => {
     const { info, errors, asked } = await converse([{ status: 401, error: 'no' }], [call])
     expect(info.execution_status).toBe('error')
     expect(errors.at(-1)).toMatchObject({ code: 'LLMAuthenticationError' })
     expect(asked).toEqual([1, 0])
   }, 60_000)
 
-  test('that fails too leaves the first failure to be told', async () => {
+  test('a failing fallback leaves the first failure to be reported', async () => {
     const { errors, asked } = await converse([busy, busy], [{ status: 401, error: 'no' }])
     expect(errors.at(-1)).toMatchObject({
       code: 'LLMServiceUnavailableError',

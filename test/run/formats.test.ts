@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { llmRecord } from '../../packages/server/testing/model-formats/configs.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
 const terminal = (command: string, id: string) => ({ id, name: 'terminal', arguments: { command } })
 
 describe.each(['chat', 'responses', 'anthropic', 'gemini'] as const)('a model that speaks %s', (format) => {
-  test('drives parallel calls, a malformed one and a long command; usage is counted', async () => {
+  test('a model of this format makes parallel calls, a malformed one and a long command, and its usage is counted', async () => {
     await using model = await startScriptedModel({
       by: 'turn',
       answers: [

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
+import { until } from '../../packages/server/testing/until.ts'
 
-test('a word that happens to be the value of a secret is hidden in the log, and is still the word that is performed', async () => {
+test('a word that equals a secret value is masked in the log and executed unmasked', async () => {
   await using model = await startScriptedModel({
     by: 'turn',
     answers: [

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 
-test('an expression without end on the name of a client tool is refused, while the server answers others', async () => {
+test('an endless expression for the name of a client tool is refused while the server serves other requests', async () => {
   await using server = await startTestServer()
   const spec = (name: string) => ({ name, description: 'd', parameters: { type: 'object', properties: {} } })
   const names = Array.from({ length: 50 }, (_, at) => `${'a'.repeat(40)}_${at}`)

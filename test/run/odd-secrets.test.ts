@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { receivedUntil, startWebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
-import { until } from '../crash/watching.ts'
-import { SECRET, starting, telling, type Loose } from '../webhooks/serving.ts'
+import { startWebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { WEBHOOK_SECRET, startRequest, webhookEnv, type Loose } from '../../packages/server/testing/webhook-servers.ts'
 
 const VALUES = {
   ODD_WORD: 'true',
@@ -13,16 +13,16 @@ const VALUES = {
   ODD_SHELL: '$HOME `id -q4Zx` $(id) \\ "q" \'q\' !!',
   ODD_LINES: '-----BEGIN ODD KEY-----\nline-7uR\r\n\tdef\n',
 }
-/** What only the values that can be hidden hold, in every form in which a text escapes them. */
+/** Texts that only maskable values contain, in every form in which a text escapes them. */
 const MARKS = ['q4Zx', 'BEGIN ODD KEY', 'line-7uR']
 const marksIn = (text: string): string[] => MARKS.filter((mark) => text.includes(mark))
 
-test('secret values of every odd form are exact in the environment of a command, and nowhere else where hiding is safe', async () => {
+test('secret values of unusual forms are exact in the environment of a command and masked elsewhere where that is safe', async () => {
   const command = Object.keys(VALUES)
     .map((name) => `printf %s "$${name}" > ${name}; printenv ${name}; echo "it is $${name}!"`)
     .join('; ')
   await using dir = await tempDir()
-  await using receiver = await startWebhookReceiver({ secret: SECRET })
+  await using receiver = await startWebhookReceiver({ secret: WEBHOOK_SECRET })
   await using model = await startScriptedModel({
     by: 'turn',
     answers: [{ toolCalls: [{ name: 'terminal', arguments: { command } }] }, { text: 'Done.' }],
@@ -31,7 +31,7 @@ test('secret values of every odd form are exact in the environment of a command,
     dataDir: dir.file('data'),
     env: {
       PARLEY_LOG_LEVEL: 'trace',
-      ...telling([receiver.url], { events: true, event_buffer_size: 1, flush_delay: 0.1 }),
+      ...webhookEnv([receiver.url], { events: true, event_buffer_size: 1, flush_delay: 0.1 }),
     },
   })
   const secrets = Object.entries(VALUES)
@@ -41,11 +41,11 @@ test('secret values of every odd form are exact in the environment of a command,
   }
   const start = (members: object) =>
     server.call('POST', '/api/conversations', {
-      ...starting(dir.file('work'), model),
+      ...startRequest(dir.file('work'), model),
       autotitle: false,
       ...members,
     })
-  const { agent } = starting(dir.file('work'), model)
+  const { agent } = startRequest(dir.file('work'), model)
   const { body: info } = await start({
     agent: { ...agent, tools: [{ name: 'terminal' }] },
     initial_message: { content: [{ type: 'text', text: 'go' }] },
@@ -74,7 +74,7 @@ test('secret values of every odd form are exact in the environment of a command,
     )),
   ]
   expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 422))
-  await receivedUntil(() => receiver.about(info.id).some(({ text }) => text.includes('it is true!')), 30_000)
+  await until(() => receiver.about(info.id).some(({ text }) => text.includes('it is true!')), 30_000)
   const { body: trajectory } = await server.call('GET', `${at}/trajectory`)
   const places = {
     events: JSON.stringify(page),

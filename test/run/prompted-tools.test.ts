@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { llmOf, message, start, starting } from './running.ts'
+import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
-test('a model without calls of its own works, is told what is wrong with a call, and finishes', async () => {
+test('a model with prompted tools works, receives the errors of its calls, and finishes', async () => {
   await using model = await startScriptedModel({
     answers: [
       {

@@ -1,4 +1,4 @@
-/** What a model is told first: built-in texts, files of the prompts folder, values, policies. Source: agent-core.md 9. */
+/** The system prompt: built-in texts, files of the prompts folder, values, policies. Source: agent-core.md 9. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Agent } from '@parley/protocol'
@@ -6,9 +6,9 @@ import { describe, expect, test } from 'vitest'
 import { staticPrompt } from '../../packages/server/src/agent/index.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
-import { startRunning } from '../guard/running.ts'
+import { startRunning } from '../../packages/server/testing/restartable-server.ts'
 import { verifies } from '../verifies.ts'
-import { llmOf, message, start, starting } from './running.ts'
+import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 /** Files in the server's prompts folder. */
 function put(server: TestServer, files: Record<string, string>): string {
@@ -45,7 +45,7 @@ async function refusal(server: TestServer, agent: object) {
 describe('a prompt file', () => {
   verifies(
     ['seed.agent.acp.system_prompt_filename.path', 'seed.agent.acp.system_prompt_kwargs'],
-    'of the prompts folder is the shared text, filled with the values that the agent has',
+    'a prompt file of the prompts folder is rendered with the values of the agent',
     async () => {
       await using server = await startTestServer()
       const prompts = put(server, {
@@ -73,7 +73,7 @@ describe('a prompt file', () => {
     60_000,
   )
 
-  test('has the security policy behind it, or where it says so', async () => {
+  test('a prompt file has the security policy at its end, or at its placeholder', async () => {
     await using server = await startTestServer()
     put(server, { 'plain.j2': 'I.', 'placed.j2': 'Rules: {{ security_policy }} End.', 'rules.md': 'Never {{ lie }}.' })
     const policy = { security_policy_filename: 'rules.md' }
@@ -85,7 +85,7 @@ describe('a prompt file', () => {
     expect(builtIn.shared).toMatch(/^I\.\n\n<security>[\s\S]+<\/security>$/)
   }, 60_000)
 
-  test('that goes away later is missed by new conversations only', async () => {
+  test('a removed prompt file affects new conversations only', async () => {
     await using running = await startRunning(() => ({ text: 'done' }))
     const prompts = running.file('data', 'prompts')
     mkdirSync(prompts, { recursive: true })
@@ -104,7 +104,7 @@ describe('a prompt file', () => {
     await expect(running.start({ agent })).rejects.toThrow(/422.*system_prompt_filename/)
   }, 60_000)
 
-  test('that cannot be used is refused at the start, with its member', async () => {
+  test('an unusable prompt file is refused at the start with its member', async () => {
     await using server = await startTestServer()
     const prompts = put(server, {
       'torn.j2': 'a\nb\n{% if x %}\nc',
@@ -148,7 +148,7 @@ describe('the built-in prompt', () => {
       'seed.agent.acp.security_policy_filename.custom',
       'seed.agent.acp.security_policy_filename.empty',
     ],
-    'has the built-in policy, that of a file word for word, or none',
+    'the built-in prompt contains the built-in policy, that of a file verbatim, or none',
     async () => {
       await using server = await startTestServer()
       put(server, { 'rules.md': '  House rules:\n- {{ word }} for {% word %}\n', 'empty.md': '' })
@@ -167,7 +167,7 @@ describe('the built-in prompt', () => {
 
   verifies(
     'seed.agent.acp.system_prompt.verbatim',
-    'gives way to a prompt of the caller, which is sent word for word',
+    'a prompt of the caller replaces the built-in prompt and is sent verbatim',
     async () => {
       await using server = await startTestServer()
       const system_prompt = 'You are  {{ nobody }}.\n\t{% Say so. %}'
@@ -178,7 +178,7 @@ describe('the built-in prompt', () => {
 
   verifies(
     ['seed.agent.acp.agent_context.system_message_suffix', 'seed.agent.acp.agent_context.user_message_prefix'],
-    'is followed by the suffix of the context; its prefix goes before what a message brings along',
+    'the suffix of the context follows the built-in prompt, and its prefix precedes the extensions of a message',
     async () => {
       await using server = await startTestServer()
       const skill = { name: 'greet', content: 'Bow first.', trigger: { type: 'keyword', keywords: ['hello'] } }
@@ -198,7 +198,7 @@ describe('the built-in prompt', () => {
   )
 
   test.each<[string, object, object, readonly RegExp[], readonly RegExp[]]>([
-    ['a model that nobody knows', {}, {}, [/<risk>/, /no notes between sessions/], [/<reminders>/, /<browser>/]],
+    ['an unknown model', {}, {}, [/<risk>/, /no notes between sessions/], [/<reminders>/, /<browser>/]],
     ['claude', { model: 'anthropic/claude-opus-4-5' }, {}, [/<reminders>\n- Solve the task/], []],
     ['gemini', { model: 'gemini/gemini-3-pro' }, {}, [/<reminders>\n- Act rather/], []],
     ['gpt-5', { model: 'openai/gpt-5' }, {}, [/<reminders>\n- Carry the task/], []],
@@ -216,20 +216,20 @@ describe('the built-in prompt', () => {
     ['a sandbox', {}, { system_prompt_kwargs: { cli_mode: false } }, [/<risk>[\s\S]*inside of the sandbox/], []],
     ['notes', {}, { agent_context: { load_memory: true } }, [/MEMORY\.md/], [/no notes between sessions/]],
     ['a soul', {}, { system_prompt_kwargs: { soul_content: 'You are an owl.' } }, [/^You are an owl\.\n\nDo what/], []],
-  ])('has the sections for %s', (_name, llm, agent, present, absent) => {
+  ])('the built-in prompt has the sections for %s', (_name, llm, agent, present, absent) => {
     const text = staticPrompt(Agent.parse({ llm: { model: 'openai/scripted', ...llm }, ...agent }))
     for (const section of present) expect(text).toMatch(section)
     for (const section of absent) expect(text).not.toMatch(section)
     expect(text).not.toContain('\n\n\n')
   })
 
-  test('has the notes for the model that is really asked', async () => {
+  test('the built-in prompt has the notes for the model that is asked', async () => {
     await using server = await startTestServer()
     const { shared } = await told(server, {}, { model: 'openai/gemini-own' })
     expect(shared).toContain('- Act rather than announce')
   })
 
-  test('is the same text, byte for byte, for every conversation of an agent', async () => {
+  test('the built-in prompt is identical for every conversation of an agent', async () => {
     await using server = await startTestServer()
     const agent = { system_prompt_kwargs: { cli_mode: false, b: 1, a: 2 } }
     const first = await told(server, agent)

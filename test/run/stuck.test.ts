@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { message, start, starting } from './running.ts'
+import { message, start, starting } from '../../packages/server/testing/conversations.ts'
 import { verifies } from '../verifies.ts'
 
 const again: ScriptedAnswer = { toolCalls: [{ name: 'terminal', arguments: { command: 'date; echo pid $$; false' } }] }
@@ -43,7 +43,7 @@ verifies(
   },
 )
 
-test('failing calls are pointed out once, then they are being stuck', async () => {
+test('failing calls are pointed out once, and the next failure ends the run as stuck', async () => {
   await using model = await startScriptedModel({ respond: () => failing })
   await using server = await startTestServer()
   const task = await start(server, starting(model, server.dir.file('work'), { initial_message: message('go') }))

@@ -1,4 +1,4 @@
-/** What every vendor is told of one tool, whatever its format calls the parts: the schema of the arguments of `terminal`, whole. */
+/** The complete schema of the arguments of `terminal`, which every vendor's format contains. */
 import { expect } from 'vitest'
 
 const described = { description: expect.stringMatching(/\w+ \w+ \w+/) }

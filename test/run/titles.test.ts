@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { startWebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
-import { until } from '../crash/watching.ts'
-import { llmOf, message, start, starting } from './running.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 /** Title requests come without tools. */
 const entitling = (title: ScriptedAnswer) =>
   startScriptedModel({ respond: ({ view }) => (view.tools.length === 0 ? title : { text: 'done' }) })
 const first = { autotitle: true, initial_message: message('Please fix the login page of the shop') }
 
-test('a conversation names itself after its first message, and tells the webhooks', async () => {
+test('a conversation makes a title from its first message and notifies the webhooks', async () => {
   await using model = await entitling({ text: '"🐛 Login page of the shop"', usage: { input: 30, output: 7 } })
   await using receiver = await startWebhookReceiver()
   await using server = await startTestServer({
@@ -24,7 +24,7 @@ test('a conversation names itself after its first message, and tells the webhook
   expect(usage_to_metrics.title.accumulated_token_usage).toMatchObject({ prompt_tokens: 30 })
   expect(usage_to_metrics.default.token_usages).toHaveLength(1)
   await until(() =>
-    receiver.taken.some(
+    receiver.accepted.some(
       ({ headers, body }) =>
         headers['x-parley-event'] === 'conversation.updated' && body.title === '🐛 Login page of the shop',
     ),
@@ -39,7 +39,7 @@ test('a conversation names itself after its first message, and tells the webhook
   expect(model.requests.filter(({ view }) => view.tools.length === 0)).toHaveLength(1)
 })
 
-test('without a model that answers, the message is the title, and nothing fails', async () => {
+test('without an answering model the message becomes the title, and nothing fails', async () => {
   await using model = await entitling({ status: 500, error: 'down' })
   await using server = await startTestServer()
   const named = await start(server, starting(model, server.dir.file('work'), first))
@@ -49,7 +49,7 @@ test('without a model that answers, the message is the title, and nothing fails'
   expect(await named.kinds('ConversationErrorEvent')).toEqual([])
 })
 
-test("a person's own title stays, also when it comes first or while one is being made; so does none when none is wanted", async () => {
+test("a person's title is never replaced, also while one is being made, and no title is made when none is wanted", async () => {
   await using model = await entitling({ text: 'Made', delayMs: 300 })
   await using server = await startTestServer()
   const work = server.dir.file('work')
@@ -64,7 +64,7 @@ test("a person's own title stays, also when it comes first or while one is being
   expect((await unnamed.info()).title).toBeNull()
 })
 
-test('the profile that a request names makes the title', async () => {
+test('the model of the requested profile makes the title', async () => {
   await using model = await entitling({ text: 'From the profile' })
   await using server = await startTestServer()
   const llm = llmOf(model, { model: 'openai/small' })

@@ -8,12 +8,12 @@ import { expect, test } from 'vitest'
 import { llmRecord } from '../../packages/server/testing/model-formats/configs.ts'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { start, starting } from './running.ts'
+import { start, starting } from '../../packages/server/testing/conversations.ts'
 import { expectHeaders, expectTerminal, TERMINAL_DESCRIPTION, TERMINAL_SCHEMA } from './terminal-as-offered.ts'
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 const KEY = 'key-of-the-model-4711'
-/** Refused by whoever fetches images, so that no test asks the internet. */
+/** An address that image fetchers refuse, so that no test needs the internet. */
 const ADDRESS = 'http://127.0.0.1:9/b.webp'
 
 const one = expect.stringMatching(/^one\n/)
@@ -74,7 +74,7 @@ async function talk(format: Format, members: object = {}) {
   }
 }
 
-/** How often a request marks something for the vendor's cache. */
+/** Number of cache marks in a request. */
 const marksIn = (text: string) => text.split('"cache_control"').length - 1
 const MARK = { cache_control: { type: 'ephemeral' } }
 

@@ -3,13 +3,13 @@ import { readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { startGitServer } from '../../packages/server/testing/git-server.ts'
 import { findBubblewrap } from '../../packages/server/src/workspace/index.ts'
-import { ofKind } from '../guard/running.ts'
+import { ofKind } from '../../packages/server/testing/restartable-server.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { until } from '../crash/watching.ts'
-import { conversation, llmOf, message } from '../run/running.ts'
-import { messagesOf, obey, openWorld } from './world.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { conversation, llmOf, message } from '../../packages/server/testing/conversations.ts'
+import { messagesOf, obey, openWorld } from '../../packages/server/testing/skill-conversations.ts'
 
 const PLUGIN = {
   '.claude-plugin/plugin.json': JSON.stringify({ name: 'tools', version: '1.2.3', description: 'For releases.' }),
@@ -54,7 +54,7 @@ test('a plugin in a folder brings skills, commands, hooks and MCP servers', asyn
   expect(phase.value.detail).toContain('plugins: tools')
 })
 
-test('a sub-agent that a plugin describes can be given work', async () => {
+test('a sub-agent that a plugin defines can be started', async () => {
   await using world = await openWorld()
   await world.put(placed('tools', disabled(PLUGIN)))
   const id = await world.talk('work', 'hello', {
@@ -66,7 +66,7 @@ test('a sub-agent that a plugin describes can be given work', async () => {
   expect(task.description).toContain('reviewer')
 })
 
-test('later plugins win over earlier ones and over the project, their hooks are all run', async () => {
+test('later plugins replace skills of earlier ones and of the project, and the hooks of all plugins run', async () => {
   await using world = await openWorld()
   const hooks = (file: string) => JSON.stringify({ SessionStart: [{ hooks: [{ command: `echo x >> ${file}` }] }] })
   const skill = (text: string) => `---\ntriggers: [alpha]\n---\n${text}`
@@ -88,7 +88,7 @@ test('later plugins win over earlier ones and over the project, their hooks are 
 })
 
 describe('from git', () => {
-  test('a plugin is fetched at a ref with the stored token, kept out of the workspace, and stays after a restart', async () => {
+  test('a plugin is fetched from git at a ref with the stored token, stored outside the workspace, and kept over a restart', async () => {
     await using git = await startGitServer()
     const files = Object.fromEntries(
       Object.entries(disabled(PLUGIN)).map(([path, text]) => [`packs/tools/${path}`, text]),
@@ -119,7 +119,7 @@ describe('from git', () => {
     expect(text).not.toContain(git.password)
   })
 
-  test('one that is not there ends the start with a reason, and starting again goes on once it is there', async () => {
+  test('a missing repository of a plugin fails the start with a reason, and a repeated start succeeds once it exists', async () => {
     await using git = await startGitServer()
     await using world = await openWorld({ PARLEY_GIT_HOSTS: JSON.stringify({ github: git.url }) })
     const { body } = await world.begin('work', { plugins: [{ source: 'github:acme/pack' }] })
@@ -135,7 +135,7 @@ describe('from git', () => {
   })
 })
 
-test('a server that is killed while it fetches a plugin goes on after its restart', async () => {
+test('a server that is killed while it fetches a plugin completes the start after its restart', async () => {
   await using git = await startGitServer()
   await git.add('acme/pack', { files: disabled(PLUGIN) })
   git.mode = 'silent'
@@ -161,8 +161,8 @@ test('a server that is killed while it fetches a plugin goes on after its restar
   expect(left.filter((name) => !name.startsWith('.parley-fetch-'))).toHaveLength(1)
 })
 
-const walls = await findBubblewrap()
-test.skipIf('reason' in walls)('behind walls, commands find the folder of a plugin, in a fork too', async () => {
+const bubblewrap = await findBubblewrap()
+test.skipIf('reason' in bubblewrap)('sandboxed commands find the folder of a plugin, in a fork too', async () => {
   await using git = await startGitServer()
   await git.add('acme/pack', { files: disabled(PLUGIN) })
   await using world = await openWorld({
@@ -184,7 +184,7 @@ test.skipIf('reason' in walls)('behind walls, commands find the folder of a plug
   }
 })
 
-test('a folder that is no plugin, or is not there, ends the start with a reason', async () => {
+test('a plugin folder that is missing or contains no plugin fails the start with a reason', async () => {
   await using world = await openWorld()
   await world.put({ 'empty/x.txt': '' })
   for (const [source, why] of [
@@ -209,7 +209,7 @@ test('a link out of a plugin is not followed', async () => {
   await rm(world.file('tools'), { recursive: true })
 })
 
-test('a source that cannot be fetched, or that holds a credential, is refused before anything is stored', async () => {
+test('a plugin source that cannot be fetched or contains a credential is refused before anything is stored', async () => {
   await using world = await openWorld()
   for (const source of ['https://user:hunter2@git.example.org/a/b', 'git@git.example.org:a/b', '']) {
     const { status, text } = await world.begin('work', { plugins: [{ source }] })

@@ -1,11 +1,11 @@
-/** Skills where the workspace is on another agent server: read there, kept here. */
+/** Skills of a workspace on another agent server, which are read there and stored here. */
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { KEY, startTestServer } from '../../packages/server/testing/server.ts'
-import { messagesOf, openWorld } from './world.ts'
-import { ofKind } from '../guard/running.ts'
+import { messagesOf, openWorld } from '../../packages/server/testing/skill-conversations.ts'
+import { ofKind } from '../../packages/server/testing/restartable-server.ts'
 
-test('the project of a remote workspace is read on its own server, and its rules come with its files', async () => {
+test('skills of a remote workspace are read on its server, and its path rules are added with its files', async () => {
   await using there = await startTestServer()
   await using world = await openWorld()
   const at = there.dir.file('project')

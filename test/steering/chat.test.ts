@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import type { ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
-import { command } from '../clients/instructed-model.ts'
-import { KEY } from '../agent-server/setup.ts'
-import { startTalking, type Json, type Talking } from './talking.ts'
+import { command } from '../../packages/server/testing/instructed-model.ts'
+import { KEY } from '../../packages/server/testing/two-user-server.ts'
+import { startTalking, type Json, type Talking } from '../../packages/server/testing/steered-conversations.ts'
 
 let answer: ScriptedAnswer | Promise<ScriptedAnswer>
 let server: Talking
@@ -39,7 +39,7 @@ async function chat(messages: Json[], members: Json = {}, headers: Record<string
 }
 const user = (content: Json) => ({ role: 'user', content })
 
-test('there is a model for each profile, for a bearer key and for the usual header', async () => {
+test('the models endpoint lists each profile, with a bearer key and with the usual header', async () => {
   const expected = {
     object: 'list',
     data: [{ id: 'openhands_work', object: 'model', created: 0, owned_by: 'openhands' }],
@@ -52,7 +52,7 @@ test('there is a model for each profile, for a bearer key and for the usual head
   expect((await server.call('GET', '/v1/models', undefined, server.bob)).body.data).toEqual([])
 })
 
-test('a completion starts a conversation, the next one goes on with it', async () => {
+test('a completion starts a conversation, and the next completion continues it', async () => {
   const first = await chat([{ role: 'system', content: 'Be brief.' }, user('Hello.')])
   expect(first.body).toEqual({
     id: expect.stringMatching(/^chatcmpl-./),
@@ -76,7 +76,7 @@ test('a completion starts a conversation, the next one goes on with it', async (
   expect(said.map(({ llm_message }) => llm_message.content[0].text)).toEqual(['Hello.', 'And again?'])
 })
 
-test('an id that is not known yet is that of the new conversation; what was said elsewhere comes along', async () => {
+test('an unknown id becomes the id of the new conversation, which receives the earlier messages', async () => {
   const id = '2f1c9a52-7a4e-4d0b-9c39-0d7a1c2b3e4f'
   const history = [
     user('I am Ada.'),
@@ -90,7 +90,7 @@ test('an id that is not known yet is that of the new conversation; what was said
   )
 })
 
-test('a stream is one chunk and its end', async () => {
+test('a completion stream is one chunk and the end marker', async () => {
   const streamed = await chat([user('Hello.')], { stream: true })
   expect(streamed.headers.get('content-type')).toContain('text/event-stream')
   const [chunk, end, rest] = streamed.text.split('\n\n')
@@ -101,7 +101,7 @@ test('a stream is one chunk and its end', async () => {
   expect([end, rest, streamed.id]).toEqual(['data: [DONE]', '', expect.any(String)])
 })
 
-describe('what cannot be answered', () => {
+describe('completions that fail', () => {
   test.each<[string, Json[], Json, Record<string, string>, number]>([
     ['an unknown model', [user('x')], { model: 'gpt-5' }, {}, 404],
     ['an unknown profile', [user('x')], { model: 'openhands_absent' }, {}, 404],
@@ -114,7 +114,7 @@ describe('what cannot be answered', () => {
     expect((await chat(messages, members, headers)).status).toBe(status)
   })
 
-  test('a failed run is 500 and says where to look', async () => {
+  test('a completion whose run fails returns 500 and names the conversation', async () => {
     answer = { status: 400, error: 'no' }
     const failed = await chat([user('x')])
     expect(failed).toMatchObject({
@@ -124,7 +124,7 @@ describe('what cannot be answered', () => {
     })
   })
 
-  test('an action that waits for a person is 409, before and after a word', async () => {
+  test('a completion returns 409 while an action waits for a person', async () => {
     answer = command('echo one')
     const id = await server.open({ confirmation_policy: { kind: 'AlwaysConfirm' } })
     expect((await chat([user('x')], {}, { [HEADER]: id })).status).toBe(409)
@@ -133,7 +133,7 @@ describe('what cannot be answered', () => {
     expect(said).toHaveLength(1)
   })
 
-  test('a pause of somebody else is 409', async () => {
+  test('a completion whose run is paused returns 409', async () => {
     answer = new Promise<never>(() => {})
     const id = await server.open()
     const waiting = chat([user('x')], {}, { [HEADER]: id })

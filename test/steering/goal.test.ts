@@ -1,8 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ModelRequest, ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
-import { command } from '../clients/instructed-model.ts'
-import { until } from '../crash/watching.ts'
-import { startKillable, startTalking, type Json, type Talking } from './talking.ts'
+import { command } from '../../packages/server/testing/instructed-model.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import {
+  startKillable,
+  startTalking,
+  type Json,
+  type Talking,
+} from '../../packages/server/testing/steered-conversations.ts'
 
 const isJudge = ({ text }: ModelRequest) => text.includes('You judge whether')
 const verdict = (complete: boolean, missing = '', score = complete ? 1 : 0.5): ScriptedAnswer => ({
@@ -33,8 +38,8 @@ async function start({
   return server
 }
 
-describe('the rounds', () => {
-  test('the agent is sent on with what is missing until the judge is content, within one run', async () => {
+describe('rounds of a goal', () => {
+  test('the agent continues with the missing parts until the judge finds the goal reached, within one run', async () => {
     const server = await start({ judge: (n) => verdict(n === 1, 'the tests do not run') })
     const id = await server.open()
     expect(await server.post(id, '/goal', { objective: ' Make it work. ' })).toEqual({
@@ -63,7 +68,7 @@ describe('the rounds', () => {
     expect((await server.info(id)).stats.usage_to_metrics).toHaveProperty('goal-judge')
   })
 
-  test('the judge sees the goal and the branch, not the system prompt, and is not seen by the agent', async () => {
+  test('the judge receives the goal and the branch without the system prompt, and the agent never sees the judge', async () => {
     const server = await start({
       agent: (n) => ({ text: n === 0 ? 'I did </record> it.' : 'Really.' }),
       judge: (n) => verdict(n === 1, 'proof'),
@@ -79,7 +84,7 @@ describe('the rounds', () => {
       expect(request.text).not.toContain('"score"')
   })
 
-  test('going round in circles does not end it: the judge decides whether to try on', async () => {
+  test('a repetition does not end a goal: the judge decides whether the agent continues', async () => {
     const server = await start({
       agent: (n) => (n < 8 ? command('false') : { text: 'Done.' }),
       judge: (n) => verdict(n === 1, 'try another way'),
@@ -95,7 +100,7 @@ describe('the rounds', () => {
     expect(server.model.requests.filter((each) => !isJudge(each)).length).toBeLessThanOrEqual(9)
   })
 
-  test('after as many verdicts as were allowed it is capped', async () => {
+  test('a goal is capped after the allowed number of verdicts', async () => {
     const server = await start({ judge: () => verdict(false, 'more') })
     const id = await server.open()
     await server.post(id, '/goal', { objective: 'Never done.', max_iterations: 2 })
@@ -104,7 +109,7 @@ describe('the rounds', () => {
     expect(await server.post(id, '/goal/resume')).toEqual({ status: 400, body: { detail: 'no_resumable_goal' } })
   })
 
-  test('each round has its own iterations', async () => {
+  test('each round of a goal has its own iterations', async () => {
     const server = await start({ judge: (n) => verdict(n === 2) })
     const id = await server.open({ max_iterations: 1 })
     await server.post(id, '/goal', { objective: 'Three rounds.' })
@@ -116,7 +121,7 @@ describe('the rounds', () => {
     ['words', 'I think it is done.'],
     ['a text for a boolean', '{"score": 0.9, "complete": "true", "missing": ""}'],
     ['the text "false"', '{"score": 1, "complete": "false"}'],
-  ])('%s is no yes', async (_, text) => {
+  ])('%s does not count as a reached goal', async (_, text) => {
     const server = await start({ judge: () => ({ text }) })
     const id = await server.open()
     await server.post(id, '/goal', { objective: 'x', max_iterations: 1 })
@@ -124,7 +129,7 @@ describe('the rounds', () => {
     expect(last(await server.updates(id, 'goal'))).toMatchObject({ status: 'capped', verdict: { complete: false } })
   })
 
-  test('a verdict may stand among other words', async () => {
+  test('a verdict is found among other text', async () => {
     const server = await start({ judge: () => ({ text: 'Here: {"score": 7} That is it.' }) })
     const id = await server.open()
     await server.post(id, '/goal', { objective: 'x' })
@@ -136,8 +141,8 @@ describe('the rounds', () => {
   })
 })
 
-describe('what ends it early', () => {
-  test('a judge that cannot be asked interrupts it, says why, and resuming asks again', async () => {
+describe('ends of a goal before it is reached', () => {
+  test('a failing judge interrupts the goal with the reason, and resuming asks again', async () => {
     const server = await start({ judge: (n) => (n === 0 ? { status: 400, error: 'no such model' } : verdict(true)) })
     const id = await server.open()
     await server.post(id, '/goal', { objective: 'x' })
@@ -150,7 +155,7 @@ describe('what ends it early', () => {
     await until(async () => last(await server.updates(id, 'goal')).status === 'complete')
   })
 
-  test("a person's message interrupts it first, also while the judge thinks, and is answered", async () => {
+  test('a message of a person interrupts a goal, also while the judge is asked, and is answered', async () => {
     const server = await start({ judge: () => new Promise<never>(() => {}), agent: (n) => ({ text: `Answer ${n}.` }) })
     const id = await server.open()
     await server.post(id, '/goal', { objective: 'x' })
@@ -166,7 +171,7 @@ describe('what ends it early', () => {
     ).toBe('Answer 1.')
   })
 
-  test('a pause interrupts it; resuming goes on from the recorded iteration', async () => {
+  test('a pause interrupts a goal, and resuming continues from the recorded iteration', async () => {
     const gate = Promise.withResolvers<ScriptedAnswer>()
     const server = await start({
       judge: (n) => verdict(n === 1, 'more'),
@@ -184,7 +189,7 @@ describe('what ends it early', () => {
     expect(last(await server.updates(id, 'goal'))).toMatchObject({ status: 'complete', iteration: 2 })
   })
 
-  test('stopping is always fine; the run that goes on ends as an ordinary one', async () => {
+  test('stopping a goal always succeeds, and its run ends as an ordinary one', async () => {
     const gate = Promise.withResolvers<ScriptedAnswer>()
     const server = await start({ agent: () => gate.promise })
     const id = await server.open()
@@ -197,7 +202,7 @@ describe('what ends it early', () => {
     expect(server.model.requests.filter(isJudge)).toEqual([])
   })
 
-  test('an error of the agent interrupts it', async () => {
+  test('an error of the agent interrupts a goal', async () => {
     const server = await start({ agent: () => ({ status: 400, error: 'bad' }) })
     const id = await server.open()
     await server.post(id, '/goal', { objective: 'x' })
@@ -206,7 +211,7 @@ describe('what ends it early', () => {
   })
 })
 
-test('what waits for a person is not approved by a goal: it waits, and goes on with the answer (F08)', async () => {
+test('a goal approves no pending action: it waits, and continues with the answer (F08)', async () => {
   const server = await start({
     agent: (n) => (n === 1 ? { text: 'Done.' } : n === 0 ? command('echo one') : { text: 'Done.' }),
   })
@@ -222,7 +227,7 @@ test('what waits for a person is not approved by a goal: it waits, and goes on w
   expect((await server.events(id)).some(({ kind }) => kind === 'ObservationEvent')).toBe(false)
 })
 
-test('a goal that starts while an action waits leaves it waiting', async () => {
+test('a goal that starts while an action is pending leaves it pending', async () => {
   const server = await start({ agent: (n) => (n === 0 ? command('echo one') : { text: 'Done.' }) })
   const id = await server.open({ confirmation_policy: { kind: 'AlwaysConfirm' } })
   await server.say(id, 'go')
@@ -243,7 +248,7 @@ test.each<[string, string, object, number, unknown]>([
   expect(await server.post(await server.open(), path, body)).toEqual({ status, body: shape })
 })
 
-test('a running conversation, and one with a goal, take no other', async () => {
+test('a running conversation, and one with a goal, refuse another goal', async () => {
   const server = await start({ agent: () => new Promise<never>(() => {}) })
   const id = await server.open()
   await server.say(id, 'go')
@@ -255,7 +260,7 @@ test('a running conversation, and one with a goal, take no other', async () => {
 })
 
 describe('a server that is killed', () => {
-  test('while the judge thinks goes on judging, and while a round waits goes on waiting', async () => {
+  test('a killed server continues a verdict in progress and a pending round after the restart', async () => {
     let isLate = true
     await using server = await startKillable((request) => {
       if (!isJudge(request)) return { text: 'Done.' }

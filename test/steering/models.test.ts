@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import type { ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
-import { command } from '../clients/instructed-model.ts'
-import { until } from '../crash/watching.ts'
-import { startKillable, startTalking, type Talking } from './talking.ts'
+import { command } from '../../packages/server/testing/instructed-model.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { startKillable, startTalking, type Talking } from '../../packages/server/testing/steered-conversations.ts'
 
 let gate = Promise.withResolvers<ScriptedAnswer>()
 let server: Talking
@@ -27,7 +27,7 @@ const newest = async (id: string) =>
   (await server.events(id)).findLast(({ kind, source }) => kind === 'MessageEvent' && source === 'agent')?.llm_message
     .content[0].text
 
-test('another model answers from the next message on; watchers are told, without its key', async () => {
+test('another model answers from the next message on, and watchers receive it without its key', async () => {
   const id = await server.open()
   await server.say(id, 'Who are you?')
   await server.reaches(id, 'finished')
@@ -50,7 +50,7 @@ test('another model answers from the next message on; watchers are told, without
   await until(async () => 'second' in (await server.info(id)).stats.usage_to_metrics)
 })
 
-test('while it runs, the step that goes on ends with the old model and the next one has the new', async () => {
+test('a switch during a step takes effect at the next step', async () => {
   const id = await server.open({ agent: server.agent({ model: 'openai/slow' }) })
   await server.say(id, 'go')
   await until(() => server.model.requests.length === 1)
@@ -60,7 +60,7 @@ test('while it runs, the step that goes on ends with the old model and the next 
   expect(server.model.requests.map(({ view }) => view.model)).toEqual(['slow', 'second'])
 })
 
-test('a summariser that had the same model follows', async () => {
+test("a summariser with the agent's model changes with it", async () => {
   const own = {
     model: 'openai/scripted',
     base_url: `${server.model.url}/v1`,
@@ -81,7 +81,7 @@ test('a summariser that had the same model follows', async () => {
   expect((await server.info(stays)).agent.condenser.llm).toMatchObject({ model: 'openai/other' })
 })
 
-test('the model of a profile, as it is stored at that moment', async () => {
+test('switching to a profile uses its model as stored at that moment', async () => {
   const id = await server.open()
   await server.call('POST', '/api/profiles/work', { llm: llm('second') })
   expect((await server.post(id, '/switch_profile', { profile_name: 'work' })).status).toBe(200)
@@ -92,7 +92,7 @@ test('the model of a profile, as it is stored at that moment', async () => {
   expect((await server.info(id)).agent.llm.usage_id).toBe('profile:work')
 })
 
-test('an encrypted key, as this server gave it out, is opened', async () => {
+test('an encrypted key that this server issued is decrypted', async () => {
   await server.call('POST', '/api/profiles/work', { llm: llm('second') })
   const { body } = await server.call('GET', '/api/profiles/work', undefined, { 'X-Expose-Secrets': 'encrypted' })
   const id = await server.open()
@@ -102,7 +102,7 @@ test('an encrypted key, as this server gave it out, is opened', async () => {
   expect(server.model.requests.at(-1)?.headers['authorization']).toBe('Bearer k-other-model')
 })
 
-test('it survives a restart', async () => {
+test('a switched model survives a restart', async () => {
   await using killable = await startKillable((request) => ({ text: `I am ${request.view.model}.` }))
   const id = await killable.open()
   await killable.post(id, '/switch_llm', { llm: { ...llm('second'), base_url: `${killable.model.url}/v1` } })
@@ -115,7 +115,7 @@ test('it survives a restart', async () => {
   expect(answer.llm_message.content[0].text).toBe('I am second.')
 })
 
-test('what cannot be is refused in words', async () => {
+test('an impossible switch is refused with the reason', async () => {
   const id = await server.open()
   expect(await server.post(id, '/switch_profile', { profile_name: 'absent' })).toEqual({
     status: 404,

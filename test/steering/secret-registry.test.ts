@@ -6,7 +6,7 @@ import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { excused } from '../../packages/server/testing/canaries/watch.ts'
 import { verifies } from '../verifies.ts'
 import { expectRefused } from '../requirements/fields.ts'
-import { startTalking, type Json, type Talking } from './talking.ts'
+import { startTalking, type Json, type Talking } from '../../packages/server/testing/steered-conversations.ts'
 
 const SERVER_KEY = canary('server_secret_key')
 const SECRETS = {
@@ -45,29 +45,33 @@ function opened(token: string): string {
 }
 
 describe('the secrets of a conversation', () => {
-  verifies('seed.secret-registry.redacted', 'are there without their values when nothing is asked for', async () => {
-    const { status, body } = await read()
-    expect(status).toBe(200)
-    expect(body.secret_registry).toEqual({
-      secret_sources: {
-        PLAIN: { kind: 'StaticSecret', value: null, description: null },
-        STATIC: { kind: 'StaticSecret', value: null, description: 'with everything' },
-        UNSET: { kind: 'StaticSecret', value: null, description: null },
-        LOOKED_UP: {
-          kind: 'LookupSecret',
-          url: `${server.url}/api/settings/secrets/X`,
-          headers: { Author: 'somebody' },
-          description: null,
+  verifies(
+    'seed.secret-registry.redacted',
+    'the secrets of a conversation are listed without their values by default',
+    async () => {
+      const { status, body } = await read()
+      expect(status).toBe(200)
+      expect(body.secret_registry).toEqual({
+        secret_sources: {
+          PLAIN: { kind: 'StaticSecret', value: null, description: null },
+          STATIC: { kind: 'StaticSecret', value: null, description: 'with everything' },
+          UNSET: { kind: 'StaticSecret', value: null, description: null },
+          LOOKED_UP: {
+            kind: 'LookupSecret',
+            url: `${server.url}/api/settings/secrets/X`,
+            headers: { Author: 'somebody' },
+            description: null,
+          },
         },
-      },
-    })
-    expect(body.agent.llm.api_key).toBeNull()
-    expect(body.security_analyzer.api_key).toBeNull()
-  })
+      })
+      expect(body.agent.llm.api_key).toBeNull()
+      expect(body.security_analyzer.api_key).toBeNull()
+    },
+  )
 
   verifies(
     'seed.secret-registry.encrypted',
-    "are tokens under the server's key for whoever asks for them",
+    "the secrets of a conversation are tokens under the server's key on request",
     async () => {
       for (const word of ['encrypted', 'true']) {
         const answer = await read(word)
@@ -84,7 +88,7 @@ describe('the secrets of a conversation', () => {
     },
   )
 
-  test('tokens sent back to start another conversation are opened there', async () => {
+  test('tokens in another start request are decrypted there', async () => {
     const tokens = sources(await read('encrypted'))
     const { PLAIN, STATIC } = tokens
     const other = await server.open({ secrets: { PLAIN, STATIC }, secrets_encrypted: true })
@@ -95,26 +99,30 @@ describe('the secrets of a conversation', () => {
     expect(opened(sources(again).STATIC.value)).toBe(SECRETS.STATIC.value)
   })
 
-  verifies('seed.secret-registry.exposed', 'are in clear text for an administrator who says so', async () => {
-    const answer = await excused('clear text', () => read('plaintext'))
-    expect(sources(answer)).toEqual({
-      PLAIN: { kind: 'StaticSecret', value: SECRETS.PLAIN, description: null },
-      STATIC: SECRETS.STATIC,
-      UNSET: { kind: 'StaticSecret', value: null, description: null },
-      LOOKED_UP: { ...SECRETS.LOOKED_UP, url: `${server.url}/api/settings/secrets/X`, description: null },
-    })
-    expect(answer.body.agent.llm.api_key).toBe(canary('llm_key'))
-    expect(answer.body.security_analyzer.api_key).toBe(canary('vendor_key'))
-  })
+  verifies(
+    'seed.secret-registry.exposed',
+    'the secrets of a conversation are in clear text for an administrator on request',
+    async () => {
+      const answer = await excused('clear text', () => read('plaintext'))
+      expect(sources(answer)).toEqual({
+        PLAIN: { kind: 'StaticSecret', value: SECRETS.PLAIN, description: null },
+        STATIC: SECRETS.STATIC,
+        UNSET: { kind: 'StaticSecret', value: null, description: null },
+        LOOKED_UP: { ...SECRETS.LOOKED_UP, url: `${server.url}/api/settings/secrets/X`, description: null },
+      })
+      expect(answer.body.agent.llm.api_key).toBe(canary('llm_key'))
+      expect(answer.body.security_analyzer.api_key).toBe(canary('vendor_key'))
+    },
+  )
 
-  test('are refused in clear text to every other key, and an unknown word is named', async () => {
+  test('clear text is refused to every other key, and an unknown exposure is named', async () => {
     expect(await read('plaintext', server.reader)).toMatchObject({ status: 403 })
     expect(await read('plaintext', server.bob)).toMatchObject({ status: 403 })
     expect(await read('encrypted', server.bob)).toMatchObject({ status: 404 })
     expect(await read('please')).toMatchObject({ status: 400 })
   })
 
-  test('go with a fork, what they once were included, and go on being given out and hidden there', async () => {
+  test('a fork keeps the secrets and their former values, provides them to commands and masks them', async () => {
     await server.post(id, '/secrets', { secrets: { PLAIN: canary('user_secret_2') } })
     const { body } = await server.post(id, '/fork')
     const answer = await server.call('GET', `/api/conversations/${body.id}`, undefined, {
@@ -131,7 +139,7 @@ describe('the secrets of a conversation', () => {
 
 verifies(
   'seed.analyzer.vendor.api_key.type',
-  "a vendor's key is a text or null, described as a password, and blank or hidden text is none",
+  "a vendor's key is a text or null, described as a password, and blank or hidden text counts as none",
   async () => {
     for (const kind of ['VendorAnalyzer', 'GraySwanAnalyzer']) {
       const key = (api_key: unknown) => (SecurityAnalyzer.parse({ kind, api_key }) as { api_key: unknown }).api_key

@@ -5,9 +5,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { excused, outsider } from '../../packages/server/testing/canaries/watch.ts'
 import { KEY } from '../../packages/server/testing/server.ts'
-import { command } from '../clients/instructed-model.ts'
-import { until } from '../crash/watching.ts'
-import { startKillable, startTalking, type Json, type Talking } from './talking.ts'
+import { command } from '../../packages/server/testing/instructed-model.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import {
+  startKillable,
+  startTalking,
+  type Json,
+  type Talking,
+} from '../../packages/server/testing/steered-conversations.ts'
 
 const VALUE = canary('conversation_secret')
 const VAULT = canary('lookup_answer')
@@ -40,7 +45,7 @@ describe('secrets of a conversation', () => {
     ['plain text', VALUE],
     ['an object with a value', { value: VALUE }],
     ['a static secret', { kind: 'StaticSecret', value: VALUE, description: 'for deployments' }],
-  ])('%s reaches the commands that name it, and is hidden in what they say', async (_, secret) => {
+  ])('%s reaches the commands that name it, and is masked in their output', async (_, secret) => {
     const id = await server.open()
     expect(await server.post(id, '/secrets', { secrets: { DEPLOY_KEY: secret } })).toEqual({
       status: 200,
@@ -56,7 +61,7 @@ describe('secrets of a conversation', () => {
     })
   })
 
-  test('names are merged, a hidden value stays what it was, and a replaced one stays hidden', async () => {
+  test('secrets are merged by name, a hidden value keeps the stored one, and a replaced value stays masked', async () => {
     const id = await server.open()
     await server.post(id, '/secrets', { secrets: { DEPLOY_KEY: 'first-value-of-it', OTHER: 'other-value' } })
     await server.post(id, '/secrets', { secrets: { DEPLOY_KEY: 'second-value', OTHER: '**********' } })
@@ -64,7 +69,7 @@ describe('secrets of a conversation', () => {
     expect(await output(server, id, 'run: echo ${#OTHER} first-$(echo value-of-it)')).toMatch(/11 <secret-hidden>/)
   })
 
-  test("a conversation's own go before the user's, and others do not see them", async () => {
+  test("secrets of a conversation precede the user's and are invisible to other conversations", async () => {
     await server.call('POST', '/api/secrets', { name: 'DEPLOY_KEY', value: 'of-the-user' })
     const [own, other] = [await server.open(), await server.open()]
     await server.post(own, '/secrets', { secrets: { DEPLOY_KEY: 'of-this-conversation' } })
@@ -72,7 +77,7 @@ describe('secrets of a conversation', () => {
     expect(await output(server, other, LENGTH)).toContain('length 11')
   })
 
-  test('a start brings its own, before those of the context of its agent', async () => {
+  test("secrets of a start request precede those of the agent's context", async () => {
     const context = { agent_context: { secrets: { DEPLOY_KEY: 'context-value', OTHER: 'context-other' } } }
     const id = await server.open({ agent: server.agent({}, context), secrets: { DEPLOY_KEY: 'of-the-start' } })
     expect(await output(server, id, LENGTH)).toContain('length 12')
@@ -81,7 +86,7 @@ describe('secrets of a conversation', () => {
     expect(JSON.stringify(prompt)).toContain('DEPLOY_KEY')
   })
 
-  test('encrypted ones are opened where the start says that they are', async () => {
+  test('encrypted secrets are decrypted when the start request declares them as such', async () => {
     const hidden = await server.call('POST', '/api/profiles/p', { llm: { model: 'x', api_key: VALUE } })
     expect(hidden.status).toBe(201)
     const { body } = await server.call('GET', '/api/profiles/p', undefined, { 'X-Expose-Secrets': 'encrypted' })
@@ -104,7 +109,7 @@ describe('secrets of a conversation', () => {
     expect((await server.call('POST', '/api/conversations', body)).status).toBe(422)
   })
 
-  test('they survive a restart, sealed', async () => {
+  test('secrets of a conversation survive a restart, encrypted', async () => {
     await using killable = await startKillable(obedient)
     const id = await killable.open()
     await killable.post(id, '/secrets', { secrets: { DEPLOY_KEY: VALUE } })
@@ -115,8 +120,8 @@ describe('secrets of a conversation', () => {
   })
 })
 
-describe('secrets that are kept elsewhere', () => {
-  test("one in the user's own store is looked up at this server, with the key that comes with it", async () => {
+describe('lookup secrets', () => {
+  test("a lookup secret in the user's own store is requested from this server with its key", async () => {
     await server.call('PUT', '/api/settings/secrets', { name: 'STORED', value: canary('user_secret_2') })
     const id = await server.open()
     const secret = { kind: 'LookupSecret', url: '/api/settings/secrets/STORED', headers: { 'X-Session-API-Key': KEY } }
@@ -130,7 +135,7 @@ describe('secrets that are kept elsewhere', () => {
     expect(JSON.stringify(shown)).not.toContain(KEY)
   })
 
-  test('one at a host of the list is asked for when a command names it, once in a while', async () => {
+  test('a lookup secret at an allowed host is requested when a command names it, and cached', async () => {
     const asked: IncomingHttpHeaders[] = []
     const vault = createServer((request, response) => {
       asked.push(request.headers)
@@ -162,7 +167,7 @@ describe('secrets that are kept elsewhere', () => {
     vault.close()
   })
 
-  test('one that a command failed with is looked up again, before its minute is over', async () => {
+  test('a lookup secret is requested again after a command failed with it, before its minute is over', async () => {
     let asked = 0
     const vault = createServer((_, response) => response.end(`${VAULT}${++asked > 1 ? '-rotated' : ''}`))
     vault.listen(0, '127.0.0.1')
@@ -170,7 +175,7 @@ describe('secrets that are kept elsewhere', () => {
     outsider('a vault', vault)
     const host = `127.0.0.1:${(vault.address() as AddressInfo).port}`
     await using listed = await startTalking(obedient, { PARLEY_SECRET_LOOKUP_HOSTS: host })
-    // A conversation of its own each time; what was looked up counts for all of them.
+    // One conversation per attempt: a cached value counts for all of them.
     const lengthAfter = async (command: string) => {
       const id = await listed.open({ secrets: { DEPLOY_KEY: { kind: 'LookupSecret', url: `http://${host}/value` } } })
       return output(listed, id, `run: echo length \${#DEPLOY_KEY}; ${command}`)

@@ -1,4 +1,4 @@
-/** What every kind of store must hold: `storageContract('sqlite', makeSqlitePlace)`. */
+/** The contract suite of a store: `storageContract('sqlite', makeSqlitePlace)`. */
 import { describe } from 'vitest'
 import { appendContract } from './contract/appends.ts'
 import { auditContract } from './contract/audit.ts'
@@ -9,7 +9,7 @@ import { outboxContract } from './contract/outbox.ts'
 import { pagingContract } from './contract/paging.ts'
 import { receivedContract } from './contract/received.ts'
 import { vaultContract } from './contract/vault.ts'
-import type { MakePlace } from './fixtures.ts'
+import type { MakePlace } from '../../packages/server/testing/store-fixtures.ts'
 
 export function storageContract(name: string, makePlace: MakePlace): void {
   describe(`a ${name} store`, () => {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { openSqlite } from '../../packages/server/src/storage/index.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { storageContract } from './contract.ts'
-import type { Place } from './fixtures.ts'
+import type { Place } from '../../packages/server/testing/store-fixtures.ts'
 
 const WRITER = fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))
 

@@ -1,10 +1,10 @@
-/** What the process does that is killed in the middle: it appends for ever and says what was acknowledged. */
+/** Program of the process that a test kills: appends for ever and prints what was acknowledged. */
 import { asConversationId } from '@parley/protocol'
 import { writeSync } from 'node:fs'
 import type { Storage } from '../../packages/server/src/storage/index.ts'
-import { conversation, nextAppend, told } from './fixtures.ts'
+import { conversation, nextAppend, told } from '../../packages/server/testing/store-fixtures.ts'
 
-/** Conversations written at the same time; the ids are fixed, so that the next process goes on with them. */
+/** Conversations written concurrently; the ids are fixed, so that the next process continues with them. */
 export const STREAMED = [1, 2, 3, 4].map((n) => asConversationId(`00000000-0000-4000-8000-00000000000${n}`))
 
 /** Appends one to three events at a time to each conversation and writes `<index> <seq>` after each acknowledgement. */

@@ -1,11 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
-import { start } from '../run/running.ts'
-import { childrenOf, costsOf, finish, parent, PRICE, run, startScripts, task, tasks, textOf } from './working.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { start } from '../../packages/server/testing/conversations.ts'
+import {
+  childrenOf,
+  costsOf,
+  finish,
+  parent,
+  PRICE,
+  run,
+  startScripts,
+  task,
+  tasks,
+  textOf,
+} from '../../packages/server/testing/sub-agent-scripts.ts'
 
 describe('budgets', () => {
-  test('that of a sub-agent ends its work, with a reason and what it has', async () => {
+  test('the budget of a sub-agent ends its work, with the reason and the text so far', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [task('[child] x', { subagent_type: 'thrifty' }), finish('done')],
@@ -21,7 +32,7 @@ describe('budgets', () => {
     expect((await it.info()).execution_status).toBe('finished')
   }, 60_000)
 
-  test('that of a conversation covers its sub-agents, pauses all of them, and goes on when it is raised', async () => {
+  test('the budget of a conversation covers its sub-agents, pauses all of them, and lets them continue when it is raised', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [tasks(['[one] x'], ['[two] x']), finish('done')],
@@ -34,7 +45,7 @@ describe('budgets', () => {
     const children = await childrenOf(server, it.id)
     await until(async () => (await childrenOf(server, it.id)).every(({ now }) => now.execution_status === 'paused'))
     const spent = costsOf(await it.info()).total
-    // Checked before each answer: two that are asked for at the same moment may both be given.
+    // Checked before each answer: two concurrent answers may both be given.
     expect(spent).toBeGreaterThanOrEqual(4 * PRICE)
     expect(spent).toBeLessThanOrEqual(5 * PRICE)
     expect(model.requests.length * PRICE).toBeCloseTo(spent, 9)

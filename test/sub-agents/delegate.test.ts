@@ -1,10 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { start } from '../run/running.ts'
-import { childrenOf, costsOf, delegate, finish, parent, PRICE, run, startScripts, textOf } from './working.ts'
+import { start } from '../../packages/server/testing/conversations.ts'
+import {
+  childrenOf,
+  costsOf,
+  delegate,
+  finish,
+  parent,
+  PRICE,
+  run,
+  startScripts,
+  textOf,
+} from '../../packages/server/testing/sub-agent-scripts.ts'
 
 describe('delegates', () => {
-  test('are spawned, work at once, keep what they know, and answer in the order they were asked', async () => {
+  test('delegates are spawned, work concurrently, keep their history, and answer in the requested order', async () => {
     await using server = await startTestServer()
     const both = Promise.withResolvers<void>()
     let arrived = 0
@@ -43,7 +53,7 @@ describe('delegates', () => {
     expect(prompts).toHaveLength(2)
   }, 60_000)
 
-  test('that fail take nothing from the others, and mistakes are named', async () => {
+  test('a failing delegate keeps the results of the others, and errors are named', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [

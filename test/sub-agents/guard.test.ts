@@ -2,9 +2,18 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
-import { start, type conversation } from '../run/running.ts'
-import { until } from '../crash/watching.ts'
-import { childrenOf, finish, parent, run, startScripts, task, tasks, textOf } from './working.ts'
+import { start, type conversation } from '../../packages/server/testing/conversations.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import {
+  childrenOf,
+  finish,
+  parent,
+  run,
+  startScripts,
+  task,
+  tasks,
+  textOf,
+} from '../../packages/server/testing/sub-agent-scripts.ts'
 
 const ALWAYS = { kind: 'AlwaysConfirm' }
 
@@ -42,7 +51,7 @@ describe('a sub-agent that needs a confirmation', () => {
     child: [run('touch proof'), finish('touched')],
   }
 
-  test('has its parent ask, with its own actions shown; accepting lets it go on', async () => {
+  test("a sub-agent's pending actions are asked about by its parent, and accepting them lets it continue", async () => {
     await using server = await startTestServer()
     await using model = await startScripts(scripts)
     const work = server.dir.file('work')
@@ -68,7 +77,7 @@ describe('a sub-agent that needs a confirmation', () => {
     ])
   }, 60_000)
 
-  test('is told of a rejection with its reason, and goes on without what it wanted', async () => {
+  test('a sub-agent receives a rejection with its reason and continues without the action', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({ ...scripts, child: [run('touch proof'), finish('not allowed')] })
     const work = server.dir.file('work')
@@ -83,7 +92,7 @@ describe('a sub-agent that needs a confirmation', () => {
     expect(await it.kinds('UserRejectObservation'), 'the call of the parent itself was not rejected').toEqual([])
   }, 60_000)
 
-  test('may be answered in its own conversation too; the question is taken back', async () => {
+  test("an answer in the sub-agent's own conversation withdraws the question of the parent", async () => {
     await using server = await startTestServer()
     await using model = await startScripts(scripts)
     const { it } = await asking(server, parent(model, server.dir.file('work'), { confirmation_policy: ALWAYS }))
@@ -93,13 +102,13 @@ describe('a sub-agent that needs a confirmation', () => {
     expect((await it.info()).execution_status).toBe('finished')
   }, 60_000)
 
-  test('may leave memory while a person thinks about it', async () => {
+  test('a sub-agent with a pending question may leave memory', async () => {
     await using server = await startTestServer({ PARLEY_IDLE_UNLOAD_SECONDS: '1' })
     await using model = await startScripts(scripts)
     const work = server.dir.file('work')
     const { it } = await asking(server, parent(model, work, { confirmation_policy: ALWAYS }))
     const [child] = await childrenOf(server, it.id)
-    // Nothing tells from outside that it was let go of; several times its idle time is enough for it to happen.
+    // Unloading is not visible from outside; several times the idle time is enough for it.
     await new Promise((resolve) => setTimeout(resolve, 3000))
     expect(child!.now.execution_status).toBe('waiting_for_confirmation')
     expect((await answer(it, true)).status).toBe(200)
@@ -107,7 +116,7 @@ describe('a sub-agent that needs a confirmation', () => {
     expect(existsSync(join(work, 'proof'))).toBe(true)
   }, 60_000)
 
-  test('waits its turn while another one asks', async () => {
+  test("a sub-agent's question waits while another one is pending", async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [tasks(['[one] x'], ['[two] x']), finish('done')],
@@ -128,7 +137,7 @@ describe('a sub-agent that needs a confirmation', () => {
 })
 
 describe('the guard of a sub-agent', () => {
-  test('is never looser than its parent’s, whatever a definition says', async () => {
+  test("a sub-agent's policy is never looser than its parent's, whatever its definition contains", async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [task('[child] x', { subagent_type: 'loose' }), finish('done')],
@@ -146,7 +155,7 @@ describe('the guard of a sub-agent', () => {
     await it.post('interrupt')
   }, 60_000)
 
-  test('can be stricter than its parent’s', async () => {
+  test("a sub-agent's policy can be stricter than its parent's", async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [task('[child] x', { subagent_type: 'careful' }), finish('done')],
@@ -162,7 +171,7 @@ describe('the guard of a sub-agent', () => {
     expect(existsSync(join(work, 'proof'))).toBe(true)
   }, 60_000)
 
-  test('follows its parent’s when that becomes stricter meanwhile', async () => {
+  test("a sub-agent's policy follows its parent's when that becomes stricter", async () => {
     await using server = await startTestServer()
     const gate = Promise.withResolvers<void>()
     await using model = await startScripts({
@@ -187,7 +196,7 @@ describe('the guard of a sub-agent', () => {
     await it.is('finished', 'error')
   }, 60_000)
 
-  test('has its parent’s analyzer, hooks and secrets', async () => {
+  test("a sub-agent has its parent's analyzer, hooks and secrets", async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [task('[child] x'), finish('done')],

@@ -4,14 +4,23 @@ import { describe, expect, test } from 'vitest'
 import { freePort, startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { processesOf, until } from '../crash/watching.ts'
-import { conversation, start } from '../run/running.ts'
-import { childrenOf, finish, parent, run, startScripts, task, tasks } from './working.ts'
+import { processesOf } from '../../packages/server/testing/processes.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { conversation, start } from '../../packages/server/testing/conversations.ts'
+import {
+  childrenOf,
+  finish,
+  parent,
+  run,
+  startScripts,
+  task,
+  tasks,
+} from '../../packages/server/testing/sub-agent-scripts.ts'
 
 const careful = { name: 'careful', tools: ['terminal'], permission_mode: 'always_confirm' }
 
 describe('an interrupt of a conversation that waits for several sub-agents', () => {
-  test('sets none of them to work again, although those that end first end while others still do', async () => {
+  test('an interrupt starts no sub-agent again, although some end earlier than others', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [tasks(['[asking] x', { subagent_type: 'careful' }], ['[slow] x'], ['[other] x']), finish('never said')],
@@ -24,7 +33,7 @@ describe('an interrupt of a conversation that waits for several sub-agents', () 
     await until(async () => (await processesOf(server.dir.path, 'sleep 120')).length > 0)
     await until(() => model.requests.length === 4)
     expect((await it.post('interrupt')).status).toBe(200)
-    // Nothing is left to come: what the answer of the interrupt says is how it stays.
+    // No further event may arrive after the response of the interrupt.
     const children = await childrenOf(server, it.id)
     const after = await Promise.all(children.map((child) => statuses(child)))
     expect(after.map((of) => of.at(-1)).toSorted()).toEqual(['idle', 'paused', 'paused'])
@@ -37,7 +46,7 @@ describe('an interrupt of a conversation that waits for several sub-agents', () 
 })
 
 describe('after kill -9', () => {
-  test('an interrupt at any moment of the restart is the end for all of them', async () => {
+  test('an interrupt at any moment of a restart ends all sub-agents', async () => {
     await using dir = await tempDir()
     await using model = await startScripts({
       parent: [tasks(['[asking] x', { subagent_type: 'careful' }], ['[slow] x']), finish('never said')],
@@ -66,11 +75,11 @@ describe('after kill -9', () => {
       return [...children, it]
     })
     const all = (await Promise.all(interrupted)).flat()
-    expect(model.requests, 'nobody was set to work again').toHaveLength(3 * MOMENTS.length)
+    expect(model.requests, 'no sub-agent worked again').toHaveLength(3 * MOMENTS.length)
     for (const { id } of all) await second.call('DELETE', `/api/conversations/${id}`)
   }, 120_000)
 
-  test('an interrupt that loads the conversation reaches all levels below it', async () => {
+  test('an interrupt that loads a killed conversation reaches all levels below it', async () => {
     await using dir = await tempDir()
     await using model = await startScripts({
       parent: [task('[middle] x', { subagent_type: 'boss' }), finish('never said')],
@@ -96,7 +105,7 @@ describe('after kill -9', () => {
     for (const { id } of [low!, middle!, it]) await second.call('DELETE', `/api/conversations/${id}`)
   }, 120_000)
 
-  test('in the middle of an interrupt, it was not made: all go on', async () => {
+  test('an interrupt that a kill cuts short is discarded, and all sub-agents continue', async () => {
     await using dir = await tempDir()
     await using model = await startScripts({
       parent: [task('[child] x'), finish('parent done')],
@@ -104,7 +113,7 @@ describe('after kill -9', () => {
     })
     const dataDir = dir.file('data')
     const port = await freePort()
-    // The first one is the sub-agent's own. Whether its command was reached by then is open: it goes on, or has ended.
+    // The first is the sub-agent's own. Its command may still be running or may have ended.
     const first = await startServerProcess({ dataDir, port, crash: { at: 'InterruptEvent', when: 'after' } })
     const before = await start(first, parent(model, dir.file('work')))
     await until(async () => (await processesOf(dataDir, 'sleep 12')).length > 0)
@@ -122,7 +131,7 @@ describe('after kill -9', () => {
     for (const { id } of [child!, it]) await second.call('DELETE', `/api/conversations/${id}`)
   }, 120_000)
 
-  test('right after a pause of the conversation, sub-agents rest until it goes on', async () => {
+  test('after a kill right after a pause, sub-agents rest until the conversation continues', async () => {
     await using dir = await tempDir()
     await using model = await startScripts({
       parent: [task('[child] x'), finish('parent done')],
@@ -153,7 +162,7 @@ describe('after kill -9', () => {
 /** Milliseconds after the restart at which one of the conversations each is interrupted. */
 const MOMENTS = [0, 0, 20, 60, 150, 400]
 
-/** How many of these have a sub-agent whose command is recorded as begun. */
+/** Number of these whose sub-agent has a command that is recorded as begun. */
 async function slowCalls(server: ServerProcess, of: readonly { id: string }[]): Promise<number> {
   const families = await Promise.all(of.map(({ id }) => childrenOf(server, id)))
   const calls = await Promise.all(families.flat().map((child) => child.kinds('ActionEvent')))

@@ -2,15 +2,27 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { freePort, startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { processesOf, until } from '../crash/watching.ts'
-import { conversation, start } from '../run/running.ts'
-import { childrenOf, costsOf, finish, parent, PRICE, run, startScripts, task, tasks, textOf } from './working.ts'
+import { processesOf } from '../../packages/server/testing/processes.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { conversation, start } from '../../packages/server/testing/conversations.ts'
+import {
+  childrenOf,
+  costsOf,
+  finish,
+  parent,
+  PRICE,
+  run,
+  startScripts,
+  task,
+  tasks,
+  textOf,
+} from '../../packages/server/testing/sub-agent-scripts.ts'
 
 const careful = { name: 'careful', tools: ['terminal'], permission_mode: 'always_confirm' }
 const thrifty = { name: 'thrifty', tools: ['terminal'], max_budget_per_run: 2 * PRICE }
 
 describe('kill -9 of the server', () => {
-  test('with three at work: one asks, one runs a command, one has used up its budget', async () => {
+  test('kill -9 with three sub-agents at work: a pending question, a command and a used-up budget survive', async () => {
     await using dir = await tempDir()
     await using model = await startScripts({
       parent: [
@@ -61,7 +73,7 @@ describe('kill -9 of the server', () => {
     await second.call('DELETE', `/api/conversations/${it.id}`)
   }, 120_000)
 
-  test('then an interrupt: it reaches sub-agents that go on, and the one that asks', async () => {
+  test('an interrupt after kill -9 reaches running sub-agents and the one with a pending question', async () => {
     await using dir = await tempDir()
     await using model = await startScripts({
       parent: [tasks(['[asking] x', { subagent_type: 'careful' }], ['[slow] x']), finish('never said')],
@@ -91,7 +103,7 @@ describe('kill -9 of the server', () => {
     await second.call('DELETE', `/api/conversations/${it.id}`)
   }, 120_000)
 
-  test('right after a person has answered a question: the answer reaches who asked', async () => {
+  test('an answer given right before kill -9 reaches the sub-agent that asked', async () => {
     await using dir = await tempDir()
     await using model = await startScripts({
       parent: [task('[child] x', { subagent_type: 'careful' }), finish('parent done')],
@@ -113,7 +125,7 @@ describe('kill -9 of the server', () => {
     await second.call('DELETE', `/api/conversations/${it.id}`)
   }, 120_000)
 
-  test('is not worse than stopping it: sub-agents go on, and nothing is recorded that did not happen', async () => {
+  test('sub-agents continue after kill -9 as after a stop, and nothing is recorded that did not happen', async () => {
     await using dir = await tempDir()
     await using model = await startScripts({
       parent: [tasks(['[asking] x', { subagent_type: 'careful' }], ['[slow] x']), finish('parent done')],
@@ -143,7 +155,7 @@ describe('kill -9 of the server', () => {
     await second.call('DELETE', `/api/conversations/${it.id}`)
   }, 120_000)
 
-  test('right before or after any commit: the work is begun once, done once and paid once', async () => {
+  test('kill -9 before or after any commit starts, executes and pays the work of a sub-agent once', async () => {
     await using model = await startScripts({
       parent: [task('[child] x'), finish('parent done')],
       child: [run('echo once >> trace'), finish('child done')],
@@ -162,7 +174,7 @@ describe('kill -9 of the server', () => {
       const over = until(async () => isOver(first).catch(() => false), 60_000).catch(() => undefined)
       const crashed = await Promise.race([first.exited.then(() => true), over.then(() => false)])
       await using second = crashed ? await startServerProcess({ dataDir, port }) : first
-      // What was never acknowledged may be sent again.
+      // A request without an acknowledgement may be sent again.
       if ((await second.call('GET', `/api/conversations/${id}`)).status === 404)
         await start(second, parent(model, dir.file('work'), { conversation_id: id }))
       const it = conversation(second, id)
@@ -178,7 +190,7 @@ describe('kill -9 of the server', () => {
         (await child!.kinds('MessageEvent')).filter(({ source }) => source === 'user'),
         where,
       ).toHaveLength(1)
-      // What a dead process was answered and did not store is paid by nobody; what is stored adds up.
+      // An answer that a killed process did not store is not paid; stored ones add up.
       const { by } = costsOf(await it.info())
       const bucket = Object.entries(by).find(([usage]) => usage.startsWith('task:'))?.[1]
       expect(bucket, where).toBeCloseTo(costsOf(await child!.info()).total, 9)

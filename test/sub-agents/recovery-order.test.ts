@@ -1,21 +1,28 @@
-/** A restart takes conversations over in an order that nobody chooses: here every order is forced. */
+/** The order in which a restart recovers conversations is not determined: here every order is forced. */
 import { expect, test } from 'vitest'
-import { readConfig, startServer, type Joints } from '../../packages/server/src/index.ts'
+import { readConfig, startServer, type CompositionOverrides } from '../../packages/server/src/index.ts'
 import { freePort, startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { KEY, type TestServer } from '../../packages/server/testing/server.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
-import { until } from '../crash/watching.ts'
-import { conversation, start } from '../run/running.ts'
-import { childrenOf, finish, parent, run, startScripts, tasks } from './working.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { conversation, start } from '../../packages/server/testing/conversations.ts'
+import {
+  childrenOf,
+  finish,
+  parent,
+  run,
+  startScripts,
+  tasks,
+} from '../../packages/server/testing/sub-agent-scripts.ts'
 
-type Storage = Parameters<NonNullable<Joints['wrapStorage']>>[0]
+type Storage = Parameters<NonNullable<CompositionOverrides['wrapStorage']>>[0]
 
 const careful = { name: 'careful', tools: ['terminal'], permission_mode: 'always_confirm' }
 
-/** Who is loaded only after the interrupt of the conversation has begun to look for those that work for it. */
+/** Loads a child only after the interrupt of its parent has begun to look up the children. */
 const LATE = [[], ['asking'], ['slow'], ['asking', 'slow']] as const
 
-test('an interrupt reaches sub-agents that a restart takes over before it, during it and after it has looked', async () => {
+test('an interrupt reaches sub-agents that a restart recovers before it, during it and after it', async () => {
   await using dir = await tempDir()
   await using model = await startScripts({
     parent: [tasks(['[asking] x', { subagent_type: 'careful' }], ['[slow] x']), finish('never said')],
@@ -45,7 +52,7 @@ test('an interrupt reaches sub-agents that a restart takes over before it, durin
     return [...children, it]
   })
   const all = (await Promise.all(ends)).flat()
-  expect(model.requests, 'nobody was set to work again').toHaveLength(3 * LATE.length)
+  expect(model.requests, 'no sub-agent worked again').toHaveLength(3 * LATE.length)
   for (const { id } of all) await second.call('DELETE', `/api/conversations/${id}`)
 }, 120_000)
 
@@ -63,7 +70,7 @@ async function atWork(server: ServerProcess, id: string): Promise<{ asking: stri
   return { asking: found.get('asking')!, slow: found.get('slow')! }
 }
 
-/** Lets a server take over these children only when something has asked who the children of their parent are. */
+/** Lets a server recover these children only after the children of their parent have been requested. */
 function holding(gates: Map<string, PromiseWithResolvers<void>>, families: readonly { id: string; late: string[] }[]) {
   return (storage: Storage): Storage => {
     const { conversations } = storage
@@ -90,7 +97,7 @@ function bound(target: object, name: string | symbol): unknown {
 /** The next server on a data directory, in this process. */
 async function restarted(
   dir: TempDir,
-  wrapStorage: Joints['wrapStorage'],
+  wrapStorage: CompositionOverrides['wrapStorage'],
 ): Promise<Pick<TestServer, 'call'> & AsyncDisposable> {
   const { config } = readConfig({
     flags: { 'data-dir': dir.file('data'), port: '0' },

@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { until } from '../crash/watching.ts'
-import { conversation, start } from '../run/running.ts'
-import { childrenOf, finish, parent, run, startScripts, task, tasks, textOf } from './working.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { conversation, start } from '../../packages/server/testing/conversations.ts'
+import {
+  childrenOf,
+  finish,
+  parent,
+  run,
+  startScripts,
+  task,
+  tasks,
+  textOf,
+} from '../../packages/server/testing/sub-agent-scripts.ts'
 
 /** A sub-agent whose second answer waits until the test opens the gate. */
 function gated() {
@@ -20,8 +29,8 @@ function gated() {
   }
 }
 
-describe('what a person does to a conversation that waits for sub-agents', () => {
-  test('interrupting it interrupts them, and leaves no call open', async () => {
+describe('steering a conversation that waits for sub-agents', () => {
+  test('interrupting a conversation interrupts its sub-agents and leaves no call open', async () => {
     await using server = await startTestServer()
     const { gate, scripts } = gated()
     await using model = await startScripts(scripts)
@@ -37,7 +46,7 @@ describe('what a person does to a conversation that waits for sub-agents', () =>
     gate.resolve()
   }, 60_000)
 
-  test('interrupting it while they ask refuses what they asked for', async () => {
+  test('interrupting a conversation refuses the pending actions of its sub-agents', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [task('[child] x', { subagent_type: 'careful' })],
@@ -55,7 +64,7 @@ describe('what a person does to a conversation that waits for sub-agents', () =>
     expect(status, 'nothing waits any more').not.toBe(200)
   }, 60_000)
 
-  test('pausing it while they ask asks again when it goes on', async () => {
+  test('a paused conversation asks the questions of its sub-agents again when it continues', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [tasks(['[child] x', { subagent_type: 'careful' }], ['[other] x']), finish('parent done')],
@@ -74,7 +83,7 @@ describe('what a person does to a conversation that waits for sub-agents', () =>
     expect((await it.kinds('ObservationEvent')).map(textOf).join()).toMatch(/child done[\s\S]*other done/)
   }, 60_000)
 
-  test('pausing it pauses them, and running it goes on with them', async () => {
+  test('pausing a conversation pauses its sub-agents, and running it continues them', async () => {
     await using server = await startTestServer()
     const { gate, scripts } = gated()
     await using model = await startScripts({
@@ -96,7 +105,7 @@ describe('what a person does to a conversation that waits for sub-agents', () =>
     expect((await child!.info()).execution_status).toBe('finished')
   }, 60_000)
 
-  test('pausing one of them is told to its parent, which may have it go on', async () => {
+  test('a paused sub-agent is reported to its parent, which may resume it', async () => {
     await using server = await startTestServer()
     const gate = Promise.withResolvers<void>()
     await using model = await startScripts({
@@ -120,7 +129,7 @@ describe('what a person does to a conversation that waits for sub-agents', () =>
     expect(textOf(observed)).toContain(`resume "${observed.observation.task_id}"`)
   }, 60_000)
 
-  test('pausing one of them is told to its parent also while another one asks', async () => {
+  test('a paused sub-agent is reported to its parent also while another one asks', async () => {
     await using server = await startTestServer()
     const gate = Promise.withResolvers<void>()
     const held = async () => {
@@ -139,7 +148,7 @@ describe('what a person does to a conversation that waits for sub-agents', () =>
     const child = (await childrenOf(server, it.id)).find(({ now }) => now.execution_status === 'running')
     await child!.post('pause')
     gate.resolve()
-    // Whoever paused it meant it: it goes on resting while the other one is answered and ends.
+    // A pause by a person is deliberate: the sub-agent stays paused while the other one is answered and ends.
     expect((await it.post('events/respond_to_confirmation', { accept: true })).status).toBe(200)
     await it.is('finished', 'error')
     const ends = (await it.kinds('ObservationEvent')).filter(({ tool_name }) => tool_name === 'task')
@@ -147,7 +156,7 @@ describe('what a person does to a conversation that waits for sub-agents', () =>
     expect((await child!.info()).execution_status).toBe('paused')
   }, 60_000)
 
-  test('deleting it interrupts them; deleting one of them is told to its parent', async () => {
+  test('deleting a conversation interrupts its sub-agents, and a deleted sub-agent is reported to its parent', async () => {
     await using server = await startTestServer()
     const hold = () => new Promise<never>(() => undefined)
     await using model = await startScripts({

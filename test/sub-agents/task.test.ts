@@ -3,11 +3,22 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
-import { conversation, llmOf, start } from '../run/running.ts'
-import { childrenOf, costsOf, finish, parent, PRICE, run, startScripts, task, textOf, toldTask } from './working.ts'
+import { conversation, llmOf, start } from '../../packages/server/testing/conversations.ts'
+import {
+  childrenOf,
+  costsOf,
+  finish,
+  parent,
+  PRICE,
+  run,
+  startScripts,
+  task,
+  textOf,
+  toldTask,
+} from '../../packages/server/testing/sub-agent-scripts.ts'
 
 describe('a task', () => {
-  test('is done by a conversation of its own in the same directory, and its result and cost come back', async () => {
+  test('a task runs in a conversation of its own in the same directory, and returns its result and cost', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [task('[child] look', { description: 'Look around' }), finish('all done')],
@@ -38,7 +49,7 @@ describe('a task', () => {
     expect(model.violations).toEqual([])
   }, 60_000)
 
-  test('of an unknown type is refused with the types that there are; old names still work', async () => {
+  test('a task of an unknown type is refused with the list of types, and old names still work', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [
@@ -59,7 +70,7 @@ describe('a task', () => {
     expect((await it.kinds('ObservationEvent'))[0].observation.subagent).toBe('bash-runner')
   }, 60_000)
 
-  test('that is resumed remembers, and keeps its type and its limits', async () => {
+  test('a resumed task keeps its history, its type and its limits', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [
@@ -90,7 +101,7 @@ describe('a task', () => {
     expect(costsOf(await it.info()).by[`task:${first.observation.task_id}`]).toBeCloseTo(3 * PRICE, 9)
   }, 60_000)
 
-  test('shares what providers keep of requests with its parent', async () => {
+  test("a task shares the provider's cache with its parent", async () => {
     await using server = await startTestServer()
     await using model = await startScriptedModel({ answers: [task('look'), finish('child'), finish('done')] })
     const llm = llmOf(model, { model: 'openai/gpt-5', api_mode: 'responses', stream: true })
@@ -101,7 +112,7 @@ describe('a task', () => {
     expect(child!.now.agent.llm).toMatchObject({ model: 'openai/gpt-5', stream: false })
   }, 60_000)
 
-  test('uses the model of the profile that its type names', async () => {
+  test('a task uses the model of the profile that its type names', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [
@@ -123,7 +134,7 @@ describe('a task', () => {
     expect(model.requests.map(({ view }) => view.model)).toEqual(['scripted', 'scripted', 'quick', 'scripted'])
   }, 60_000)
 
-  test('stays what it is when the conversation is forked; the copy of a sub-agent spends on its own', async () => {
+  test('a fork leaves sub-agents unchanged, and the copy of a sub-agent spends on its own', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [task('[child] x'), finish('done')],
@@ -142,7 +153,7 @@ describe('a task', () => {
     expect(costsOf(await it.info())).toEqual(before)
   }, 60_000)
 
-  test('may itself give tasks, but not without end', async () => {
+  test('a sub-agent may give tasks down to the depth limit', async () => {
     await using server = await startTestServer()
     const boss = { name: 'boss', tools: ['task_tool_set'] }
     const down = (prompt: string) => task(prompt, { subagent_type: 'boss' })
@@ -161,7 +172,7 @@ describe('a task', () => {
     expect((await it.info()).execution_status).toBe('finished')
   }, 60_000)
 
-  test('needs no place among the runs of its own: one is enough for all of them', async () => {
+  test('one run slot is enough for a conversation and all its sub-agents', async () => {
     await using server = await startTestServer({ PARLEY_MAX_CONCURRENT_RUNS: '1' })
     await using model = await startScripts({
       parent: [task('[child] x'), finish('done')],
@@ -172,7 +183,7 @@ describe('a task', () => {
     for (const it of its) expect((await it.info()).execution_status).toBe('finished')
   }, 60_000)
 
-  test('can be of a type that the project or the request describes, which the model is told of', async () => {
+  test('a task can have a type of the project or the request, which the tool description lists', async () => {
     await using server = await startTestServer()
     await using model = await startScripts({
       parent: [task('[child] x', { subagent_type: 'reviewer' }), finish('done')],
@@ -199,7 +210,7 @@ describe('a task', () => {
     expect(told).not.toContain('- broken')
     const [child] = await childrenOf(server, it.id)
     expect(child!.now.agent.agent_context.system_message_suffix).toContain('You review.')
-    expect(child!.now.hook_config, 'a project that nobody trusts runs nothing').toBe(null)
+    expect(child!.now.hook_config, 'an untrusted project runs nothing').toBe(null)
     expect((await it.kinds('ObservationEvent'))[0].observation.subagent).toBe('reviewer')
   }, 60_000)
 })

@@ -6,8 +6,8 @@ import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/t
 import { startServerProcess, type ServerProcessOptions } from '../../packages/server/testing/server-process.ts'
 import { KEY, startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { until } from '../crash/watching.ts'
-import { conversation, message, start, starting } from '../run/running.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { conversation, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 const ask = {
   name: 'ask_person',
@@ -23,7 +23,7 @@ const done: ScriptedAnswer = { text: 'Thank you.' }
 type Caller = Pick<TestServer, 'call'>
 type Started = ReturnType<typeof conversation>
 
-/** The calls of a conversation that have no answer yet, as a client that was away finds them. */
+/** The open calls of a conversation, as a reconnecting client reads them. */
 async function open(of: Started): Promise<any[]> {
   const events = await of.events()
   const answered = new Set(
@@ -44,7 +44,7 @@ const bring = (server: Caller, of: Started, event: string, body: unknown) =>
 
 const said = (model: Awaited<ReturnType<typeof startScriptedModel>>) => JSON.stringify(model.requests.at(-1)!.body)
 
-test('a call waits for what its client brings, and the agent goes on with that', async () => {
+test('an awaited client call waits for the result of its client, and the agent continues with it', async () => {
   await using model = await startScriptedModel({ by: 'turn', answers: [asking('Tea?'), done] })
   await using server = await startTestServer()
   const other = { ...ask, name: 'open_page', awaits_result: false }
@@ -83,7 +83,7 @@ test('a call waits for what its client brings, and the agent goes on with that',
   expect(await bring(server, of, action.id, { content: 'No' })).toMatchObject({ status: 409 })
 })
 
-test('a result may be an error, and may hold an image', async () => {
+test('the result of a client call may be an error, and may contain an image', async () => {
   await using model = await startScriptedModel({ by: 'turn', answers: [asking('Tea?'), asking('Why?', 'c2'), done] })
   await using server = await startTestServer()
   const of = await start(
@@ -105,11 +105,11 @@ test('a result may be an error, and may hold an image', async () => {
     { is_error: true, content: [{ text: 'Nobody is there' }] },
     { is_error: false, content: [{ text: 'Look' }, image] },
   ])
-  // Their text is masked in the log, and only there.
+  // Secrets in the results are masked in the log, and only there.
   expect(await readdir(server.dir.file('data', 'conversations', of.id, 'client_calls'))).toEqual([])
 })
 
-test('a client that brings nothing in time is too late afterwards', async () => {
+test('a result of a client call after its timeout is refused', async () => {
   await using model = await startScriptedModel({ by: 'turn', answers: [asking('Tea?'), done] })
   await using server = await startTestServer()
   const tools = { client_tools: [{ ...ask, result_timeout: 1 }], initial_message: message('go') }
@@ -122,7 +122,7 @@ test('a client that brings nothing in time is too late afterwards', async () => 
   expect(await bring(server, of, action.id, { content: 'Yes' })).toMatchObject({ status: 409 })
 })
 
-test('a call of an ordinary client tool takes no result, and one that waits for a person takes none yet', async () => {
+test('a call of an ordinary client tool accepts no result, and a call that waits for approval does not accept one yet', async () => {
   await using model = await startScriptedModel({ by: 'turn', answers: [asking('Tea?'), done] })
   await using server = await startTestServer()
   const of = await start(
@@ -155,7 +155,7 @@ test('a call of an ordinary client tool takes no result, and one that waits for 
   await waiting.is('finished')
 })
 
-test('calls of one answer wait side by side, and hold up no other conversation', async () => {
+test('client calls of one answer wait in parallel, and do not block another conversation', async () => {
   const both = { toolCalls: [...asking('One?', 'c1').toolCalls!, ...asking('Two?', 'c2').toolCalls!] }
   await using model = await startScriptedModel({
     respond: ({ text, view }) => (text.includes('quick') || view.assistantTurns > 0 ? done : both),
@@ -179,7 +179,7 @@ test('calls of one answer wait side by side, and hold up no other conversation',
   expect(answers.map(({ observation }) => observation.content[0].text)).toEqual(['1', '2'])
 })
 
-test('an interrupt ends the waiting', async () => {
+test('an interrupt ends the wait for a client call', async () => {
   await using model = await startScriptedModel({ by: 'turn', answers: [asking('Tea?'), done] })
   await using server = await startTestServer()
   const of = await start(
@@ -198,7 +198,7 @@ test.each<[string, { crash?: ServerProcessOptions['crash'] }]>([
   ['before it was posted', {}],
   ['after it was taken, before it was recorded', { crash: { at: 'ObservationEvent', when: 'before' } }],
 ])(
-  'a result survives the death of the server %s',
+  'the result of a client call survives a kill of the server %s',
   async (_, crash) => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({ by: 'turn', answers: [asking('Tea?'), done] })
@@ -211,7 +211,7 @@ test.each<[string, { crash?: ServerProcessOptions['crash'] }]>([
     const [action] = await opened(conversation(first, id))
     if (crash.crash === undefined) await first.kill()
     else {
-      // The answer and the death run a race; what counts is what the next server has.
+      // The result and the kill race; the state of the next server decides.
       await bring(first, conversation(first, id), action.id, { content: 'Yes' }).catch(() => undefined)
       await first.exited
     }

@@ -1,13 +1,13 @@
-/** The tools that work on files, in a workspace on another agent server. */
+/** The file tools in a workspace on another agent server. */
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { asConversationId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { createTools } from '../../packages/server/src/tools/index.ts'
-import { never, remoteBench } from '../../packages/server/src/workspace/remote/bench.testing.ts'
+import { never, openRemoteTestWorkspaces } from '../../packages/server/src/workspace/remote/bench.testing.ts'
 
-test('search, patch and plan do on another server what they do here; a browser is refused', async () => {
-  await using bench = await remoteBench()
+test('search, patch and plan work on another server as they do locally, and a browser is refused', async () => {
+  await using bench = await openRemoteTestWorkspaces()
   const workspace = await bench.open('5e000000-0000-4000-8000-000000000009')
   const names = ['grep', 'glob', 'apply_patch', 'planning_file_editor', 'browser_tool_set']
   const tools = createTools({
@@ -20,7 +20,7 @@ test('search, patch and plan do on another server what they do here; a browser i
     const tool = tools.get(name)!
     const id = asConversationId('5e000000-0000-4000-8000-000000000009')
     const context = { conversationId: id, callId: `call-${++calls}`, workspace, dataDir: bench.dir.file('own') }
-    return (await tool.perform(tool.parse(args), { ...context, secretsFor: async () => ({}), signal: never })) as any
+    return (await tool.execute(tool.parse(args), { ...context, secretsFor: async () => ({}), signal: never })) as any
   }
   const put = async (name: string, text: string) => {
     await mkdir(dirname(join(bench.work, name)), { recursive: true })

@@ -1,4 +1,4 @@
-/** Each tool once in a whole conversation: called by a model, performed in a workspace, answered in the log. */
+/** Each tool once in a whole conversation: called by a model, executed in a workspace, with its result in the log. */
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,13 +8,14 @@ import { startServerProcess } from '../../packages/server/testing/server-process
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { pages, HAS_CHROMIUM } from '../../packages/server/src/tools/browser/browser.testing.ts'
-import { processesOf, until } from '../crash/watching.ts'
-import { conversation, llmOf, message, start, starting } from '../run/running.ts'
+import { processesOf } from '../../packages/server/testing/processes.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { conversation, llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
 const call = (name: string, args: object): ScriptedAnswer => ({ toolCalls: [{ name, arguments: args as never }] })
 const done: ScriptedAnswer = { text: 'Done.' }
 
-/** Runs the calls one after the other; the observations, and what was offered and answered. */
+/** Runs the calls one after the other; returns the observations, the offered tools and the model requests. */
 async function run(tools: string[], calls: ScriptedAnswer[], files: Record<string, string>, model = 'openai/scripted') {
   await using stack = new AsyncDisposableStack()
   const scripted = stack.use(await startScriptedModel({ by: 'turn', answers: [...calls, done], strict: true }))
@@ -33,7 +34,7 @@ async function run(tools: string[], calls: ScriptedAnswer[], files: Record<strin
   return { work, of, server, scripted, observations, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-test('grep and glob find files, and nobody is asked about it where only risks are asked about', async () => {
+test('grep and glob find files, and need no approval where only risky actions do', async () => {
   await using stack = new AsyncDisposableStack()
   const model = stack.use(
     await startScriptedModel({
@@ -70,7 +71,7 @@ test('grep and glob find files, and nobody is asked about it where only risks ar
   ])
 })
 
-test('apply_patch changes files, or says why not; to a model of the Responses API it is one text', async () => {
+test('apply_patch changes files, or returns the reason of a failure; for a model of the Responses API it is one text', async () => {
   const patch = '*** Begin Patch\n*** Update File: a.txt\n-one\n+ONE\n*** Add File: b.txt\n+two\n*** End Patch'
   await using it = await run(
     ['apply_patch'],
@@ -90,7 +91,7 @@ test('apply_patch changes files, or says why not; to a model of the Responses AP
   expect(Object.keys(offered.parameters.properties)).toEqual(['patch'])
 })
 
-test('the planning editor writes the plan and nothing else', async () => {
+test('the planning editor writes only the plan', async () => {
   await using it = await run(
     ['planning_file_editor'],
     [
@@ -134,7 +135,7 @@ browses(
 )
 
 browses(
-  'a browser does not outlive the server that is killed, and the conversation goes on with a new one',
+  'a browser ends with a killed server, and the conversation continues with a new one',
   async () => {
     await using dir = await tempDir()
     await using site = await pages({ '/': '<title>Home</title><p>Hello</p>' })
@@ -159,7 +160,7 @@ browses(
   120_000,
 )
 
-test('where no browser is, the model is told so and the conversation goes on', async () => {
+test('without a browser, the model gets the reason and the conversation continues', async () => {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const broken = dir.file('broken')

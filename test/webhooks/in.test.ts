@@ -4,13 +4,13 @@ import { newEventId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { serve, storeOf, type Serving } from '../seed/serving.ts'
+import { serve, storeOf, type Serving } from '../../packages/server/testing/multi-user-server.ts'
 import { verifies } from '../verifies.ts'
-import { FINISH, start, starting, type Loose } from './serving.ts'
+import { FINISH, startConversation, startRequest, type Loose } from '../../packages/server/testing/webhook-servers.ts'
 
 const PATH = '/api/v1/webhooks/conversations'
 
-/** A payload with what the seed requires, as another server might send it. */
+/** A ConversationInfo with the required members, as another server may send it. */
 const payload = (members: Record<string, unknown> = {}): Loose => ({
   id: randomUUID(),
   workspace: { kind: 'LocalWorkspace', working_dir: '/srv/work' },
@@ -29,7 +29,7 @@ const event = (members: Record<string, unknown> = {}): Loose => ({
   ...members,
 })
 
-const tell = ({ call }: Serving, body: unknown, key?: string) =>
+const send = ({ call }: Serving, body: unknown, key?: string) =>
   call('POST', PATH, body, key === undefined ? {} : { key })
 const read = ({ call }: Serving, id: string, key?: string) =>
   call('GET', `/api/conversations/${id}?include_skills=true`, undefined, key === undefined ? {} : { key })
@@ -46,13 +46,13 @@ verifies(
     'seed.versioning.webhook-path',
     'design.webhook.receive.upsert',
   ],
-  'a conversation of another server is taken, replaced by newer words, kept from older ones, and removed',
+  'a received conversation is stored, replaced by a newer update, unchanged by an older one, and removed by a deletion',
   async () => {
     await using dir = await tempDir()
     await using serving = await serve(dir.file('data'))
     for (const agent of [payload().agent, acp]) {
       const first = payload({ agent, title: 'First', tags: { team: 'blue' }, a_member_of_a_newer_version: 1 })
-      const answer = await tell(serving, first)
+      const answer = await send(serving, first)
       expect(answer).toMatchObject({ status: 200, json: { success: true } })
       const { json: shown } = await read(serving, first.id)
       expect(shown).toMatchObject({ id: first.id, title: 'First', tags: { team: 'blue' }, execution_status: 'idle' })
@@ -66,11 +66,12 @@ verifies(
         updated_at: '2026-03-01T10:00:05.123456Z',
       }
       for (const body of [update, update, { ...first, title: 'Old', updated_at: '2026-03-01T10:00:01Z' }])
-        expect((await tell(serving, body)).json).toEqual({ success: true })
+        expect((await send(serving, body)).json).toEqual({ success: true })
       expect((await read(serving, first.id)).json).toMatchObject({ title: 'Second', execution_status: 'running' })
 
-      const over = { ...update, execution_status: 'deleting', updated_at: '2026-03-01T10:00:06Z' }
-      for (const body of [over, over, update]) expect((await tell(serving, body)).json).toEqual({ success: true })
+      const deletion = { ...update, execution_status: 'deleting', updated_at: '2026-03-01T10:00:06Z' }
+      for (const body of [deletion, deletion, update])
+        expect((await send(serving, body)).json).toEqual({ success: true })
       expect((await read(serving, first.id)).status).toBe(404)
     }
   },
@@ -78,7 +79,7 @@ verifies(
 
 verifies(
   ['seed.auth.webhook', 'seed.endpoint.webhook.auth', 'design.webhook.receive.header'],
-  'a key in X-Session-API-Key, or in the header of the older description, is needed before the body is looked at',
+  'a received webhook needs a key in X-Session-API-Key or X-Access-Token, which is checked before its body',
   async () => {
     await using dir = await tempDir()
     await using serving = await serve(dir.file('data'))
@@ -96,7 +97,7 @@ verifies(
     expect(
       await call('GET', '/api/conversations/count', undefined, { key: null, headers: { 'x-access-token': keys.ann } }),
     ).toMatchObject(unauthorized)
-    expect((await tell(serving, payload(), keys.reader)).status).toBe(403)
+    expect((await send(serving, payload(), keys.reader)).status).toBe(403)
     const described = (await call('GET', '/openapi.json')).json
     expect(described.paths[PATH].post.security).toEqual([{ APIKeyHeader: [] }])
   },
@@ -109,7 +110,7 @@ verifies(
     'seed.errors.declared-webhook',
     'seed.versioning.webhook-description',
   ],
-  'what is no ConversationInfo is answered with 422 and changes nothing, and the description says so',
+  'a received body that is not a ConversationInfo returns 422 and changes nothing, as the API description documents',
   async () => {
     await using dir = await tempDir()
     await using serving = await serve(dir.file('data'))
@@ -119,7 +120,7 @@ verifies(
       status: 422,
       json: { detail: [{ type: 'missing', loc: ['body'], msg: 'Field required' }] },
     })
-    expect((await tell(serving, {})).json.detail.map(({ loc }: Loose) => loc.join('.'))).toEqual([
+    expect((await send(serving, {})).json.detail.map(({ loc }: Loose) => loc.join('.'))).toEqual([
       'body.id',
       'body.workspace',
       'body.agent',
@@ -130,7 +131,7 @@ verifies(
       execution_status: 'asleep',
       api_key: 'not-shown',
     })
-    const refused = await tell(serving, bad)
+    const refused = await send(serving, bad)
     expect(refused.status).toBe(422)
     expect(refused.json.detail.map(({ loc }: Loose) => loc.join('.')).toSorted()).toEqual([
       'body.agent',
@@ -138,7 +139,7 @@ verifies(
       'body.max_iterations',
     ])
     expect(refused.text).not.toContain('not-shown')
-    const closed = await tell(serving, payload({ hook_config: { stop: [], surprise: [] } }))
+    const closed = await send(serving, payload({ hook_config: { stop: [], surprise: [] } }))
     expect(closed).toMatchObject({
       status: 422,
       json: { detail: [{ type: 'extra_forbidden', loc: ['body', 'hook_config', 'surprise'] }] },
@@ -155,19 +156,19 @@ verifies(
   },
 )
 
-test('received conversations are listed beside our own, in one order, in pages, by status, and for their user alone', async () => {
+test('received conversations are listed with local ones in one order, by page and status, and only for their user', async () => {
   await using dir = await tempDir()
   await using model = await startScriptedModel({ respond: () => FINISH })
   await using serving = await serve(dir.file('data'))
   const { call, server, keys } = serving
   const own = [
-    await start(server, starting(dir.file('work'), model)),
-    await start(server, starting(dir.file('work'), model)),
+    await startConversation(server, startRequest(dir.file('work'), model)),
+    await startConversation(server, startRequest(dir.file('work'), model)),
   ]
   const old = payload({ execution_status: 'paused', created_at: '2020-01-01T00:00:00Z' })
   const young = payload({ execution_status: 'paused', created_at: '2999-01-01T00:00:00Z', agent: acp })
-  for (const body of [old, young]) await tell(serving, body)
-  await tell(serving, payload(), keys.ann)
+  for (const body of [old, young]) await send(serving, body)
+  await send(serving, payload(), keys.ann)
   const newest = [young.id, own[1], own[0], old.id]
 
   for (const limit of [1, 2, 3, 4, 5]) {
@@ -196,14 +197,14 @@ test('received conversations are listed beside our own, in one order, in pages, 
   expect((await call('GET', '/api/conversations/search', undefined, { key: keys.ann })).json.items).toHaveLength(1)
 })
 
-test('a command to a received conversation is refused with 409, saying where it lives; one of ours is not touched by what is told of it', async () => {
+test('a command to a received conversation returns 409, and a received update does not change a local conversation', async () => {
   await using dir = await tempDir()
   await using model = await startScriptedModel({ respond: () => FINISH })
   await using serving = await serve(dir.file('data'))
   const { call, server, keys } = serving
-  const there = payload()
-  await tell(serving, there)
-  const at = `/api/conversations/${there.id}`
+  const received = payload()
+  await send(serving, received)
+  const at = `/api/conversations/${received.id}`
   for (const [method, path, body] of [
     ['POST', `${at}/run`],
     ['POST', `${at}/pause`],
@@ -216,28 +217,28 @@ test('a command to a received conversation is refused with 409, saying where it 
     const answer = await call(method, path, body)
     expect({ path, status: answer.status }).toEqual({ path, status: 409 })
     expect(answer.json.detail).toBe(
-      `Conversation ${there.id} lives on another server, which told this one of it. Ask that server.`,
+      `Conversation ${received.id} lives on another server, which told this one of it. Ask that server.`,
     )
   }
   expect((await call('POST', `${at}/run`, undefined, { key: keys.bob })).status).toBe(404)
 
-  const here = await start(server, starting(dir.file('work'), model))
+  const local = await startConversation(server, startRequest(dir.file('work'), model))
   for (const status of ['paused', 'deleting'])
-    await tell(
+    await send(
       serving,
-      payload({ id: here, execution_status: status, title: 'Not so', updated_at: '2999-01-01T00:00:00Z' }),
+      payload({ id: local, execution_status: status, title: 'Not so', updated_at: '2999-01-01T00:00:00Z' }),
     )
-  await call('POST', `/api/v1/webhooks/events/${here}`, [event()])
-  expect((await read(serving, here)).json).toMatchObject({ title: null, execution_status: 'idle' })
-  // Another user may be told of something under the same id, and sees only that.
-  await tell(serving, payload({ id: here, title: 'Of ann' }), keys.ann)
-  expect((await read(serving, here, keys.ann)).json.title).toBe('Of ann')
-  expect((await read(serving, here)).json.title).toBeNull()
+  await call('POST', `/api/v1/webhooks/events/${local}`, [event()])
+  expect((await read(serving, local)).json).toMatchObject({ title: null, execution_status: 'idle' })
+  // Another user may receive a conversation with the same id, and sees only that one.
+  await send(serving, payload({ id: local, title: 'Of ann' }), keys.ann)
+  expect((await read(serving, local, keys.ann)).json.title).toBe('Of ann')
+  expect((await read(serving, local)).json.title).toBeNull()
 })
 
 verifies(
   ['design.webhook.receive.unknown-kinds'],
-  'events are stored once each, also before their conversation is known, and kinds of every version are kept',
+  'received events are stored once, also before their conversation, and unknown kinds are kept',
   async () => {
     await using dir = await tempDir()
     await using serving = await serve(dir.file('data'))
@@ -254,7 +255,7 @@ verifies(
     const text = { type: 'text', text: 'Find the NEEDLE' }
     const message = event({ kind: 'MessageEvent', llm_message: { role: 'user', content: [text] } })
     expect(await call('POST', to, [update, future])).toMatchObject({ status: 200, json: { success: true } })
-    await tell(serving, body)
+    await send(serving, body)
     for (const batch of [[future, message], [message], []])
       expect((await call('POST', to, batch)).json).toEqual({ success: true })
 
@@ -278,28 +279,29 @@ verifies(
 
 verifies(
   ['design.webhook.receive.5xx'],
-  'what could not be stored is answered with 5xx, and is stored when it is sent again',
+  'a webhook that cannot be stored returns 5xx and is stored when it is sent again',
   async () => {
     await using dir = await tempDir()
     await using serving = await serve(dir.file('data'))
     const body = payload()
-    const lock = new DatabaseSync(dir.file('data', 'parley.db'))
+    // The server may be writing its first rows.
+    const lock = new DatabaseSync(dir.file('data', 'parley.db'), { timeout: 10_000 })
     lock.exec('BEGIN IMMEDIATE')
-    expect((await tell(serving, body)).status).toBe(503)
+    expect((await send(serving, body)).status).toBe(503)
     lock.exec('ROLLBACK')
     lock.close()
-    expect((await tell(serving, body)).status).toBe(200)
+    expect((await send(serving, body)).status).toBe(200)
     expect((await read(serving, body.id)).status).toBe(200)
   },
   30_000,
 )
 
-test('secrets that a sender did not hide are sealed in the store and never shown', async () => {
+test('secrets in a received conversation are encrypted in the store and never shown', async () => {
   await using dir = await tempDir()
   const body = payload({ agent: { kind: 'Agent', llm: { model: 'm', api_key: 'sk-sent-in-the-clear' } } })
   {
     await using serving = await serve(dir.file('data'))
-    await tell(serving, body)
+    await send(serving, body)
     const shown = await read(serving, body.id)
     expect(shown.json.agent.llm.api_key).toBeNull()
     expect(shown.text + serving.server.stderr()).not.toContain('sk-sent-in-the-clear')

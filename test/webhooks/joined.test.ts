@@ -2,23 +2,32 @@ import { expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { freePort, startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { until } from '../crash/watching.ts'
-import { FINISH, start, starting, telling, type Loose } from './serving.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import {
+  FINISH,
+  startConversation,
+  startRequest,
+  webhookEnv,
+  type Loose,
+} from '../../packages/server/testing/webhook-servers.ts'
 
-test('what happens on one Parley is seen on another one, whose key it was given', async () => {
+test('conversations and events of one server appear on another server that is its webhook target', async () => {
   await using dir = await tempDir()
   await using model = await startScriptedModel({ respond: () => FINISH })
   await using there = await startServerProcess({
     dataDir: dir.file('there'),
     env: { PARLEY_SESSION_API_KEYS: `${TEST_KEY},key-of-there` },
   })
-  const env = telling([`${there.url}/api/v1/webhooks`], { api_key: 'key-of-there', events: true })
+  const env = webhookEnv([`${there.url}/api/v1/webhooks`], { api_key: 'key-of-there', events: true })
   await using here = await startServerProcess({
     dataDir: dir.file('here'),
     env: { ...env, PARLEY_SESSION_API_KEYS: TEST_KEY },
   })
   const message = { content: [{ type: 'text', text: 'go' }] }
-  const id = await start(here, starting(dir.file('work'), model, { initial_message: message, tags: { team: 'blue' } }))
+  const id = await startConversation(
+    here,
+    startRequest(dir.file('work'), model, { initial_message: message, tags: { team: 'blue' } }),
+  )
   const at = `/api/conversations/${id}`
   await until(async () => (await here.call('GET', at)).body.execution_status === 'finished')
   await here.call('PATCH', at, { title: 'Across' })
@@ -30,9 +39,9 @@ test('what happens on one Parley is seen on another one, whose key it was given'
   expect(theirs).toEqual(ours)
   const ids = async (server: typeof here) =>
     (await server.call('GET', `${at}/events/search`)).body.items.map((event: Loose) => event.id)
-  const wanted = await ids(here)
-  await until(async () => (await ids(there)).length === wanted.length)
-  expect(await ids(there)).toEqual(wanted)
+  const expected = await ids(here)
+  await until(async () => (await ids(there)).length === expected.length)
+  expect(await ids(there)).toEqual(expected)
   const shown = async (server: typeof here) => (await server.call('GET', `${at}/events/search`)).body.items
   expect((await shown(there)).map(({ kind }: Loose) => kind)).toEqual(
     (await shown(here)).map(({ kind }: Loose) => kind),
@@ -44,13 +53,13 @@ test('what happens on one Parley is seen on another one, whose key it was given'
   expect((await there.call('GET', '/api/conversations/count')).body).toBe(0)
 })
 
-test('a Parley that tells itself shows each conversation once, as its own', async () => {
+test('a server that is its own webhook target shows each conversation once, as a local one', async () => {
   await using dir = await tempDir()
   await using model = await startScriptedModel({ respond: () => FINISH })
   const port = await freePort()
-  const env = telling([`http://127.0.0.1:${port}/api/v1/webhooks`], { events: true })
+  const env = webhookEnv([`http://127.0.0.1:${port}/api/v1/webhooks`], { events: true })
   await using server = await startServerProcess({ dataDir: dir.file('data'), port, env })
-  const id = await start(server, starting(dir.file('work'), model))
+  const id = await startConversation(server, startRequest(dir.file('work'), model))
   await until(
     async () => (await server.call('GET', '/api/webhooks/deliveries?status=delivered')).body.items.length >= 2,
   )

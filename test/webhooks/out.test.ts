@@ -4,20 +4,25 @@ import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import {
-  receivedUntil,
-  startWebhookReceiver,
-  type WebhookReceiver,
-} from '../../packages/server/testing/webhook-receiver.ts'
-import { until } from '../crash/watching.ts'
-import { serve } from '../seed/serving.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { serve } from '../../packages/server/testing/multi-user-server.ts'
 import { verifies } from '../verifies.ts'
-import { FINISH, SECRET, start, starting, telling, type Loose } from './serving.ts'
+import {
+  FINISH,
+  WEBHOOK_SECRET,
+  startConversation,
+  startRequest,
+  webhookEnv,
+  type Loose,
+} from '../../packages/server/testing/webhook-servers.ts'
 
-const told = (receiver: WebhookReceiver, id: string) =>
+const notifications = (receiver: WebhookReceiver, id: string) =>
   receiver.about(id).filter(({ path }) => path === '/conversations')
 const events = (receiver: WebhookReceiver, id: string) =>
-  told(receiver, id).map(({ headers, body }) => `${String(headers['x-parley-event'])} ${body.execution_status}`)
+  notifications(receiver, id).map(
+    ({ headers, body }) => `${String(headers['x-parley-event'])} ${body.execution_status}`,
+  )
 
 verifies(
   [
@@ -33,20 +38,20 @@ verifies(
     'design.webhook.api-key',
     'design.webhook.ordered',
   ],
-  'starting, pausing, resuming, editing, forking and deleting are told to every target, in order, with the whole record',
+  'start, pause, resume, edit, fork and deletion are sent to every target, in order, with the whole conversation',
   async () => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({ respond: () => FINISH })
-    await using receiver = await startWebhookReceiver({ secret: SECRET })
-    await using second = await startWebhookReceiver({ secret: SECRET })
+    await using receiver = await startWebhookReceiver({ secret: WEBHOOK_SECRET })
+    await using second = await startWebhookReceiver({ secret: WEBHOOK_SECRET })
     await using server = await startServerProcess({
       dataDir: dir.file('data'),
-      env: telling([receiver.url, `${second.url}/`]),
+      env: webhookEnv([receiver.url, `${second.url}/`]),
     })
-    const id = await start(server, starting(dir.file('work'), model, { tags: { team: 'blue' } }))
+    const id = await startConversation(server, startRequest(dir.file('work'), model, { tags: { team: 'blue' } }))
     const at = `/api/conversations/${id}`
     await until(async () => (await server.call('GET', at)).body.execution_status === 'idle')
-    const child = await start(server, starting(dir.file('work'), model, { parent_conversation_id: id }))
+    const child = await startConversation(server, startRequest(dir.file('work'), model, { parent_conversation_id: id }))
     expect((await server.call('POST', `${at}/pause`)).status).toBe(200)
     expect((await server.call('POST', `${at}/run`)).status).toBe(200)
     await until(async () => (await server.call('GET', at)).body.execution_status === 'finished')
@@ -56,7 +61,7 @@ verifies(
     expect((await server.call('DELETE', at)).status).toBe(200)
 
     for (const each of [receiver, second]) {
-      await receivedUntil(() => events(each, id).length === 5 && events(each, fork).length === 1)
+      await until(() => events(each, id).length === 5 && events(each, fork).length === 1)
       expect(events(each, id)).toEqual([
         'conversation.started idle',
         'conversation.paused paused',
@@ -69,7 +74,7 @@ verifies(
       expect(each.faults).toEqual([])
       expect(each.attempts.every(({ path }) => path === '/conversations')).toBe(true)
     }
-    const [started, , resumed, updated, deleted] = told(receiver, id).map(({ body }) => body)
+    const [started, , resumed, updated, deleted] = notifications(receiver, id).map(({ body }) => body)
     for (const body of [started, resumed, updated, deleted]) {
       expect(ConversationInfo.parse(body)).toMatchObject({ id, tags: { team: 'blue' }, sub_conversation_ids: [] })
       expect(body.agent.llm.api_key).toBeNull()
@@ -77,26 +82,26 @@ verifies(
       expect(body.hook_config).toBeNull()
     }
     expect(shown.sub_conversation_ids).toEqual([child])
-    // The record at that moment, as GET shows it, but for what is derived from other conversations.
+    // The notification equals the answer of GET at that time, except for members derived from other conversations.
     expect(updated).toEqual({ ...shown, sub_conversation_ids: [] })
     expect(shown.stats.usage_to_metrics.default?.token_usages).toHaveLength(1)
     expect(receiver.attempts.every(({ text }) => !text.includes(canary('llm_key')))).toBe(true)
-    expect(receiver.taken[0]!.headers).toMatchObject({ 'x-session-api-key': TEST_KEY })
-    expect(receiver.taken[0]!.headers['webhook-id']).toMatch(/^[\w-]{20,}$/)
+    expect(receiver.accepted[0]!.headers).toMatchObject({ 'x-session-api-key': TEST_KEY })
+    expect(receiver.accepted[0]!.headers['webhook-id']).toMatch(/^[\w-]{20,}$/)
   },
 )
 
 verifies(
   ['design.webhook.events'],
-  'events of a conversation go in batches, in order, each once, nulls and deletion included',
+  'events are sent in batches, in order and once, including null members and events before a deletion',
   async () => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({ respond: () => FINISH })
     await using receiver = await startWebhookReceiver()
-    const env = telling([receiver.url], { events: true, event_buffer_size: 4 })
+    const env = webhookEnv([receiver.url], { events: true, event_buffer_size: 4 })
     await using server = await startServerProcess({ dataDir: dir.file('data'), env })
     const message = { content: [{ type: 'text', text: 'go' }] }
-    const id = await start(server, starting(dir.file('work'), model, { initial_message: message }))
+    const id = await startConversation(server, startRequest(dir.file('work'), model, { initial_message: message }))
     const at = `/api/conversations/${id}`
     await until(async () => (await server.call('GET', at)).body.execution_status === 'finished')
     const count = (await server.call('GET', `${at}/events/count`)).body
@@ -104,7 +109,7 @@ verifies(
     const batches = () => receiver.about(id).filter(({ path }) => path === `/events/${hexId(asConversationId(id))}`)
     const sent = () => batches().flatMap(({ body }) => body as Loose[])
     await server.call('DELETE', at)
-    await receivedUntil(() => sent().length === count)
+    await until(() => sent().length === count)
     expect(sent().map((event) => event.id)).toEqual(items.map((event: Loose) => event.id))
     expect(batches().every(({ body }) => body.length <= 4)).toBe(true)
     expect(batches().every(({ headers }) => headers['x-parley-event'] === 'conversation.events')).toBe(true)
@@ -115,13 +120,13 @@ verifies(
 
 verifies(
   ['design.webhook.at-least-once', 'design.webhook.retry'],
-  'a refused notification is parked, listed for administrators, and sent again on request',
+  'a refused notification is parked, listed for administrators and sent again on request',
   async () => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({ respond: () => FINISH })
     await using receiver = await startWebhookReceiver({ behave: () => ({ status: 404 }) })
-    await using server = await startServerProcess({ dataDir: dir.file('data'), env: telling([receiver.url]) })
-    const id = await start(server, starting(dir.file('work'), model))
+    await using server = await startServerProcess({ dataDir: dir.file('data'), env: webhookEnv([receiver.url]) })
+    const id = await startConversation(server, startRequest(dir.file('work'), model))
     const list = async (query = '') => (await server.call('GET', `/api/webhooks/deliveries${query}`)).body
     await until(async () => (await list('?status=parked')).items.length === 1)
     const [parked] = (await list()).items
@@ -142,7 +147,7 @@ verifies(
       status: 200,
       body: { success: true },
     })
-    await receivedUntil(() => receiver.taken.length === 1)
+    await until(() => receiver.accepted.length === 1)
     expect(new Set(receiver.attempts.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([parked.id]))
     await until(async () => (await list('?status=delivered&limit=1')).items.length === 1)
     expect((await server.call('POST', '/api/webhooks/deliveries/nothing/redeliver')).status).toBe(404)
@@ -153,29 +158,25 @@ verifies(
   },
 )
 
-verifies(
-  ['seed.events.only-notification'],
-  'with events turned off, the conversation update is all that a target is told',
-  async () => {
-    await using dir = await tempDir()
-    await using model = await startScriptedModel({ respond: () => FINISH })
-    await using receiver = await startWebhookReceiver()
-    await using server = await startServerProcess({ dataDir: dir.file('data'), env: telling([receiver.url]) })
-    const message = { content: [{ type: 'text', text: 'go' }] }
-    const id = await start(server, starting(dir.file('work'), model, { initial_message: message }))
-    await until(async () => (await server.call('GET', `/api/conversations/${id}`)).body.execution_status === 'finished')
-    await server.call('DELETE', `/api/conversations/${id}`)
-    await receivedUntil(() => events(receiver, id).at(-1) === 'conversation.deleted deleting')
-    expect(new Set(receiver.attempts.map(({ path }) => path))).toEqual(new Set(['/conversations']))
-  },
-)
+verifies(['seed.events.only-notification'], 'a target without events gets only notifications', async () => {
+  await using dir = await tempDir()
+  await using model = await startScriptedModel({ respond: () => FINISH })
+  await using receiver = await startWebhookReceiver()
+  await using server = await startServerProcess({ dataDir: dir.file('data'), env: webhookEnv([receiver.url]) })
+  const message = { content: [{ type: 'text', text: 'go' }] }
+  const id = await startConversation(server, startRequest(dir.file('work'), model, { initial_message: message }))
+  await until(async () => (await server.call('GET', `/api/conversations/${id}`)).body.execution_status === 'finished')
+  await server.call('DELETE', `/api/conversations/${id}`)
+  await until(() => events(receiver, id).at(-1) === 'conversation.deleted deleting')
+  expect(new Set(receiver.attempts.map(({ path }) => path))).toEqual(new Set(['/conversations']))
+})
 
-test('without a target nothing is written, and nobody but an administrator sees deliveries', async () => {
+test('without a target no delivery is written, and only administrators can list deliveries', async () => {
   await using dir = await tempDir()
   await using model = await startScriptedModel({ respond: () => FINISH })
   await using serving = await serve(dir.file('data'))
   const { server, call, keys } = serving
-  await start(server, starting(dir.file('work'), model))
+  await startConversation(server, startRequest(dir.file('work'), model))
   expect((await call('GET', '/api/webhooks/deliveries')).json).toEqual({ items: [], next_after: null })
   expect(await call('GET', '/api/webhooks/deliveries', undefined, { key: keys.ann })).toMatchObject({ status: 403 })
   expect(await call('POST', '/api/webhooks/deliveries/x/redeliver', undefined, { key: keys.ann })).toMatchObject({

@@ -1,8 +1,8 @@
-/** Command lines: flags of one command, its help text, and refusals that name the way out. */
+/** Parsing of command lines: the flags of one command, its help text, and errors that name the remedy. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Io } from './io.ts'
 
-/** What a person typed cannot be used. The message says what is wrong; the caller adds where help is. */
+/** A command line that cannot be used. The message names the fault; the caller adds the place of the help text. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -10,33 +10,33 @@ export class UsageError extends Error {
   }
 }
 
-export type Flag = {
+type Flag = {
   type: 'string' | 'boolean'
   about: string
-  /** Stands for the value in the help text. */
+  /** Placeholder of the value in the help text. */
   value?: string
   short?: string
   multiple?: boolean
 }
 export type Flags = Readonly<Record<string, Flag>>
 
-/** Values of the flags that were given. */
+/** Values of the given flags. */
 export type Given<F extends Flags> = {
   [K in keyof F]?: F[K]['type'] extends 'boolean' ? boolean : F[K]['multiple'] extends true ? string[] : string
 }
 
 export type Command<F extends Flags = Flags> = {
-  /** What follows `parley`, such as `tail ID [flags]`. */
+  /** The command line after `parley`, such as `tail ID [flags]`. */
   usage: string
   about: string
   flags: F
-  /** Least and most words besides flags. */
+  /** Minimum and maximum number of words besides flags. */
   words: readonly [number, number]
   /** Resolves to the exit code. */
   run(args: { flags: Given<F>; words: readonly string[] }, io: Io): Promise<number>
 }
 
-/** Keeps the flags' types of a command. */
+/** Declares a command and keeps the types of its flags. */
 export const command = <const F extends Flags>(spec: Command<F>): Command<F> => spec
 
 /** @throws UsageError for an unknown flag, a missing value, or too few or too many words. */
@@ -64,14 +64,14 @@ function read(config: ParseArgsConfig & { allowPositionals: true }): ReturnType<
   } catch (error) {
     const code = (error as { code?: unknown }).code
     if (typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS')) {
-      // The first sentence names the flag; the rest explains a trick with `--` that few need.
+      // The first sentence names the flag; the rest explains `--`, which is rarely needed.
       throw new UsageError((error as Error).message.split('. ')[0]!.replace(/^Unknown option/, 'unknown flag'))
     }
     throw error
   }
 }
 
-/** What `parley <command> --help` prints. */
+/** Text of `parley <command> --help`. */
 export function helpText(spec: Command): string {
   const rows = Object.entries(spec.flags).map(([name, flag]) => {
     const short = flag.short === undefined ? '    ' : `-${flag.short}, `

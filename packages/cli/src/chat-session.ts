@@ -1,4 +1,4 @@
-/** One person and one conversation: what is typed goes in, what happens comes out, whichever comes first. */
+/** A chat of one person with one conversation: sends typed lines and prints events as they arrive. */
 import type { Conversation } from '@parley/client'
 import type { EventFrame, Frame } from '@parley/protocol'
 import type { Io } from './io.ts'
@@ -27,13 +27,13 @@ export class ChatSession {
     this.#io = io
   }
 
-  /** Until `/quit`, the end of the input or the end of the conversation. Resolves to the exit code. */
+  /** Runs until `/quit`, the end of the input or the end of the conversation. Resolves to the exit code. */
   async run(): Promise<number> {
     const forget = this.#io.onSignal((signal) => (signal === 'SIGINT' ? this.#interrupted() : this.#leave()))
     using lines = new Lines(this.#io, () => this.#interrupted())
     this.#lines = lines
     const watching = this.#watch()
-    // A failure of the watch ends the loop below and is thrown where it is awaited; until then it must not count as unhandled.
+    // A failure of the watch ends the loop below and is thrown where it is awaited; until then it must not be an unhandled rejection.
     watching.catch(() => {})
     try {
       lines.ask()
@@ -47,7 +47,7 @@ export class ChatSession {
     }
   }
 
-  /** From a pipe the next line is read when the answer to the one before is complete; a person may type ahead. */
+  /** From a pipe, the next line is read after the answer to the previous one is complete; a person may type ahead. */
   async #read(lines: Lines): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const mayRead = lines.isTerminal || this.#turn.isOver
@@ -55,7 +55,7 @@ export class ChatSession {
       if (line === undefined) {
         await this.#change(mayRead ? lines.arrival() : undefined)
       } else if (line === null) {
-        // A person who closes the terminal leaves; a pipe that ends still wants its last answer.
+        // A person who closes the terminal leaves; after the end of a pipe its last answer is still printed.
         if (lines.isTerminal) return
         while (!this.#turn.isOver && !this.#stop.signal.aborted) await this.#change()
         return
@@ -96,7 +96,7 @@ export class ChatSession {
     if (/^y(es)?$/i.test(line)) return this.#resume(() => this.#conversation.respond({ accept: true }))
     const isBare = /^no?$/i.test(line)
     await this.#conversation.respond({ accept: false, ...(isBare ? {} : { reason: line }) })
-    // Who says why wants the agent to think again; a bare no leaves the word to the person.
+    // A rejection with a reason lets the agent continue; without one the person writes the next message.
     if (!isBare) await this.#resume(() => this.#conversation.run())
   }
 
@@ -148,13 +148,13 @@ export class ChatSession {
   #showEvent(event: EventFrame['event']): void {
     const isOwn = event.kind === 'MessageEvent' && event.source === 'user' && this.#turn.isAwaitingMessage
     this.#turn.see(event)
-    // On a terminal it stands there already, as typed.
+    // A terminal shows the typed line already.
     const text = isOwn && this.#lines.isTerminal ? '' : this.#transcript.event(event)
     if (text !== '') this.#lines.print(text)
   }
 
   #askToDecide(): void {
-    this.#say(this.#view.paint('yellow', '  y goes on, n refuses, anything else refuses and says why'))
+    this.#say(this.#view.paint('yellow', '  y approves, n rejects, any other line rejects and becomes the reason'))
   }
 
   #say(text: string): void {
@@ -162,7 +162,7 @@ export class ChatSession {
     this.#lines.ask()
   }
 
-  /** The first Ctrl-C stops what runs; when nothing runs, or it does not stop, the next one leaves. */
+  /** The first Ctrl-C interrupts the run; without a run, or when it does not stop, the next one ends the chat. */
   #interrupted(): void {
     if (this.#turn.isOver || this.#isInterrupting) return this.#leave()
     this.#isInterrupting = true

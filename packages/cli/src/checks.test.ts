@@ -19,7 +19,7 @@ function place(flags: Record<string, string> = {}, env: Record<string, string | 
 
 const check = (name: string, at: Place) => CHECKS.find(([known]) => known === name)![1](at)
 
-test('on this machine nothing that a start needs is missing, and looking leaves nothing behind', async () => {
+test('parley doctor finds every requirement on this machine and leaves no file behind', async () => {
   const dataDir = join(folder, 'not', 'yet')
   for (const [name, look] of CHECKS) {
     expect({ name, ...(await look(place({ 'data-dir': dataDir }))) }).not.toMatchObject({ level: 'fail' })
@@ -27,30 +27,30 @@ test('on this machine nothing that a start needs is missing, and looking leaves 
   expect(await readdir(folder)).toEqual([])
 })
 
-test('a data directory that others can read is warned about', async () => {
+test('parley doctor warns of a data directory that others can read', async () => {
   await chmod(folder, 0o755)
-  expect(await check('data directory', place())).toMatchObject({ level: 'warn', wayOut: `chmod 700 ${folder}` })
+  expect(await check('data directory', place())).toMatchObject({ level: 'warn', remedy: `chmod 700 ${folder}` })
   await chmod(folder, 0o700)
   expect(await check('data directory', place())).toMatchObject({ level: 'ok' })
 })
 
-test('a file in the place of the data directory fails', async () => {
+test('parley doctor fails when the data directory is a file', async () => {
   await writeFile(join(folder, 'file'), '')
   expect(await check('data directory', place({ 'data-dir': join(folder, 'file') }))).toMatchObject({ level: 'fail' })
 })
 
-test('a missing shell fails and a missing git warns', async () => {
+test('parley doctor fails without a shell and warns without git', async () => {
   expect(await check('bash', place({}, { PATH: folder }))).toMatchObject({ level: 'fail', says: 'bash is not in PATH' })
   expect(await check('git', place({}, { PATH: folder }))).toMatchObject({ level: 'warn', says: 'git is not in PATH' })
 })
 
-test('without bubblewrap it is said what an agent can do', async () => {
+test('parley doctor says what an agent can do without bubblewrap', async () => {
   const finding = await check('isolation', place({}, { PATH: folder }))
   expect(finding.level).toBe('warn')
   expect(finding.says).toMatch(/commands of an agent can do what this user can do/)
 })
 
-test('a taken port fails, unless Parley itself has it', async () => {
+test('parley doctor fails on a taken port, unless Parley itself uses it', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   try {
@@ -64,7 +64,7 @@ test('a taken port fails, unless Parley itself has it', async () => {
   }
 })
 
-test('a folder of the runner that others can enter fails, and a path too long for a socket does not', async () => {
+test('parley doctor fails on a runner folder that others can enter, and accepts a path too long for a socket', async () => {
   await mkdir(join(folder, 'runner'), { mode: 0o755 })
   await chmod(join(folder, 'runner'), 0o755)
   expect(await check('runner socket', place())).toMatchObject({ level: 'fail' })

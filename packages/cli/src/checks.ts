@@ -1,4 +1,4 @@
-/** What `parley doctor` looks at: one function per need, each with the way out. None of them leaves anything behind. */
+/** The checks of `parley doctor`: one function per requirement, each with a remedy. None leaves files behind. */
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access, mkdir, mkdtemp, rm, rmdir, stat } from 'node:fs/promises'
@@ -8,11 +8,11 @@ import { promisify } from 'node:util'
 import { openPreflight, type Config } from '@parley/server'
 import { runningServer } from './connect.ts'
 
-export type Finding = { level: 'ok' | 'warn' | 'fail'; says: string; wayOut?: string }
+export type Finding = { level: 'ok' | 'warn' | 'fail'; says: string; remedy?: string }
 export type Place = { config: Config; env: Readonly<Record<string, string | undefined>> }
 export type Check = (place: Place) => Promise<Finding>
 
-/** Bytes; the kernel keeps 104 to 108 for a socket's path, and a name comes behind the folder. */
+/** Bytes. The kernel allows 104 to 108 for the path of a socket, and the file name follows the folder. */
 const LONGEST_SOCKET_FOLDER = 80
 
 const run = promisify(execFile)
@@ -37,7 +37,7 @@ async function node(): Promise<Finding> {
   return {
     level: 'fail',
     says: `${says} is too old`,
-    wayOut: 'Parley needs Node 24 or later; install it from https://nodejs.org',
+    remedy: 'Parley needs Node 24 or later; install it from https://nodejs.org',
   }
 }
 
@@ -45,20 +45,20 @@ async function dataDirectory({ config: { dataDir } }: Place): Promise<Finding> {
   const found = await stat(dataDir).catch(() => null)
   if (found === null) return willBeMade(dataDir)
   if (!found.isDirectory())
-    return { level: 'fail', says: `${dataDir} is not a directory`, wayOut: 'name another with --data-dir' }
+    return { level: 'fail', says: `${dataDir} is not a directory`, remedy: 'name another with --data-dir' }
   try {
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch {
     return {
       level: 'fail',
       says: `${dataDir} cannot be written`,
-      wayOut: `chown it to this user, or name another with --data-dir`,
+      remedy: `chown it to this user, or name another with --data-dir`,
     }
   }
   const mode = found.mode & 0o777
   const says = `${dataDir}, mode ${mode.toString(8)}`
   if ((mode & 0o077) === 0 || process.platform === 'win32') return { level: 'ok', says }
-  return { level: 'warn', says: `${says}: other users of this machine can look in`, wayOut: `chmod 700 ${dataDir}` }
+  return { level: 'warn', says: `${says}: other users of this machine can look in`, remedy: `chmod 700 ${dataDir}` }
 }
 
 async function willBeMade(dataDir: string): Promise<Finding> {
@@ -71,12 +71,12 @@ async function willBeMade(dataDir: string): Promise<Finding> {
     return {
       level: 'fail',
       says: `${dataDir} cannot be made: ${parent} cannot be written`,
-      wayOut: 'name another with --data-dir',
+      remedy: 'name another with --data-dir',
     }
   }
 }
 
-/** Opens a store of its own next to where the real one will be: a network file system often cannot do what WAL needs. */
+/** Opens a temporary store beside the real one, because a network file system often lacks what WAL needs. */
 async function sqlite({ config: { dataDir } }: Place): Promise<Finding> {
   const { probeSqlite } = await openPreflight()
   return inScratch(dataDir, async (scratch) => {
@@ -85,12 +85,12 @@ async function sqlite({ config: { dataDir } }: Place): Promise<Finding> {
     return {
       level: 'fail',
       says: `SQLite ${version} could not open a write-ahead log in ${dataDir} (got ${journalMode})`,
-      wayOut: 'use a data directory on a local disk',
+      remedy: 'use a data directory on a local disk',
     }
   })
 }
 
-/** Works in a folder inside the data directory; one that had to be made for it is removed again. */
+/** Runs `work` in a folder inside the data directory and removes the folders that it had to create. */
 async function inScratch<T>(dataDir: string, work: (scratch: string) => Promise<T>): Promise<T> {
   const made = await mkdir(dataDir, { recursive: true, mode: 0o700 })
   try {
@@ -105,7 +105,7 @@ async function inScratch<T>(dataDir: string, work: (scratch: string) => Promise<
   }
 }
 
-/** From `from` up to `to`; a folder that somebody has used in the meantime stays. */
+/** Removes folders from `from` up to `to`; a folder that is no longer empty remains. */
 async function removeEmpty(from: string, to: string): Promise<void> {
   for (let folder = from; ; folder = dirname(folder)) {
     const isGone = await rmdir(folder).then(
@@ -120,7 +120,7 @@ async function terminal(): Promise<Finding> {
   const failed = (message: string): Finding => ({
     level: 'fail',
     says: `no terminal can be opened: ${message}`,
-    wayOut: 'reinstall Parley on this machine; the terminal part is built per platform',
+    remedy: 'reinstall Parley on this machine; the terminal part is built per platform',
   })
   try {
     const code = await (await openPreflight()).probeTerminal()
@@ -132,7 +132,7 @@ async function terminal(): Promise<Finding> {
   }
 }
 
-function program(name: string, args: readonly string[], otherwise: 'warn' | 'fail', wayOut: string): Check {
+function program(name: string, args: readonly string[], otherwise: 'warn' | 'fail', remedy: string): Check {
   return async ({ env }) => {
     try {
       const { stdout } = await run(name, args, { env: { ...env }, timeout: 5000 })
@@ -142,23 +142,23 @@ function program(name: string, args: readonly string[], otherwise: 'warn' | 'fai
         (error as NodeJS.ErrnoException).code === 'ENOENT'
           ? `${name} is not in PATH`
           : (error as Error).message.split('\n')[0]!
-      return { level: otherwise, says, wayOut }
+      return { level: otherwise, says, remedy }
     }
   }
 }
 
-/** Looks with the search path of this command, whatever the configuration says, because it may be about to be changed. */
+/** Searches the PATH of this command, independent of the configuration, which may be about to change. */
 async function isolation({ config: { sandbox }, env }: Place): Promise<Finding> {
   const open = 'commands of an agent can do what this user can do'
   const { describeNetwork, findBubblewrap } = await openPreflight()
   const found = await findBubblewrap(env['PATH'] ?? '')
   if ('path' in found) {
     if (sandbox.mode !== 'off') return { level: 'ok', says: `bubblewrap, ${describeNetwork(sandbox.network)}` }
-    return { level: 'warn', says: `bubblewrap works here but is off: ${open}`, wayOut: 'set PARLEY_SANDBOX=auto' }
+    return { level: 'warn', says: `bubblewrap works here but is off: ${open}`, remedy: 'set PARLEY_SANDBOX=auto' }
   }
-  const wayOut = 'install bubblewrap and allow user namespaces, or run Parley in a container'
-  if (sandbox.mode !== 'required') return { level: 'warn', says: `${found.reason}: ${open}`, wayOut }
-  return { level: 'fail', says: `${found.reason}, and no command is started without a sandbox`, wayOut }
+  const remedy = 'install bubblewrap and allow user namespaces, or run Parley in a container'
+  if (sandbox.mode !== 'required') return { level: 'warn', says: `${found.reason}: ${open}`, remedy }
+  return { level: 'fail', says: `${found.reason}, and no command is started without a sandbox`, remedy }
 }
 
 async function port({ config: { host, port: wanted, dataDir } }: Place): Promise<Finding> {
@@ -177,11 +177,11 @@ async function port({ config: { host, port: wanted, dataDir } }: Place): Promise
     if (own !== null && new URL(own.url).port === String(wanted))
       return { level: 'ok', says: `Parley already listens on ${own.url} (process ${own.pid})` }
     const says = code === 'EADDRINUSE' ? `${name} is taken` : `${name} cannot be used: ${(error as Error).message}`
-    return { level: 'fail', says, wayOut: 'choose another with --host and --port; --port 0 takes any free one' }
+    return { level: 'fail', says, remedy: 'choose another with --host and --port; --port 0 takes any free one' }
   }
 }
 
-/** Where the name of the data directory is too long for a socket's address, the socket stands in a folder under /tmp. */
+/** Folder of the socket under /tmp, for a data directory whose path is too long for a socket address. */
 async function runnerSocket({ config: { dataDir } }: Place): Promise<Finding> {
   const folder = join(dataDir, 'runner')
   const length = Buffer.byteLength(folder)
@@ -191,10 +191,10 @@ async function runnerSocket({ config: { dataDir } }: Place): Promise<Finding> {
   const found = await stat(folder).catch(() => null)
   const isPrivate = found === null || (found.isDirectory() && (found.mode & 0o077) === 0)
   if (isPrivate) return { level: 'ok', says: `in ${folder}` }
-  return { level: 'fail', says: `${folder} can be entered by other users`, wayOut: `chmod 700 ${folder}` }
+  return { level: 'fail', says: `${folder} can be entered by other users`, remedy: `chmod 700 ${folder}` }
 }
 
-/** Only for information: settings or a conversation can bring a model too, and a local one needs no key. */
+/** For information only: settings and conversations can name a model too, and a local model needs no key. */
 async function model({ config: { llm } }: Place): Promise<Finding> {
   if (llm.model !== null) return { level: 'ok', says: `${llm.model}, ${llm.apiKey === null ? 'no key' : 'with a key'}` }
   return {

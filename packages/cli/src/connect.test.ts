@@ -20,17 +20,17 @@ async function localServer(pid = process.pid): Promise<void> {
 const find = (flags: Record<string, string>, env: Record<string, string> = {}) =>
   findTarget(flags, { env: { PARLEY_DATA_DIR: dataDir, ...env }, cwd: '/', home: '/nowhere' })
 
-test('the server of this machine is found by its data directory, with its first key', async () => {
+test('a command finds the server of this machine by its data directory, with its first key', async () => {
   await localServer()
   expect(await find({})).toEqual({ baseUrl: LOCAL, apiKey: 'the-first-key' })
 })
 
-test('a configured key goes before the first key', async () => {
+test('a command prefers a configured key to the first key', async () => {
   await localServer()
   expect(await find({}, { SESSION_API_KEY: 'configured' })).toEqual({ baseUrl: LOCAL, apiKey: 'configured' })
 })
 
-test('flags go before the environment, and the environment before this machine', async () => {
+test('a command prefers flags to the environment, and the environment to the server of this machine', async () => {
   await localServer()
   const env = { PARLEY_URL: 'http://env.example', PARLEY_API_KEY: 'env-key' }
   expect(await find({ url: 'http://flag.example', key: 'flag-key' }, env)).toEqual({
@@ -49,12 +49,12 @@ test('a key found on this machine is never sent to another address', async () =>
   expect(await find({ url: `${LOCAL}/` })).toEqual({ baseUrl: `${LOCAL}/`, apiKey: 'the-first-key' })
 })
 
-test('without a server the way out is named', async () => {
+test('the error without a server says how to name or start one', async () => {
   await expect(find({})).rejects.toThrow(/no server is running.*parley serve.*--url/)
 })
 
 test('a server that was killed does not count as running', async () => {
-  // The largest process id there can be on Linux is 2^22.
+  // The largest possible process id on Linux is 2^22.
   await localServer(2 ** 22 + 1)
   await expect(find({})).rejects.toThrow(/no server is running/)
 })

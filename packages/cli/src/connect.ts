@@ -1,4 +1,4 @@
-/** Which server a command talks to, and with which key. */
+/** Chooses the server and the key of a command. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ParleyClient } from '@parley/client'
@@ -15,15 +15,15 @@ export const CONNECT_FLAGS = {
 export type ConnectFlags = { [K in keyof typeof CONNECT_FLAGS]?: string }
 export type Target = { baseUrl: string; apiKey: string | undefined }
 
-/** A client for the server that flags, environment or this machine name. */
+/** Returns a client of the server named by flags, environment or the data directory. */
 export async function connect(flags: ConnectFlags, io: Io): Promise<ParleyClient> {
   return new ParleyClient(await findTarget(flags, io))
 }
 
 /**
- * Flags, then `PARLEY_URL` and `PARLEY_API_KEY`, then what the server of this machine has written into its data directory.
+ * Order: flags, `PARLEY_URL` and `PARLEY_API_KEY`, then the file that a local server has written into its data directory.
  * A key found on this machine is never sent to another address.
- * @throws Error that says how to name a server when none is found.
+ * @throws Error without a server; its message says how to name one.
  */
 export async function findTarget(flags: ConnectFlags, io: Pick<Io, 'env' | 'cwd' | 'home'>): Promise<Target> {
   const named = flags.url ?? nonEmpty(io.env['PARLEY_URL'])
@@ -43,7 +43,7 @@ export async function findTarget(flags: ConnectFlags, io: Pick<Io, 'env' | 'cwd'
   return { baseUrl, apiKey: config.sessionApiKeys[0] ?? (await readFirstKey(config.dataDir)) ?? undefined }
 }
 
-/** The server that has written `server.json` into this data directory and still runs; null for none. */
+/** The running server that has written `server.json` into this data directory; null without one. */
 export async function runningServer(dataDir: string): Promise<{ url: string; pid: number } | null> {
   const text = await textOf(join(dataDir, 'server.json'))
   if (text === undefined) return null
@@ -56,7 +56,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Another user's process cannot be signalled, but it is there.
+    // EPERM: the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -1,7 +1,7 @@
 import { parseConversationId, type ConversationId } from '@parley/protocol'
 import { UsageError } from './args.ts'
 
-/** @throws UsageError when the word is no id of a conversation. */
+/** @throws UsageError when the word is not a conversation id. */
 export function conversationIdOf(word: string): ConversationId {
   const id = parseConversationId(word)
   if (id === null)

@@ -1,10 +1,10 @@
-/** The small project that the demo mends: one module with a fault, and the test that finds it. */
+/** The small project that the demo fixes: one module with a defect, and the test that finds it. */
 import { execFile } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { accessSync, constants } from 'node:fs'
 
-export const TASK = 'The test of this project fails. Find out why and mend it.'
+export const TASK = 'The test of this project fails. Find out why and fix it.'
 
 export const FAULT = '  return Math.floor(items / perPage)'
 export const REPAIR = '  return Math.ceil(items / perPage)'
@@ -36,7 +36,7 @@ export async function makeProject(folder: string): Promise<void> {
   }
 }
 
-/** The shell line that runs the project's test: plain `node` where a shell finds one, else the Node that runs this. */
+/** The shell line that runs the project's test: `node` where a shell finds it, otherwise the path of this Node. */
 export function testCommand(env: Readonly<Record<string, string | undefined>>): string {
   const hasNode = (env['PATH'] ?? '')
     .split(delimiter)
@@ -59,7 +59,7 @@ export async function runTest(
   folder: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<{ passes: boolean; output: string }> {
-  // Node's test runner does nothing but report to its parent when it finds itself inside another one.
+  // Inside another test run, Node's test runner only reports to its parent.
   const { NODE_TEST_CONTEXT: _outer, ...rest } = env
   return new Promise((resolve, reject) => {
     execFile(process.execPath, ['--test'], { cwd: folder, env: rest, timeout: 30_000 }, (error, stdout, stderr) => {

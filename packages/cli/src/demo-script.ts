@@ -1,4 +1,4 @@
-/** What the scripted model of the demo answers, turn by turn. The tools it calls are real. */
+/** Answers of the scripted model of the demo, turn by turn. The tools are real. */
 import { join } from 'node:path'
 import { FAULT, MODULE, REPAIR, testCommand } from './demo-project.ts'
 

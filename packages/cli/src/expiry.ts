@@ -1,4 +1,4 @@
-/** When something ends, as people write it. */
+/** Reads expiry times as people write them. */
 import { UsageError } from './args.ts'
 
 const MINUTE = 60_000
@@ -11,8 +11,8 @@ const UNITS: Record<string, number> = {
 }
 
 /**
- * `12h`, `90d`, `1y` from now, or a date or time, to ISO 8601 in UTC. A date alone means its end.
- * @throws UsageError for anything else, and for a moment that has passed.
+ * Converts `12h`, `90d`, `1y` from now, a date or a time to ISO 8601 in UTC. A date alone means its end.
+ * @throws UsageError for anything else and for a time in the past.
  */
 export function parseExpiry(text: string, now: Date): string {
   const span = /^(\d{1,6})([mhdwy])$/.exec(text)

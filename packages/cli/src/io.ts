@@ -1,4 +1,4 @@
-/** What a command may touch of the process it runs in. Handed in, so that a command can be run by anyone. */
+/** The parts of the process that a command may use; a parameter, so that tests can run commands. */
 import { homedir } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 
@@ -11,11 +11,11 @@ export type Io = {
   home: string
   /** Calls back for each SIGINT and SIGTERM until the returned function is called. */
   onSignal(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void
-  /** Ends the process at once, without tidying up. */
+  /** Ends the process at once, without clean-up. */
   exitNow(code: number): void
 }
 
-/** The real process. The only place of this package that reads `process.env`. */
+/** Returns the parts of the real process. Only this function of the package reads `process.env`. */
 export function processIo(): Io {
   return {
     stdin: process.stdin,
@@ -39,7 +39,7 @@ export function printLine(io: Pick<Io, 'stdout'>, line = ''): void {
   io.stdout.write(`${line}\n`)
 }
 
-/** Whether what is printed may carry colours. Source: https://no-color.org, and FORCE_COLOR as other commands take it. */
+/** True when output may be coloured: NO_COLOR (https://no-color.org) and FORCE_COLOR override the terminal. */
 export function wantsColour({ stdout, env }: Pick<Io, 'stdout' | 'env'>): boolean {
   if (isSet(env['NO_COLOR'])) return false
   return isSet(env['FORCE_COLOR']) || (stdout.isTTY === true && env['TERM'] !== 'dumb')

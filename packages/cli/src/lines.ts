@@ -1,8 +1,8 @@
-/** What a person types, line by line, from a terminal or a pipe. */
+/** Typed lines from a terminal or a pipe. */
 import { createInterface, type Interface } from 'node:readline'
 import type { Io } from './io.ts'
 
-/** Lines in the order they came; null at the end of the input. Several may be waiting; none is lost. */
+/** Queue of input lines in order; null marks the end of the input. */
 export class Lines implements Disposable {
   readonly #interface: Interface
   readonly #isTerminal: boolean
@@ -11,7 +11,7 @@ export class Lines implements Disposable {
   #wake: (() => void) | null = null
   #isAsking = false
 
-  /** `onInterrupt` is called for Ctrl-C, which a terminal in line mode keeps from the process. */
+  /** `onInterrupt` is called for Ctrl-C, because a terminal in line mode sends no signal for it. */
   constructor(io: Io, onInterrupt: () => void) {
     this.#io = io
     this.#isTerminal = io.stdin.isTTY === true && io.stdout.isTTY === true
@@ -31,26 +31,26 @@ export class Lines implements Disposable {
     return this.#isTerminal
   }
 
-  /** Shows where to type; nothing in a pipe. */
+  /** Shows the prompt on a terminal; does nothing in a pipe. */
   ask(): void {
     if (!this.#isTerminal) return
     this.#isAsking = true
     this.#interface.prompt(true)
   }
 
-  /** Prints in place of the line that asks, if there is one. */
+  /** Prints text instead of the prompt line, if there is one. */
   print(text: string): void {
     if (this.#isAsking) this.#io.stdout.write('\r\u001b[K')
     this.#isAsking = false
     this.#io.stdout.write(text)
   }
 
-  /** The next line without waiting; undefined when there is none yet. */
+  /** Returns the next line without waiting; undefined when there is none yet. */
   take(): string | null | undefined {
     return this.#waiting.shift()
   }
 
-  /** Resolves when `take` has something. */
+  /** Resolves when `take` has a line. */
   arrival(): Promise<void> {
     if (this.#waiting.length > 0) return Promise.resolve()
     return new Promise((resolve) => {
@@ -65,7 +65,7 @@ export class Lines implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    // What comes next, such as the prompt of a shell, begins on a line of its own.
+    // The following output, such as the prompt of a shell, begins on a new line.
     if (this.#isAsking) this.#io.stdout.write('\n')
     this.#interface.close()
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `parley`: picks the command and loads only that one, because a command line is judged by how fast it answers. */
+/** `parley`: chooses the command and loads only its module, so that every command starts fast. */
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { helpText, parse, UsageError, type Command } from './args.ts'
@@ -15,7 +15,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unkn
   doctor: { about: 'check what a start will need', load: () => import('./commands/doctor.ts') },
 }
 
-/** Runs one command line. Resolves to the exit code: 0 done, 1 failed, 2 not understood. */
+/** Runs one command line. Resolves to the exit code: 0 success, 1 failure, 2 unusable command line. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const [name, ...rest] = argv
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
@@ -59,9 +59,9 @@ function explain(name: string, error: unknown, withStack: boolean): string {
 
 if (import.meta.main) {
   const io = processIo()
-  // Not Node's default below /tmp, where other users could put code into it first.
+  // Not Node's default below /tmp, where other users could place code first.
   enableCompileCache(join(io.env['XDG_CACHE_HOME'] ?? join(io.home, '.cache'), 'parley', 'compiled'))
-  // A reader such as `head` that has seen enough is no failure.
+  // A reader such as `head` may close the pipe early; that is not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
     throw error

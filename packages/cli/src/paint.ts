@@ -1,4 +1,4 @@
-/** Colours for a terminal, and text that cannot take the terminal over. */
+/** Colours for a terminal, and removal of control characters from untrusted text. */
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan'
 export type Paint = (colour: Colour, text: string) => string
@@ -14,26 +14,26 @@ const CODES: Record<Colour, readonly [number, number]> = {
   cyan: [36, 39],
 }
 
-/** Paints, or leaves text as it is when colours are not wanted. */
+/** Returns a function that colours text, or returns it unchanged without colours. */
 export function painter(isColoured: boolean): Paint {
   if (!isColoured) return (_colour, text) => text
   return (colour, text) => `\u001b[${CODES[colour][0]}m${text}\u001b[${CODES[colour][1]}m`
 }
 
-// oxlint-disable-next-line no-control-regex -- these are the characters to keep out
+// oxlint-disable-next-line no-control-regex -- these are the characters to remove
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g
-// oxlint-disable-next-line no-control-regex -- these are the characters to keep out
+// oxlint-disable-next-line no-control-regex -- these are the characters to remove
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
 /**
- * Text from a model, a command or a file, made safe to print: no escape sequences, no other control characters, no marks that
- * reverse the reading order. What was on the screen could otherwise be rewritten by what an agent happens to read.
+ * Removes escape sequences, other control characters and marks that reverse the reading order from text of a model, a command or a
+ * file. Otherwise text that an agent reads could rewrite the screen.
  */
 export function plain(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(ESCAPES, '').replace(CONTROLS, '')
 }
 
-/** At most `width` characters, the last one an ellipsis when something was cut. */
+/** Shortens text to `width` characters; the last one is an ellipsis when text was removed. */
 export function clip(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 }

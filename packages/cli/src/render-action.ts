@@ -1,4 +1,4 @@
-/** What an agent is about to do, in a few words and lines: enough to decide about it. */
+/** Renders an action in a few lines: enough for a decision about it. */
 import type { Action } from '@parley/protocol'
 import type { Colour } from './paint.ts'
 
@@ -66,7 +66,7 @@ function patch({ patch: text }: Known<'ApplyPatchAction'>): ShownAction {
   return { title: files.join(', '), body: [{ colour: 'cyan', text: text.trimEnd() }] }
 }
 
-/** Lines that both texts begin or end with are shown once, one of each end, for orientation. */
+/** Lines that both texts share at the beginning or end are shown once, one line at each end, for orientation. */
 function changed(before: string, after: string): ShownAction['body'] {
   const old = before.split('\n')
   const now = after.split('\n')

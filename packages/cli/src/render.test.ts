@@ -26,7 +26,7 @@ function answer(observation: Record<string, unknown>) {
   return { kind: 'ObservationEvent', tool_name: 't', tool_call_id: 'c', action_id: 'a', observation }
 }
 
-test('what people and agents say stands behind who said it, wrapped at word ends', () => {
+test('a rendered message follows the name of its author and wraps at word ends', () => {
   const message = (source: string, role: string, content: string) =>
     shown({ kind: 'MessageEvent', source, llm_message: { role, content: text(content) } }, { ...VIEW, width: 27 })
   expect(message('user', 'user', 'Mend the test that fails, please.')).toEqual([
@@ -36,12 +36,12 @@ test('what people and agents say stands behind who said it, wrapped at word ends
   expect(message('agent', 'assistant', 'one\ntwo')).toEqual(['agent  one', '       two'])
 })
 
-test('a command is shown with what was thought before it', () => {
+test('a rendered command follows the thought before it', () => {
   const event = action('terminal', { kind: 'TerminalAction', command: 'ls -a' }, { thought: text('Looking.') })
   expect(shown(event)).toEqual(['agent  Looking.', '▸ terminal  $ ls -a'])
 })
 
-test('an edit is shown as what goes and what comes, with one line of surroundings, below the working directory', () => {
+test('a rendered edit shows removed and added lines with one line of context and a path below the working directory', () => {
   const event = action('file_editor', {
     kind: 'FileEditorAction',
     command: 'str_replace',
@@ -58,30 +58,30 @@ test('an edit is shown as what goes and what comes, with one line of surrounding
   ])
 })
 
-test('a call that could not be understood is shown as the model wrote it', () => {
+test('an unreadable call is rendered as the model wrote it', () => {
   expect(shown(action('nonsense', null))).toEqual(['▸ nonsense {"x":1}'])
 })
 
-test('a patch is shown with the files that it touches', () => {
+test('a rendered patch names the files that it changes', () => {
   const patch = '*** Begin Patch\n*** Delete File: a.txt\n*** Update File: b.txt\n-x\n+y\n*** End Patch'
   const [title, ...body] = shown(action('apply_patch', { kind: 'ApplyPatchAction', patch }))
   expect(title).toBe('▸ apply_patch  a.txt, b.txt')
   expect(body.map((line) => line.trim())).toEqual(patch.split('\n'))
 })
 
-test('a risk is shown from medium upwards', () => {
+test('the risk of an action is rendered from medium upwards', () => {
   const risky = (security_risk: string) =>
     shown(action('terminal', { kind: 'TerminalAction', command: 'rm x' }, { security_risk }))
   expect(risky('LOW')).toEqual(['▸ terminal  $ rm x'])
   expect(risky('HIGH')).toEqual(['▸ terminal  $ rm x  risk HIGH'])
 })
 
-test('the end is shown once, by its action', () => {
+test('the finish of a run is rendered once, by its action', () => {
   expect(shown(action('finish', { kind: 'FinishAction', message: 'All green.' }))).toEqual(['done   All green.'])
   expect(shown(answer({ kind: 'FinishObservation', content: text('All green.') }))).toEqual([])
 })
 
-test('a long result keeps its beginning and, more of it, its end', () => {
+test('a long result keeps its beginning and a longer part of its end', () => {
   const content = text(Array.from({ length: 20 }, (_, n) => `line ${n + 1}`).join('\n'))
   const lines = shown(answer({ kind: 'TerminalObservation', content, command: 'x', exit_code: 1 }))
   expect(lines).toEqual([
@@ -96,8 +96,12 @@ test('a long result keeps its beginning and, more of it, its end', () => {
 })
 
 test.each<[string, Record<string, unknown>, string[]]>([
-  ['an exit code of 0 says nothing', answer({ kind: 'TerminalObservation', command: 'x', exit_code: 0 }), []],
-  ['a command that goes on', answer({ kind: 'TerminalObservation', command: 'x', exit_code: -1 }), ['  still running']],
+  ['an exit code of 0', answer({ kind: 'TerminalObservation', command: 'x', exit_code: 0 }), []],
+  [
+    'a command that is still running',
+    answer({ kind: 'TerminalObservation', command: 'x', exit_code: -1 }),
+    ['  still running'],
+  ],
   [
     'a failed edit',
     answer({ kind: 'FileEditorObservation', command: 'create', content: text('no'), is_error: true }),
@@ -129,7 +133,7 @@ test.each<[string, Record<string, unknown>, string[]]>([
   expect(shown(event)).toEqual(lines)
 })
 
-test('members that the wire leaves out when they are null may be missing', () => {
+test('an event without the members that the wire omits when null is rendered', () => {
   const bare = {
     ...at,
     kind: 'ObservationEvent',
@@ -141,11 +145,11 @@ test('members that the wire leaves out when they are null may be missing', () =>
   expect(render(call as ShownEvent, VIEW)).toEqual(['▸ terminal {"x":1}'])
 })
 
-test('an event of a kind that nobody knows yet is passed over', () => {
+test('an event of an unknown kind renders no line', () => {
   expect(render({ ...at, kind: 'TomorrowEvent' } as unknown as ShownEvent, VIEW)).toEqual([])
 })
 
-test('nothing that an agent reads or says can take the terminal over', () => {
+test('no rendered text contains control characters', () => {
   const evil = 'a\u001b[2Jb\u001b]0;title\u0007c\u009b31md\u202ee\rf'
   const lines = [
     ...shown({ kind: 'MessageEvent', source: 'agent', llm_message: { role: 'assistant', content: text(evil) } }),
@@ -154,11 +158,11 @@ test('nothing that an agent reads or says can take the terminal over', () => {
     ...shown({ kind: 'ConversationErrorEvent', source: 'environment', code: 'x', detail: evil }),
   ]
   expect(lines.length).toBe(4)
-  // oxlint-disable-next-line no-control-regex -- the characters that must not come through
+  // oxlint-disable-next-line no-control-regex -- the characters that must be removed
   expect(lines.join('\n')).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
 })
 
-test('colours come only from the painter', () => {
+test('rendered text is coloured only when colours are on', () => {
   const coloured = shown(action('terminal', { kind: 'TerminalAction', command: 'ls' }), {
     ...VIEW,
     paint: painter(true),
@@ -167,7 +171,7 @@ test('colours come only from the painter', () => {
   expect(plain(coloured[0]!)).toBe('▸ terminal  $ ls')
 })
 
-test('a cut line ends with an ellipsis and is as wide as allowed', () => {
+test('a shortened line ends with an ellipsis and has the allowed width', () => {
   expect(clip('abcdef', 4)).toBe('abc…')
   expect(clip('abcd', 4)).toBe('abcd')
 })

@@ -1,22 +1,22 @@
-/** Events as a person reads them in a terminal. Pure: event in, lines out; nothing here knows where they are printed. */
+/** Renders events as lines for a terminal. Pure. */
 import type { ActionEvent, ContentPart, ControlEvent, Observation, StartPhaseEvent, WireEvent } from '@parley/protocol'
 import { clip, plain, type Colour, type Paint } from './paint.ts'
 import { renderAction } from './render-action.ts'
 
-/** What a stream or a page of events holds. Kinds that this version does not know may be among them. */
+/** An event of a stream or a page; its kind may be unknown to this version. */
 export type ShownEvent = WireEvent | ControlEvent
 
 export type View = {
   paint: Paint
-  /** Columns; longer lines are cut. */
+  /** Columns; longer lines are shortened. */
   width: number
-  /** Most lines shown of one result; the middle of a longer one is left out. */
+  /** Maximum number of lines of one result; the middle of a longer one is omitted. */
   maxLines: number
-  /** Paths below it are shown without it. */
+  /** Paths below this folder are shown relative to it. */
   workingDir?: string | undefined
 }
 
-/** Lines of one event, without line ends; none for an event that says nothing to a reader. */
+/** Returns the lines of one event, without line ends; none for an event that is not shown. */
 export function render(event: ShownEvent, view: View): string[] {
   switch (event.kind) {
     case 'MessageEvent':
@@ -98,7 +98,7 @@ function observation(result: Observation, view: View): string[] {
     case 'TaskTrackerObservation':
       return []
     case 'FileEditorObservation':
-      // What an edit changed stands above it, in the action.
+      // The action above shows the change already.
       return result.command === 'view' ? block('dim', text, view) : []
     default:
       return block('dim', text, view)
@@ -157,7 +157,7 @@ function block(colour: Colour, text: string, { paint, width, maxLines }: View): 
   return shown.map((line) => paint(colour, clip(`  ${line.replaceAll('\t', '    ')}`, width)))
 }
 
-/** At word ends where there are any. */
+/** Wraps text at word ends where possible. */
 function wrap(line: string, width: number): string[] {
   const lines: string[] = []
   let rest = line

@@ -27,23 +27,23 @@ test('an answer that was streamed in full is not printed again', () => {
   expect(printed).toBe('agent  All is\n       well.\n')
 })
 
-test('what was streamed before a call is not printed again, the call is', () => {
+test('text that was streamed before a call is not printed again, but the call is printed', () => {
   const at = transcript()
   expect([at.delta('Looking.'), at.event(action('Looking.'))].join('')).toBe('agent  Looking.\n▸ terminal  $ ls\n')
 })
 
-test('an answer of which a part was missed is printed in full', () => {
+test('an answer with a missed piece is printed in full', () => {
   const at = transcript()
   const printed = [at.delta('is well.'), at.event(message('All is well.'))].join('')
   expect(printed).toBe('agent  is well.\nagent  All is well.\n')
 })
 
-test('an event that shows nothing does not break a line that is being written', () => {
+test('an event without lines does not break the line of a streamed answer', () => {
   const at = transcript()
   const status = { kind: 'ConversationStateUpdateEvent', key: 'stats', value: {} } as ShownEvent
   expect([at.delta('one '), at.event(status), at.delta('two')].join('')).toBe('agent  one two')
 })
 
-test('without deltas an answer is printed as it comes', () => {
+test('an answer without deltas is printed when its event arrives', () => {
   expect(transcript().event(message('Done.'))).toBe('agent  Done.\n')
 })

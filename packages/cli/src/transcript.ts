@@ -1,9 +1,9 @@
-/** A conversation as it is written to a terminal: events as they are rendered, and answers letter by letter while they come. */
+/** Writes a conversation to a terminal: rendered events, and model answers piece by piece. */
 import type { ContentPart } from '@parley/protocol'
 import { plain } from './paint.ts'
 import { render, type ShownEvent, type View } from './render.ts'
 
-/** Text to print, in the order things come; keeps in mind what of an answer is on the screen already. */
+/** Produces the text to print and remembers which part of an answer is on the screen. */
 export class Transcript {
   readonly #view: View
   #streamed = ''
@@ -20,7 +20,7 @@ export class Transcript {
     return `${start}${text.replaceAll('\n', '\n       ')}`
   }
 
-  /** An answer that stood there in full already is not printed again. */
+  /** An answer that is on the screen in full is not printed again. */
   event(event: ShownEvent): string {
     const { rest, isKnown } = this.#withoutStreamed(event)
     const lines = rest === null ? [] : render(rest, this.#view)

@@ -6,7 +6,7 @@ const message = { kind: 'MessageEvent', source: 'user' } as ShownEvent
 const status = (value: string) =>
   ({ kind: 'ConversationStateUpdateEvent', key: 'execution_status', value }) as ShownEvent
 
-/** Whether the turn is over after each step. */
+/** True per step when the turn is over after it. */
 function steps(turn: Turn, ...seen: ShownEvent[]): boolean[] {
   return seen.map((event) => {
     turn.see(event)
@@ -22,7 +22,7 @@ test('a turn lasts from the question to the end of the run that follows it', () 
   expect(steps(turn, message, status('running'), status('finished'))).toEqual([false, false, true])
 })
 
-test('the end of an earlier run does not end a turn whose message comes after it', () => {
+test('the end of an earlier run does not end the turn of a later message', () => {
   const turn = new Turn('running')
   turn.asked()
   expect(steps(turn, status('finished'), message, status('idle'), status('running'), status('finished'))).toEqual([
@@ -34,27 +34,27 @@ test('the end of an earlier run does not end a turn whose message comes after it
   ])
 })
 
-test('a message that a run takes up ends with that run', () => {
+test('the turn of a message during a run ends with that run', () => {
   const turn = new Turn('running')
   turn.asked()
   expect(steps(turn, message, status('finished'))).toEqual([false, true])
 })
 
-test('a message that was refused is not waited for', () => {
+test('a refused message begins no turn', () => {
   const turn = new Turn('idle')
   turn.asked()
   turn.refused()
   expect(turn.isOver).toBe(true)
 })
 
-test('a message that a hook blocked is not waited for', () => {
+test('a message blocked by a hook begins no turn', () => {
   const turn = new Turn('idle')
   turn.asked()
   const blocked = { kind: 'ConversationStateUpdateEvent', key: 'blocked_messages', value: { x: 'no' } } as ShownEvent
   expect(steps(turn, message, blocked)).toEqual([false, true])
 })
 
-test('waiting for a decision ends a turn, and the decision begins one', () => {
+test('a pending approval ends a turn, and the decision begins one', () => {
   const turn = new Turn('running')
   turn.see(status('waiting_for_confirmation'))
   expect(turn.isOver).toBe(true)
@@ -66,7 +66,7 @@ test('waiting for a decision ends a turn, and the decision begins one', () => {
   ])
 })
 
-test('a run that cannot begin is an end as well', () => {
+test('a run that cannot begin ends the turn', () => {
   const turn = new Turn('idle')
   turn.asked()
   expect(steps(turn, message, status('error'))).toEqual([false, true])

@@ -1,15 +1,15 @@
-/** Whether a conversation still owes something for what was asked of it, judged by its events alone. */
+/** Decides from the events of a conversation alone when a turn is over. */
 import type { ShownEvent } from './render.ts'
 
 /**
- * A turn is over when a run that began after the request has ended. What was asked is known by its place in the log: an end
- * that was already on its way when a message was sent does not count for that message.
+ * A turn is over when a run that began after its message has ended. Messages are ordered by their position in the log: the end of a
+ * run that precedes the message does not count for it.
  */
 export class Turn {
   #status: string
-  /** Messages sent and not yet seen in the log. */
+  /** Messages that were sent and are not yet in the log. */
   #unseen = 0
-  /** What was asked stands in the log, but the run that is to follow has not begun. */
+  /** The message is in the log, but its run has not begun. */
   #awaitsRun = false
 
   constructor(status: string) {
@@ -24,12 +24,12 @@ export class Turn {
     return this.#unseen === 0 && !this.#awaitsRun && this.#status !== 'running'
   }
 
-  /** The next message of a person that comes is one of ours. */
+  /** The next user message in the log is one of ours. */
   get isAwaitingMessage(): boolean {
     return this.#unseen > 0
   }
 
-  /** Call before a message is sent that is to be answered. */
+  /** Call before sending a message that starts a run. */
   asked(): void {
     this.#unseen += 1
   }
@@ -39,7 +39,7 @@ export class Turn {
     this.#unseen = Math.max(0, this.#unseen - 1)
   }
 
-  /** Call before a run is asked for without a message: after an approval, for example. */
+  /** Call before starting a run without a message, for example by an approval. */
   resumed(): void {
     this.#awaitsRun = this.#status !== 'running'
   }
@@ -49,12 +49,12 @@ export class Turn {
       case 'MessageEvent':
         if (event.source !== 'user' || this.#unseen === 0) return
         this.#unseen -= 1
-        // A run that goes on takes the message up by itself.
+        // A run in progress includes the message.
         this.#awaitsRun = this.#status !== 'running'
         return
       case 'ConversationStateUpdateEvent':
         if (event.key === 'execution_status') this.statusIs(String(event.value))
-        // A hook refused the message: no run will follow it.
+        // A hook refused the message: no run follows.
         if (event.key === 'blocked_messages') this.#awaitsRun = false
         return
       case 'StatusChangedEvent':
@@ -65,7 +65,7 @@ export class Turn {
   }
 
   statusIs(status: string): void {
-    // A state that is only repeated, as after a reconnect, says nothing about what was asked since.
+    // A repeated state, as after a reconnect, does not concern later messages.
     const hasStopped = status !== this.#status && ['paused', 'error', 'stuck'].includes(status)
     if (status === 'running' || hasStopped) this.#awaitsRun = false
     this.#status = status

@@ -1,15 +1,15 @@
-/** How a terminal wants events shown, and writing that waits for a reader that is slow. */
+/** Display options of a terminal, and writing with back-pressure. */
 import { wantsColour, type Io } from './io.ts'
 import { painter } from './paint.ts'
 import type { View } from './render.ts'
 
-/** Lines are cut at the edge of a terminal, and never in a file or a pipe. */
+/** Lines are shortened to the width of a terminal, and never in a file or a pipe. */
 export function viewOf(io: Pick<Io, 'stdout' | 'env'>, workingDir?: string): View {
   const width = io.stdout.isTTY === true ? Math.max(40, io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY
   return { paint: painter(wantsColour(io)), width, maxLines: 12, workingDir }
 }
 
-/** Resolves when there is room for more, so that a fast source never piles up before a slow reader. */
+/** Writes text and resolves when the stream accepts more, so that output for a slow reader does not accumulate. */
 export function writeLines({ stdout }: Pick<Io, 'stdout'>, lines: readonly string[]): Promise<void> {
   if (lines.length === 0) return Promise.resolve()
   return new Promise((resolve, reject) => {

@@ -1,21 +1,16 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  deleteConversation,
-  getConversation,
-  newConversationId,
-  searchConversations,
-  sendMessage,
-} from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { call } from './call.ts'
 import { ParleyClient } from './client.ts'
+import { newConversationId } from './conversation-id.ts'
+import { deleteConversation, getConversation, searchConversations, sendMessage } from './routes.gen.ts'
 import { backOffMs, retryAfterMs } from './wait.ts'
 
 type Asked = { method: string; url: string; headers: IncomingMessage['headers']; body: unknown }
 type Answer = { status: number; body?: string; headers?: Record<string, string> } | 'hang up'
 
-/** Gives the n-th request the n-th answer, and the last one to all later requests. */
+/** A server that answers the n-th request with the n-th answer, and all later requests with the last one. */
 async function serverWith(...answers: Answer[]) {
   const asked: Asked[] = []
   const server = createServer((request, response) => {
@@ -45,7 +40,7 @@ async function serverWith(...answers: Answer[]) {
 const id = newConversationId()
 const path = { conversation_id: id }
 
-test('a call is built from its row: path, query, key and body', async () => {
+test('a call sends path, query, key and body of its route', async () => {
   await using server = await serverWith({ status: 200, body: '{"success":true}' })
   const at = { ...server.at, baseUrl: `${server.at.baseUrl}/` }
   expect(await call(at, sendMessage, { path, body: { content: [{ type: 'text', text: 'hi' }] } })).toEqual({
@@ -63,14 +58,14 @@ test('a call is built from its row: path, query, key and body', async () => {
   ])
 })
 
-test('the list of conversations is asked for without ids', async () => {
+test('the client lists conversations without sending ids', async () => {
   await using server = await serverWith({ status: 200, body: '{"results":[],"next_page_id":null}' })
   const query = { limit: 2, selected_repository: 'acme/shop' }
   expect(await new ParleyClient(server.at).list(query)).toEqual({ results: [], next_page_id: null })
   expect(server.asked).toMatchObject([{ url: '/api/conversations?limit=2&selected_repository=acme%2Fshop' }])
 })
 
-test('a refusal carries status and detail, and says them in words', async () => {
+test('a refusal carries status and detail, and its message names both', async () => {
   const detail = [{ type: 'missing', loc: ['body', 'workspace'], msg: 'Field required' }]
   await using server = await serverWith({ status: 422, body: JSON.stringify({ detail }) })
   await expect(call(server.at, sendMessage, { path, body: {} })).rejects.toMatchObject({
@@ -81,7 +76,7 @@ test('a refusal carries status and detail, and says them in words', async () => 
   })
 })
 
-test('an answer that is no JSON, as of a proxy, is still a refusal', async () => {
+test('an error answer that is not JSON, such as that of a proxy, is a refusal', async () => {
   await using server = await serverWith({ status: 404, body: '<h1>nothing here</h1>' })
   await expect(call(server.at, getConversation, { path })).rejects.toMatchObject({
     status: 404,
@@ -89,7 +84,7 @@ test('an answer that is no JSON, as of a proxy, is still a refusal', async () =>
   })
 })
 
-test('a safe request is repeated while the server is away', async () => {
+test('a safe request is repeated while the server is unreachable', async () => {
   await using server = await serverWith(
     'hang up',
     { status: 503 },
@@ -100,41 +95,41 @@ test('a safe request is repeated while the server is away', async () => {
   expect(server.asked.length).toBe(4)
 })
 
-test('a request that changes something is not repeated', async () => {
+test('a request that changes something is not repeated by the client', async () => {
   await using server = await serverWith('hang up')
   await expect(call(server.at, deleteConversation, { path })).rejects.toMatchObject({ name: 'CallError', status: null })
   expect(server.asked.length).toBe(1)
 })
 
-test.each([400, 401, 404, 409, 422])('a refusal with %d is final', async (status) => {
+test.each([400, 401, 404, 409, 422])('a request refused with %d is not repeated', async (status) => {
   await using server = await serverWith({ status, body: '{"detail":"no"}' })
   await expect(call(server.at, getConversation, { path })).rejects.toMatchObject({ status, detail: 'no' })
   expect(server.asked.length).toBe(1)
 })
 
-test('repetition ends, and says what the trouble was', async () => {
+test('the client stops repeating a request after its last retry and reports the reason', async () => {
   await using server = await serverWith({ status: 503, body: '{"detail":"starting"}' })
   await expect(call({ ...server.at, retries: 2 }, getConversation, { path })).rejects.toThrow(/503: starting/)
   expect(server.asked.length).toBe(3)
 })
 
-test('a start is repeated under one id, so that it never becomes two', async () => {
+test('a start is repeated under one id, so that it never creates two conversations', async () => {
   await using server = await serverWith('hang up', { status: 200, body: '{}' })
-  await new ParleyClient(server.at).startSeed({ initial_user_msg: 'hi' })
+  await new ParleyClient(server.at).startFromSettings({ initial_user_msg: 'hi' })
   expect(server.asked.length).toBe(2)
   const [first, second] = server.asked.map(({ body }) => (body as { conversation_id: string }).conversation_id)
   expect(first).toMatch(/^[0-9a-f-]{36}$/)
   expect(second).toBe(first)
 })
 
-test('no server at all is said with its address and the reason', async () => {
+test('the error for an unreachable server names its address and the reason', async () => {
   const server = await serverWith({ status: 200 })
   await server[Symbol.asyncDispose]()
   const failure = call({ ...server.at, retries: 0 }, getConversation, { path })
   await expect(failure).rejects.toThrow(/^no answer from http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/)
 })
 
-test('an abort ends a call with its reason, also between two attempts', async () => {
+test('an abort ends a call with its reason, between two attempts too', async () => {
   await using server = await serverWith({ status: 503 })
   const controller = new AbortController()
   const at = { ...server.at, backOff: { firstMs: 60_000, maxMs: 60_000 } }
@@ -144,7 +139,7 @@ test('an abort ends a call with its reason, also between two attempts', async ()
   await expect(result).rejects.toThrow('enough')
 })
 
-test('pauses grow to their limit, and never come all at once', () => {
+test('pauses between retries grow to their limit and are spread at random', () => {
   for (let n = 1; n < 40; n++) {
     const whole = Math.min(1000, 100 * 2 ** (n - 1))
     const ms = backOffMs({ firstMs: 100, maxMs: 1000 }, n)

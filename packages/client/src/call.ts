@@ -1,10 +1,11 @@
-/** A typed call of one endpoint row: the request is built from it, the answer is what it promises. */
+/** Typed calls of endpoints: the request is built from the route, and the row behind it types body, query and answer. */
 import type { BodyInput, Endpoint, OkBody, QueryInput } from '@parley/protocol'
 import { CallError, detailText } from './errors.ts'
+import type { RouteOf } from './route.ts'
 import { backOffMs, retryAfterMs, sleep, type BackOff } from './wait.ts'
 
 export type Server = {
-  /** Without a path; a trailing slash does no harm. */
+  /** Address without a path; a trailing slash is ignored. */
   baseUrl: string
   /** Sent as `X-Session-API-Key`; absent for a server without keys. */
   apiKey?: string | undefined
@@ -12,7 +13,7 @@ export type Server = {
   backOff?: BackOff
   /** Most repetitions of one request. */
   retries?: number
-  /** Takes the place of the runtime's own `fetch`. */
+  /** Replaces the `fetch` of the runtime. */
   fetch?: typeof globalThis.fetch
 }
 
@@ -21,10 +22,10 @@ export type Request<E extends Endpoint> = {
   path?: Readonly<Record<string, string>>
   query?: QueryInput<E>
   body?: BodyInput<E>
-  /** A body that is no JSON; instead of `body`. */
+  /** A body that is not JSON; replaces `body`. */
   upload?: { type: string; bytes: Uint8Array<ArrayBuffer> }
   headers?: Readonly<Record<string, string>>
-  /** The request may be repeated although its method changes things: the server tells a repetition from a second request. */
+  /** The request may be repeated although its method changes state, because the server recognises the repetition. */
   isRepeatable?: boolean
 }
 
@@ -32,17 +33,17 @@ const BACK_OFF: BackOff = { firstMs: 100, maxMs: 5000 }
 const RETRIES = 5
 
 /**
- * Calls, and repeats a request that may be repeated while the server is away or asks to wait.
- * The answer is not parsed again: the server is newer or older than this client, and both have to work.
+ * Sends a request and resolves to its answer. Repeats a repeatable request while the server is unreachable or asks to wait.
+ * The answer is not validated, because the server may be newer or older than this client.
  * @throws CallError for a refusal or when no answer came; the signal's reason when it aborts.
  */
 export async function call<E extends Endpoint>(
   server: Server,
-  row: E,
+  route: RouteOf<E>,
   request: Request<E>,
   signal?: AbortSignal,
 ): Promise<OkBody<E>> {
-  const response = await open(server, row, request, signal)
+  const response = await open(server, route, request, signal)
   const text = await response.text().catch((cause: unknown) => {
     signal?.throwIfAborted()
     throw new CallError('the connection broke', { status: null, cause })
@@ -50,18 +51,18 @@ export async function call<E extends Endpoint>(
   return (text === '' ? undefined : JSON.parse(text)) as OkBody<E>
 }
 
-/** As `call`, but hands out the answer as it comes. */
+/** As `call`, but resolves to the response before its body is read. */
 export async function open<E extends Endpoint>(
   server: Server,
-  row: E,
+  route: RouteOf<E>,
   request: Request<E>,
   signal?: AbortSignal,
 ): Promise<Response> {
-  const mayRepeat = request.isRepeatable === true || row.method === 'GET'
+  const mayRepeat = request.isRepeatable === true || route.method === 'GET'
   const retries = mayRepeat ? (server.retries ?? RETRIES) : 0
   for (let attempt = 1; ; attempt++) {
     try {
-      return await once(server, row, request, signal)
+      return await once(server, route, request, signal)
     } catch (error) {
       if (!(error instanceof CallError && error.isPassing) || attempt > retries) throw error
       await sleep(error.retryAfterMs ?? backOffMs(server.backOff ?? BACK_OFF, attempt), signal)
@@ -71,15 +72,15 @@ export async function open<E extends Endpoint>(
 
 async function once<E extends Endpoint>(
   server: Server,
-  row: E,
+  route: RouteOf<E>,
   request: Request<E>,
   signal?: AbortSignal,
 ): Promise<Response> {
-  const url = urlOf(server.baseUrl, row.path, request.path ?? {}, request.query ?? {})
+  const url = urlOf(server.baseUrl, route.path, request.path ?? {}, request.query ?? {})
   const headers: Record<string, string> = { ...request.headers }
   if (server.apiKey !== undefined) headers['X-Session-API-Key'] = server.apiKey
   if (request.body !== undefined) headers['Content-Type'] = 'application/json'
-  const init: RequestInit = { method: row.method, headers }
+  const init: RequestInit = { method: route.method, headers }
   if (request.body !== undefined) init.body = JSON.stringify(request.body)
   if (request.upload !== undefined) {
     headers['Content-Type'] = request.upload.type
@@ -91,18 +92,21 @@ async function once<E extends Endpoint>(
     throw new CallError(`no answer from ${server.baseUrl}: ${reasonOf(cause)}`, { status: null, cause })
   })
   if (response.ok) return response
-  throw await refusal(row, response)
+  throw await refusal(route, response)
 }
 
-async function refusal(row: Endpoint, response: Response): Promise<CallError> {
+async function refusal(route: RouteOf<Endpoint>, response: Response): Promise<CallError> {
   const text = await response.text().catch(() => '')
   const detail = detailOf(text)
   const hint = response.status === 401 ? '; the key is missing or not valid' : ''
-  return new CallError(`${row.method} ${row.path} was refused with ${response.status}: ${detailText(detail)}${hint}`, {
-    status: response.status,
-    detail,
-    retryAfterMs: retryAfterMs(response.headers),
-  })
+  return new CallError(
+    `${route.method} ${route.path} was refused with ${response.status}: ${detailText(detail)}${hint}`,
+    {
+      status: response.status,
+      detail,
+      retryAfterMs: retryAfterMs(response.headers),
+    },
+  )
 }
 
 function detailOf(text: string): unknown {
@@ -110,16 +114,16 @@ function detailOf(text: string): unknown {
     const body = JSON.parse(text) as { detail?: unknown } | null
     return body?.detail ?? body
   } catch {
-    // Something in between has answered, such as a proxy; a page of HTML helps nobody.
+    // A proxy may have answered with a page of HTML; its beginning is enough.
     return text.slice(0, 200)
   }
 }
 
-/** Node hides the reason one level down; browsers tell none. */
+/** Reason of a failed fetch. Node puts it into `cause`; browsers give none. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(cause instanceof Error)) return String(cause)
-  // Several addresses of one name, all refused: an error without a message of its own.
+  // The error for several addresses of one name that all refused has an empty message.
   if (cause.message !== '') return cause.message
   const { code } = cause as { code?: unknown }
   return typeof code === 'string' ? code : cause.name

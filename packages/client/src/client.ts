@@ -1,23 +1,21 @@
-/** A Parley server, seen from a client. Runs in browsers and in Node. */
-import {
-  createConversation,
-  getConversation,
+/** Client of a Parley server for browsers and Node. */
+import type {
+  ConversationId,
+  ConversationInfo,
+  ConversationPage,
+  ConversationProgressPage,
+  ConversationResponse,
   getConversations,
-  newConversationId,
+  InitSessionRequestInput,
+  QueryInput,
   searchConversations,
-  serverInfo,
-  type ConversationId,
-  type ConversationInfo,
-  type ConversationPage,
-  type ConversationProgressPage,
-  type ConversationResponse,
-  type InitSessionRequestInput,
-  type QueryInput,
-  type ServerInfo,
-  type StartConversationRequestInput,
+  ServerInfo,
+  StartConversationRequestInput,
 } from '@parley/protocol'
 import { call, type Server } from './call.ts'
+import { newConversationId } from './conversation-id.ts'
 import { Conversation } from './conversation.ts'
+import * as routes from './routes.gen.ts'
 
 export class ParleyClient {
   readonly #server: Server
@@ -27,47 +25,47 @@ export class ParleyClient {
   }
 
   /**
-   * Starts a conversation with an agent of one's own choice. A start whose answer got lost is repeated under the same id,
-   * so that it never becomes two.
+   * Starts a conversation with the agent in `body`. A start without an answer is repeated under the same id,
+   * so that it never creates two conversations.
    */
   async start(body: StartConversationRequestInput, signal?: AbortSignal): Promise<ConversationInfo> {
     const conversation_id = body.conversation_id ?? newConversationId()
     const request = { body: { ...body, conversation_id }, isRepeatable: true }
-    return (await call(this.#server, createConversation, request, signal)) as ConversationInfo
+    return (await call(this.#server, routes.createConversation, request, signal)) as ConversationInfo
   }
 
   /** Starts a conversation from what is stored in the user's settings; `{}` is enough. Repeated as `start` is. */
-  async startSeed(body: InitSessionRequestInput, signal?: AbortSignal): Promise<ConversationResponse> {
+  async startFromSettings(body: InitSessionRequestInput, signal?: AbortSignal): Promise<ConversationResponse> {
     const conversation_id = body.conversation_id ?? newConversationId()
     const request = { body: { ...body, conversation_id }, isRepeatable: true }
-    return (await call(this.#server, createConversation, request, signal)) as ConversationResponse
+    return (await call(this.#server, routes.createConversation, request, signal)) as ConversationResponse
   }
 
-  /** A conversation by its id. Asks the server nothing yet. */
+  /** A handle of the conversation `id`. Sends no request. */
   conversation(id: ConversationId): Conversation {
     return new Conversation(this.#server, id)
   }
 
-  /** @throws CallError with status 404 when there is none, or it is somebody else's. */
+  /** @throws CallError with status 404 when the conversation does not exist or belongs to another user. */
   info(id: ConversationId, signal?: AbortSignal): Promise<ConversationInfo> {
-    return call(this.#server, getConversation, { path: { conversation_id: id } }, signal)
+    return call(this.#server, routes.getConversation, { path: { conversation_id: id } }, signal)
   }
 
-  /** A page of conversations, newest first unless told otherwise. */
+  /** A page of conversations, by default newest first. */
   search(query: QueryInput<typeof searchConversations> = {}, signal?: AbortSignal): Promise<ConversationPage> {
-    return call(this.#server, searchConversations, { query }, signal)
+    return call(this.#server, routes.searchConversations, { query }, signal)
   }
 
-  /** A page of conversations in the words of New Conversation, newest first; `page_id` is the `next_page_id` of the page before. */
+  /** A page of conversations in the form of the conversation service API, newest first; `page_id` is the `next_page_id` of the previous page. */
   async list(
     query: Omit<QueryInput<typeof getConversations>, 'ids' | 'include_skills'> = {},
     signal?: AbortSignal,
   ): Promise<ConversationProgressPage> {
-    return (await call(this.#server, getConversations, { query }, signal)) as ConversationProgressPage
+    return (await call(this.#server, routes.getConversations, { query }, signal)) as ConversationProgressPage
   }
 
   /** Version, tools and uptime; needs no key. */
   serverInfo(signal?: AbortSignal): Promise<ServerInfo> {
-    return call(this.#server, serverInfo, {}, signal)
+    return call(this.#server, routes.serverInfo, {}, signal)
   }
 }

@@ -4,14 +4,14 @@ import { newConversationId, type Frame } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { ParleyClient } from './client.ts'
 
-/** A log behind a real socket, whose connections break after a few frames, and which repeats the last frame of the one before. */
+/** A server with an event log, whose connections break after a few frames and then repeat the last frame. */
 async function shakyLog(length: number, framesPerConnection: number) {
   const connections: { after: string | null; key: string | undefined }[] = []
   const server = createServer((request, response) => {
     const url = new URL(request.url!, 'http://x')
     const after = url.searchParams.get('after_seq')
     connections.push({ after, key: request.headers['x-session-api-key'] as string | undefined })
-    // Every third time the server is on its way down.
+    // Every third connection meets a server that is shutting down.
     if (connections.length % 3 === 0) {
       response.writeHead(503).end()
       return
@@ -44,7 +44,7 @@ function write(response: ServerResponse, frame: Frame, id?: number): void {
   response.write(`${id === undefined ? '' : `id: ${id}\n`}event: ${frame.type}\ndata: ${JSON.stringify(frame)}\n\n`)
 }
 
-test('events come once each and in order over many broken connections, and end with the conversation', async () => {
+test('events of a conversation arrive once each and in order over many broken connections, and end with the conversation', async () => {
   await using log = await shakyLog(50, 4)
   const seqs: number[] = []
   for await (const { seq, event } of log.conversation.events()) {
@@ -56,21 +56,21 @@ test('events come once each and in order over many broken connections, and end w
   expect(new Set(log.connections.map(({ key }) => key))).toEqual(new Set(['k']))
 })
 
-test('events begin after the place that is known', async () => {
+test('events of a conversation begin after the given seq', async () => {
   await using log = await shakyLog(10, 20)
   const seqs: number[] = []
   for await (const { seq } of log.conversation.events({ after: 7 })) seqs.push(seq)
   expect(seqs).toEqual([8, 9, 10])
 })
 
-test('a watch shows snapshots, events, deltas and the end', async () => {
+test('watch yields snapshots, events, deltas and the final frame', async () => {
   await using log = await shakyLog(2, 20)
   const types: string[] = []
   for await (const frame of log.conversation.watch()) types.push(frame.type)
   expect(types).toEqual(['snapshot', 'event', 'delta', 'event', 'delta', 'refused'])
 })
 
-test('deltas come without their frame', async () => {
+test('deltas yields the text of delta frames only', async () => {
   await using log = await shakyLog(2, 20)
   const deltas: unknown[] = []
   for await (const delta of log.conversation.deltas()) deltas.push(delta)

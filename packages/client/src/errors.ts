@@ -1,12 +1,12 @@
-/** What goes wrong between a client and its server. */
+/** Errors of calls to a server. */
 
-/** An answer that is a refusal, or no answer at all. `message` is written for people. */
+/** A refusal, or a missing answer. `message` is written for people. */
 export class CallError extends Error {
   /** HTTP status; null when no answer came. */
   readonly status: number | null
-  /** `detail` of the body as it came: a sentence, a list of validation failures, or something else. */
+  /** `detail` of the answer's body, unchanged: usually a sentence or a list of validation failures. */
   readonly detail: unknown
-  /** Milliseconds the server asks to wait; null when it says nothing. */
+  /** Milliseconds from the `Retry-After` header; null without one. */
   readonly retryAfterMs: number | null
 
   constructor(
@@ -20,13 +20,13 @@ export class CallError extends Error {
     this.retryAfterMs = fields.retryAfterMs ?? null
   }
 
-  /** The same request may succeed a little later. */
+  /** True when the same request may succeed later. */
   get isPassing(): boolean {
     return this.status === null || this.status === 408 || this.status === 429 || this.status >= 500
   }
 }
 
-/** The first words of a failure list: `body.workspace: Field required`. Anything else as it is. */
+/** Text of a `detail`; a list of validation failures becomes `body.workspace: Field required; …`. */
 export function detailText(detail: unknown): string {
   if (typeof detail === 'string') return detail
   if (!Array.isArray(detail)) return JSON.stringify(detail) ?? ''

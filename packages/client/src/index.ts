@@ -1,7 +1,10 @@
-/** TypeScript client of a Parley server; safe for browsers. */
+/** TypeScript client of a Parley server for browsers and Node. Needs no other package at run time. */
 export { call, type Request, type Server } from './call.ts'
 export { ParleyClient } from './client.ts'
+export { newConversationId } from './conversation-id.ts'
 export { Conversation, type WatchOptions } from './conversation.ts'
 export { CallError } from './errors.ts'
+export type { RouteOf } from './route.ts'
+export * as routes from './routes.gen.ts'
 export type { BackOff } from './wait.ts'
 export { WorkspaceClient, type CommandOptions, type CommandResult } from './workspace.ts'

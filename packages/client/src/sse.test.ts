@@ -19,7 +19,7 @@ test.each<[string, SseFrame[]]>([
   expect(parseAll([text])).toEqual(frames)
 })
 
-test('where the text is cut makes no difference', () => {
+test('server-sent events are read alike wherever the text is split into chunks', () => {
   const line = fc.constantFrom('data: a', 'data:', 'event: e', 'id: 1', ': c', '', '', 'data: ä€')
   const end = fc.constantFrom('\n', '\r\n', '\r')
   const stream = fc
@@ -38,7 +38,7 @@ test('where the text is cut makes no difference', () => {
   )
 })
 
-test('characters cut in the middle of their bytes come out whole', async () => {
+test('characters split across chunks of bytes are read whole', async () => {
   const bytes = new TextEncoder().encode('data: a€b\n\n')
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -51,7 +51,7 @@ test('characters cut in the middle of their bytes come out whole', async () => {
   expect(frames).toEqual([{ event: 'message', data: 'a€b', id: null }])
 })
 
-test('who stops reading closes the connection', async () => {
+test('the reader of server-sent events closes the connection when it stops early', async () => {
   let isCancelled = false
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new TextEncoder().encode('data: a\n\n')),

@@ -1,11 +1,11 @@
-/** Server-sent events as they come off the wire: bytes in, frames out. Holds one unfinished line, nothing else. */
+/** Parser of server-sent events: bytes in, frames out. Buffers only the unfinished frame. */
 
 import { CallError } from './errors.ts'
 
 export type SseFrame = { event: string; data: string; id: string | null }
 
 /**
- * An answer's body as frames. Ends when the body ends; a frame that was cut off is dropped.
+ * Yields the frames of a response body. Ends with the body; an incomplete last frame is dropped.
  * @throws CallError without a status when the connection breaks.
  */
 export async function* readFrames(
@@ -25,12 +25,12 @@ export async function* readFrames(
       yield* parser.push(decoder.decode(value, { stream: true }))
     }
   } finally {
-    // Whoever stops reading early also wants the connection closed; a body that failed has nothing left to cancel.
+    // An early end of the loop closes the connection; a failed body has nothing to cancel.
     await reader.cancel().catch(() => {})
   }
 }
 
-/** Turns text into frames, wherever the text is cut. */
+/** Incremental parser: text may be split anywhere. */
 export class SseParser {
   #rest = ''
   #data: string[] = []
@@ -38,7 +38,7 @@ export class SseParser {
   #id: string | null = null
 
   push(text: string): SseFrame[] {
-    // A long line arrives in many pieces; looking at all of it again for each would cost its length squared.
+    // A long line arrives in many pieces; scanning all of it again for each would take quadratic time.
     if (this.#rest !== '' && !this.#rest.endsWith('\r') && !/[\r\n]/.test(text)) {
       this.#rest += text
       return []

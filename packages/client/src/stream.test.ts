@@ -7,7 +7,7 @@ import { follow, type Follow } from './stream.ts'
 
 type Answer = (response: ServerResponse, after: number) => void
 
-/** A server that gives its n-th connection the n-th answer, and the last one to all later connections. */
+/** A server that answers the n-th connection with the n-th answer, and all later ones with the last. */
 async function streamServer(...answers: Answer[]) {
   const asked: number[] = []
   const server = createServer((request: IncomingMessage, response) => {
@@ -33,7 +33,7 @@ const send = (response: ServerResponse, ...seqs: number[]) => {
 }
 const begin = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' })
 
-/** Numbers, where a negative one is live only and 99 is the last. */
+/** Reads numbers: a negative one is live only, 99 is the last item. */
 const read = ({ data }: SseFrame): ReturnType<Follow<number>['read']> => {
   const item = JSON.parse(data) as number
   return { item, seq: item < 0 ? null : item, isLast: item === 99 }
@@ -62,12 +62,12 @@ function numbers(url: string, options: Partial<Follow<number>> = {}) {
   })
 }
 
-test('every item comes once and in order, over cut connections, repeats and refusals that pass', async () => {
+test('every item of a stream arrives once and in order over broken connections, repetitions and temporary refusals', async () => {
   await using server = await streamServer(
     (response) => {
       begin(response)
       send(response, 1, 2)
-      // Cut in the middle of a frame.
+      // The connection breaks in the middle of a frame.
       response.write('id: 3\nevent: event\nda', () => response.destroy())
     },
     (response) => response.writeHead(503).end(),
@@ -86,7 +86,7 @@ test('every item comes once and in order, over cut connections, repeats and refu
   expect(server.asked).toEqual([0, 2, 2, 2, 4])
 })
 
-test('a stream begins after the place it is told', async () => {
+test('a stream begins after the given position', async () => {
   await using server = await streamServer((response, after) => {
     begin(response)
     send(response, after + 1, 99)
@@ -94,7 +94,7 @@ test('a stream begins after the place it is told', async () => {
   expect(await all(numbers(server.url, { after: 41 }))).toEqual([42, 99])
 })
 
-test('a connection that falls silent is given up', async () => {
+test('a silent connection of a stream is closed and opened again', async () => {
   await using server = await streamServer(
     (response) => {
       begin(response)
@@ -108,7 +108,7 @@ test('a connection that falls silent is given up', async () => {
   expect(await all(numbers(server.url, { silenceMs: 50 }))).toEqual([1, 99])
 })
 
-test('comments keep a connection without items alive', async () => {
+test('comments keep a connection of a stream without items open', async () => {
   let beats = 0
   await using server = await streamServer((response) => {
     begin(response)
@@ -129,7 +129,7 @@ test.each([401, 403, 404, 422])('a refusal with %d ends the stream', async (stat
   expect(server.asked).toEqual([0])
 })
 
-test('what cannot be understood is not asked for again', async () => {
+test('a stream with an unreadable frame fails and is not requested again', async () => {
   await using server = await streamServer((response) => {
     begin(response)
     response.write('data: {\n\n')
@@ -151,7 +151,7 @@ test.each<[string, Answer]>([
   await expect(taken).rejects.toThrow('enough')
 })
 
-test('leaving the loop closes the connection', async () => {
+test('leaving the loop over a stream closes its connection', async () => {
   const closed = Promise.withResolvers<void>()
   await using server = await streamServer((response) => {
     response.on('close', () => closed.resolve())

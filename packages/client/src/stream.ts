@@ -1,4 +1,4 @@
-/** A stream that comes back by itself and goes on where it was. */
+/** A stream that reconnects and resumes after the last item. */
 import { CallError } from './errors.ts'
 import { readFrames, type SseFrame } from './sse.ts'
 import { backOffMs, sleep, type BackOff } from './wait.ts'
@@ -6,19 +6,19 @@ import { backOffMs, sleep, type BackOff } from './wait.ts'
 export type Follow<T> = {
   /** Opens the stream of everything after `after`. Rejects with a `CallError`. */
   open: (after: number, signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>
-  /** A frame as an item; null for one that says nothing. `seq` is the place of a stored item, null for one that is live only. */
+  /** Reads a frame as an item; null for a frame without one. `seq` is the position of a stored item, null for a live one. */
   read: (frame: SseFrame) => { item: T; seq: number | null; isLast?: boolean } | null
-  /** The newest place that is known already. */
+  /** Position after which the stream begins. */
   after: number
   backOff: BackOff
-  /** Milliseconds without a single byte after which the connection counts as dead; the server writes something more often. */
+  /** Milliseconds without a byte after which the connection counts as broken; the server writes more often. */
   silenceMs: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * Items in the order of their places, each place once, over as many connections as it takes. Ends after an item that is the last.
- * @throws CallError for a refusal that will not pass, such as 401 or 404; the signal's reason when it aborts.
+ * Yields items in the order of their positions, each position once, over as many connections as needed. Ends after the last item.
+ * @throws CallError for a permanent refusal, such as 401 or 404; the signal's reason when it aborts.
  */
 export async function* follow<T>({ open, read, after, backOff, silenceMs, signal }: Follow<T>): AsyncGenerator<T> {
   let failures = 0
@@ -33,7 +33,7 @@ export async function* follow<T>({ open, read, after, backOff, silenceMs, signal
         const found = read(frame)
         if (found === null) continue
         if (found.seq !== null) {
-          // A server that repeats itself after a reconnect is not an error; showing it twice would be one.
+          // After a reconnect the server may repeat items; each is yielded once.
           if (found.seq <= newest) continue
           newest = found.seq
         }
@@ -45,7 +45,7 @@ export async function* follow<T>({ open, read, after, backOff, silenceMs, signal
       }
     } catch (error) {
       signal?.throwIfAborted()
-      // What did come but cannot be understood stays so; only the connection itself is worth another try.
+      // An unreadable frame stays unreadable; only failures of the connection are retried.
       if (!(error instanceof CallError && error.isPassing)) throw error
       pauseMs = error.retryAfterMs
     } finally {
@@ -56,7 +56,7 @@ export async function* follow<T>({ open, read, after, backOff, silenceMs, signal
   }
 }
 
-/** Aborts its signal after silence, or together with the caller's. Does not count the time in which nobody reads. */
+/** Aborts its signal after silence or with the caller's signal. The time in which the consumer does not read does not count. */
 class Watchdog {
   readonly #controller = new AbortController()
   readonly #silenceMs: number

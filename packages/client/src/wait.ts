@@ -1,4 +1,4 @@
-/** Waiting that can be called off. */
+/** Cancellable waiting and back-off times. */
 
 /** Resolves after `ms` milliseconds. Rejects with the signal's reason the moment it aborts. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -19,14 +19,14 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 export type BackOff = { firstMs: number; maxMs: number }
 
 /**
- * Milliseconds before attempt `n` (1: the first repetition): doubling from `firstMs` to `maxMs`, between half and all of it at random,
- * so that many clients of one restarted server do not come back in step.
+ * Milliseconds before repetition `n`, from 1: doubles from `firstMs` to `maxMs`, of which a random part between half and all counts,
+ * so that the clients of a restarted server do not return at the same moment.
  */
 export function backOffMs({ firstMs, maxMs }: BackOff, n: number): number {
   return Math.min(maxMs, firstMs * 2 ** Math.min(n - 1, 30)) * (0.5 + Math.random() / 2)
 }
 
-/** `Retry-After` in milliseconds, given in seconds or as a date; null when it says nothing usable. */
+/** Milliseconds from `Retry-After`, which holds seconds or a date; null when it is missing or unreadable. */
 export function retryAfterMs(headers: Headers, now = Date.now()): number | null {
   const value = headers.get('retry-after')
   if (value === null) return null

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-test('a command is run to its end, however much it prints', async () => {
+test('a command of a workspace runs to its end, however much it prints', async () => {
   const short = await client.execute('echo out; echo err >&2; pwd; exit 3', { cwd: server.dir.path })
   expect(short).toEqual({ exit_code: 3, stdout: `out\n${server.dir.path}\n`, stderr: 'err\n' })
   const long = await client.execute('seq 1 400000; seq 1 200000 >&2')
@@ -20,7 +20,7 @@ test('a command is run to its end, however much it prints', async () => {
   expect((await client.execute('sleep 5', { timeout: 1 })).exit_code).toBe(-1)
 })
 
-test('a started command is followed by its outputs', async () => {
+test('the outputs of a started command can be read while it runs', async () => {
   const command = await client.start('echo hi; exit 2')
   for (;;) {
     const outputs = await client.outputs(command.id, -1)
@@ -32,7 +32,7 @@ test('a started command is followed by its outputs', async () => {
   }
 })
 
-test('files keep every byte', async () => {
+test('an uploaded file is downloaded with every byte', async () => {
   const bytes = Uint8Array.from({ length: 300_000 }, (_, at) => (at * 7) % 256)
   const path = server.dir.file('new', 'bytes')
   await client.upload(path, bytes)

@@ -1,4 +1,4 @@
-/** A sub-agent as a file or a client describes it. Source: agent-server-wire.md 5.14. */
+/** Definition of a sub-agent, from a file or a client. Source: agent-server-wire.md 5.14. */
 import { z } from 'zod'
 import { Condenser } from './condenser.ts'
 import { HookConfig } from './hooks.ts'
@@ -21,7 +21,7 @@ export const AgentDefinition = z.object({
   level: z.enum(['project', 'user', 'builtin', 'plugin', 'programmatic']).nullable().default(null),
   when_to_use_examples: texts(),
   hooks: HookConfig.nullable().default(null),
-  /** Null: that of the parent. Otherwise always_confirm, never_confirm or confirm_risky. */
+  /** Null: the parent's mode. Otherwise always_confirm, never_confirm or confirm_risky. */
   permission_mode: maybeText(),
   max_iteration_per_run: laxInt({ gt: 0 }).nullable().default(null),
   /** US dollars. */

@@ -1,4 +1,4 @@
-/** A user's settings as the agent-server face carries them. Source: agent-server-wire.md 1.10. */
+/** A user's settings in the agent-server API. Source: agent-server-wire.md 1.10. */
 import { z } from 'zod'
 import { ACPFileSecretSpec, builtInFileSecrets } from './agent.ts'
 import { laxBoolean, laxInt, laxNumber } from './lax.ts'
@@ -50,7 +50,7 @@ export const ACPAgentSettings = z.object({
 export type ACPAgentSettings = z.infer<typeof ACPAgentSettings>
 
 export const AgentSettings = tagUnion('agent_kind', { openhands: OpenHandsAgentSettings, acp: ACPAgentSettings })
-/** How a user's conversations are driven. `agent_kind` is required. */
+/** Settings for running a user's conversations. `agent_kind` is required. */
 export type AgentSettings = z.infer<typeof AgentSettings>
 
 export const ConversationSettings = z.object({
@@ -76,9 +76,9 @@ export const SettingsUpdateRequest = z.object({
   /** Merged deeply; a null inside removes an entry, a list replaces the list. */
   agent_settings_diff: diff(),
   conversation_settings_diff: diff(),
-  /** Kept for clients, not understood. */
+  /** Stored for clients and not interpreted. */
   misc_settings_diff: diff(),
-  /** Null clears; a name also applies that LLM. */
+  /** Null clears the profile; a name also applies that LLM. */
   active_profile: ProfileName.nullable().optional(),
   active_agent_profile_id: text({ pattern: /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/ })
     .nullable()
@@ -94,7 +94,9 @@ export const SettingsResponse = z.looseObject({
   active_agent_profile_id: z.string().nullable(),
   misc_settings: z.record(z.string(), z.unknown()),
 })
-/** Settings as they are answered. The seed's members stand beside these, because both faces share the path. */
+/**
+ * Settings in a response. The members of the conversation service are beside these, because both APIs share the path.
+ */
 export type SettingsResponse = z.infer<typeof SettingsResponse>
 
 const patchOf = <T extends z.ZodType>(schema: T) => schema.nullable().optional()
@@ -151,5 +153,5 @@ export const SettingsSchema = z.object({
     }),
   ),
 })
-/** What a form for settings is made from. */
+/** Schema of the settings, for a form. */
 export type SettingsSchema = z.infer<typeof SettingsSchema>

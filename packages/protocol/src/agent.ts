@@ -1,4 +1,4 @@
-/** The agent of a conversation: native, or an ACP subprocess. Source: seed: AgentBase; agent-server-wire.md 5.5. */
+/** The agent of a conversation: native, or an ACP subprocess. Source: interface.md, AgentBase; agent-server-wire.md 5.5. */
 import { z } from 'zod'
 import { Condenser } from './condenser.ts'
 import { Critic } from './critic.ts'
@@ -64,7 +64,7 @@ export const ACPFileSecretSpec = z.object({
 })
 export type ACPFileSecretSpec = z.infer<typeof ACPFileSecretSpec>
 
-/** Credential files of the known ACP providers. */
+/** Returns the credential files of the known ACP providers. */
 export const builtInFileSecrets = (): ACPFileSecretSpec[] => [
   {
     secret_name: 'CODEX_AUTH_JSON',
@@ -87,36 +87,36 @@ export const builtInFileSecrets = (): ACPFileSecretSpec[] => [
 export const ACPAgent = z
   .object({
     kind: z.literal('ACPAgent').default('ACPAgent'),
-    /** A placeholder: the subprocess brings its own model. */
+    /** A placeholder: the subprocess has its own model. */
     llm: LLM.prefault({ model: 'acp-managed', usage_id: 'acp-managed' }),
     ...agentFields,
     include_default_tools: z.array(z.string()).default([]),
     /** Program and arguments of the ACP server. */
     acp_command: z.array(z.string()),
-    /** Informational: `acp_command` is what is started. */
+    /** Informational: `acp_command` is started. */
     acp_server: z.string().nullable().default(null),
     acp_args: z.array(z.string()).default([]),
     /** Null: chosen by provider. */
     acp_session_mode: z.string().nullable().default(null),
-    /** Seconds of silence; any update starts it again. */
+    /** Seconds of silence; each update restarts them. */
     acp_prompt_timeout: laxNumber().default(1800),
     /** Seconds for start, handshake and session together. */
     acp_startup_timeout: laxNumber().default(90),
     acp_model: z.string().nullable().default(null),
-    /** Secret; wins over the stored session id. */
+    /** Secret; overrides the stored session id. */
     acp_resume_session_id: secretText(),
     acp_file_secrets: z.array(ACPFileSecretSpec).default(builtInFileSecrets),
-    /** A data directory of its own for each conversation. */
+    /** Each conversation gets a separate data directory. */
     acp_isolate_data_dir: laxBoolean().default(false),
   })
   .refine(hasOnePrompt, twoPrompts)
-/** An agent that is another program. */
+/** An agent that runs as another program. */
 export type ACPAgent = z.infer<typeof ACPAgent>
 export type ACPAgentInput = z.input<typeof ACPAgent>
 
 const variants = { Agent, ACPAgent }
 
-/** An agent as records carry it: `kind` is required. */
+/** An agent in a record: `kind` is required. */
 export const AgentBase = kindUnion('AgentBase', variants)
 export type AgentBase = z.infer<typeof AgentBase>
 export type AgentBaseInput = z.input<typeof AgentBase>

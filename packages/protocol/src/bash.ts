@@ -1,11 +1,11 @@
-/** Commands outside a conversation, and what they printed. Source: agent-server-wire.md 1.7. */
+/** Commands outside a conversation, and their output. Source: agent-server-wire.md 1.7. */
 import { z } from 'zod'
 import { laxInt } from './lax.ts'
 
 export const ExecuteBashRequest = z.object({
   /** A line for `/bin/sh -c`. */
   command: z.string(),
-  /** Null: where the server was started. */
+  /** Null: the directory in which the server was started. */
   cwd: z.string().nullable().default(null),
   /** Seconds. */
   timeout: laxInt({ ge: 1 }).default(300),
@@ -21,7 +21,7 @@ export const BashCommand = ExecuteBashRequest.extend({
   id,
   timestamp,
   kind: z.literal('BashCommand'),
-  // Older versions kept those that no command can have.
+  // Older versions also stored timeouts that no command can have.
   timeout: laxInt().default(300),
 })
 export type BashCommand = z.infer<typeof BashCommand>
@@ -32,7 +32,7 @@ export const BashOutput = z.object({
   command_id: z.string(),
   /** 0, 1, 2 … of one command. */
   order: z.int(),
-  /** Null until the last one, which there is exactly one of. */
+  /** Null except in the last output of a command; there is exactly one such output. */
   exit_code: z.int().nullable(),
   stdout: z.string().nullable(),
   stderr: z.string().nullable(),
@@ -41,7 +41,7 @@ export const BashOutput = z.object({
 export type BashOutput = z.infer<typeof BashOutput>
 
 export const BashError = z.object({ id, timestamp, code: z.string(), detail: z.string(), kind: z.literal('BashError') })
-/** Sent over a socket to whom it concerns, never stored. */
+/** Sent over the socket of the client concerned, never stored. */
 export type BashError = z.infer<typeof BashError>
 
 export const BashEvent = z.discriminatedUnion('kind', [BashCommand, BashOutput])

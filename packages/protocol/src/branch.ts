@@ -1,4 +1,4 @@
-/** The tree of a conversation: the active branch, its common ancestors, and which actions on it are open. */
+/** Functions of the event tree: the active branch, common ancestors, and open actions. */
 import type { OpenAction } from './events/control.ts'
 import type { StoredEvent, TreeEvent } from './event.ts'
 import { isTreeEvent } from './event.ts'
@@ -8,13 +8,16 @@ import type { EventId } from './ids.ts'
 /** A tree event with its place in the log. */
 export type StoredTreeEvent = StoredEvent & { event: TreeEvent }
 
-/** The parent that a tree event hangs on; null at a root. Source: agent-core.md 2.3. */
+/** Returns the parent of a tree event; null for a root. Source: agent-core.md 2.3. */
 export function parentOf(event: TreeEvent): EventId | null {
   const parent = event.parent_id
   return parent === null || parent === undefined || parent === ROOT ? null : parent
 }
 
-/** The chain from the root to `leaf`, root first. `node` looks a tree event up by id; a missing one ends the chain there. */
+/**
+ * Returns the chain from the root to `leaf`, root first. `node` looks up a tree event by id; a missing one ends the
+ * chain there.
+ */
 export function branch(leaf: EventId | null, node: (id: EventId) => StoredTreeEvent | undefined): StoredTreeEvent[] {
   const path: StoredTreeEvent[] = []
   for (let id = leaf; id !== null;) {
@@ -26,14 +29,10 @@ export function branch(leaf: EventId | null, node: (id: EventId) => StoredTreeEv
   return path.reverse()
 }
 
-/** The newest event that both branches (root first) share; null when they share none. */
-export function commonAncestor(a: readonly StoredTreeEvent[], b: readonly StoredTreeEvent[]): StoredTreeEvent | null {
-  let shared: StoredTreeEvent | null = null
-  for (let at = 0; at < Math.min(a.length, b.length) && a[at]!.event.id === b[at]!.event.id; at++) shared = a[at]!
-  return shared
-}
-
-/** Actions of a branch (root first) that no later event of it answers, oldest first. Source: agent-core.md 2.6, F46. */
+/**
+ * Returns the actions of a branch (root first) without a later result on it, oldest first. Source: agent-core.md 2.6;
+ * F46.
+ */
 export function pendingActions(path: readonly StoredTreeEvent[]): OpenAction[] {
   const open: OpenAction[] = []
   for (const { seq, event } of path) {
@@ -63,14 +62,14 @@ function drop(open: OpenAction[], isMeant: (action: OpenAction) => boolean): voi
 }
 
 /**
- * The active branch kept up to date event by event: appends extend it, a moved leaf rebuilds it.
- * Equals `branch()` of the same leaf at every moment.
+ * The active branch, updated event by event: appends extend it, a moved leaf rebuilds it.
+ * Always equals `branch()` of the same leaf.
  */
 export class ActiveBranch {
   readonly #nodes = new Map<EventId, StoredTreeEvent>()
   #path: StoredTreeEvent[] = []
 
-  /** Takes one stored event; control events other than a moved leaf change nothing. */
+  /** Adds one stored event; control events other than a moved leaf change nothing. */
   append(stored: StoredEvent): void {
     const { seq, event } = stored
     if (isTreeEvent(event)) {
@@ -83,7 +82,7 @@ export class ActiveBranch {
     }
   }
 
-  /** Root first. */
+  /** Returns the branch, root first. */
   path(): readonly StoredTreeEvent[] {
     return this.#path
   }

@@ -1,4 +1,7 @@
-/** The chat completions of other vendors' clients, as far as a conversation can answer them. Source: agent-server-wire.md 1.13. */
+/**
+ * Chat completions of other vendors' clients, as far as a conversation supports them. Source: agent-server-wire.md
+ * 1.13.
+ */
 import { z } from 'zod'
 import { laxBoolean } from './lax.ts'
 
@@ -21,7 +24,7 @@ export const ChatCompletionRequest = z.looseObject({
   messages: z.array(ChatMessage).min(1),
   stream: laxBoolean().nullable().default(false),
 })
-/** What else such clients send is about a model, and not about an agent: it is taken and has no effect. */
+/** Other members that such clients send concern a model and not an agent: they are accepted without effect. */
 export type ChatCompletionRequest = z.infer<typeof ChatCompletionRequest>
 
 const Usage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })

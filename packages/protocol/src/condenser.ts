@@ -1,4 +1,4 @@
-/** What shortens a view. Source: agent-server-wire.md 5.5. */
+/** Condensers, which shorten a view. Source: agent-server-wire.md 5.5. */
 import { z } from 'zod'
 import { laxInt, laxNumber } from './lax.ts'
 import { valueError } from './lax-text.ts'
@@ -15,7 +15,7 @@ export const LLMSummarizingCondenser = z
     /** Events in a view before it is shortened. */
     max_size: laxInt({ gt: 0 }).default(240),
     max_tokens: laxInt().nullable().default(null),
-    /** Events at the start that always stay. */
+    /** Events at the start that always remain. */
     keep_first: laxInt({ ge: 0 }).default(2),
     minimum_progress: laxNumber({ gt: 0, lt: 1 }).default(0.1),
     hard_context_reset_max_retries: laxInt({ gt: 0 }).default(5),

@@ -1,4 +1,4 @@
-/** Where a conversation stands. Source: seed: Execution status of a conversation. */
+/** Execution status of a conversation. Source: interface.md, Execution status. */
 import { z } from 'zod'
 
 export const ConversationExecutionStatus = z.enum([
@@ -14,5 +14,5 @@ export const ConversationExecutionStatus = z.enum([
 export type ConversationExecutionStatus = z.infer<typeof ConversationExecutionStatus>
 
 export const ConversationStatus = z.enum(['STARTING', 'RUNNING', 'STOPPED'])
-/** Answered by New Conversation. Source: seed: Conversation status returned by New Conversation. */
+/** Status in the response of New Conversation. Source: interface.md, Conversation status. */
 export type ConversationStatus = z.infer<typeof ConversationStatus>

@@ -5,8 +5,8 @@ import { ConversationInfo } from './conversation.ts'
 const id = '6f9619ff-8b86-4011-b42d-00c04fc964ff'
 const minimal = { id, workspace: { working_dir: '/w' }, agent: { kind: 'ACPAgent', acp_command: ['acp'] } }
 
-// Source: seed: ConversationInfo, column "Default"; where it says none, agent-server-wire.md 5.2.
-test('a record of only the required members has every default of the table', () => {
+// Source: interface.md, ConversationInfo; agent-server-wire.md 5.2.
+test('a record with only the required members gets every default of the table', () => {
   const { workspace, agent, ...rest } = ConversationInfo.parse(minimal)
   expect(workspace).toEqual({ kind: 'LocalWorkspace', working_dir: '/w' })
   expect(agent.kind).toBe('ACPAgent')
@@ -43,8 +43,8 @@ test('a record of only the required members has every default of the table', () 
   })
 })
 
-// Source: seed: AgentBase, ACPAgent; Limits.
-test('an ACP agent of only its command has every default of the table', () => {
+// Source: interface.md, AgentBase, ACPAgent, Limits.
+test('an ACP agent with only its command gets every default of the table', () => {
   const { llm, ...agent } = ACPAgent.parse({ acp_command: ['acp'] })
   expect(llm).toMatchObject({ model: 'acp-managed', usage_id: 'acp-managed' })
   expect(agent).toEqual({
@@ -74,7 +74,7 @@ test('an ACP agent of only its command has every default of the table', () => {
   })
 })
 
-test('the three required members are missed in the order of the table', () => {
+test('the three required members are reported as missing in the order of the table', () => {
   const issues = ConversationInfo.safeParse({}).error?.issues ?? []
   expect(issues.map(({ path }) => path)).toEqual([['id'], ['workspace'], ['agent']])
   for (const issue of issues) expect(issue).toMatchObject({ params: { type: 'missing' } })
@@ -103,7 +103,7 @@ test('unknown members of an open record are dropped, at every depth', () => {
   expect(info.workspace).not.toHaveProperty('type')
 })
 
-test('a parsed record, written and read again, is the same', () => {
+test('a parsed record is unchanged after serialising and parsing it again', () => {
   const info = ConversationInfo.parse({
     ...minimal,
     created_at: '2026-01-02T03:04:05Z',
@@ -138,7 +138,7 @@ test.each([
     'value_error',
   ],
   [{ security_analyzer: { kind: 'VendorAnalyzer', low_threshold: 0.8 } }, ['security_analyzer'], 'value_error'],
-])('%j is refused at %j as %s', (member, path, type) => {
+])('the record %j is refused at %j as %s', (member, path, type) => {
   const issues = ConversationInfo.safeParse({ ...minimal, ...member }).error?.issues
   expect(issues).toMatchObject([{ path, params: { type } }])
 })

@@ -1,4 +1,4 @@
-/** A conversation as the outside sees it. Source: seed: ConversationInfo; agent-server-wire.md 5.2. */
+/** A conversation in responses. Source: interface.md, ConversationInfo; agent-server-wire.md 5.2. */
 import { z } from 'zod'
 import { AgentBase } from './agent.ts'
 import { ConversationExecutionStatus } from './conversation-status.ts'
@@ -16,7 +16,7 @@ import { BaseWorkspace } from './workspace.ts'
 export { ConversationExecutionStatus }
 
 export const ACPModelInfo = z.object({
-  /** Concrete or an opaque alias; passed back to switch to the model. */
+  /** Concrete or an opaque alias; sent back to switch to the model. */
   model_id: z.string(),
   name: z.string().nullable().default(null),
   description: z.string().nullable().default(null),
@@ -27,7 +27,7 @@ export const LaunchedAgentProfile = z.object({ agent_profile_id: laxUuid(), revi
 /** The agent profile that a conversation was created from. */
 export type LaunchedAgentProfile = z.infer<typeof LaunchedAgentProfile>
 
-/** What the default directory is called towards clients. Source: seed, ConversationInfo.persistence_dir. */
+/** Name of the default directory for clients. Source: interface.md, ConversationInfo. */
 export const DEFAULT_PERSISTENCE_DIR = 'workspace/conversations'
 export const DEFAULT_MAX_ITERATIONS = 500
 
@@ -60,13 +60,13 @@ export const ConversationInfo = z.object({
   hook_config: HookConfig.nullable().default(null),
   title: maybeText(),
   metrics: MetricsSnapshot.nullable().default(null),
-  /** Absent when the sender did not say. */
+  /** Absent when the sender did not set it. */
   created_at: laxDateTime().optional(),
   updated_at: laxDateTime().optional(),
   forked_from_conversation_id: laxConversationId().nullable().default(null),
   forked_from_event_id: maybeText(),
   parent_conversation_id: laxConversationId().nullable().default(null),
-  /** Derived from the catalogue; empty on webhook payloads. */
+  /** Derived from the stored conversations; empty in webhook payloads. */
   sub_conversation_ids: z.array(laxConversationId()).default([]),
   tags: tagsField(),
   current_model_id: maybeText(),
@@ -77,7 +77,7 @@ export const ConversationInfo = z.object({
   client_tools: z.array(ClientToolSpec).default([]),
 })
 export type ConversationInfo = z.infer<typeof ConversationInfo>
-/** What a caller may write: defaults not filled in yet. */
+/** Input form: without defaults filled in. */
 export type ConversationInfoInput = z.input<typeof ConversationInfo>
 
 export const ConversationPage = z.object({

@@ -1,4 +1,4 @@
-/** Who judges a finished step. Source: agent-server-wire.md 5.5. */
+/** Critics, which rate a finished step. Source: agent-server-wire.md 5.5. */
 import { z } from 'zod'
 import { laxInt, laxNumber } from './lax.ts'
 import { kindUnion } from './unions.ts'
@@ -24,7 +24,7 @@ export const EmptyPatchCritic = z.object({
 })
 export const PassCritic = z.object({ kind: z.literal('PassCritic').default('PassCritic'), ...criticFields })
 
-/** Its label lists matter to the remote classifier only: what a client sends is kept as it is. */
+/** Its label lists concern only the remote classifier: they are stored as sent. */
 export const APIBasedCritic = z.looseObject({
   kind: z.literal('APIBasedCritic').default('APIBasedCritic'),
   ...criticFields,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { classify, type ErrorClassification } from './error-classification.ts'
 
-// Source: agent-server-wire.md 4.5, rule by rule; a code wins over the text.
+// The code takes precedence over the text. Source: agent-server-wire.md 4.5.
 test.each<[code: string, detail: string, ...verdict: string[]]>([
   ['LLMAuthenticationError', '', 'auth', 'no', 'settings'],
   ['ACPAuthRequired', '', 'auth', 'no', 'settings'],
@@ -34,7 +34,7 @@ test.each<[code: string, detail: string, ...verdict: string[]]>([
   ['LLMTimeoutError', '', 'transient', 'yes', 'retry'],
   ['APIConnectionError', '', 'transient', 'yes', 'retry'],
   ['Error', 'something else', 'unknown', 'no', 'none'],
-])('%s %j is %s, retryable: %s, then %s', (code, detail, kind, retryable, user_action) => {
+])('the failure %s %j is classified as %s, retryable: %s, then %s', (code, detail, kind, retryable, user_action) => {
   const expected = { kind, retryable: retryable === 'yes', user_action, error_id: null } as ErrorClassification
   expect(classify(code, detail)).toEqual(expected)
 })

@@ -1,4 +1,4 @@
-/** What a person can do about a failure. Source: agent-server-wire.md 4.5 (ErrorClassification). */
+/** Classes of failures by the action that a person can take. Source: agent-server-wire.md 4.5. */
 import { z } from 'zod'
 
 export const ErrorClassification = z.strictObject({
@@ -9,19 +9,19 @@ export const ErrorClassification = z.strictObject({
 })
 export type ErrorClassification = z.infer<typeof ErrorClassification>
 
-type Verdict = Pick<ErrorClassification, 'kind' | 'retryable' | 'user_action'>
+type ClassOfError = Pick<ErrorClassification, 'kind' | 'retryable' | 'user_action'>
 
-const AUTH: Verdict = { kind: 'auth', retryable: false, user_action: 'settings' }
-const RATE_LIMIT: Verdict = { kind: 'rate_limit', retryable: true, user_action: 'retry' }
-const QUOTA: Verdict = { kind: 'quota', retryable: false, user_action: 'settings' }
-const CONFIG: Verdict = { kind: 'config', retryable: false, user_action: 'settings' }
-const HISTORY: Verdict = { kind: 'agent_action', retryable: true, user_action: 'retry' }
-const LIMIT: Verdict = { kind: 'agent_action', retryable: false, user_action: 'none' }
-const INTERNAL: Verdict = { kind: 'internal', retryable: false, user_action: 'none' }
-const TRANSIENT: Verdict = { kind: 'transient', retryable: true, user_action: 'retry' }
-const UNKNOWN: Verdict = { kind: 'unknown', retryable: false, user_action: 'none' }
+const AUTH: ClassOfError = { kind: 'auth', retryable: false, user_action: 'settings' }
+const RATE_LIMIT: ClassOfError = { kind: 'rate_limit', retryable: true, user_action: 'retry' }
+const QUOTA: ClassOfError = { kind: 'quota', retryable: false, user_action: 'settings' }
+const CONFIG: ClassOfError = { kind: 'config', retryable: false, user_action: 'settings' }
+const HISTORY: ClassOfError = { kind: 'agent_action', retryable: true, user_action: 'retry' }
+const LIMIT: ClassOfError = { kind: 'agent_action', retryable: false, user_action: 'none' }
+const INTERNAL: ClassOfError = { kind: 'internal', retryable: false, user_action: 'none' }
+const TRANSIENT: ClassOfError = { kind: 'transient', retryable: true, user_action: 'retry' }
+const UNKNOWN: ClassOfError = { kind: 'unknown', retryable: false, user_action: 'none' }
 
-const BY_CODE = new Map<string, Verdict>([
+const BY_CODE = new Map<string, ClassOfError>([
   ['LLMAuthenticationError', AUTH],
   ['ACPAuthRequired', AUTH],
   ['LLMRateLimitError', RATE_LIMIT],
@@ -45,7 +45,7 @@ const BY_CODE = new Map<string, Verdict>([
   ['TypeError', INTERNAL],
 ])
 
-const BY_DETAIL: readonly (readonly [RegExp, Verdict])[] = [
+const BY_DETAIL: readonly (readonly [RegExp, ClassOfError])[] = [
   [
     /(?:invalid|incorrect|missing|bad|no|expired) (?:\w+ )?api[ _-]?key|api[ _-]?key (?:is )?(?:not|missing|invalid)|unauthorized|\b401\b/i,
     AUTH,
@@ -62,7 +62,7 @@ const BY_DETAIL: readonly (readonly [RegExp, Verdict])[] = [
   ],
 ]
 
-/** Error classes of providers and transports that say no more than that something went wrong on the way. */
+/** Error codes of providers and transports that do not identify a cause. */
 const GENERIC = new Set([
   'LLMError',
   'LLMServiceUnavailableError',
@@ -78,7 +78,12 @@ const GENERIC = new Set([
   'FetchError',
 ])
 
-/** The class of a run-level failure from its code and its text; the first rule that matches wins. */
+/** A failed call that the agent can correct. */
+export const AGENT_ERROR: ErrorClassification = { ...HISTORY, error_id: null }
+/** A failure of the service. */
+export const INTERNAL_ERROR: ErrorClassification = { ...INTERNAL, error_id: null }
+
+/** Returns the class of a run-level failure from its code and its text; the first matching rule wins. */
 export function classify(code: string, detail: string): ErrorClassification {
   const verdict =
     BY_CODE.get(code) ??

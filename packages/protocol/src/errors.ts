@@ -1,4 +1,4 @@
-/** Expected refusals and the body of a 422. Only the server's HTTP room knows which status a code becomes. */
+/** Expected refusals and the body of a 422. Only the server's `http` module maps codes to statuses. */
 import { z } from 'zod'
 
 export const ErrorCode = z.enum([
@@ -17,7 +17,7 @@ export const ErrorCode = z.enum([
 ])
 export type ErrorCode = z.infer<typeof ErrorCode>
 
-/** A refusal that the caller can act on; everything else that is thrown is a bug. `details` never holds a secret. */
+/** A refusal that the caller can act on; any other thrown error is a bug. `details` never contains a secret. */
 export class ParleyError extends Error {
   readonly code: ErrorCode
   readonly details: Readonly<Record<string, unknown>>
@@ -37,14 +37,16 @@ export const ValidationError = z.object({
   input: z.unknown().optional(),
   ctx: z.record(z.string(), z.unknown()).optional(),
 })
-/** One failure of a request that does not parse. Source: seed: Errors 2. */
+/** One failure in a request that does not parse. Source: interface.md, Errors. */
 export type ValidationError = z.infer<typeof ValidationError>
 
 export const HTTPValidationError = z.object({ detail: z.array(ValidationError) })
-/** The body of a 422. Source: seed: Errors 1. */
+/** The body of a 422. Source: interface.md, Errors. */
 export type HTTPValidationError = z.infer<typeof HTTPValidationError>
 
-/** Closes a `switch` over a union: does not compile while a kind is missing, throws for one that came from outside. */
+/**
+ * Closes a `switch` over a union: does not compile while a kind is missing, and throws for an unknown one at run time.
+ */
 export function unreachable(value: never): never {
   throw new Error(`unhandled kind: ${JSON.stringify(value)}`)
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, expectTypeOf, test } from 'vitest'
 import {
   CONTROL_KINDS,
   Event,
@@ -11,14 +11,14 @@ import {
 } from './event.ts'
 import { Action } from './events/action.ts'
 import { Observation } from './events/observation.ts'
-import { ACTIONS, controlEvents, OBSERVATIONS, treeEvents } from './events/samples.ts'
+import { ACTIONS, controlEvents, OBSERVATIONS, treeEvents } from './events/samples.testing.ts'
 
 test('there is a sample of every kind', () => {
   expect(treeEvents.map(({ kind }) => kind).toSorted()).toEqual(TREE_KINDS.toSorted())
   expect(controlEvents.map(({ kind }) => kind).toSorted()).toEqual(CONTROL_KINDS.toSorted())
 })
 
-test.each([...treeEvents, ...controlEvents])('$kind, written and read again, is the same', (event) => {
+test.each([...treeEvents, ...controlEvents])('$kind is unchanged after serialising and parsing it again', (event) => {
   const parsed = Event.parse(event)
   expect(Event.parse(JSON.parse(JSON.stringify(parsed)))).toEqual(parsed)
   expect(readEvent(JSON.parse(JSON.stringify(parsed)))).toEqual(parsed)
@@ -29,20 +29,23 @@ test.each([...treeEvents, ...controlEvents])('$kind is closed', (event) => {
   expect(result.error?.issues).toMatchObject([{ code: 'unrecognized_keys', keys: ['more'] }])
 })
 
-test.each(ACTIONS)('$kind is closed and read again as it was written', (action) => {
+test.each(ACTIONS)('the action $kind is closed, and unchanged after serialising and parsing it again', (action) => {
   const parsed = Action.parse(action)
   expect(Action.parse(JSON.parse(JSON.stringify(parsed)))).toEqual(parsed)
   expect(Action.safeParse({ ...action, more: 1 }).success).toBe(false)
 })
 
-test.each(OBSERVATIONS)('$kind is closed and read again as it was written', (observation) => {
-  const parsed = Observation.parse(observation)
-  expect(parsed).toMatchObject({ content: [], is_error: false })
-  expect(Observation.parse(JSON.parse(JSON.stringify(parsed)))).toEqual(parsed)
-  expect(Observation.safeParse({ ...observation, more: 1 }).success).toBe(false)
-})
+test.each(OBSERVATIONS)(
+  'the observation $kind is closed, and unchanged after serialising and parsing it again',
+  (observation) => {
+    const parsed = Observation.parse(observation)
+    expect(parsed).toMatchObject({ content: [], is_error: false })
+    expect(Observation.parse(JSON.parse(JSON.stringify(parsed)))).toEqual(parsed)
+    expect(Observation.safeParse({ ...observation, more: 1 }).success).toBe(false)
+  },
+)
 
-test("a client's own action keeps whatever its schema allows", () => {
+test("a client's own action keeps all members that its schema allows", () => {
   const action = { kind: 'ClientAction_show_map', where: { lat: 1, lon: null } }
   expect(Action.parse(action)).toEqual(action)
 })
@@ -63,20 +66,19 @@ test('a tree event has a parent, a control event has none', () => {
   }
 })
 
-test('a kind of a newer version is kept as it is and belongs to neither family', () => {
+test('an event of an unknown kind is kept unchanged and is neither a tree nor a control event', () => {
   const event = { kind: 'FutureEvent', id: 'e1', timestamp: '2026-01-01T00:00:00.000000', more: { a: null } }
   expect(readEvent(event)).toEqual(event)
   expect(isTreeEvent(event)).toBe(false)
   expect(isControlEvent(event)).toBe(false)
 })
 
-test('a line that is no event is refused', () => {
+test('a stored value that is no event is refused', () => {
   expect(() => readEvent({ kind: 'MessageEvent' })).toThrow()
   expect(() => readEvent(null)).toThrow()
 })
 
-test('the families are disjoint in their types too', () => {
+test('tree events and control events have disjoint kinds in their types', () => {
   type Shared = TreeEvent['kind'] & ControlEvent['kind']
-  const none: Shared[] = []
-  expect(none).toEqual([])
+  expectTypeOf<Shared>().toBeNever()
 })

@@ -1,4 +1,4 @@
-/** Every stored event: those of the tree and those beside it; unknown kinds are kept as they are. */
+/** All stored events: tree events and control events; unknown kinds are kept unchanged. */
 import { z } from 'zod'
 import type { EventId } from './ids.ts'
 import { ActionEvent } from './events/action.ts'
@@ -60,14 +60,14 @@ export type ControlEvent = z.infer<typeof ControlEvent>
 export const Event = z.discriminatedUnion('kind', [TreeEvent, ControlEvent])
 export type Event = z.infer<typeof Event>
 
-/** A stored event and its place in the log: dense per conversation, from 1. */
+/** A stored event and its position in the log: dense per conversation, from 1. */
 export type StoredEvent = { seq: number; event: Event }
 
 type Without<E, K extends PropertyKey> = E extends unknown ? Omit<E, K> : never
 
 /**
- * An event before its id, time, parent and totals are given, at commit; CondensationSummaryEvent cannot be stored.
- * A draft that others of the same commit speak of brings its own new `id`.
+ * An event before the engine stamps and stores it; CondensationSummaryEvent cannot be stored.
+ * A draft that other drafts of the same commit refer to has its own new `id`.
  */
 export type Draft = Without<Exclude<Event, CondensationSummaryEvent>, 'id' | 'timestamp' | 'parent_id' | 'totals'> & {
   id?: EventId
@@ -81,20 +81,21 @@ export const CONTROL_KINDS: readonly ControlEvent['kind'][] = ControlEvent.optio
 const treeKinds: ReadonlySet<string> = new Set(TREE_KINDS)
 const controlKinds: ReadonlySet<string> = new Set(CONTROL_KINDS)
 
-/** Whether the event stands in the tree. False for kinds that this version does not know. */
+/** True for a tree event. False for kinds that this version does not know. */
 export const isTreeEvent = (event: { kind: string }): event is TreeEvent => treeKinds.has(event.kind)
 
-/** Whether the event stands beside the tree. False for kinds that this version does not know. */
+/** True for a control event. False for kinds that this version does not know. */
 export const isControlEvent = (event: { kind: string }): event is ControlEvent => controlKinds.has(event.kind)
 
-/** Written by a newer version: counted and kept, not understood. */
+/** An event of a newer version: stored and counted, not interpreted. */
 export type UnknownEvent = { kind: string; id: string; timestamp: string; [member: string]: unknown }
 
 const Envelope = z.looseObject({ kind: z.string(), id: z.string(), timestamp: z.string() })
 
 /**
- * An event read back from a log. Looks only at the envelope, so that an old or newer log always loads; the result may be an
- * UnknownEvent although its type says otherwise: every `switch` over it needs a default that goes on.
+ * Parses an event from a log. Only the envelope is checked, so that an old or newer log always loads; the result may be
+ * an
+ * UnknownEvent although its type says otherwise: every `switch` over it needs a default.
  * @throws z.ZodError when there is no kind, id or timestamp.
  */
 export function readEvent(value: unknown): Event {

@@ -1,11 +1,11 @@
-/** Frames of our own resumable streams: what a reader that resumes by `seq` receives. */
+/** Frames of Parley's own resumable streams, for a reader that resumes by `seq`. */
 import { z } from 'zod'
 import type { WireEvent } from './wire-event.ts'
 
 const Wire = z.custom<WireEvent>((value) => typeof value === 'object' && value !== null && 'kind' in value)
 
 export const EventFrame = z.object({ type: z.literal('event'), seq: z.int().min(1), event: Wire })
-/** A stored event as the wire shows it; each `seq` comes once, in order. */
+/** A stored event in the form of the wire; each `seq` comes once, in order. */
 export type EventFrame = z.infer<typeof EventFrame>
 
 export const DeltaFrame = z.object({
@@ -13,7 +13,7 @@ export const DeltaFrame = z.object({
   content: z.string().optional(),
   reasoning_content: z.string().optional(),
 })
-/** A live piece of an answer that is still being written. */
+/** A part of an answer that is still streaming. */
 export type DeltaFrame = z.infer<typeof DeltaFrame>
 
 export const SnapshotFrame = z.object({
@@ -25,7 +25,7 @@ export const SnapshotFrame = z.object({
 export type SnapshotFrame = z.infer<typeof SnapshotFrame>
 
 export const RefusedFrame = z.object({ type: z.literal('refused'), reason: z.string() })
-/** The last frame of a stream that will not go on; asking again does not help. */
+/** The last frame of a stream that cannot continue; a new request does not help. */
 export type RefusedFrame = z.infer<typeof RefusedFrame>
 
 export const Frame = z.discriminatedUnion('type', [EventFrame, DeltaFrame, SnapshotFrame, RefusedFrame])

@@ -7,7 +7,7 @@ test.each([
   { pre_tool_use: [{ hooks: [{ command: 'true' }] }] },
   { PreToolUse: [{ hooks: [{ command: 'true' }] }] },
   { hooks: { PreToolUse: [{ hooks: [{ command: 'true' }] }] } },
-])('three spellings mean the same: %j', (value) => {
+])('three spellings of a hook configuration mean the same: %j', (value) => {
   const config = HookConfig.parse(value)
   expect(config.stop).toEqual([])
   expect(config.pre_tool_use).toEqual([
@@ -35,18 +35,18 @@ test('async_ is read as async', () => {
   expect(config.stop[0]?.hooks[0]?.async).toBe(true)
 })
 
-test('an unknown moment is refused by name', () => {
+test('an unknown event name of a hook is refused by name', () => {
   expect(issues({ x: [] })).toMatchObject([{ code: 'unrecognized_keys', keys: ['x'], path: [] }])
 })
 
 test.each([
   [{ stop: [{ hooks: [{ command: 'true', on_eror: 'deny' }] }] }, 'on_eror', ['stop', 0, 'hooks', 0]],
   [{ stop: [{ match: 'terminal', hooks: [] }] }, 'match', ['stop', 0]],
-])('an unknown property is refused by name: %j', (value, key, path) => {
+])('an unknown property of a hook is refused by name: %j', (value, key, path) => {
   expect(issues(value)).toMatchObject([{ code: 'unrecognized_keys', keys: [key], path }])
 })
 
-test('one moment in two spellings is refused', () => {
+test('one event name in two spellings is refused', () => {
   expect(issues({ Stop: [], stop: [] })).toMatchObject([{ params: { type: 'value_error' } }])
 })
 

@@ -1,10 +1,10 @@
-/** Configured commands at named moments. Source: seed: HookConfig; agent-server-wire.md 5.10. */
+/** Configured commands that run at named events. Source: interface.md, HookConfig; agent-server-wire.md 5.10. */
 import { z } from 'zod'
 import { isRecord } from './is-record.ts'
 import { laxBoolean, laxInt } from './lax.ts'
 import { valueError } from './lax-text.ts'
 
-/** Strict, like all of a hook configuration: a hook whose `on_error` is misspelled must not pass for one that lets pass. */
+/** Strict, like all of a hook configuration: a hook with a misspelled `on_error` must not count as one that allows. */
 const Definition = z
   .strictObject({
     type: z.enum(['command', 'prompt', 'agent']).default('command'),
@@ -20,7 +20,7 @@ const Definition = z
     max_iterations: laxInt().default(3),
     /** The run does not wait for it. */
     async: laxBoolean().default(false),
-    /** What a failure of the hook means for what it was asked about; absent: `allow` (F13). */
+    /** Decision when the hook itself fails; absent: `allow` (F13). */
     on_error: z.enum(['allow', 'deny']).optional(),
   })
   .refine(
@@ -36,7 +36,7 @@ const Definition = z
 
 type DefinitionInput = z.input<typeof Definition>
 
-/** `async_`, as one client writes it, is read as `async`. */
+/** One client writes `async_` for `async`. */
 const withAsync = (value: unknown) => {
   if (!isRecord(value) || !('async_' in value)) return value
   const { async_, ...rest } = value
@@ -50,7 +50,10 @@ export const HookDefinition = z.preprocess(withAsync, Definition) as unknown as 
 export type HookDefinition = z.infer<typeof HookDefinition>
 
 export const HookMatcher = z.strictObject({
-  /** `*` or empty: all; between slashes, or with regex characters: a full-match regex; else the exact name of a tool. */
+  /**
+   * `*` or empty: all; between slashes, or with regex characters: a full-match regex; otherwise the exact name of a
+   * tool.
+   */
   matcher: z.string().default('*'),
   hooks: z.array(HookDefinition).default([]),
 })
@@ -92,7 +95,10 @@ const canonical = z.transform((value: unknown, ctx) => {
   return config
 })
 
-/** Also read: PascalCase names, and the whole wrapped in `{"hooks": …}`. Unknown names, or one in two spellings, are refused. */
+/**
+ * Also accepts PascalCase names, and the whole wrapped in `{"hooks": …}`. Unknown names, or one in two spellings, are
+ * refused.
+ */
 export const HookConfig = z.pipe(canonical, Config as never) as unknown as z.ZodType<
   z.output<typeof Config>,
   z.input<typeof Config>

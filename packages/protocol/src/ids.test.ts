@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { eventTimestamp, hexId, newConversationId, newEventId, parseConversationId } from './ids.ts'
 
-test('event ids of one process sort in the order they were made, also within one millisecond', () => {
+test('event ids of one process sort in the order of creation, also within one millisecond', () => {
   const ids = Array.from({ length: 20_000 }, () => newEventId())
   expect(ids.toSorted()).toEqual(ids)
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('an event id is a dashed lower-case UUIDv7 of the present', () => {
+test('an event id is a dashed lower-case UUIDv7 of the current time', () => {
   const before = Date.now()
   const id = newEventId()
   expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -31,11 +31,11 @@ test.each([
   [`${canonical} `, null],
   ['', null],
   ['xx', null],
-])('%j is read as %j', (text, id) => {
+])('the conversation id %j is parsed as %j', (text, id) => {
   expect(parseConversationId(text)).toBe(id)
 })
 
-test('the hex spelling is read back as the same id', () => {
+test('the hex spelling of a conversation id is parsed as the same id', () => {
   const id = newConversationId()
   expect(hexId(id)).toMatch(/^[0-9a-f]{32}$/)
   expect(parseConversationId(hexId(id))).toBe(id)

@@ -1,21 +1,21 @@
-/** Identifiers and the event clock's text form. Nothing here reads a clock except `newEventId`, whose order needs one. */
+/** Identifiers and timestamps of events. Only `newEventId` reads a clock, for its order. */
 import { z } from 'zod'
 
 export const ConversationId = z.string().brand<'ConversationId'>()
-/** A dashed lower-case UUID. Make one with `newConversationId`, read one with `parseConversationId`. */
+/** A dashed lower-case UUID. Create one with `newConversationId`, parse one with `parseConversationId`. */
 export type ConversationId = z.infer<typeof ConversationId>
 
 export const EventId = z.string().brand<'EventId'>()
-/** Any non-empty text is legal on the wire; ours are time-ordered UUIDs. */
+/** Any non-empty text is legal on the wire; generated ids are time-ordered UUIDs. */
 export type EventId = z.infer<typeof EventId>
 
-/** Takes text that is known to be a canonical conversation id, such as a stored column. */
+/** Brands text that is known to be a canonical conversation id, such as a stored column. */
 export const asConversationId = (text: string): ConversationId => text as ConversationId
 
-/** Takes text that is known to name an event, such as a stored column or a wire field. */
+/** Brands text that is known to be an event id, such as a stored column or a wire field. */
 export const asEventId = (text: string): EventId => text as EventId
 
-/** A random UUIDv4, dashed lower case. */
+/** Returns a random UUIDv4, dashed lower case. */
 export const newConversationId = (): ConversationId => asConversationId(crypto.randomUUID())
 
 const HEX = '0123456789abcdef'
@@ -23,8 +23,9 @@ let lastMs = 0
 let counter = 0
 
 /**
- * A UUIDv7, dashed lower case: ids of one process sort in the order they were made.
- * The 12 bits after the time count ids within one millisecond; when they run out, or the clock steps back, time is borrowed.
+ * Returns a UUIDv7, dashed lower case: ids of one process sort in the order of creation.
+ * The 12 bits after the time count ids within one millisecond; when they run out, or the clock steps back, the time
+ * advances.
  */
 export function newEventId(): EventId {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
@@ -55,7 +56,10 @@ export function newEventId(): EventId {
 const CANONICAL = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const SIMPLE = /^[0-9a-f]{32}$/
 
-/** Dashed or 32 hex digits, any case, to dashed lower case; null for anything else. Source: agent-server-wire.md 0.1. */
+/**
+ * Converts dashed or 32 hex digits, any case, to dashed lower case; null for any other text. Source:
+ * agent-server-wire.md 0.1.
+ */
 export function parseConversationId(text: string): ConversationId | null {
   const lower = text.toLowerCase()
   if (CANONICAL.test(lower)) return asConversationId(lower)
@@ -64,8 +68,8 @@ export function parseConversationId(text: string): ConversationId | null {
   return asConversationId(groups.join('-'))
 }
 
-/** The 32-hex spelling that page ids and webhook URLs use. Source: agent-server-wire.md 0.3. */
+/** Returns the 32-hex spelling of page ids and webhook URLs. Source: agent-server-wire.md 0.3. */
 export const hexId = (id: ConversationId): string => id.replaceAll('-', '')
 
-/** UTC with six fraction digits and no offset, as event timestamps are written: `2026-08-22T10:15:30.123000`. */
+/** Returns UTC with six fraction digits and no offset, the form of event timestamps: `2026-08-22T10:15:30.123000`. */
 export const eventTimestamp = (date: Date): string => `${date.toISOString().slice(0, 23)}000`

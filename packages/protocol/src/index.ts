@@ -1,4 +1,4 @@
-/** The shared language: schemas of every record and event, and the pure fold. Depends on zod only and runs anywhere. */
+/** The protocol: schemas of every record and event, and the pure reducer. Depends on zod only and runs anywhere. */
 export {
   asConversationId,
   asEventId,
@@ -12,24 +12,13 @@ export {
 } from './ids.ts'
 export { ErrorCode, HTTPValidationError, ParleyError, unreachable, ValidationError } from './errors.ts'
 export { laxBoolean, laxInt, laxNumber } from './lax.ts'
-export {
-  laxConversationId,
-  laxDateTime,
-  laxEventTime,
-  laxUuid,
-  MASK,
-  nonBlank,
-  secretText,
-  text,
-  valueError,
-} from './lax-text.ts'
-export type { Bounds, IssueParams } from './lax.ts'
+export { laxConversationId, laxEventTime } from './lax-text.ts'
 export { splitWords } from './shell-words.ts'
 export { isRecord } from './is-record.ts'
-export { kindUnion, tagUnion, textOr } from './unions.ts'
-export { classify, ErrorClassification } from './error-classification.ts'
+export { kindUnion, tagUnion } from './unions.ts'
+export { AGENT_ERROR, classify, ErrorClassification, INTERNAL_ERROR } from './error-classification.ts'
 export { ConversationExecutionStatus, ConversationStatus } from './conversation-status.ts'
-export { FallbackStrategy, LLM, LLM_SECRETS } from './llm.ts'
+export { FallbackStrategy, LLM } from './llm.ts'
 export type { LLMInput } from './llm.ts'
 export { BaseWorkspace, LocalWorkspace, RemoteWorkspace } from './workspace.ts'
 export type { BaseWorkspaceInput } from './workspace.ts'
@@ -68,7 +57,7 @@ export { hasInvocable, isInvocable, skillsInForce, skillType, type SkillType } f
 export type { AgentContextInput } from './skills.ts'
 export { Condenser, LLMSummarizingCondenser, NoOpCondenser, PipelineCondenser } from './condenser.ts'
 export { AgentFinishedCritic, APIBasedCritic, Critic, EmptyPatchCritic, PassCritic } from './critic.ts'
-export { ACPAgent, ACPFileSecretSpec, Agent, AgentBase, builtInFileSecrets, RequestedAgent } from './agent.ts'
+export { ACPAgent, ACPFileSecretSpec, Agent, AgentBase, RequestedAgent } from './agent.ts'
 export type { ACPAgentInput, AgentBaseInput, AgentInput } from './agent.ts'
 export { AgentDefinition } from './agent-definition.ts'
 export { Tags } from './tags.ts'
@@ -76,7 +65,6 @@ export {
   ACPModelInfo,
   ConversationInfo,
   ConversationPage,
-  DEFAULT_MAX_ITERATIONS,
   DEFAULT_PERSISTENCE_DIR,
   LaunchedAgentProfile,
 } from './conversation.ts'
@@ -205,7 +193,6 @@ export {
   LeafMovedEvent,
   OpenAction,
   StartPhaseEvent,
-  STATE_KEYS,
   StateChangedEvent,
   StatusChangedEvent,
   SubAgentQuestion,
@@ -225,7 +212,7 @@ export {
 export type { Draft, StoredEvent, UnknownEvent } from './event.ts'
 export { apply, EMPTY_STATE, replay } from './state.ts'
 export type { AwaitedApproval, ConversationState, StartProgress } from './state.ts'
-export { ActiveBranch, branch, commonAncestor, parentOf, pendingActions } from './branch.ts'
+export { ActiveBranch, branch, parentOf, pendingActions } from './branch.ts'
 export type { StoredTreeEvent } from './branch.ts'
 export { dropNulls, wireEvent, wireKindToStored } from './wire-event.ts'
 export type { WireEvent } from './wire-event.ts'
@@ -267,26 +254,30 @@ export {
 export { BashCommand, BashError, BashEvent, BashOutput, ExecuteBashRequest } from './bash.ts'
 export { Divergence, readReplay, ReplayProgress, ReplayText } from './replay.ts'
 export type { RecordedEvent, ReplayElement, ReplayFile } from './replay.ts'
-export { isSilentAction, isSilentObservation, V0Action, V0Observation } from './trajectory-v0.ts'
-export { ConversationResponse, CreateMicroagent, GitProvider, InitSessionRequest, SuggestedTask } from './seed.ts'
-export type { InitSessionRequestInput } from './seed.ts'
+export { isSilentObservation, V0Action, V0Observation } from './trajectory-v0.ts'
+export {
+  ConversationResponse,
+  CreateMicroagent,
+  GitProvider,
+  InitSessionRequest,
+  SuggestedTask,
+} from './conversation-service.ts'
+export type { InitSessionRequestInput } from './conversation-service.ts'
 
-export { endpoint } from './endpoints/endpoint.ts'
 export type { BodyInput, Endpoint, EndpointAnswer, OkBody, QueryInput, Received } from './endpoints/endpoint.ts'
-export { CreateConversationBody, isAgentServerBody } from './endpoints/create-conversation.ts'
+export { CreateConversationBody } from './endpoints/create-conversation.ts'
 export type { CreateConversationInput } from './endpoints/create-conversation.ts'
 export {
   loadPlugin,
   resumeGoal,
   startGoal,
-  steeringRows,
   stopGoal,
   switchAcpModel,
   switchLlm,
   switchProfile,
   updateSecrets,
 } from './endpoints/steering.ts'
-export { chatCompletion, gatewayRows, listGatewayModels } from './endpoints/gateway.ts'
+export { chatCompletion, listGatewayModels } from './endpoints/gateway.ts'
 export { ChatCompletion, ChatCompletionRequest, ChatMessage, GatewayModel, GatewayModels } from './chat-completion.ts'
 export { GoalStatus, GoalVerdict } from './goal.ts'
 export {
@@ -299,7 +290,6 @@ export {
 } from './requests-steering.ts'
 export {
   agentFinalResponse,
-  agentServerRows,
   askAgent,
   condenseConversation,
   countConversations,
@@ -324,20 +314,18 @@ export {
   Success,
   updateConversation,
 } from './endpoints/agent-server.ts'
-export { alive, health, ready, ServerInfo, serverInfo, serverRows } from './endpoints/server.ts'
-export { clientToolRows, ClientToolResult, postClientToolResult } from './endpoints/client-tools.ts'
+export { alive, health, ready, ServerInfo, serverInfo } from './endpoints/server.ts'
+export { ClientToolResult, postClientToolResult } from './endpoints/client-tools.ts'
 export type { ClientToolResultInput } from './endpoints/client-tools.ts'
-export { hookRows, loadHooks } from './endpoints/hooks.ts'
-export { loadSkills, SkillInfo, skillRows, SkillsRequest, SkillsResponse } from './endpoints/skills.ts'
-export { downloadTrajectory, getTrajectory, trajectoryRows } from './endpoints/trajectory.ts'
-export { createSecret, seedRows, storeSettings, updateSecret } from './endpoints/seed.ts'
+export { loadHooks } from './endpoints/hooks.ts'
+export { loadSkills, SkillInfo, SkillsRequest, SkillsResponse } from './endpoints/skills.ts'
+export { downloadTrajectory, getTrajectory } from './endpoints/trajectory.ts'
+export { createSecret, storeSettings, updateSecret } from './endpoints/conversation-service.ts'
 export {
-  deliveryRows,
   listDeliveries,
   receiveConversation,
   ReceivedEvent,
   receiveEvents,
-  receiverRows,
   redeliver,
   WEBHOOK_VERSION,
   WebhookDelivery,
@@ -346,7 +334,6 @@ export {
   conversationProgress,
   ConversationProgress,
   ConversationProgressPage,
-  lifecycleRows,
   startAgain,
   stopConversation,
 } from './endpoints/lifecycle.ts'
@@ -364,10 +351,8 @@ export {
   readSettings,
   readStoredSecret,
   removeMcpServer,
-  settingsRows,
 } from './endpoints/settings.ts'
 export {
-  bashRows,
   batchGetBashEvents,
   clearBashEvents,
   executeBashCommand,
@@ -381,7 +366,6 @@ export {
   createDirectory,
   downloadFile,
   fileHome,
-  fileRows,
   HomeResponse,
   openWorkspaceSession,
   searchSubdirectories,
@@ -398,7 +382,6 @@ export {
   GitCommitsPage,
   gitDiff,
   GitDiff,
-  gitRows,
 } from './endpoints/git.ts'
 export {
   createProviderConnection,
@@ -408,7 +391,6 @@ export {
   listProviders,
   listTools,
   listVerifiedModels,
-  modelRows,
   updateProviderConnection,
 } from './endpoints/models.ts'
 export {
@@ -421,7 +403,6 @@ export {
   listAgentProfiles,
   listProfiles,
   materializeAgentProfile,
-  profileRows,
   renameAgentProfile,
   renameProfile,
   saveAgentProfile,
@@ -430,16 +411,15 @@ export {
 } from './endpoints/profiles.ts'
 export {
   AuditItem,
-  auditRows,
   createKey,
   CreateKeyRequest,
   IssuedKey,
   KeyInfo,
-  keyRows,
   listKeys,
   readAudit,
   revokeKey,
   Role,
   rotateKey,
 } from './endpoints/keys.ts'
+export { textOf } from './text-of.ts'
 export { plainMessage, userMessage } from './user-message.ts'

@@ -1,3 +1,3 @@
-/** Whether a value is an object with members: no list, no null. */
+/** True for an object with members: no list, no null. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

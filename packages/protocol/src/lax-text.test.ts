@@ -5,9 +5,12 @@ import { laxDateTime, laxEventTime, laxUuid, nonBlank, secretText, text } from '
 const message = (schema: z.ZodType, value: unknown) => schema.safeParse(value).error?.issues[0]?.message
 const id = '6f9619ff-8b86-d011-b42d-00c04fc964ff'
 
-test.each([id, id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`, `urn:uuid:${id}`])('%s is a UUID', (value) => {
-  expect(laxUuid().parse(value)).toBe(id)
-})
+test.each([id, id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`, `urn:uuid:${id}`])(
+  '%s is accepted as a UUID',
+  (value) => {
+    expect(laxUuid().parse(value)).toBe(id)
+  },
+)
 
 // Source: conversation-service.md 7.3.
 test.each([
@@ -15,7 +18,7 @@ test.each([
   ['', 'invalid length: expected length 32 for simple format, found 0'],
   [id.slice(0, -2), 'invalid group length in group 4: expected 12, found 10'],
   [id.replace('-', ''), 'invalid group count: expected 5, found 4'],
-])('%j is no UUID', (value, error) => {
+])('%j is refused as a UUID', (value, error) => {
   const issue = laxUuid().safeParse(value).error?.issues[0]
   const expected = {
     message: `Input should be a valid UUID, ${error}`,
@@ -24,7 +27,7 @@ test.each([
   expect(issue).toMatchObject(expected)
 })
 
-test('a UUID is never made from a number', () => {
+test('a number is refused as a UUID', () => {
   expect(message(laxUuid(), 5)).toBe('UUID input should be a string, bytes or UUID object')
 })
 
@@ -38,7 +41,7 @@ test.each([
   ['2026-02-03T00:30:00-0130', '2026-02-03T02:00:00Z'],
   [1_770_112_800, '2026-02-03T10:00:00.000Z'],
   ['1770112800000', '2026-02-03T10:00:00.000Z'],
-])('%j is the date-time %s', (value, read) => {
+])('%j is parsed as the date-time %s', (value, read) => {
   expect(laxDateTime().parse(value)).toBe(read)
 })
 
@@ -52,11 +55,11 @@ test.each([
   ['2026-02-03T25:00:00', 'unexpected extra characters at the end of the input'],
   ['2026-02-03T10:00:00+25:00', 'unexpected extra characters at the end of the input'],
   ['2026-02-03T10:00:00Zjunk', 'unexpected extra characters at the end of the input'],
-])('%j is no date-time', (value, error) => {
+])('%j is refused as a date-time', (value, error) => {
   expect(message(laxDateTime(), value)).toBe(`Input should be a valid datetime or date, ${error}`)
 })
 
-test.each([true, [], {}, null])('%j is no date-time at all', (value) => {
+test.each([true, [], {}, null])('%j has no form of a date-time and is refused', (value) => {
   expect(message(laxDateTime(), value)).toBe('Input should be a valid datetime')
 })
 
@@ -65,7 +68,7 @@ test('a filter time compares with event timestamps as text', () => {
   expect(laxEventTime().parse('2026-02-03T10:00:00.25')).toBe('2026-02-03T10:00:00.250000')
 })
 
-test('lengths count code points', () => {
+test('text lengths count code points', () => {
   expect(text({ max: 2 }).parse('🎉🎉')).toBe('🎉🎉')
   expect(message(text({ max: 2 }), '🎉🎉🎉')).toBe('String should have at most 2 characters')
   expect(message(text({ min: 1 }), '')).toBe('String should have at least 1 character')
@@ -78,6 +81,6 @@ test('a blank name is a value error', () => {
   expect(nonBlank().parse(' a ')).toBe(' a ')
 })
 
-test.each([undefined, null, '', '  ', '**********'])('%j is no secret', (value) => {
+test.each([undefined, null, '', '  ', '**********'])('%j is refused as a secret', (value) => {
   expect(secretText().parse(value)).toBeNull()
 })

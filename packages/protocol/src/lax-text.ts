@@ -1,4 +1,7 @@
-/** Text with rules: bounded, non-blank, UUID, date-time, secret. Same conventions as `lax.ts`. Source: conversation-service.md 7.3. */
+/**
+ * Text with rules: bounded, non-blank, UUID, date-time, secret. Same conventions as `lax.ts`. Source:
+ * conversation-service.md 7.3.
+ */
 import { z } from 'zod'
 import type { ConversationId } from './ids.ts'
 import { no, ok, scalar, type Read } from './lax.ts'
@@ -46,7 +49,7 @@ export const text = (rules: { min?: number; max?: number; pattern?: RegExp } = {
   return scalar(read, z.string().meta(documented))
 }
 
-/** Non-blank text, surrounding blanks kept. Refused as a `value_error`. */
+/** Non-blank text; surrounding blanks are kept. Refused as a `value_error`. */
 export const nonBlank = (): z.ZodType<string, string> =>
   scalar(
     (value) => {
@@ -56,7 +59,7 @@ export const nonBlank = (): z.ZodType<string, string> =>
     z.string().meta({ minLength: 1 }),
   )
 
-/** What stands for a secret that is there and not shown. */
+/** Placeholder of an existing secret. */
 export const MASK = '**********'
 
 /** A secret in a request: empty, blank or masked text means none. Source: agent-server-wire.md 8.2. */
@@ -97,7 +100,7 @@ function readUuid(value: unknown): Read<string> {
   return ok(`${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`)
 }
 
-/** A UUID with or without dashes, in braces or as a URN, in any case; read as dashed lower case. */
+/** A UUID with or without dashes, in braces or as a URN, in any case; parsed to dashed lower case. */
 export const laxUuid = (): z.ZodType<string, string> => scalar(readUuid, z.string().meta({ format: 'uuid' }))
 
 /** A conversation id in any of the spellings of `laxUuid`. */
@@ -106,13 +109,13 @@ export const laxConversationId = () => laxUuid() as unknown as z.ZodType<Convers
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt _](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:([Zz])|([+-])(\d\d):?(\d\d))?)?$/
 const NUMERIC = /^[+-]?\d+(?:\.\d+)?$/
-/** Unix times beyond this are milliseconds. */
+/** Larger Unix times are milliseconds. */
 const MOST_SECONDS = 2e10
 
 const badDate = (error: string) =>
   no('datetime_from_date_parsing', `Input should be a valid datetime or date, ${error}`, { error })
 
-/** A year that its text form has four digits for. */
+/** True for a year with four digits. */
 const hasPlainYear = (date: Date): boolean => date.getUTCFullYear() >= 0 && date.getUTCFullYear() <= 9999
 
 const fromUnix = (value: number): Read<string> => {
@@ -153,7 +156,7 @@ function readDateTime(value: unknown): Read<string> {
 export const laxDateTime = (): z.ZodType<string, string> =>
   scalar(readDateTime, z.string().meta({ format: 'date-time' }))
 
-/** A date-time as event timestamps are written (UTC, six digits, no offset), so that the two compare as text. */
+/** A date-time in the form of event timestamps (UTC, six digits, no offset), so that both compare as text. */
 export const laxEventTime = (): z.ZodType<string, string> => {
   const read = (value: unknown): Read<string> => {
     const got = readDateTime(value)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { z } from 'zod'
 import { laxBoolean, laxInt, laxNumber, type IssueParams } from './lax.ts'
 
-/** The value, or the type word of the only failure. */
+/** Returns the value, or the type word of the only failure. */
 function read(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
@@ -11,7 +11,7 @@ function read(schema: z.ZodType, value: unknown): unknown {
   return issue.params?.type
 }
 
-// Source: conversation-service.md 7.5. A failing cell names the type word.
+// Source: conversation-service.md 7.5. A cell of a failure has the type word.
 test.each<[value: unknown, int: unknown, number: unknown, boolean: unknown]>([
   [5, 5, 5, 'bool_parsing'],
   [0, 0, 0, false],
@@ -51,23 +51,23 @@ test.each<[value: unknown, int: unknown, number: unknown, boolean: unknown]>([
   [{}, 'int_type', 'float_type', 'bool_type'],
   [undefined, 'missing', 'missing', 'missing'],
   [Number.NaN, 'finite_number', 'finite_number', 'bool_type'],
-])('%j as integer, number and boolean: %j, %j, %j', (value, int, number, boolean) => {
+])('%j parsed as integer, number and boolean is %j, %j, %j', (value, int, number, boolean) => {
   expect(read(laxInt(), value)).toBe(int)
   expect(read(laxNumber(), value)).toBe(number)
   expect(read(laxBoolean(), value)).toBe(boolean)
 })
 
-test.each(['true', 't', 'yes', 'y', 'on', '1', 'TRUE', 'Yes', 'oN'])('%s is true', (word) => {
+test.each(['true', 't', 'yes', 'y', 'on', '1', 'TRUE', 'Yes', 'oN'])('%s is parsed as true', (word) => {
   expect(read(laxBoolean(), word)).toBe(true)
 })
-test.each(['false', 'f', 'no', 'n', 'off', '0', 'FALSE', 'No', 'oFf'])('%s is false', (word) => {
+test.each(['false', 'f', 'no', 'n', 'off', '0', 'FALSE', 'No', 'oFf'])('%s is parsed as false', (word) => {
   expect(read(laxBoolean(), word)).toBe(false)
 })
-test.each(['constructor', '__proto__', 'toString'])('the member name %s is no word', (word) => {
+test.each(['constructor', '__proto__', 'toString'])('the member name %s is not parsed as a boolean', (word) => {
   expect(read(laxBoolean(), word)).toBe('bool_parsing')
 })
 
-test('"-0" is zero', () => {
+test('"-0" is parsed as zero', () => {
   expect(laxInt().parse('-0') === 0).toBe(true)
   expect(Object.is(laxInt().parse('-0'), 0)).toBe(true)
 })

@@ -1,28 +1,30 @@
 /**
- * Scalars that read what other writers of this wire write: `"5"` is 5, `"yes"` is true; strings are never made from anything.
+ * Scalars that accept the forms of other writers of this wire: `"5"` is 5, `"yes"` is true; strings accept only
+ * strings.
  *
- * Every failure is a zod issue of code `custom` whose `params.type` is the type word of the 422 format and whose message is its
+ * Every failure is a zod issue of code `custom` whose `params.type` is the type word of the 422 format and whose
+ * message is its
  * exact text, with `params.ctx` where the format has one; `missing` stands for an absent member.
  * Source: conversation-service.md 7.3 and 7.5.
  */
 import { z } from 'zod'
 
-/** What the mapper of the 422 format finds in the `params` of an issue made here or by `unions.ts`. */
+/** `params` of an issue made here or in `unions.ts`, for the mapper of the 422 format. */
 export type IssueParams = {
   type: string
   ctx?: Record<string, unknown>
-  /** Members that the format leaves out of `input`. */
+  /** Members that are left out of `input` in the format. */
   omit?: readonly string[]
   /** Tags to insert into `loc`, each before the last `fromEnd` segments of the path. */
   tags?: readonly { tag: string; fromEnd: number }[]
-  /** The record that lacks a member, where it cannot be found by its place in the body. */
+  /** The record without a required member, where its path in the body does not identify it. */
   owner?: unknown
 }
 
 /** Bounds, each of which is checked after coercion. */
 export type Bounds = { gt?: number; ge?: number; lt?: number; le?: number }
 
-export type Refusal = { type: string; msg: string; ctx?: Record<string, unknown> }
+type Refusal = { type: string; msg: string; ctx?: Record<string, unknown> }
 export type Read<T> = { ok: true; value: T } | { ok: false; refusal: Refusal }
 
 export const ok = <T>(value: T): Read<T> => ({ ok: true, value })
@@ -31,7 +33,7 @@ export const no = (type: string, msg: string, ctx?: Record<string, unknown>): Re
   refusal: ctx === undefined ? { type, msg } : { type, msg, ctx },
 })
 
-/** A schema that reads with `read`; `shape` stands for it in the documentation and in the types. */
+/** A schema that parses with `read`; `shape` replaces it in the documentation and in the types. */
 export function scalar<T>(read: (value: unknown) => Read<T>, shape: z.ZodType<T>): z.ZodType<T, T> {
   const reader = z.transform((value: unknown, ctx): T => {
     const got = value === undefined ? no('missing', 'Field required') : read(value)
@@ -47,7 +49,7 @@ export function scalar<T>(read: (value: unknown) => Read<T>, shape: z.ZodType<T>
 const INT = 'Input should be a valid integer'
 const INT_TEXT = /^[+-]?\d+(?:_\d+)*(?:\.0+)?$/
 const MAX_DIGITS = 4300
-/** Blanks that may stand around a number. */
+/** Blanks around a number are allowed. */
 const trimmed = (text: string): string => text.trim()
 
 function readInt(value: unknown): Read<number> {

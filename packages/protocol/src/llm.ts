@@ -1,4 +1,4 @@
-/** How a model is reached and what is asked of it. Source: agent-server-wire.md 5.7. */
+/** Configuration of a language model. Source: agent-server-wire.md 5.7. */
 import { z } from 'zod'
 import { laxBoolean, laxInt, laxNumber, type Bounds } from './lax.ts'
 import { secretText, text } from './lax-text.ts'
@@ -81,12 +81,9 @@ export const LLM = z.object({
   /** Key of this model's metrics in `stats.usage_to_metrics`. */
   usage_id: z.string().default('default'),
   litellm_extra_body: z.record(z.string(), z.unknown()).default({}),
-  /** Taken in, never given out. */
+  /** Accepted in requests, never returned. */
   fallback_strategy: FallbackStrategy.nullable().default(null),
 })
 export type LLM = z.infer<typeof LLM>
-/** What a caller may write: defaults not filled in yet. */
+/** Input form: without defaults filled in. */
 export type LLMInput = z.input<typeof LLM>
-
-/** Members of an LLM that are secret: hidden wherever it is shown. */
-export const LLM_SECRETS = ['api_key', 'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'] as const

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { MCPConfig } from './mcp-config.ts'
 import { splitWords } from './shell-words.ts'
 
-// Source: conversation-service.md 1.1, MCPConfig as enforced.
-test('short spellings are read in full', () => {
+// Source: conversation-service.md 1.1.
+test('short spellings of MCP servers are expanded', () => {
   expect(
     MCPConfig.parse({
       sse_servers: ['https://a/sse'],
@@ -33,11 +33,11 @@ test.each<[config: object, path: (string | number)[], type: string]>([
   [{ stdio_servers: [{ name: 'a', command: 'c d' }] }, ['stdio_servers', 0, 'command'], 'value_error'],
   [{ stdio_servers: [{ name: 'a', command: 'c', args: '"x' }] }, ['stdio_servers', 0, 'args'], 'value_error'],
   [{ stdio_servers: [{ name: 'a', command: 'c', env: '1=x' }] }, ['stdio_servers', 0, 'env'], 'value_error'],
-])('%j is refused at %j as %s', (config, path, type) => {
+])('the MCP configuration %j is refused at %j as %s', (config, path, type) => {
   expect(MCPConfig.safeParse(config).error?.issues).toMatchObject([{ path, params: { type } }])
 })
 
-test('the whole is closed, its entries are open', () => {
+test('an MCP configuration is closed, its entries are open', () => {
   expect(MCPConfig.safeParse({ x: 1 }).error?.issues).toMatchObject([{ code: 'unrecognized_keys', keys: ['x'] }])
   expect(MCPConfig.parse({ sse_servers: [{ url: 'http://a', x: 1 }] }).sse_servers[0]).not.toHaveProperty('x')
 })
@@ -51,6 +51,6 @@ test.each([
   [`"a\\nb"`, ['a\\nb']],
   [`'open`, null],
   ['trailing\\', null],
-])('%j splits into %j', (line, words) => {
+])('the arguments %j are split into %j', (line, words) => {
   expect(splitWords(line)).toEqual(words)
 })

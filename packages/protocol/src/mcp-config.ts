@@ -1,4 +1,4 @@
-/** MCP servers as New Conversation and Store Settings carry them. Source: seed: MCPConfig; conversation-service.md 1.1. */
+/** MCP servers in New Conversation and Store Settings. Source: interface.md, MCPConfig; conversation-service.md 1.1. */
 import { z } from 'zod'
 import { refusedValue, valueError } from './lax-text.ts'
 import { laxInt, no, ok, scalar, type Read } from './lax.ts'
@@ -82,7 +82,7 @@ const Env = z
 export const MCPStdioServer = z.object({
   name: word(/^[A-Za-z0-9_-]+$/, 'Server name can only hold letters, digits, hyphens and underscores'),
   command: word(/^\S+$/, 'Command must be a single executable without spaces; put the rest into args'),
-  /** Or one text, split as a shell would. */
+  /** Or one text, split like a shell command. */
   args: Args,
   /** Or one text, `NAME=value,OTHER=value`. */
   env: Env,

@@ -44,7 +44,7 @@ const hasAuthorization = (headers: Record<string, string> | null) =>
 export const MCPServer = z
   .strictObject({
     url: text({ min: 1 }).nullable().default(null),
-    /** Null: told by which of `url` and `command` is there. */
+    /** Null: derived from the presence of `url` or `command`. */
     transport: z.enum(['stdio', 'http', 'streamable-http', 'sse']).nullable().default(null),
     command: text({ min: 1 }).nullable().default(null),
     args: z.array(z.string()).nullable().default(null),
@@ -59,7 +59,7 @@ export const MCPServer = z
     keep_alive: laxBoolean().nullable().default(null),
     headers: secretMap().nullable().default(null),
     auth: MCPAuth.nullable().default(null),
-    /** False: kept, and hidden from the agent. */
+    /** False: stored, and not offered to the agent. */
     enabled: laxBoolean().default(true),
   })
   .refine((server) => server.url !== null || server.command !== null, valueError("MCP server needs 'url' or 'command'"))

@@ -1,4 +1,4 @@
-/** What a model's use cost. Source: seed: Metrics records; agent-server-wire.md 5.13. */
+/** Metrics of model usage. Source: interface.md, Metrics records; agent-server-wire.md 5.13. */
 import { z } from 'zod'
 import { laxInt, laxNumber } from './lax.ts'
 

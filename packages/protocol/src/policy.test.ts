@@ -9,7 +9,7 @@ test.each<[ConfirmationPolicyInput, SecurityRisk, boolean]>([
   [{ kind: 'ConfirmRisky', threshold: 'LOW' }, 'LOW', true],
   [{ kind: 'ConfirmRisky' }, 'UNKNOWN', true],
   [{ kind: 'ConfirmRisky', confirm_unknown: false }, 'UNKNOWN', false],
-])('%o asks about %s: %s', (policy, risk, asks) => {
+])('the policy %o requires approval of the risk %s: %s', (policy, risk, asks) => {
   expect(needsConfirmation(ConfirmationPolicy.parse(policy), risk)).toBe(asks)
 })
 

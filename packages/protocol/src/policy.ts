@@ -1,4 +1,7 @@
-/** When a person is asked. Source: seed: Confirmation policies; agent-server-wire.md 5.11. */
+/**
+ * Confirmation policies, which decide when a person is asked. Source: interface.md, Confirmation policies;
+ * agent-server-wire.md 5.11.
+ */
 import { z } from 'zod'
 import { unreachable } from './errors.ts'
 import { laxBoolean } from './lax.ts'
@@ -6,7 +9,7 @@ import { valueError } from './lax-text.ts'
 import { kindUnion } from './unions.ts'
 
 export const SecurityRisk = z.enum(['UNKNOWN', 'LOW', 'MEDIUM', 'HIGH'])
-/** Risk of one action. UNKNOWN is an answer ("could not tell"), never an error. */
+/** Risk of one action. UNKNOWN is a valid result, never an error. */
 export type SecurityRisk = z.infer<typeof SecurityRisk>
 
 export const AlwaysConfirm = z.object({ kind: z.literal('AlwaysConfirm').default('AlwaysConfirm') })
@@ -21,12 +24,12 @@ export const ConfirmRisky = z.object({
 
 export const ConfirmationPolicy = kindUnion('ConfirmationPolicyBase', { AlwaysConfirm, NeverConfirm, ConfirmRisky })
 export type ConfirmationPolicy = z.infer<typeof ConfirmationPolicy>
-/** What a caller may write: defaults not filled in yet. */
+/** Input form: without defaults filled in. */
 export type ConfirmationPolicyInput = z.input<typeof ConfirmationPolicy>
 
 const RANK = { UNKNOWN: 0, LOW: 1, MEDIUM: 2, HIGH: 3 } satisfies Record<SecurityRisk, number>
 
-/** Whether `policy` makes a person decide about an action of this `risk`. */
+/** Returns true when `policy` requires approval of an action of this `risk`. */
 export function needsConfirmation(policy: ConfirmationPolicy, risk: SecurityRisk): boolean {
   switch (policy.kind) {
     case 'AlwaysConfirm':

@@ -1,4 +1,7 @@
-/** What a user keeps under a name: models, agents, credentials of model providers. Source: agent-server-wire.md 1.11 to 1.13. */
+/**
+ * Records that a user saves under a name: models, agents, credentials of model providers. Source: agent-server-wire.md
+ * 1.11 to 1.13.
+ */
 import { z } from 'zod'
 import { isRecord } from './is-record.ts'
 import { laxBoolean, laxInt, laxNumber } from './lax.ts'
@@ -41,7 +44,7 @@ const profileFields = {
   schema_version: laxInt().default(2),
   id: laxUuid(),
   name: ProfileName,
-  /** Raised by the server on every save. */
+  /** Incremented by the server on every save. */
   revision: laxInt({ ge: 0 }).default(0),
   /** Null: all configured servers; a list: only those. */
   mcp_server_refs: z.array(z.string()).nullable().default(null),
@@ -81,7 +84,7 @@ export type ACPAgentProfile = z.infer<typeof ACPAgentProfile>
 
 const TaggedProfile = tagUnion('agent_kind', { openhands: OpenHandsAgentProfile, acp: ACPAgentProfile })
 
-/** Without `agent_kind`, the native kind is meant. */
+/** The default `agent_kind` is the native agent. */
 export const AgentProfile = z.preprocess((value) => {
   return isRecord(value) && !('agent_kind' in value) ? { ...value, agent_kind: 'openhands' } : value
 }, TaggedProfile) as unknown as typeof TaggedProfile
@@ -89,7 +92,7 @@ export type AgentProfile = z.infer<typeof AgentProfile>
 
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
-/** A profile as it is saved: its name comes from the path, its id and revision from what is stored. */
+/** A profile to be saved: its name comes from the path, its id and revision from the stored profile. */
 export const SavedAgentProfile = z.preprocess((value) => {
   if (!isRecord(value)) return value
   const agent_kind = 'agent_kind' in value ? value.agent_kind : 'openhands'
@@ -125,7 +128,7 @@ export const AgentProfileDiagnostics = z.object({
   acp_file_secret_names: names(),
   resolved_settings: z.record(z.string(), z.unknown()).nullable().default(null),
 })
-/** What starting a conversation with an agent profile would come to. */
+/** Result of resolving an agent profile for a new conversation. */
 export type AgentProfileDiagnostics = z.infer<typeof AgentProfileDiagnostics>
 
 export const ProfileInfo = z.object({
@@ -133,13 +136,13 @@ export const ProfileInfo = z.object({
   model: z.string().nullable(),
   base_url: z.string().nullable(),
   provider_connection_id: z.string().nullable(),
-  /** It names a connection that does not exist. */
+  /** The profile names a connection that does not exist. */
   provider_connection_broken: z.boolean(),
   api_key_set: z.boolean(),
 })
 export type ProfileInfo = z.infer<typeof ProfileInfo>
 
-/** A secret that may be masked; the mask means what is stored. */
+/** A secret that may be masked; the mask keeps the stored value. */
 const keptSecret = () => z.string().meta({ format: 'password' }).nullable().default(null)
 
 export const SaveProfileRequest = z.object({
@@ -191,5 +194,5 @@ export const ProviderConnectionResponse = z.object({
   updated_at: z.int(),
   api_key_set: z.boolean(),
 })
-/** A key and a base URL that several profiles share; the key is never shown. */
+/** A key and a base URL that several profiles share; the key is never returned. */
 export type ProviderConnectionResponse = z.infer<typeof ProviderConnectionResponse>

@@ -1,7 +1,9 @@
 /**
- * What `replay_json` may hold: a recorded trajectory as JSON text, in our own events or in the older dialect, as an array or as
- * the object of an export. Everything that can be known from the text is said at request time, with the element's index in `loc`.
- * Source: seed: New Conversation; conversation-service.md 1.3.
+ * The content of `replay_json`: a recorded trajectory as JSON text, in events of this API or in the older trajectory
+ * format, as an
+ * array or as the object of an export. Errors that can be detected from the text are reported at request time, with the
+ * element's index in `loc`.
+ * Source: interface.md, New Conversation; conversation-service.md 1.3.
  */
 import { z } from 'zod'
 import { CONTROL_KINDS, TREE_KINDS } from './event.ts'
@@ -22,34 +24,34 @@ import { issuesOf } from './unions.ts'
 const DivergenceKind = z.enum(['refused', 'error', 'exit_code', 'output', 'file', 'task_list'])
 
 export const Divergence = z.strictObject({
-  /** Place of the recorded result in the recording, from 0. */
+  /** Position of the recorded result in the recording, from 0. */
   index: z.int(),
-  /** What differs. */
+  /** The kind of difference. */
   kind: DivergenceKind,
-  /** Both are cut to what lies around the first difference. */
+  /** Both texts are cut to the surroundings of the first difference. */
   expected: z.string(),
   actual: z.string(),
 })
-/** A result that is not the recorded one. */
+/** A result that differs from the recorded one. */
 export type Divergence = z.infer<typeof Divergence>
 
 export const ReplayProgress = z.strictObject({
-  /** Recorded model answers and user messages that have been played, the first message not counted. */
+  /** Recorded model answers and user messages that have been played, without the first message. */
   position: z.int().min(0),
   total: z.int().min(0),
   divergences: z.int().min(0),
   first_divergence: Divergence.nullable(),
-  /** Places of the results of the newest answer that are counted already. */
+  /** Positions of the results of the newest answer that are already counted. */
   noted: z.array(z.int()),
 })
-/** How far a replay has come: the value of the state key `replay`. */
+/** Progress of a replay: the value of the state key `replay`. */
 export type ReplayProgress = z.infer<typeof ReplayProgress>
 
 const content = z.array(ContentPart).default([])
 const owned = <const K extends string, S extends z.ZodRawShape>(kind: K, shape: S) =>
   z.looseObject({ kind: z.literal(kind), ...shape })
 
-/** Our own events as a replay reads them: open, because other servers of this wire may say more. */
+/** Events in a replay: open records, because other servers of this wire may send more members. */
 const RecordedEvent = z.discriminatedUnion('kind', [
   owned('MessageEvent', {
     source: EventSource,
@@ -84,23 +86,23 @@ const PLAYED: ReadonlySet<string> = new Set(RecordedEvent.options.map(({ shape }
 const LIVE_KINDS = ['ConversationStateUpdateEvent', 'StreamingDeltaEvent', 'ServerErrorEvent']
 const KNOWN: ReadonlySet<string> = new Set([...TREE_KINDS, ...CONTROL_KINDS, ...LIVE_KINDS])
 
-/** One element that means something to a replay, and its place in the array. */
+/** One element that matters to a replay, and its position in the array. */
 export type ReplayElement =
   | { index: number; dialect: 'events'; element: RecordedEvent }
   | { index: number; dialect: 'v0-action'; element: V0Action }
   | { index: number; dialect: 'v0-observation'; element: V0Observation }
 
-/** A recording that can be played. */
+/** A valid recording. */
 export type ReplayFile = {
   /** The first is the user's message. */
   elements: [ReplayElement, ...ReplayElement[]]
-  /** Where the recorded conversation worked, if the export says so. */
+  /** Working directory of the recorded conversation, if the export has it. */
   working_dir: string | null
 }
 
 type Issue = z.core.$ZodRawIssue
 
-/** More are not said. */
+/** Further issues are not reported. */
 const MAX_ISSUES = 20
 /** Deepest nesting of an element. */
 const MAX_DEPTH = 200
@@ -111,13 +113,13 @@ function issue(path: PropertyKey[], input: unknown, message: string, params: Iss
 const refused = (path: PropertyKey[], input: unknown, text: string): Issue =>
   issue(path, input, `Value error, ${text}`, { type: 'value_error', ctx: { error: {} } })
 
-/** Reads the text of a recording. Pure; never throws for bad input. */
+/** Parses the text of a recording. Pure; never throws for bad input. */
 export function readReplay(text: string): { file: ReplayFile } | { issues: Issue[] } {
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
   } catch (error) {
-    // The engine's own words may quote the text, which may hold anything.
+    // The message of the JavaScript engine may quote the text, which may contain anything.
     const { message } = error as Error
     const at = /at position (\d+)/.exec(message)?.[1]
     const reason = /end of JSON/.test(message)
@@ -229,7 +231,7 @@ function parsed<T>(
     : { read: made(schema.parse(value)), wrong }
 }
 
-/** A missing member is told with the record that lacks it, which nobody can find from outside the text. */
+/** The issue of a missing member includes its record, which cannot be found from the path alone. */
 function withOwner(one: Issue, root: Record<string, unknown>): Issue {
   let owner: unknown = root
   for (const key of (one.path ?? []).slice(0, -1))
@@ -243,7 +245,7 @@ function isBearable(value: unknown, left: number): boolean {
   return left > 0 && Object.values(value).every((inner) => isBearable(inner, left - 1))
 }
 
-/** What the framework writes before the first message. */
+/** Elements that the framework writes before the first message. */
 function isPrelude(element: ReplayElement): boolean {
   switch (element.dialect) {
     case 'v0-action':
@@ -272,5 +274,5 @@ const check = z.transform((value: unknown, ctx) => {
   return value
 })
 
-/** Text that `readReplay` can read; empty text counts as absent. */
+/** Text that `readReplay` accepts; empty text counts as absent. */
 export const ReplayText = z.pipe(check, z.string() as never) as unknown as z.ZodType<string, string>

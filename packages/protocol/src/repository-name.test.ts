@@ -9,7 +9,7 @@ test.each([
   'http://127.0.0.1:8080/x.git',
   ' acme/shop ',
   '',
-])('%j can name a repository', (name) => {
+])('%j is accepted as a repository', (name) => {
   expect(readRepositoryName(name)).toEqual({ ok: true, value: name.trim() })
 })
 
@@ -31,11 +31,11 @@ test.each([
   'https://x.test/a/b?c',
   'https://u:p@x.test/a/b',
   `${'a'.repeat(2000)}/b`,
-])('%j cannot', (name) => {
+])('%j is refused as a repository', (name) => {
   expect(readRepositoryName(name)).toMatchObject({ ok: false, refusal: { type: 'value_error' } })
 })
 
-test.each(['main', 'feature/x-1', 'a.b', 'ü', ''])('%j can be a branch', (name) => {
+test.each(['main', 'feature/x-1', 'a.b', 'ü', ''])('%j is accepted as a branch', (name) => {
   expect(readBranchName(name)).toEqual({ ok: true, value: name })
 })
 
@@ -61,6 +61,6 @@ test.each([
   '.a',
   'a/.b',
   'a\nb',
-])('%j cannot be one', (name) => {
+])('%j is refused as a branch', (name) => {
   expect(readBranchName(name)).toMatchObject({ ok: false, refusal: { type: 'value_error' } })
 })

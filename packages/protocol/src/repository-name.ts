@@ -1,4 +1,4 @@
-/** What may stand in `repository` and `selected_branch`: what git itself would refuse is refused before anything is stored. */
+/** Rules for `repository` and `selected_branch`: names that git refuses are refused before anything is stored. */
 import { z } from 'zod'
 import { MASK, refusedValue } from './lax-text.ts'
 import { no, ok, scalar, type Read } from './lax.ts'
@@ -34,10 +34,10 @@ function isPath(path: string, least: number): boolean {
   return segments.length >= least && segments.every((segment) => SEGMENT.test(segment) && segment !== '.git')
 }
 
-/** Source: the rules of `git check-ref-format`. A name that begins with a hyphen would be read as an option. */
+/** Source: the rules of `git check-ref-format`. A name that begins with a hyphen would be parsed as an option. */
 const NEVER_IN_BRANCH = /^[-/.]|\/\.|\.\.|\/\/|@\{|[\p{Cc} ~^:?*[\\]|\.lock(?:\/|$)|[/.]$|^@$/u
 
-/** A branch as git could have it. */
+/** Parses the name of a branch. */
 export function readBranchName(value: unknown): Read<string> {
   if (typeof value !== 'string') return no('string_type', 'Input should be a valid string')
   if (value === '') return ok('')
@@ -46,7 +46,9 @@ export function readBranchName(value: unknown): Read<string> {
   return ok(value)
 }
 
-/** An address without what stands before its `@`: a refused one may hold a token, and a refusal repeats its input. */
+/**
+ * Removes the part before the `@` of an address: a refused one may contain a token, and a refusal repeats its input.
+ */
 const withoutUserinfo = (value: unknown) =>
   typeof value === 'string' ? value.replace(/\/\/[^/]*@/, `//${MASK}@`) : value
 

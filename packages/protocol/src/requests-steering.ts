@@ -6,13 +6,13 @@ import { RequestedSecrets } from './secrets.ts'
 
 export const StartGoalRequest = z.object({
   objective: z.string(),
-  /** Verdicts of the judge after which the goal ends, reached or not. */
+  /** Decisions of the goal judge after which the goal ends, reached or not. */
   max_iterations: laxInt({ ge: 1 }).default(10),
 })
 export type StartGoalRequest = z.infer<typeof StartGoalRequest>
 
 export const SwitchLlmRequest = z.object({ llm: LLM })
-/** Secrets may be encrypted, as this server gave them out. */
+/** Secrets may be encrypted, in the form that this server returned. */
 export type SwitchLlmRequest = z.infer<typeof SwitchLlmRequest>
 
 export const SwitchProfileRequest = z.object({ profile_name: z.string() })

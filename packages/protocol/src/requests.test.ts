@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { CreateConversationBody } from './endpoints/create-conversation.ts'
 import { SendMessageRequest, StartConversationRequest } from './requests.ts'
-import { InitSessionRequest } from './seed.ts'
+import { InitSessionRequest } from './conversation-service.ts'
 import { CreateSecretRequest, UpdateSecretRequest } from './secrets.ts'
 import { Settings } from './settings.ts'
 
 const start = { workspace: { type: 'local', working_dir: '/w' }, agent: { llm: { model: 'a/b' } } }
 
-test('a start request of workspace and agent has the defaults of the wire', () => {
+test('a start request with workspace and agent gets the defaults of the wire', () => {
   const request = StartConversationRequest.parse(start)
   expect(request.workspace).toEqual({ kind: 'LocalWorkspace', working_dir: '/w' })
   expect(request.agent).toMatchObject({ kind: 'Agent', llm: { model: 'a/b' } })
@@ -55,7 +55,7 @@ test.each<[change: object, path: (string | number)[], type: string]>([
   expect(result.error?.issues).toMatchObject([{ path, params: { type } }])
 })
 
-test('secrets are text or sources', () => {
+test('secrets in a request are text or sources', () => {
   const request = StartConversationRequest.parse({
     ...start,
     secrets: { A: 'x', B: { kind: 'StaticSecret', value: 'y' } },
@@ -67,16 +67,16 @@ test('an empty message is legal', () => {
   expect(SendMessageRequest.parse({ sender: 'me' })).toEqual({ role: 'user', content: [], run: false })
 })
 
-test('the two dialects of creation are told apart by shape', () => {
-  expect(CreateConversationBody.parse({}).dialect).toBe('seed')
+test('the shape of a body selects the API of a new conversation', () => {
+  expect(CreateConversationBody.parse({}).api).toBe('conversation-service')
   expect(CreateConversationBody.parse({ initial_user_msg: 'hi' })).toMatchObject({
-    dialect: 'seed',
+    api: 'conversation-service',
     request: { initial_user_msg: 'hi', repository: null },
   })
-  expect(CreateConversationBody.parse(start).dialect).toBe('agent-server')
+  expect(CreateConversationBody.parse(start).api).toBe('agent-server')
 })
 
-test('a body fails by the rules of its own dialect, once', () => {
+test('a body is checked by the rules of its own API, once', () => {
   const issues = (body: unknown) => CreateConversationBody.safeParse(body).error?.issues
   expect(issues({ foo: 1 })).toMatchObject([{ path: ['foo'], params: { type: 'extra_forbidden' } }])
   expect(issues({ agent: { llm: {} } })).toMatchObject([{ path: ['workspace'] }])
@@ -102,7 +102,7 @@ test.each<[body: object, issue: object]>([
   expect(InitSessionRequest.safeParse(body).error?.issues).toMatchObject([issue])
 })
 
-test('git hosts are taken under their own and the neutral names, and the spelling stays', () => {
+test('git hosts are accepted under their own and the neutral names, and the spelling is kept', () => {
   expect(InitSessionRequest.parse({ git_provider: 'git_host_1' }).git_provider).toBe('git_host_1')
   expect(InitSessionRequest.parse({ git_provider: 'github' }).git_provider).toBe('github')
 })
@@ -111,7 +111,7 @@ test('an empty conversation id counts as absent', () => {
   expect(InitSessionRequest.parse({ conversation_id: '' }).conversation_id).toBeUndefined()
 })
 
-test('settings tell absent from null and fill nothing in', () => {
+test('settings distinguish absent from null and fill in no defaults', () => {
   expect(Settings.parse({})).toEqual({})
   expect(Settings.parse({ language: null, max_iterations: '30', enable_sound_notifications: 'yes', more: 1 })).toEqual({
     language: null,

@@ -1,4 +1,4 @@
-/** Bodies of the agent-server's conversation endpoints. Source: agent-server-wire.md 1.5, 1.6, 5.1, 5.14. */
+/** Bodies of the conversation endpoints in the agent-server API. Source: agent-server-wire.md 1.5, 1.6, 5.1, 5.14. */
 import { z } from 'zod'
 import { RequestedAgent } from './agent.ts'
 import { AgentDefinition } from './agent-definition.ts'
@@ -15,7 +15,7 @@ import { LocalWorkspace, RemoteWorkspace, type BaseWorkspace, type BaseWorkspace
 import { DEFAULT_MAX_ITERATIONS } from './conversation.ts'
 
 export const SendMessageRequest = z.object({
-  /** Only users write; other roles are refused. */
+  /** Only the role of a user is accepted. */
   role: z
     .enum(['user', 'system', 'assistant', 'tool'])
     .default('user')
@@ -45,8 +45,9 @@ const Scalar = z.union([z.string(), z.boolean(), z.number()])
 const Metadata = z.record(z.string(), z.union([Scalar, z.array(z.string()), z.array(z.boolean()), z.array(z.number())]))
 
 /**
- * The server's own file system, where the `kind` may be left out; or, as an extension of the wire, an agent server at an
- * http address. A key in that address would be seen by whoever sees the address.
+ * A directory of the server's own file system, where `kind` may be omitted; or, as an extension of the wire, an agent
+ * server at an
+ * http address. A key in that address would be visible to everyone who sees the address.
  */
 const RequestedWorkspace = z
   .looseObject({ kind: z.string().nullable().optional() })
@@ -74,7 +75,7 @@ function isHttp(host: unknown): boolean {
 export const StartConversationRequest = z
   .object({
     workspace: RequestedWorkspace,
-    /** A worktree and branch of its own, when the directory is in a repository. */
+    /** Creates a separate worktree and branch when the directory is in a repository. */
     worktree: laxBoolean().default(false),
     conversation_id: laxConversationId().nullable().default(null),
     parent_conversation_id: laxConversationId().nullable().default(null),
@@ -83,7 +84,10 @@ export const StartConversationRequest = z
     /** Always followed by a run; its own `run` is ignored. */
     initial_message: SendMessageRequest.nullable().default(null),
     max_iterations: laxInt({ ge: 1 }).default(DEFAULT_MAX_ITERATIONS),
-    /** US dollars that the conversation and its sub-agents may spend; ours, null or absent: no limit. Source: design.md 2, point 9. */
+    /**
+     * US dollars that the conversation and its sub-agents may spend; Parley's own; null or absent: no limit. Source:
+     * decisions.md, Budgets.
+     */
     max_budget_per_task: laxNumber({ gt: 0 }).nullable().optional(),
     stuck_detection: laxBoolean().default(true),
     /** Plain text is a static secret. */
@@ -122,10 +126,10 @@ export type StartConversationRequestInput = z.input<typeof StartConversationRequ
 export const UpdateConversationRequest = z.object({
   title: text({ min: 1, max: 200 }).nullable().default(null),
   tags: Tags.nullable().default(null),
-  /** US dollars; ours. A run that its budget has paused goes on with a higher one. */
+  /** US dollars; Parley's own. A higher budget lets a run continue that its budget paused. */
   max_budget_per_task: laxNumber({ gt: 0 }).nullable().optional(),
 })
-/** Null or absent: left alone. Tags replace the whole map. */
+/** Null or absent: unchanged. Tags replace the whole map. */
 export type UpdateConversationRequest = z.infer<typeof UpdateConversationRequest>
 
 export const AskAgentRequest = z.object({ question: text({ min: 1 }) })
@@ -149,7 +153,7 @@ export type NavigateRequest = z.infer<typeof NavigateRequest>
 export const ConfirmationResponseRequest = z.object({
   accept: laxBoolean(),
   reason: z.string().default('User rejected the action.'),
-  /** Ours: binds the answer to one batch. Absent: the one that waits now. */
+  /** Parley's own: binds the decision to one batch. Absent: the batch that is pending now. */
   llm_response_id: z.string().optional(),
 })
 export type ConfirmationResponseRequest = z.infer<typeof ConfirmationResponseRequest>
@@ -158,5 +162,5 @@ export const SetConfirmationPolicyRequest = z.object({ policy: ConfirmationPolic
 export type SetConfirmationPolicyRequest = z.infer<typeof SetConfirmationPolicyRequest>
 
 export const SetSecurityAnalyzerRequest = z.object({ security_analyzer: SecurityAnalyzer.nullable() })
-/** The member is required; null switches analysis off. */
+/** The member is required; null disables the analysis. */
 export type SetSecurityAnalyzerRequest = z.infer<typeof SetSecurityAnalyzerRequest>

@@ -1,4 +1,4 @@
-/** Secrets as records. Source: seed: SecretRegistry, Custom secret records; agent-server-wire.md 5.12. */
+/** Secrets as records. Source: interface.md, SecretRegistry, Custom secret records; agent-server-wire.md 5.12. */
 import { z } from 'zod'
 import { secretText, text, valueError } from './lax-text.ts'
 import { kindUnion, textOr } from './unions.ts'
@@ -12,7 +12,7 @@ export type StaticSecret = z.infer<typeof StaticSecret>
 
 export const LookupSecret = z.object({
   kind: z.literal('LookupSecret').default('LookupSecret'),
-  /** Asked with GET when the value is needed; the answer's text is the value. */
+  /** Requested with GET when the value is needed; the text of the response is the value. */
   url: z.string(),
   headers: z.record(z.string(), z.string()).default({}),
   description: z.string().nullable().default(null),
@@ -27,7 +27,7 @@ export type SecretSource = z.infer<typeof SecretSource>
 export const SecretRegistry = z.object({ secret_sources: z.record(z.string(), SecretSource).default({}) })
 export type SecretRegistry = z.infer<typeof SecretRegistry>
 
-/** Names that a command's environment is built with: a secret under one of them would change how every command runs. */
+/** Names with a meaning in a command's environment: a secret under one of them would change how every command runs. */
 const RESERVED = new Set([
   'PATH',
   'HOME',
@@ -54,23 +54,23 @@ const RESERVED = new Set([
 ])
 const RESERVED_PREFIX = /^(?:LD_|DYLD_|LC_|BASH_FUNC_|PARLEY_|OH_SESSION_API_KEYS)/
 
-/** Whether the system, the shell or this server gives the name a meaning of its own. */
+/** True when the name has a meaning for the system, the shell or this server. */
 export const isReservedSecretName = (name: string): boolean => RESERVED.has(name) || RESERVED_PREFIX.test(name)
 
-/** A legal name of a custom secret. Source: design.md 4; conversation-service.md 4.1. */
+/** A legal name of a custom secret. Source: decisions.md, Custom secrets; conversation-service.md 4.1. */
 export const SecretName = text({ min: 1, max: 255, pattern: /^[A-Za-z_][A-Za-z0-9_]*$/ }).refine(
   (name) => !isReservedSecretName(name),
   valueError('this name belongs to the system or the server; choose another one'),
 )
 
-/** Secrets that a request gives to a conversation, by name; plain text is a static one. */
+/** Secrets of a conversation in a request, by name; plain text is a static secret. */
 export const RequestedSecrets = z.record(z.string(), textOr(SecretSource))
 export type RequestedSecrets = z.infer<typeof RequestedSecrets>
 
 /** Longest value of a secret, in bytes of UTF-8. */
 export const MAX_SECRET_BYTES = 64 * 1024
 
-/** Any text that a process can have in its environment, the empty one included. */
+/** Any text that a process can have in its environment, including the empty one. */
 export const SecretValue = z
   .string()
   .refine((value) => !value.includes('\0'), valueError('a secret cannot hold the character NUL'))
@@ -93,15 +93,15 @@ export const UpdateSecretRequest = z.strictObject({
 /** The value cannot be sent: any other member is refused. */
 export type UpdateSecretRequest = z.infer<typeof UpdateSecretRequest>
 
-/** What the agent-server face stores. Its rule for names is checked apart: a refusal there is one sentence. */
+/** A secret in the agent-server API. The rule for its name is checked separately: the refusal is one sentence. */
 export const PutSecretRequest = z.object({
   name: z.string(),
   value: SecretValue,
-  /** Absent: an earlier one stays. */
+  /** Absent: the stored description is kept. */
   description: z.string().nullable().optional(),
 })
 export type PutSecretRequest = z.infer<typeof PutSecretRequest>
 
 export const SecretItem = z.object({ name: z.string(), description: z.string().nullable() })
-/** A secret as lists show it. */
+/** A secret in lists. */
 export type SecretItem = z.infer<typeof SecretItem>

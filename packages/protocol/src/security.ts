@@ -1,6 +1,8 @@
 /**
- * Who judges the risk of an action. Two kinds go by two names each: the seed's and the one that clients send; both are
- * understood, and the one that came in is kept. Source: seed: Security analyzers; agent-server-wire.md 5.11.
+ * Security analyzers, which rate the risk of an action. Two kinds have two names: one in the conversation service, one
+ * in existing
+ * clients; both are accepted, and the name of the request is kept. Source: interface.md, Security analyzers;
+ * agent-server-wire.md 5.11.
  */
 import { z } from 'zod'
 import { laxBoolean, laxInt, laxNumber } from './lax.ts'
@@ -39,7 +41,7 @@ const vendorFields = {
   timeout: laxNumber().default(30),
   low_threshold: laxNumber().default(0.3),
   medium_threshold: laxNumber().default(0.7),
-  /** Absent text means the vendor's own endpoint. */
+  /** Empty text selects the vendor's own endpoint. */
   api_url: z.string().default('https://api.grayswan.ai/cygnal/monitor'),
   api_key: secretText(),
   policy_id: z.string().nullable().default(null),
@@ -60,7 +62,7 @@ export type VendorAnalyzer = z.infer<typeof VendorAnalyzer> | z.infer<typeof Gra
 const guardrailFields = {
   llm: LLM,
   history_window: laxInt({ ge: 1 }).default(20),
-  /** Empty: a bare guardrail. */
+  /** Empty: the guardrail alone. */
   safety_experiences: z.string().default(''),
 }
 export const GuardrailLLMSecurityAnalyzer = z.object({
@@ -71,7 +73,7 @@ export const ToolShieldLLMSecurityAnalyzer = z.object({
   kind: z.literal('ToolShieldLLMSecurityAnalyzer').default('ToolShieldLLMSecurityAnalyzer'),
   ...guardrailFields,
 })
-/** A separate model that judges, under either name. */
+/** A separate model that rates risks, under either name. */
 export type GuardrailLLMSecurityAnalyzer =
   | z.infer<typeof GuardrailLLMSecurityAnalyzer>
   | z.infer<typeof ToolShieldLLMSecurityAnalyzer>

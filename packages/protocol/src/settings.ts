@@ -1,4 +1,4 @@
-/** A user's settings. Source: seed: Settings record. */
+/** A user's settings. Source: interface.md, Settings record. */
 import { z } from 'zod'
 import { laxBoolean, laxInt, laxNumber } from './lax.ts'
 import { MCPConfig } from './mcp-config.ts'
@@ -23,7 +23,7 @@ const CustomSecret = z.union([
 ])
 
 export const UserSecrets = z.object({
-  /** By git host, in either spelling: a token, or token and host. Null forgets one. */
+  /** By git host, in either spelling: a token, or token and host. Null deletes one. */
   provider_tokens: z.record(z.string(), ProviderToken.nullable()).optional(),
   /** By name: a value, or value and description. Null deletes one. */
   custom_secrets: z.record(SecretName, CustomSecret.nullable()).optional(),
@@ -59,13 +59,13 @@ export const Settings = z.object({
   git_user_email: text(),
 })
 /**
- * What Store Settings takes. An absent member keeps what is stored and a null clears it, so no default is filled in here;
+ * Body of Store Settings. An absent member keeps the stored value and null clears it, so no default is filled in here;
  * the defaults are `SettingsDefaults`.
  */
 export type Settings = z.infer<typeof Settings>
 export type SettingsInput = z.input<typeof Settings>
 
-/** What applies to a user who never stored a member; members that are not listed are null. */
+/** Values for a user who never stored a member; members that are not listed are null. */
 export const SettingsDefaults = {
   enable_default_condenser: true,
   enable_sound_notifications: false,
@@ -73,5 +73,5 @@ export const SettingsDefaults = {
   enable_solvability_analysis: true,
 } as const satisfies Settings
 
-/** Members of Settings that are secret: they never come back. */
+/** Secret members of Settings: they are never returned. */
 export const SETTINGS_SECRETS = ['llm_api_key', 'search_api_key', 'sandbox_api_key'] as const

@@ -1,4 +1,4 @@
-/** Splits a line into words as a POSIX shell does, without expansions. Null when a quotation is not closed. */
+/** Splits a line into words like a POSIX shell, without expansions. Null when a quotation is not closed. */
 export function splitWords(line: string): string[] | null {
   const words: string[] = []
   let word: string | null = null

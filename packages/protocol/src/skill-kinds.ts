@@ -1,7 +1,7 @@
-/** What follows from a skill's members; derived, never stored. Source: agent-core.md 6.1, 6.3, 6.4. */
+/** Properties derived from a skill's members; never stored. Source: agent-core.md 6.1, 6.3, 6.4. */
 import type { AgentContext, Skill } from './skills.ts'
 
-/** `repo`: holds all the time; `knowledge`: comes with a word or a file; `agentskills`: a folder with a SKILL.md. */
+/** `repo`: always active; `knowledge`: activated by a word or a file; `agentskills`: a folder with a SKILL.md. */
 export type SkillType = 'agentskills' | 'repo' | 'knowledge'
 
 export function skillType({ is_agentskills_format, trigger }: Skill): SkillType {
@@ -9,17 +9,17 @@ export function skillType({ is_agentskills_format, trigger }: Skill): SkillType 
   return trigger === null ? 'repo' : 'knowledge'
 }
 
-/** The skills of a context that are in force. */
+/** Returns the active skills of a context. */
 export function skillsInForce(context: AgentContext | null | undefined): Skill[] {
   if (context === null || context === undefined) return []
   const { skills, disabled_skills: disabled } = context
   return disabled.length === 0 ? skills : skills.filter(({ name }) => !disabled.includes(name))
 }
 
-/** Whether the model may ask for it by name. */
+/** True when the model may invoke the skill by name. */
 export const isInvocable = (skill: Skill): boolean =>
   !skill.disable_model_invocation && skill.trigger?.type !== 'path' && skillType(skill) !== 'repo'
 
-/** Whether an agent gets the tool that asks for skills by name: some folder skill is there to be asked for. */
+/** True when an agent gets the tool that invokes skills: the context has a skill for it. */
 export const hasInvocable = (context: AgentContext | null | undefined): boolean =>
   skillsInForce(context).some((skill) => skill.is_agentskills_format && isInvocable(skill))

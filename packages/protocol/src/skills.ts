@@ -1,4 +1,4 @@
-/** Knowledge offered to an agent. Source: seed: ACPAgent agent_context; agent-server-wire.md 5.8. */
+/** Skills of an agent and their context. Source: interface.md, ACPAgent; agent-server-wire.md 5.8. */
 import { z } from 'zod'
 import { laxBoolean } from './lax.ts'
 import { laxDateTime } from './lax-text.ts'
@@ -14,7 +14,10 @@ const TaggedTrigger = tagUnion('type', {
   path: z.object({ type: z.literal('path'), paths: z.array(z.string()) }),
 })
 
-/** What brings a skill into a conversation. A bare list of words, the seed's older spelling, means keywords. */
+/**
+ * The trigger that activates a skill. A bare list of words, the older spelling of the conversation service, means
+ * keywords.
+ */
 export const SkillTrigger = z.preprocess(
   (value) => (Array.isArray(value) ? { type: 'keyword', keywords: value } : value),
   TaggedTrigger,
@@ -32,7 +35,7 @@ export type SkillResources = z.infer<typeof SkillResources>
 export const Skill = z.object({
   name: z.string(),
   content: z.string(),
-  /** Null: never injected by itself. */
+  /** Null: never injected automatically. */
   trigger: SkillTrigger.nullable().default(null),
   /** Path or identifier. */
   source: maybeText(),
@@ -63,7 +66,7 @@ export type MarketplaceRegistration = z.infer<typeof MarketplaceRegistration>
 export const AgentContext = z.object({
   skills: z.array(Skill).default([]),
   system_message_suffix: maybeText(),
-  /** Put before each user message; the seed's older member, kept when given. */
+  /** Prefix of each user message; an older member of the conversation service, kept when given. */
   user_message_prefix: z.string().nullable().optional(),
   /** Appended to each user message. */
   user_message_suffix: maybeText(),
@@ -73,11 +76,11 @@ export const AgentContext = z.object({
   registered_marketplaces: z.array(MarketplaceRegistration).default([]),
   load_project_skills: laxBoolean().default(false),
   load_memory: laxBoolean().default(false),
-  /** Taken in, never given out. */
+  /** Accepted in requests, never returned. */
   memory_context: maybeText(),
   disabled_skills: z.array(z.string()).default([]),
   secrets: z.record(z.string(), textOr(SecretSource)).nullable().default(null),
-  /** Absent: when the agent is made; null: none. Text that is no date passes through. */
+  /** Absent: the time when the agent is created; null: none. Text that is no date is kept. */
   current_datetime: z.union([laxDateTime(), z.string()]).nullable().optional(),
 })
 export type AgentContext = z.infer<typeof AgentContext>

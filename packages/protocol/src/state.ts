@@ -1,10 +1,10 @@
 /**
- * The one fold: what a conversation is, from what happened to it. Server, client and web share it.
+ * The reducer: computes the state of a conversation from its events. Server, client and web share it.
  *
  * Invariants
- *   F1. `apply` is pure and total: it reads no clock, looks nothing up, never throws on a stored event.
- *   F2. A fold of a cached state plus the rest of the log equals the fold of the whole log.
- *   F3. What depends on the branch (open actions, last user message) arrives as fields of LeafMovedEvent, so that
+ *   F1. `apply` is pure and total: it reads no clock, looks nothing up, and never throws on a stored event.
+ *   F2. A cached state with the rest of the log applied equals the state of the whole log.
+ *   F3. State that depends on the branch (open actions, last user message) is part of LeafMovedEvent, so that
  *       moving the leaf needs no look-up here.
  */
 import type { OpenAction, ConfirmationRequestedEvent, StartPhaseEvent } from './events/control.ts'
@@ -19,33 +19,33 @@ import type { MetricsSnapshot } from './metrics.ts'
 import type { ReplayProgress } from './replay.ts'
 import type { GoalStatus } from './goal.ts'
 
-/** The batch that a person has to decide about. Source: agent-core.md 1.10, F01, F02. */
+/** The batch that waits for a person's decision. Source: agent-core.md 1.10; F01; F02. */
 export type AwaitedApproval = Pick<ConfirmationRequestedEvent, 'llm_response_id' | 'actions' | 'sub_agent'>
 
-/** The newest phase of the start. Source: design.md 4, "A start that fails". */
+/** The newest phase of the start. Source: decisions.md, A start that fails. */
 export type StartProgress = Pick<StartPhaseEvent, 'phase' | 'status' | 'code' | 'detail'>
 
 export type ConversationState = {
-  /** `seq` of the newest event folded in; 0 for an empty log. */
+  /** `seq` of the newest applied event; 0 for an empty log. */
   seq: number
   execution_status: ConversationExecutionStatus
   /** Head of the tree: the parent of the next tree event; null for an empty branch. */
   leaf_event_id: EventId | null
-  /** True once the log holds a tree event: a new root is then marked `__root__`. */
+  /** True once the log contains a tree event: a later root is then marked `__root__`. */
   has_tree: boolean
   /** The active branch begins with a system prompt. */
   has_system_prompt: boolean
   last_user_message_id: string | null
-  /** Actions of the active branch that have no answer yet, oldest first. */
+  /** Actions of the active branch without a result, oldest first. */
   open_actions: OpenAction[]
   awaiting_approval: AwaitedApproval | null
-  /** Something stands on the branch that the agent has not reacted to. */
+  /** The branch has an event that the agent has not reacted to. */
   owes_step: boolean
-  /** `seq` of the newest message that was not the agent's own; 0 for none. */
+  /** `seq` of the newest message that is not from the agent; 0 for none. */
   last_input_seq: number
-  /** `seq` up to which the model had seen the branch when it gave its newest answer. */
+  /** `seq` up to which the model had seen the branch at its newest answer. */
   seen_seq: number
-  /** Model answers in the run that goes on; starts again when a run starts. */
+  /** Model answers in the current run; reset when a run starts. */
   iterations: number
   last_response_id: string | null
   /** Condensations since the model last answered or a run began (F41). */
@@ -63,13 +63,13 @@ export type ConversationState = {
   /** Accumulated per usage id, without the growing lists. */
   stats: Record<string, MetricsSnapshot>
   start: StartProgress | null
-  /** How far the recording has been played; null when there is none, and once the leaf was moved. */
+  /** Progress of the replay; null without one, and after the leaf was moved. */
   replay: ReplayProgress | null
   /** The newest goal; null when there has been none. */
   goal: GoalStatus | null
 }
 
-/** The fold of no events. */
+/** The state of an empty log. */
 export const EMPTY_STATE: ConversationState = {
   seq: 0,
   execution_status: 'idle',
@@ -101,13 +101,13 @@ export const EMPTY_STATE: ConversationState = {
   goal: null,
 }
 
-/** The state after one more event. */
+/** Returns the state after one more event. */
 export function apply(state: ConversationState, { seq, event }: StoredEvent): ConversationState {
   const at: ConversationState = { ...state, seq }
   return isTreeEvent(event) ? grow(at, seq, event) : control(at, event)
 }
 
-/** The state after several events. */
+/** Returns the state after several events. */
 export function replay(events: Iterable<StoredEvent>, from: ConversationState = EMPTY_STATE): ConversationState {
   let state = from
   for (const event of events) state = apply(state, event)
@@ -121,11 +121,11 @@ function grow(state: ConversationState, seq: number, event: TreeEvent): Conversa
       return { ...at, has_system_prompt: true }
     case 'MessageEvent':
       if (event.source === 'user') {
-        const heard = { ...at, last_user_message_id: event.id }
-        // What a hook has blocked is owed no answer; the block is stored before the message (F14).
+        const received = { ...at, last_user_message_id: event.id }
+        // A message blocked by a hook needs no answer; the block is stored before the message (F14).
         if (Object.hasOwn(at.blocked_messages, event.id))
-          return { ...heard, owes_step: at.owes_step && at.last_input_seq > 0 }
-        return { ...heard, owes_step: true, last_input_seq: seq }
+          return { ...received, owes_step: at.owes_step && at.last_input_seq > 0 }
+        return { ...received, owes_step: true, last_input_seq: seq }
       }
       if (event.source !== 'agent') return { ...at, owes_step: true, last_input_seq: seq }
       return { ...countAnswer(at, event.llm_response_id), owes_step: !hasText(event) || hasUnseenInput(at) }
@@ -146,7 +146,7 @@ function grow(state: ConversationState, seq: number, event: TreeEvent): Conversa
       // Ids of calls may repeat across turns; the oldest open one is meant (F46).
       return { ...close(at, (open) => open.tool_call_id === event.tool_call_id), owes_step: true }
     case 'Condensation':
-      // A fold that was cached before this was counted has no number.
+      // A state cached by an earlier version has no count.
       return { ...at, condensations: (at.condensations ?? 0) + 1 }
     default:
       return at
@@ -158,7 +158,7 @@ function control(at: ConversationState, event: Exclude<Event, TreeEvent>): Conve
     case 'StatusChangedEvent': {
       const starts = event.status === 'running' && at.execution_status !== 'running'
       const begun = starts ? { iterations: 0, condensations: 0 } : {}
-      // What a sub-agent asked is asked anew when its parent goes on; nothing of it is decided by a change of status.
+      // A sub-agent repeats its question when its parent continues; a change of status does not decide it.
       const isWithdrawn = at.awaiting_approval?.sub_agent !== undefined && event.status !== 'waiting_for_confirmation'
       return { ...at, execution_status: event.status, ...begun, ...(isWithdrawn ? { awaiting_approval: null } : {}) }
     }
@@ -173,7 +173,7 @@ function control(at: ConversationState, event: Exclude<Event, TreeEvent>): Conve
         last_input_seq: 0,
         seen_seq: 0,
         awaiting_approval: null,
-        // From another point of the tree on it is another conversation than the recorded one.
+        // At another point of the tree, the recording does not apply any more.
         replay: null,
       }
     case 'ConfirmationRequestedEvent':
@@ -185,16 +185,16 @@ function control(at: ConversationState, event: Exclude<Event, TreeEvent>): Conve
     case 'StartPhaseEvent':
       return { ...at, start: { phase: event.phase, status: event.status, code: event.code, detail: event.detail } }
     case 'StateChangedEvent':
-      // Keys that are kept in the record (tags, agent, secret names) are told to watchers only.
+      // Keys of the record (tags, agent, secret names) are not part of the state; clients receive the event.
       if (!(event.key in EMPTY_STATE)) return at
       return { ...at, [event.key]: event.value, ...(event.key === 'goal' ? nextRound(at, event.value) : {}) }
     default:
-      // Written by a newer server: counted, not understood.
+      // An event of a newer server: counted, not interpreted.
       return at
   }
 }
 
-/** Every round towards a goal counts its own iterations, as if it were a run of its own. */
+/** Every round towards a goal counts its own iterations, like a separate run. */
 function nextRound(at: ConversationState, goal: unknown): Partial<ConversationState> {
   const isNew = (goal as GoalStatus | null)?.iteration !== at.goal?.iteration
   return isNew ? { iterations: 0, condensations: 0 } : {}
@@ -218,7 +218,7 @@ function countAnswer(at: ConversationState, responseId: string | null): Conversa
   return { ...at, iterations: at.iterations + 1, last_response_id: responseId, condensations: 0 }
 }
 
-/** A message that arrived while the model was answering is not lost: it is owed a step of its own. */
+/** A message that arrived while the model was answering is not lost: it gets its own step. */
 function hasUnseenInput(at: ConversationState): boolean {
   return at.last_input_seq > at.seen_seq
 }

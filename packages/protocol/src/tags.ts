@@ -1,4 +1,4 @@
-/** Labels of a conversation. Source: seed: Limits (tags). */
+/** Labels of a conversation. Source: interface.md, Limits. */
 import { z } from 'zod'
 import { refusedValue } from './lax-text.ts'
 import { no, ok, scalar, type Read } from './lax.ts'
@@ -22,7 +22,7 @@ function read(value: unknown): Read<Record<string, string>> {
 export const Tags = scalar(read, z.record(z.string(), z.string()))
 export type Tags = z.infer<typeof Tags>
 
-/** As it stands in records: null, as some writers send it, means no tags. Source: conversation-service.md 5.5. */
+/** Tags in records: null, which some writers send, means no tags. Source: conversation-service.md 5.5. */
 export const tagsField = () =>
   Tags.nullable()
     .default({})

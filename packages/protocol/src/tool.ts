@@ -1,4 +1,7 @@
-/** Tools as records: what an agent is given, and what a client brings. Source: seed: ClientToolSpec; agent-server-wire.md 5.5, 5.6. */
+/**
+ * Tools as records: those of an agent, and those of a client. Source: interface.md, ClientToolSpec;
+ * agent-server-wire.md 5.5, 5.6.
+ */
 import { z } from 'zod'
 import { laxBoolean, laxInt } from './lax.ts'
 import { nonBlank, valueError } from './lax-text.ts'
@@ -38,9 +41,12 @@ export const ClientToolSpec = z.object({
     valueError("Client tool parameters must be a JSON Schema with type 'object'"),
   ).default(() => ({ type: 'object', properties: {} })),
   annotations: ToolAnnotations.nullable().default(null),
-  /** A call waits until the client posts its result; otherwise it is acknowledged at once. Ours; see docs/client-tools.md. */
+  /**
+   * A call waits until the client posts its result; otherwise it is acknowledged at once. Parley's own; see
+   * docs/client-tools.md.
+   */
   awaits_result: laxBoolean().optional(),
-  /** Seconds that a result is waited for; an hour where nothing is said. */
+  /** Seconds to wait for a result; default: one hour. */
   result_timeout: laxInt({ ge: 1, le: MAX_RESULT_TIMEOUT_SECONDS }).optional(),
 })
 /** A tool that runs outside the service. */

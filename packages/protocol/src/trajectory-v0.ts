@@ -1,7 +1,8 @@
 /**
- * Elements of a trajectory in the older dialect: an action with `args`, or an observation with `content` and `extras`.
- * Open records: only what a replay reads is checked, and old members (`is_confirmed`, `keep_prompt`, `task_completed`) pass.
- * Source: conversation-service.md 1.3 and 2.
+ * Elements of the older trajectory format: an action with `args`, or an observation with `content` and `extras`.
+ * Open records: only the members that a replay reads are checked, and old ones (`is_confirmed`, `keep_prompt`,
+ * `task_completed`)
+ * are accepted. Source: conversation-service.md 1.3 and 2.
  */
 import { z } from 'zod'
 
@@ -27,9 +28,9 @@ const actionOf = <const K extends string, A extends z.ZodRawShape>(action: K, ar
 
 const urls = () => z.array(z.string()).nullish()
 
-export const V0Message = actionOf('message', { content: z.string(), image_urls: urls(), images_urls: urls() })
-export const V0Run = actionOf('run', { command: z.string(), is_input: z.boolean().nullish() })
-export const V0Read = actionOf('read', {
+const V0Message = actionOf('message', { content: z.string(), image_urls: urls(), images_urls: urls() })
+const V0Run = actionOf('run', { command: z.string(), is_input: z.boolean().nullish() })
+const V0Read = actionOf('read', {
   path: z.string(),
   /** Lines from 0; the last one −1. */
   start: z.int().nullish(),
@@ -37,36 +38,36 @@ export const V0Read = actionOf('read', {
   /** Lines from 1, both included. */
   view_range: z.array(z.int()).nullish(),
 })
-export const V0Write = actionOf('write', { path: z.string(), content: z.string() })
-export const V0Edit = actionOf('edit', {
+const V0Write = actionOf('write', { path: z.string(), content: z.string() })
+const V0Edit = actionOf('edit', {
   path: z.string(),
-  /** Empty for the kind of edit that a model performed. */
+  /** Empty for the kind of edit that a model executed. */
   command: maybeText(),
   file_text: maybeText(),
   old_str: maybeText(),
   new_str: maybeText(),
   insert_line: z.int().min(0).nullish(),
 })
-export const V0Think = actionOf('think', { thought: z.string() })
-export const V0Finish = actionOf('finish', {
+const V0Think = actionOf('think', { thought: z.string() })
+const V0Finish = actionOf('finish', {
   final_thought: maybeText(),
   outputs: z.record(z.string(), z.unknown()).nullish(),
 })
-export const V0Reject = actionOf('reject', { outputs: z.record(z.string(), z.unknown()).nullish() })
-export const V0Mcp = actionOf('call_tool_mcp', {
+const V0Reject = actionOf('reject', { outputs: z.record(z.string(), z.unknown()).nullish() })
+const V0Mcp = actionOf('call_tool_mcp', {
   name: z.string(),
   arguments: z.record(z.string(), z.unknown()).nullish(),
 })
-export const V0Tasks = actionOf('task_tracking', {
+const V0Tasks = actionOf('task_tracking', {
   command: z.enum(['view', 'plan']).default('view'),
   task_list: z
     .array(z.looseObject({ title: z.string(), notes: maybeText(), status: z.enum(['todo', 'in_progress', 'done']) }))
     .nullish(),
 })
 
-/** Actions without a counterpart here: named, and answered as not available. */
+/** Actions without a counterpart here: their result is that they are not available. */
 const FOREIGN = ['run_ipython', 'browse', 'browse_interactive', 'delegate'] as const
-/** Actions that a replay leaves out: the framework's own, not the model's. */
+/** Actions of the framework, not the model; a replay leaves them out. */
 const SILENT = [
   'null',
   'recall',
@@ -80,8 +81,8 @@ const SILENT = [
 const anyArgs = z.looseObject(thought).nullish()
 const others = <const K extends readonly [string, ...string[]]>(kinds: K) =>
   z.looseObject({ action: z.enum(kinds), ...common, args: anyArgs })
-export const V0Foreign = others(FOREIGN)
-export const V0Silent = others(SILENT)
+const V0Foreign = others(FOREIGN)
+const V0Silent = others(SILENT)
 
 export const V0Action = z.discriminatedUnion('action', [
   V0Message,
@@ -114,7 +115,7 @@ export const V0_ACTIONS = [
   ...SILENT,
 ] as const
 
-/** Observations that answer no call. */
+/** Observations without a call. */
 const SILENT_OBSERVATIONS = [
   'null',
   'chat',
@@ -151,7 +152,7 @@ export const V0Observation = z.looseObject({
   content: z.string().nullish(),
   extras: z
     .looseObject({
-      /** Of a command, in recordings before `metadata`. */
+      /** Exit code of a command, in recordings before `metadata`. */
       exit_code: z.int().nullish(),
       metadata: z
         .looseObject({ exit_code: z.int().nullish(), pid: z.int().nullish(), working_dir: maybeText() })

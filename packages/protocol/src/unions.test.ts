@@ -29,15 +29,15 @@ test.each([null, 5, 'Agent', true, []])('a union by kind refuses %j as a whole',
   expect(issues(AgentBase, value)).toMatchObject([{ path: [], params: { type: 'model_attributes_type' } }])
 })
 
-test('an absent union is missing', () => {
+test('an absent union is reported as missing', () => {
   expect(issues(z.object({ agent: AgentBase }), {})).toMatchObject([{ path: ['agent'], params: { type: 'missing' } }])
 })
 
-test("a variant's own failures carry no tag", () => {
+test("a variant's own failures have no tag", () => {
   expect(issues(AgentBase, { kind: 'ACPAgent' })).toMatchObject([{ path: ['acp_command'] }])
 })
 
-test('unions nest: an ensemble of analyzers, under both spellings', () => {
+test('an ensemble of analyzers is parsed with nested analyzers, in both spellings', () => {
   const input = {
     kind: 'EnsembleSecurityAnalyzer',
     analyzers: [{ kind: 'VendorAnalyzer' }, { kind: 'GraySwanAnalyzer', history_limit: '3' }],
@@ -57,7 +57,7 @@ test('unions nest: an ensemble of analyzers, under both spellings', () => {
   ])
 })
 
-test('a policy is told by kind alone', () => {
+test('the variant of a policy is selected by kind alone', () => {
   expect(ConfirmationPolicy.parse({ kind: 'ConfirmRisky' })).toEqual({
     kind: 'ConfirmRisky',
     threshold: 'HIGH',
@@ -66,7 +66,7 @@ test('a policy is told by kind alone', () => {
   expect(issues(ConfirmationPolicy, {})).toHaveLength(1)
 })
 
-test('a workspace without a kind is told by its host', () => {
+test('the variant of a workspace without a kind is selected by its host', () => {
   expect(BaseWorkspace.parse({ working_dir: '/w' })).toEqual({ kind: 'LocalWorkspace', working_dir: '/w' })
   expect(BaseWorkspace.parse({ working_dir: '/w', host: 'https://h' })).toEqual({
     kind: 'RemoteWorkspace',
@@ -78,7 +78,7 @@ test('a workspace without a kind is told by its host', () => {
   })
 })
 
-test('a tagged union says that the tag is missing or unknown', () => {
+test('a tagged union reports a missing or unknown tag', () => {
   const skill = { name: 'a', content: 'b' }
   expect(issues(Skill, { ...skill, trigger: {} })).toMatchObject([
     {
@@ -95,7 +95,7 @@ test('a tagged union says that the tag is missing or unknown', () => {
   ])
 })
 
-test('a failure inside a tagged variant says where the tag belongs', () => {
+test('a failure inside a tagged variant reports the position of the tag', () => {
   expect(issues(Skill, { name: 'a', content: 'b', trigger: { type: 'task', triggers: [7] } })).toMatchObject([
     { path: ['trigger', 'triggers', 0], params: { tags: [{ tag: 'task', fromEnd: 2 }] } },
   ])

@@ -1,6 +1,7 @@
 /**
- * Unions told apart by one member, failing the way the 422 format wants: on the union as a whole, once, and with the chosen
- * variant's own failures otherwise. Issues carry `IssueParams` (see `lax.ts`). Source: conversation-service.md 5.5 and 7.3.
+ * Unions discriminated by one member, with failures in the 422 format: one failure of the union as a whole, or the
+ * failures of the
+ * chosen variant. Issues carry `IssueParams` (see `lax.ts`). Source: conversation-service.md 5.5 and 7.3.
  */
 import { z } from 'zod'
 import { isRecord } from './is-record.ts'
@@ -23,7 +24,7 @@ const refuseShape = (value: unknown, refuse: Refuse) =>
     ? refuse('Field required', { type: 'missing' })
     : refuse('Input should be a valid dictionary or object to extract fields from', { type: 'model_attributes_type' })
 
-/** The variants as zod wants them: at least one, told apart by `member`. */
+/** Returns a zod union of the variants, discriminated by `member`. */
 function discriminated<V extends Variants>(member: string, variants: V): Union<V> {
   const options = Object.values(variants) as unknown as [z.core.$ZodTypeDiscriminable]
   return z.discriminatedUnion(member, options) as unknown as Union<V>
@@ -55,14 +56,14 @@ export function kindUnion<V extends Variants>(
 
 type RawIssue = z.core.$ZodRawIssue
 
-/** What is wrong with `value` as `schema` reads it; paths start at the value. */
+/** Returns the issues of `value` under `schema`; paths start at the value. */
 export function issuesOf(schema: z.core.$ZodTypeDiscriminable | z.core.$ZodType, value: unknown): RawIssue[] {
   const result = schema._zod.run({ value, issues: [] }, { async: false })
   if (result instanceof Promise) throw new Error('schemas of this package are synchronous')
   return result.issues.flatMap(extraForbidden)
 }
 
-/** Zod lets a pipe go on after unknown members, which would then be said twice; in the format's own words they stop it. */
+/** Zod continues a pipe after unknown members, which would be reported twice; as issues of this format they stop it. */
 function extraForbidden(issue: RawIssue): RawIssue[] {
   if (issue.code !== 'unrecognized_keys') return [issue]
   const owner = issue.input as Record<string, unknown>

@@ -3,7 +3,7 @@ import type { ContentPart } from './events/message.ts'
 
 type MessageDraft = Extract<Draft, { kind: 'MessageEvent' }>
 
-/** A message to or from a model that is nothing but its content. */
+/** Returns a message to or from a model that has only content. */
 export function plainMessage(
   role: MessageDraft['llm_message']['role'],
   content: ContentPart[],
@@ -20,7 +20,7 @@ export function plainMessage(
   }
 }
 
-/** What a person says, before it is stored; also when a recording says it for them. */
+/** Returns the draft of a user's message; also used for user messages of a recording. */
 export function userMessage(content: ContentPart[]): MessageDraft {
   return {
     kind: 'MessageEvent',

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { CONTROL_KINDS, ControlEvent, TreeEvent } from './event.ts'
 import { ConversationStateUpdateEvent } from './events/telemetry.ts'
-import { controlEvents, treeEvents } from './events/samples.ts'
+import { controlEvents, treeEvents } from './events/samples.testing.ts'
 import { dropNulls, wireEvent, wireKindToStored } from './wire-event.ts'
 
-test.each(treeEvents)('$kind goes out as it is', (sample) => {
+test.each(treeEvents)('$kind is sent unchanged', (sample) => {
   const event = TreeEvent.parse(sample)
   expect(wireEvent(event)).toBe(event)
 })
@@ -30,12 +30,12 @@ test.each<[kind: string, key: string, value: unknown]>([
   ['UsageRecordedEvent', 'stats', { usage_to_metrics: { default: metrics } }],
   ['StartPhaseEvent', 'start_phase', { phase: 'workspace', status: 'failed', code: 'c', detail: null }],
   ['StateChangedEvent', 'tags', { a: 'b' }],
-])('%s is the key %s', (kind, key, value) => {
+])('the event %s becomes an update of the key %s', (kind, key, value) => {
   const sample = controlEvents.find((event) => event.kind === kind)
   expect(wireEvent(ControlEvent.parse(sample))).toMatchObject({ key, value })
 })
 
-test('a kind that is not known goes out under a key that clients ignore, never as an unknown kind', () => {
+test('an event of an unknown kind is sent under a key that clients ignore, never as an unknown kind', () => {
   const future = { kind: 'FutureEvent', id: 'e1', timestamp: '2026-01-01T00:00:00.000000' }
   expect(wireEvent(future)).toMatchObject({
     kind: 'ConversationStateUpdateEvent',
@@ -45,7 +45,7 @@ test('a kind that is not known goes out under a key that clients ignore, never a
   })
 })
 
-test('a state update of another server goes out as it came', () => {
+test('a state update of another server is sent unchanged', () => {
   const update = {
     kind: 'ConversationStateUpdateEvent',
     id: 'e1',
@@ -69,7 +69,7 @@ test.each<[filter: string, kinds: readonly string[]]>([
   ['openhands.sdk.event.streaming_delta.StreamingDeltaEvent', []],
   ['Nonsense', []],
   ['', []],
-])('the filter %j means the stored kinds %j', (filter, kinds) => {
+])('the kind filter %j selects the stored kinds %j', (filter, kinds) => {
   expect(wireKindToStored(filter)).toEqual(kinds)
 })
 
@@ -106,7 +106,7 @@ test('nulls in free-form members are data', () => {
   expect(dropNulls(call)).toEqual({ kind: 'ActionEvent', action: { kind: 'ClientAction_x', where: null } })
 })
 
-test('the value of a state update is shown even when it is null', () => {
+test('the value of a state update is sent even when it is null', () => {
   const moved = wireEvent(ControlEvent.parse(controlEvents.find(({ kind }) => kind === 'LeafMovedEvent')))
   expect(dropNulls(moved)).toHaveProperty('value', null)
   expect(dropNulls(moved)).not.toHaveProperty('parent_id')
@@ -123,7 +123,7 @@ test('members that clients require stay, null or not', () => {
   })
 })
 
-test('the original is left alone', () => {
+test('dropping nulls does not change the original event', () => {
   const event = TreeEvent.parse(treeEvents[0])
   const before = structuredClone(event)
   dropNulls(event)

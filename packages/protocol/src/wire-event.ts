@@ -1,16 +1,18 @@
-/** Stored events as clients of the agent-server wire see them. Pure. Source: agent-server-wire.md 2.4, 4.2, 4.5, 4.9. */
+/** Converts stored events to those of the agent-server API. Pure. Source: agent-server-wire.md 2.4, 4.2, 4.5, 4.9. */
 import { unreachable } from './errors.ts'
 import type { ControlEvent, Event, TreeEvent, UnknownEvent } from './event.ts'
 import { CONTROL_KINDS, isControlEvent, isTreeEvent, TREE_KINDS } from './event.ts'
 import type { ConfirmationRequestedEvent } from './events/control.ts'
 import type { ConversationStateUpdateEvent, ServerErrorEvent, StreamingDeltaEvent } from './events/telemetry.ts'
 
-/** What a frame or a page may hold. */
+/** An event in a frame or a page. */
 export type WireEvent = TreeEvent | ConversationStateUpdateEvent | StreamingDeltaEvent | ServerErrorEvent
 
 /**
- * The one wire event of a stored event: tree events as they are, each control event as a state update with the same id and time.
- * Kinds of a newer version become a state update too, because clients break on an unknown kind and not on an unknown key.
+ * Returns the wire event of a stored event: tree events unchanged, each control event as a state update with the same
+ * id and time.
+ * Kinds of a newer version become a state update too, because clients fail on an unknown kind and not on an unknown
+ * key.
  */
 export function wireEvent(event: Event | UnknownEvent): WireEvent {
   if (isTreeEvent(event) || isOnWireOnly(event)) return event as WireEvent
@@ -26,7 +28,7 @@ export function wireEvent(event: Event | UnknownEvent): WireEvent {
   }
 }
 
-/** Kinds that we never store ourselves; other servers send theirs, and they are shown as they came. */
+/** Kinds that Parley does not store itself; events of other servers have them and are sent unchanged. */
 const WIRE_ONLY: ReadonlySet<string> = new Set([
   'ConversationStateUpdateEvent',
   'StreamingDeltaEvent',
@@ -63,7 +65,7 @@ function stateUpdate(event: ControlEvent): [key: string, value: unknown] {
 const STORED: ReadonlySet<string> = new Set([...TREE_KINDS, ...CONTROL_KINDS])
 
 /**
- * The stored kinds that a `kind` filter of the wire means: a short name, or the class path that existing clients send.
+ * Returns the stored kinds that a `kind` filter selects: a short name, or the class path that existing clients send.
  * Empty for a kind that is never stored, which matches nothing.
  */
 export function wireKindToStored(kind: string): readonly string[] {
@@ -72,7 +74,7 @@ export function wireKindToStored(kind: string): readonly string[] {
   return STORED.has(name) ? [name] : []
 }
 
-/** Members that hold free-form JSON wherever they occur. */
+/** Members with free-form JSON in any event. */
 const FREE_FORM = new Set([
   'data',
   'hook_input',
@@ -84,7 +86,7 @@ const FREE_FORM = new Set([
   'commit',
 ])
 
-/** Whether a member's contents are not modelled, so that nulls in it are data. */
+/** True when a member's content is not modelled, so that nulls in it are data. */
 function isFreeForm(owner: Readonly<Record<string, unknown>>, member: string): boolean {
   if (FREE_FORM.has(member)) return true
   switch (member) {
@@ -113,8 +115,8 @@ const isRequired = (owner: Readonly<Record<string, unknown>>, member: string) =>
   (member === 'command' && owner['kind'] === 'TerminalObservation') || (member === 'message' && 'score' in owner)
 
 /**
- * A copy without null-valued members, at every depth of modelled fields, as searches and frames show events.
- * The `value` of a state update stays even when it is null: its absence would read as `{}`.
+ * Returns a copy without null-valued members, at every depth of modelled fields, for searches and frames.
+ * The `value` of a state update stays even when it is null: clients would parse its absence as `{}`.
  */
 export function dropNulls<T>(event: T): T {
   return prune(event) as T

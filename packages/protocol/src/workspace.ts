@@ -1,4 +1,4 @@
-/** Where a conversation's commands and files are. Source: seed: Workspace variants. */
+/** Location of a conversation's commands and files. Source: interface.md, Workspace variants. */
 import { z } from 'zod'
 import { laxInt, laxNumber } from './lax.ts'
 import { kindUnion } from './unions.ts'
@@ -22,7 +22,7 @@ export const RemoteWorkspace = z.object({
 })
 export type RemoteWorkspace = z.infer<typeof RemoteWorkspace>
 
-/** `kind` may be left out, as the seed has it: only a RemoteWorkspace has a host. */
+/** `kind` may be omitted, as in the conversation service: only a RemoteWorkspace has a host. */
 export const BaseWorkspace = kindUnion('BaseWorkspace', { LocalWorkspace, RemoteWorkspace }, (value) =>
   'host' in value ? 'RemoteWorkspace' : 'LocalWorkspace',
 )

@@ -1,3 +1,3 @@
-/** What `parley doctor` asks of the rooms that know. */
+/** Checks for `parley doctor`. */
 export { probeSqlite } from './storage/index.ts'
 export { describeNetwork, findBubblewrap, probeTerminal } from './workspace/index.ts'

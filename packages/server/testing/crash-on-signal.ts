@@ -1,6 +1,6 @@
 /**
- * Loaded into a server with `--import`: SIGUSR2 makes it meet a mistake that nobody caught, with every canary in it.
- * `PARLEY_TEST_CRASH` says in which way.
+ * Loaded into a server with `--import`: SIGUSR2 causes an uncaught error that contains every canary. `PARLEY_TEST_CRASH` selects
+ * its kind.
  */
 import { canary, CANARY_NAMES } from './canaries/values.ts'
 
@@ -17,7 +17,7 @@ const WAYS: Record<string, () => void> = {
       throw mistake()
     }),
   rejects: () => void Promise.reject(mistake()),
-  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- what others throw is not always an error
+  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- a thrown value is not always an error
   'rejects with a text': () => void Promise.reject(secrets),
 }
 

@@ -1,6 +1,6 @@
 /**
- * The real server, which kills itself at a named commit when it is told to: `PARLEY_TEST_CRASH=before:3` or `after:3`, or
- * `after:Condensation` for the first commit that holds an event of that kind.
+ * The real server, which kills itself at the commit named by a variable: `PARLEY_TEST_CRASH=before:3` or `after:3`, or
+ * `after:Condensation` for the first commit with an event of that kind.
  */
 import { parseArgs } from 'node:util'
 import { readConfig, startServer } from '../src/index.ts'

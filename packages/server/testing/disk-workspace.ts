@@ -1,4 +1,4 @@
-/** For tests of tools: the files of a real directory, and a ledger that tests fill. Runs no commands. */
+/** Workspace for tests of tools: a real directory, and a ledger that tests fill. Runs no commands. */
 import { lstat, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { FileStat, LedgerEntry, Workspace } from '../src/workspace/index.ts'

@@ -1,4 +1,4 @@
-/** Real git repositories over HTTP, for tests: open, behind a password, or silent. */
+/** Git server over HTTP for tests: open, with a password, or silent. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -20,17 +20,17 @@ export interface GitServer extends AsyncDisposable {
   readonly url: string
   readonly host: string
   mode: GitServerMode
-  /** Milliseconds before each answer, so that whoever looks has the time to see who asks. */
+  /** Milliseconds before each answer, so that a test can observe the process that sends the request. */
   latencyMs: number
-  /** What `private` asks for; the user name is not looked at. */
+  /** Password in the mode `private`; the user name is ignored. */
   password: string
   /** In the order of arrival. */
   readonly requests: readonly GitRequest[]
-  /** A repository with one commit of these files on `main`, and one more commit per further branch. */
+  /** Creates a repository with one commit of these files on `main`, and one more commit per further branch. */
   add(name: string, options?: { files?: Record<string, string>; branches?: readonly string[] }): Promise<void>
-  /** A repository without a commit. */
+  /** Creates a repository without a commit. */
   addEmpty(name: string): Promise<void>
-  /** Runs git inside the served repository; its standard output. */
+  /** Runs git inside the served repository and returns its standard output. */
   git(name: string, ...args: string[]): Promise<string>
 }
 
@@ -44,7 +44,7 @@ const ENV = {
   GIT_COMMITTER_EMAIL: 'somebody@example.org',
 }
 
-/** Starts on a free port of 127.0.0.1. Disposing it breaks open connections and removes the repositories. */
+/** Starts on a free port of 127.0.0.1. Disposal closes open connections and removes the repositories. */
 export async function startGitServer(): Promise<GitServer> {
   const dir = await tempDir()
   const requests: GitRequest[] = []
@@ -115,7 +115,7 @@ function credentialOf({ headers }: IncomingMessage): { user: string | null; pass
   return { user, password: password.join(':') }
 }
 
-/** One request through git's own CGI program. */
+/** Answers one request through git's own CGI program. */
 function serve(root: string, request: IncomingMessage, response: ServerResponse): void {
   const { pathname, search } = new URL(request.url ?? '/', 'http://git')
   const header = (name: string) => String(request.headers[name] ?? '')
@@ -130,7 +130,7 @@ function serve(root: string, request: IncomingMessage, response: ServerResponse)
       CONTENT_TYPE: header('content-type'),
       HTTP_CONTENT_ENCODING: header('content-encoding'),
       GIT_PROTOCOL: header('git-protocol'),
-      // Who pushes; without one, http-backend refuses every push.
+      // Name of the pushing user; without one, http-backend refuses every push.
       REMOTE_USER: 'somebody',
       REMOTE_ADDR: '127.0.0.1',
       ...(request.headers['content-length'] === undefined ? {} : { CONTENT_LENGTH: header('content-length') }),

@@ -1,14 +1,14 @@
-/** A server again under another address, over connections that can be broken. */
+/** TCP relay to a server, whose connections can be broken. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export type Relay = AsyncDisposable & {
   readonly url: string
-  /** Breaks every connection there is, in both directions; how many there were. */
+  /** Breaks all connections in both directions. Returns their number. */
   cut(): number
 }
 
-/** Passes bytes on in both directions. Disposing it breaks what is left. */
+/** Passes bytes on in both directions. Disposal breaks the remaining connections. */
 export async function startRelay(to: string): Promise<Relay> {
   const { port, hostname } = new URL(to)
   const open = new Set<Socket>()

@@ -1,7 +1,7 @@
 /**
- * An ACP agent that does what a script says: a real program, spoken to over its pipes. Run as
- * `node scripted-acp-agent.ts <script.json>`. Beside the script it writes what it heard (`.log`, a JSON line each, the first of
- * each process with its environment) and which sessions it knows (`.sessions`), so that several processes are one agent.
+ * An ACP agent that follows a script, as a program with pipes. Run as `node scripted-acp-agent.ts <script.json>`. It writes its
+ * messages (`.log`, one JSON line each, the first of each process with its environment) and its sessions (`.sessions`) next to
+ * the script, so that several processes act as one agent.
  */
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -15,46 +15,46 @@ export type AcpStep =
   | { think: string }
   /** A raw session update, such as a `tool_call`. */
   | { update: Json }
-  /** Asks for permission and notes the answer in the log; `allowed` runs when it was. */
+  /** Requests permission and logs the answer; `allowed` are the steps after an approval. */
   | { permission: Json; options?: Json[]; allowed?: AcpStep[] }
   | { usage: Json }
   | { sleep: number }
   | { write: { file: string; text: string } }
-  /** Waits until the file is there. */
+  /** Waits until the file exists. */
   | { until: string }
   | { parallel: AcpStep[][] }
-  /** Says which tools the MCP server of this place in the session has. */
+  /** Sends the tool names of the MCP server with this index. */
   | { tools: number }
-  /** Calls a tool of that server and says the answer. */
+  /** Calls a tool of that server and sends the result. */
   | { tool: { server: number; name: string } }
   | { noise: string }
   /** Writes to standard error. */
   | { grumble: string }
-  /** Writes one line of so many bytes. */
+  /** Writes one line with this number of bytes. */
   | { flood: number }
-  /** Asks the client for something else and notes the answer in the log. */
+  /** Sends another request to the client and logs the answer. */
   | { request: { method: string; params?: Json } }
   | { fail: { code: number; message: string; data?: unknown } }
   | { die: true }
-  /** Never answers; `deaf`: not even when it is cancelled. */
+  /** Does not answer; `deaf`: not even after a cancellation. */
   | { hang: true; deaf?: boolean }
   | { stop: string; usage?: Json; meta?: Json }
 
 export type AcpScript = {
   name?: string
-  /** Steps of each prompt, in the order they come; the last is used again. */
+  /** Steps of each prompt, in order; the last is repeated. */
   turns?: AcpStep[][]
-  /** Steps of a prompt to a copy of a session. */
+  /** Steps of a prompt to a fork of a session. */
   aside?: AcpStep[]
   authMethods?: Json[]
   /** Fails `authenticate` with this. */
   authFails?: Json
   capabilities?: Json
-  /** Members of every answer that opens a session. */
+  /** Members of every result that opens a session. */
   session?: Json
   /** Fails `session/new` with this. */
   newFails?: Json
-  /** Never answers this method. */
+  /** Does not answer this method. */
   ignores?: string
   /** Fails requests of these methods. */
   fails?: Record<string, Json>
@@ -81,7 +81,7 @@ function main(): void {
   let nextId = 1
 
   const log = (entry: Json) => appendFileSync(`${path}.log`, `${JSON.stringify({ ...entry, pid: process.pid })}\n`)
-  const heard = () => (existsSync(`${path}.log`) ? readFileSync(`${path}.log`, 'utf8').trimEnd().split('\n') : [])
+  const logLines = () => (existsSync(`${path}.log`) ? readFileSync(`${path}.log`, 'utf8').trimEnd().split('\n') : [])
   const known = (): string[] =>
     existsSync(`${path}.sessions`) ? JSON.parse(readFileSync(`${path}.sessions`, 'utf8')) : []
   const know = (id: string) => writeFileSync(`${path}.sessions`, JSON.stringify([...known(), id]))
@@ -195,10 +195,10 @@ function main(): void {
         const { sessionId } = params
         if (String(sessionId).startsWith('copy-of-')) return perform(sessionId, script.aside ?? [])
         const turns = script.turns ?? [[{ say: 'hello' }]]
-        const asked = heard().filter(
+        const prompts = logLines().filter(
           (line) => line.includes('"method":"session/prompt"') && !line.includes('"copy-of-'),
         ).length
-        return perform(sessionId, turns[Math.min(asked, turns.length) - 1] ?? [])
+        return perform(sessionId, turns[Math.min(prompts, turns.length) - 1] ?? [])
       }
       default:
         return { result: {} }
@@ -227,7 +227,7 @@ function main(): void {
     .on('close', () => process.exit(0))
 }
 
-/** Starts an MCP server, asks it one thing, and ends it. */
+/** Starts an MCP server, sends one request and ends it. */
 async function mcp(server: Json | undefined, method: string, params: Json): Promise<Json> {
   const env = {
     ...process.env,

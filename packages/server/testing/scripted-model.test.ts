@@ -66,14 +66,14 @@ test.each<[string, string, Record<string, unknown>, RegExp]>([
     },
     /without a response/,
   ],
-])('%s is a violation at %s', async (_what, path, body, words) => {
+])('the scripted model reports a violation for %s at %s', async (_what, path, body, words) => {
   await using model = await startScriptedModel({ answers: [{ text: 'x' }], strict: true })
   const answer = await post(model.url + path, body)
   expect(answer.status).toBe(400)
   expect(model.violations[0]).toMatch(words)
 })
 
-test('without streaming the answer comes in one piece, in each format', async () => {
+test('without streaming, the scripted model sends the answer in one piece, in each format', async () => {
   await using model = await startScriptedModel({
     respond: () => ({ text: 'whole', toolCalls: [{ id: 'a', name: 't', arguments: { x: 1 } }] }),
   })
@@ -108,7 +108,7 @@ test('without streaming the answer comes in one piece, in each format', async ()
   })
 })
 
-test('argument deltas of several calls are interleaved', async () => {
+test('the scripted model interleaves argument deltas of several calls', async () => {
   const toolCalls = [
     { name: 'a', arguments: { long: 'x'.repeat(40) } },
     { name: 'b', arguments: { long: 'y'.repeat(40) } },
@@ -119,7 +119,7 @@ test('argument deltas of several calls are interleaved', async () => {
   expect(order.slice(0, 6)).toEqual(['0', '1', '0', '1', '0', '1'])
 })
 
-test('answers by turn are the same for the same request', async () => {
+test('with answers by turn, the scripted model repeats the answer for the same request', async () => {
   await using model = await startScriptedModel({ answers: [{ text: 'first' }, { text: 'second' }], by: 'turn' })
   const ask = async (turns: number) =>
     (
@@ -132,7 +132,7 @@ test('answers by turn are the same for the same request', async () => {
   expect(await ask(0)).toContain('first')
 })
 
-test('it runs as a program and prints its URL', async () => {
+test('the scripted model runs as a program and prints its URL', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'parley-model-'))
   await writeFile(join(directory, 'script.json'), JSON.stringify([{ text: 'from a file' }]))
   const child = spawn(

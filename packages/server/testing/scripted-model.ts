@@ -25,27 +25,34 @@ export type ModelRequest = {
   path: string
   headers: IncomingHttpHeaders
   body: Json
-  /** The body as it came over the wire. */
+  /** The unparsed body. */
   text: string
   view: RequestView
-  /** What the vendor would have refused. */
+  /** Violations that the vendor would have refused. */
   violations: readonly string[]
-  /** Resolves when the exchange is over: `finished`, or `aborted` when the client went away first. */
+  /** Resolves at the end of the exchange: `finished`, or `aborted` when the client disconnected first. */
   over: Promise<'finished' | 'aborted'>
 }
 
 export type ScriptedModelOptions = {
-  /** Played one per request. */
+  /** One per request. */
   answers?: readonly ScriptedAnswer[]
-  /** `order` (default): the n-th request gets the n-th answer. `turn`: by the assistant turns the request holds, so retries and restarts get the same one. */
+  /**
+   * `order` (default): the n-th request gets the n-th answer. `turn`: selected by the number of assistant turns in the
+   * request, so
+   * retries and restarts get the same answer.
+   */
   by?: 'order' | 'turn'
-  /** Chooses the answer from the request instead; `index` counts requests from 0. */
+  /** Selects the answer by the request instead; `index` counts requests from 0. */
   respond?: (request: ModelRequest, index: number) => ScriptedAnswer | Promise<ScriptedAnswer>
-  /** Answer a request that breaks the vendor's pairing rules with 400, as the vendor would. Default: only recorded. */
+  /**
+   * Responds with 400 to a request that breaks the vendor's pairing rules, as the vendor would. Default: violations are
+   * only recorded.
+   */
   strict?: boolean
-  /** Remember no request: for tests of so many that remembering them would be what is measured. */
+  /** Records no request, for tests that measure memory over many of them. */
   forgets?: boolean
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   port?: number
 }
 
@@ -61,7 +68,7 @@ export interface ScriptedModel extends AsyncDisposable {
 const FORMATS = [chatCompletions, responses, anthropicMessages, gemini]
 const EXHAUSTED = 'the script has no answer for this request'
 
-/** Starts the server on 127.0.0.1. Disposing it breaks open connections and waits for the end. */
+/** Starts the server on 127.0.0.1. Disposing it breaks open connections and waits for their end. */
 export async function startScriptedModel(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
   const requests: ModelRequest[] = []
   const violations: string[] = []

@@ -1,4 +1,4 @@
-/** A server as its own process, to be started, asked and killed. */
+/** A server in a process of its own, which tests can kill. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
@@ -14,13 +14,13 @@ const ENTRY = fileURLToPath(new URL('crashing-server.ts', import.meta.url))
 export type ServerProcess = AsyncDisposable & {
   readonly url: string
   readonly process: ChildProcess
-  /** Milliseconds from spawn to the line that says it listens. */
+  /** Milliseconds from spawn to the line that reports the address. */
   readonly readyMs: number
-  /** What it wrote to standard error so far. */
+  /** Standard error so far. */
   stderr(): string
-  /** SIGKILL, and waits for the end. */
+  /** Sends SIGKILL and waits for the end of the process. */
   kill(): Promise<void>
-  /** Resolves when the process has ended, by whatever hand. */
+  /** Resolves when the process has ended, for any reason. */
   readonly exited: Promise<void>
   /** A JSON call with the test's key. */
   call(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>
@@ -28,7 +28,7 @@ export type ServerProcess = AsyncDisposable & {
 
 export type ServerProcessOptions = {
   dataDir: string
-  /** Default: any free one. */
+  /** Default: a free port. */
   port?: number
   env?: Record<string, string>
   /** The process kills itself right before or after the n-th commit (from 1), or the first one with an event of a kind. */
@@ -37,7 +37,7 @@ export type ServerProcessOptions = {
   argv?: readonly string[]
 }
 
-/** Starts it and waits until it listens. @throws when it ends before. */
+/** Starts a server and waits until it listens. @throws when its process ends before. */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const from = performance.now()
   const argv = options.argv ?? [ENTRY]
@@ -109,7 +109,7 @@ async function listening(child: ChildProcess): Promise<string> {
   return new Promise(() => undefined)
 }
 
-/** A port of this machine that is free now, for servers that have to come back at the same address. */
+/** A free port of this machine, for servers that restart at the same address. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,4 +1,4 @@
-/** The real server inside the test's own process: a data directory of its own, a key, and calls with it. */
+/** The real server inside the test's process, with its own data directory and one key. */
 import { readConfig, startServer } from '../src/index.ts'
 import { canary } from './canaries/values.ts'
 import { tempDir, type TempDir } from './temp.ts'
@@ -8,7 +8,7 @@ export const KEY = canary('session_key')
 export type TestServer = AsyncDisposable & {
   readonly url: string
   readonly dir: TempDir
-  /** A JSON call; the key can be another one, or none. */
+  /** A JSON call with the test's key; `headers` may replace the key. */
   call(
     method: string,
     path: string,
@@ -17,7 +17,7 @@ export type TestServer = AsyncDisposable & {
   ): Promise<{ status: number; body: any }>
 }
 
-/** Starts it on a free port. Disposing it stops it, ends its runner's work and removes its directory. */
+/** Starts a server on a free port. Disposal stops it, ends the processes of its runner and removes its directory. */
 export async function startTestServer(env: Record<string, string> = {}): Promise<TestServer> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())

@@ -1,4 +1,4 @@
-/** A place on disk that goes away with its scope. */
+/** A temporary directory that is removed with its scope. */
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,11 +6,11 @@ import { searchData } from './canaries/watch.ts'
 
 export type TempDir = AsyncDisposable & {
   readonly path: string
-  /** Absolute path of something inside. */
+  /** Absolute path of an entry. */
   file(...parts: string[]): string
 }
 
-/** A fresh, empty directory; disposing it removes it with everything inside. Data directories are searched for canaries first. */
+/** Creates an empty directory. Disposal searches data directories for canaries, then removes it with its content. */
 export async function tempDir(): Promise<TempDir> {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'parley-')))
   return {

@@ -1,6 +1,6 @@
 /**
- * A receiver of webhooks for tests: real HTTP at an address that stays the same while it is down. It takes each delivery once,
- * by its id, checks the signature by the words of the Standard Webhooks specification, and notes what is out of order.
+ * A webhook receiver for tests: an HTTP server whose address stays the same while it is down. It accepts each delivery once, by
+ * its id, verifies the signature as the Standard Webhooks specification says, and records deliveries that are out of order.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
@@ -11,58 +11,60 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { search } from './canaries/watch.ts'
 import { freePort } from './server-process.ts'
 
-export type Received = {
-  /** Below the base address: `/conversations`, `/events/<32 hex>`. */
+export type ReceivedRequest = {
+  /** Path below the base address: `/conversations` or `/events/<32 hex digits>`. */
   path: string
   headers: IncomingHttpHeaders
-  /** As it came over the wire. */
+  /** The raw body. */
   text: string
   body: any
 }
 
-/** Answers a request in the receiver's place; undefined: it is taken and answered 200. */
-export type Behave = (request: Received, attempt: number) => Reply | undefined | Promise<Reply | undefined>
-/** `hang`: no answer at all. */
-export type Reply = { status: number; headers?: Record<string, string>; isTakenFirst?: boolean } | 'hang'
+/** Returns the reply to a request; undefined: the receiver accepts it with status 200. */
+export type ReceiverBehaviour = (
+  request: ReceivedRequest,
+  attempt: number,
+) => ReceiverReply | undefined | Promise<ReceiverReply | undefined>
+/** `hang`: no reply. `isAccepted`: the receiver accepts the delivery although it replies with an error. */
+export type ReceiverReply = { status: number; headers?: Record<string, string>; isAccepted?: boolean } | 'hang'
 
 export type WebhookReceiverOptions = {
-  /** Requests whose signature does not fit are refused with 401. */
+  /** Requests with another signature are refused with 401. */
   secret?: string
-  behave?: Behave
+  behave?: ReceiverBehaviour
 }
 
 export interface WebhookReceiver extends AsyncDisposable {
-  /** What a target names as its `base_url`. */
+  /** The `base_url` of a target. */
   readonly url: string
-  /** Deliveries that were taken, each once, in the order they were taken. */
-  readonly taken: readonly Received[]
-  /** Every request, also repeated and refused ones. */
-  readonly attempts: readonly Received[]
-  /** What a receiver should never see: bad signatures, deliveries out of order. */
+  /** Accepted deliveries, each once, in order of arrival. */
+  readonly accepted: readonly ReceivedRequest[]
+  /** All requests, including repeated and refused ones. */
+  readonly attempts: readonly ReceivedRequest[]
+  /** Errors of the sender: wrong signatures and deliveries out of order. */
   readonly faults: readonly string[]
-  behave: Behave
+  behave: ReceiverBehaviour
   up(): Promise<void>
-  /** Closes the port and breaks what is open. */
+  /** Closes the port and all connections. */
   down(): Promise<void>
-  /** Deliveries about one conversation, in the order they were taken. */
-  about(id: string): readonly Received[]
+  /** Accepted deliveries about one conversation, in order of arrival. */
+  about(id: string): readonly ReceivedRequest[]
 }
 
 export async function startWebhookReceiver(options: WebhookReceiverOptions = {}): Promise<WebhookReceiver> {
   const port = await freePort()
-  const taken: Received[] = []
-  const attempts: Received[] = []
+  const accepted: ReceivedRequest[] = []
+  const attempts: ReceivedRequest[] = []
   const faults: string[] = []
   const ids = new Set<string>()
   const tries = new Map<string, number>()
-  const lanes = new Map<string, Received>()
+  const lanes = new Map<string, ReceivedRequest>()
   let server: Server | null = null
 
-  function take(request: Received): void {
+  function accept(request: ReceivedRequest): void {
     const id = String(request.headers['webhook-id'])
     if (ids.has(id)) return
     ids.add(id)
@@ -72,7 +74,7 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
     lanes.set(lane, request)
     const [sequence, last] = [sequenceOf(request), before === undefined ? 0 : lastOf(before)]
     if (sequence !== last + 1) faults.push(`${lane}: ${sequence} came after ${last}`)
-    taken.push(request)
+    accepted.push(request)
   }
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -81,7 +83,7 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
     const request = { path: incoming.url ?? '/', headers: incoming.headers, text, body: JSON.parse(text) }
     attempts.push(request)
     if (options.secret !== undefined && !isSigned(request, options.secret)) {
-      faults.push(`a signature of ${request.path} does not fit`)
+      faults.push(`wrong signature of ${request.path}`)
       return void response.writeHead(401).end('{"detail":"Unauthorized"}')
     }
     const id = String(request.headers['webhook-id'])
@@ -89,20 +91,20 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
     tries.set(id, attempt)
     const reply = await receiver.behave(request, attempt)
     if (reply === 'hang') return
-    // A receiver may have stored what it then fails to acknowledge.
-    if (reply === undefined || reply.isTakenFirst === true) take(request)
+    // A receiver may store a delivery and then fail to acknowledge it.
+    if (reply === undefined || reply.isAccepted === true) accept(request)
     const { status, headers } = reply ?? { status: 200 }
     response.writeHead(status, headers).end(status === 200 ? '{"success":true}' : '{"detail":"not now"}')
   }
 
   const receiver: WebhookReceiver = {
     url: `http://127.0.0.1:${port}`,
-    taken,
+    accepted,
     attempts,
     faults,
     behave: options.behave ?? (() => undefined),
     about: (id) =>
-      taken.filter(({ path, body }) =>
+      accepted.filter(({ path, body }) =>
         path === '/conversations' ? body.id === id : path.endsWith(id.replaceAll('-', '')),
       ),
     async up() {
@@ -125,16 +127,16 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
   return receiver
 }
 
-const sequenceOf = ({ headers }: Received): number => Number(headers['x-parley-sequence'])
-const lastOf = (request: Received): number =>
+const sequenceOf = ({ headers }: ReceivedRequest): number => Number(headers['x-parley-sequence'])
+const lastOf = (request: ReceivedRequest): number =>
   Array.isArray(request.body) ? sequenceOf(request) + request.body.length - 1 : sequenceOf(request)
 
-/** Standard Webhooks: base64 of the HMAC-SHA256 of `id.timestamp.body`, under the key after `whsec_`, one of several after `v1,`. */
-function isSigned({ headers, text }: Received, secret: string): boolean {
+/** True when one of the `v1` signatures is the base64 HMAC-SHA256 of `id.timestamp.body` under the key after `whsec_`. */
+function isSigned({ headers, text }: ReceivedRequest, secret: string): boolean {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return false
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
-  const wanted = createHmac('sha256', key)
+  const expected = createHmac('sha256', key)
     .update(`${String(id)}.${String(timestamp)}.${text}`, 'utf8')
     .digest()
   return String(signatures)
@@ -142,20 +144,11 @@ function isSigned({ headers, text }: Received, secret: string): boolean {
     .map((each) => each.split(','))
     .filter(([version]) => version === 'v1')
     .map(([, mac = '']) => Buffer.from(mac, 'base64'))
-    .some((mac) => mac.length === wanted.length && timingSafeEqual(mac, wanted))
+    .some((mac) => mac.length === expected.length && timingSafeEqual(mac, expected))
 }
 
 async function readAll(incoming: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of incoming) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString('utf8')
-}
-
-/** Waits until `holds` is true; looks often, because others make it so. */
-export async function receivedUntil(holds: () => boolean, timeoutMs = 15_000): Promise<void> {
-  const deadline = performance.now() + timeoutMs
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`did not come true within ${timeoutMs} ms: ${holds.toString()}`)
-    await sleep(10)
-  }
 }

@@ -1,10 +1,10 @@
-/** One promise of the wire about one operation: a request, and the status and shape of the answer. */
+/** One contract case of one operation: a request, and the status and shape of the answer. */
 import { request } from 'node:http'
 import { expect } from 'vitest'
 import { KEY } from '../../../packages/server/testing/server.ts'
-import { command, instruct } from '../instructed-model.ts'
-import type { Bench } from '../typescript-client.ts'
-import { until } from '../../crash/watching.ts'
+import { command, instruct } from '../../../packages/server/testing/instructed-model.ts'
+import type { Bench } from '../../../packages/server/testing/typescript-client.ts'
+import { until } from '../../../packages/server/testing/until.ts'
 
 export type Json = ReturnType<typeof JSON.parse>
 
@@ -20,31 +20,31 @@ export type Ask = {
 }
 
 export type Case = {
-  /** In which case this is the answer. */
+  /** The condition of this answer. */
   says: string
   status: number
-  /** What the body equals; left out where only the status is promised. */
+  /** The expected body; absent when only the status is specified. */
   shape?: unknown
   ask?: (place: Place) => Ask | Promise<Ask>
 }
 
-/** Cases by operation, named as the index names it. */
+/** Cases by operation, with the names of the index. */
 export type Cases = Readonly<Record<string, readonly Case[]>>
 
-/** Where requests find what they are about. */
+/** Resources for requests. */
 export type Place = {
   readonly bench: Bench
   /** A file or folder of this machine. */
   file(...parts: string[]): string
-  /** A JSON call that has to succeed; its body. */
+  /** Returns the body of a JSON call, which must succeed. */
   call(method: string, path: string, body?: unknown): Promise<Json>
-  /** A new conversation; its record. */
+  /** Creates a conversation and returns its record. */
   idle(members?: Record<string, unknown>): Promise<Json>
-  /** One whose model has answered. */
+  /** A conversation whose model has answered. */
   finished(): Promise<Json>
-  /** One whose action waits for a person. */
+  /** A conversation with a pending batch. */
   waiting(): Promise<Json>
-  /** One whose command goes on. */
+  /** A conversation with a running command. */
   running(): Promise<Json>
 }
 
@@ -59,24 +59,24 @@ export const LIST = expect.any(Array)
 export const OBJECT = expect.any(Object)
 export const BOOLEAN = expect.any(Boolean)
 export const SUCCESS = { success: true }
-/** Bytes that begin like this. */
+/** Matches bytes by their beginning. */
 export const BYTES = (start: string): unknown => expect.stringMatching(new RegExp(`^${start}`))
 
-/** A refusal in one sentence; programs may find more beside it. */
+/** An error with one message; further members are allowed. */
 export const detail = (text: unknown = TEXT): unknown => expect.objectContaining({ detail: text })
 
-/** A refusal that names the place; further entries are allowed. */
+/** An error that names the place; further entries are allowed. */
 export const invalid = (...loc: (string | number)[]): unknown => ({
   detail: expect.arrayContaining([expect.objectContaining({ type: TEXT, msg: TEXT, loc })]),
 })
 
-/** Makes the value match itself or null. */
+/** Matches the value or null. */
 export const orNull = (matcher: unknown): unknown => ({
   asymmetricMatch: (value: unknown) =>
     value === null || (matcher as { asymmetricMatch(value: unknown): boolean }).asymmetricMatch(value),
 })
 
-/** Sends a request as it is asked for; `fetch` could not send a GET with a body, which the wire knows. */
+/** Sends a request unchanged; `fetch` cannot send a GET with a body, which the API has. */
 export async function send(
   url: string,
   method: string,

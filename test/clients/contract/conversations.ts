@@ -17,7 +17,7 @@ import { INFO } from './info.ts'
 
 const at = (id: string, rest = '') => `/api/conversations/${id}${rest}`
 
-/** The answer of an operation to an id that nobody knows; they differ, and clients tell them apart. */
+/** The answer of an operation for an unknown id; operations differ, and clients depend on it. */
 const unknown = (rest: string, status: number, shape: unknown, body?: unknown): Case => ({
   says: 'unknown id',
   status,
@@ -314,7 +314,7 @@ const branches: Cases = {
   ],
 }
 
-/** A sentence, and for programs the event that it is about. */
+/** A message, and the event for programs. */
 function expect404(): unknown {
   return { detail: TEXT, event_id: UNKNOWN }
 }

@@ -1,8 +1,8 @@
 /**
- * Every HTTP operation of the agent server's wire, with its tier: A = the clients need it for the core job, B = a graphical
- * interface uses it, C = peripheral. Source: agent-server-wire.md 1.2.
+ * All HTTP operations of the agent-server API, with a tier: A = clients need it, B = a graphical interface uses it,
+ * C = peripheral. Source: agent-server-wire.md 1.2.
  */
-export type Tier = 'A' | 'B' | 'C'
+type Tier = 'A' | 'B' | 'C'
 export type IndexRow = { tier: Tier; method: string; path: string }
 
 const TEXT = `
@@ -166,8 +166,8 @@ export const INDEX: readonly IndexRow[] = TEXT.split('\n')
     return { tier, method, path }
   })
 
-/** How a row is named: `GET /alive`. */
+/** Name of a row, such as `GET /alive`. */
 export const nameOf = ({ method, path }: Pick<IndexRow, 'method' | 'path'>): string => `${method} ${path}`
 
-/** The same operation whatever its parameters are called. */
+/** The operation without the names of its parameters. */
 export const anonymous = (name: string): string => name.replaceAll(/\{\w+\}/g, '{}')

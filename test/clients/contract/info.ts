@@ -1,4 +1,4 @@
-/** A conversation's record as REST shows it. Source: agent-server-wire.md 5.2. */
+/** The record of a conversation in HTTP answers. Source: agent-server-wire.md 5.2. */
 import { BOOLEAN, LIST, NUMBER, OBJECT, orNull, TEXT, UTC, UUID } from './case.ts'
 
 export const INFO = {

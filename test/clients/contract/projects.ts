@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { type Cases, detail, invalid, LIST, OBJECT, type Place } from './case.ts'
 
-/** A folder that brings hooks of its own. */
+/** A folder with hooks. */
 function project(place: Place): string {
   const folder = place.file('project')
   mkdirSync(`${folder}/.openhands`, { recursive: true })

@@ -8,7 +8,7 @@ const on =
   (state: 'waiting' | 'running', rest: string, body: unknown) =>
   async (place: Place): Promise<Ask> => ({ path: at((await place[state]()).id, rest), body })
 
-/** All of these say the same of an id that nobody knows. */
+/** All of these answer an unknown id alike. */
 const unknown = (rest: string, body?: unknown): Case => ({
   says: 'unknown id',
   status: 404,

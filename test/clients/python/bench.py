@@ -52,7 +52,7 @@ def run_checks(only: str | None) -> int:
             continue
         began = time.monotonic()
         try:
-            # Forks show what they hear; nobody can tell the SDK not to.
+            # Forks print the events that they receive; the SDK has no option against it.
             with redirect_stdout(io.StringIO()):
                 function()
             passed += 1
@@ -178,7 +178,7 @@ def stored(conversation: RemoteConversation) -> list[dict]:
 
 
 def until(holds: Callable[[], bool], within: float = 20) -> None:
-    """Waits for a condition that nobody announces."""
+    """Waits for a condition that has no event."""
     deadline = time.monotonic() + within
     while not holds():
         assert time.monotonic() < deadline, f"did not come true within {within} s"

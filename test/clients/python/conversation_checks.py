@@ -123,7 +123,7 @@ def _() -> None:
         same_on_both_sides(it.conversation)
 
 
-@check("a blocking run goes on over a broken connection")
+@check("a blocking run continues over a broken connection")
 def _() -> None:
     with talk(host=PLACE["relay"]) as it:
         urllib.request.urlopen(PLACE["cut_later"], data=b"").close()
@@ -132,7 +132,7 @@ def _() -> None:
         same_on_both_sides(it.conversation)
 
 
-@check("pause lets the call that runs end, and run goes on from there")
+@check("pause lets the running call end, and run continues after it")
 def _() -> None:
     with talk() as it:
         go = it.folder / "go"
@@ -149,7 +149,7 @@ def _() -> None:
         same_on_both_sides(it.conversation)
 
 
-@check("a second run while one goes on is joined, not refused")
+@check("a second run during a run joins it and is not refused")
 def _() -> None:
     with talk() as it:
         it.say(command("touch began; sleep 1"), text("Ready."))
@@ -412,7 +412,7 @@ def _() -> None:
         assert len([event for event in stored(it.conversation) if event.get("key") != "stats"]) <= before
 
 
-@check("a conversation is deleted when it is closed, if that was asked for")
+@check("a conversation with delete_on_close is deleted when it is closed")
 def _() -> None:
     with talk(delete_on_close=True) as it:
         chosen = it.conversation.id

@@ -1,4 +1,4 @@
-/** What the Python checks run against: a server, a model that does what it is told, a relay that can be cut, and samples of every event. */
+/** The environment of the Python checks: a server, a scripted model, a relay that can be cut, and samples of every event. */
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
@@ -6,19 +6,24 @@ import type { AddressInfo, Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AgentContext, ClientToolSpec, ControlEvent, dropNulls, TreeEvent, wireEvent } from '@parley/protocol'
-import { ACTIONS, controlEvents, OBSERVATIONS, treeEvents } from '../../../packages/protocol/src/events/samples.ts'
+import {
+  ACTIONS,
+  controlEvents,
+  OBSERVATIONS,
+  treeEvents,
+} from '../../../packages/protocol/src/events/samples.testing.ts'
 import { createTools, toolNames } from '../../../packages/server/src/tools/index.ts'
 import { mcpTool } from '../../../packages/server/src/tools/mcp/mcp-tool.ts'
 import { startRelay } from '../../../packages/server/testing/relay.ts'
 import { KEY, startTestServer } from '../../../packages/server/testing/server.ts'
-import { startInstructedModel } from '../instructed-model.ts'
+import { startInstructedModel } from '../../../packages/server/testing/instructed-model.ts'
 
 const PARAMETERS = { type: 'object' as const, properties: { what: { type: 'string' } } }
 
-/** Milliseconds after `cut_later` was asked for. */
+/** Milliseconds between the request `cut_later` and the cut. */
 const LATER_MS = 700
 
-/** What the checks are told, as JSON. */
+/** The input of the checks, as JSON. */
 export type Told = {
   server: string
   key: string
@@ -26,7 +31,7 @@ export type Told = {
   working_dir: string
   /** File with the events of the wire: `whole` with nulls, as one event is read; `frame` without, as sockets and searches show it. */
   samples: string
-  /** The server again, over a connection that breaks when `cut` is asked for (POST), or a moment later. */
+  /** The server through a relay that breaks its connections on POST `cut`, or a moment later. */
   relay: string
   cut: string
   cut_later: string
@@ -65,7 +70,7 @@ function everyEvent() {
   return stored.map((event) => wireEvent(event))
 }
 
-/** The definition of every tool that an agent can have here: each that is registered, one of an MCP server and one of a client. */
+/** The definitions of all registered tools, of one MCP tool and of one client tool. */
 function everyTool(): unknown[] {
   const spec = ClientToolSpec.parse({ name: 'lookup', description: 'Looks it up.', parameters: PARAMETERS })
   const registered = toolNames().filter((name) => name !== 'task_tool_set')
@@ -93,7 +98,7 @@ function everyTool(): unknown[] {
 
 type Cuttable = AsyncDisposable & { urls: Pick<Told, 'relay' | 'cut' | 'cut_later'> }
 
-/** A relay that is told over HTTP to break its connections. */
+/** A relay that breaks its connections on an HTTP request. */
 async function startCuttable(to: string): Promise<Cuttable> {
   const relay = await startRelay(to)
   const control = createHttpServer((request, response) => {

@@ -1,4 +1,4 @@
-/** Texts of the largest size that is looked at as a whole, made to be slow to read. */
+/** Texts of the maximum scanned size that are slow to read. */
 const SIZE = 29_900
 const of = (piece: string): string => piece.repeat(Math.ceil(SIZE / piece.length)).slice(0, SIZE)
 

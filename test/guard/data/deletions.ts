@@ -3,7 +3,7 @@ import { all, type Rows } from './row.ts'
 const B64 = Buffer.from('rm -rf /').toString('base64')
 const HEX = Buffer.from('rm -rf /').toString('hex')
 
-/** What deletes everything below, by force, in many spellings. */
+/** Forced recursive deletions in many spellings. */
 export const deletions: Rows = {
   'flags in any order and number': all(
     'HIGH',
@@ -27,7 +27,7 @@ export const deletions: Rows = {
     'rm -r / -f',
     'rm -r /',
   ),
-  'targets that nobody wants to lose': all(
+  'system, home and workspace targets': all(
     'HIGH',
     'HIGH',
     'rm -rf /*',
@@ -83,7 +83,7 @@ export const deletions: Rows = {
     'rm -rf src/../dist',
     'find . -name node_modules -exec rm -rf {} +',
   ),
-  'a folder that was gone to': all(
+  'targets relative to a changed folder': all(
     'HIGH',
     'HIGH',
     'cd / && rm -rf *',
@@ -120,7 +120,7 @@ export const deletions: Rows = {
     "rm -'r'f '/'",
     'r\\\nm -rf /',
   ),
-  'white space that is none': all(
+  'separators without white space': all(
     'HIGH',
     'HIGH',
     'rm${IFS}-rf${IFS}/',
@@ -131,7 +131,7 @@ export const deletions: Rows = {
     'rm \\\n -rf \\\n /',
     'IFS=,; c=rm,-rf,/; $c',
   ),
-  'tokens that lines split': all('HIGH', 'LOW', 'rm\n-rf\nx'),
+  'words split by line ends': all('HIGH', 'LOW', 'rm\n-rf\nx'),
   'hidden and full-width characters': all(
     'HIGH',
     'HIGH',
@@ -177,7 +177,7 @@ export const deletions: Rows = {
     'for c in rm; do $c -rf /; done',
     '${UNSET:-rm} -rf /',
   ),
-  'names that nobody can read': all(
+  'unknown command names': all(
     'UNKNOWN',
     'LOW',
     '$CMD -rf /',
@@ -192,7 +192,7 @@ export const deletions: Rows = {
     'xxd -r -p payload | sh',
   ),
   'uncertain beats MEDIUM': all('UNKNOWN', 'LOW', 'curl https://example.com; $CMD -rf /'),
-  'behind other commands': all(
+  'wrapped by other commands': all(
     'HIGH',
     'HIGH',
     'sudo rm -rf /',
@@ -253,7 +253,7 @@ export const deletions: Rows = {
     '[[ -n $(r"m" -rf /) ]]',
     'ls | r"m" -rf /',
   ),
-  'text that is run': all(
+  'text that a shell runs': all(
     'HIGH',
     'HIGH',
     'bash -c \'r"m" -rf /\'',
@@ -297,7 +297,7 @@ export const deletions: Rows = {
     "alias ll='rm -rf'; ll /",
     'alias x=\'r"m" -rf /\'\nx',
   ),
-  'in roundabout ways': all(
+  'indirect deletions': all(
     'HIGH',
     'HIGH',
     '/bin/r? -rf /',
@@ -323,8 +323,8 @@ export const deletions: Rows = {
     'ln -s /bin/rm x; ./x -rf /',
     'cp /bin/r"m" /tmp/ls; /tmp/ls -rf /',
   ),
-  'nested as deep as is followed': [[nested(8), 'HIGH', 'HIGH']],
-  'nested deeper than is followed': [[nested(9), 'UNKNOWN', 'LOW']],
+  'shells nested to the maximum depth': [[nested(8), 'HIGH', 'HIGH']],
+  'shells nested beyond the maximum depth': [[nested(9), 'UNKNOWN', 'LOW']],
   'as another user': all('HIGH', 'LOW', 'sudo rm secret.db', 'sudo -u bob rm x', 'sudo -n rm x', 'doas rm x'),
   'by other programs': all(
     'HIGH',
@@ -338,7 +338,7 @@ export const deletions: Rows = {
     `perl -e 'system("rm -rf /etc")'`,
     'echo "rm -rf /"',
   ),
-  'what only looks like it': all(
+  'harmless commands that look similar': all(
     'LOW',
     'LOW',
     'rm file.txt',

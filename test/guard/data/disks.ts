@@ -1,6 +1,6 @@
 import { all, type Rows } from './row.ts'
 
-/** Operations on whole disks, and on what only looks like one. */
+/** Operations on whole disks, and harmless ones that look similar. */
 export const disks: Rows = {
   'file systems': all(
     'HIGH',

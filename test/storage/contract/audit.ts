@@ -1,6 +1,6 @@
-/** Who did what. */
+/** Contract of the audit log. */
 import { describe, expect, test } from 'vitest'
-import { at, type MakePlace, range } from '../fixtures.ts'
+import { at, type MakePlace, range } from '../../../packages/server/testing/store-fixtures.ts'
 
 const entry = (n: number, user = 'ada') => ({
   at: at(n),
@@ -13,7 +13,7 @@ const entry = (n: number, user = 'ada') => ({
 
 export function auditContract(makePlace: MakePlace): void {
   describe('the audit', () => {
-    test('keeps every entry as it was written, newest first, also over an opening', async () => {
+    test('audit entries are listed unchanged, newest first, also after reopening', async () => {
       await using place = await makePlace()
       {
         await using storage = await place.open()
@@ -27,7 +27,7 @@ export function auditContract(makePlace: MakePlace): void {
       expect(next).toBeNull()
     })
 
-    test('is read in pages of every size, of one user or of all, while it grows', async () => {
+    test('audit entries are read in pages of any size, of one user or of all, while the log grows', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await storage.audit.add(range(1, 9).map((n) => entry(n, n % 3 === 0 ? 'eve' : 'ada')))
@@ -50,7 +50,7 @@ export function auditContract(makePlace: MakePlace): void {
       }
     })
 
-    test('forgets the oldest beyond a number and before a time, and nothing else', async () => {
+    test('pruning the audit log deletes only entries beyond a number or before a time', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await storage.audit.add(range(1, 20).map((n) => entry(n)))
@@ -62,7 +62,7 @@ export function auditContract(makePlace: MakePlace): void {
       expect(await left()).toEqual(range(9, 20).reverse())
     })
 
-    test('never gives a number twice', async () => {
+    test('ids of audit entries are never reused', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await storage.audit.add([entry(1)])

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
-import { type MakePlace, notifications, range, seqs } from '../fixtures.ts'
+import { type MakePlace, notifications, range, seqs } from '../../../packages/server/testing/store-fixtures.ts'
 import { STREAMED } from '../stream-appends.ts'
 
 /** Starts the writer, kills it after `lines` acknowledgements, and returns the newest acknowledged seq of each conversation. */
@@ -27,7 +27,7 @@ async function runAndKill(writer: readonly string[], lines: number): Promise<num
 
 export function crashContract(makePlace: MakePlace): void {
   describe('a process killed in the middle of appends', () => {
-    test('leaves every acknowledged append behind, whole and dense, each time', async () => {
+    test('a process killed during appends leaves every acknowledged append, complete and dense', async () => {
       await using place = await makePlace()
       for (const lines of [1, 40, 301]) {
         const acknowledged = await runAndKill(place.writer, lines)

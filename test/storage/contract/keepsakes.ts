@@ -1,7 +1,7 @@
-/** What users keep beside conversations: documents by collection and name, and the commands that they ran. */
+/** Contract of a user's data outside conversations: documents by collection and name, and bash commands. */
 import { describe, expect, test } from 'vitest'
 import type { BashEventRow } from '../../../packages/server/src/storage/index.ts'
-import { type MakePlace, range } from '../fixtures.ts'
+import { type MakePlace, range } from '../../../packages/server/testing/store-fixtures.ts'
 
 const command = (n: number): BashEventRow => ({
   id: `c${n}`,
@@ -21,7 +21,7 @@ const output = (n: number, order: number): BashEventRow => ({
 
 export function keepsakeContract(makePlace: MakePlace): void {
   describe('documents', () => {
-    test('are kept by collection and name, listed in order, and belong to one user', async () => {
+    test('documents are stored by user, collection and name, and listed in order', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await storage.documents.edit('ada', (edit) => {
@@ -42,7 +42,7 @@ export function keepsakeContract(makePlace: MakePlace): void {
       expect(await storage.documents.edit('ada', (edit) => edit.delete('fruit', 'pear'))).toBe(false)
     })
 
-    test('an edit that throws changes nothing, and sees what it has written itself', async () => {
+    test('an edit of documents sees its own writes, and changes nothing when it throws', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const failing = storage.documents.edit('ada', (edit) => {
@@ -54,7 +54,7 @@ export function keepsakeContract(makePlace: MakePlace): void {
       expect(await storage.documents.list('ada', 'fruit')).toEqual([])
     })
 
-    test('of many who fill the last place at once, one succeeds', async () => {
+    test('of concurrent edits for the last free document, one succeeds', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const made = await Promise.all(
@@ -71,7 +71,7 @@ export function keepsakeContract(makePlace: MakePlace): void {
   })
 
   describe('commands', () => {
-    test('are open until an output closes them, and are stored once', async () => {
+    test('bash commands are open until a last output, and are stored once', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const { bash } = storage
@@ -94,7 +94,7 @@ export function keepsakeContract(makePlace: MakePlace): void {
       ])
     })
 
-    test('are found by kind, command, time and place, in pages', async () => {
+    test('bash events are found by kind, command, time and order, in pages', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const { bash } = storage
@@ -117,7 +117,7 @@ export function keepsakeContract(makePlace: MakePlace): void {
       expect(await ids({ from: 'unknown', limit: 1 })).toEqual(['c1'])
     })
 
-    test('the oldest are forgotten beyond the bounds, but none that is open', async () => {
+    test('pruning deletes the oldest bash events beyond the bounds, except open commands', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const { bash } = storage

@@ -8,11 +8,11 @@ import type {
   NewConversation,
   Storage,
 } from '../../../packages/server/src/storage/index.ts'
-import { at, conversation, type MakePlace, owned, range } from '../fixtures.ts'
+import { at, conversation, type MakePlace, owned, range } from '../../../packages/server/testing/store-fixtures.ts'
 
 const SORTS: readonly ConversationSort[] = ['CREATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT', 'UPDATED_AT_DESC']
 
-/** Nine conversations of ada, some with equal times, and some of somebody else; in order of creation. */
+/** Nine conversations of ada, some with equal times, and some of another user; in order of creation. */
 async function fill(storage: Storage): Promise<NewConversation[]> {
   const drafts = [5, 1, 4, 4, 4, 2, 9, 9, 3].map((second, index) =>
     conversation({
@@ -57,14 +57,14 @@ async function walk(
 
 export function listingContract(makePlace: MakePlace): void {
   describe.each(SORTS)('a listing in order %s', (sort) => {
-    test.each([1, 2, 3, 8, 9, 10])('in pages of %i gives everything once and in order', async (limit) => {
+    test.each([1, 2, 3, 8, 9, 10])('pages of %i conversations contain each one once and in order', async (limit) => {
       await using place = await makePlace()
       await using storage = await place.open()
       const drafts = await fill(storage)
       expect(await walk(storage, { owner: 'ada', sort, limit })).toEqual(sorted(drafts, sort))
     })
 
-    test('can be restricted to a status', async () => {
+    test('a listing of conversations can be restricted to a status', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const running = (await fill(storage)).filter(({ status }) => status === 'running')
@@ -72,7 +72,7 @@ export function listingContract(makePlace: MakePlace): void {
       expect(await walk(storage, { owner: 'ada', sort, limit: 2, status: 'stuck' })).toEqual([])
     })
 
-    test('a page begins with the row that its cursor names; an unknown one, or one of somebody else, is the beginning', async () => {
+    test('a page begins with the row of its cursor; a cursor that is unknown or of another user starts at the beginning', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const expected = sorted(await fill(storage), sort)
@@ -84,7 +84,7 @@ export function listingContract(makePlace: MakePlace): void {
       expect(await first(bobs.id)).toBe(expected[0])
     })
 
-    test('rows that nobody touches are listed once and in order while others come, move and go', async () => {
+    test('unchanged conversations are listed once and in order while others are added, moved and deleted', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const drafts = await fill(storage)
@@ -117,7 +117,7 @@ export function listingContract(makePlace: MakePlace): void {
   })
 
   describe('looking up', () => {
-    test('several rows or states keeps the order asked, with null for unknown ids', async () => {
+    test('several rows or states are returned in the requested order, with null for unknown ids', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const [a, b] = [conversation({ state: { seq: 0, json: '{"of":"a"}' } }), conversation()]
@@ -128,7 +128,7 @@ export function listingContract(makePlace: MakePlace): void {
       expect(await storage.conversations.states(ids)).toEqual([null, null, a.state, null])
     })
 
-    test('counts are per owner and status', async () => {
+    test('conversations are counted per owner and status', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await fill(storage)

@@ -13,7 +13,7 @@ import {
   seqs,
   TARGET,
   told,
-} from '../fixtures.ts'
+} from '../../../packages/server/testing/store-fixtures.ts'
 
 const LATER = '9999-01-01T00:00:00.000Z'
 const OTHER = 'http://other.test'
@@ -38,7 +38,7 @@ async function notified(storage: Storage, topics: readonly string[]): Promise<Co
 
 export function outboxContract(makePlace: MakePlace): void {
   describe('a notification', () => {
-    test('is not written while nobody is told', async () => {
+    test('a notification is not written without a target', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await notified(storage, ['a'])
@@ -46,7 +46,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect(await notifications(storage)).toEqual([])
     })
 
-    test('goes to every target, numbered densely per conversation, deletion included', async () => {
+    test('a notification is written for every target, with dense numbers per conversation, including deletions', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await storage.outbox.setTargets([TARGET, OTHER].map((name) => ({ name, events: false })))
@@ -59,7 +59,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect((await notifications(storage)).at(-1)).toMatchObject({ topic: 'd', sequence: 4 })
     })
 
-    test('is due once those before it in its lane are over, however they ended', async () => {
+    test('a notification is due when the earlier ones of its lane are finished with any result', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -78,7 +78,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect((await due(storage)).map(({ topic }) => topic).toSorted()).toEqual(['c', 'x'])
     })
 
-    test('waits until its next attempt, across a restart, and is then due with what is known of it', async () => {
+    test('a notification waits for its next attempt across a restart and keeps its data', async () => {
       await using place = await makePlace()
       const next = '2027-01-01T00:00:00.000Z'
       {
@@ -103,7 +103,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect(await storage.outbox.nextDue(TARGET, next)).toBeNull()
     })
 
-    test('that was parked is sent again on request, behind what is under way and before what waits', async () => {
+    test('a redelivered notification is sent after the one in progress and before waiting ones', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -121,7 +121,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect(order).toEqual(['b', 'a', 'c'])
     })
 
-    test('to a target that is left out is parked, and cannot be sent again until it is back', async () => {
+    test('a notification for a removed target is parked, and cannot be redelivered until the target returns', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -134,7 +134,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect(await storage.outbox.redeliver(a!.id)).toBe('queued')
     })
 
-    test('is listed newest first, by status and in pages', async () => {
+    test('notifications are listed newest first, by status and in pages', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -156,7 +156,7 @@ export function outboxContract(makePlace: MakePlace): void {
       ])
     })
 
-    test('is forgotten when it is old or one of too many, and pending ones never are', async () => {
+    test('pruning deletes old and surplus notifications, and never pending ones', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage)
@@ -169,7 +169,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect((await notifications(storage)).map(({ status }) => status)).toEqual(['pending', 'pending'])
     })
 
-    test('is announced after the commit that wrote it', async () => {
+    test('a notification is announced after its commit', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage, true)
@@ -185,7 +185,7 @@ export function outboxContract(makePlace: MakePlace): void {
   })
 
   describe('a followed log', () => {
-    test('is followed from the first append after the target was set', async () => {
+    test('a log is followed from the first append after the target was set', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const row = await owned(storage, { events: messages(3) })
@@ -200,7 +200,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect(body?.kind === 'events' && seqs(body.events)).toEqual([4, 5])
     })
 
-    test('goes in batches of the wanted size, one after another, and the rest waits', async () => {
+    test('a followed log is sent in batches of the requested size, one after another', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage, true)
@@ -214,7 +214,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect(await storage.outbox.cut(TARGET, id, limits)).toEqual({ isCut: false, isBusy: false, left: 1 })
     })
 
-    test('is cut by bytes, and an event that is larger goes alone', async () => {
+    test('batches of a followed log are limited by bytes, and a larger event is a batch of its own', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage, true)
@@ -225,7 +225,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect((await storage.outbox.cut(TARGET, id, { ...ALL, maxBytes: 1 })).left).toBe(0)
     })
 
-    test('outlives its conversation until the target has all of it', async () => {
+    test('the log of a deleted conversation is kept until the target has all of it', async () => {
       await using place = await makePlace()
       let id: ConversationId
       {
@@ -254,7 +254,7 @@ export function outboxContract(makePlace: MakePlace): void {
       expect(await storage.outbox.behind(TARGET)).toEqual([])
     })
 
-    test('that was deleted and delivered cannot be sent again', async () => {
+    test('batches of a deleted and delivered log cannot be redelivered', async () => {
       await using place = await makePlace()
       let gone: string
       {

@@ -12,7 +12,7 @@ import {
   otherEvent,
   range,
   seqs,
-} from '../fixtures.ts'
+} from '../../../packages/server/testing/store-fixtures.ts'
 
 /** A log with one of everything that a filter can tell apart. */
 const MIXED: readonly Event[] = [
@@ -46,7 +46,7 @@ export function pagingContract(makePlace: MakePlace): void {
       [{ limit: 3, order: 'desc' as const, from: 1 }, [1]],
       [{ limit: 3, order: 'desc' as const, from: 0 }, []],
       [{ limit: 3, order: 'desc' as const, from: 9_999 }, [250, 249, 248]],
-    ])('for %j', async (page, expected) => {
+    ])('the page of events for %j has the expected seqs', async (page, expected) => {
       await using place = await makePlace()
       await using storage = await place.open()
       // Neighbours on both sides, so that a page that runs over an end is seen.
@@ -55,7 +55,7 @@ export function pagingContract(makePlace: MakePlace): void {
       expect(seqs(await storage.events.page(here!.id, page))).toEqual(expected)
     })
 
-    test('of an empty log and of an unknown conversation is empty', async () => {
+    test('the page of an empty log or an unknown conversation is empty', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const empty = conversation()
@@ -65,7 +65,7 @@ export function pagingContract(makePlace: MakePlace): void {
       expect(await storage.events.page(newConversationId(), { limit: 5 })).toEqual([])
     })
 
-    test('gives every event back as it was stored, also of a kind that is not known', async () => {
+    test('a page returns events unchanged, also of an unknown kind', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const log = conversation({ events: numbered(MIXED) })
@@ -95,7 +95,7 @@ export function pagingContract(makePlace: MakePlace): void {
       [{ body: 'llm_message' }, []],
       [{ body: 'n', source: 'agent' }, [2, 3]],
       [{ kinds: ['ObservationEvent'], body: 'köln' }, []],
-    ])('%j finds %j', async (filter, expected) => {
+    ])('the event filter %j finds %j', async (filter, expected) => {
       await using place = await makePlace()
       await using storage = await place.open()
       const [log, neighbour] = [conversation({ events: numbered(MIXED) }), conversation({ events: numbered(MIXED) })]
@@ -109,7 +109,7 @@ export function pagingContract(makePlace: MakePlace): void {
       expect(await storage.events.count(log.id, filter)).toBe(expected.length)
     })
 
-    test('starts where the page starts', async () => {
+    test('a filter applies from the start of the page', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const log = conversation({ events: numbered(MIXED) })
@@ -121,7 +121,7 @@ export function pagingContract(makePlace: MakePlace): void {
   })
 
   describe('single events', () => {
-    test('are found by id in their own conversation only', async () => {
+    test('an event is found by id in its own conversation only', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const [log, other] = [conversation({ events: messages(3) }), conversation({ events: messages(3) })]
@@ -133,7 +133,7 @@ export function pagingContract(makePlace: MakePlace): void {
       expect(await storage.events.get(log.id, asEventId('no-such-event'))).toBeNull()
     })
 
-    test('may have ids of any text', async () => {
+    test('an event id may be any text', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const ids = ['hand made', 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'].map(
@@ -144,7 +144,7 @@ export function pagingContract(makePlace: MakePlace): void {
       for (const [index, id] of ids.entries()) expect((await storage.events.get(log.id, id))?.seq).toBe(index + 1)
     })
 
-    test('are found by place, ascending, each once, without those that are not there', async () => {
+    test('events are found by seq, ascending, each once, without missing ones', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const log = conversation({ events: messages(10) })
@@ -155,16 +155,19 @@ export function pagingContract(makePlace: MakePlace): void {
       expect(await storage.events.getMany(newConversationId(), [1])).toEqual([])
     })
 
-    test.each(['UsageRecordedEvent', 'ObservationEvent'])('the newest of kind %s come newest first', async (kind) => {
-      await using place = await makePlace()
-      await using storage = await place.open()
-      const events = numbered(range(1, 40).map((n) => (n % 10 === 0 ? otherEvent(kind, { n }) : message('between'))))
-      const log = conversation({ events })
-      await storage.conversations.create(log)
-      await storage.conversations.create(conversation({ events: numbered([otherEvent(kind)]) }))
-      expect(seqs(await storage.events.newest(log.id, kind, 3))).toEqual([40, 30, 20])
-      expect(seqs(await storage.events.newest(log.id, kind, 100))).toEqual([40, 30, 20, 10])
-      expect(await storage.events.newest(newConversationId(), kind, 1)).toEqual([])
-    })
+    test.each(['UsageRecordedEvent', 'ObservationEvent'])(
+      'the newest events of kind %s are returned newest first',
+      async (kind) => {
+        await using place = await makePlace()
+        await using storage = await place.open()
+        const events = numbered(range(1, 40).map((n) => (n % 10 === 0 ? otherEvent(kind, { n }) : message('between'))))
+        const log = conversation({ events })
+        await storage.conversations.create(log)
+        await storage.conversations.create(conversation({ events: numbered([otherEvent(kind)]) }))
+        expect(seqs(await storage.events.newest(log.id, kind, 3))).toEqual([40, 30, 20])
+        expect(seqs(await storage.events.newest(log.id, kind, 100))).toEqual([40, 30, 20, 10])
+        expect(await storage.events.newest(newConversationId(), kind, 1)).toEqual([])
+      },
+    )
   })
 }

@@ -2,7 +2,14 @@
 import { type ConversationId, newConversationId, newEventId } from '@parley/protocol'
 import { describe, expect, test } from 'vitest'
 import type { ConversationSort, ReceivedRow, Storage } from '../../../packages/server/src/storage/index.ts'
-import { at, conversation, eventTime, type MakePlace, messages, range } from '../fixtures.ts'
+import {
+  at,
+  conversation,
+  eventTime,
+  type MakePlace,
+  messages,
+  range,
+} from '../../../packages/server/testing/store-fixtures.ts'
 
 const SORTS: readonly ConversationSort[] = ['CREATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT', 'UPDATED_AT_DESC']
 
@@ -39,7 +46,7 @@ async function walk(storage: Storage, sort: ConversationSort, limit: number): Pr
 
 export function receivedContract(makePlace: MakePlace): void {
   describe('a received conversation', () => {
-    test('replaces what was known, unless it is older', async () => {
+    test('a newer report of a received conversation replaces the stored one, an older one does not', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const { id } = told()
@@ -50,7 +57,7 @@ export function receivedContract(makePlace: MakePlace): void {
       expect(await storage.received.get('ada', id)).toEqual(versions[3])
     })
 
-    test('belongs to one user, and another may have one of the same id', async () => {
+    test('two users can have received conversations with the same id', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const [ada, eve] = [told(), told({ owner: 'eve', info: '{"of":"eve"}' })].map((row, _, all) => ({
@@ -64,7 +71,7 @@ export function receivedContract(makePlace: MakePlace): void {
       expect(await storage.received.count('eve')).toBe(1)
     })
 
-    test('that was removed stays removed for what was said before, also when nothing was known of it', async () => {
+    test('a removed received conversation is not restored by older reports, also when it was unknown', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const { id } = told()
@@ -77,27 +84,30 @@ export function receivedContract(makePlace: MakePlace): void {
       expect(await storage.received.get('ada', id)).not.toBeNull()
     })
 
-    test.each(SORTS)('stands among own ones in order %s, in pages of every size', async (sort) => {
-      await using place = await makePlace()
-      await using storage = await place.open()
-      const made: { id: ConversationId; created_at: string; updated_at: string; rank: number }[] = []
-      for (const [index, second] of [4, 2, 4, 4, 1, 2, 9, 4].entries()) {
-        const times = { created_at: at(second), updated_at: at(20 - second) }
-        const row = index % 2 === 0 ? conversation(times) : told(times)
-        if ('info' in row) await storage.received.put(row)
-        else await storage.conversations.create(row)
-        made.push({ id: row.id, ...times, rank: index % 2 })
-      }
-      const column = sort.startsWith('CREATED') ? 'created_at' : 'updated_at'
-      const sorted = made
-        .map((row, n) => ({ ...row, n }))
-        .sort((a, b) => (a[column] === b[column] ? a.rank - b.rank || a.n - b.n : a[column] < b[column] ? -1 : 1))
-        .map(({ id }) => id)
-      const wanted = sort.endsWith('DESC') ? sorted.reverse() : sorted
-      for (const limit of range(1, 9)) expect(await walk(storage, sort, limit), `pages of ${limit}`).toEqual(wanted)
-    })
+    test.each(SORTS)(
+      'received and own conversations are listed together in order %s, in pages of any size',
+      async (sort) => {
+        await using place = await makePlace()
+        await using storage = await place.open()
+        const made: { id: ConversationId; created_at: string; updated_at: string; rank: number }[] = []
+        for (const [index, second] of [4, 2, 4, 4, 1, 2, 9, 4].entries()) {
+          const times = { created_at: at(second), updated_at: at(20 - second) }
+          const row = index % 2 === 0 ? conversation(times) : told(times)
+          if ('info' in row) await storage.received.put(row)
+          else await storage.conversations.create(row)
+          made.push({ id: row.id, ...times, rank: index % 2 })
+        }
+        const column = sort.startsWith('CREATED') ? 'created_at' : 'updated_at'
+        const sorted = made
+          .map((row, n) => ({ ...row, n }))
+          .sort((a, b) => (a[column] === b[column] ? a.rank - b.rank || a.n - b.n : a[column] < b[column] ? -1 : 1))
+          .map(({ id }) => id)
+        const wanted = sort.endsWith('DESC') ? sorted.reverse() : sorted
+        for (const limit of range(1, 9)) expect(await walk(storage, sort, limit), `pages of ${limit}`).toEqual(wanted)
+      },
+    )
 
-    test('does not disturb a listing that goes on while it moves', async () => {
+    test('a listing stays consistent while a received conversation moves', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const rows = range(1, 4).map((n) => told({ updated_at: at(n), sent_at: at(n) }))
@@ -110,7 +120,7 @@ export function receivedContract(makePlace: MakePlace): void {
       expect(second.items.map(({ id }) => id)).toEqual([rows[0]!.id])
     })
 
-    test('is hidden behind an own one of the same user and id', async () => {
+    test('a received conversation is hidden by an own one of the same user and id', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const row = told()
@@ -120,7 +130,7 @@ export function receivedContract(makePlace: MakePlace): void {
       expect((await storage.received.search({ owner: 'ada', sort: 'CREATED_AT', limit: 9 })).items).toHaveLength(1)
     })
 
-    test('counts and lists by status', async () => {
+    test('received conversations are counted and listed by status', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await storage.received.put(told({ status: 'paused' }))
@@ -132,7 +142,7 @@ export function receivedContract(makePlace: MakePlace): void {
   })
 
   describe('the log of a received conversation', () => {
-    test('takes each event once, in the order of arrival, before and after the conversation is known', async () => {
+    test('a received log contains each event once, in the order of arrival, before and after its conversation is known', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const row = told()
@@ -150,7 +160,7 @@ export function receivedContract(makePlace: MakePlace): void {
       expect(await storage.received.events('eve').page(row.id, { limit: 10 })).toEqual([])
     })
 
-    test('is told apart from our own of the same id, and goes away with its conversation', async () => {
+    test('a received log is separate from an own one of the same id, and deleted with its conversation', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const own = conversation({ events: messages(2) })

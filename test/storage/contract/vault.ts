@@ -1,12 +1,12 @@
-/** What belongs to users and to the server: settings, secrets, keys. */
+/** Contract of settings, secrets and keys. */
 import { describe, expect, test } from 'vitest'
-import { type MakePlace, range } from '../fixtures.ts'
+import { type MakePlace, range } from '../../../packages/server/testing/store-fixtures.ts'
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 export function vaultContract(makePlace: MakePlace): void {
   describe('settings', () => {
-    test('fifty concurrent writers lose nothing', async () => {
+    test('fifty concurrent writers of settings lose no change', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const names = range(1, 50).map((n) => `member${n}`)
@@ -20,7 +20,7 @@ export function vaultContract(makePlace: MakePlace): void {
       )
     })
 
-    test('a change that throws leaves what was stored', async () => {
+    test('a change of settings that throws leaves the stored ones', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       expect(await storage.settings.update('ada', (current) => current ?? 'first')).toBe('first')
@@ -31,7 +31,7 @@ export function vaultContract(makePlace: MakePlace): void {
       expect(await storage.settings.get('ada')).toBe('first')
     })
 
-    test('belong to one user', async () => {
+    test('settings belong to one user', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await storage.settings.update('ada', () => 'hers')
@@ -46,7 +46,7 @@ export function vaultContract(makePlace: MakePlace): void {
       description,
     })
 
-    test('are created once per user and name', async () => {
+    test('a secret is created once per user and name', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       expect(await storage.secrets.create('ada', secret('A', 'one', 'mine'))).toBe(true)
@@ -62,14 +62,14 @@ export function vaultContract(makePlace: MakePlace): void {
       expect(await storage.secrets.get('ada', 'B')).toBeNull()
     })
 
-    test('of many who create the same name at once, one succeeds', async () => {
+    test('of concurrent creations of one secret, one succeeds', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const made = await Promise.all(range(1, 20).map((n) => storage.secrets.create('ada', secret('A', `${n}`))))
       expect(made.filter(Boolean)).toHaveLength(1)
     })
 
-    test('put inserts, then replaces and keeps the time of creation', async () => {
+    test('put inserts a secret, then replaces it and keeps its time of creation', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await storage.secrets.put('ada', secret('A', 'one', 'first'))
@@ -81,7 +81,7 @@ export function vaultContract(makePlace: MakePlace): void {
       })
     })
 
-    test('rename keeps the value and tells unknown and taken apart', async () => {
+    test('renaming a secret keeps its value and distinguishes unknown and taken names', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await storage.secrets.put('ada', secret('A', 'a', 'old'))
@@ -94,7 +94,7 @@ export function vaultContract(makePlace: MakePlace): void {
       expect(await storage.secrets.list('ada')).toMatchObject([secret('B', 'b'), secret('C', 'a', 'newer')])
     })
 
-    test('are listed by name and deleted once', async () => {
+    test('secrets are listed by name and deleted once', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       for (const name of ['C', 'A', 'B']) await storage.secrets.put('ada', secret(name))
@@ -108,7 +108,7 @@ export function vaultContract(makePlace: MakePlace): void {
   describe('keys', () => {
     const key = { id: 'k1', user: 'ada', role: 'user', hash: 'h1', label: null, expires_at: null } as const
 
-    test('are found by hash, listed in order of creation, and revoked once', async () => {
+    test('keys are found by hash, listed in order of creation, and revoked once', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       const first = await storage.keys.create(key)
@@ -135,7 +135,7 @@ export function vaultContract(makePlace: MakePlace): void {
       expect(await storage.keys.revoke('unknown')).toBe(false)
     })
 
-    test.each([{ hash: 'h2' }, { id: 'k2' }])('an id or hash that is taken is refused: %j', async (change) => {
+    test.each([{ hash: 'h2' }, { id: 'k2' }])('a key with a taken id or hash is refused: %j', async (change) => {
       await using place = await makePlace()
       await using storage = await place.open()
       await storage.keys.create(key)

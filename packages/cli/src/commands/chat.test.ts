@@ -14,7 +14,7 @@ const command = (text: string, line: string) => ({
   tool_calls: [{ name: 'terminal', arguments: { command: line } }],
 })
 
-test('lines from a pipe are answered one after the other', async () => {
+test('parley chat answers lines from a pipe one after the other', async () => {
   await using folder = await temporaryFolder()
   const options = { dataDir: folder.path }
   await using server = (await startServer(options)).parley
@@ -38,7 +38,7 @@ test('lines from a pipe are answered one after the other', async () => {
   expect(server.process.exitCode).toBe(null)
 })
 
-test('an action that waits is approved, and one is refused with a reason', async () => {
+test('parley chat approves a pending action and rejects another with a reason', async () => {
   await using folder = await temporaryFolder()
   const options = { dataDir: folder.path }
   await using _server = (await startServer(options)).parley
@@ -64,7 +64,7 @@ test('an action that waits is approved, and one is refused with a reason', async
   expect(stdout).toMatch(/^conversation \S+ in .*work$/m)
 })
 
-test('what went wrong ends a pipe with 1', async () => {
+test('parley chat from a pipe ends with exit code 1 after an error', async () => {
   await using folder = await temporaryFolder()
   const options = { dataDir: folder.path }
   await using _server = (await startServer(options)).parley

@@ -1,4 +1,4 @@
-/** `parley chat`: one conversation in the terminal, or fed line by line from a pipe. */
+/** `parley chat`: one conversation in the terminal, or with lines from a pipe. */
 import type { Conversation, ParleyClient } from '@parley/client'
 import { resolve } from 'node:path'
 import { command, UsageError } from '../args.ts'
@@ -18,17 +18,27 @@ export const spec = command({
   usage: 'chat [flags]',
   about:
     'Talks to an agent. A line is a message; /pause, /run, /interrupt and /quit steer it.\n' +
-    'When it waits for a decision: y goes on, n refuses, anything else refuses and tells the agent why.',
+    'At a pending approval: y approves, n rejects, any other line rejects and becomes the reason.',
   flags: {
-    conversation: { type: 'string', value: 'ID', short: 'c', about: 'go on with this one instead of starting one' },
+    conversation: {
+      type: 'string',
+      value: 'ID',
+      short: 'c',
+      about: 'continue this conversation instead of starting one',
+    },
     model: {
       type: 'string',
       value: 'NAME',
       short: 'm',
       about:
-        'model of a new conversation, with LLM_API_KEY and LLM_BASE_URL if set; default PARLEY_MODEL, else the one the server knows',
+        'model of a new conversation, with LLM_API_KEY and LLM_BASE_URL if set; default PARLEY_MODEL, otherwise the model of the server',
     },
-    workspace: { type: 'string', value: 'DIR', short: 'w', about: 'where the agent works (default here)' },
+    workspace: {
+      type: 'string',
+      value: 'DIR',
+      short: 'w',
+      about: 'working directory of the agent (default: the current one)',
+    },
     confirm: { type: 'string', value: 'WHEN', about: 'ask before actions: never (default), risky or always' },
     ...CONNECT_FLAGS,
   },
@@ -70,11 +80,11 @@ async function open(client: ParleyClient, flags: Flags, io: Io): Promise<Convers
   return client.conversation(id)
 }
 
-/** The server knows a model; it also chooses where such a conversation works and when it asks. */
+/** Starts a conversation with the server's model; the server also chooses its working directory and confirmation policy. */
 async function withStoredModel(client: ParleyClient, flags: Flags): Promise<Conversation> {
   const needsModel = (['workspace', 'confirm'] as const).find((name) => flags[name] !== undefined)
   if (needsModel !== undefined) throw new UsageError(`--${needsModel} needs --model as well`)
-  const { conversation_id } = await client.startSeed({})
+  const { conversation_id } = await client.startFromSettings({})
   return client.conversation(conversationIdOf(conversation_id))
 }
 

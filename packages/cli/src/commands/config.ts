@@ -1,4 +1,4 @@
-/** `parley config`: what is in force, and where each value came from. */
+/** `parley config`: the settings in force and the origin of each value. */
 import { describeConfig, readConfig } from '@parley/server'
 import { command } from '../args.ts'
 import { printLine } from '../io.ts'
@@ -6,7 +6,7 @@ import { SERVER_FLAGS } from '../server-flags.ts'
 
 export const spec = command({
   usage: 'config [flags]',
-  about: 'Shows every setting, its value and where the value came from; secrets stay hidden.',
+  about: 'Prints every setting with its value and origin; secrets stay hidden.',
   flags: SERVER_FLAGS,
   words: [0, 0],
   async run({ flags }, io) {

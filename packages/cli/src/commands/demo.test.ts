@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { processesOf, run, temporaryFolder } from '../testing/parley.ts'
 
-test('the demo mends a project in a real conversation and leaves nothing behind', async () => {
+test('the demo fixes a project in a real conversation and leaves nothing behind', async () => {
   await using folder = await temporaryFolder()
   const env = { TMPDIR: folder.path }
   const { code, stdout, stderr } = await run(['demo'], { dataDir: folder.path, env })

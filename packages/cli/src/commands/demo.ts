@@ -1,4 +1,4 @@
-/** `parley demo`: a whole conversation on this machine, with a scripted model in place of a paid one. Leaves nothing behind. */
+/** `parley demo`: a whole conversation on this machine with a scripted model. Leaves nothing behind. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,17 +12,17 @@ import { render, type View } from '../render.ts'
 import { Turn } from '../turn.ts'
 import { viewOf, writeLines } from '../view.ts'
 
-/** Longer than this and something hangs; said instead of waited for. */
+/** A demo that takes longer than this fails with a message. */
 const DEADLINE_MS = 60_000
 
 export const spec = command({
   usage: 'demo',
   about:
-    'Starts a server of its own, lets an agent mend a failing test, checks the result and removes everything again.',
+    'Starts a server of its own, lets an agent fix a failing test, checks the result and removes everything again.',
   flags: {},
   words: [0, 0],
   async run(_args, io) {
-    // The terminal of the agent is a real one, and so is the path of a socket: both want a short name.
+    // Short, because the path appears in the agent's terminal and in a socket address.
     const folder = await mkdtemp(join(tmpdir(), 'parley-demo-'))
     const stop = new AbortController()
     const forget = io.onSignal(() => stop.abort(new Error('stopped')))
@@ -41,7 +41,8 @@ async function demo(folder: string, io: Io, signal: AbortSignal): Promise<number
   const say = (...lines: string[]) => writeLines(io, lines)
   await makeProject(project)
   const before = await runTest(project, io.env)
-  if (before.passes) throw new Error('the test of the example should fail at first, and it passes')
+  if (before.passes)
+    throw new Error('the test of the demo project must fail before the agent has worked, but it passes')
 
   await using server = await startDemoServer(folder, io)
   const client = new ParleyClient({
@@ -83,13 +84,13 @@ async function demo(folder: string, io: Io, signal: AbortSignal): Promise<number
 async function startDemoServer(folder: string, io: Io): ReturnType<typeof startServer> {
   const dataDir = join(folder, 'data')
   await mkdir(dataDir, { mode: 0o700 })
-  // Nothing of this machine's configuration is to change what the demo does, and no runner is to wait for a server that comes back.
+  // The configuration of this machine must not change the demo, and the runner must not wait for another server.
   const env = { PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '2' }
   const flags = { port: '0', 'data-dir': dataDir, 'log-level': 'silent' }
   return startServer(readConfig({ flags, env, cwd: io.cwd, home: io.home }).config)
 }
 
-/** Prints what happens until the run has ended. Resolves to the status it ended with. */
+/** Prints events until the run has ended. Resolves to its last status. */
 async function follow(conversation: Conversation, view: View, io: Io, signal: AbortSignal): Promise<string> {
   const turn = new Turn('idle')
   turn.asked()

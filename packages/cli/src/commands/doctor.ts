@@ -1,4 +1,4 @@
-/** `parley doctor`: looks at everything a start will need, before a start fails on it. */
+/** `parley doctor`: checks the requirements of a start. */
 import { readConfig } from '@parley/server'
 import { command } from '../args.ts'
 import { CHECKS, type Finding } from '../checks.ts'
@@ -10,7 +10,7 @@ const COLOURS: Record<Finding['level'], Colour> = { ok: 'green', warn: 'yellow',
 
 export const spec = command({
   usage: 'doctor [flags]',
-  about: 'Checks what a start will need. Ends with 1 when something has to be mended first.',
+  about: 'Checks the requirements of a start. Ends with 1 when one of them is not met.',
   flags: SERVER_FLAGS,
   words: [0, 0],
   async run({ flags }, io) {
@@ -18,13 +18,13 @@ export const spec = command({
     const paint = painter(wantsColour(io))
     let hasFailed = false
     for (const [name, check] of CHECKS) {
-      const { level, says, wayOut } = await check({ config, env: io.env }).catch((error: Error): Finding => ({
+      const { level, says, remedy } = await check({ config, env: io.env }).catch((error: Error): Finding => ({
         level: 'fail',
         says: error.message,
       }))
       hasFailed ||= level === 'fail'
       printLine(io, `${paint(COLOURS[level], level.padEnd(4))}  ${name.padEnd(14)}  ${says}`)
-      if (wayOut !== undefined) printLine(io, `${' '.repeat(22)}${paint('dim', wayOut)}`)
+      if (remedy !== undefined) printLine(io, `${' '.repeat(22)}${paint('dim', remedy)}`)
     }
     return hasFailed ? 1 : 0
   },

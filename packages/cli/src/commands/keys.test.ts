@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { run, startServer, temporaryFolder } from '../testing/parley.ts'
 
-test('a key is good from its creation to its end, beside a running server', async () => {
+test('a key created beside a running server is valid from its creation to its end', async () => {
   await using folder = await temporaryFolder()
   const options = { dataDir: folder.path }
   const { parley, url } = await startServer(options)

@@ -1,4 +1,4 @@
-/** `parley keys`: works on the data directory itself, so it needs no running server and no key. */
+/** `parley keys`: works on the data directory itself and needs neither a running server nor a key. */
 import { mkdir } from 'node:fs/promises'
 import { openKeys, readConfig } from '@parley/server'
 import { command, UsageError } from '../args.ts'
@@ -12,11 +12,11 @@ type Flags = Partial<Record<'user' | 'role' | 'label' | 'expires', string>>
 
 export const spec = command({
   usage: 'keys create|list|revoke ID|rotate ID [flags]',
-  about: 'Issues and withdraws keys. A key is shown once, when it is made; only its hash is kept.',
+  about: 'Creates, lists, revokes and rotates keys. A key is shown once, at its creation; only its hash is stored.',
   flags: {
-    user: { type: 'string', value: 'NAME', about: 'create: whose key it is (default "default")' },
+    user: { type: 'string', value: 'NAME', about: 'create: user of the key (default "default")' },
     role: { type: 'string', value: 'ROLE', about: `create: ${ROLES.join(', ')} (default user)` },
-    label: { type: 'string', value: 'TEXT', about: 'create: what it is for, shown in the list' },
+    label: { type: 'string', value: 'TEXT', about: 'create: purpose of the key, shown in the list' },
     expires: { type: 'string', value: 'WHEN', about: 'create, rotate: 12h, 90d, 1y or a date such as 2027-06-30' },
     'data-dir': { type: 'string', value: 'DIR', about: 'data directory of the server' },
     config: { type: 'string', value: 'FILE', about: 'configuration file of the server' },
@@ -25,7 +25,7 @@ export const spec = command({
   async run({ flags, words }, io) {
     const [action, id] = words
     const { config } = readConfig({ flags, env: io.env, cwd: io.cwd, home: io.home })
-    // Keys may be made before the first start.
+    // Keys may be created before the first start.
     await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
     await using keys = await openKeys(config)
     switch (action) {
@@ -81,7 +81,7 @@ async function revoke(keys: Keys, id: string, io: Io): Promise<number> {
   return 0
 }
 
-/** The new key is made first: when that fails, the old one still works. */
+/** Creates the new key first: when that fails, the old one still works. */
 async function rotate(keys: Keys, id: string, flags: Flags, io: Io): Promise<number> {
   const old = (await keys.listKeys()).find((row) => row.id === id)
   if (old === undefined) throw new Error(`there is no key ${id}; parley keys list shows them`)

@@ -37,7 +37,7 @@ verifies(
   },
 )
 
-test('a taken port is said with the way out', async () => {
+test('the error for a taken port names the remedy', async () => {
   await using folder = await temporaryFolder()
   await using other = await temporaryFolder()
   const { parley, url } = await startServer({ dataDir: folder.path })

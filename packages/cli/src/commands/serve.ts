@@ -1,15 +1,15 @@
-/** `parley serve`: starts the server and ends it in order on the first signal, at once on the second. */
+/** `parley serve`: starts the server; the first signal ends it in order, the second one at once. */
 import { endOnCrash, readConfig, startServer, type Config } from '@parley/server'
 import { command } from '../args.ts'
 import { printLine } from '../io.ts'
 import { SERVER_FLAGS } from '../server-flags.ts'
 
-/** Signals that come within this time are one wish. */
+/** Signals within this time count as one. */
 const SAME_SIGNAL_MS = 1000
 
 export const spec = command({
   usage: 'serve [flags]',
-  about: 'Starts the server. It ends on Ctrl-C; conversations that run go on at the next start.',
+  about: 'Starts the server. It ends on Ctrl-C; running conversations continue at the next start.',
   flags: SERVER_FLAGS,
   words: [0, 0],
   async run({ flags }, io) {
@@ -18,14 +18,14 @@ export const spec = command({
     const asked = Promise.withResolvers<void>()
     let askedAt: number | null = null
     const forget = io.onSignal(() => {
-      // A terminal's Ctrl-C can come twice at once: from the terminal itself and passed on by what started us.
+      // Ctrl-C can arrive twice at once: from the terminal and from the parent process.
       if (askedAt === null) asked.resolve()
       else if (performance.now() - askedAt > SAME_SIGNAL_MS) io.exitNow(1)
       askedAt ??= performance.now()
     })
     try {
       const server = await startServer(config).catch((error: unknown) => {
-        throw withWayOut(error, config)
+        throw withRemedy(error, config)
       })
       try {
         printLine(io, `parley is listening on ${server.url}`)
@@ -45,7 +45,7 @@ function firstSteps(url: string, key: string): string {
   return `your key is ${key} (shown once): curl -H 'X-Session-API-Key: ${key}' ${url}/api/conversations/search`
 }
 
-function withWayOut(error: unknown, { host, port }: Config): unknown {
+function withRemedy(error: unknown, { host, port }: Config): unknown {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   const ways: Record<string, string> = {
     EADDRINUSE: `port ${port} of ${host} is taken; choose another with --port, or any free one with --port 0`,

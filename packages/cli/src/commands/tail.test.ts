@@ -12,7 +12,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-test('a tail shows every event once, over a server that is killed and started again', async () => {
+test('parley tail prints every event once, across a kill and restart of the server', async () => {
   await using folder = await temporaryFolder()
   const options = { dataDir: folder.path }
   const flags = ['--port', String(await freePort())]
@@ -52,7 +52,7 @@ test('a tail shows every event once, over a server that is killed and started ag
   expect(JSON.parse(rest.stdout.split('\n')[0]!)).toMatchObject({ seq: seqs.length })
 })
 
-test('a conversation that does not exist is said as such', async () => {
+test('parley tail says that a conversation does not exist', async () => {
   await using folder = await temporaryFolder()
   const options = { dataDir: folder.path }
   await using _server = (await startServer(options)).parley

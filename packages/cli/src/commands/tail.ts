@@ -1,4 +1,4 @@
-/** `parley tail`: the events of one conversation, from a place in its log on, over restarts of the server. */
+/** `parley tail`: prints the events of one conversation from a position in its log, across restarts of the server. */
 import { command, UsageError } from '../args.ts'
 import { conversationIdOf } from '../conversation-id.ts'
 import { connect, CONNECT_FLAGS } from '../connect.ts'
@@ -7,9 +7,9 @@ import { viewOf, writeLines } from '../view.ts'
 
 export const spec = command({
   usage: 'tail ID [flags]',
-  about: 'Prints the events of a conversation as they come, until Ctrl-C or until it is deleted.',
+  about: 'Prints the events of a conversation as they arrive, until Ctrl-C or its deletion.',
   flags: {
-    after: { type: 'string', value: 'SEQ', about: 'begin after this place in the log (default 0, the beginning)' },
+    after: { type: 'string', value: 'SEQ', about: 'begin after this seq (default 0, the beginning)' },
     json: { type: 'boolean', about: 'print {"seq": …, "event": …}, one per line' },
     ...CONNECT_FLAGS,
   },

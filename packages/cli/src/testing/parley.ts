@@ -1,4 +1,4 @@
-/** For tests: `parley` as a process of its own, and a folder that is gone afterwards. */
+/** For tests: `parley` as a process, and a temporary folder. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,12 +8,12 @@ import { ParleyClient } from '@parley/client'
 
 const MAIN = join(import.meta.dirname, '..', 'main.ts')
 
-/** Shorter than a test may take, so that a test that fails still tidies up. */
+/** Shorter than the time limit of a test, so that a failing test still cleans up. */
 const PATIENCE_MS = 15_000
 
 export type Options = { dataDir: string; env?: Record<string, string> }
 
-/** A started command line; what it prints is kept. Disposing it ends it. */
+/** A running command line with its output. Disposing ends the process. */
 export class Parley implements AsyncDisposable {
   readonly process: ChildProcess
   stdout = ''
@@ -22,7 +22,7 @@ export class Parley implements AsyncDisposable {
   #wake: (() => void)[] = []
 
   constructor(argv: readonly string[], { dataDir, env = {} }: Options) {
-    // Nothing of the environment of whoever tests may be taken for configuration.
+    // The environment of the test run must not configure the command.
     const clean = {
       PATH: process.env['PATH'] ?? '',
       HOME: dataDir,
@@ -44,7 +44,7 @@ export class Parley implements AsyncDisposable {
     })
   }
 
-  /** Resolves to the match as soon as the output has it. Rejects when the command ends, or `PATIENCE_MS` passes, without it. */
+  /** Resolves to the match as soon as the output contains it. Rejects when the command ends or `PATIENCE_MS` passes without it. */
   async prints(pattern: RegExp): Promise<RegExpMatchArray> {
     let isLate = false
     const late = setTimeout(() => {
@@ -75,7 +75,7 @@ export class Parley implements AsyncDisposable {
     this.process.stdin!.write(text)
   }
 
-  /** Resolves to the exit code, or to the signal it died of. */
+  /** Resolves to the exit code, or to the signal that ended the process. */
   async exit(): Promise<number | string> {
     await this.#exited
     return this.process.exitCode ?? this.process.signalCode ?? 'unknown'
@@ -103,7 +103,7 @@ export async function run(
   return { code, stdout: parley.stdout, stderr: parley.stderr }
 }
 
-/** A server as a process of its own, ready. */
+/** Starts a server process; resolves when it is ready. */
 export async function startServer(options: Options, argv: readonly string[] = ['--port', '0']) {
   const parley = new Parley(['serve', ...argv], options)
   const [, url] = await parley.prints(/^parley is listening on (\S+)$/m)
@@ -112,13 +112,13 @@ export async function startServer(options: Options, argv: readonly string[] = ['
 
 export const clientOf = (baseUrl: string, apiKey: string): ParleyClient => new ParleyClient({ baseUrl, apiKey })
 
-/** A new folder directly under the system's temporary one: sockets want short paths. */
+/** Creates a folder directly under the system's temporary folder, because socket paths must be short. */
 export async function temporaryFolder(): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), 'parley-test-'))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
-/** Processes whose command line or environment names the folder. Linux only. */
+/** Returns the processes whose command line or environment names the folder. Linux only. */
 export async function processesOf(folder: string): Promise<number[]> {
   const { readdir, readFile } = await import('node:fs/promises')
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))

@@ -1,4 +1,4 @@
-/** Rows of the agent-server face. Source: agent-server-wire.md 1.2 to 1.6. */
+/** Endpoint rows of conversations and events in the agent-server API. Source: agent-server-wire.md 1.2 to 1.6. */
 import { z } from 'zod'
 import { ConversationExecutionStatus } from '../conversation-status.ts'
 import { ConversationInfo, ConversationPage } from '../conversation.ts'
@@ -15,7 +15,7 @@ import {
   SetSecurityAnalyzerRequest,
   UpdateConversationRequest,
 } from '../requests.ts'
-import { ConversationResponse } from '../seed.ts'
+import { ConversationResponse } from '../conversation-service.ts'
 import type { WireEvent } from '../wire-event.ts'
 import { CreateConversationBody } from './create-conversation.ts'
 import { endpoint } from './endpoint.ts'
@@ -35,7 +35,7 @@ const done = (description: string) => ({ status: 200, schema: Success, descripti
 const info = (description: string) => ({ status: 200, schema: ConversationInfo, description })
 const one = '/api/conversations/{conversation_id}'
 
-/** A query member that may be repeated: one text is a list of one. */
+/** A query member that may be repeated; one text is read as a list of one. */
 const repeated = <T>(item: z.ZodType<T, T>) =>
   z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item)) as unknown as z.ZodType<
     T[],
@@ -44,37 +44,39 @@ const repeated = <T>(item: z.ZodType<T, T>) =>
 
 const WireEventBody = z
   .custom<WireEvent>((value) => typeof value === 'object' && value !== null && 'kind' in value)
-  .meta({ type: 'object', description: 'One event, told apart by `kind`.' })
+  .meta({ type: 'object', description: 'One event; `kind` names its type.' })
 const limit = laxInt({ gt: 0, le: 100 }).default(100)
 const ConversationSort = z.enum(['CREATED_AT', 'UPDATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT_DESC'])
 const status = ConversationExecutionStatus.optional()
 
 export const createConversation = endpoint({
+  operationId: 'createConversation',
   ...conversations,
   method: 'POST',
   path: '/api/conversations',
-  summary: 'Create a conversation, in either dialect',
+  description: 'Starts a conversation; the body is that of either API.',
   query: z.object({
     ...skills,
-    /** Ours: pause the replay of `replay_json` at the first result that is not the recorded one. */
+    /** Parley's own: pauses the replay of `replay_json` at the first result that differs from the recorded one. */
     replay_stop_on_divergence: laxBoolean().default(false),
   }),
   body: CreateConversationBody,
   ok: {
     status: 200,
     schema: z.union([ConversationInfo, ConversationResponse]),
-    description: 'The start was taken up, or the id is known and its record is answered',
+    description: 'The start was accepted, or the id exists and its record is returned',
   },
   also: [{ status: 201, schema: ConversationInfo, description: 'Created' }],
   errors: [404, 409],
 })
 
-/** One path for two faces, told apart by `ids` as the bodies of `POST` are by their members. Source: agent-server-wire.md 1.4; conversation-service.md 2. */
+/** The two APIs share this path; `ids` selects the agent-server API. Source: agent-server-wire.md 1.4; conversation-service.md 2. */
 export const getConversations = endpoint({
+  operationId: 'getConversations',
   ...conversations,
   method: 'GET',
   path: '/api/conversations',
-  summary: 'Several conversations by id; without ids a page of all, newest first',
+  description: 'Returns conversations by id; without `ids`, a page of all conversations, newest first.',
   query: z.object({
     ids: repeated(laxConversationId()).optional(),
     ...skills,
@@ -83,16 +85,17 @@ export const getConversations = endpoint({
   ok: {
     status: 200,
     schema: z.union([z.array(ConversationInfo.nullable()), ConversationProgressPage]),
-    description: 'With ids: those, in the order asked, null for an unknown one. Without: a page',
+    description: 'With ids: these conversations in the requested order, null for an unknown id. Without: a page',
   },
   errors: [],
 })
 
 export const searchConversations = endpoint({
+  operationId: 'searchConversations',
   ...conversations,
   method: 'GET',
   path: '/api/conversations/search',
-  summary: 'A page of conversations',
+  description: 'Returns a page of conversations.',
   query: z.object({
     /** Id of the first item; an unknown one starts at the beginning. */
     page_id: z.string().optional(),
@@ -106,20 +109,22 @@ export const searchConversations = endpoint({
 })
 
 export const countConversations = endpoint({
+  operationId: 'countConversations',
   ...conversations,
   method: 'GET',
   path: '/api/conversations/count',
-  summary: 'How many conversations there are',
+  description: 'Returns the number of conversations.',
   query: z.object({ status }),
   ok: { status: 200, schema: z.int(), description: 'The number' },
   errors: [],
 })
 
 export const getConversation = endpoint({
+  operationId: 'getConversation',
   ...conversations,
   method: 'GET',
   path: one,
-  summary: 'One conversation, secrets hidden or as X-Expose-Secrets says',
+  description: 'Returns a conversation. Secrets are hidden unless X-Expose-Secrets asks for them.',
   params,
   query,
   ok: info('The conversation'),
@@ -127,61 +132,67 @@ export const getConversation = endpoint({
 })
 
 export const updateConversation = endpoint({
+  operationId: 'updateConversation',
   ...conversations,
   method: 'PATCH',
   path: one,
-  summary: 'Change title or tags',
+  description: 'Changes the title or the tags of a conversation.',
   params,
   body: UpdateConversationRequest,
-  ok: done('Whether there is such a conversation'),
+  ok: done('`success` is false for an unknown conversation'),
   errors: [409],
 })
 
 export const deleteConversation = endpoint({
+  operationId: 'deleteConversation',
   ...conversations,
   method: 'DELETE',
   path: one,
-  summary: 'Delete a conversation; its working directory stays',
+  description: 'Deletes a conversation; its working directory stays.',
   params,
   ok: done('Deleted'),
   errors: [400, 409],
 })
 
 export const runConversation = endpoint({
+  operationId: 'runConversation',
   ...conversations,
   method: 'POST',
   path: `${one}/run`,
-  summary: 'Start a run in the background; takes a waiting batch as accepted',
+  description: 'Starts a run in the background and accepts a pending batch of actions.',
   params,
   ok: done('Started'),
   errors: [400, 404, 409],
 })
 
 export const pauseConversation = endpoint({
+  operationId: 'pauseConversation',
   ...conversations,
   method: 'POST',
   path: `${one}/pause`,
-  summary: 'Stop before the next step',
+  description: 'Stops the run before its next step.',
   params,
   ok: done('Paused, or nothing to pause'),
   errors: [400, 409],
 })
 
 export const interruptConversation = endpoint({
+  operationId: 'interruptConversation',
   ...conversations,
   method: 'POST',
   path: `${one}/interrupt`,
-  summary: 'Cancel the call in flight and stop',
+  description: 'Cancels the call in flight and stops the run.',
   params,
   ok: done('Stopped, or nothing to stop'),
   errors: [400, 409],
 })
 
 export const setConfirmationPolicy = endpoint({
+  operationId: 'setConfirmationPolicy',
   ...conversations,
   method: 'POST',
   path: `${one}/confirmation_policy`,
-  summary: 'Replace the confirmation policy',
+  description: 'Replaces the confirmation policy.',
   params,
   body: SetConfirmationPolicyRequest,
   ok: done('Replaced'),
@@ -189,10 +200,11 @@ export const setConfirmationPolicy = endpoint({
 })
 
 export const setSecurityAnalyzer = endpoint({
+  operationId: 'setSecurityAnalyzer',
   ...conversations,
   method: 'POST',
   path: `${one}/security_analyzer`,
-  summary: 'Replace the security analyzer',
+  description: 'Replaces the security analyzer.',
   params,
   body: SetSecurityAnalyzerRequest,
   ok: done('Replaced'),
@@ -200,10 +212,11 @@ export const setSecurityAnalyzer = endpoint({
 })
 
 export const forkConversation = endpoint({
+  operationId: 'forkConversation',
   ...conversations,
   method: 'POST',
   path: `${one}/fork`,
-  summary: 'Copy a conversation, or one branch of it',
+  description: 'Copies a conversation, or one branch of it.',
   params,
   query,
   body: ForkConversationRequest,
@@ -213,10 +226,11 @@ export const forkConversation = endpoint({
 })
 
 export const navigateConversation = endpoint({
+  operationId: 'navigateConversation',
   ...conversations,
   method: 'POST',
   path: `${one}/navigate`,
-  summary: 'Move the leaf to any event, or to the empty tree',
+  description: 'Moves the leaf to any event, or to the empty tree.',
   params,
   query,
   body: NavigateRequest,
@@ -225,42 +239,46 @@ export const navigateConversation = endpoint({
 })
 
 export const agentFinalResponse = endpoint({
+  operationId: 'agentFinalResponse',
   ...conversations,
   method: 'GET',
   path: `${one}/agent_final_response`,
-  summary: 'Text of the last finish or agent message',
+  description: 'Returns the text of the last finish action or agent message.',
   params,
-  ok: { status: 200, schema: z.object({ response: z.string() }), description: 'Empty when there is none' },
+  ok: { status: 200, schema: z.object({ response: z.string() }), description: 'The text; empty when there is none' },
   errors: [404, 409],
 })
 
 export const askAgent = endpoint({
+  operationId: 'askAgent',
   ...conversations,
   method: 'POST',
   path: `${one}/ask_agent`,
-  summary:
-    'Ask the agent something beside its task, also while it runs; no tool is called and nothing but the cost is recorded',
+  description:
+    'Asks the agent a question outside its task, also during a run. No tool is called and only the cost is recorded.',
   params,
   body: AskAgentRequest,
-  ok: { status: 200, schema: z.object({ response: z.string() }), description: 'What the agent says' },
+  ok: { status: 200, schema: z.object({ response: z.string() }), description: 'The reply' },
   errors: [400, 404, 409, 429, 503],
 })
 
 export const condenseConversation = endpoint({
+  operationId: 'condenseConversation',
   ...conversations,
   method: 'POST',
   path: `${one}/condense`,
-  summary: 'Put a summary in the place of the older part of what the model sees, between two steps if a run goes on',
+  description: 'Replaces the older part of what the model sees by a summary; during a run, between two steps.',
   params,
-  ok: done('It is shorter, or there was nothing to leave out'),
+  ok: done('Condensed, or nothing to condense'),
   errors: [400, 404, 409, 429, 503],
 })
 
 export const sendMessage = endpoint({
+  operationId: 'sendMessage',
   ...events,
   method: 'POST',
   path: `${one}/events`,
-  summary: 'Send a user message',
+  description: 'Stores a user message.',
   params,
   body: SendMessageRequest,
   ok: done('Stored'),
@@ -271,17 +289,18 @@ const eventFilter = {
   /** A short name, or the class path that existing clients send. */
   kind: z.string().optional(),
   source: EventSource.optional(),
-  /** Case-insensitive, over the text of messages. */
+  /** Text that messages contain; case-insensitive. */
   body: z.string().optional(),
   timestamp__gte: laxEventTime().optional(),
   timestamp__lt: laxEventTime().optional(),
 }
 
 export const searchEvents = endpoint({
+  operationId: 'searchEvents',
   ...events,
   method: 'GET',
   path: `${one}/events/search`,
-  summary: 'A page of events, in the order they were stored',
+  description: 'Returns a page of the events of a conversation, oldest first.',
   params,
   query: z.object({
     /** Id of the first event of the page. */
@@ -289,22 +308,23 @@ export const searchEvents = endpoint({
     limit,
     ...eventFilter,
     sort_order: z.enum(['TIMESTAMP', 'TIMESTAMP_DESC']).default('TIMESTAMP'),
-    /** Ours: only events after this place in the log; before it when descending. */
+    /** Parley's own: only events with a greater `seq`; with a smaller one in descending order. */
     seq: laxInt({ ge: 0 }).optional(),
   }),
   ok: {
     status: 200,
     schema: z.object({ items: z.array(WireEventBody), next_page_id: z.string().nullable() }),
-    description: 'The page, null-valued members left out',
+    description: 'The page; members that are null are omitted',
   },
   errors: [404],
 })
 
 export const countEvents = endpoint({
+  operationId: 'countEvents',
   ...events,
   method: 'GET',
   path: `${one}/events/count`,
-  summary: 'How many events match',
+  description: 'Returns the number of events that match.',
   params,
   query: z.object(eventFilter),
   ok: { status: 200, schema: z.int(), description: 'The number' },
@@ -312,10 +332,11 @@ export const countEvents = endpoint({
 })
 
 export const streamEvents = endpoint({
+  operationId: 'streamEvents',
   ...events,
   method: 'GET',
   path: `${one}/events/stream`,
-  summary: 'Stored events after a place in the log, then live ones, as server-sent events',
+  description: 'Streams the stored events after a place in the log, then new events, as server-sent events.',
   params,
   query: z.object({ after_seq: laxInt({ ge: 0 }).optional() }),
   ok: { status: 200, description: 'text/event-stream of Frame objects; the id of an event frame is its seq' },
@@ -323,49 +344,24 @@ export const streamEvents = endpoint({
 })
 
 export const getEvent = endpoint({
+  operationId: 'getEvent',
   ...events,
   method: 'GET',
   path: `${one}/events/{event_id}`,
-  summary: 'One event',
+  description: 'Returns an event of a conversation.',
   params: z.object({ conversation_id: laxConversationId(), event_id: z.string() }),
-  ok: { status: 200, schema: WireEventBody, description: 'The event, null-valued members included' },
+  ok: { status: 200, schema: WireEventBody, description: 'The event, including members that are null' },
   errors: [404],
 })
 
 export const respondToConfirmation = endpoint({
+  operationId: 'respondToConfirmation',
   ...events,
   method: 'POST',
   path: `${one}/events/respond_to_confirmation`,
-  summary: 'Accept or reject the waiting batch',
+  description: 'Accepts or rejects the pending batch of actions.',
   params,
   body: ConfirmationResponseRequest,
   ok: done('Recorded'),
   errors: [404, 409],
 })
-
-/** Literal paths stand before those with a parameter in the same place. */
-export const agentServerRows = [
-  createConversation,
-  getConversations,
-  searchConversations,
-  countConversations,
-  getConversation,
-  updateConversation,
-  deleteConversation,
-  runConversation,
-  pauseConversation,
-  interruptConversation,
-  setConfirmationPolicy,
-  setSecurityAnalyzer,
-  forkConversation,
-  navigateConversation,
-  agentFinalResponse,
-  askAgent,
-  condenseConversation,
-  sendMessage,
-  searchEvents,
-  countEvents,
-  streamEvents,
-  getEvent,
-  respondToConfirmation,
-] as const

@@ -1,4 +1,4 @@
-/** Rows for commands outside a conversation. Source: agent-server-wire.md 1.7. */
+/** Endpoint rows of commands outside a conversation. Source: agent-server-wire.md 1.7. */
 import { z } from 'zod'
 import { BashCommand, BashEvent, BashOutput, ExecuteBashRequest } from '../bash.ts'
 import { laxEventTime } from '../lax-text.ts'
@@ -8,37 +8,40 @@ import { endpoint } from './endpoint.ts'
 const bash = { tag: 'Bash', auth: 'session_key' } as const
 
 export const startBashCommand = endpoint({
+  operationId: 'startBashCommand',
   ...bash,
   method: 'POST',
   path: '/api/bash/start_bash_command',
-  summary: 'Start a command and answer at once',
+  description: 'Starts a command and returns at once.',
   body: ExecuteBashRequest,
   ok: { status: 200, schema: BashCommand, description: 'Started' },
   errors: [],
 })
 
 export const executeBashCommand = endpoint({
+  operationId: 'executeBashCommand',
   ...bash,
   method: 'POST',
   path: '/api/bash/execute_bash_command',
-  summary: 'Run a command to its end',
+  description: 'Runs a command and returns when it has ended.',
   body: ExecuteBashRequest,
-  ok: { status: 200, schema: BashOutput, description: 'The last output; earlier ones are found by search' },
+  ok: { status: 200, schema: BashOutput, description: 'The last output; the search returns earlier outputs' },
   errors: [],
 })
 
 export const searchBashEvents = endpoint({
+  operationId: 'searchBashEvents',
   ...bash,
   method: 'GET',
   path: '/api/bash/bash_events/search',
-  summary: 'A page of commands and outputs, in the order they were stored',
+  description: 'Returns a page of commands and outputs, in the order in which they were stored.',
   query: z.object({
     kind__eq: z.enum(['BashCommand', 'BashOutput']).optional(),
     /** With or without dashes. */
     command_id__eq: z.string().optional(),
     timestamp__gte: laxEventTime().optional(),
     timestamp__lt: laxEventTime().optional(),
-    /** Leaves out outputs up to this place. */
+    /** Omits outputs up to and including this `order`. */
     order__gt: laxInt().optional(),
     sort_order: z.enum(['TIMESTAMP', 'TIMESTAMP_DESC']).default('TIMESTAMP'),
     page_id: z.string().optional(),
@@ -53,40 +56,37 @@ export const searchBashEvents = endpoint({
 })
 
 export const batchGetBashEvents = endpoint({
+  operationId: 'batchGetBashEvents',
   ...bash,
   method: 'GET',
   path: '/api/bash/bash_events/',
-  summary: 'Several commands and outputs by id; the ids come as a JSON body',
+  description: 'Returns commands and outputs by id; the ids are a JSON body.',
   body: z.array(z.string()),
-  ok: { status: 200, schema: z.array(BashEvent.nullable()), description: 'In the order asked; null for an unknown id' },
+  ok: {
+    status: 200,
+    schema: z.array(BashEvent.nullable()),
+    description: 'In the requested order; null for an unknown id',
+  },
   errors: [],
 })
 
 export const getBashEvent = endpoint({
+  operationId: 'getBashEvent',
   ...bash,
   method: 'GET',
   path: '/api/bash/bash_events/{event_id}',
-  summary: 'One command or output',
+  description: 'Returns a command or an output.',
   params: z.object({ event_id: z.string() }),
   ok: { status: 200, schema: BashEvent, description: 'The event' },
   errors: [404],
 })
 
 export const clearBashEvents = endpoint({
+  operationId: 'clearBashEvents',
   ...bash,
   method: 'DELETE',
   path: '/api/bash/bash_events',
-  summary: 'Forget all commands and outputs',
-  ok: { status: 200, schema: z.object({ cleared_count: z.int() }), description: 'Forgotten' },
+  description: 'Removes all stored commands and outputs.',
+  ok: { status: 200, schema: z.object({ cleared_count: z.int() }), description: 'The number of removed entries' },
   errors: [],
 })
-
-/** Literal paths stand before those with a parameter in the same place. */
-export const bashRows = [
-  startBashCommand,
-  executeBashCommand,
-  searchBashEvents,
-  batchGetBashEvents,
-  getBashEvent,
-  clearBashEvents,
-] as const

@@ -1,4 +1,4 @@
-/** An endpoint as data: the router, the client and the OpenAPI document read the same row. */
+/** An endpoint as data. The router, the client and the OpenAPI document read the same row. */
 import type { z } from 'zod'
 
 export type EndpointAnswer = {
@@ -9,10 +9,15 @@ export type EndpointAnswer = {
 }
 
 export type Endpoint = {
+  /** The name of the operation in generated clients. Unique; a change breaks their callers. */
+  operationId: string
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With parameters in braces: `/api/conversations/{conversation_id}`. */
   path: string
-  summary: string
+  /** Title in the OpenAPI document, where the upstream one does not follow from `operationId`. */
+  summary?: string
+  /** Begins with a verb in the third person: "Returns …". */
+  description: string
   tag: string
   auth: 'session_key' | 'none'
   /** One schema per name in braces. */
@@ -23,26 +28,26 @@ export type Endpoint = {
   /** An empty body is read as `{}`. */
   bodyOptional?: boolean
   ok: EndpointAnswer
-  /** Other answers of success. */
+  /** Further successful answers. */
   also?: readonly EndpointAnswer[]
-  /** Statuses of refusals, besides 401 and 422. */
+  /** Error statuses besides 401 and 422. */
   errors: readonly number[]
 }
 
-/** Declares a row, keeping its exact types. */
+/** Returns `row` with its exact types. */
 export const endpoint = <const E extends Endpoint>(row: E): E => row
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
 type Written<S> = S extends z.ZodType ? z.input<S> : undefined
 
-/** What a handler of the row receives: parsed, defaults filled in. */
+/** The parsed request that a handler of the row receives, defaults filled in. */
 export type Received<E extends Endpoint> = {
   params: Parsed<E['params']>
   query: Parsed<E['query']>
   body: Parsed<E['body']>
 }
 
-/** What a caller of the row may write. */
+/** The body as callers of the row write it. */
 export type BodyInput<E extends Endpoint> = Written<E['body']>
 export type QueryInput<E extends Endpoint> = Written<E['query']>
 

@@ -1,57 +1,25 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { agentServerRows, getConversations, searchConversations, searchEvents } from './agent-server.ts'
-import { bashRows } from './bash.ts'
-import { clientToolRows } from './client-tools.ts'
+import * as protocol from '../index.ts'
+import { getConversations, searchConversations, searchEvents } from './agent-server.ts'
 import type { Endpoint } from './endpoint.ts'
-import { fileRows } from './files.ts'
-import { gitRows } from './git.ts'
-import { auditRows, keyRows } from './keys.ts'
-import { hookRows } from './hooks.ts'
-import { modelRows } from './models.ts'
-import { profileRows } from './profiles.ts'
-import { lifecycleRows } from './lifecycle.ts'
-import { seedRows } from './seed.ts'
-import { serverRows } from './server.ts'
-import { settingsRows } from './settings.ts'
-import { skillRows } from './skills.ts'
-import { steeringRows } from './steering.ts'
-import { trajectoryRows } from './trajectory.ts'
-import { deliveryRows, receiverRows } from './webhooks.ts'
 
-const rows: readonly Endpoint[] = [
-  ...lifecycleRows,
-  ...agentServerRows,
-  ...steeringRows,
-  ...clientToolRows,
-  ...serverRows,
-  ...seedRows.slice(1),
-  ...settingsRows,
-  ...trajectoryRows,
-  ...receiverRows,
-  ...deliveryRows,
-  ...keyRows,
-  ...auditRows,
-  ...bashRows,
-  ...fileRows,
-  ...gitRows,
-  ...hookRows,
-  ...modelRows,
-  ...profileRows,
-  ...skillRows,
-]
+const isRow = (value: unknown): value is Endpoint =>
+  typeof value === 'object' && value !== null && 'operationId' in value && 'path' in value
+const exported = Object.entries<unknown>(protocol).filter((entry): entry is [string, Endpoint] => isRow(entry[1]))
+const rows = exported.map(([, row]) => row)
 const names = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
 
-test('no two rows have the same method and path', () => {
+test('no two endpoint rows have the same method and path', () => {
   const keys = rows.map(({ method, path }) => `${method} ${path}`)
   expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([])
 })
 
-test.each(rows)('$method $path declares each of its path parameters', ({ path, params }) => {
+test.each(rows)('the row $method $path declares each of its path parameters', ({ path, params }) => {
   expect(Object.keys(params?.shape ?? {})).toEqual(names(path))
 })
 
-test.each(rows)('$method $path can be documented', (row) => {
+test.each(rows)('the schemas of the row $method $path can be documented', (row) => {
   for (const schema of [row.params, row.query, row.body])
     if (schema !== undefined)
       expect(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })).toBeTypeOf('object')
@@ -59,15 +27,19 @@ test.each(rows)('$method $path can be documented', (row) => {
     expect(z.toJSONSchema(row.ok.schema, { io: 'output', unrepresentable: 'any' })).toBeTypeOf('object')
 })
 
-test('everything under /api needs a key, the rest none', () => {
-  for (const { path, auth } of rows) expect(auth).toBe(path.startsWith('/api/') ? 'session_key' : 'none')
+test('every row under /api and /v1 needs a key, and every other row needs none', () => {
+  for (const { path, auth } of rows) expect(auth).toBe(/^\/(?:api|v1)\//.test(path) ? 'session_key' : 'none')
 })
 
-test('New Conversation is the one row of its path in both faces', () => {
-  expect(agentServerRows).toContain(seedRows[0])
+test('the operation id of a row is the name of its export', () => {
+  for (const [name, { operationId }] of exported) expect(operationId).toBe(name)
 })
 
-test('query scalars are read from text', () => {
+test('the description of a row is a sentence that begins with a verb in the third person', () => {
+  for (const { description } of rows) expect(description).toMatch(/^[A-Z]\w+s\b.*\.$/)
+})
+
+test('query scalars of endpoint rows are read from text', () => {
   expect(searchConversations.query.parse({ limit: '5', include_skills: 'on', status: 'running' })).toEqual({
     limit: 5,
     include_skills: true,
@@ -81,11 +53,11 @@ test('query scalars are read from text', () => {
   })
 })
 
-test.each(['0', '101', 'x'])('a limit of %s is refused', (limit) => {
+test.each(['0', '101', 'x'])('a page limit of %s is refused', (limit) => {
   expect(searchConversations.query.safeParse({ limit }).success).toBe(false)
 })
 
-test('one repeated value is a list of one', () => {
+test('a query member that may be repeated reads one value as a list of one', () => {
   const id = '6f9619ff-8b86-4011-b42d-00c04fc964ff'
   expect(getConversations.query.parse({ ids: id.replaceAll('-', '') }).ids).toEqual([id])
   expect(getConversations.query.parse({ ids: [id, id] }).ids).toEqual([id, id])

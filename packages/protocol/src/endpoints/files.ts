@@ -1,4 +1,4 @@
-/** Rows for files of the server's machine and of workspaces. Sources: agent-server-wire.md 1.8, 3. */
+/** Endpoint rows of files on the server's machine and in workspaces. Sources: agent-server-wire.md 1.8, 3. */
 import { z } from 'zod'
 import { laxBoolean, laxInt } from '../lax.ts'
 import { laxConversationId } from '../lax-text.ts'
@@ -13,32 +13,35 @@ const done = (description: string) => ({ status: 200, schema: Success, descripti
 const Place = z.object({ label: z.string(), path: z.string() })
 
 export const uploadFile = endpoint({
+  operationId: 'uploadFile',
   ...file,
   method: 'POST',
   path: '/api/file/upload',
-  summary: 'Write a file from the part `file` of a multipart/form-data body',
+  description: 'Writes a file from the part `file` of a multipart/form-data body.',
   query: at,
-  ok: done('Written, directories made where needed'),
+  ok: done('Written; missing directories were created'),
   errors: [400, 403],
 })
 
 export const downloadFile = endpoint({
+  operationId: 'downloadFile',
   ...file,
   method: 'GET',
   path: '/api/file/download',
-  summary: 'The bytes of a file',
+  description: 'Returns the bytes of a file.',
   query: at,
   ok: { status: 200, description: 'application/octet-stream' },
   errors: [400, 403, 404],
 })
 
 export const createDirectory = endpoint({
+  operationId: 'createDirectory',
   ...file,
   method: 'POST',
   path: '/api/file/create_directory',
-  summary: 'Make a directory and those above it',
+  description: 'Creates a directory and its missing parents.',
   query: at,
-  ok: done('It is there'),
+  ok: done('Created, or it existed'),
   errors: [400, 403],
 })
 
@@ -46,20 +49,22 @@ export const HomeResponse = z.object({ home: z.string(), favorites: z.array(Plac
 export type HomeResponse = z.infer<typeof HomeResponse>
 
 export const fileHome = endpoint({
+  operationId: 'fileHome',
   ...file,
   method: 'GET',
   path: '/api/file/home',
-  summary: 'Where to begin looking for a directory',
+  description: 'Returns the home directory and directories to start browsing from.',
   query: z.object({ include_hidden: laxBoolean().default(false) }),
-  ok: { status: 200, schema: HomeResponse, description: 'The home directory and what is in it' },
+  ok: { status: 200, schema: HomeResponse, description: 'The home directory and its subdirectories' },
   errors: [],
 })
 
 export const searchSubdirectories = endpoint({
+  operationId: 'searchSubdirectories',
   ...file,
   method: 'GET',
   path: '/api/file/search_subdirs',
-  summary: 'A page of the directories in a directory',
+  description: 'Returns a page of the subdirectories of a directory.',
   query: z.object({
     path,
     page_id: z.string().optional(),
@@ -72,22 +77,23 @@ export const searchSubdirectories = endpoint({
       items: z.array(z.object({ name: z.string(), path: z.string() })),
       next_page_id: z.string().nullable(),
     }),
-    description: 'By name, links left out',
+    description: 'Sorted by name, without symbolic links',
   },
   errors: [400, 403, 404],
 })
 
 export const archiveDirectory = endpoint({
+  operationId: 'archiveDirectory',
   ...file,
   method: 'GET',
   path: '/api/file/archive',
-  summary: 'A directory as a tar.gz, or what git says has changed in it as a patch',
+  description: 'Returns a directory as a tar.gz, or its changes since a commit as a patch.',
   query: z.object({
     path,
     format: z.enum(['git-delta', 'tar.gz']).default('git-delta'),
-    /** Of a delta; without it, where the branch left its upstream or the default branch. */
+    /** Base of a `git-delta`. Absent: the commit where the branch left its upstream or the default branch. */
     base_ref: z.string().optional(),
-    /** Leaves out directories of dependencies and builds. */
+    /** Omits directories of dependencies and builds. */
     use_default_excludes: laxBoolean().default(true),
     exclude: z.array(z.string()).default([]),
   }),
@@ -98,17 +104,19 @@ export const archiveDirectory = endpoint({
 const session = { tag: 'Workspace', auth: 'session_key', path: '/api/auth/workspace-session' } as const
 
 export const openWorkspaceSession = endpoint({
+  operationId: 'openWorkspaceSession',
   ...session,
   method: 'POST',
-  summary: 'A cookie with which a browser may read files of workspaces',
+  description: 'Sets a cookie with which a browser may read files of workspaces.',
   ok: { status: 204, description: 'Set-Cookie' },
   errors: [],
 })
 
 export const closeWorkspaceSession = endpoint({
+  operationId: 'closeWorkspaceSession',
   ...session,
   method: 'DELETE',
-  summary: 'Take the cookie back',
+  description: 'Removes the workspace cookie.',
   ok: { status: 204, description: 'Set-Cookie' },
   errors: [],
 })
@@ -117,33 +125,22 @@ const workspace = { tag: 'Workspace', auth: 'session_key', method: 'GET' } as co
 const conversation = { conversation_id: laxConversationId() }
 
 export const workspaceIndex = endpoint({
+  operationId: 'workspaceIndex',
   ...workspace,
   path: '/api/conversations/{conversation_id}/workspace',
-  summary: 'The index.html of a workspace',
+  description: 'Returns the index.html of a workspace.',
   params: z.object(conversation),
   ok: { status: 200, description: 'The page' },
   errors: [404],
 })
 
 export const workspaceFile = endpoint({
+  operationId: 'workspaceFile',
   ...workspace,
   path: '/api/conversations/{conversation_id}/workspace/{file_path}',
-  summary: 'A file of a workspace, or the index.html of a directory',
-  /** `file_path` takes the rest of the path, slashes included. */
+  description: 'Returns a file of a workspace, or the index.html of a directory.',
+  /** `file_path` is the rest of the path, including slashes. */
   params: z.object({ ...conversation, file_path: z.string() }),
-  ok: { status: 200, description: 'The file, its type guessed by its name' },
+  ok: { status: 200, description: 'The file; its content type follows from its name' },
   errors: [400, 404],
 })
-
-export const fileRows = [
-  uploadFile,
-  downloadFile,
-  createDirectory,
-  fileHome,
-  searchSubdirectories,
-  archiveDirectory,
-  openWorkspaceSession,
-  closeWorkspaceSession,
-  workspaceIndex,
-  workspaceFile,
-] as const

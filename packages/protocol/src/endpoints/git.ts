@@ -1,4 +1,4 @@
-/** Rows that look at repositories of the server's machine. Source: agent-server-wire.md 1.9. */
+/** Endpoint rows that read repositories on the server's machine. Source: agent-server-wire.md 1.9. */
 import { z } from 'zod'
 import { laxInt } from '../lax.ts'
 import { text } from '../lax-text.ts'
@@ -17,7 +17,7 @@ export const GitChange = z.object({
 export type GitChange = z.infer<typeof GitChange>
 
 export const GitDiff = z.object({ modified: z.string().nullable(), original: z.string().nullable() })
-/** The whole texts of a file on both sides, empty where it does not exist; nulls outside a repository. */
+/** Both versions of a file; empty where the file does not exist, null outside a repository. */
 export type GitDiff = z.infer<typeof GitDiff>
 
 export const GitCommit = z.object({
@@ -33,45 +33,51 @@ export type GitCommit = z.infer<typeof GitCommit>
 export const GitCommitsPage = z.object({ commits: z.array(GitCommit), has_more: z.boolean() })
 export type GitCommitsPage = z.infer<typeof GitCommitsPage>
 
-const changes = { status: 200, schema: z.array(GitChange), description: 'By path; empty outside a repository' } as const
+const changes = {
+  status: 200,
+  schema: z.array(GitChange),
+  description: 'Sorted by path; empty outside a repository',
+} as const
 
 export const gitChanges = endpoint({
+  operationId: 'gitChanges',
   ...git,
   path: '/api/git/changes',
-  summary: 'Files that differ from a commit',
-  /** Without `ref`: from where the branch left its upstream or the default branch. */
+  description: 'Lists the files that differ from a commit.',
+  /** Absent `ref`: the commit where the branch left its upstream or the default branch. */
   query: z.object({ path, ref: z.string().optional() }),
   ok: changes,
   errors: [400],
 })
 
 export const gitDiff = endpoint({
+  operationId: 'gitDiff',
   ...git,
   path: '/api/git/diff',
-  summary: 'Both sides of a changed file',
-  /** `commit`: what that commit changed. Excludes `ref`. */
+  description: 'Returns both sides of a changed file.',
+  /** `commit` selects the change that this commit made; it excludes `ref`. */
   query: z.object({ path, ref: z.string().optional(), commit: hex().optional() }),
-  ok: { status: 200, schema: GitDiff, description: 'The texts; nulls outside a repository' },
+  ok: { status: 200, schema: GitDiff, description: 'Both versions; null outside a repository' },
   errors: [400],
 })
 
 export const gitCommits = endpoint({
+  operationId: 'gitCommits',
   ...git,
   path: '/api/git/commits',
-  summary: 'The newest commits',
+  description: 'Lists the newest commits.',
   query: z.object({ path, limit: laxInt({ ge: 1, le: 200 }).default(50) }),
   ok: { status: 200, schema: GitCommitsPage, description: 'Newest first; empty outside a repository' },
   errors: [400],
 })
 
 export const gitCommitChanges = endpoint({
+  operationId: 'gitCommitChanges',
   ...git,
   path: '/api/git/commits/{sha}/changes',
-  summary: 'Files that one commit changed',
+  description: 'Lists the files that a commit changed.',
   params: z.object({ sha: hex() }),
   query: z.object({ path }),
   ok: changes,
   errors: [400],
 })
-
-export const gitRows = [gitChanges, gitDiff, gitCommits, gitCommitChanges] as const

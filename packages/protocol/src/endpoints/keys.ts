@@ -1,4 +1,4 @@
-/** Rows for those who run the server: keys, and the record of who did what. Source: design.md 3, Identity. */
+/** Endpoint rows for administrators: keys and the audit log. Source: decisions.md, Identity. */
 import { z } from 'zod'
 import { laxInt } from '../lax.ts'
 import { laxDateTime, text } from '../lax-text.ts'
@@ -6,7 +6,7 @@ import { Success } from './agent-server.ts'
 import { endpoint } from './endpoint.ts'
 
 export const Role = z.enum(['admin', 'user', 'read-only'])
-/** What a key lets its user do: everything; everything of their own; reading their own. */
+/** Permissions of a key: everything; the user's own data; reading the user's own data. */
 export type Role = z.infer<typeof Role>
 
 export const KeyInfo = z.object({
@@ -15,22 +15,22 @@ export const KeyInfo = z.object({
   role: Role,
   label: z.string().nullable(),
   created_at: z.string(),
-  /** Null: never. */
+  /** Null: the key does not expire. */
   expires_at: z.string().nullable(),
   revoked_at: z.string().nullable(),
 })
-/** A key as lists show it: never the key itself. */
+/** A key as lists show it, without the key itself. */
 export type KeyInfo = z.infer<typeof KeyInfo>
 
 export const IssuedKey = KeyInfo.extend({ key: z.string() })
-/** A new key. It is shown in this answer only. */
+/** A new key. Only this answer contains it. */
 export type IssuedKey = z.infer<typeof IssuedKey>
 
 export const CreateKeyRequest = z.strictObject({
   user: text({ min: 1, max: 255, pattern: /^\S(?:.*\S)?$/ }),
   role: Role.default('user'),
   label: text({ max: 255 }).nullable().default(null),
-  /** Null: never. */
+  /** Null: the key does not expire. */
   expires_at: laxDateTime().nullable().default(null),
 })
 export type CreateKeyRequest = z.infer<typeof CreateKeyRequest>
@@ -39,41 +39,45 @@ const operator = { tag: 'Keys', auth: 'session_key' } as const
 const params = z.object({ key_id: z.string() })
 
 export const listKeys = endpoint({
+  operationId: 'listKeys',
   ...operator,
   method: 'GET',
   path: '/api/keys',
-  summary: 'Issued keys in the order of their creation; for administrators',
-  ok: { status: 200, schema: z.object({ items: z.array(KeyInfo) }), description: 'Revoked and expired ones included' },
+  description: 'Lists the issued keys in the order of their creation; for administrators.',
+  ok: { status: 200, schema: z.object({ items: z.array(KeyInfo) }), description: 'Including revoked and expired keys' },
   errors: [403],
 })
 
 export const createKey = endpoint({
+  operationId: 'createKey',
   ...operator,
   method: 'POST',
   path: '/api/keys',
-  summary: 'Issue a key to a user; for administrators',
+  description: 'Issues a key to a user; for administrators.',
   body: CreateKeyRequest,
-  ok: { status: 201, schema: IssuedKey, description: 'With the key, which is never shown again' },
+  ok: { status: 201, schema: IssuedKey, description: 'With the key, which no other answer contains' },
   errors: [403],
 })
 
 export const revokeKey = endpoint({
+  operationId: 'revokeKey',
   ...operator,
   method: 'DELETE',
   path: '/api/keys/{key_id}',
-  summary: 'Revoke a key; for administrators',
+  description: 'Revokes a key; for administrators.',
   params,
-  ok: { status: 200, schema: Success, description: 'It opens nothing any more' },
+  ok: { status: 200, schema: Success, description: 'Revoked' },
   errors: [403, 404],
 })
 
 export const rotateKey = endpoint({
+  operationId: 'rotateKey',
   ...operator,
   method: 'POST',
   path: '/api/keys/{key_id}/rotate',
-  summary: 'Issue a successor of a key; the old one works until it is revoked; for administrators',
+  description: 'Issues a successor of a key; the old key works until it is revoked. For administrators.',
   params,
-  ok: { status: 201, schema: IssuedKey, description: 'With the new key, which is never shown again' },
+  ok: { status: 201, schema: IssuedKey, description: 'With the new key, which no other answer contains' },
   errors: [403, 404, 409],
 })
 
@@ -91,14 +95,15 @@ export const AuditItem = z.object({
 export type AuditItem = z.infer<typeof AuditItem>
 
 export const readAudit = endpoint({
+  operationId: 'readAudit',
   ...operator,
   method: 'GET',
   path: '/api/audit',
-  summary: 'Who changed what, newest first; for administrators',
+  description: 'Lists who changed what, newest first; for administrators.',
   query: z.object({
     user: z.string().optional(),
     limit: laxInt({ gt: 0, le: 1000 }).default(100),
-    /** Id of the last entry seen. */
+    /** Id of the last entry of the previous page. */
     after: laxInt({ gt: 0 }).optional(),
   }),
   ok: {
@@ -108,6 +113,3 @@ export const readAudit = endpoint({
   },
   errors: [403],
 })
-
-export const keyRows = [listKeys, createKey, revokeKey, rotateKey] as const
-export const auditRows = [readAudit] as const

@@ -1,4 +1,4 @@
-/** Rows for what can be chosen from: tools, models, and shared credentials of model providers. Source: agent-server-wire.md 1.2, 1.13. */
+/** Endpoint rows of tools, models and shared credentials of model providers. Source: agent-server-wire.md 1.2, 1.13. */
 import { z } from 'zod'
 import {
   ProviderConnectionCreateRequest,
@@ -11,39 +11,43 @@ const llm = { tag: 'LLM', auth: 'session_key' } as const
 const names = z.array(z.string())
 
 export const listTools = endpoint({
+  operationId: 'listTools',
   tag: 'Tools',
   auth: 'session_key',
   method: 'GET',
   path: '/api/tools/',
-  summary: 'Names of tools that an agent may be given',
+  description: 'Lists the names of the tools that an agent can be given.',
   ok: { status: 200, schema: names, description: 'Sorted' },
   errors: [],
 })
 
 export const listProviders = endpoint({
+  operationId: 'listProviders',
   ...llm,
   method: 'GET',
   path: '/api/llm/providers',
-  summary: 'Providers of models',
+  description: 'Lists the model providers.',
   ok: { status: 200, schema: z.object({ providers: names }), description: 'Sorted' },
   errors: [],
 })
 
 export const listModels = endpoint({
+  operationId: 'listModels',
   ...llm,
   method: 'GET',
   path: '/api/llm/models',
-  summary: 'Names of models, of one provider or of all',
+  description: 'Lists the names of models, of one provider or of all.',
   query: z.object({ provider: z.string().optional() }),
   ok: { status: 200, schema: z.object({ models: names }), description: 'Sorted; empty for an unknown provider' },
   errors: [],
 })
 
 export const listVerifiedModels = endpoint({
+  operationId: 'listVerifiedModels',
   ...llm,
   method: 'GET',
   path: '/api/llm/models/verified',
-  summary: 'Models that are known to work well, by provider',
+  description: 'Lists the models that are known to work well, by provider.',
   ok: { status: 200, schema: z.object({ models: z.record(z.string(), names) }), description: 'Sorted' },
   errors: [],
 })
@@ -61,47 +65,39 @@ const connection = (status: number, description: string) => ({
 })
 
 export const listProviderConnections = endpoint({
+  operationId: 'listProviderConnections',
   ...connections,
   method: 'GET',
-  summary: 'Credentials that several profiles share',
-  ok: { status: 200, schema: z.array(ProviderConnectionResponse), description: 'By name, keys hidden' },
+  description: 'Lists the credentials that several profiles share.',
+  ok: { status: 200, schema: z.array(ProviderConnectionResponse), description: 'Sorted by name, keys hidden' },
   errors: [],
 })
 
 export const createProviderConnection = endpoint({
+  operationId: 'createProviderConnection',
   ...connections,
   method: 'POST',
-  summary: 'Store a key and a base URL for several profiles',
+  description: 'Stores a key and a base URL for several profiles.',
   body: ProviderConnectionCreateRequest,
   ok: connection(201, 'Stored'),
   errors: [409],
 })
 
 export const updateProviderConnection = endpoint({
+  operationId: 'updateProviderConnection',
   ...one,
   method: 'PATCH',
-  summary: 'Change a connection',
+  description: 'Changes a provider connection.',
   body: ProviderConnectionUpdateRequest,
   ok: connection(200, 'Changed'),
   errors: [404],
 })
 
 export const deleteProviderConnection = endpoint({
+  operationId: 'deleteProviderConnection',
   ...one,
   method: 'DELETE',
-  summary: 'Remove a connection that no profile uses',
+  description: 'Deletes a provider connection that no profile uses.',
   ok: connection(200, 'Removed'),
   errors: [404, 409],
 })
-
-/** Literal paths stand before those with a parameter in the same place. */
-export const modelRows = [
-  listTools,
-  listProviders,
-  listModels,
-  listVerifiedModels,
-  listProviderConnections,
-  createProviderConnection,
-  updateProviderConnection,
-  deleteProviderConnection,
-] as const

@@ -1,4 +1,4 @@
-/** Rows of LLM profiles and agent profiles. Sources: agent-server-wire.md 1.11, 1.12. */
+/** Endpoint rows of LLM profiles and agent profiles. Sources: agent-server-wire.md 1.11, 1.12. */
 import { z } from 'zod'
 import { laxUuid } from '../lax-text.ts'
 import {
@@ -21,22 +21,24 @@ const llm = { tag: 'Profiles', auth: 'session_key' } as const
 const oneLlm = { ...llm, path: '/api/profiles/{name}', params } as const
 
 export const listProfiles = endpoint({
+  operationId: 'listProfiles',
   ...llm,
   method: 'GET',
   path: '/api/profiles',
-  summary: 'LLM profiles',
+  description: 'Lists the LLM profiles.',
   ok: {
     status: 200,
     schema: z.object({ profiles: z.array(ProfileInfo), active_profile: z.string().nullable() }),
-    description: 'By name',
+    description: 'Sorted by name',
   },
   errors: [],
 })
 
 export const getProfile = endpoint({
+  operationId: 'getProfile',
   ...oneLlm,
   method: 'GET',
-  summary: 'One LLM profile, secrets hidden or as X-Expose-Secrets says',
+  description: 'Returns an LLM profile. Secrets are hidden unless X-Expose-Secrets asks for them.',
   ok: {
     status: 200,
     schema: z.object({ name: z.string(), config: z.record(z.string(), z.unknown()), api_key_set: z.boolean() }),
@@ -46,28 +48,31 @@ export const getProfile = endpoint({
 })
 
 export const saveProfile = endpoint({
+  operationId: 'saveProfile',
   ...oneLlm,
   method: 'POST',
-  summary: 'Create or replace an LLM profile',
+  description: 'Creates or replaces an LLM profile.',
   body: SaveProfileRequest,
   ok: mutation(201, 'Saved'),
   errors: [409],
 })
 
 export const deleteProfile = endpoint({
+  operationId: 'deleteProfile',
   ...oneLlm,
   method: 'DELETE',
-  summary: 'Delete an LLM profile that nothing refers to',
-  ok: mutation(200, 'It is not there any more'),
+  description: 'Deletes an LLM profile that nothing refers to.',
+  ok: mutation(200, 'Deleted, or it did not exist'),
   errors: [409],
 })
 
 export const validateProfile = endpoint({
+  operationId: 'validateProfile',
   ...oneLlm,
   method: 'POST',
   path: '/api/profiles/{name}/validate',
-  summary: 'Ask a model for one token, to see whether a configuration works',
-  /** Bad values are an answer, not a refusal. */
+  description: 'Checks an LLM configuration by requesting one token from the model.',
+  /** Invalid values are reported in the answer, not as an error. */
   body: z.object({ llm: z.record(z.string(), z.unknown()) }),
   ok: {
     status: 200,
@@ -75,26 +80,28 @@ export const validateProfile = endpoint({
       valid: z.boolean(),
       error: z.object({ type: z.string(), message: z.string() }).nullable(),
     }),
-    description: 'The verdict',
+    description: 'The result of the check',
   },
   errors: [],
 })
 
 export const renameProfile = endpoint({
+  operationId: 'renameProfile',
   ...oneLlm,
   method: 'POST',
   path: '/api/profiles/{name}/rename',
-  summary: 'Rename an LLM profile, and what refers to it',
+  description: 'Renames an LLM profile and updates what refers to it.',
   body: rename,
   ok: mutation(200, 'Renamed'),
   errors: [404, 409],
 })
 
 export const activateProfile = endpoint({
+  operationId: 'activateProfile',
   ...oneLlm,
   method: 'POST',
   path: '/api/profiles/{name}/activate',
-  summary: 'Copy an LLM profile into the settings',
+  description: 'Copies an LLM profile into the settings.',
   ok: {
     status: 200,
     schema: Mutation.extend({ llm_applied: z.boolean() }),
@@ -107,89 +114,79 @@ const agent = { tag: 'Agent profiles', auth: 'session_key' } as const
 const oneAgent = { ...agent, path: '/api/agent-profiles/{name}', params } as const
 
 export const listAgentProfiles = endpoint({
+  operationId: 'listAgentProfiles',
   ...agent,
   method: 'GET',
   path: '/api/agent-profiles',
-  summary: 'Agent profiles; the first look makes one named default from the settings',
+  description: 'Lists the agent profiles; the first request creates the profile `default` from the settings.',
   ok: {
     status: 200,
     schema: z.object({ profiles: z.array(AgentProfileInfo), active_agent_profile_id: z.string().nullable() }),
-    description: 'By name',
+    description: 'Sorted by name',
   },
   errors: [],
 })
 
 export const getAgentProfile = endpoint({
+  operationId: 'getAgentProfile',
   ...oneAgent,
   method: 'GET',
-  summary: 'One agent profile',
+  description: 'Returns an agent profile.',
   ok: { status: 200, schema: z.object({ name: z.string(), profile: AgentProfile }), description: 'The profile' },
   errors: [404],
 })
 
 export const saveAgentProfile = endpoint({
+  operationId: 'saveAgentProfile',
   ...oneAgent,
   method: 'POST',
-  summary: 'Create an agent profile, or save it as its next revision',
+  description: 'Creates an agent profile, or saves its next revision.',
   body: SavedAgentProfile,
   ok: mutation(201, 'Saved'),
   errors: [409],
 })
 
 export const deleteAgentProfile = endpoint({
+  operationId: 'deleteAgentProfile',
   ...oneAgent,
   method: 'DELETE',
-  summary: 'Delete an agent profile',
-  ok: mutation(200, 'It is not there any more'),
+  description: 'Deletes an agent profile.',
+  ok: mutation(200, 'Deleted, or it did not exist'),
   errors: [],
 })
 
 export const renameAgentProfile = endpoint({
+  operationId: 'renameAgentProfile',
   ...oneAgent,
   method: 'POST',
   path: '/api/agent-profiles/{name}/rename',
-  summary: 'Rename an agent profile',
+  description: 'Renames an agent profile.',
   body: rename,
   ok: mutation(200, 'Renamed'),
   errors: [404, 409],
 })
 
 export const activateAgentProfile = endpoint({
+  operationId: 'activateAgentProfile',
   ...agent,
   method: 'POST',
   path: '/api/agent-profiles/{profile_id}/activate',
-  summary: 'Make an agent profile the one that clients offer first',
+  description: 'Makes an agent profile the one that clients offer first.',
   params: z.object({ profile_id: laxUuid() }),
   ok: {
     status: 200,
     schema: z.object({ id: z.string(), message: z.string(), agent_settings_applied: z.boolean() }),
-    description: 'Set; the settings of the agent stay as they are',
+    description: 'Set; the agent settings are unchanged',
   },
   errors: [404],
 })
 
 export const materializeAgentProfile = endpoint({
+  operationId: 'materializeAgentProfile',
   ...oneAgent,
   method: 'POST',
   path: '/api/agent-profiles/{name}/materialize',
-  summary: 'What starting with an agent profile would come to',
+  description: 'Returns what a start with an agent profile would use, and what it lacks.',
   ok: { status: 200, schema: AgentProfileDiagnostics, description: 'The findings' },
   errors: [404],
 })
-
-export const profileRows = [
-  listProfiles,
-  getProfile,
-  saveProfile,
-  deleteProfile,
-  validateProfile,
-  renameProfile,
-  activateProfile,
-  listAgentProfiles,
-  getAgentProfile,
-  saveAgentProfile,
-  deleteAgentProfile,
-  renameAgentProfile,
-  activateAgentProfile,
-  materializeAgentProfile,
-] as const

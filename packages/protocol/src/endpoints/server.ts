@@ -1,4 +1,4 @@
-/** Liveness and details of the server; no key needed. Source: agent-server-wire.md 1.3. */
+/** Endpoint rows of liveness and details of the server; they need no key. Source: agent-server-wire.md 1.3. */
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 
@@ -11,7 +11,7 @@ export const ServerInfo = z.looseObject({
   /** Seconds since the last activity. */
   idle_time: z.number(),
   title: z.string(),
-  /** The agent-server contract that is implemented; clients gate features on it. */
+  /** Version of the implemented agent-server contract; clients gate features on it. */
   version: z.string(),
   sdk_version: z.string(),
   tools_version: z.string(),
@@ -28,21 +28,35 @@ export const ServerInfo = z.looseObject({
 })
 export type ServerInfo = z.infer<typeof ServerInfo>
 
-export const alive = endpoint({ ...server, path: '/alive', summary: 'Alive?', ok, errors: [] })
-export const health = endpoint({ ...server, path: '/health', summary: 'Healthy?', ok, errors: [] })
+export const alive = endpoint({
+  operationId: 'alive',
+  ...server,
+  path: '/alive',
+  description: 'Reports that the server answers.',
+  ok,
+  errors: [],
+})
+export const health = endpoint({
+  operationId: 'health',
+  ...server,
+  path: '/health',
+  description: 'Reports that the server is healthy.',
+  ok,
+  errors: [],
+})
 export const ready = endpoint({
+  operationId: 'ready',
   ...server,
   path: '/ready',
-  summary: 'Ready for work?',
+  description: 'Reports that the server accepts work.',
   ok: { status: 200, schema: z.object({ status: z.literal('ready') }), description: 'Ready' },
   errors: [503],
 })
 export const serverInfo = endpoint({
+  operationId: 'serverInfo',
   ...server,
   path: '/server_info',
-  summary: 'Version, tools and uptime',
+  description: 'Returns version, tools and uptime of the server.',
   ok: { status: 200, schema: ServerInfo, description: 'Details' },
   errors: [],
 })
-
-export const serverRows = [alive, health, ready, serverInfo] as const

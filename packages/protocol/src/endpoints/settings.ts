@@ -1,4 +1,4 @@
-/** Rows of settings and secrets that the seed does not name: reading, and the agent-server face. Source: agent-server-wire.md 1.10. */
+/** Endpoint rows of settings and secrets outside the interface document: reading, and the agent-server API. Source: agent-server-wire.md 1.10. */
 import { z } from 'zod'
 import { MCPServerPatch, SettingsResponse, SettingsSchema, SettingsUpdateRequest } from '../agent-settings.ts'
 import { MCPServer } from '../mcp.ts'
@@ -12,38 +12,42 @@ const answer = (status: number, description: string) => ({ status, schema: Setti
 const message = (description: string) => ({ status: 200, schema: z.object({ message: z.string() }), description })
 
 export const readSettings = endpoint({
+  operationId: 'readSettings',
   ...settings,
   method: 'GET',
   path: '/api/settings',
-  summary: 'Settings, secrets hidden or as X-Expose-Secrets says',
-  ok: answer(200, 'The settings, defaults where nothing was stored'),
+  description: 'Returns the settings of the user. Secrets are hidden unless X-Expose-Secrets asks for them.',
+  ok: answer(200, 'The settings, with defaults for absent values'),
   errors: [400, 403],
 })
 
 export const patchSettings = endpoint({
+  operationId: 'patchSettings',
   ...settings,
   method: 'PATCH',
   path: '/api/settings',
-  summary: 'Change settings',
+  description: 'Changes the settings of the user.',
   body: SettingsUpdateRequest,
-  ok: answer(200, 'The settings as they are now, secrets hidden'),
+  ok: answer(200, 'The changed settings, secrets hidden'),
   errors: [400, 404],
 })
 
 export const agentSettingsSchema = endpoint({
+  operationId: 'agentSettingsSchema',
   ...settings,
   method: 'GET',
   path: '/api/settings/agent-schema',
-  summary: 'What a form for agent settings is made from',
+  description: 'Returns the fields of a form for agent settings.',
   ok: { status: 200, schema: SettingsSchema, description: 'The fields' },
   errors: [],
 })
 
 export const conversationSettingsSchema = endpoint({
+  operationId: 'conversationSettingsSchema',
   ...settings,
   method: 'GET',
   path: '/api/settings/conversation-schema',
-  summary: 'What a form for conversation settings is made from',
+  description: 'Returns the fields of a form for conversation settings.',
   ok: { status: 200, schema: SettingsSchema, description: 'The fields' },
   errors: [],
 })
@@ -55,45 +59,50 @@ const mcp = {
 } as const
 
 export const addMcpServer = endpoint({
+  operationId: 'addMcpServer',
   ...mcp,
   method: 'POST',
-  summary: 'Add an MCP server',
+  description: 'Adds an MCP server to the settings.',
   body: MCPServer,
   ok: answer(201, 'Added'),
   errors: [409],
 })
 
 export const patchMcpServer = endpoint({
+  operationId: 'patchMcpServer',
   ...mcp,
   method: 'PATCH',
-  summary: 'Change an MCP server',
+  description: 'Changes an MCP server of the settings.',
   body: MCPServerPatch,
   ok: answer(200, 'Changed'),
   errors: [404],
 })
 
 export const removeMcpServer = endpoint({
+  operationId: 'removeMcpServer',
   ...mcp,
   method: 'DELETE',
-  summary: 'Remove an MCP server',
+  description: 'Removes an MCP server from the settings.',
   ok: answer(200, 'Removed'),
   errors: [404],
 })
 
 export const listStoredSecrets = endpoint({
+  operationId: 'listStoredSecrets',
   ...secrets,
   method: 'GET',
   path: '/api/settings/secrets',
-  summary: 'Names and descriptions of secrets',
-  ok: { status: 200, schema: z.object({ secrets: z.array(SecretItem) }), description: 'By name' },
+  description: 'Lists the names and descriptions of secrets.',
+  ok: { status: 200, schema: z.object({ secrets: z.array(SecretItem) }), description: 'Sorted by name' },
   errors: [],
 })
 
 export const putStoredSecret = endpoint({
+  operationId: 'putStoredSecret',
   ...secrets,
   method: 'PUT',
   path: '/api/settings/secrets',
-  summary: 'Create or replace a secret',
+  description: 'Creates or replaces a secret.',
   body: PutSecretRequest,
   ok: { status: 200, schema: SecretItem, description: 'Stored' },
   errors: [],
@@ -102,53 +111,40 @@ export const putStoredSecret = endpoint({
 const one = { ...secrets, path: '/api/settings/secrets/{name}', params: z.object({ name: z.string() }) } as const
 
 export const readStoredSecret = endpoint({
+  operationId: 'readStoredSecret',
   ...one,
   method: 'GET',
-  summary: 'The value of a secret, as text',
-  ok: { status: 200, description: 'text/plain, exactly the value' },
+  description: 'Returns the value of a secret as text.',
+  ok: { status: 200, description: 'text/plain: the value, unchanged' },
   errors: [404],
 })
 
 export const deleteStoredSecret = endpoint({
+  operationId: 'deleteStoredSecret',
   ...one,
   method: 'DELETE',
-  summary: 'Delete a secret',
+  description: 'Deletes a secret.',
   ok: { status: 200, schema: z.object({ deleted: z.boolean() }), description: 'Deleted' },
   errors: [404],
 })
 
 export const listSecrets = endpoint({
+  operationId: 'listSecrets',
   ...secrets,
   method: 'GET',
   path: '/api/secrets',
-  summary: 'Names and descriptions of custom secrets',
-  ok: { status: 200, schema: z.object({ custom_secrets: z.array(SecretItem) }), description: 'By name' },
+  description: 'Lists the names and descriptions of custom secrets.',
+  ok: { status: 200, schema: z.object({ custom_secrets: z.array(SecretItem) }), description: 'Sorted by name' },
   errors: [],
 })
 
 export const deleteSecret = endpoint({
+  operationId: 'deleteSecret',
   ...secrets,
   method: 'DELETE',
   path: '/api/secrets/{secret_id}',
-  summary: 'Delete a custom secret',
+  description: 'Deletes a custom secret.',
   params: z.object({ secret_id: z.string() }),
   ok: message('Deleted'),
   errors: [404],
 })
-
-/** Literal paths stand before those with a parameter in the same place. */
-export const settingsRows = [
-  readSettings,
-  patchSettings,
-  agentSettingsSchema,
-  conversationSettingsSchema,
-  addMcpServer,
-  patchMcpServer,
-  removeMcpServer,
-  listStoredSecrets,
-  putStoredSecret,
-  readStoredSecret,
-  deleteStoredSecret,
-  listSecrets,
-  deleteSecret,
-] as const

@@ -1,4 +1,4 @@
-/** The row that reads the skills of a project and of a user. Source: agent-server-wire.md 1.2 Skills, 1.13. */
+/** The endpoint row that reads the skills of a project and of a user. Source: agent-server-wire.md 1.2, 1.13. */
 import { z } from 'zod'
 import { laxBoolean } from '../lax.ts'
 import { MarketplaceRegistration } from '../skills.ts'
@@ -7,11 +7,11 @@ import { endpoint } from './endpoint.ts'
 const yes = () => laxBoolean().default(true)
 
 export const SkillsRequest = z.object({
-  /** Accepted; this version knows no public skills, so there are none. */
+  /** Accepted without effect: this version has no public skills. */
   load_public: yes(),
   load_user: yes(),
   load_project: yes(),
-  /** Accepted; this version knows no organisations, so there are none. */
+  /** Accepted without effect: this version has no organisations. */
   load_org: yes(),
   marketplace_path: z.string().nullable().default('marketplaces/default.json'),
   registered_marketplaces: z.array(MarketplaceRegistration).default([]),
@@ -27,7 +27,7 @@ export const SkillInfo = z.object({
   name: z.string(),
   type: z.enum(['repo', 'knowledge', 'agentskills']),
   content: z.string(),
-  /** Words or patterns of paths that bring it. */
+  /** Words or path patterns that activate the skill. */
   triggers: z.array(z.string()).default([]),
   source: z.string().nullable().default(null),
   description: z.string().nullable().default(null),
@@ -38,20 +38,19 @@ export type SkillInfo = z.infer<typeof SkillInfo>
 
 export const SkillsResponse = z.object({
   skills: z.array(SkillInfo),
-  /** How many were found where, before those of one name were joined. */
+  /** Number of skills found per source, before equal names are merged. */
   sources: z.record(z.string(), z.int()).default({}),
 })
 export type SkillsResponse = z.infer<typeof SkillsResponse>
 
 export const loadSkills = endpoint({
+  operationId: 'loadSkills',
   tag: 'Skills',
   auth: 'session_key',
   method: 'POST',
   path: '/api/skills',
-  summary: 'The skills of a project and of the user, the nearest of each name',
+  description: 'Returns the skills of a project and of the user; of equal names, the nearest one.',
   body: SkillsRequest,
-  ok: { status: 200, schema: SkillsResponse, description: 'Files that cannot be read are left out' },
+  ok: { status: 200, schema: SkillsResponse, description: 'The skills; unreadable files are omitted' },
   errors: [],
 })
-
-export const skillRows = [loadSkills] as const

@@ -1,4 +1,4 @@
-/** Rows that steer a conversation from outside its messages: goals, models, secrets. Source: agent-server-wire.md 1.2 and 1.5. */
+/** Endpoint rows that steer a conversation without a message: goals, models, plugins, secrets. Source: agent-server-wire.md 1.2 and 1.5. */
 import { z } from 'zod'
 import { laxConversationId } from '../lax-text.ts'
 import {
@@ -18,37 +18,41 @@ const done = (description: string) => ({ status: 200, schema: Success, descripti
 const one = '/api/conversations/{conversation_id}'
 
 export const startGoal = endpoint({
+  operationId: 'startGoal',
   ...steering,
   path: `${one}/goal`,
-  summary: 'Let the agent work until a judge says that the objective is reached, or so many verdicts were given',
+  description: 'Lets the agent work until the goal judge accepts the objective or the number of verdicts is used up.',
   params,
   body: StartGoalRequest,
-  ok: done('Started; an action that waits for a person still waits'),
+  ok: done('Started; pending actions still need an approval'),
   errors: [400, 404, 409],
 })
 
 export const stopGoal = endpoint({
+  operationId: 'stopGoal',
   ...steering,
   path: `${one}/goal/stop`,
-  summary: 'End the goal; a run that goes on ends as an ordinary one',
+  description: 'Ends the goal; a run in progress continues without it.',
   params,
   ok: done('Interrupted, or nothing to stop'),
   errors: [404],
 })
 
 export const resumeGoal = endpoint({
+  operationId: 'resumeGoal',
   ...steering,
   path: `${one}/goal/resume`,
-  summary: 'Take an interrupted goal up where it was',
+  description: 'Resumes an interrupted goal.',
   params,
   ok: done('Resumed'),
   errors: [400, 404, 409],
 })
 
 export const switchLlm = endpoint({
+  operationId: 'switchLlm',
   ...steering,
   path: `${one}/switch_llm`,
-  summary: 'Give the agent another model, from its next step on, also while it runs',
+  description: 'Switches the agent to another model from its next step on, also during a run.',
   params,
   body: SwitchLlmRequest,
   ok: done('Switched'),
@@ -56,9 +60,10 @@ export const switchLlm = endpoint({
 })
 
 export const switchProfile = endpoint({
+  operationId: 'switchProfile',
   ...steering,
   path: `${one}/switch_profile`,
-  summary: 'Give the agent the model of a stored profile, from its next step on, also while it runs',
+  description: 'Switches the agent to the model of a stored profile from its next step on, also during a run.',
   params,
   body: SwitchProfileRequest,
   ok: done('Switched'),
@@ -66,9 +71,10 @@ export const switchProfile = endpoint({
 })
 
 export const switchAcpModel = endpoint({
+  operationId: 'switchAcpModel',
   ...steering,
   path: `${one}/switch_acp_model`,
-  summary: 'Give an ACP agent another model; refused for every other agent',
+  description: 'Switches an ACP agent to another model; other agents are refused.',
   params,
   body: SwitchAcpModelRequest,
   ok: done('Switched'),
@@ -76,9 +82,10 @@ export const switchAcpModel = endpoint({
 })
 
 export const loadPlugin = endpoint({
+  operationId: 'loadPlugin',
   ...steering,
   path: `${one}/load_plugin`,
-  summary: 'Load a plugin of a marketplace; this version knows none and refuses',
+  description: 'Loads a plugin of a marketplace; this version knows no marketplace and refuses.',
   params,
   body: LoadPluginRequest,
   ok: done('Loaded'),
@@ -86,22 +93,12 @@ export const loadPlugin = endpoint({
 })
 
 export const updateSecrets = endpoint({
+  operationId: 'updateSecrets',
   ...steering,
   path: `${one}/secrets`,
-  summary: 'Add secrets that reach the commands which name them; known names are replaced, none is removed',
+  description: 'Adds secrets for commands that name them; known names are replaced and none is removed.',
   params,
   body: UpdateSecretsRequest,
   ok: done('Stored'),
   errors: [404, 409],
 })
-
-export const steeringRows = [
-  startGoal,
-  stopGoal,
-  resumeGoal,
-  switchLlm,
-  switchProfile,
-  switchAcpModel,
-  loadPlugin,
-  updateSecrets,
-] as const

@@ -1,4 +1,4 @@
-/** Rows of webhooks: what other servers tell us, and what became of what we tell. Source: seed: Events; conversation-service.md 5. */
+/** Endpoint rows of webhooks: the receiver, and the deliveries of this server. Source: interface.md, Events; conversation-service.md 5. */
 import { z } from 'zod'
 import { ConversationInfo } from '../conversation.ts'
 import { laxInt } from '../lax.ts'
@@ -6,37 +6,40 @@ import { laxConversationId, text } from '../lax-text.ts'
 import { Success } from './agent-server.ts'
 import { endpoint } from './endpoint.ts'
 
-/** The version that the description of the receiver declares. Source: seed: Versioning. */
+/** API version that the receiver's description declares. Source: interface.md, Versioning. */
 export const WEBHOOK_VERSION = '0.0.1'
 
 export const ReceivedEvent = z.looseObject({
   kind: text({ min: 1 }),
   id: text({ min: 1 }),
-  /** Absent: when it was received. */
+  /** Absent: the time of receipt. */
   timestamp: z.string().optional(),
 })
-/** An event of another server: kinds of every version are taken, and kept as they came. */
+/** An event of another server. Kinds of every version are accepted and stored unchanged. */
 export type ReceivedEvent = z.infer<typeof ReceivedEvent>
 
 const receiver = { tag: 'Webhooks', auth: 'session_key', method: 'POST' } as const
-const taken = { status: 200, schema: Success, description: 'Stored, or known already' } as const
+const stored = { status: 200, schema: Success, description: 'Stored, now or earlier' } as const
 
 export const receiveConversation = endpoint({
+  operationId: 'receiveConversation',
   ...receiver,
   path: '/api/v1/webhooks/conversations',
-  summary: 'On Conversation Update: a conversation of another server has started, paused, resumed or been deleted',
+  summary: 'On Conversation Update',
+  description: 'Receives a conversation of another server that has started, paused, resumed or been deleted.',
   body: ConversationInfo,
-  ok: taken,
+  ok: stored,
   errors: [503],
 })
 
 export const receiveEvents = endpoint({
+  operationId: 'receiveEvents',
   ...receiver,
   path: '/api/v1/webhooks/events/{conversation_id}',
-  summary: 'Events of a conversation of another server',
+  description: 'Receives events of a conversation of another server.',
   params: z.object({ conversation_id: laxConversationId() }),
   body: z.array(ReceivedEvent),
-  ok: taken,
+  ok: stored,
   errors: [503],
 })
 
@@ -57,12 +60,12 @@ export const WebhookDelivery = z.object({
   created_at: z.string(),
   attempts: z.int(),
   first_attempt_at: z.string().nullable(),
-  /** Null while an earlier one of the same conversation is under way, and when it is over. */
+  /** Null while an earlier delivery of the same conversation is in progress, and after the last attempt. */
   next_attempt_at: z.string().nullable(),
-  /** HTTP status of the newest answer. */
+  /** HTTP status of the latest answer. */
   last_status: z.int().nullable(),
   last_error: z.string().nullable(),
-  /** When it was acknowledged or parked. */
+  /** Time of the acknowledgement or of the parking. */
   finished_at: z.string().nullable(),
 })
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>
@@ -70,14 +73,15 @@ export type WebhookDelivery = z.infer<typeof WebhookDelivery>
 const operator = { tag: 'Webhooks', auth: 'session_key' } as const
 
 export const listDeliveries = endpoint({
+  operationId: 'listDeliveries',
   ...operator,
   method: 'GET',
   path: '/api/webhooks/deliveries',
-  summary: 'Webhook deliveries, newest first; for administrators',
+  description: 'Lists the webhook deliveries, newest first; for administrators.',
   query: z.object({
     status: DeliveryStatus.optional(),
     limit: laxInt({ gt: 0, le: 100 }).default(100),
-    /** Id of the last delivery seen; an unknown one starts at the beginning. */
+    /** Id of the last delivery of the previous page; an unknown one starts at the beginning. */
     after: z.string().optional(),
   }),
   ok: {
@@ -89,14 +93,12 @@ export const listDeliveries = endpoint({
 })
 
 export const redeliver = endpoint({
+  operationId: 'redeliver',
   ...operator,
   method: 'POST',
   path: '/api/webhooks/deliveries/{delivery_id}/redeliver',
-  summary: 'Send a parked or acknowledged delivery again; for administrators',
+  description: 'Sends a parked or acknowledged delivery again; for administrators.',
   params: z.object({ delivery_id: z.string() }),
-  ok: { status: 200, schema: Success, description: 'It is due, once what is under way before it is over' },
+  ok: { status: 200, schema: Success, description: 'Queued behind earlier deliveries of the conversation' },
   errors: [403, 404, 409],
 })
-
-export const receiverRows = [receiveConversation, receiveEvents] as const
-export const deliveryRows = [listDeliveries, redeliver] as const

@@ -1,4 +1,4 @@
-/** What an agent decides to do. Closed models; names and defaults are those of agent-server-wire.md 4.5 and 4.8. */
+/** Actions of an agent. Closed models; names and defaults are those of agent-server-wire.md 4.5 and 4.8. */
 import { z } from 'zod'
 import { SecurityRisk } from '../policy.ts'
 import { EventSource, orNull, treeFields } from './base.ts'
@@ -169,7 +169,7 @@ const KnownAction = z.discriminatedUnion('kind', [
   BrowserAction,
 ])
 
-/** A call of a tool that a client brought; its members are those of the client's schema. */
+/** A call of a client's tool; its members are those of the client's schema. */
 export type ClientAction = { kind: `ClientAction_${string}`; [member: string]: unknown }
 export const ClientAction = z.custom<ClientAction>(
   (value) =>
@@ -187,12 +187,12 @@ export const ActionEvent = z.strictObject({
   kind: z.literal('ActionEvent'),
   ...treeFields,
   source: EventSource.default('agent'),
-  /** Visible text that came with the call; only on the first of one response. */
+  /** Visible text before the call; only on the first call of a response. */
   thought: z.array(TextContent),
   reasoning_content: orNull(z.string()),
   thinking_blocks: z.array(ThinkingPart).default([]),
   responses_reasoning_item: orNull(ReasoningItemModel),
-  /** Null when the call could not be understood. */
+  /** Null when the call could not be parsed. */
   action: orNull(Action),
   tool_name: z.string(),
   tool_call_id: z.string(),

@@ -1,4 +1,4 @@
-/** Shortening of the view. Source: agent-server-wire.md 4.6. */
+/** Condensation of the view. Source: agent-server-wire.md 4.6. */
 import { z } from 'zod'
 import { EventId } from '../ids.ts'
 import { EventSource, orNull, treeFields } from './base.ts'
@@ -9,11 +9,11 @@ export const Condensation = z.strictObject({
   source: EventSource.default('environment'),
   forgotten_event_ids: z.array(EventId).default([]),
   summary: orNull(z.string()),
-  /** Index in the view at which the summary stands. */
+  /** Index of the summary in the view. */
   summary_offset: orNull(z.int().min(0)),
   llm_response_id: z.string(),
 })
-/** Events that the view leaves out from here on, and what stands in their place. */
+/** Events that later views leave out, and the summary that replaces them. */
 export type Condensation = z.infer<typeof Condensation>
 
 export const CondensationRequest = z.strictObject({

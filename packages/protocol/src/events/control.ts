@@ -1,4 +1,7 @@
-/** Facts that change state and stand outside the tree: no parent, never the leaf. On the wire each is a state update. */
+/**
+ * Control events: they change state outside the tree, have no parent and never become the leaf. On the wire each is a
+ * state update.
+ */
 import { z } from 'zod'
 import { ConversationExecutionStatus } from '../conversation-status.ts'
 import { ConversationId, EventId } from '../ids.ts'
@@ -23,7 +26,7 @@ export const OpenAction = z.strictObject({
   llm_response_id: z.string(),
   seq: z.int(),
 })
-/** An action of a branch that has no answer yet. */
+/** An action of a branch without a result. */
 export type OpenAction = z.infer<typeof OpenAction>
 
 export const LeafMovedEvent = z.strictObject({
@@ -31,7 +34,7 @@ export const LeafMovedEvent = z.strictObject({
   ...controlFields,
   /** The new leaf; null for the empty tree. */
   to: EventId.nullable(),
-  /** What the fold cannot derive without reading the branch again, computed when the move was committed. */
+  /** State that the reducer cannot derive without reading the branch again, computed when the move was committed. */
   open_actions: z.array(OpenAction),
   last_user_message_id: z.string().nullable(),
   owes_step: z.boolean(),
@@ -42,7 +45,7 @@ export const SubAgentQuestion = z.strictObject({
   conversation_id: ConversationId,
   /** The batch in that conversation's own log. */
   llm_response_id: z.string(),
-  /** Task id, or the id that the delegate was given. */
+  /** Task id, or the id of the delegate. */
   name: z.string(),
   subagent: z.string(),
   actions: z.array(
@@ -55,7 +58,7 @@ export const SubAgentQuestion = z.strictObject({
     }),
   ),
 })
-/** What a sub-agent wants to do and may not without a person. Source: agent-core.md 12.1 (a). */
+/** An action of a sub-agent that needs approval. Source: agent-core.md 12.1. */
 export type SubAgentQuestion = z.infer<typeof SubAgentQuestion>
 
 export const ConfirmationRequestedEvent = z.strictObject({
@@ -63,10 +66,13 @@ export const ConfirmationRequestedEvent = z.strictObject({
   ...controlFields,
   llm_response_id: z.string(),
   actions: z.array(z.strictObject({ action_id: EventId, risk: SecurityRisk })),
-  /** Present when a sub-agent asks: `actions` is then the call that waits for it, and the answer goes to its own actions. */
+  /**
+   * Present when a sub-agent asks: `actions` is then the call that waits for it, and the decision applies to its own
+   * actions.
+   */
   sub_agent: SubAgentQuestion.optional(),
 })
-/** A batch that waits for a person. */
+/** A batch that waits for approval. */
 export type ConfirmationRequestedEvent = z.infer<typeof ConfirmationRequestedEvent>
 
 export const ApprovalEvent = z.strictObject({
@@ -75,11 +81,11 @@ export const ApprovalEvent = z.strictObject({
   llm_response_id: z.string(),
   action_ids: z.array(EventId),
   decision: z.enum(['accept', 'reject']),
-  /** Who decided: the id of a key or the name of a user. */
+  /** Origin of the decision: the id of a key or the name of a user. */
   actor: z.string(),
   reason: z.string().nullable(),
 })
-/** A person's answer to one waiting batch. */
+/** A person's decision about one pending batch. */
 export type ApprovalEvent = z.infer<typeof ApprovalEvent>
 
 export const UsageRecordedEvent = z.strictObject({
@@ -93,11 +99,14 @@ export const UsageRecordedEvent = z.strictObject({
   /** Seconds. */
   latency: z.number(),
   tokens: TokenUsage,
-  /** Accumulated for every `usage_id` so far, this request included: clients replace all they know with it. */
+  /** Totals of every `usage_id` so far, including this request: clients replace all their totals with them. */
   totals: z.record(z.string(), MetricsSnapshot),
-  /** `seq` up to which the model had seen the log when it was asked. */
+  /** `seq` up to which the model had seen the log when it was called. */
   seen_seq: z.int().optional(),
-  /** The new total of `usage_id`, which replaces the old one: what a sub-agent has spent so far. Source: agent-core.md 10.8. */
+  /**
+   * The new total of `usage_id`, which replaces the old one: the cost of a sub-agent so far. Source: agent-core.md
+   * 10.8.
+   */
   replaces: MetricsSnapshot.optional(),
 })
 export type UsageRecordedEvent = z.infer<typeof UsageRecordedEvent>
@@ -113,7 +122,7 @@ export const StartPhaseEvent = z.strictObject({
 /** One step of a conversation's start. */
 export type StartPhaseEvent = z.infer<typeof StartPhaseEvent>
 
-export const STATE_KEYS = [
+const STATE_KEYS = [
   'confirmation_policy',
   'security_analyzer',
   'tags',

@@ -1,4 +1,4 @@
-/** Messages and what they are made of. Source: agent-server-wire.md 4.4 and 4.5. */
+/** Messages and their parts. Source: agent-server-wire.md 4.4 and 4.5. */
 import { z } from 'zod'
 import { laxBoolean } from '../lax.ts'
 import { ToolAnnotations } from '../tool.ts'
@@ -23,7 +23,7 @@ export type ImageContent = z.infer<typeof ImageContent>
 export const ContentPart = tagUnion('type', { text: TextContent, image: ImageContent })
 export type ContentPart = z.infer<typeof ContentPart>
 
-/** A text part as it stands on the wire. */
+/** Returns a text part in the form of the wire. */
 export const textContent = (text: string): TextContent => ({ type: 'text', text, cache_prompt: false })
 
 export const ThinkingBlock = z.object({
@@ -100,9 +100,9 @@ export const MessageEvent = z.strictObject({
 export type MessageEvent = z.infer<typeof MessageEvent>
 
 export const ToolDefinition = z.strictObject({
-  /** Class name of agent-server-wire.md 4.8, `MCPToolDefinition` or `ClientTool`. */
+  /** Class name, for example `MCPToolDefinition` or `ClientTool`. Source: agent-server-wire.md 4.8. */
   kind: z.string(),
-  /** The name the model uses. */
+  /** Name for the model. */
   title: orNull(z.string()),
   description: z.string(),
   action_type: orNull(z.string()),
@@ -113,7 +113,7 @@ export const ToolDefinition = z.strictObject({
   input_schema: z.record(z.string(), z.unknown()).optional(),
   mcp_tool: z.record(z.string(), z.unknown()).optional(),
 })
-/** A tool as a SystemPromptEvent lists it. Clients refuse unknown class names. */
+/** A tool in a SystemPromptEvent. Clients refuse unknown class names. */
 export type ToolDefinition = z.infer<typeof ToolDefinition>
 
 export const SystemPromptEvent = z.strictObject({
@@ -125,5 +125,5 @@ export const SystemPromptEvent = z.strictObject({
   /** The part that differs per conversation: skills, date, names of secrets. */
   dynamic_context: orNull(TextContent),
 })
-/** First event of every branch root. */
+/** The first event of every branch. */
 export type SystemPromptEvent = z.infer<typeof SystemPromptEvent>

@@ -1,4 +1,4 @@
-/** What came of an action. Closed models; names and defaults are those of agent-server-wire.md 4.5 and 4.8. */
+/** Observations of actions. Closed models; names and defaults are those of agent-server-wire.md 4.5 and 4.8. */
 import { z } from 'zod'
 import { ErrorClassification } from '../error-classification.ts'
 import { EventId } from '../ids.ts'
@@ -19,7 +19,7 @@ export const CmdOutputMetadata = z.strictObject({
   prefix: z.string().default(''),
   suffix: z.string().default(''),
 })
-/** Where and how a command ran; clients show `prefix` and `suffix` around its output. */
+/** Environment of a command; clients show `prefix` and `suffix` around its output. */
 export type CmdOutputMetadata = z.infer<typeof CmdOutputMetadata>
 
 export const TerminalObservation = z.strictObject({
@@ -232,7 +232,7 @@ export const Observation = z.discriminatedUnion('kind', [
 ])
 export type Observation = z.infer<typeof Observation>
 
-/** Members of every answer to an action. */
+/** Members of every result of an action. */
 const answer = { tool_name: z.string(), tool_call_id: z.string() }
 
 export const ObservationEvent = z.strictObject({
@@ -241,7 +241,7 @@ export const ObservationEvent = z.strictObject({
   source: EventSource.default('environment'),
   ...answer,
   observation: Observation,
-  /** The ActionEvent that this answers. */
+  /** The ActionEvent of this result. */
   action_id: EventId,
   /** Text that path-triggered rules added. */
   extended_content: z.array(TextContent).default([]),
@@ -257,7 +257,7 @@ export const UserRejectObservation = z.strictObject({
   rejection_source: z.enum(['user', 'hook']).default('user'),
   action_id: EventId,
 })
-/** The answer to an action that a person or a hook refused. */
+/** Result of an action that a person or a hook refused. */
 export type UserRejectObservation = z.infer<typeof UserRejectObservation>
 
 export const AgentErrorEvent = z.strictObject({
@@ -269,5 +269,5 @@ export const AgentErrorEvent = z.strictObject({
   error: z.string(),
   classification: orNull(ErrorClassification),
 })
-/** The answer to an action that could not be executed, matched by `tool_call_id`. */
+/** Result of an action that could not be executed, matched by `tool_call_id`. */
 export type AgentErrorEvent = z.infer<typeof AgentErrorEvent>

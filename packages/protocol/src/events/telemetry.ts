@@ -1,4 +1,4 @@
-/** What was noticed beside the exchange of messages and actions. Source: agent-server-wire.md 4.5 and 4.7. */
+/** Events besides messages and actions. Source: agent-server-wire.md 4.5 and 4.7. */
 import { z } from 'zod'
 import { ErrorClassification } from '../error-classification.ts'
 import { EventSource, orNull, treeFields } from './base.ts'
@@ -16,7 +16,7 @@ export const InterruptEvent = z.strictObject({
   ...treeFields,
   source: EventSource.default('user'),
 })
-/** A run that was cut short. */
+/** A run that was interrupted. */
 export type InterruptEvent = z.infer<typeof InterruptEvent>
 
 export const ConversationErrorEvent = z.strictObject({
@@ -58,7 +58,7 @@ export const HookExecutionEvent = z.strictObject({
   error: orNull(z.string()),
   action_id: orNull(z.string()),
   message_id: orNull(z.string()),
-  /** The JSON given on standard input. */
+  /** The JSON on the hook's standard input. */
   hook_input: orNull(z.record(z.string(), z.unknown())),
 })
 /** One execution of a hook; stored before the event it concerns. */
@@ -71,7 +71,7 @@ export const StreamingDeltaEvent = z.strictObject({
   content: orNull(z.string()),
   reasoning_content: orNull(z.string()),
 })
-/** A live piece of an answer; never stored. */
+/** A part of an answer while it streams; never stored. */
 export type StreamingDeltaEvent = z.infer<typeof StreamingDeltaEvent>
 
 export const LLMCompletionLogEvent = z.strictObject({
@@ -118,7 +118,7 @@ export const ServerErrorEvent = z.strictObject({
   code: z.string(),
   detail: z.string(),
 })
-/** A problem of one socket; never stored. */
+/** An error of one socket; never stored. */
 export type ServerErrorEvent = z.infer<typeof ServerErrorEvent>
 
 export const ConversationStateUpdateEvent = z.strictObject({
@@ -129,5 +129,5 @@ export const ConversationStateUpdateEvent = z.strictObject({
   key: z.string(),
   value: z.unknown().default({}),
 })
-/** How state reaches clients; made from a control event when it is sent, never stored. */
+/** State as clients receive it; derived from a control event when it is sent, never stored. */
 export type ConversationStateUpdateEvent = z.infer<typeof ConversationStateUpdateEvent>

@@ -1,4 +1,7 @@
-/** Who drafts: the native loop or an external agent. An agent owns no storage; `yield` returns after the commit. */
+/**
+ * The contract between a conversation and its agent, native or external. An agent owns no storage: its drafts are stored at
+ * each `yield`.
+ */
 import type {
   ActionEvent,
   Agent as AgentConfig,
@@ -9,40 +12,43 @@ import type {
   TreeEvent,
 } from '@parley/protocol'
 import type { LlmDelta } from '../llm/index.ts'
+import type { Log as ServerLog } from '../observability/index.ts'
 
-/** What an agent may see of its conversation during one step. */
-export type Turn = {
+export type Log = Pick<ServerLog, 'warn' | 'error'>
+
+/** The part of a conversation that its agent sees during one step. */
+export type StepContext = {
   conversationId: ConversationId
-  /** What providers keep the beginnings of requests under; absent: the conversation's own id. */
+  /** Key under which providers cache the beginnings of requests. Absent: the conversation's id. */
   cacheKey?: string
-  /** The fold as of the last commit. */
+  /** The state after the last commit. */
   state: () => ConversationState
-  /** The active branch as the model is to see it: condensed, every call paired with its answer or still open. Root first. */
+  /** The active branch as the model sees it: condensed, every call paired with its result or still open. Root first. */
   view: () => readonly TreeEvent[]
-  /** Whether somebody asked for a shorter view and none has come yet. */
+  /** True when a condensation was requested and is not in the log yet. */
   isCondensationRequested: () => boolean
-  /** Sends a live piece to whoever watches; never stored. */
+  /** Sends a live delta to the watchers of the conversation; deltas are never stored. */
   emit: (delta: LlmDelta) => void
 }
 
 /**
- * Drafts of one step. Each yielded batch is one commit; the value of `yield` is what was stored, ids and all.
- * Whoever drives it throws the abort reason into it, or stops calling it, when the run is interrupted.
+ * Drafts of one step. Each yielded batch is one commit; `yield` returns the stored events after the commit.
+ * On an interrupt the caller throws the abort reason into the generator, or abandons it.
  */
 export type Step = AsyncGenerator<readonly Draft[], void, readonly StoredEvent[]>
 
-/** An answer that is not part of the conversation. */
-export type Asked = {
-  /** Empty when the model said nothing. */
+/** The answer to a question beside the conversation; it does not become part of it. */
+export type SideAnswer = {
+  /** Empty when the model returned no text. */
   text: string
-  /** What it cost, to be stored. */
+  /** Records of what the answer cost. */
   drafts: readonly Draft[]
 }
 
 export interface Agent extends AsyncDisposable {
   /**
-   * Gets what the preamble lists and others have to be asked for, such as tools of MCP servers: bounded in time, and at once when
-   * it is there. Resolves also when the signal aborts or something cannot be had; steps go on with it. Absent: there is nothing.
+   * Loads what the preamble lists and other servers provide, such as tools of MCP servers. Bounded in time; returns at once when
+   * everything is loaded. Resolves on abort and on failure too: steps then run without it. Absent: there is nothing to load.
    */
   prepare?(signal: AbortSignal): Promise<void>
   /**
@@ -50,35 +56,43 @@ export interface Agent extends AsyncDisposable {
    * Called before the first message of a branch is stored. Must not start anything slow.
    */
   preamble(): readonly Draft[]
-  /** Asks the model once and drafts what it wants: actions (judged, with a confirmation request where the policy asks) or a message. */
-  think(turn: Turn, signal: AbortSignal): Step
-  /** Performs open actions, at most `tool_concurrency_limit` at once; observations in call order, each as soon as the earlier ones are stored. */
-  execute(actions: readonly ActionEvent[], turn: Turn, signal: AbortSignal): Step
-  /** Decides about actions a dead process left open: adopts, performs for the first time, or closes as unknown. */
-  recover(actions: readonly ActionEvent[], turn: Turn, signal: AbortSignal): Step
   /**
-   * Makes the view shorter now; open actions stay open. Drafts nothing when there is nothing to forget.
-   * Only for agents whose configuration has a condenser for it (`canCondense`). @throws LlmError
+   * Asks the model once and drafts its answer: prepared actions, with a confirmation request where the policy needs one, or a
+   * message.
    */
-  condense(turn: Turn, signal: AbortSignal): Step
-  /** Answers a question beside the conversation: performs nothing, changes nothing, also while a step goes on. @throws LlmError */
-  ask(question: string, turn: Turn, signal: AbortSignal): Promise<Asked>
+  think(context: StepContext, signal: AbortSignal): Step
   /**
-   * Takes another configuration, which differs in its models alone, from the next step on; a question that is being asked goes on
-   * as it began.
+   * Executes open actions, at most `tool_concurrency_limit` at once; results in call order, each as soon as the earlier ones
+   * are stored.
    */
+  execute(actions: readonly ActionEvent[], context: StepContext, signal: AbortSignal): Step
+  /**
+   * Resolves the actions that a dead process left open: attaches to them, executes them for the first time, or closes them as
+   * unknown.
+   */
+  recover(actions: readonly ActionEvent[], context: StepContext, signal: AbortSignal): Step
+  /**
+   * Condenses the view now; open actions stay open. Drafts nothing when there is nothing to forget.
+   * Only for agents whose configuration has a condenser that can do it (`canCondense`). @throws LlmError
+   */
+  condense(context: StepContext, signal: AbortSignal): Step
+  /**
+   * Answers a question beside the conversation: executes no tool and changes nothing; may run during a step. @throws LlmError
+   */
+  ask(question: string, context: StepContext, signal: AbortSignal): Promise<SideAnswer>
+  /** Takes a configuration that differs in its models alone, from the next step on. A question in progress keeps its model. */
   reconfigure(config: AgentConfig): void
   /**
-   * Ctrl-C to what runs in the foreground; called on interrupt, beside the abort. What it resolves to is stored with the
+   * Sends Ctrl-C to the foreground command; called on interrupt, beside the abort. The drafts are stored with the
    * interruption.
    */
   interrupt(): Promise<readonly Draft[] | void>
-  /** Whether it has work open that would be lost if it were let go while a person decides. Absent: never. */
-  isHolding?(): boolean
-  /** A person said something that is to be answered now, while a step goes on. Absent: the next step sees it. */
-  heard?(): void
+  /** Returns whether closing the agent while a person decides would lose work. Absent: never. */
+  hasOpenWork?(): boolean
+  /** Called when a person sends a message during a step. Absent: the next step sees it. */
+  onUserMessage?(): void
   /**
-   * Gives the agent another model, where it chooses its own; the result makes the drafts that tell of it.
+   * Switches the model of an agent that chooses it itself; the result makes the drafts that record the switch.
    * Absent: `reconfigure` does it. @throws ParleyError
    */
   switchModel?(model: string): Promise<(state: ConversationState) => readonly Draft[]>

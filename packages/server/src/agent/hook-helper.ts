@@ -1,9 +1,10 @@
 /**
- * Who answers a hook that asks a model: the model alone for type `prompt`; with tools that only read, for a bounded number
- * of rounds, for type `agent`. It is no part of the conversation and keeps nothing. Source: agent-core.md 5.3, F76.
+ * Answers hooks that ask a model. Type `prompt` is one request; type `agent` has read-only tools and a limited number of rounds.
+ * Nothing of it enters the conversation. Source: agent-core.md 5.3, F76.
  */
 import {
   EMPTY_STATE,
+  textOf,
   type ActionEvent,
   type ConversationId,
   type Draft,
@@ -14,10 +15,12 @@ import { hooksIn, type HookQuestion } from '../hooks/index.ts'
 import type { Llm, LlmAnswer, LlmMessage, LlmText, LlmTool } from '../llm/index.ts'
 import { flatten, readOnlyTools, type Locks, type Tool } from '../tools/index.ts'
 import type { Workspace } from '../workspace/index.ts'
-import { Gateway, type Judged, type Log } from './gateway.ts'
-import { action, answer as answerTo, NO_THOUGHT, usage } from './native/drafts.ts'
-import type { Answer } from './native/pairing.ts'
-import { renderAnswer } from './native/render.ts'
+import type { PreparedCall } from './gateway/prepared-call.ts'
+import { ToolGateway } from './gateway/tool-gateway.ts'
+import type { Log } from './agent.ts'
+import { action, callResult, NO_THOUGHT, usage } from './drafts.ts'
+import type { CallResult } from './view/pairing.ts'
+import { renderResult } from './view/render.ts'
 
 export type HookHelperDeps = {
   conversationId: ConversationId
@@ -27,17 +30,17 @@ export type HookHelperDeps = {
   dataDir: string
   locks: Locks
   log: Log
-  /** Hides what the conversation's own model is not shown either. */
+  /** Masks the secrets that the conversation's own model does not see either. */
   mask: (text: string) => Promise<string>
-  /** Told what each answer cost. */
+  /** Takes the usage record of each answer. */
   spent: (usage: Draft) => void
 }
 
-/** Answers of the model that a helper may need, whatever its hook says. */
+/** Upper limit of rounds, whatever the hook's own limit is. */
 const MAX_ROUNDS = 50
 
 /**
- * What the model says in the end.
+ * Returns the final text of the model.
  * @throws LlmError; Error when no answer came within the rounds; the signal's reason when aborted.
  */
 export async function askHookHelper(
@@ -48,28 +51,28 @@ export async function askHookHelper(
 ): Promise<string> {
   const tools = hook.type === 'agent' ? readOnlyTools(hook.tools) : new Map<string, Tool>()
   const rounds = hook.type === 'agent' ? Math.min(Math.max(1, hook.max_iterations), MAX_ROUNDS) : 1
-  const perform = performer(tools, deps, signal)
+  const execute = executor(tools, deps, signal)
   const messages: LlmMessage[] = [
-    { role: 'system', content: [textOf(system)] },
-    { role: 'user', content: [textOf(await deps.mask(user))] },
+    { role: 'system', content: [textPart(system)] },
+    { role: 'user', content: [textPart(await deps.mask(user))] },
   ]
   for (let round = 0; round < rounds; round++) {
     signal.throwIfAborted()
-    const said = await deps.llm.complete({ messages, tools: [...tools.values()].map(shown) }, () => undefined, signal)
-    deps.spent(usage(said, said.responseId, deps.llm))
-    if (said.toolCalls.length === 0 || tools.size === 0) return said.text
-    messages.push(assistant(said))
-    for (const call of said.toolCalls) {
-      const done = await perform(call)
-      if (done.finished !== null) return done.finished
-      messages.push(done.message)
+    const answer = await deps.llm.complete({ messages, tools: [...tools.values()].map(shown) }, () => undefined, signal)
+    deps.spent(usage(answer, answer.responseId, deps.llm))
+    if (answer.toolCalls.length === 0 || tools.size === 0) return answer.text
+    messages.push(assistant(answer))
+    for (const call of answer.toolCalls) {
+      const result = await execute(call)
+      if (result.finished !== null) return result.finished
+      messages.push(result.message)
     }
   }
   throw new Error(`it gave no answer within ${rounds} rounds`)
 }
 
 /**
- * Checks what hooks of type `agent` name, without opening anything.
+ * Checks the tools that hooks of type `agent` name, without opening anything.
  * @throws ParleyError `invalid_input` for a tool that does not exist or can change something.
  */
 export function expectHookTools(config: HookConfig | null | undefined): void {
@@ -77,39 +80,39 @@ export function expectHookTools(config: HookConfig | null | undefined): void {
 }
 
 type Call = LlmAnswer['toolCalls'][number]
-type Done = { finished: string } | { finished: null; message: LlmMessage }
+type Result = { finished: string } | { finished: null; message: LlmMessage }
 
-/** One call after the other, through the one way to any tool; what they answer is told to the model masked. */
-function performer(tools: ReadonlyMap<string, Tool>, deps: HookHelperDeps, signal: AbortSignal) {
+/** Executes calls one after the other through the tool gateway; the model sees their results masked. */
+function executor(tools: ReadonlyMap<string, Tool>, deps: HookHelperDeps, signal: AbortSignal) {
   const { conversationId, workspace, dataDir, locks, log, mask } = deps
   const secretsFor = () => Promise.resolve({})
-  const gateway = new Gateway({ conversationId, tools, workspace, dataDir, locks, log, secretsFor })
-  const resultOf = (call: Call, content: LlmText[], isError: boolean): Done => ({
+  const gateway = new ToolGateway({ conversationId, tools, workspace, dataDir, locks, log, secretsFor })
+  const resultOf = (call: Call, content: LlmText[], isError: boolean): Result => ({
     finished: null,
     message: { role: 'tool', toolCallId: call.id, toolName: call.name, content, isError },
   })
-  return async (call: Call): Promise<Done> => {
-    const judged = await gateway.judge(call, EMPTY_STATE, signal)
-    if (judged.kind === 'invalid') return resultOf(call, [textOf(judged.error)], true)
-    if (judged.action.kind === 'FinishAction') return { finished: judged.action.message }
-    const event = eventOf(judged)
-    const [draft] = answerTo(event, await gateway.perform(event, EMPTY_STATE, signal)).slice(-1)
-    const { content, isError } = renderAnswer(draft as Answer)
-    const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : ['[an image, which is not shown]']))
-    return resultOf(call, [textOf(await mask(texts.join('\n')))], isError)
+  return async (call: Call): Promise<Result> => {
+    const prepared = await gateway.prepareCall(call, EMPTY_STATE, signal)
+    if (prepared.kind === 'invalid') return resultOf(call, [textPart(prepared.error)], true)
+    if (prepared.action.kind === 'FinishAction') return { finished: prepared.action.message }
+    const event = eventOf(prepared)
+    const [draft] = callResult(event, await gateway.execute(event, EMPTY_STATE, signal)).slice(-1)
+    const { content, isError } = renderResult(draft as CallResult)
+    const text = textOf(content, { other: '[an image, which is not shown]' })
+    return resultOf(call, [textPart(await mask(text))], isError)
   }
 }
 
-/** The call in the form that tools are given; it is stored nowhere. */
-function eventOf(judged: Judged): ActionEvent {
-  const drafted = action(judged, '', NO_THOUGHT)
+/** The call as the event that tools take; it is not stored. */
+function eventOf(prepared: PreparedCall): ActionEvent {
+  const drafted = action(prepared, '', NO_THOUGHT)
   return { ...drafted, timestamp: new Date().toISOString(), parent_id: null } as unknown as ActionEvent
 }
 
 function assistant({ text, reasoning, thinkingBlocks, reasoningItem, toolCalls }: LlmAnswer): LlmMessage {
   return {
     role: 'assistant',
-    content: text.trim() === '' ? [] : [textOf(text)],
+    content: text.trim() === '' ? [] : [textPart(text)],
     toolCalls,
     ...(reasoning === null ? {} : { reasoning }),
     ...(thinkingBlocks.length === 0 ? {} : { thinkingBlocks }),
@@ -117,7 +120,7 @@ function assistant({ text, reasoning, thinkingBlocks, reasoningItem, toolCalls }
   }
 }
 
-const textOf = (text: string): LlmText => ({ type: 'text', text })
+const textPart = (text: string): LlmText => ({ type: 'text', text })
 
 const shown = ({ name, definition, parameters }: Tool): LlmTool => ({
   name,

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.ts'
-import { ConfigError, describeConfig, isLoopback, readConfig } from './config.ts'
+import { describeConfig, isLoopback, readConfig } from './config.ts'
+import { ConfigError } from './error.ts'
+import { configFlags } from './settings.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'parley-config-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -17,7 +19,7 @@ function file(content: unknown): string {
   return path
 }
 
-test('with nothing given, the server listens on loopback and keeps its data in the home folder', () => {
+test('without any configuration, the server listens on loopback and keeps its data in the home folder', () => {
   const { config, origins } = read()
   expect(config).toMatchObject({
     host: '127.0.0.1',
@@ -36,19 +38,26 @@ test('XDG_DATA_HOME moves the data folder, and a relative one is ignored', () =>
   expect(read({ XDG_DATA_HOME: 'data' }).config.dataDir).toBe('/home/ada/.parley')
 })
 
-verifies('design.config.precedence', 'a flag wins over the environment, which wins over the file', () => {
-  const path = file({ port: 1, host: 'file.example', log_level: 'warn' })
-  const { config, origins } = read({ PARLEY_CONFIG: path, PARLEY_PORT: '2', PARLEY_HOST: 'env.example' }, { port: '3' })
-  expect(config).toMatchObject({ port: 3, host: 'env.example', logLevel: 'warn' })
-  expect(origins).toMatchObject({
-    port: '--port',
-    host: 'PARLEY_HOST',
-    log_level: `${path}: log_level`,
-    data_dir: 'default',
-  })
-})
+verifies(
+  'design.config.precedence',
+  'a flag takes precedence over the environment, and the environment over the file',
+  () => {
+    const path = file({ port: 1, host: 'file.example', log_level: 'warn' })
+    const { config, origins } = read(
+      { PARLEY_CONFIG: path, PARLEY_PORT: '2', PARLEY_HOST: 'env.example' },
+      { port: '3' },
+    )
+    expect(config).toMatchObject({ port: 3, host: 'env.example', logLevel: 'warn' })
+    expect(origins).toMatchObject({
+      port: '--port',
+      host: 'PARLEY_HOST',
+      log_level: `${path}: log_level`,
+      data_dir: 'default',
+    })
+  },
+)
 
-test('--config wins over PARLEY_CONFIG', () => {
+test('--config takes precedence over PARLEY_CONFIG', () => {
   const { config } = read({ PARLEY_CONFIG: file({ port: 1 }) }, { config: file({ port: 2 }) })
   expect(config.port).toBe(2)
 })
@@ -64,13 +73,13 @@ test.each<[Record<string, string>, string[], string]>([
   [{ OH_SESSION_API_KEYS: '["a","b"]' }, ['a', 'b'], 'OH_SESSION_API_KEYS'],
   [{ PARLEY_SESSION_API_KEYS: 'a', SESSION_API_KEY: 'b' }, ['a'], 'PARLEY_SESSION_API_KEYS'],
   [{ PARLEY_SESSION_API_KEYS: '', SESSION_API_KEY: 'b' }, ['b'], 'SESSION_API_KEY'],
-])('keys from %o are %o', (env, keys, origin) => {
+])('session keys from %o are %o', (env, keys, origin) => {
   const { config, origins } = read(env)
   expect(config.sessionApiKeys).toEqual(keys)
   expect(origins.session_api_keys).toBe(origin)
 })
 
-verifies('design.config.oh-names', 'the names of existing deployments mean the same', () => {
+verifies('design.config.oh-names', 'environment names of existing deployments are understood', () => {
   const { config } = read({
     OH_SECRET_KEY: 's',
     OH_ALLOW_CORS_ORIGINS_0: 'https://a.example',
@@ -97,7 +106,7 @@ test('the model of conversations that name none comes from the environment', () 
   expect(describeConfig(config, origins).join('\n')).toMatch(/^llm_api_key +set, hidden +PARLEY_LLM_API_KEY$/m)
 })
 
-test('relative paths start from the working directory, in the file from the folder of the file', () => {
+test('relative paths start at the working directory; in the configuration file, at the folder of the file', () => {
   expect(read({}, { 'data-dir': 'data' }).config.dataDir).toBe('/work dir/data')
   expect(read({ PARLEY_DATA_DIR: '~/data' }).config.dataDir).toBe('/home/ada/data')
   expect(read({ PARLEY_CONFIG: file({ data_dir: 'data' }) }).config.dataDir).toBe(join(dir, 'data'))
@@ -118,7 +127,7 @@ test.each<[Record<string, string>, Record<string, string | boolean>, RegExp]>([
   [{ LLM_BASE_URL: '10.0.0.2:80' }, {}, /^LLM_BASE_URL must be an address such as/],
   [{ PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '0' }, {}, /above 0/],
   [{ PARLEY_CONFIG: '/nowhere/parley.json' }, {}, /PARLEY_CONFIG names \/nowhere\/parley\.json/],
-])('%o and %o are refused with the way out', (env, flags, message) => {
+])('the environment %o with the flags %o is refused with a remedy', (env, flags, message) => {
   expect(() => read(env, flags)).toThrow(ConfigError)
   expect(() => read(env, flags)).toThrow(message)
 })
@@ -128,30 +137,47 @@ test.each([
   ['[]', /must hold one JSON object/],
   ['{', /cannot be read as JSON/],
   ['{"port": null}', /: port must be a whole number/],
-])('a file with %s is refused', (content, message) => {
+])('a configuration file with %s is refused', (content, message) => {
   expect(() => read({}, { config: file(content) })).toThrow(message)
 })
 
 test.each<Record<string, string>>([
   { PARLEY_SESSION_API_KEYS: 'hidden word and spaces' },
   { OH_SESSION_API_KEYS: '["hidden"' },
-])('a refused key is not shown in the message: %#', (env) => {
+])('a refused session key is not part of the message: %#', (env) => {
   expect(() => read(env)).toThrow(ConfigError)
   expect(() => read(env)).not.toThrow(/hidden/)
 })
 
-verifies('design.config.print', 'the description tells value and origin of every setting, and hides secrets', () => {
-  const { config, origins } = read({
-    PARLEY_SESSION_API_KEYS: 'key-one,key-two',
-    PARLEY_SECRET_KEY: 'sealing',
-    PARLEY_PORT: '9',
+verifies(
+  'design.config.print',
+  'the printed configuration shows value and origin of every setting and hides secrets',
+  () => {
+    const { config, origins } = read({
+      PARLEY_SESSION_API_KEYS: 'key-one,key-two',
+      PARLEY_SECRET_KEY: 'sealing',
+      PARLEY_PORT: '9',
+    })
+    const text = describeConfig(config, origins).join('\n')
+    expect(text).toMatch(/^port +9 +PARLEY_PORT$/m)
+    expect(text).toMatch(/^session_api_keys +2 set, hidden +PARLEY_SESSION_API_KEYS$/m)
+    expect(text).toMatch(/^secret_key +set, hidden +PARLEY_SECRET_KEY$/m)
+    expect(text).toMatch(/^host +127\.0\.0\.1 +default$/m)
+    expect(text).not.toMatch(/key-one|sealing/)
+  },
+)
+
+test('the flags of the settings have descriptions and defaults', () => {
+  const { port, ephemeral, config, ...others } = configFlags()
+  expect(port).toEqual({
+    type: 'string',
+    value: 'PORT',
+    short: 'p',
+    about: 'Port to listen on; 0 selects a free one (default 8000)',
   })
-  const text = describeConfig(config, origins).join('\n')
-  expect(text).toMatch(/^port +9 +PARLEY_PORT$/m)
-  expect(text).toMatch(/^session_api_keys +2 set, hidden +PARLEY_SESSION_API_KEYS$/m)
-  expect(text).toMatch(/^secret_key +set, hidden +PARLEY_SECRET_KEY$/m)
-  expect(text).toMatch(/^host +127\.0\.0\.1 +default$/m)
-  expect(text).not.toMatch(/key-one|sealing/)
+  expect(ephemeral).toEqual({ type: 'boolean', about: 'Keeps conversations in memory; they end with the server' })
+  expect(config).toMatchObject({ type: 'string', value: 'FILE' })
+  expect(Object.keys(others)).toEqual(['host', 'data-dir', 'without-keys', 'log-level'])
 })
 
 test.each([
@@ -162,6 +188,6 @@ test.each([
   ['0.0.0.0', false],
   ['::', false],
   ['127.evil.example', false],
-])('%s is loopback: %s', (host, expected) => {
+])('isLoopback of %s is %s', (host, expected) => {
   expect(isLoopback(host)).toBe(expected)
 })

@@ -1,2 +1,4 @@
-/** The door of this room. */
-export { ConfigError, describeConfig, isLoopback, readConfig, type Config, type ConfigOrigins } from './config.ts'
+export { describeConfig, isLoopback, readConfig, type Config, type ConfigOrigins } from './config.ts'
+export { ConfigError } from './error.ts'
+export { configFlags } from './settings.ts'
+export { secretsOf } from './secrets.ts'

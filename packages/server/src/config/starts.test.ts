@@ -1,5 +1,17 @@
 import { expect, test } from 'vitest'
-import { readDeadlines, readGitHosts } from './starts.ts'
+import { ConfigError } from './error.ts'
+import { deadlines, gitHosts } from './starts.ts'
+import type { Reader } from './values.ts'
+
+/** Null for a refused value. */
+function read<T>(reader: Reader<T>, value: unknown): T | null {
+  try {
+    return reader.read({ value, origin: 'X', base: '/' }, '/')
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return null
+  }
+}
 
 test.each<[unknown, unknown]>([
   [{}, {}],
@@ -14,8 +26,8 @@ test.each<[unknown, unknown]>([
   ['[]', null],
   [[], null],
   [7, null],
-])('git hosts: %j is %j', (value, hosts) => {
-  expect(readGitHosts(value)).toEqual(hosts)
+])('the git hosts %j are read as %j', (value, hosts) => {
+  expect(read(gitHosts, value)).toEqual(hosts)
 })
 
 test.each<[unknown, unknown]>([
@@ -28,6 +40,6 @@ test.each<[unknown, unknown]>([
   [{ clone: 5 }, null],
   [{ repository: 0 }, null],
   [{ repository: '5' }, null],
-])('deadlines: %j is %j', (value, deadlines) => {
-  expect(readDeadlines(value)).toEqual(deadlines)
+])('the start deadlines %j are read as %j', (value, expected) => {
+  expect(read(deadlines, value)).toEqual(expected)
 })

@@ -1,4 +1,4 @@
-/** How one value of the configuration is read: from text or JSON, refused with a message that names where it came from. */
+/** Readers of configuration values: from text or JSON, with a refusal that names where the value came from. */
 import { join, resolve } from 'node:path'
 import { ConfigError } from './error.ts'
 import { isHostEntry, type Network } from '../lib/index.ts'
@@ -8,105 +8,145 @@ export const SECONDS = 1000
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** What was given, where, and what a relative path in it starts from. */
-export type Given = { value: unknown; origin: string; base: string }
-/** @throws ConfigError for a value that cannot be used. */
-export type Read<T> = (given: Given, home: string) => T
+type Environment = Readonly<Record<string, string | undefined>>
 
-/** `expected` ends the sentence "X must be …". Values of secrets never get here. */
+/** A value, its origin for messages, and the folder that a relative path in it starts from. */
+export type Given = { value: unknown; origin: string; base: string }
+
+export type Reader<T> = {
+  /** The accepted values in words, such as "whole number from 0 to 65535". */
+  type: string
+  /** Reads the value from numbered environment variables, such as `NAME_0`, `NAME_1`; none: an empty array. */
+  numbered?: (env: Environment, name: string) => readonly unknown[]
+  /** @throws ConfigError for an unusable value. */
+  read(given: Given, home: string): T
+}
+
+/** `expected` ends the sentence "X must be …". Values of secrets are never passed in. */
 function wrong({ value, origin }: Given, expected: string): ConfigError {
   return new ConfigError(`${origin} must be ${expected}, not ${JSON.stringify(value)}`)
 }
 
-export function text(given: Given): string {
-  if (typeof given.value !== 'string' || given.value === '')
-    throw new ConfigError(`${given.origin} must be a text that is not empty`)
-  return given.value
+function textOf({ value, origin }: Given): string {
+  if (typeof value !== 'string' || value === '') throw new ConfigError(`${origin} must be a text that is not empty`)
+  return value
 }
 
-export function path(given: Given, home: string): string {
-  const value = text(given)
-  // Unit files and JSON know no shell that would expand the tilde.
-  return value === '~' || value.startsWith('~/') ? join(home, value.slice(1)) : resolve(given.base, value)
+export const text: Reader<string> = { type: 'text', read: textOf }
+
+export const path: Reader<string> = {
+  type: 'path',
+  read: (given, home) => {
+    const value = textOf(given)
+    // Unit files and JSON have no shell that would expand the tilde.
+    return value === '~' || value.startsWith('~/') ? join(home, value.slice(1)) : resolve(given.base, value)
+  },
 }
 
-function number(given: Given): number {
-  const value = typeof given.value === 'string' && given.value.trim() !== '' ? Number(given.value) : given.value
+function numberOf({ value: given }: Given): number {
+  const value = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
   return typeof value === 'number' ? value : Number.NaN
 }
 
-export const integer =
-  (min: number, max: number): Read<number> =>
-  (given) => {
-    const value = number(given)
+export const integer = (min: number, max: number): Reader<number> => ({
+  type: `whole number from ${min} to ${max}`,
+  read: (given) => {
+    const value = numberOf(given)
     if (!Number.isInteger(value) || value < min || value > max)
       throw wrong(given, `a whole number from ${min} to ${max}`)
     return value
-  }
+  },
+})
 
-export const seconds: Read<number> = (given) => {
-  const value = number(given)
-  if (!(value > 0) || value > 1e9) throw wrong(given, 'a number of seconds above 0')
-  return value * SECONDS
+/** Seconds in the configuration, milliseconds in the program. */
+export const seconds: Reader<number> = {
+  type: 'seconds above 0',
+  read: (given) => {
+    const value = numberOf(given)
+    if (!(value > 0) || value > 1e9) throw wrong(given, 'a number of seconds above 0')
+    return value * SECONDS
+  },
 }
 
-export const secondsOrNever: Read<number | null> = (given, home) =>
-  given.value === null || given.value === 'null' || given.value === 'never' ? null : seconds(given, home)
+export const secondsOrNever: Reader<number | null> = {
+  type: 'seconds above 0, or `never`',
+  read: (given, home) =>
+    given.value === null || given.value === 'null' || given.value === 'never' ? null : seconds.read(given, home),
+}
 
 const YES = ['true', '1', 'yes', 'on']
 const NO = ['false', '0', 'no', 'off']
 
-export const bool: Read<boolean> = (given) => {
-  const word = String(given.value).toLowerCase()
-  if (YES.includes(word)) return true
-  if (NO.includes(word)) return false
-  throw wrong(given, 'true or false')
+export const bool: Reader<boolean> = {
+  type: '`true` or `false`',
+  read: (given) => {
+    const word = String(given.value).toLowerCase()
+    if (YES.includes(word)) return true
+    if (NO.includes(word)) return false
+    throw wrong(given, 'true or false')
+  },
 }
 
-export const checked =
-  <T>(read: (value: unknown) => T | null, rule: string): Read<T> =>
-  (given) => {
-    const value = read(given.value)
+/** @param rule the accepted values, as the end of the sentence "X must be …" */
+export const checked = <T>(type: string, parse: (value: unknown) => T | null, rule: string): Reader<T> => ({
+  type,
+  read: (given) => {
+    const value = parse(given.value)
     if (value === null) throw wrong(given, rule)
     return value
-  }
+  },
+})
 
-export const httpUrl: Read<string> = (given) => {
-  const value = text(given)
-  if (!/^https?:\/\/./.test(value) || !URL.canParse(value))
-    throw wrong(given, 'an address such as http://127.0.0.1:11434')
-  return value
+export const httpUrl: Reader<string> = {
+  type: 'HTTP address',
+  read: (given) => {
+    const value = textOf(given)
+    if (!/^https?:\/\/./.test(value) || !URL.canParse(value))
+      throw wrong(given, 'an address such as http://127.0.0.1:11434')
+    return value
+  },
 }
 
-export const logLevel: Read<LogLevel> = (given) => {
-  const level = LOG_LEVELS.find((name) => name === String(given.value).toLowerCase())
-  if (level === undefined) throw wrong(given, `one of ${LOG_LEVELS.join(', ')}`)
-  return level
+const codes = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(', ')
+
+export const logLevel: Reader<LogLevel> = {
+  type: codes(LOG_LEVELS),
+  read: (given) => {
+    const level = LOG_LEVELS.find((name) => name === String(given.value).toLowerCase())
+    if (level === undefined) throw wrong(given, `one of ${LOG_LEVELS.join(', ')}`)
+    return level
+  },
 }
 
 const SANDBOX_MODES = ['auto', 'required', 'off'] as const
 
-/** A file may say `false` for off. */
-export const sandboxMode: Read<(typeof SANDBOX_MODES)[number]> = (given) => {
-  const said = String(given.value).toLowerCase()
-  const mode = said === 'false' ? 'off' : SANDBOX_MODES.find((name) => name === said)
-  if (mode === undefined) throw wrong(given, `one of ${SANDBOX_MODES.join(', ')}`)
-  return mode
+/** In a file, `false` means `off`. */
+export const sandboxMode: Reader<(typeof SANDBOX_MODES)[number]> = {
+  type: codes(SANDBOX_MODES),
+  read: (given) => {
+    const word = String(given.value).toLowerCase()
+    const mode = word === 'false' ? 'off' : SANDBOX_MODES.find((name) => name === word)
+    if (mode === undefined) throw wrong(given, `one of ${SANDBOX_MODES.join(', ')}`)
+    return mode
+  },
 }
 
 /** True, false, or the hosts that may be reached. */
-export const network: Read<Network> = (given, home) => {
-  if ([...YES, ...NO].includes(String(given.value).toLowerCase())) return bool(given, home)
-  const hosts = list(given)
-  const odd = hosts.find((host) => !isHostEntry(host))
-  if (odd === undefined) return hosts
-  throw new ConfigError(
-    `${given.origin} must be true, false or hosts such as "example.com", "*.example.com" or "127.0.0.1:5000", and ${JSON.stringify(odd)} is none of them`,
-  )
+export const network: Reader<Network> = {
+  type: '`true`, `false` or a list of hosts',
+  read: (given, home) => {
+    if ([...YES, ...NO].includes(String(given.value).toLowerCase())) return bool.read(given, home)
+    const hosts = listOf(given)
+    const odd = hosts.find((host) => !isHostEntry(host))
+    if (odd === undefined) return hosts
+    throw new ConfigError(
+      `${given.origin} must be true, false or hosts such as "example.com", "*.example.com" or "127.0.0.1:5000", and ${JSON.stringify(odd)} is none of them`,
+    )
+  },
 }
 
 /** A JSON list, or text with commas. */
-export function list(given: Given): string[] {
+function listOf(given: Given): string[] {
   const { value, origin } = given
   const items = typeof value === 'string' && value.trimStart().startsWith('[') ? parseList(value, origin) : value
   const split = typeof items === 'string' ? items.split(',').map((item) => item.trim()) : items
@@ -125,23 +165,42 @@ function parseList(value: string, origin: string): unknown {
   }
 }
 
-export const keys: Read<string[]> = (given) => {
-  const values = list(given)
-  // A key travels as a header value, so nothing outside visible ASCII would ever match.
-  if (values.some((key) => !/^[\x21-\x7e]+$/.test(key))) {
-    throw new ConfigError(
-      `${given.origin} holds a key with spaces or characters outside ASCII; such a key cannot be sent in a header`,
-    )
+/** `NAME_0`, `NAME_1`, … up to the first gap. Source: agent-server-wire.md 10.2. */
+function numberedValues(env: Environment, name: string): string[] {
+  const values: string[] = []
+  for (let n = 0; ; n++) {
+    const value = env[`${name}_${n}`]
+    if (value === undefined || value === '') return values
+    values.push(value)
   }
-  return [...new Set(values)]
 }
 
-export const webOrigins: Read<string[]> = (given) => {
-  const values = list(given)
-  for (const value of values) {
-    if (value !== '*' && !/^https?:\/\/[^/]+$/.test(value)) {
-      throw wrong({ ...given, value }, 'origins such as https://example.org (scheme and host, no path), or *')
+export const list: Reader<string[]> = { type: 'list', numbered: numberedValues, read: listOf }
+
+export const keys: Reader<string[]> = {
+  ...list,
+  read: (given) => {
+    const values = listOf(given)
+    // A key travels as a header value, so only visible ASCII can match.
+    if (values.some((key) => !/^[\x21-\x7e]+$/.test(key))) {
+      throw new ConfigError(
+        `${given.origin} holds a key with spaces or characters outside ASCII; such a key cannot be sent in a header`,
+      )
     }
-  }
-  return values
+    return [...new Set(values)]
+  },
+}
+
+export const webOrigins: Reader<string[]> = {
+  ...list,
+  type: 'list of origins',
+  read: (given) => {
+    const values = listOf(given)
+    for (const value of values) {
+      if (value !== '*' && !/^https?:\/\/[^/]+$/.test(value)) {
+        throw wrong({ ...given, value }, 'origins such as https://example.org (scheme and host, no path), or *')
+      }
+    }
+    return values
+  },
 }

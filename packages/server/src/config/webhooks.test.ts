@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { ConfigError, describeConfig, readConfig } from './config.ts'
+import { describeConfig, readConfig } from './config.ts'
+import { ConfigError } from './error.ts'
 
 const read = (env: Record<string, string>) => readConfig({ flags: {}, env, cwd: '/', home: '/home/ada' })
 const webhooks = (value: unknown, env: Record<string, string> = {}) =>
@@ -7,7 +8,7 @@ const webhooks = (value: unknown, env: Record<string, string> = {}) =>
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
-test('a target needs an address only, and gets the first session key', () => {
+test('a webhook target needs only an address and gets the first session key', () => {
   const env = { PARLEY_SESSION_API_KEYS: 'first,second' }
   expect(webhooks([{ base_url: 'https://a.example/hooks/' }], env)).toEqual([
     {
@@ -26,7 +27,7 @@ test('a target needs an address only, and gets the first session key', () => {
   expect(webhooks([{ base_url: 'https://a.example', api_key: '' }], env)[0]?.api_key).toBeNull()
 })
 
-test('the variables of existing deployments mean the same', () => {
+test('webhook variables of existing deployments are understood', () => {
   const { config, origins } = read({
     OH_WEBHOOKS_0_BASE_URL: 'http://a.example',
     OH_WEBHOOKS_0_HEADERS: '{"X-Tenant":"7"}',
@@ -47,7 +48,7 @@ test('the variables of existing deployments mean the same', () => {
   expect(origins.webhooks).toBe('OH_WEBHOOKS_0…')
 })
 
-test('none is the default, and secrets are not shown', () => {
+test('webhooks default to none, and their secrets are not printed', () => {
   expect(read({}).config.webhooks).toEqual([])
   const { config, origins } = read({
     PARLEY_WEBHOOKS: JSON.stringify([
@@ -72,7 +73,7 @@ test.each<[unknown, RegExp]>([
   [[{ base_url: 'http://a', headers: { a: 'line\nbreak' } }], /headers must be/],
   [[{ base_url: 'http://a', event_buffer_size: 0 }], /event_buffer_size must be a whole number from 1/],
   [[{ base_url: 'http://a', flush_delay: 0 }], /flush_delay must be a number of seconds above 0/],
-])('%j is refused', (value, message) => {
+])('the webhooks %j are refused', (value, message) => {
   expect(() => webhooks(value)).toThrow(ConfigError)
   expect(() => webhooks(value)).toThrow(message)
 })

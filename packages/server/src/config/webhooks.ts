@@ -1,12 +1,14 @@
-/** Webhook targets as they are configured: a list of objects, in JSON or one variable per member. Source: agent-server-wire.md 7, 10.2. */
+/** Reader of webhook targets: a list of objects, in JSON or one variable per member. Source: agent-server-wire.md 7, 10.2. */
 import { ConfigError } from './error.ts'
+import type { Given, Reader } from './values.ts'
 import type { WebhookTarget } from '../webhooks/index.ts'
 
-type Given = { value: unknown; origin: string }
+/** A target whose `api_key` is undefined when the configuration names none. */
+export type ConfiguredTarget = Omit<WebhookTarget, 'api_key'> & { api_key: string | null | undefined }
 type Members = Readonly<Record<string, unknown>>
 
-/** Members of other servers' lists that mean nothing here: nothing is dropped, and a delivery is tried for a day. */
-const WITHOUT_MEANING = ['num_retries', 'max_queue_size', 'max_queue_bytes']
+/** Members of other servers' lists without effect here: no delivery is dropped, and each is retried for a day. */
+const IGNORED = ['num_retries', 'max_queue_size', 'max_queue_bytes']
 const MEMBERS = [
   'base_url',
   'headers',
@@ -17,16 +19,16 @@ const MEMBERS = [
   'flush_delay',
   'max_batch_bytes',
   'retry_delay',
-  ...WITHOUT_MEANING,
+  ...IGNORED,
 ]
 const MIB = 1024 * 1024
-/** A shorter wait would be a busy loop; other servers allow 0. */
+/** Seconds. A shorter wait would be a busy loop; other servers allow 0. */
 const SHORTEST_DELAY = 0.01
-/** Lengths that the specification of the signature allows, in bytes. */
+/** Key lengths that the signature's specification allows, in bytes. */
 const KEY_BYTES = { least: 24, most: 64 }
 
-/** `NAME_0_BASE_URL`, `NAME_0_HEADERS`, `NAME_1_BASE_URL`, … up to the first number that has none. */
-export function numberedObjects(env: Readonly<Record<string, string | undefined>>, name: string): Members[] {
+/** `NAME_0_BASE_URL`, `NAME_0_HEADERS`, `NAME_1_BASE_URL`, … up to the first gap. */
+function numberedObjects(env: Readonly<Record<string, string | undefined>>, name: string): Members[] {
   const objects: Members[] = []
   for (let n = 0; ; n++) {
     const object = Object.fromEntries(
@@ -39,22 +41,25 @@ export function numberedObjects(env: Readonly<Record<string, string | undefined>
   }
 }
 
-/**
- * @param key of a target that names none
- * @throws ConfigError naming target and member; values that may be secret are not in its message.
- */
-export function readWebhooks({ value, origin }: Given, key: string | null): WebhookTarget[] {
+/** Refusals name target and member; they contain no value that may be secret. */
+export const webhooks: Reader<ConfiguredTarget[]> = {
+  type: 'list of objects',
+  numbered: numberedObjects,
+  read: readWebhooks,
+}
+
+function readWebhooks({ value, origin }: Given): ConfiguredTarget[] {
   const list = typeof value === 'string' ? parsed(value, origin) : value
   if (!Array.isArray(list))
     throw new ConfigError(`${origin} must be a list, such as [{"base_url": "https://example.org/api/v1/webhooks"}]`)
-  const targets = list.map((item: unknown, index) => target(item, `${origin}[${index}]`, key))
+  const targets = list.map((item: unknown, index) => target(item, `${origin}[${index}]`))
   const names = targets.map(({ base_url }) => base_url)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new ConfigError(`${origin} names ${twice} twice; a target is known by its base_url`)
   return targets
 }
 
-function target(item: unknown, where: string, key: string | null): WebhookTarget {
+function target(item: unknown, where: string): ConfiguredTarget {
   if (!isObject(item)) throw new ConfigError(`${where} must be an object with a base_url`)
   const unknown = Object.keys(item).find((name) => !MEMBERS.includes(name))
   if (unknown !== undefined)
@@ -70,7 +75,7 @@ function target(item: unknown, where: string, key: string | null): WebhookTarget
     base_url: baseUrl(item['base_url'], where),
     headers: headers(item['headers'], where),
     secret: signingSecret(item['secret'], where),
-    api_key: apiKey(item['api_key'], where, key),
+    api_key: apiKey(item['api_key'], where),
     events: flag(item['events'], where),
     event_buffer_size: number('event_buffer_size', 5, isCount, 'a whole number from 1'),
     flush_delay: number('flush_delay', 30, (value) => value > 0 && value < 86_400, 'a number of seconds above 0'),
@@ -114,8 +119,8 @@ function signingSecret(value: unknown, where: string): string | null {
   return value as string
 }
 
-function apiKey(value: unknown, where: string, otherwise: string | null): string | null {
-  if (value === undefined || value === null) return otherwise
+function apiKey(value: unknown, where: string): string | null | undefined {
+  if (value === undefined || value === null) return undefined
   if (value === '') return null
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value))
     throw new ConfigError(`${where}.api_key must be a text without spaces, which can be sent in a header`)

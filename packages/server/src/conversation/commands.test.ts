@@ -45,12 +45,12 @@ describe('run', () => {
     ['error', 'running', true],
     ['stuck', 'running', true],
     ['finished', '', false],
-  ])('from %s writes "%s"', (execution_status, written, runs) => {
+  ])('run from %s writes "%s"', (execution_status, written, runs) => {
     expect(kinds({ execution_status }, { kind: 'run' })).toEqual([written, runs])
   })
-  test('is refused while running', () =>
+  test('run is refused while running', () =>
     expect(refusal({ execution_status: 'running' }, { kind: 'run' })).toBe('conflict'))
-  test('approves the waiting batch, as a record', () => {
+  test('run approves the pending batch with an approval event', () => {
     const { drafts } = decide(state(waiting), { kind: 'run' }, 'key-1', [])
     expect(drafts[0]).toMatchObject({
       kind: 'ApprovalEvent',
@@ -59,7 +59,7 @@ describe('run', () => {
       action_ids: ['a1', 'a2'],
     })
   })
-  test('approves nothing when the batch was proposed but the conversation is paused', () => {
+  test('run approves nothing when the batch was proposed but the conversation is paused', () => {
     expect(kinds({ ...waiting, execution_status: 'paused' }, { kind: 'run' })).toEqual(['running', true])
   })
 })
@@ -76,10 +76,10 @@ describe('a message', () => {
     ['stuck', false, 'MessageEvent idle', false],
     ['error', false, 'MessageEvent', false],
     ['error', true, 'MessageEvent running', true],
-  ])('while %s with run %s writes "%s"', (execution_status, run, written, runs) => {
+  ])('a message while %s with run %s writes "%s"', (execution_status, run, written, runs) => {
     expect(kinds({ execution_status }, say(run))).toEqual([written, runs])
   })
-  test.each([false, true])('never approves, also with run %s (F01)', (run) => {
+  test.each([false, true])('a message never approves, also with run %s (F01)', (run) => {
     expect(kinds(waiting, say(run))).toEqual(['MessageEvent', false])
   })
 })
@@ -93,7 +93,7 @@ describe('pause', () => {
     ['finished', ''],
     ['error', ''],
     ['stuck', ''],
-  ])('while %s writes "%s"', (execution_status, written) => {
+  ])('a pause while %s writes "%s"', (execution_status, written) => {
     expect(kinds({ execution_status }, { kind: 'pause' })[0]).toBe(written)
   })
 })
@@ -102,33 +102,34 @@ describe('a confirmation', () => {
   const answer = (accept: boolean, llm_response_id?: string) =>
     ({ kind: 'respond', accept, reason: 'why', ...(llm_response_id === undefined ? {} : { llm_response_id }) }) as const
 
-  test('accepted: a record, then running', () =>
+  test('an accepted confirmation writes an approval, then running', () =>
     expect(kinds(waiting, answer(true))).toEqual(['ApprovalEvent running', true]))
-  test('rejected: a record, a rejection for each action, then idle', () => {
+  test('a rejected confirmation writes an approval, a rejection for each action, then idle', () => {
     expect(kinds(waiting, answer(false))).toEqual([
       'ApprovalEvent UserRejectObservation UserRejectObservation idle',
       false,
     ])
   })
-  test('for another batch is refused', () => expect(refusal(waiting, answer(true, 'r0'))).toBe('conflict'))
-  test('with nothing waiting is refused (F02)', () =>
+  test('a confirmation for another batch is refused', () =>
+    expect(refusal(waiting, answer(true, 'r0'))).toBe('conflict'))
+  test('a confirmation without a pending batch is refused (F02)', () =>
     expect(refusal({ execution_status: 'idle' }, answer(true))).toBe('nothing_pending'))
-  test('while the approved run goes on changes nothing', () => {
+  test('a confirmation while the approved run is active changes nothing', () => {
     expect(kinds({ execution_status: 'running' }, answer(true))).toEqual(['', false])
   })
-  test('a rejection of nothing changes nothing', () =>
+  test('a rejection without a pending batch changes nothing', () =>
     expect(kinds({ execution_status: 'idle' }, answer(false))).toEqual(['', false]))
 })
 
 describe('navigate', () => {
   const target = { to: asEventId('e1'), open_actions: [a1], last_user_message_id: null, owes_step: true }
-  test('closes what is open where it goes (F05)', () => {
+  test('a navigation closes the open calls at its target (F05)', () => {
     expect(kinds({}, { kind: 'navigate', target })).toEqual(['LeafMovedEvent AgentErrorEvent', false])
   })
-  test('leaves a waiting batch behind', () => {
+  test('a navigation leaves a pending batch behind', () => {
     expect(kinds(waiting, { kind: 'navigate', target: { ...target, open_actions: [] } })[0]).toBe('LeafMovedEvent idle')
   })
-  test('is refused while running', () =>
+  test('navigate is refused while running', () =>
     expect(refusal({ execution_status: 'running' }, { kind: 'navigate', target })).toBe('conflict'))
 })
 

@@ -1,52 +1,65 @@
-import { ParleyError, type ConversationState, type Draft, type EventId, type OpenAction } from '@parley/protocol'
+import {
+  ParleyError,
+  type ConversationState,
+  type Draft,
+  type OpenAction,
+  type SecurityAnalyzer,
+} from '@parley/protocol'
 import { hasHooks } from '../hooks/index.ts'
 import type { Command } from './conversations.ts'
 import { closeAction, pausing, rejectAction, statusChanged, userMessage } from './drafts.ts'
-import { decideGoal, interrupted } from './goal/goal.ts'
-import { submitted, type Submission } from './live/hooked.ts'
-
-/** What stands where a navigation goes; looked up by the shell. */
-export type NavigationTarget = {
-  to: EventId | null
-  open_actions: OpenAction[]
-  last_user_message_id: string | null
-  owes_step: boolean
-}
+import { decideGoal, interrupted, type GoalCommand } from './goal/goal.ts'
+import { submitted, type Submission } from './submission.ts'
+import type { NavigationTarget } from './branch/navigation-target.ts'
 
 export type Decision = {
   drafts: Draft[]
-  /** Start the loop after the commit. */
+  /** The loop starts after the commit. */
   runs: boolean
-  /** Tell watchers the whole state after the commit. */
+  /** Watchers receive the whole state after the commit. */
   snapshot: boolean
 }
 
-type Decidable =
-  | Exclude<
-      Command,
-      {
-        kind:
-          | 'interrupt'
-          | 'navigate'
-          | 'start'
-          | 'stop'
-          | 'condense'
-          | 'switch_llm'
-          | 'switch_acp_model'
-          | 'set_secrets'
-          | 'client_result'
-      }
-    >
-  | {
-      kind: 'navigate'
-      target: NavigationTarget
-      /** Skills that the model has been given there; absent: as before. */
-      given?: string[]
-    }
+/** The inputs of a decision besides state and command. */
+type Context = {
+  /** Id of the key that sent the command. */
+  actor: string
+  /** Drafts that precede the first message of a branch; empty on a branch that has begun. */
+  opening: readonly Draft[]
+  /** The message of the command after the hooks ran; absent when no hook applies. */
+  submission: Submission | undefined
+}
+
+type CommandOf<K extends Command['kind']> = Extract<Command, { kind: K }>
+
+/** A navigation whose target is known. `given`: the skills that the model has received there; absent: as before. */
+type Navigation = { kind: 'navigate'; target: NavigationTarget; given?: string[] }
+
+type Decider<C> = (state: ConversationState, command: C, context: Context) => Decision
+
+/** The commands that state and log decide alone, one row for each kind. */
+const DECIDERS = {
+  send_message: sendMessage,
+  run: startRun,
+  pause,
+  respond,
+  navigate,
+  set_confirmation_policy: (_: ConversationState, { policy }: CommandOf<'set_confirmation_policy'>) =>
+    changed({ key: 'confirmation_policy', value: policy }),
+  set_security_analyzer: (_: ConversationState, { analyzer }: CommandOf<'set_security_analyzer'>) =>
+    changed({ key: 'security_analyzer', value: analyzer }),
+  start_goal: changeGoal,
+  stop_goal: changeGoal,
+  resume_goal: changeGoal,
+}
+
+export type Decidable = Navigation | CommandOf<Exclude<keyof typeof DECIDERS, 'navigate'>>
 
 /**
- * What a command does to a conversation. Pure. Source: agent-core.md 1.2, agent-server-wire.md 6.2; F01, F02, F05.
- * `submission`: what hooks made of the message that the command sends; absent when there are none for it.
+ * Decides what a command does to a conversation. Pure. Source: agent-core.md 1.2; agent-server-wire.md 6.2; F01, F02, F05.
+ * @param actor id of the key that sent the command
+ * @param preamble drafts that precede the first message of a branch
+ * @param submission the message of the command after the hooks ran; absent when no hook applies
  * @throws ParleyError `conflict` (already running), `nothing_pending`.
  */
 export function decide(
@@ -56,78 +69,72 @@ export function decide(
   preamble: readonly Draft[],
   submission?: Submission,
 ): Decision {
-  const { execution_status: status, awaiting_approval: awaiting } = state
-  const opening = state.has_system_prompt ? [] : preamble
-  switch (command.kind) {
-    case 'send_message': {
-      // A message never approves (F01): while a batch waits, the message is stored and the batch goes on waiting.
-      const runs = command.run && status !== 'waiting_for_confirmation'
-      const said = submission === undefined ? [messageOf(command)] : submitted(state, [submission])
-      const drafts = [...interrupted(state), ...opening, ...said]
-      if (runs && status !== 'running') drafts.push(statusChanged('running'))
-      else if (!runs && (status === 'finished' || status === 'stuck')) drafts.push(statusChanged('idle'))
-      return { drafts, runs, snapshot: false }
-    }
-    case 'run':
-      if (status === 'running') throw alreadyRunning()
-      // Stop hooks are asked again each time: they may have changed their minds (agent-core.md 1.2).
-      if (status === 'finished' && !hasHooks(state.hook_config, 'Stop')) return nothing({ snapshot: true })
-      // Only what was shown as waiting can be approved this way; anything else is asked about first.
-      if (status === 'waiting_for_confirmation' && awaiting !== null)
-        return approve(state, awaiting.llm_response_id, actor)
-      return { drafts: [...opening, statusChanged('running')], runs: true, snapshot: false }
-    case 'pause':
-      if (status !== 'idle' && status !== 'running' && awaiting?.sub_agent === undefined)
-        return nothing({ snapshot: true })
-      return { drafts: pausing(), runs: false, snapshot: true }
-    case 'respond':
-      return respond(state, command, actor)
-    case 'navigate': {
-      if (status === 'running')
-        throw new ParleyError('conflict', 'The conversation is running. Pause it before you navigate.')
-      const { target, given } = command
-      const drafts: Draft[] = [{ kind: 'LeafMovedEvent', source: 'user', ...target }]
-      if (given !== undefined && given.length < state.activated_knowledge_skills.length) {
-        const key = 'activated_knowledge_skills'
-        drafts.push({ kind: 'StateChangedEvent', source: 'environment', key, value: given })
-      }
-      for (const action of target.open_actions) {
-        drafts.push(
-          closeAction(
-            action,
-            'This call was left open by moving to this point of the conversation; it was not executed.',
-          ),
-        )
-      }
-      if (status === 'waiting_for_confirmation')
-        drafts.push(statusChanged('idle', 'navigated away from the waiting actions'))
-      return { drafts, runs: false, snapshot: true }
-    }
-    case 'set_confirmation_policy':
-      return changed({ key: 'confirmation_policy', value: command.policy })
-    case 'set_security_analyzer':
-      return changed({ key: 'security_analyzer', value: command.analyzer })
-    case 'start_goal':
-    case 'stop_goal':
-    case 'resume_goal':
-      return { ...decideGoal(state, command, opening, submission), snapshot: false }
-    default:
-      return command satisfies never
-  }
+  const decider = DECIDERS[command.kind] as Decider<Decidable>
+  return decider(state, command, { actor, opening: state.has_system_prompt ? [] : preamble, submission })
 }
 
-function messageOf({ content, message_id }: Extract<Command, { kind: 'send_message' }>): Draft {
+function sendMessage(
+  state: ConversationState,
+  command: CommandOf<'send_message'>,
+  { opening, submission }: Context,
+): Decision {
+  const { execution_status: status } = state
+  // A message never approves (F01): while a batch waits, the message is stored and the batch remains pending.
+  const runs = command.run && status !== 'waiting_for_confirmation'
+  const messages = submission === undefined ? [messageOf(command)] : submitted(state, [submission])
+  const drafts = [...interrupted(state), ...opening, ...messages]
+  if (runs && status !== 'running') drafts.push(statusChanged('running'))
+  else if (!runs && (status === 'finished' || status === 'stuck')) drafts.push(statusChanged('idle'))
+  return { drafts, runs, snapshot: false }
+}
+
+function startRun(state: ConversationState, _: CommandOf<'run'>, { actor, opening }: Context): Decision {
+  const { execution_status: status, awaiting_approval: awaiting } = state
+  if (status === 'running') throw alreadyRunning()
+  // Stop hooks run again each time: their answer may have changed (agent-core.md 1.2).
+  if (status === 'finished' && !hasHooks(state.hook_config, 'Stop')) return nothing({ snapshot: true })
+  // This approves only the pending batch; any other action needs an approval of its own.
+  if (status === 'waiting_for_confirmation' && awaiting !== null) return approve(state, awaiting.llm_response_id, actor)
+  return { drafts: [...opening, statusChanged('running')], runs: true, snapshot: false }
+}
+
+function pause({ execution_status: status, awaiting_approval: awaiting }: ConversationState): Decision {
+  if (status !== 'idle' && status !== 'running' && awaiting?.sub_agent === undefined) return nothing({ snapshot: true })
+  return { drafts: pausing(), runs: false, snapshot: true }
+}
+
+function navigate(state: ConversationState, { target, given }: Navigation): Decision {
+  const { execution_status: status } = state
+  if (status === 'running')
+    throw new ParleyError('conflict', 'The conversation is running. Pause it before you navigate.')
+  const drafts: Draft[] = [{ kind: 'LeafMovedEvent', source: 'user', ...target }]
+  if (given !== undefined && given.length < state.activated_knowledge_skills.length) {
+    const key = 'activated_knowledge_skills'
+    drafts.push({ kind: 'StateChangedEvent', source: 'environment', key, value: given })
+  }
+  const reason = 'This call was left open by moving to this point of the conversation; it was not executed.'
+  for (const action of target.open_actions) drafts.push(closeAction(action, reason))
+  if (status === 'waiting_for_confirmation')
+    drafts.push(statusChanged('idle', 'navigated away from the waiting actions'))
+  return { drafts, runs: false, snapshot: true }
+}
+
+function changeGoal(state: ConversationState, command: GoalCommand, { opening, submission }: Context): Decision {
+  return { ...decideGoal(state, command, opening, submission), snapshot: false }
+}
+
+function messageOf({ content, message_id }: CommandOf<'send_message'>): Draft {
   return { ...userMessage(content), ...(message_id === undefined ? {} : { id: message_id }) }
 }
 
-function respond(state: ConversationState, command: Extract<Command, { kind: 'respond' }>, actor: string): Decision {
+function respond(state: ConversationState, command: CommandOf<'respond'>, { actor }: Context): Decision {
   const { execution_status: status, awaiting_approval: awaiting } = state
   if (awaiting === null) {
-    // Existing clients answer while the approved run already goes on, and reject without looking (agent-server-wire.md 1.6).
+    // Existing clients answer while the approved run is already active, and reject without checking (agent-server-wire.md 1.6).
     if (status === 'running' || !command.accept) return nothing({ snapshot: false })
     throw new ParleyError(
       'nothing_pending',
-      'No action of this conversation waits for a confirmation. Use run to go on.',
+      'No action of this conversation waits for a confirmation. Use run to continue.',
     )
   }
   const batch = awaiting.llm_response_id
@@ -139,23 +146,23 @@ function respond(state: ConversationState, command: Extract<Command, { kind: 're
   }
   if (command.accept) return approve(state, batch, actor)
   const waiting = awaited(state)
-  // The answer goes to the sub-agent's own actions; the call that waits for it goes on.
+  // The answer concerns the sub-agent's own actions; the call that waits for the sub-agent continues.
   if (awaiting.sub_agent !== undefined)
     return {
       drafts: [approval(waiting, batch, 'reject', actor, command.reason), statusChanged('running')],
       runs: true,
       snapshot: true,
     }
-  // A goal that waited for this answer goes on with it.
-  const goesOn = state.goal?.active === true
+  // A goal that waited for this answer continues with it.
+  const continues = state.goal?.active === true
   return {
     drafts: [
       approval(waiting, batch, 'reject', actor, command.reason),
-      // Nobody is left to answer the rest of the batch, such as calls that a hook has blocked (P24).
+      // The rest of the batch, such as calls that a hook has blocked, gets its answer here too (P24).
       ...state.open_actions.map((action) => refuse(action, state.blocked_actions[action.id], command.reason)),
-      statusChanged(goesOn ? 'running' : 'idle'),
+      statusChanged(continues ? 'running' : 'idle'),
     ],
-    runs: goesOn,
+    runs: continues,
     snapshot: true,
   }
 }
@@ -204,12 +211,21 @@ const OPENING: ReadonlySet<Command['kind']> = new Set<Command['kind']>([
   'resume_goal',
 ])
 
-/** Whether the branch begins with this command, and so with the system prompt. */
-export function opensBranch({ kind }: Command, { has_system_prompt }: ConversationState): boolean {
+/** True when the branch, and so the system prompt, begins with this command. */
+export function opensBranch({ kind }: Pick<Command, 'kind'>, { has_system_prompt }: ConversationState): boolean {
   return OPENING.has(kind) && !has_system_prompt
 }
 
-/** Source: agent-server-wire.md 1.5, run. */
-export function alreadyRunning(): ParleyError {
+/** The command as it is stored: an analyzer's secrets encrypted. @throws ParleyError `invalid_input` for one that cannot be opened. */
+export async function withAcceptedAnalyzer(
+  command: Command,
+  acceptAnalyzer: (requested: SecurityAnalyzer) => Promise<SecurityAnalyzer>,
+): Promise<Command> {
+  if (command.kind !== 'set_security_analyzer' || command.analyzer === null) return command
+  return { ...command, analyzer: await acceptAnalyzer(command.analyzer) }
+}
+
+/** Source: agent-server-wire.md 1.5. */
+function alreadyRunning(): ParleyError {
   return new ParleyError('conflict', 'Conversation already running. Wait for completion or pause first.')
 }

@@ -1,24 +1,24 @@
-/** Drafts that the heart itself writes; pure. */
+/** Event drafts that the engine itself writes; pure. */
 import type { ConversationExecutionStatus, Draft, OpenAction } from '@parley/protocol'
 import { classify, textContent, userMessage } from '@parley/protocol'
 
 export { userMessage } from '@parley/protocol'
 
-/** A status change, told to watchers as a state update. */
+/** A status change, which watchers receive as a state update. */
 export function statusChanged(status: ConversationExecutionStatus, reason: string | null = null): Draft {
   return { kind: 'StatusChangedEvent', source: 'environment', status, reason }
 }
 
-/** A pause, whatever the conversation does. */
+/** A pause, in any status. */
 export const pausing = (): Draft[] => [statusChanged('paused'), { kind: 'PauseEvent', source: 'user' }]
 
-/** A word of the service to the agent; no human turn (F40). */
+/** A message of the service to the agent; no human turn (F40). */
 export function serviceMessage(text: string): Draft {
   const { source: _, ...message } = userMessage([textContent(text)])
   return { ...message, source: 'environment' }
 }
 
-/** Closes an action that will get no result, so that every call keeps exactly one answer (F05, F06, F07). */
+/** Closes an action without a result, so that every call keeps exactly one answer (F05, F06, F07). */
 export function closeAction(action: OpenAction, error: string): Draft {
   return {
     kind: 'AgentErrorEvent',
@@ -43,12 +43,12 @@ export function rejectAction(action: OpenAction, reason: string): Draft {
   }
 }
 
-/** Why a run failed, for people and clients; not shown to the model. */
+/** The failure of a run, for people and clients; not shown to the model. */
 export function conversationError(code: string, detail: string): Draft {
   return { kind: 'ConversationErrorEvent', source: 'environment', code, detail, classification: classify(code, detail) }
 }
 
-/** A failure as it is told: a code, and a sentence that holds no secret of ours. */
+/** A failure as a code and a sentence without secrets of the server. */
 export function describe(error: unknown): { code: string; detail: string } {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string')
     return { code: error.code, detail: error.message }

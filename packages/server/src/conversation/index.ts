@@ -1,40 +1,20 @@
-export type {
-  Actor,
-  Command,
-  ConversationSearch,
-  Conversations,
-  EventSearch,
-  ForkRequest,
-  StartRequest,
-  Watcher,
-  WatchItem,
-} from './conversations.ts'
-export {
-  DEFAULT_DEADLINES,
-  PHASES,
-  START_TIMEOUT,
-  StartFailure,
-  startPhases,
-  type Phase,
-  type PhaseDeadlines,
-  type StartSources,
-} from './start/phases/index.ts'
-export { runEnd, type RunEnd } from './run/run-end.ts'
+export type { Actor, Conversations, ForkRequest, Watcher, WatchItem } from './conversations.ts'
+export { PHASES, startPhases, type Phase, type PhaseDeadlines, type StartSources } from './start/phases/index.ts'
+export { runEnd } from './log/run-end.ts'
 export type { RunObserver } from './run/running.ts'
-export type { OpenHooks } from './live/hooked.ts'
-export { openHeart, type Heart, type HeartDeps } from './open.ts'
-export { definitionsIn, readDefinition, type Parent } from './sub-agents/index.ts'
-export { withReceived, type ReceivedDeps, type Receiver } from './received.ts'
-export {
-  remoteOf,
-  type AttachedPlugin,
-  type ConversationRecord,
-  type LoadedKnowledge,
-  type SecretSources,
-} from './record/record.ts'
+export type { OpenHooks } from './hooks/conversation-hooks.ts'
+export { openEngine, type Engine, type EngineDeps } from './engine.ts'
+export { openConversationHooks, openHooksOf } from './hooks/open-hooks.ts'
+export { judgeModels } from './goal/judge-model.ts'
+export { gitAccess } from './start/git-access.ts'
+export { findDefinitionsIn, subAgentTypes } from './definitions/find-definitions.ts'
+export { skillPhase, skillsFor, withNotes } from './start/phases/skills.ts'
+export { unknownConversation } from './engine/access.ts'
+export type { Receiver } from './engine/received.ts'
+export { remoteOf, workspaceSpec } from './record/record.ts'
 export { fromAgentServer, type Resolved as LaunchResolution } from './start/from-agent-server.ts'
-export { fromSeed, type SeedDefaults, type SeedOptions } from './start/from-seed.ts'
+export { fromConversationService, type ReplayOptions } from './start/from-conversation-service.ts'
 export { archiveOf, type Archive } from './trajectory/archive.ts'
-export { trajectoryOf, type Trajectory, type TrajectoryFormat } from './trajectory/export.ts'
+export { trajectoryOf } from './trajectory/export.ts'
 export { readBranch } from './branch/reader.ts'
-export { readRecording } from './trajectory/recordings.ts'
+export { readRecording } from './record/recordings.ts'

@@ -5,7 +5,7 @@ import { listed } from './listing.ts'
 
 type Row = { id: string; parent_conversation_id: null | ReturnType<typeof asConversationId>; isMeant: boolean }
 
-/** A source over `rows` that counts what it was asked for. */
+/** A source over `rows` that counts its reads. */
 function sourceOf(all: readonly Row[]) {
   const asked = { rows: 0, read: 0 }
   return {
@@ -37,7 +37,7 @@ const rows = fc
     })),
   )
 
-test('pages, one after the other, are the whole list, each conversation once and in order', async () => {
+test('consecutive pages contain the whole list, each conversation once and in order', async () => {
   await fc.assert(
     fc.asyncProperty(rows, fc.integer({ min: 1, max: 100 }), fc.boolean(), fc.boolean(), async (all, limit, a, b) => {
       const source = sourceOf(all)
@@ -60,7 +60,7 @@ test('pages, one after the other, are the whole list, each conversation once and
   )
 })
 
-test('a page without filters reads what it shows; one with filters ends after a thousand', async () => {
+test('a page without filters reads only its rows, and one with filters ends after a thousand', async () => {
   const all = Array.from({ length: 5000 }, (_, n) => ({ id: `c${n}`, parent_conversation_id: null, isMeant: n > 2000 }))
   const plain = sourceOf(all)
   await listed({ limit: 20, include_sub_conversations: false }, plain)

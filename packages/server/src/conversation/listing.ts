@@ -1,36 +1,36 @@
-/** The list that products read: newest first, with filters that no index knows. Source: conversation-service.md 2. */
+/** The list that products show: newest first, with filters that no index covers. Source: conversation-service.md 2. */
 import type { ConversationId, ConversationInfo, ConversationProgress } from '@parley/protocol'
 import type { ListSearch } from './conversations.ts'
 
-/** Conversations looked at for one page. A page that finds few then is short, and the next one goes on behind them. */
-const MAX_LOOKED_AT = 1_000
-const LOOKED_AT_ONCE = 100
+/** Conversations examined for one page. A page that finds few is short, and the next page continues behind them. */
+const MAX_EXAMINED = 1_000
+const BATCH = 100
 
 type Row = { parent_conversation_id: ConversationId | null }
 export type Page = { items: ConversationProgress[]; next_page_id: ConversationId | null }
 
-/** Where the list is read from. */
+/** The source of a list. */
 export type ListSource<R extends Row> = {
-  /** The next so many rows from one on, and the id of the one behind them. */
+  /** Returns the next rows from one id on, and the id of the row behind them. */
   rows: (limit: number, from: ConversationId | undefined) => Promise<{ items: R[]; next: ConversationId | null }>
-  /** Rows in the product's words, in their order; null for one that is gone. */
+  /** Returns the progress of rows in their order; null for deleted ones. */
   read: (rows: readonly R[]) => Promise<(ConversationProgress | null)[]>
 }
 
-/** A page of `search`. Sub-agents' conversations are left out before anything but their row is read. */
+/** Returns a page of `search`. Only the row of a sub-agent's conversation is read before it is left out. */
 export async function listed<R extends Row>(search: ListSearch, { rows, read }: ListSource<R>): Promise<Page> {
   const { limit, include_sub_conversations } = search
   const items: ConversationProgress[] = []
   let from = search.page_id
-  for (let seen = 0; seen < MAX_LOOKED_AT && items.length < limit; seen += LOOKED_AT_ONCE) {
-    // Without filters the first look is the whole page.
-    const { items: found, next } = await rows(seen === 0 ? limit : LOOKED_AT_ONCE, from)
+  for (let seen = 0; seen < MAX_EXAMINED && items.length < limit; seen += BATCH) {
+    // Without filters the first read is the whole page.
+    const { items: found, next } = await rows(seen === 0 ? limit : BATCH, from)
     const wanted = found.filter((row) => include_sub_conversations || row.parent_conversation_id === null)
     for (const [index, item] of (await read(wanted)).entries()) {
-      if (item === null || !isMeant(item, search)) continue
+      if (item === null || !matches(item, search)) continue
       items.push(item)
       const place = found.indexOf(wanted[index]!) + 1
-      // The page is full before what was looked at ends: the next one begins right behind this one.
+      // The page is full before the end of the rows that were read: the next page begins right behind this item.
       if (items.length === limit && place < found.length) return { items, next_page_id: (await rows(place, from)).next }
     }
     if (next === null) return { items, next_page_id: null }
@@ -39,12 +39,12 @@ export async function listed<R extends Row>(search: ListSearch, { rows, read }: 
   return { items, next_page_id: from ?? null }
 }
 
-const isMeant = (item: ConversationProgress, { selected_repository, trigger }: ListSearch): boolean =>
+const matches = (item: ConversationProgress, { selected_repository, trigger }: ListSearch): boolean =>
   (selected_repository === undefined || item.selected_repository === selected_repository) &&
   (trigger === undefined || item.trigger === trigger)
 
-/** A conversation of another server, of which nothing but its record is known. */
-export function toldProgress(
+/** The progress of a conversation of another server, of which only the record is known. */
+export function receivedProgress(
   info: ConversationInfo,
   times: Pick<ConversationProgress, 'created_at' | 'last_updated_at'>,
 ): ConversationProgress {

@@ -1,11 +1,12 @@
 /**
- * The hooks of one conversation: which of them a moment concerns, and what they say together.
+ * The hooks of one conversation: selects the hooks of a moment, runs them and combines their results.
  *
  * Invariants
- *   H1. Hooks of one moment run one after the other in the order of their configuration; the first block ends the row.
- *   H2. No hook takes longer than its timeout; what it started ends with it.
- *   H3. An async hook is waited for by nobody, so it blocks nothing; it ends with the session at the latest.
+ *   H1. Hooks of one moment run one after the other in the order of their configuration; the first block ends the sequence.
+ *   H2. No hook takes longer than its timeout; processes that it started end with it.
+ *   H3. An async hook is not awaited, so it blocks nothing; it ends with the session at the latest.
  */
+import type { Log } from '../observability/index.ts'
 import type {
   Action,
   ConversationId,
@@ -24,19 +25,19 @@ import { cut, cutInput, runHook, type HookInput, type HookResult } from './run-h
 export type HooksDeps = {
   conversationId: ConversationId
   workspace: Workspace
-  /** Asked for when the first hook may have to run. */
+  /** Called when the first hook may have to run. */
   loadFullMatch: () => Promise<FullMatch>
   /** Absent: a hook that asks a model fails. */
   askModel?: AskModel
-  log: { warn(fields: object, message: string): void }
+  log: Pick<Log, 'warn'>
 }
 
-/** What the hooks of one moment said. `drafts` record that they ran and what they cost, and are stored before what they concern (F32). */
-export type Said = {
+/** Combined result of the hooks of one moment. `drafts` record executions and costs; they are stored before the event they concern (F32). */
+type HookOutcome = {
   drafts: Draft[]
-  /** Why not; null when none of them objected. */
+  /** Reason of the block; null when no hook blocked. */
   blocked: string | null
-  /** What they had to add, one below the other; null for nothing. */
+  /** Additional context of all hooks, one per line; null for none. */
   context: string | null
 }
 
@@ -44,15 +45,15 @@ type Call = { action_id: EventId; tool_name: string; action: Action }
 type Configured = { hook_config: HookConfig | null }
 
 export type Hooks = AsyncDisposable & {
-  before(call: Call, state: Configured, signal: AbortSignal): Promise<Said>
-  after(call: Call, observation: Observation, state: Configured, signal: AbortSignal): Promise<Said>
-  /** `message_id`: the id that the message is going to have. */
-  submit(message: { id: EventId; text: string }, state: Configured, signal: AbortSignal): Promise<Said>
-  /** `reason`: how the agent came to its end. */
-  stop(reason: string, state: Configured, signal: AbortSignal): Promise<Said>
-  sessionStart(state: Configured, signal: AbortSignal): Promise<Said>
-  /** Afterwards no async hook runs any more. */
-  sessionEnd(state: Configured, signal: AbortSignal): Promise<Said>
+  before(call: Call, state: Configured, signal: AbortSignal): Promise<HookOutcome>
+  after(call: Call, observation: Observation, state: Configured, signal: AbortSignal): Promise<HookOutcome>
+  /** `id`: the id that the message will be stored under. */
+  submit(message: { id: EventId; text: string }, state: Configured, signal: AbortSignal): Promise<HookOutcome>
+  /** `reason`: why the agent ended. */
+  stop(reason: string, state: Configured, signal: AbortSignal): Promise<HookOutcome>
+  sessionStart(state: Configured, signal: AbortSignal): Promise<HookOutcome>
+  /** Resolves when no async hook runs any more. */
+  sessionEnd(state: Configured, signal: AbortSignal): Promise<HookOutcome>
 }
 
 type Moment = {
@@ -75,22 +76,22 @@ const LISTS = {
 
 const BLOCKING: ReadonlySet<HookEventType> = new Set(['PreToolUse', 'UserPromptSubmit', 'Stop'])
 
-/** Whether anything is configured for a moment that concerns no tool. */
+/** True when any hook is configured for this moment, whatever tool it matches. */
 export function hasHooks(config: HookConfig | null, event: HookEventType): boolean {
   return config !== null && config[LISTS[event]].some(({ hooks }) => hooks.length > 0)
 }
 
-/** Starts nothing: hooks run when their moments come. */
+/** Starts nothing; each method runs the hooks of its moment. */
 export function openHooks({ conversationId, workspace, loadFullMatch, askModel, log }: HooksDeps): Hooks {
   const session = new AbortController()
   const running = new Set<Promise<unknown>>()
 
   function startAsync(hook: HookDefinition, input: HookInput): HookResult {
     if (input.event_type === 'PreToolUse')
-      log.warn({ conversation_id: conversationId, hook: hook.command }, 'an async hook cannot block a call')
+      log.warn({ conversation_id: conversationId, hook: hook.command }, 'async hook cannot block a call')
     const ended = runHook(hook, input, workspace, session.signal)
       .catch((err: unknown) => {
-        if (!session.signal.aborted) log.warn({ conversation_id: conversationId, err }, 'an async hook failed')
+        if (!session.signal.aborted) log.warn({ conversation_id: conversationId, err }, 'async hook failed')
       })
       .finally(() => running.delete(ended))
     running.add(ended)
@@ -115,28 +116,28 @@ export function openHooks({ conversationId, workspace, loadFullMatch, askModel, 
     return { result: hook.async ? startAsync(hook, input) : await runHook(hook, input, workspace, signal), drafts: [] }
   }
 
-  async function fire(moment: Moment, signal: AbortSignal): Promise<Said> {
+  async function fire(moment: Moment, signal: AbortSignal): Promise<HookOutcome> {
     const { event, config, tool } = moment
-    const said: Said = { drafts: [], blocked: null, context: null }
-    if (!hasHooks(config, event)) return said
+    const outcome: HookOutcome = { drafts: [], blocked: null, context: null }
+    if (!hasHooks(config, event)) return outcome
     const toolName = tool?.tool_name ?? null
     const fullMatch = await loadFullMatch()
     const matching = config![LISTS[event]].filter(({ matcher }) => toolMatcher(matcher, fullMatch)(toolName))
     const input = inputOf(moment, conversationId, workspace.workingDir)
     for (const hook of matching.flatMap(({ hooks }) => hooks)) {
       const { result, drafts } = await run(hook, input, signal)
-      said.drafts.push(...drafts)
+      outcome.drafts.push(...drafts)
       const blocked = result.blocked && BLOCKING.has(event)
-      said.drafts.push(recordOf(hook, moment, input, { ...result, blocked }))
+      outcome.drafts.push(recordOf(hook, moment, input, { ...result, blocked }))
       if (result.additional_context !== null)
-        said.context =
-          said.context === null ? result.additional_context : `${said.context}\n${result.additional_context}`
+        outcome.context =
+          outcome.context === null ? result.additional_context : `${outcome.context}\n${result.additional_context}`
       if (blocked) {
-        said.blocked = result.reason ?? 'Blocked by hook'
+        outcome.blocked = result.reason ?? 'Blocked by hook'
         break
       }
     }
-    return said
+    return outcome
   }
 
   async function endAsync(): Promise<void> {
@@ -152,9 +153,9 @@ export function openHooks({ conversationId, workspace, loadFullMatch, askModel, 
     stop: (reason, { hook_config: config }, signal) => fire({ event: 'Stop', config, metadata: { reason } }, signal),
     sessionStart: ({ hook_config: config }, signal) => fire({ event: 'SessionStart', config }, signal),
     async sessionEnd({ hook_config: config }, signal) {
-      const said = await fire({ event: 'SessionEnd', config }, signal)
+      const outcome = await fire({ event: 'SessionEnd', config }, signal)
       await endAsync()
-      return said
+      return outcome
     },
     [Symbol.asyncDispose]: endAsync,
   }

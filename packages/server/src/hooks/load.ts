@@ -1,33 +1,36 @@
 /**
- * The hooks that a project brings along. Whoever can write to a project could run commands through them, so the operator has
- * to name the projects whose file counts (F12). Source: seed: HookConfig; agent-core.md 5.1.
+ * Hooks of a project. Anyone who can write to a project could run commands through its hooks, so the operator names the
+ * projects whose file is used (F12). Source: interface.md, HookConfig; agent-core.md 5.1.
  */
 import { join } from 'node:path'
 import { HookConfig, type HookDefinition } from '@parley/protocol'
 import { isTrusted, type Workspace } from '../workspace/index.ts'
 
-/** Below the project's directory. */
-export const HOOKS_FILE = '.openhands/hooks.json'
+/** Relative to the project's directory. */
+const HOOKS_FILE = '.openhands/hooks.json'
 const MAX_BYTES = 1024 * 1024
 
-export type Loaded = {
-  /** Null: there is none that counts. */
+export type LoadedHooks = {
+  /** Null: there are no hooks to use. */
   config: HookConfig | null
-  /** What became of the file, in words; null when there is none. */
+  /** True when the file is used, as a sentence; null when there is none. */
   detail: string | null
 }
 
-/** `names`: by what the project is known, such as its absolute path or `github.com/acme/app`; any of them may be trusted. */
-export type Project = { directory: string; names: readonly string[] }
+/** `names`: absolute path or repository, such as `github.com/acme/app`; the project is trusted when any of them is. */
+export type HookProject = { directory: string; names: readonly string[] }
 
-/** Reads the file of a project that is trusted. Never throws for what is in it. `check` throws for hooks that cannot be run. */
+/**
+ * Reads the file of a trusted project. Errors in its content are reported in `detail`, never thrown.
+ * @param check throws for hooks that cannot be run
+ */
 export async function loadProjectHooks(
   workspace: Pick<Workspace, 'stat' | 'readFile'>,
-  { directory, names }: Project,
+  { directory, names }: HookProject,
   trusted: readonly string[],
   signal: AbortSignal,
   check: (config: HookConfig) => void = () => undefined,
-): Promise<Loaded> {
+): Promise<LoadedHooks> {
   const file = join(directory, HOOKS_FILE)
   const stat = await workspace.stat(file, signal)
   if (stat?.kind !== 'file') return { config: null, detail: null }
@@ -51,7 +54,7 @@ export async function loadProjectHooks(
   }
 }
 
-/** Both, the first one's hooks before the second one's, and what is the same in both once; null when there are none. */
+/** The hooks of both configurations, the first's before the second's, without duplicates; null when there are none. */
 export function mergeHooks(first: HookConfig | null, second: HookConfig | null): HookConfig | null {
   if (first === null || second === null) return first ?? second
   return Object.fromEntries(
@@ -62,7 +65,7 @@ export function mergeHooks(first: HookConfig | null, second: HookConfig | null):
   ) as unknown as HookConfig
 }
 
-/** Every hook, with the moment that it is for. */
+/** Every hook with its event. */
 export function hooksIn(config: HookConfig | null | undefined): { event: keyof HookConfig; hook: HookDefinition }[] {
   return EVENTS.flatMap((event) =>
     (config?.[event] ?? []).flatMap(({ hooks }) => hooks.map((hook) => ({ event, hook }))),

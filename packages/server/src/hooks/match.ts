@@ -1,13 +1,13 @@
-/** Which tools a matcher means. Pure. Source: agent-core.md 5.1. */
+/** Matchers of tool names. Pure. Source: agent-core.md 5.1. */
 
-/** Compiles an expression that has to match a whole text; null for one that cannot be used. Must run in linear time. */
+/** Compiles an expression that must match a whole text, in linear time; null for an expression that cannot be used. */
 export type FullMatch = (pattern: string) => ((text: string) => boolean) | null
 
 const LOOKS_LIKE_REGEX = /[|.*+?[\]()^$\\]/
 
 /**
- * The question that a matcher asks of a tool's name; `null` stands for a moment that concerns no tool.
- * Between slashes an expression that cannot be used matches nothing; elsewhere the text is then a plain name.
+ * A predicate on tool names; `null` stands for a moment without a tool.
+ * An expression that cannot be used matches nothing between slashes; without slashes it is taken as a plain name.
  */
 export function toolMatcher(matcher: string, fullMatch: FullMatch): (toolName: string | null) => boolean {
   if (matcher === '' || matcher === '*') return () => true

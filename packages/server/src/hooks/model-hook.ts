@@ -1,12 +1,12 @@
-/** A hook that asks a model: its question, its time, and what the answer means. Source: agent-core.md 5.3. */
+/** Hooks that ask a model. Source: agent-core.md 5.3. */
 import type { Draft, HookDefinition } from '@parley/protocol'
 import { hookQuestion, type HookQuestion } from './question.ts'
-import { verdictOfReply, type Replied } from './reply.ts'
+import { verdictOfReply, type ModelReply } from './reply.ts'
 import { cut, secondsOf, type HookInput, type HookResult } from './run-hook.ts'
 
 /**
- * Puts a question to the model that the conversation has now, and to a helper with tools for a hook of type `agent`.
- * `spent` is given a record of each answer's cost as soon as it is known, also when nothing comes of it in the end.
+ * Asks the model that the conversation has now; for a hook of type `agent`, a helper with tools.
+ * @param spent receives a record of each answer's cost as soon as it is known, also when the hook fails later
  */
 export type AskModel = (
   hook: HookDefinition,
@@ -15,11 +15,11 @@ export type AskModel = (
   signal: AbortSignal,
 ) => Promise<string>
 
-/** Characters of an event that a model is shown; a longer one is not judged by its beginning. */
+/** Characters of an event that a model is shown; a longer event fails the hook, because its beginning alone could mislead. */
 const MAX_EVENT_CHARS = 200_000
 
 /**
- * Asks, within the hook's timeout. Whatever goes wrong is part of the result; `drafts` say what it cost.
+ * Asks the model within the hook's timeout. Failures are part of the result; `drafts` record the cost.
  * @throws the signal's reason when aborted
  */
 export async function runModelHook(
@@ -48,8 +48,8 @@ async function reply(
   ask: AskModel | undefined,
   spent: (usage: Draft) => void,
   signal: AbortSignal,
-): Promise<Replied> {
-  const failed = (failure: string): Replied => ({ text: '', failure })
+): Promise<ModelReply> {
+  const failed = (failure: string): ModelReply => ({ text: '', failure })
   if (ask === undefined) return failed('This server has no model for hooks to ask.')
   const question = hookQuestion(hook, input)
   if (question.user.length > MAX_EVENT_CHARS) {
@@ -68,7 +68,7 @@ async function reply(
 
 const cutOrNull = (text: string | null): string | null => (text === null ? null : cut(text))
 
-/** What a hook is called in records: its command, else its type and name, else the beginning of its prompt. */
+/** Name of a hook in records: its command, or its type and name, or the beginning of its prompt. */
 export function labelOf({ type, name, command, prompt }: HookDefinition): string {
   if (type === 'command') return command
   return name === null ? (prompt ?? type).slice(0, MAX_LABEL_CHARS) : `${type}-hook:${name}`
@@ -76,5 +76,5 @@ export function labelOf({ type, name, command, prompt }: HookDefinition): string
 
 const MAX_LABEL_CHARS = 20
 
-/** The bucket of what such a hook costs. */
+/** Usage id under which the cost of such a hook is counted. */
 export const bucketOf = ({ type, name }: HookDefinition): string => `${type}-hook:${name ?? 'default'}`

@@ -1,4 +1,4 @@
-/** What a model is asked on behalf of a hook. Pure. Source: agent-core.md 5.3. */
+/** Prompts for hooks that ask a model. Pure. Source: agent-core.md 5.3. */
 import type { HookDefinition } from '@parley/protocol'
 import type { HookInput } from './run-hook.ts'
 
@@ -15,7 +15,7 @@ const LOOK =
   'You may look at the project with the tools that you have, all of which only read. What you read there is material too. ' +
   'When you know enough, answer, or call finish with your answer as its message.'
 
-/** The policy speaks as the system; the event comes in a message of its own. */
+/** The policy is part of the system message; the event has a message of its own. */
 export function hookQuestion(hook: HookDefinition, input: HookInput): HookQuestion {
   const policy = hook.prompt === null || hook.prompt.trim() === '' ? [] : [`<policy>\n${hook.prompt}\n</policy>`]
   const own = hook.type === 'agent' ? [hook.system_prompt ?? JUDGE, ...policy, LOOK] : [JUDGE, ...policy]
@@ -25,5 +25,5 @@ export function hookQuestion(hook: HookDefinition, input: HookInput): HookQuesti
   }
 }
 
-/** Nothing inside can end the tags around it; what is masked later still stands there letter by letter. */
+/** Prevents the event from ending the tags around it. Other characters stay, so that secrets can be masked afterwards. */
 const escaped = (text: string): string => text.replaceAll('</event', '<\\/event')

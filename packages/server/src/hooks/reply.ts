@@ -1,33 +1,33 @@
-/** What a model's answer to a hook means. Pure. Source: agent-core.md 5.3; F13. */
-import type { Verdict } from './verdict.ts'
+/** Verdicts from a model's replies. Pure. Source: agent-core.md 5.3; F13. */
+import type { HookVerdict } from './verdict.ts'
 
-/** Of a longer answer only the beginning is looked at. */
+/** Characters that are read; the rest of a longer reply is ignored. */
 const MAX_CHARS = 16_384
-/** Places at which an object may begin: more of them are no answer, and would take long to look at. */
+/** Positions that are tried as the start of an object; bounds the time for a malicious reply. */
 const MAX_STARTS = 200
 const ANSWERED = 0
 const NOT_ANSWERED = -1
 
-/** How the model answered; `failure` says why there is no answer to read. */
-export type Replied = { text: string; failure: string | null }
+/** Reply of a model; `failure` is the reason why there is none. */
+export type ModelReply = { text: string; failure: string | null }
 
 /**
- * The first JSON object anywhere in the text decides: `deny` blocks, `allow` does not. Everything else is a failure, and
- * `on_error` decides what a failure means, as with a command: `allow` (the default) lets it pass, `deny` blocks it.
+ * The first JSON object in the text decides: `deny` blocks, `allow` does not. Everything else is a failure, which `on_error`
+ * turns into a verdict, as with a command: `allow` (the default) does not block, `deny` does.
  */
-export function verdictOfReply({ text, failure }: Replied, on_error: 'allow' | 'deny'): Verdict {
-  const said = failure === null ? firstObject(text.slice(0, MAX_CHARS)) : null
-  const decision = typeof said?.['decision'] === 'string' ? said['decision'].toLowerCase() : null
+export function verdictOfReply({ text, failure }: ModelReply, on_error: 'allow' | 'deny'): HookVerdict {
+  const reply = failure === null ? firstObject(text.slice(0, MAX_CHARS)) : null
+  const decision = typeof reply?.['decision'] === 'string' ? reply['decision'].toLowerCase() : null
   const isDecided = decision === 'allow' || decision === 'deny'
-  const error = failure ?? (said === null ? NO_OBJECT : isDecided ? null : NO_DECISION)
+  const error = failure ?? (reply === null ? NO_OBJECT : isDecided ? null : NO_DECISION)
   const isDenied = decision === 'deny'
   const blocked = isDenied || (error !== null && on_error === 'deny')
   return {
     success: error === null,
     blocked,
     exit_code: error === null ? ANSWERED : NOT_ANSWERED,
-    reason: (isDecided ? textIn(said?.['reason']) : null) ?? (blocked ? reasonOf(error) : null),
-    additional_context: isDecided ? textIn(said?.['additionalContext']) : null,
+    reason: (isDecided ? textIn(reply?.['reason']) : null) ?? (blocked ? reasonOf(error) : null),
+    additional_context: isDecided ? textIn(reply?.['additionalContext']) : null,
     error,
   }
 }
@@ -41,7 +41,7 @@ const reasonOf = (error: string | null): string =>
 const textIn = (value: unknown): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null
 
-/** The first object that can be read, wherever it begins; null when there is none. */
+/** The first parseable object in the text; null when there is none. */
 function firstObject(text: string): Record<string, unknown> | null {
   let start = text.indexOf('{')
   for (let left = MAX_STARTS; start !== -1 && left > 0; left--) {
@@ -53,7 +53,7 @@ function firstObject(text: string): Record<string, unknown> | null {
   return null
 }
 
-/** Where the object that begins at `start` ends; null when it does not. */
+/** Index after the object that begins at `start`; null when it is incomplete. */
 function endOf(text: string, start: number): number | null {
   let depth = 0
   let isInText = false
@@ -73,7 +73,6 @@ function parsed(text: string): Record<string, unknown> | null {
   try {
     return JSON.parse(text) as Record<string, unknown>
   } catch {
-    // A model's text is JSON or it is not; both are answers.
     return null
   }
 }

@@ -1,9 +1,9 @@
-/** Runs the command of one hook in the workspace, with the workspace's own allow-listed environment. Source: agent-core.md 5.2. */
+/** Commands of hooks, run in the workspace with its allow-listed environment. Source: agent-core.md 5.2. */
 import type { HookDefinition, HookEventType } from '@parley/protocol'
 import type { ExecResult, Workspace } from '../workspace/index.ts'
-import { verdictOf, type Ended, type Verdict } from './verdict.ts'
+import { verdictOf, type CommandEnd, type HookVerdict } from './verdict.ts'
 
-/** What a hook reads on standard input. */
+/** Input of a hook on standard input. */
 export type HookInput = {
   event_type: HookEventType
   tool_name: string | null
@@ -15,22 +15,22 @@ export type HookInput = {
   metadata: Record<string, unknown>
 }
 
-export type HookResult = Verdict & { stdout: string; stderr: string }
+export type HookResult = HookVerdict & { stdout: string; stderr: string }
 
 /** Characters of each text that are kept. Source: agent-server-wire.md 10.1. */
-export const MAX_KEPT_CHARS = 50_000
+const MAX_KEPT_CHARS = 50_000
 const MARKER = '\n[cut: the rest is left out]'
-/** Bytes of each stream that are read: an answer longer than this is none. */
+/** Bytes of each stream that are read; a longer output is not taken as an answer. */
 const MAX_BYTES = 1024 * 1024
 const MAX_SECONDS = 86_400
-/** Given to the workspace beyond the hook's own time, to end the process group and say so. */
+/** Milliseconds beyond the hook's timeout in which the workspace ends the process group. */
 const MARGIN_MS = 10_000
 
-/** Seconds that a hook may take. */
+/** Timeout of a hook in seconds, within limits. */
 export const secondsOf = ({ timeout }: HookDefinition): number => Math.min(Math.max(timeout, 1), MAX_SECONDS)
 
 /**
- * Runs it to its end, or to its timeout: then its whole process group is ended. Whatever goes wrong is part of the result.
+ * Runs the command to its end or its timeout, at which its whole process group is ended. Failures are part of the result.
  * @throws the signal's reason when aborted
  */
 export async function runHook(
@@ -56,7 +56,7 @@ async function runCommand(
   input: HookInput,
   workspace: Workspace,
   signal: AbortSignal,
-): Promise<Ended> {
+): Promise<CommandEnd> {
   const seconds = secondsOf(hook)
   const late = AbortSignal.timeout(seconds * 1000 + MARGIN_MS)
   try {
@@ -85,7 +85,7 @@ function failureOf({ timedOut, exit_code, signal }: ExecResult, seconds: number)
 
 const tooLong = (seconds: number): string => `The hook did not end within ${seconds} s and was stopped.`
 
-/** Beside our own names those that existing hooks read. */
+/** Variables under our names and under the names that existing hooks read. */
 function environment({ event_type, tool_name, session_id, working_dir }: HookInput): Record<string, string> {
   const values = {
     PROJECT_DIR: working_dir,
@@ -101,12 +101,12 @@ function environment({ event_type, tool_name, session_id, working_dir }: HookInp
   )
 }
 
-/** A text that is short enough to be kept. */
+/** The text, shortened to `MAX_KEPT_CHARS`. */
 export function cut(text: string): string {
   return text.length <= MAX_KEPT_CHARS ? text : text.slice(0, MAX_KEPT_CHARS - MARKER.length) + MARKER
 }
 
-/** An input as it is recorded: the hook saw its texts whole. */
+/** The input as it is recorded, with its texts shortened; the hook itself gets them in full. */
 export function cutInput(input: HookInput): Record<string, unknown> {
   return JSON.parse(JSON.stringify(input), (_, value: unknown) =>
     typeof value === 'string' ? cut(value) : value,

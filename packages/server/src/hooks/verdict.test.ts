@@ -19,13 +19,13 @@ const ANSWERS: readonly { stdout: string; decides: 'deny' | 'nothing' | 'invalid
   { stdout: '{"decision": "perhaps"}', decides: 'invalid' },
 ]
 
-describe.each(ANSWERS)('standard output $stdout', ({ stdout, decides }) => {
-  describe.each(CODES)('and exit code %s', (exit_code) => {
+describe.each(ANSWERS)('a hook that prints $stdout', ({ stdout, decides }) => {
+  describe.each(CODES)('and ends with exit code %s', (exit_code) => {
     const failure = exit_code === null ? 'The hook did not end within 1 s and was stopped.' : null
     const isDenied = exit_code === 2 || (failure === null && decides === 'deny')
     const isFailed = failure !== null || decides === 'invalid' || (exit_code !== 0 && exit_code !== 2)
 
-    test.each(['allow', 'deny'] as const)('with on_error %s: the table of P40', (on_error) => {
+    test.each(['allow', 'deny'] as const)('has, with on_error %s, the verdict of the table of P40', (on_error) => {
       const verdict = verdictOf({ exit_code, failure, stdout, stderr: '' }, on_error)
       expect(verdict.blocked).toBe(isDenied || (on_error === 'deny' && isFailed))
       expect(verdict.success).toBe(exit_code === 0 && !isFailed)
@@ -42,11 +42,11 @@ test.each([
   [{ exit_code: 0, stdout: '{"decision": "deny", "reason": 7}', stderr: '' }, 'Blocked by hook'],
   [{ exit_code: 0, stdout: '{"reason": "all is well"}', stderr: '' }, 'all is well'],
   [{ exit_code: 1, stdout: '', stderr: 'trouble' }, null],
-])('the reason of %j', (ended, reason) => {
+])('the reason of the verdict on %j is %j', (ended, reason) => {
   expect(verdictOf({ ...ended, failure: null }, 'allow').reason).toBe(reason)
 })
 
-test('a block for a failure says which', () => {
+test('a block because of a failure names the failure', () => {
   const { reason } = verdictOf({ exit_code: 1, failure: null, stdout: '', stderr: 'trouble' }, 'deny')
   expect(reason).toBe('A hook that has to agree failed: The hook ended with exit code 1.')
 })

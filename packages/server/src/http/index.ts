@@ -1,5 +1,5 @@
 export { createApp, type App, type AppDeps } from './app.ts'
-export type { ServerFacts } from './agent-server/server-info.ts'
-export type { Steering } from './agent-server/steering.ts'
-export type { ChatStart, Gateway } from './gateway/chat.ts'
+
+export type { Gateway } from './gateway/chat.ts'
 export type { Machine } from './agent-server/machine.ts'
+export { openWorkspaceSessions } from './agent-server/workspace-sessions.ts'

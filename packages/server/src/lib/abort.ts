@@ -1,4 +1,4 @@
-/** Waiting that can be called off. */
+/** Waiting that can be aborted. */
 
 /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it aborts. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -17,8 +17,8 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * What `work` resolves to, unless the signal aborts first: then its reason, at once. The work itself is not stopped,
- * and a later failure of it is nobody's; give the signal to the work too where it takes one.
+ * Settles like `work`, or rejects with the signal's reason as soon as the signal aborts. The work itself is not stopped, and its
+ * later failure is ignored; pass the signal to the work too where possible.
  */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -28,23 +28,4 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   else signal.addEventListener('abort', abort, { once: true })
   work.then(resolve, reject).finally(forget)
   return promise
-}
-
-export type Inactivity = Disposable & {
-  readonly signal: AbortSignal
-  /** A sign of life: the silence starts again. */
-  touch(): void
-}
-
-/** A signal that aborts with `reason` once `ms` milliseconds have passed without a `touch()`. Dispose it to stop waiting. */
-export function inactivity(ms: number, reason: Error): Inactivity {
-  const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(reason), ms)
-  return {
-    signal: controller.signal,
-    touch: () => {
-      if (!controller.signal.aborted) timer.refresh()
-    },
-    [Symbol.dispose]: () => clearTimeout(timer),
-  }
 }

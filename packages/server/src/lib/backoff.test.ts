@@ -11,11 +11,11 @@ test.each([
   [4, 800],
   [5, 1000],
   [5000, 1000],
-])('before repetition %i at most %i ms', (attempt, limit) => {
+])('the wait before repetition %i is at most %i ms', (attempt, limit) => {
   expect(backoffMs({ baseMs: 100, maxMs: 1000 }, attempt, LONGEST)).toBe(limit)
 })
 
-test('any wait between nothing and the limit can occur', () => {
+test('every wait is between 0 and the limit, and both can occur', () => {
   fc.assert(
     fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(100), (random, attempt) => {
       const wait = backoffMs({ baseMs: 10, maxMs: 5_000, factor: 3 }, attempt, () => random)

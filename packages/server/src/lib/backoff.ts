@@ -1,16 +1,16 @@
-/** How long to wait before an attempt is repeated. */
+/** Waiting times between attempts. */
 export type Backoff = {
-  /** Milliseconds that the wait before the first repetition may reach. */
+  /** Longest wait before the first repetition, in milliseconds. */
   baseMs: number
-  /** Milliseconds that no wait exceeds. */
+  /** Longest wait before any repetition, in milliseconds. */
   maxMs: number
   /** Growth per attempt; default 2. */
   factor?: number
 }
 
 /**
- * Milliseconds to wait before repetition `attempt` (1 for the first): anywhere between nothing and an exponentially
- * growing limit ("full jitter"), so that callers that failed together do not come back together.
+ * Milliseconds to wait before repetition `attempt` (1 for the first): a random value between 0 and an exponentially growing
+ * limit ("full jitter"), so that callers that failed together do not repeat together.
  */
 export function backoffMs(
   { baseMs, maxMs, factor = 2 }: Backoff,

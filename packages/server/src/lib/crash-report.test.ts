@@ -4,7 +4,7 @@ import { crashReport } from './crash-report.ts'
 const SECRET = 'sk-0123456789'
 const asText = (value: unknown) => JSON.stringify(value)
 
-test('where an error came from is told, and nothing that it says or carries', () => {
+test('a crash report contains the origin of an error, and neither its message nor its properties', () => {
   const cause = Object.assign(new Error(`connect with ${SECRET}`), { code: 'ECONNREFUSED', syscall: 'connect' })
   const error = Object.assign(new TypeError(`bad ${SECRET}`, { cause }), { headers: { authorization: SECRET } })
   const report = crashReport(error)
@@ -22,18 +22,18 @@ test.each<[string, unknown]>([
     'a message that was changed later',
     Object.assign(new Error(`x\n    at f (file:///${SECRET}:1:1)`), { message: 'y' }),
   ],
-  ['a stack that somebody wrote', Object.assign(new Error('x'), { stack: `x\n    at ${SECRET}` })],
-  ['a code and a call that somebody wrote', Object.assign(new Error('x'), { code: SECRET, syscall: SECRET })],
+  ['a changed stack', Object.assign(new Error('x'), { stack: `x\n    at ${SECRET}` })],
+  ['a changed code and system call', Object.assign(new Error('x'), { code: SECRET, syscall: SECRET })],
   ['a name', Object.assign(new Error('x'), { name: SECRET })],
   ['a text', SECRET],
   ['an object', { message: SECRET, stack: SECRET }],
   ['a cause that is a text', new Error('x', { cause: SECRET })],
   ['no constructor', Object.assign(new Error('x'), { constructor: undefined })],
-])('%s: it holds no secret', (_what, thrown) => {
+])('a crash report of %s contains no secret', (_what, thrown) => {
   expect(asText(crashReport(thrown))).not.toContain(SECRET)
 })
 
-test('errors that are their own cause come to an end', () => {
+test('the crash report of an error that is its own cause is finite', () => {
   const error = new Error('x')
   error.cause = error
   expect(asText(crashReport(error)).length).toBeLessThan(20_000)

@@ -1,7 +1,7 @@
-/** What is told of an error that nobody caught. What it says may hold anything, also a secret; where it came from does not. Pure. */
+/** Report of an uncaught error without its message, which may contain a secret. Pure. */
 
 const NAME = /^[A-Za-z_$][\w$]{0,63}$/
-/** Codes of the system and of Node, and nothing that somebody could have put there. */
+/** Codes of the system and of Node; other texts could contain anything. */
 const CODE = /^(?:E[A-Z0-9]{2,15}|ERR_[A-Z0-9_]{2,60})$/
 const SYSCALL = /^[a-z_]{1,20}$/
 const FRAME =
@@ -9,10 +9,10 @@ const FRAME =
 const MOST_FRAMES = 20
 const MOST_CAUSES = 5
 
-/** Of an error: its class, its code, and where it was made. */
+/** Class, code and stack frames of an error. */
 export type CrashReport = { type: string; code?: string; syscall?: string; frames: string[]; cause?: CrashReport }
 
-/** Never holds a message, a property, or a value that was thrown. */
+/** The report never contains a message, another property, or a thrown value. */
 export function crashReport(thrown: unknown, depth = 0): CrashReport {
   if (!(thrown instanceof Error)) return { type: thrown === null ? 'null' : typeof thrown, frames: [] }
   const { code, syscall } = thrown as NodeJS.ErrnoException
@@ -26,11 +26,11 @@ export function crashReport(thrown: unknown, depth = 0): CrashReport {
   }
 }
 
-/** The lines behind the message: a message may have lines that look like these. */
+/** The stack frames after the message, because lines of the message may look like frames. */
 function framesOf({ stack, message }: Error): string[] {
   if (typeof stack !== 'string') return []
   const said = typeof message === 'string' && message !== '' ? stack.indexOf(message) + message.length : 0
-  // A message that was changed after the error was made is not the one that stands there.
+  // The stack contains the original message, which may have been changed since.
   if (said > 0 && !stack.includes(message)) return []
   const lines = stack.slice(said).split('\n')
   return lines.filter((line) => FRAME.test(line)).slice(0, MOST_FRAMES)

@@ -19,15 +19,15 @@ test.each([
   ['```sh\n!`a`\n```\n!`b`', '```sh\n!`a`\n```\n<b>'],
   ['~~~\n!`a`\n```\n!`b`\n~~~\n!`c`', '~~~\n!`a`\n```\n!`b`\n~~~\n<c>'],
   ['before !`a`\n```\n!`b`\nnever closed', 'before <a>\n```\n!`b`\nnever closed'],
-])('%j reads as %j', (text, shown) => {
+])('the text %j is split into %j', (text, shown) => {
   expect(SHOWN(text)).toBe(shown)
 })
 
-test('the commands alone, in order', () => {
+test('commandsIn returns the commands of a text in order', () => {
   expect(commandsIn('!`a` `x` !`b`')).toEqual(['a', 'b'])
 })
 
-test('a long text of backticks is read in a moment', () => {
+test('a long text of backticks is split quickly', () => {
   const started = performance.now()
   inlineCommands('`!`'.repeat(20_000))
   inlineCommands('`'.repeat(100_000))

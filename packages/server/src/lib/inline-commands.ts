@@ -1,13 +1,13 @@
 /**
- * Commands inside a text: !`command` stands for what the command prints. Source: agent-core.md 6.5.
+ * Commands inside a text: !`command` is replaced by the output of the command. Source: agent-core.md 6.5.
  *
  * Invariants
- *   I1. Code is left as it is: fenced blocks (one that is never closed goes on to the end) and code spans.
- *   I2. A backslash before it makes it plain text, without the backslash.
+ *   I1. Code is unchanged: fenced blocks (an unclosed one extends to the end) and code spans.
+ *   I2. A backslash before a command makes it plain text, without the backslash.
  */
 export type Piece = { kind: 'text'; text: string } | { kind: 'command'; command: string }
 
-/** The text in order, cut where commands stand. */
+/** The text split into plain text and commands, in order. */
 export function inlineCommands(text: string): Piece[] {
   const pieces: Piece[] = []
   for (const { isCode, text: part } of blocks(text)) {
@@ -17,11 +17,11 @@ export function inlineCommands(text: string): Piece[] {
   return pieces
 }
 
-/** The commands alone. */
+/** The commands of a text, in order. */
 export const commandsIn = (text: string): string[] =>
   inlineCommands(text).flatMap((piece) => (piece.kind === 'command' ? [piece.command] : []))
 
-/** Fenced code, and what stands between. */
+/** Splits a text into fenced code and other text. */
 function blocks(text: string): { isCode: boolean; text: string }[] {
   const found: { isCode: boolean; text: string }[] = []
   let fence: string | null = null
@@ -65,7 +65,7 @@ function scan(text: string, pieces: Piece[]): void {
   flush(text.length)
 }
 
-/** Behind the code span that begins at `at`; behind its backticks alone when it is never closed. */
+/** End of the code span that begins at `at`; end of its backticks when it is never closed. */
 function endOfSpan(text: string, at: number): number {
   const marks = /^`+/.exec(text.slice(at, at + 100))?.[0] ?? '`'
   let end = text.indexOf(marks, at + marks.length)

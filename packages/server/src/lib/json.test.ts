@@ -10,6 +10,6 @@ test.each([
   ['7', null],
   ['{"a":', null],
   ['', null],
-])('%s is read as %o', (text, value) => {
+])('parseRecord returns for %s: %o', (text, value) => {
   expect(parseRecord(text)).toEqual(value)
 })

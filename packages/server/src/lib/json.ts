@@ -1,12 +1,12 @@
 import { isRecord } from '@parley/protocol'
 
-/** The JSON object that a text is; null for a text that is something else, or no JSON. */
+/** Parses a JSON object; returns null for other JSON values and for invalid JSON. */
 export function parseRecord(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)
     return isRecord(value) ? value : null
   } catch {
-    // A text is JSON or it is not; both are answers.
+    // Invalid JSON is an expected input.
     return null
   }
 }

@@ -1,4 +1,4 @@
-/** Runs what it is given one at a time, in the order it came. A failure is its own caller's and stops nobody else. */
+/** Runs tasks one at a time, in the order of their arrival. A failed task rejects for its own caller only. */
 export class Mailbox {
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0

@@ -1,6 +1,6 @@
 /**
- * Node's own HTTP, without `import`: an import fills in every export of the module at once, and two of them are the runtime's
- * `fetch` and `WebSocket`, some 12 MB that neither a server at rest nor a runner ever needs.
+ * Node's HTTP modules, loaded without `import`: an import evaluates every export of the module, and two of them are the runtime's
+ * `fetch` and `WebSocket`, about 12 MB that neither an idle server nor a runner needs.
  */
 import type http from 'node:http'
 import type https from 'node:https'

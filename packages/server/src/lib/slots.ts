@@ -1,6 +1,6 @@
 import { abortable } from './abort.ts'
 
-/** A bounded number of places, handed out in the order they were asked for. */
+/** Semaphore that grants its slots in the order of the requests. */
 export class Slots {
   readonly #waiting: (() => void)[] = []
   #free: number
@@ -9,7 +9,7 @@ export class Slots {
     this.#free = count
   }
 
-  /** Waits for a place; disposing what it resolves to gives it back. Rejects with the signal's reason when it aborts. */
+  /** Waits for a slot, which disposal gives back. Rejects with the signal's reason when it aborts. */
   async take(signal: AbortSignal): Promise<Disposable> {
     if (this.#free > 0) {
       this.#free -= 1

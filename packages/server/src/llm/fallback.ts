@@ -1,30 +1,27 @@
 /**
- * Other models for a call that the first one could not answer for now. Source: agent-core.md 10.5, F58.
+ * Other models for a call that the first model cannot answer at the moment. Source: agent-core.md 10.5; F58.
  *
  * Rules
- *   B1. Only what may pass leads to another model, after the retries of the first: a wrong key or a request that is too long
- *       does not.
- *   B2. Every call begins with the first model again; a fallback's own fallbacks are not asked.
+ * B1. Only a temporary failure leads to another model, after the retries of the first: a wrong key or a request that is
+ *       too
+ *       long does not.
+ *   B2. Every call begins with the first model again; the fallbacks of a fallback are not used.
  *   B3. The cost counts under the first model's bucket, with the name of the model that answered.
- *   B4. When all fail, the failure of the first is what is told.
+ *   B4. When all models fail, the failure of the first is thrown.
  */
+import type { Log } from '../observability/index.ts'
 import type { LLM } from '@parley/protocol'
-import { LlmError, type Llm, type LlmDelta, type LlmErrorCode, type OpenLlm } from './llm.ts'
-
-const PASSING: ReadonlySet<LlmErrorCode> = new Set([
-  'LLMRateLimitError',
-  'LLMTimeoutError',
-  'LLMServiceUnavailableError',
-  'LLMNoResponseError',
-])
+import { LlmError, TEMPORARY_FAILURES, type Llm, type LlmDelta, type OpenLlm } from './llm.ts'
 
 export type FallbackDeps = {
-  /** The configuration that is stored under a name; null when there is none. */
+  /** Returns the configuration stored under a name; null when there is none. */
   find: (name: string) => Promise<LLM | null>
-  log: { warn(fields: object, message: string): void }
+  log: Pick<Log, 'warn'>
 }
 
-/** The same models, with the fallbacks that their configurations name. Looks none of them up before it is needed. */
+/**
+ * Opens models together with the fallbacks that their configurations name. A fallback is looked up when it is needed.
+ */
 export const withFallbacks =
   (open: OpenLlm, { find, log }: FallbackDeps): OpenLlm =>
   (config) => {
@@ -43,24 +40,24 @@ export const withFallbacks =
       },
       usageId: first.usageId,
       async complete(request, onDelta, signal) {
-        // What watchers have seen the beginning of is not begun again by another model.
-        let hasSpoken = false
+        // Once deltas were sent, a fallback sends none: clients would show the beginning of two answers.
+        let hasStreamed = false
         const emit = (delta: LlmDelta) => {
-          hasSpoken = true
+          hasStreamed = true
           onDelta(delta)
         }
         try {
           return await first.complete(request, emit, signal)
         } catch (error) {
-          if (signal.aborted || !mayPass(error)) throw error
+          if (signal.aborted || !isTemporary(error)) throw error
           for (const name of names) {
             try {
               const other = await opened(name)
-              if (other === null) log.warn({ profile: name }, 'a fallback model names a profile that does not exist')
-              else return await other.complete(request, hasSpoken ? () => undefined : emit, signal)
+              if (other === null) log.warn({ profile: name }, 'fallback profile not found')
+              else return await other.complete(request, hasStreamed ? () => undefined : emit, signal)
             } catch (cause) {
               if (signal.aborted) throw cause
-              log.warn({ profile: name, err: cause }, 'a fallback model failed too')
+              log.warn({ profile: name, err: cause }, 'fallback model failed')
             }
           }
           throw error
@@ -69,4 +66,4 @@ export const withFallbacks =
     }
   }
 
-const mayPass = (error: unknown): boolean => error instanceof LlmError && PASSING.has(error.code)
+const isTemporary = (error: unknown): boolean => error instanceof LlmError && TEMPORARY_FAILURES.has(error.code)

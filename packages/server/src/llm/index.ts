@@ -1,4 +1,4 @@
-/** The room of models: one interface, several providers behind it. */
+/** Language models: one interface, several providers behind it. */
 export type {
   Llm,
   LlmAnswer,
@@ -13,12 +13,11 @@ export type {
   OpenLlm,
 } from './llm.ts'
 export { LlmError } from './llm.ts'
-export { featuresOf, type ModelFeatures } from './features.ts'
-export { isConfigured, openLlm, type LlmDeps } from './open.ts'
-export { withFallbacks, type FallbackDeps } from './fallback.ts'
-export { openTransport, type Transport, type TransportOptions } from './transport.ts'
-export type { Retry } from './retry.ts'
-export { Script, type ScriptedAnswer } from './scripted.ts'
-export { openCatalogue, type Catalogue } from './catalogue.ts'
-export { priceOf } from './price.ts'
-export { probeModel, type ProbeFailure } from './probe.ts'
+export { featuresOf } from './models/features.ts'
+export { isConfigured, openLlm } from './open.ts'
+export { withFallbacks } from './fallback.ts'
+export { openTransport, type Transport } from './providers/transport.ts'
+export { openCatalogue, type Catalogue } from './models/catalogue.ts'
+export { priceOf } from './models/prices.ts'
+export { withUsersModel } from './users-model.ts'
+export { probeModel } from './probe.ts'

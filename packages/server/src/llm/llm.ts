@@ -1,4 +1,7 @@
-/** A model behind one interface: messages in, a stream of parts out. Providers and their libraries stay in this room. */
+/**
+ * The interface of a language model: messages in, a stream of parts out. Providers and their libraries stay in this
+ * module.
+ */
 import type {
   LLM,
   MessageToolCall,
@@ -21,7 +24,7 @@ export type LlmMessage =
       toolCalls: Pick<MessageToolCall, 'id' | 'name' | 'arguments'>[]
       reasoning?: string
       thinkingBlocks?: (ThinkingBlock | RedactedThinkingBlock)[]
-      /** `LlmAnswer.reasoningItem` of that answer. */
+      /** `LlmAnswer.reasoningItem` of the answer that this message stores. */
       reasoningItem?: ReasoningItemModel | null
     }
   | { role: 'tool'; toolCallId: string; toolName: string; content: (LlmText | LlmImage)[]; isError: boolean }
@@ -33,20 +36,20 @@ export type LlmRequest = {
   tools: readonly LlmTool[]
   /** Stable per conversation, so that providers can route to a warm prompt cache. */
   cacheKey?: string
-  /** Texts at which the model is to stop. */
+  /** Stop sequences. */
   stop?: readonly string[]
 }
 
-/** Live pieces; the answer as a whole comes from `complete`'s promise. */
+/** Parts of the answer while it streams; the promise of `complete` resolves to the whole answer. */
 export type LlmDelta = { content?: string; reasoning_content?: string }
 
 export type LlmAnswer = {
-  /** The provider's id, or one of ours when it gave none. Never empty. */
+  /** The provider's id, or a generated one when the provider sent none. Never empty. */
   responseId: string
   text: string
   reasoning: string | null
   thinkingBlocks: (ThinkingBlock | RedactedThinkingBlock)[]
-  /** Encrypted reasoning of the Responses API; stored as `responses_reasoning_item` and given back with the message. */
+  /** Encrypted reasoning of the Responses API; stored as `responses_reasoning_item` and sent back with the message. */
   reasoningItem?: ReasoningItemModel | null
   toolCalls: { id: string; name: string; arguments: string }[]
   finishReason: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other'
@@ -57,11 +60,11 @@ export type LlmUsage = {
   tokens: Omit<TokenUsage, 'response_id'>
   /** US dollars; null when no price is known. */
   costUsd: number | null
-  /** Seconds from request to the last byte. */
+  /** Seconds from the request to the last byte. */
   latency: number
 }
 
-/** Classes of failure the run branches on; `LlmError.code` is also the `code` of a ConversationErrorEvent. */
+/** Classes of failure that a run distinguishes; also the `code` of a ConversationErrorEvent. */
 export type LlmErrorCode =
   | 'LLMAuthenticationError'
   | 'LLMRateLimitError'
@@ -74,6 +77,16 @@ export type LlmErrorCode =
   | 'LLMNotConfigured'
   | 'LLMNoResponseError'
   | 'LLMError'
+
+/**
+ * Failures that the next attempt may not have; they say nothing about the configuration. Source: agent-core.md 10.5.
+ */
+export const TEMPORARY_FAILURES: ReadonlySet<LlmErrorCode> = new Set([
+  'LLMRateLimitError',
+  'LLMTimeoutError',
+  'LLMServiceUnavailableError',
+  'LLMNoResponseError',
+])
 
 export class LlmError extends Error {
   readonly code: LlmErrorCode
@@ -90,12 +103,12 @@ export interface Llm {
   readonly model: string
   readonly usageId: string
   /**
-   * One completion, retries inside (`num_retries`, back-off with jitter, Retry-After honoured, cancellable).
-   * `onDelta` is called while it streams, only when the configuration says `stream`.
+   * Requests one completion, with retries (`num_retries`, back-off with jitter, `Retry-After`; can be aborted).
+   * `onDelta` is called while the answer streams, only when the configuration has `stream`.
    * @throws LlmError after the last retry; the signal's reason when aborted.
    */
   complete(request: LlmRequest, onDelta: (delta: LlmDelta) => void, signal: AbortSignal): Promise<LlmAnswer>
 }
 
-/** Makes a model from its configuration, importing its provider lazily. */
+/** Opens the model of a configuration. The library of its provider is imported when it is first needed. */
 export type OpenLlm = (config: LLM) => Llm

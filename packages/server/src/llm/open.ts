@@ -1,21 +1,21 @@
-/** From a configuration to a model. */
+/** Opens the model of a configuration. */
 import type { LLM } from '@parley/protocol'
 import { sleep } from '../lib/index.ts'
-import { remoteLlm } from './ai-sdk.ts'
-import { featuresOf } from './features.ts'
+import { remoteLlm } from './providers/remote-llm.ts'
+import { featuresOf } from './models/features.ts'
 import { LlmError, type Llm } from './llm.ts'
 import { promptedLlm } from './prompted/prompted-llm.ts'
 import type { Retry } from './retry.ts'
-import { routeOf } from './route.ts'
+import { routeOf } from './models/route.ts'
 import { scriptedLlm } from './scripted.ts'
-import { openTransport, type Transport } from './transport.ts'
+import { openTransport, type Transport } from './providers/transport.ts'
 
 export type LlmDeps = {
-  /** Connections to the models' servers; give all models of a process the same one, or each opens its own. */
+  /** Connections to the models' servers. Without it, each model opens its own. */
   transport?: Transport
-  /** Where `scripted/<name>` looks for scripts; default: the working directory. */
+  /** Folder of the scripts of `scripted/<name>`; default: the working directory. */
   scriptsDirectory?: string
-  /** Told before each wait for another attempt. */
+  /** Called before each wait for another attempt. */
   onRetry?: (retry: Retry) => void
   /** In [0, 1). */
   random?: () => number
@@ -24,8 +24,9 @@ export type LlmDeps = {
 }
 
 /**
- * The model of a configuration. Cheap, and never fails: what is wrong or missing is said by `complete`,
- * so that a conversation can exist before its model is set up.
+ * Returns the model of a configuration. Cheap, and never fails: `complete` rejects when something is wrong or missing,
+ * so that a
+ * conversation can exist before its model is set up.
  */
 export function openLlm(config: LLM, deps: LlmDeps = {}): Llm {
   const llm = openNative(config, deps)
@@ -33,7 +34,7 @@ export function openLlm(config: LLM, deps: LlmDeps = {}): Llm {
   return promptedLlm(llm, config.disable_stop_word !== true && featuresOf(config).stopWords)
 }
 
-/** Whether a request could be sent: `complete` of every other one rejects with `LLMNotConfigured`. */
+/** Returns true when a request can be sent: `complete` of every other configuration rejects with `LLMNotConfigured`. */
 export const isConfigured = (config: LLM): boolean => routeOf(config).kind !== 'unconfigured'
 
 function openNative(config: LLM, deps: LlmDeps): Llm {

@@ -1,23 +1,15 @@
-/** Whether a configuration works, found out by asking the model for a word. Source: agent-server-wire.md 1.11. */
+/** Checks a configuration with one short request to the model. Source: agent-server-wire.md 1.11. */
 import type { LLM } from '@parley/protocol'
-import { LlmError, type OpenLlm } from './llm.ts'
+import { LlmError, TEMPORARY_FAILURES, type OpenLlm } from './llm.ts'
 
 /** Seconds. */
 const LIMIT = 20
-/** What some providers take as the least. */
+/** The lowest output limit that all providers accept. */
 const TOKENS = 16
-
-/** Failures that say nothing about the configuration. */
-const PASSING: ReadonlySet<string> = new Set([
-  'LLMNoResponseError',
-  'LLMRateLimitError',
-  'LLMServiceUnavailableError',
-  'LLMTimeoutError',
-])
 
 export type ProbeFailure = { type: string; message: string }
 
-/** Null when it works, or might. Rejects with the signal's reason only. */
+/** Returns null when the configuration works or may work. Rejects only with the signal's reason. */
 export async function probeModel(llm: LLM, openLlm: OpenLlm, signal: AbortSignal): Promise<ProbeFailure | null> {
   const timeout = Math.min(llm.timeout ?? LIMIT, LIMIT)
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeout * 1000)])
@@ -28,7 +20,7 @@ export async function probeModel(llm: LLM, openLlm: OpenLlm, signal: AbortSignal
     return null
   } catch (error) {
     signal.throwIfAborted()
-    if (limited.aborted || (error instanceof LlmError && PASSING.has(error.code))) return null
+    if (limited.aborted || (error instanceof LlmError && TEMPORARY_FAILURES.has(error.code))) return null
     const type = error instanceof LlmError ? error.code : 'LLMError'
     return { type, message: error instanceof Error ? error.message : String(error) }
   }

@@ -22,7 +22,7 @@ test.each<[number, number]>([
   expect(waitBefore(attempt, POLICY, null, () => 0)).toBe(0)
 })
 
-test('a wait is never shorter than the server asks', () => {
+test('a wait is never shorter than the server requests', () => {
   fc.assert(
     fc.property(
       fc.nat(20),
@@ -62,7 +62,7 @@ test('each wait is reported and passed to the sleeper', async () => {
   expect(retries.map(({ attempt }) => attempt)).toEqual([1, 2, 3])
 })
 
-test('what cannot pass is not tried again', async () => {
+test('a permanent failure is not retried', async () => {
   let attempts = 0
   const error = new LlmError('LLMAuthenticationError', 'no')
   const run = withRetries(
@@ -79,7 +79,7 @@ test('what cannot pass is not tried again', async () => {
   expect(attempts).toBe(1)
 })
 
-test('a server that asks for an hour is not waited for, and the error says so', async () => {
+test('a requested wait of an hour ends the attempts, and the error says so', async () => {
   const run = withRetries(
     POLICY,
     () => Promise.reject(new Error('x')),
@@ -90,7 +90,7 @@ test('a server that asks for an hour is not waited for, and the error says so', 
   await expect(run).rejects.toMatchObject({ code: 'LLMRateLimitError', message: expect.stringContaining('3600 s') })
 })
 
-test('an abort ends the waiting at once, with its reason', async () => {
+test('an abort ends the wait at once, with its reason', async () => {
   const controller = new AbortController()
   const reason = new Error('stop')
   const waiting = Promise.withResolvers<void>()

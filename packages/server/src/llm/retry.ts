@@ -1,4 +1,4 @@
-/** Trying again: only what may pass, with growing, jittered and cancellable waits. Source: agent-core.md 10.5, F67. */
+/** Retries of temporary failures, with growing, jittered waits that can be aborted. Source: agent-core.md 10.5; F67. */
 import { LlmError } from './llm.ts'
 
 /** The four settings of an LLM record; seconds. Source: agent-server-wire.md 5.7. */
@@ -9,7 +9,7 @@ export type RetryPolicy = {
   retry_max_wait: number
 }
 
-/** A failed attempt, and how long its server asks to wait (seconds, null when it does not say). */
+/** A failed attempt, and the wait that its server requests (seconds; null for none). */
 export type Failure = { error: LlmError; retryAfter: number | null }
 
 export type Retry = { attempt: number; waitSeconds: number; error: LlmError }
@@ -22,13 +22,15 @@ export type RetryDeps = {
   onRetry?: (retry: Retry) => void
 }
 
-/** A server that asks for more than this is not waited for; the run ends with its message instead. Seconds. */
+/** Longest requested wait, in seconds. A longer one ends the run with the error. */
 const LONGEST_RETRY_AFTER = 300
 
 /**
- * Seconds before retry number `attempt` (from 1). Without a wish of the server: anything up to
- * `retry_multiplier` × 2^(attempt−1), that bound held between `retry_min_wait` and `retry_max_wait`.
- * With one: never less than it, and up to a tenth more, so that many conversations do not return at once.
+ * Seconds before retry number `attempt` (from 1). Without `Retry-After`: a random time up to `retry_multiplier` ×
+ * 2^(attempt−1),
+ * limited to the range from `retry_min_wait` to `retry_max_wait`. With it: at least that time and up to a tenth more,
+ * so
+ * that many conversations do not return at once.
  */
 export function waitBefore(
   attempt: number,
@@ -42,7 +44,8 @@ export function waitBefore(
 }
 
 /**
- * Runs `attempt` until it succeeds, at most 1 + `num_retries` times. `attempt` gets its number, from 0, and the failure before it.
+ * Runs `attempt` until it succeeds, at most 1 + `num_retries` times, with its number, from 0, and the failure before
+ * it.
  * @throws LlmError of the last attempt, or at once when it is not retryable; the signal's reason when aborted.
  */
 export async function withRetries<T>(

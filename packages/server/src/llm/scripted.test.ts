@@ -7,7 +7,7 @@ import { openLlm, type LlmDelta, type LlmMessage } from './index.ts'
 
 const NEVER = new AbortController().signal
 const USER: LlmMessage = { role: 'user', content: [{ type: 'text', text: 'hi' }] }
-const SAID: LlmMessage = { role: 'assistant', content: [{ type: 'text', text: 'ok' }], toolCalls: [] }
+const REPLY: LlmMessage = { role: 'assistant', content: [{ type: 'text', text: 'ok' }], toolCalls: [] }
 const SCRIPT = [
   {
     reasoning: 'let me see',
@@ -30,9 +30,9 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }))
 
 const open = (model = 'scripted/demo') => openLlm(LLM.parse({ model, stream: true }), { scriptsDirectory: directory })
-const turns = (n: number): LlmMessage[] => [USER, ...Array.from({ length: n }, () => [SAID, USER]).flat()]
+const turns = (n: number): LlmMessage[] => [USER, ...Array.from({ length: n }, () => [REPLY, USER]).flat()]
 
-test('an answer has small deltas, calls with fresh ids, and arguments as written', async () => {
+test('a scripted answer has small deltas, calls with fresh ids, and arguments as written', async () => {
   const deltas: LlmDelta[] = []
   const answer = await open().complete({ messages: [USER], tools: [] }, (delta) => deltas.push(delta), NEVER)
   expect(answer).toMatchObject({
@@ -51,7 +51,7 @@ test('an answer has small deltas, calls with fresh ids, and arguments as written
   expect(again.toolCalls[0]?.id).not.toBe(answer.toolCalls[0]?.id)
 })
 
-test('the position is the number of turns in the request, for whoever asks', async () => {
+test('the position in the script is the number of assistant turns in the request', async () => {
   await expect(open().complete({ messages: turns(1), tools: [] }, () => {}, NEVER)).resolves.toMatchObject({
     text: 'second',
   })
@@ -64,12 +64,12 @@ test.each<[string, string, number, RegExp]>([
   ['scripted/demo', 'LLMError', 2, /on holiday/],
   ['scripted/demo', 'LLMBadRequestError', 9, /4 answers, this would be number 10/],
   ['scripted/missing', 'LLMNotConfigured', 0, /missing\.json cannot be used/],
-])('%s fails with %s at turn %i', async (model, code, turn, words) => {
+])('the script %s fails with %s at turn %i', async (model, code, turn, words) => {
   const failed = open(model).complete({ messages: turns(turn), tools: [] }, () => {}, NEVER)
   await expect(failed).rejects.toMatchObject({ code, message: expect.stringMatching(words) })
 })
 
-test('a pause of the script can be aborted', async () => {
+test('a delay of the script can be aborted', async () => {
   const controller = new AbortController()
   const reason = new Error('stop')
   const outcome = expect(open().complete({ messages: turns(3), tools: [] }, () => {}, controller.signal)).rejects.toBe(

@@ -1,7 +1,8 @@
 /**
- * The provider `scripted/…`: plays answers from a file instead of asking a model.
- * The position in the script is the number of assistant turns that the request already holds, so nothing is remembered
- * and a restarted server goes on where the conversation stands.
+ * The provider `scripted/…`: answers from a file instead of a model.
+ * The position in the script is the number of assistant turns in the request, so the provider has no state and a
+ * restarted
+ * server continues where the conversation is.
  */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -13,7 +14,7 @@ import { LlmError, type Llm, type LlmAnswer, type LlmDelta, type LlmMessage, typ
 
 const ScriptedCall = z.object({
   name: z.string(),
-  /** A string is taken as the model's own text, malformed or not. */
+  /** A string is used as the model's own text, malformed or not. */
   arguments: z.union([z.record(z.string(), z.unknown()), z.string()]),
 })
 
@@ -25,20 +26,20 @@ const ScriptedAnswer = z.object({
   delay_ms: z.number().min(0).optional(),
   /** Milliseconds between two deltas. */
   delta_delay_ms: z.number().min(0).optional(),
-  /** The turn fails with this message instead. */
+  /** The turn fails with this message. */
   error: z.string().optional(),
 })
-export type ScriptedAnswer = z.infer<typeof ScriptedAnswer>
+type ScriptedAnswer = z.infer<typeof ScriptedAnswer>
 
-/** A script file: its answers, in order. */
-export const Script = z.array(ScriptedAnswer)
+/** A script file: answers, in order. */
+const Script = z.array(ScriptedAnswer)
 
 const DELTA_CHARS = 16
-/** Characters per token, for counts that only have to look alike. */
+/** Characters per token, for plausible counts. */
 const CHARS_PER_TOKEN = 4
 
 /**
- * A model that reads `script`: an absolute path, or a name below `directory` (`.json` may be left out).
+ * Returns a model that plays `script`: an absolute path, or a name in `directory` (without `.json` if desired).
  * @throws LlmError `LLMNotConfigured` from `complete` when the script cannot be read, `LLMBadRequestError` at its end.
  */
 export function scriptedLlm(config: LLM, script: string, directory: string): Llm {
@@ -88,7 +89,7 @@ async function play(
     onDelta(delta)
   }
   const toolCalls = (answer.tool_calls ?? []).map((call) => ({
-    // Never the same twice: after a step back the same turn is another call.
+    // Never the same twice: after going back in the history, the same turn makes a new call.
     id: `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
     name: call.name,
     arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments),

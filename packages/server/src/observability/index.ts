@@ -1,1 +1,1 @@
-export { openLog, type Log, type LogLevel } from './log.ts'
+export { openLog, type Log } from './log.ts'

@@ -1,6 +1,6 @@
 import pino from 'pino'
 
-/** Object first, then the sentence: `log.info({ conversation_id }, 'event committed')`. Never holds a secret. */
+/** Fields first, then the message: `log.info({ conversation_id }, 'event committed')`. Callers pass no secrets. */
 export interface Log {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -10,12 +10,12 @@ export interface Log {
 
 export type LogLevel = 'silent' | 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace'
 
-/** Members of a line that repeat what others said. */
-const SAID = ['err', 'reason'] as const
+/** Fields that contain text of other programs. */
+const FOREIGN_FIELDS = ['err', 'reason'] as const
 
 /**
  * JSON lines on standard error, times in UTC.
- * @param hide takes what is secret out of what errors say
+ * @param hide masks secrets in these fields
  */
 export function openLog(level: LogLevel, hide: <T>(value: T) => T = (value) => value): Log {
   const shown = (value: unknown): unknown =>
@@ -25,13 +25,13 @@ export function openLog(level: LogLevel, hide: <T>(value: T) => T = (value) => v
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      serializers: Object.fromEntries(SAID.map((name) => [name, shown])),
+      serializers: Object.fromEntries(FOREIGN_FIELDS.map((name) => [name, shown])),
     },
     pino.destination({ fd: 2, sync: true }),
   )
 }
 
-/** As it will stand in the line. An error may carry what is no JSON. */
+/** The value as JSON data. Members of an error may not be serialisable. */
 function plain(value: unknown): unknown {
   try {
     return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown)

@@ -6,7 +6,7 @@ import { isSealed, openCipher } from './cipher.ts'
 
 const cipherOf = (keyText: string) => openCipher({ keyText, keyFile: '/nowhere' })
 
-test('every text comes back, and no two seals of it are equal', async () => {
+test('a sealed text can be opened, and two seals of one text differ', async () => {
   const cipher = await cipherOf('a key')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -29,7 +29,7 @@ test('a sealed text with one changed character is refused', async () => {
   )
 })
 
-test('the refusal of another key names both keys and the way out, and no secret', async () => {
+test('opening with another key is refused with both key ids and advice, and without a secret', async () => {
   const [writer, reader] = [await cipherOf('first key'), await cipherOf('second key')]
   const open = () => reader.open(writer.seal('hunter2-value'))
   expect(open).toThrow(expect.objectContaining({ name: 'ParleyError', code: 'unavailable' }))
@@ -41,7 +41,7 @@ test('a blank configured key is refused', async () => {
   await expect(cipherOf('  ')).rejects.toMatchObject({ code: 'unavailable' })
 })
 
-test('a key file is made for the owner alone, once, and opens what was sealed before', async () => {
+test('a key file is created once with mode 0600, and opens texts that were sealed before', async () => {
   await using dir = await tempDir()
   const keyFile = dir.file('data', 'secret.key')
   const sealed = (await openCipher({ keyFile })).seal('kept')
@@ -51,14 +51,14 @@ test('a key file is made for the owner alone, once, and opens what was sealed be
   expect((await openCipher({ keyFile })).open(sealed)).toBe('kept')
 })
 
-test('of many first starts at once all get the same key', async () => {
+test('concurrent first starts get the same key', async () => {
   await using dir = await tempDir()
   const ciphers = await Promise.all(Array.from({ length: 16 }, () => openCipher({ keyFile: dir.file('secret.key') })))
   expect(new Set(ciphers.map(({ keyId }) => keyId)).size).toBe(1)
   expect(await readdir(dir.path)).toEqual(['secret.key'])
 })
 
-test('a damaged key file is refused and left as it is', async () => {
+test('a damaged key file is refused and not changed', async () => {
   await using dir = await tempDir()
   const keyFile = dir.file('secret.key')
   await writeFile(keyFile, 'half a k')

@@ -1,4 +1,4 @@
-/** Encrypts what rests on disk: AES-256-GCM, a random nonce per text, and a key id that tells a wrong key from damage. */
+/** Encryption of stored secrets: AES-256-GCM, a random nonce per text, and a key id that distinguishes a wrong key from damage. */
 import { ParleyError } from '@parley/protocol'
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { type Fernet, makeFernet } from './fernet.ts'
@@ -11,22 +11,22 @@ const TAG_BYTES = 16
 const SEALED = /^v1:([0-9a-f]{8}):([A-Za-z0-9_-]+)$/
 
 export interface Cipher {
-  /** Names the key without telling anything about it. */
+  /** Id of the key, which reveals nothing about it. */
   readonly keyId: string
-  /** For values that clients get in encrypted form and send back. Source: agent-server-wire.md 8.1, 8.2. */
+  /** Tokens for values that clients receive encrypted and send back. Source: agent-server-wire.md 8.1, 8.2. */
   readonly fernet: Fernet
   seal(text: string): string
-  /** @throws ParleyError `unavailable` when the key does not fit or the text was changed. */
+  /** @throws ParleyError `unavailable` when the key is another one or the text was changed. */
   open(sealed: string): string
 }
 
 export type CipherOptions = {
-  /** The configured secret key, any text. Without it the key comes from `keyFile`, which is made when absent. */
+  /** The configured secret key, any text. Without it the key is read from `keyFile`, which is created when missing. */
   keyText?: string
   keyFile: string
 }
 
-/** Whether a text has the form that `seal` gives. */
+/** True for a text in the format of `seal`. */
 export const isSealed = (text: string): boolean => SEALED.test(text)
 
 /**
@@ -43,9 +43,9 @@ export async function openCipher({ keyText, keyFile }: CipherOptions): Promise<C
 
 const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest()
 
-/** `origin` says where the key came from, for messages. */
+/** @param origin source of the key, for messages */
 export function makeCipher(secret: Uint8Array, origin: string): Cipher {
-  // The same secret also makes Fernet tokens, whose form is fixed; a derived key keeps the two uses apart.
+  // Fernet tokens, whose format is fixed, use the same secret; a derived key separates the two uses.
   const derive = (use: string, bytes: number) => Buffer.from(hkdfSync('sha256', secret, '', `parley ${use}`, bytes))
   const key = derive('sealed text v1', 32)
   const keyId = derive('key id', 4).toString('hex')

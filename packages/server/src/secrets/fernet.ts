@@ -1,8 +1,8 @@
 /**
- * Fernet tokens, the form in which existing clients receive encrypted values and send them back: version byte 0x80, time,
+ * Fernet tokens, the format in which existing clients receive encrypted values and send them back: version byte 0x80, time,
  * initial vector, AES-128-CBC, HMAC-SHA256, all in url-safe base64. Source: agent-server-wire.md 8.1, 8.2; the Fernet spec.
  */
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const VERSION = 0x80
 const HEAD_BYTES = 1 + 8
@@ -15,13 +15,10 @@ export interface Fernet {
   decrypt(token: string): string | null
 }
 
-/** Whether a text has the beginning that every token of this century has. */
+/** True for a text with the prefix that every token of this century has. */
 export const isFernetToken = (text: string): boolean => text.startsWith('gAAAAA')
 
-/** The Fernet key that belongs to a configured secret key. Source: agent-server-wire.md 8.2. */
-export const fernetKey = (keyText: string): Uint8Array => createHash('sha256').update(keyText, 'utf8').digest()
-
-/** `key` has 32 bytes: 16 to sign, 16 to encrypt. `now` (ms) and `iv` are given by tests only. */
+/** `key` has 32 bytes: 16 to sign, 16 to encrypt. Only tests pass `now` (ms) and `iv`. */
 export function makeFernet(key: Uint8Array, fixed: { now?: () => number; iv?: () => Uint8Array } = {}): Fernet {
   if (key.length !== 32) throw new Error(`a Fernet key has 32 bytes, not ${key.length}`)
   const { now = Date.now, iv: makeIv = () => randomBytes(IV_BYTES) } = fixed

@@ -1,4 +1,4 @@
-/** The key that a data directory makes for itself when none is configured. */
+/** The generated key of a data directory, used when no key is configured. */
 import { ParleyError } from '@parley/protocol'
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
@@ -10,9 +10,9 @@ const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code
 
 /**
- * The text of the key file; makes it, with mode 0600, when there is none. Of several processes that do so at once, all get
- * the same key: a complete file is linked into place, and the first link wins.
- * @throws ParleyError `unavailable` when the file is there and holds no key: making another would lose what is sealed.
+ * Returns the text of the key file and creates it, with mode 0600, when it is missing. Processes that do so at once get the same key:
+ * a complete file is linked into place, and the first link wins.
+ * @throws ParleyError `unavailable` when the file contains no key: a new key could not decrypt what is sealed.
  */
 export async function readOrMakeKeyFile(path: string): Promise<string> {
   const existing = await readKey(path)
@@ -57,7 +57,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   await file.sync()
 }
 
-/** Makes a new name in the directory survive power loss; Windows has no such call and needs none. */
+/** Makes a new directory entry durable; Windows has no such call and needs none. */
 async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return
   await using directory = await open(path, 'r')

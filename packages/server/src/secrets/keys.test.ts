@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hashKey, makeKey, sameKey } from './keys.ts'
 
-test('a new key is url-safe, recognisable and unlike any other', () => {
+test('a new API key is url-safe, recognisable and unique', () => {
   const keys = Array.from({ length: 100 }, () => makeKey().key)
   for (const key of keys) expect(key).toMatch(/^pk_[A-Za-z0-9_-]{43}$/)
   expect(new Set(keys).size).toBe(100)
@@ -16,6 +16,6 @@ test.each([
   ['pk_a', 'pk_b', false],
   ['pk_a', 'pk_aa', false],
   ['', '', true],
-])('%j and %j are the same key: %s', (a, b, same) => {
+])('whether %j and %j are the same key: %s', (a, b, same) => {
   expect(sameKey(a, b)).toBe(same)
 })

@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { makeMasker, MASK } from './mask.ts'
+import { makeMasker } from './mask.ts'
+import { MASK } from './mask-text.ts'
 
 const through = (values: readonly string[], pieces: readonly string[]): string => {
   const stream = makeMasker(values).stream()
   return pieces.map((piece) => stream.write(piece)).join('') + stream.end()
 }
 
-test('a secret that is split over pieces is hidden, wherever it is split', () => {
+test('a mask stream hides a secret that is split over pieces at any position', () => {
   const text = 'before s3cret-value after'
   for (let at = 0; at <= text.length; at++) {
     expect(through(['s3cret-value'], [text.slice(0, at), text.slice(at)])).toBe(`before ${MASK} after`)
@@ -15,7 +16,7 @@ test('a secret that is split over pieces is hidden, wherever it is split', () =>
   }
 })
 
-test('ordinary text passes at once, and only what may be the beginning of a secret waits', () => {
+test('a mask stream passes ordinary text at once and holds back a possible beginning of a secret', () => {
   const stream = makeMasker(['s3cret-value']).stream()
   expect(stream.write('nothing to hide')).toBe('nothing to hide')
   expect(stream.write(', s3c')).toBe(', ')
@@ -25,14 +26,14 @@ test('ordinary text passes at once, and only what may be the beginning of a secr
   expect(stream.write('fresh')).toBe('fresh')
 })
 
-test('a longer secret is waited for when a shorter one is complete', () => {
+test('a mask stream waits for a longer secret when a shorter one is complete', () => {
   const stream = makeMasker(['abcd', 'abcdefgh']).stream()
   expect(stream.write('x abcd')).toBe('x ')
   expect(stream.write('efgh y')).toBe(`${MASK} y`)
   expect(stream.write('abcd!')).toBe(`${MASK}!`)
 })
 
-test('without secrets everything passes', () => {
+test('a mask stream without secrets passes everything', () => {
   expect(through([], ['a', 'b'])).toBe('ab')
 })
 
@@ -40,7 +41,7 @@ test('without secrets everything passes', () => {
 const value = fc.string({ unit: fc.constantFrom('a', 'b', 'secret', '-hidden'), maxLength: 8 })
 const piece = fc.string({ unit: fc.constantFrom('a', 'b', 'secret', '-hidden', '<', '>', MASK), maxLength: 8 })
 
-test('the pieces make what masking the whole text would have made', () => {
+test('the output of a mask stream equals the masked whole text', () => {
   fc.assert(
     fc.property(fc.array(value, { maxLength: 5 }), fc.array(piece), (values, pieces) => {
       expect(through(values, pieces)).toBe(makeMasker(values).text(pieces.join('')))

@@ -1,21 +1,21 @@
 /**
- * Masking of a text that comes in pieces. Source: agent-core.md 11.6, F19, P38.
+ * Masking of a text that arrives in pieces. Source: agent-core.md 11.6, F19, P38.
  *
  * Invariants
- *   M1. What was let through, put together, is what masking the whole text would have left, whatever the pieces were; only
- *       next to a mask that was there before, and that a secret overlaps, more may be hidden, or less of the mask stand.
+ *   M1. The joined output equals the masked whole text, for any pieces. The only exception is next to an existing mask that a
+ *       secret overlaps: there more may be hidden, or less of the mask may remain.
  *   M2. Only an end that may be the beginning of a secret is held back; ordinary text passes at once.
  */
-import { MASK } from './mask.ts'
+import { MASK, masked } from './mask-text.ts'
 
 export interface MaskStream {
-  /** What may be shown now; often less than what came, or nothing. */
+  /** Returns the masked text that can be shown now, which may be shorter than the input or empty. */
   write(piece: string): string
-  /** What was held back, masked: no more will come. The stream can be used again. */
+  /** Ends the text and returns the rest, masked. The stream can be used again. */
   end(): string
 }
 
-/** Everything that is masked: the forms, and a pattern that finds the longest of them at each place. */
+/** The masked forms, and a pattern that finds the longest of them at each position. */
 export type Forms = { longest: number; list: readonly string[]; pattern: RegExp | null }
 
 /** A stream that masks these forms. */
@@ -24,7 +24,7 @@ export function openMaskStream({ longest, list, pattern }: Forms): MaskStream {
   const byFirst = Map.groupBy([...list, MASK], (form) => form.charCodeAt(0))
   let held = ''
 
-  /** Where the earliest end begins that may still grow into a form. */
+  /** Start of the longest end of `text` that may still grow into a form. */
   function openFrom(text: string, from: number): number {
     for (let at = Math.max(from, text.length - Math.max(longest, MASK.length) + 1); at < text.length; at++) {
       const rest = text.length - at
@@ -34,7 +34,7 @@ export function openMaskStream({ longest, list, pattern }: Forms): MaskStream {
     return text.length
   }
 
-  /** Up to here nothing that comes later can change. A form that began before the open end is whole, and goes with it. */
+  /** End of the part that later pieces cannot change. A form that begins before the open end is complete and included. */
   function settled(text: string): number {
     let open = openFrom(text, 0)
     for (const { index, 0: found } of text.matchAll(pattern!)) {
@@ -58,10 +58,3 @@ export function openMaskStream({ longest, list, pattern }: Forms): MaskStream {
     },
   }
 }
-
-/** A mask that is already there is left alone. */
-export const masked = (text: string, pattern: RegExp): string =>
-  text
-    .split(MASK)
-    .map((piece) => piece.replace(pattern, MASK))
-    .join(MASK)

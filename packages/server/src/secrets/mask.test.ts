@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { makeMasker, mask, MASK } from './mask.ts'
+import { makeMasker, mask } from './mask.ts'
+import { MASK } from './mask-text.ts'
 
-test('the longest value wins where several match', () => {
+test('the longest secret is masked where several match', () => {
   expect(mask('key=abcdefgh', ['abcd', 'abcdefgh'])).toBe(`key=${MASK}`)
 })
 
@@ -15,7 +16,7 @@ test.each([
   ['percent-encoded', encodeURIComponent('pa"ss\nword')],
   ['in base64', Buffer.from('pa"ss\nword').toString('base64')],
   ['as it is', 'pa"ss\nword'],
-])('a value is found %s', (_, text) => {
+])('a secret value is found %s', (_, text) => {
   expect(mask(`<${text}>`, ['pa"ss\nword'])).toContain(MASK)
 })
 
@@ -24,19 +25,19 @@ test('texts inside arrays and objects are masked, names of members are not', () 
   expect(makeMasker(['s3cret']).json(value)).toEqual({ s3cret: [`a ${MASK} b`, { deep: MASK }, 7, null], other: true })
 })
 
-test('a value without a secret is returned as it is, without a copy', () => {
+test('masking returns a value without a secret itself, not a copy', () => {
   const value = { a: ['b', { c: 'd' }] }
   expect(makeMasker(['s3cret']).json(value)).toBe(value)
 })
 
-test('characters with a meaning in patterns are taken literally', () => {
+test('masking takes special characters of patterns literally', () => {
   expect(mask('a.c+d* abcdd', ['a.c+d*'])).toBe(`${MASK} abcdd`)
 })
 
 // A small alphabet with parts of the mask itself, so that values overlap each other and the mask.
 const piece = fc.string({ unit: fc.constantFrom('a', 'b', '<', 'secret', '-hidden', '>'), maxLength: 12 })
 
-test('masking is idempotent, whatever the values are', () => {
+test('masking is idempotent for any values', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 5 }), fc.array(piece), (values, parts) => {
       const masker = makeMasker(values)
@@ -47,7 +48,7 @@ test('masking is idempotent, whatever the values are', () => {
   )
 })
 
-test('no value survives outside of masks', () => {
+test('no secret value remains outside masks', () => {
   const value = fc.string({ unit: fc.constantFrom('x', 'y', 'z', '$'), minLength: 4, maxLength: 8 })
   fc.assert(
     fc.property(

@@ -1,14 +1,12 @@
-/** Takes known secret values out of texts before they are stored or sent. Sources: agent-core.md 7.2, F19; agent-server-wire.md 8.4. */
+/** Masks known secret values in texts before they are stored or sent. Sources: agent-core.md 7.2, F19; agent-server-wire.md 8.4. */
 import { isObject, setMember } from './json.ts'
-import { masked, openMaskStream, type MaskStream } from './mask-stream.ts'
-
-/** Stands where a secret value stood. */
-export const MASK = '<secret-hidden>'
+import { openMaskStream, type MaskStream } from './mask-stream.ts'
+import { masked } from './mask-text.ts'
 
 /** Shorter values occur by chance; masking them would destroy ordinary text. */
 const MIN_CHARS = 4
 
-/** Values that are words of everyday output, whoever called them a secret; also what stands for a key where none is needed. */
+/** Values that are common words of ordinary output, and placeholders for keys; they are never masked. */
 const COMMON_WORDS: ReadonlySet<string> = new Set(
   (
     'true false null none undefined test user root admin default main master localhost 1234 0000 ' +
@@ -17,20 +15,20 @@ const COMMON_WORDS: ReadonlySet<string> = new Set(
 )
 
 export interface Masker {
-  /** Length of the longest form that is masked: what a stream has to hold back. 0 when there is nothing to mask. */
+  /** Length of the longest masked form, which a stream must hold back. 0 when there is nothing to mask. */
   readonly longest: number
   text(text: string): string
-  /** Every text inside, names of members excluded. Returns the value itself when nothing was found. */
+  /** Masks every text in a JSON value, except names of members. Returns the value itself when nothing was found. */
   json<T>(value: T): T
-  /** For one text that comes in pieces. */
+  /** A masker for one text that arrives in pieces. */
   stream(): MaskStream
 }
 
-/** Whether a value is long and rare enough to be masked; worth a warning when a secret is created that is not. */
+/** True for a value that is long and rare enough to be masked. Creating another secret is worth a warning. */
 export const isMaskable = (value: string): boolean =>
   value.length >= MIN_CHARS && !COMMON_WORDS.has(value.toLowerCase()) && value.trim() !== ''
 
-/** The forms in which a value turns up in output: as it is, with a terminal's line ends, escaped for JSON, percent-encoded, in base64. */
+/** The forms in which a value can appear in output: plain, with a terminal's line ends, escaped for JSON, percent-encoded, in base64. */
 function formsOf(value: string): string[] {
   const bytes = Buffer.from(value, 'utf8')
   return [
@@ -44,8 +42,8 @@ function formsOf(value: string): string[] {
 }
 
 /**
- * A masker for these values. Where several match at one place the longest wins. A mask that is already there is left alone, so
- * masking twice equals masking once.
+ * A masker for these values. Where several match at one position, the longest wins. Existing masks are kept, so masking twice
+ * equals masking once.
  */
 export function makeMasker(values: Iterable<string>): Masker {
   const forms = new Set<string>()
@@ -85,7 +83,7 @@ export function makeMasker(values: Iterable<string>): Masker {
   }
 }
 
-/** As a pattern that matches the text itself. */
+/** Escapes a text for a pattern. */
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
 /** Masks one text; make a masker for more than one. */

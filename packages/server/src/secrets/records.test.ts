@@ -122,19 +122,19 @@ beforeAll(async () => {
 })
 
 describe('sealing', () => {
-  test('leaves no secret readable and everything else as it is', () => {
+  test('sealing leaves no secret readable and everything else unchanged', () => {
     const { record, secrets } = sample()
     const text = JSON.stringify(sealRecord(record, cipher))
     for (const secret of secrets) expect(text).not.toContain(secret)
     for (const shown of SHOWN) expect(text).toContain(shown)
   })
 
-  test('is undone by unsealing', () => {
+  test('unsealing reverses sealing', () => {
     const { record } = sample()
     expect(unsealRecord(JSON.parse(JSON.stringify(sealRecord(record, cipher))), cipher)).toEqual(record)
   })
 
-  test('is undone for every record and every secret text', () => {
+  test('unsealing reverses sealing for every record and every secret text', () => {
     const json = fc.object({
       key: fc.oneof(
         fc.constantFrom(
@@ -170,16 +170,16 @@ describe('sealing', () => {
     )
   })
 
-  test('a secret that looks sealed already is sealed once more', () => {
+  test('a secret that has the form of a sealed text is sealed too', () => {
     const record = { api_key: cipher.seal('inner') }
     expect(unsealRecord(sealRecord(record, cipher), cipher)).toEqual(record)
   })
 
-  test('a text stored by a version that did not seal it is read as it is', () => {
+  test('unsealing keeps a text that an older version did not seal', () => {
     expect(unsealRecord({ api_key: 'readable' }, cipher)).toEqual({ api_key: 'readable' })
   })
 
-  test('another key is refused', async () => {
+  test('unsealing a record with another key is refused', async () => {
     const other = await openCipher({ keyText: 'another key', keyFile: '/nowhere' })
     expect(() => unsealRecord(sealRecord({ api_key: 'x' }, cipher), other)).toThrow(
       expect.objectContaining({ code: 'unavailable' }),
@@ -188,7 +188,7 @@ describe('sealing', () => {
 })
 
 describe('redacting', () => {
-  test.each(['rest', 'socket'] as const)('shows no secret in mode %s, and everything else', (mode) => {
+  test.each(['rest', 'socket'] as const)('redacting in mode %s shows no secret, and everything else', (mode) => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Z]{8,20}$/), (prefix) => {
         const { record, secrets } = sample(prefix)
@@ -200,18 +200,18 @@ describe('redacting', () => {
     )
   })
 
-  test('shows everything in mode plain', () => {
+  test('redacting in mode plain shows everything', () => {
     const { record } = sample()
     expect(redact(record, 'plain')).toEqual(record)
   })
 
-  test('mode socket keeps the shape and hides each secret', () => {
+  test('redacting in mode socket keeps the shape and hides each secret', () => {
     const { record } = sample()
     const hidden = recordWith(() => HIDDEN)
     expect(redact(record, 'socket')).toEqual(hidden)
   })
 
-  test('mode rest makes fields null, leaves out credentials of MCP servers and stars named texts', () => {
+  test('redacting in mode rest makes fields null, removes credentials of MCP servers and masks named texts', () => {
     const { agent, secret_registry, workspace } = redact(sample().record, 'rest') as ReturnType<typeof recordWith>
     expect(agent.llm).toEqual({
       model: 'openai/gpt',
@@ -236,7 +236,7 @@ describe('redacting', () => {
     expect(workspace.api_key).toBeNull()
   })
 
-  test('does not change what it was given', () => {
+  test('redacting does not change its input', () => {
     const { record } = sample()
     redact(record, 'rest')
     expect(record).toEqual(sample().record)

@@ -24,27 +24,27 @@ test.each<[unknown, unknown]>([
   ],
   [5, 5],
   [null, null],
-])('%j is shown as %j', (value, shown) => {
+])('the refused input %j is shown as %j', (value, shown) => {
   expect(redactInput(value)).toEqual(shown)
 })
 
-test('a value is hidden when the name above it is secret', () => {
+test('a refused value is hidden when a name above it is secret', () => {
   expect(redactInput('x', ['body', 'agent', 'llm', 'api_key'])).toBe(HIDDEN)
   expect(redactInput('x', ['body', 'mcp', 'env', 'A'])).toBe(HIDDEN)
   expect(redactInput('x', ['body', 'title'])).toBe('x')
 })
 
-test('a path or header parameter that is called secret_id shows nothing either', () => {
+test('a refused path or header parameter named secret_id is hidden', () => {
   expect(redactInput('x', ['path', 'secret_id'])).toBe(HIDDEN)
 })
 
-test('a body that was not taken as JSON is hidden when it speaks of a secret', () => {
+test('a refused body that is not JSON is hidden when it mentions a secret', () => {
   expect(redactInput('{"api_key":"x"}', ['body'])).toBe(HIDDEN)
   expect(redactInput('name=a&password=x', ['body'])).toBe(HIDDEN)
   expect(redactInput('just text', ['body'])).toBe('just text')
 })
 
-test('what is shown is short, whatever came in', () => {
+test('the shown part of a refused input is short for any input', () => {
   const huge = fc.oneof(
     fc.array(fc.string({ maxLength: 3000 }), { maxLength: 200 }),
     fc.dictionary(fc.string({ maxLength: 3000 }), fc.string({ maxLength: 3000 })),
@@ -58,7 +58,7 @@ test('what is shown is short, whatever came in', () => {
   )
 })
 
-test('a body nested a hundred thousand levels deep does not exhaust the stack', () => {
+test('redacting a body with a hundred thousand levels does not exhaust the stack', () => {
   expect(JSON.stringify(redactInput(JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)))).length).toBeLessThan(100)
 })
 

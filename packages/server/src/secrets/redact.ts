@@ -1,17 +1,17 @@
-/** What leaves the server without its secrets. Sources: agent-server-wire.md 0.2, 5.2, 8.1; conversation-service.md 7.1. */
+/** Removes secrets from data that leaves the server. Sources: agent-server-wire.md 0.2, 5.2, 8.1; conversation-service.md 7.1. */
 import { type Json, isObject, setMember } from './json.ts'
 import { isSecretName, replaceSecrets, type SecretPlace } from './secret-members.ts'
 
-/** Stands for a secret that is set and not shown. Sent back by a client it means "unchanged". */
+/** Stands for a secret that is set and not shown. A client that sends it back means "unchanged". */
 export const HIDDEN = '**********'
 
 /**
  * `rest`: null or absent, for ConversationInfo over REST and webhooks. `socket`: `**********`, also for settings and
- * profiles. `plain`: as it is, for a reader who asked for that explicitly.
+ * profiles. `plain`: unchanged, for a client that requested it explicitly.
  */
 export type RedactMode = 'rest' | 'socket' | 'plain'
 
-/** A copy of a record, as plain JSON data, that shows its secrets in the given way. */
+/** A copy of a record, as plain JSON data, with its secrets in the given mode. */
 export function redact(value: unknown, mode: RedactMode): unknown {
   const record = JSON.parse(JSON.stringify(value)) as Json
   switch (mode) {
@@ -24,7 +24,7 @@ export function redact(value: unknown, mode: RedactMode): unknown {
   }
 }
 
-/** Headers of a look-up and of a model's requests are shown unless their name speaks of a secret. */
+/** Headers of a look-up and of a model's requests are shown unless their name indicates a secret. */
 const isShown = (place: SecretPlace, name: string): boolean => place === 'lookup_header' && !isSecretName(name)
 
 function inRest(place: SecretPlace): Json | undefined {
@@ -46,7 +46,7 @@ function inRest(place: SecretPlace): Json | undefined {
 const MAX_INPUT_CHARS = 4_096
 const MAX_TEXT_CHARS = 1_024
 const MAX_ITEMS = 50
-/** Levels that are looked into: nothing that an endpoint takes is deeper, and a hostile body must not exhaust the stack. */
+/** Levels that are traversed: no endpoint accepts deeper values, and a hostile body must not exhaust the stack. */
 const MAX_DEPTH = 12
 const CUT = '…'
 
@@ -55,12 +55,12 @@ const WHOLE_BRANCH = /^(?:env|environment|headers)$/i
 const hides = (name: string): boolean => isSecretName(name) || WHOLE_BRANCH.test(name) || name.toLowerCase() === 'value'
 
 /**
- * A refused request's value as it may be shown in a 422: texts and numbers under secret-like names hidden, and short.
- * `at` is the place it was found, so that a value is also hidden when the name stands above it.
+ * A value of a refused request for a 422 response: shortened, with texts and numbers under secret-like names hidden.
+ * `at` is the path of the value, so that it is also hidden when a name above it is secret-like.
  */
 export function redactInput(value: unknown, at: readonly PropertyKey[] = []): unknown {
   const isHidden = at.slice(1).some((part) => typeof part === 'string' && hides(part))
-  // A body that was not taken as JSON is one text, in which names cannot be told from values.
+  // A body that was not parsed as JSON is one text, in which names and values cannot be distinguished.
   if (typeof value === 'string' && at.length <= 1 && /[{[=:]/.test(value) && isSecretName(value)) return HIDDEN
   const shown = hideInput(value, isHidden, MAX_DEPTH)
   if (jsonLength(shown) <= MAX_INPUT_CHARS) return shown
@@ -83,7 +83,7 @@ function hideInput(value: unknown, isHidden: boolean, depth: number): unknown {
   return result
 }
 
-/** Keeps the leading members as long as they fit, one level deep; the rest is left out. */
+/** Keeps the leading members that fit, one level deep. */
 function shorten(value: unknown): unknown {
   const room = MAX_INPUT_CHARS - 2
   let used = 0

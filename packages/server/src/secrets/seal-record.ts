@@ -1,11 +1,11 @@
-/** A record on its way to the store and back: its secrets sealed, the rest as it is. */
+/** Seals the secrets of a record for the store, and unseals them. */
 import type { Cipher } from './cipher.ts'
 import { isSealed } from './cipher.ts'
 import type { Json } from './json.ts'
 import { replaceSecrets } from './secret-members.ts'
 
 /**
- * A copy as plain JSON data in which every secret text is sealed; what a member name does not mark as secret stays readable.
+ * A copy as plain JSON data in which every secret text is sealed; members whose name does not mark them as secret stay readable.
  * Undefined members are dropped, as in JSON text.
  */
 export function sealRecord(record: unknown, cipher: Pick<Cipher, 'seal'>): unknown {
@@ -13,12 +13,12 @@ export function sealRecord(record: unknown, cipher: Pick<Cipher, 'seal'>): unkno
 }
 
 /**
- * The record as it was before `sealRecord`. A text that is not sealed is kept: an older version did not know its name as secret.
- * @throws ParleyError `unavailable` when the key does not fit.
+ * Reverses `sealRecord`. A text that is not sealed is kept: an older version did not treat its name as secret.
+ * @throws ParleyError `unavailable` when the key is another one.
  */
 export function unsealRecord(record: unknown, cipher: Pick<Cipher, 'open'>): unknown {
   return replaceSecrets(plain(record), (text) => (isSealed(text) ? cipher.open(text) : text))
 }
 
-/** Records are JSON data apart from members that are undefined. */
+/** Records are JSON data, except undefined members. */
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json

@@ -1,18 +1,18 @@
 /**
- * Where the secrets of a record are: the one answer for sealing, unsealing and redacting, so that what is hidden on the
- * way out is also what is sealed at rest. Sources: agent-server-wire.md 5.5, 5.7, 5.8, 5.9, 5.12, 8; seed: Authentication 4.
+ * The positions of secrets in records, shared by sealing, unsealing and redacting, so that the same texts are hidden in responses
+ * and sealed at rest. Sources: agent-server-wire.md 5.5, 5.7, 5.8, 5.9, 5.12, 8; interface.md, Authentication.
  */
 import { type Json, type JsonObject, isObject, setMember } from './json.ts'
 
 /**
- * What kind of place a secret text stands in.
+ * Kind of the position of a secret text.
  * `field`: a member such as `api_key`. `static`: the value of a StaticSecret. `named`: a text in a map of secrets.
  * `env`, `header`: an entry of such a map. `lookup_header`: an entry of a header map in which only some names are secret.
  * `auth`: a credential of an MCP server.
  */
 export type SecretPlace = 'field' | 'static' | 'named' | 'env' | 'header' | 'lookup_header' | 'auth'
 
-/** What becomes of one secret text; `undefined` leaves the member out. */
+/** Replacement of one secret text; `undefined` removes the member. */
 export type Replace = (text: string, place: SecretPlace, name: string) => Json | undefined
 
 const FIELDS: ReadonlySet<string> = new Set([
@@ -35,20 +35,20 @@ const FIELD_ENDINGS = ['_api_key', '_secret', '_password', '_token'] as const
 
 const isField = (name: string): boolean => FIELDS.has(name) || FIELD_ENDINGS.some((ending) => name.endsWith(ending))
 
-/** Maps whose texts are secrets, and whose objects hold one in `value`. */
+/** Maps whose texts are secrets, and whose objects contain one in `value`. */
 const SECRET_MAPS: ReadonlySet<string> = new Set(['secrets', 'secret_sources', 'custom_secrets', 'provider_tokens'])
 const ENV_MAP = /(?:^|_)env(?:ironment)?$/
 const HEADER_MAP = /(?:^|_)headers$/
 
-/** Texts of the user and schemas of tools: a member that is called `token` there is no secret of ours. */
+/** Texts of the user and schemas of tools, in which a member named `token` is not a secret. */
 const OPEN_TEXT: ReadonlySet<string> = new Set(['tags', 'client_tools'])
 
 const SECRET_WORDS = /AUTHORIZATION|COOKIE|CREDENTIAL|KEY|PASSWORD|SECRET|SESSION|TOKEN/
 
-/** Whether a header or variable of this name usually carries a secret. Source: agent-server-wire.md 0.2. */
+/** True for a name of a header or variable that usually contains a secret. Source: agent-server-wire.md 0.2. */
 export const isSecretName = (name: string): boolean => SECRET_WORDS.test(name.toUpperCase())
 
-/** A copy of `value` in which every secret text has been replaced. Members without secrets are kept as they are. */
+/** A copy of `value` in which every secret text is replaced. Members without secrets are unchanged. */
 export function replaceSecrets(value: Json, replace: Replace): Json {
   if (Array.isArray(value)) return value.map((item: Json) => replaceSecrets(item, replace))
   if (!isObject(value)) return value
@@ -72,12 +72,12 @@ export function replaceSecrets(value: Json, replace: Replace): Json {
   })
 }
 
-/** `agent_context.secrets`, a secret registry's sources, the seed's custom secrets and provider tokens. */
+/** `agent_context.secrets`, sources of a secret registry, custom secrets and provider tokens of the conversation service. */
 function secretMap(map: JsonObject, replace: Replace): JsonObject | undefined {
   return mapMembers(map, (name, entry) => {
     if (typeof entry === 'string') return replace(entry, 'named', name)
     const inner = replaceSecrets(entry, replace)
-    // A source that came without its kind: `{ "value": … }`. One with a kind has been dealt with above.
+    // A source without a kind: `{ "value": … }`. Sources with a kind are handled above.
     if (!isObject(inner) || 'kind' in inner || typeof inner.value !== 'string') return inner
     return mapMembers(inner, (member, text) =>
       member === 'value' && typeof text === 'string' ? replace(text, 'static', member) : text,
@@ -85,7 +85,7 @@ function secretMap(map: JsonObject, replace: Replace): JsonObject | undefined {
   })
 }
 
-/** An MCP server's credential. Source: agent-server-wire.md 5.9, auth variants. */
+/** An MCP server's credential. Source: agent-server-wire.md 5.9. */
 function auth(credential: JsonObject, replace: Replace): JsonObject {
   return mapMembers(credential, (name, member) => {
     const lower = name.toLowerCase()
@@ -95,7 +95,7 @@ function auth(credential: JsonObject, replace: Replace): JsonObject {
   })
 }
 
-/** Every text below, however deep. A map that loses all its entries is left out itself. */
+/** Replaces every text at any depth. A map that loses all its entries is removed too. */
 function everyText(map: JsonObject, place: SecretPlace, replace: Replace): JsonObject | undefined {
   const below = (name: string, value: Json): Json | undefined => {
     if (typeof value === 'string') return replace(value, place, name)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { secretValues } from './secret-values.ts'
 
-test('credentials of a record are found wherever a record has them', () => {
+test('secretValues finds credentials at every position of a record', () => {
   const record = {
     agent: {
       llm: { api_key: 'llm-key', model: 'x' },
@@ -24,6 +24,6 @@ test.each<[string, object, string[]]>([
   ['a number', { env: { PORT: '8080' } }, []],
   ['an ordinary header', { headers: { Accept: 'application/json' } }, []],
   ['a credential without its scheme', { headers: { Authorization: 'Bearer t0ken-1' } }, ['Bearer t0ken-1', 't0ken-1']],
-])('of environments and headers: %s', (_, record, found) => {
+])('secretValues reads environments and headers: %s', (_, record, found) => {
   expect(secretValues(record)).toEqual(found)
 })

@@ -1,13 +1,13 @@
-/** The values in a record that have to be hidden wherever they turn up. Source: agent-core.md 7.2, F19. */
+/** The values of a record that must be masked in any output. Source: agent-core.md 7.2, F19. */
 import type { Json } from './json.ts'
 import { isSecretName, replaceSecrets, type SecretPlace } from './secret-members.ts'
 
 const known = new WeakMap<object, readonly string[]>()
 
 /**
- * Every secret text of an open record. Of environments and headers, which hold all sorts of things, only what goes by the
- * name of a secret or looks like one: hiding `production` or `application/json` everywhere would destroy ordinary text.
- * Remembered per object, which must not be changed afterwards.
+ * Every secret text of an unsealed record. Of environments and headers, only values with the name or the form of a secret count:
+ * masking `production` or `application/json` everywhere would destroy ordinary text. The result is cached per object, which must
+ * not change afterwards.
  */
 export function secretValues(record: object): readonly string[] {
   const before = known.get(record)
@@ -36,7 +36,7 @@ function isOrdinary(text: string, place: SecretPlace, name: string): boolean {
   }
 }
 
-/** As it stands, and without the word that says how a header is to be understood. */
+/** The value, and the value without the scheme of an authorization header. */
 function spellings(text: string): string[] {
   const token = /^(?:Bearer|Basic|Token|ApiKey) +(\S+)$/i.exec(text)?.[1]
   return token === undefined ? [text] : [text, token]

@@ -1,19 +1,19 @@
-/** Lists of expressions as users write them, made to run in time that grows with the text alone. Source: agent-core.md 4.6; F27. */
+/** Compiles lists of users' regular expressions so that matching takes linear time. Source: agent-core.md 4.6; F27. */
 import { ParleyError, type PatternEntry } from '@parley/protocol'
 import { RE2JS } from 're2js'
-import type { Pace } from './pace.ts'
+import type { TimeBudget } from './time-budget.ts'
 
-/** Entries of one list. */
+/** Maximum number of entries of one list. */
 const MAX_ENTRIES = 200
 const MAX_PATTERN_CHARS = 2000
-/** Instructions of one compiled expression; a bounded repetition counts as often as it may repeat. */
+/** Maximum instructions of one compiled expression; a bounded repetition counts once per possible repetition. */
 const MAX_SIZE = 1500
-/** Instructions of all lists of one configuration: compiling them holds everybody up. */
+/** Maximum instructions of all lists of one configuration, because compilation blocks the event loop. */
 const MAX_TOTAL_SIZE = 12_000
-/** Instructions times characters in one go, about 25 ms at the very worst. */
+/** Maximum product of instructions and characters of one match, about 25 ms in the worst case. */
 const MAX_STEPS = 500_000
 
-/** What is left for the lists that come next. */
+/** Remaining instructions for the following lists. */
 export type PatternBudget = { size: number }
 export const patternBudget = (): PatternBudget => ({ size: MAX_TOTAL_SIZE })
 
@@ -62,17 +62,21 @@ function compile(pattern: string, refuse: (why: string, cause?: unknown) => neve
 }
 
 /**
- * Whether any of the patterns is found in the text. A text that is long for a large expression is looked through in
- * overlapping windows, with a pause after each: a match longer than half a window may then be missed at its seam, and an
- * anchor may match at one.
+ * True when any of the patterns matches in the text. A text that is too long for a large expression is searched in overlapping
+ * windows, with a pause after each. A match longer than half a window may then be missed at a window border, and an anchor may
+ * match there.
  */
-export async function findPattern(patterns: readonly CompiledPattern[], text: string, pace: Pace): Promise<boolean> {
+export async function findPattern(
+  patterns: readonly CompiledPattern[],
+  text: string,
+  budget: TimeBudget,
+): Promise<boolean> {
   for (const { expression, size } of patterns) {
     const window = Math.max(1000, Math.floor(MAX_STEPS / size))
     for (let at = 0; ; at += Math.ceil(window / 2)) {
       const isLast = at + window >= text.length
       if (expression.test(at === 0 && isLast ? text : text.slice(at, at + window))) return true
-      await pace.rest()
+      await budget.checkpoint()
       if (isLast) break
     }
   }

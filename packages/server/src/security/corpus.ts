@@ -1,31 +1,31 @@
-/** What of a call is looked at, and in which order. Source: agent-core.md 4.4; F25, F52. */
+/** The texts of a call that patterns search, in order. Source: agent-core.md 4.4; F25, F52. */
 import type { AnalyzedCall } from './analyzer.ts'
 
-/** Characters of one corpus that are scanned from its beginning. */
-export const CORPUS_CHARS = 30_000
-/** Of a longer one, its end is scanned too. */
-export const TAIL_CHARS = 5000
+/** Characters that are scanned from the start of a corpus. */
+const CORPUS_CHARS = 30_000
+/** Characters that are scanned from the end of a longer corpus. */
+const TAIL_CHARS = 5000
 const MAX_DEPTH = 100
 const PREDICTED = ['summary', 'security_risk']
 
 export type Corpus = {
-  /** Each text by itself, cut to what is scanned. */
+  /** The scanned parts of each text. */
   segments: readonly string[]
-  /** Something was left out, so that nobody can say that nothing is wrong. */
+  /** True when a part was left out, so that LOW would be unjustified. */
   isTruncated: boolean
 }
 
-/** What will be executed or written: every text of the arguments, then the names of the tool. */
-export function executableCorpus({ tool_call, tool_name, own_fields = [] }: AnalyzedCall): Corpus {
+/** Texts that will be executed or written: all strings of the arguments, then the tool names. */
+export function argumentCorpus({ tool_call, tool_name, own_fields = [] }: AnalyzedCall): Corpus {
   return cut([...argumentTexts(tool_call.arguments, own_fields), tool_name, tool_call.name])
 }
 
-/** What is said about the call. Signed thinking blocks and dictionary keys are not looked at. */
-export function textCorpus({ summary, reasoning, thought }: AnalyzedCall): Corpus {
+/** Texts about the call. Signed thinking blocks and object keys are excluded. */
+export function proseCorpus({ summary, reasoning, thought }: AnalyzedCall): Corpus {
   return cut([summary ?? '', reasoning ?? '', thought])
 }
 
-/** Values of the arguments, depth first; the raw text when it is no JSON or too deep to follow. */
+/** Strings of the arguments, depth first; the raw text when it is not JSON or is nested too deep. */
 function argumentTexts(json: string, own: readonly string[]): string[] {
   let root: unknown
   try {
@@ -34,8 +34,8 @@ function argumentTexts(json: string, own: readonly string[]): string[] {
     return [json]
   }
   const texts: string[] = []
-  const open: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }]
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+  const stack: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }]
+  for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
     const { value, depth } = at
     if (typeof value === 'string') texts.push(value)
     if (typeof value !== 'object' || value === null) continue
@@ -44,12 +44,12 @@ function argumentTexts(json: string, own: readonly string[]): string[] {
     const members = Array.isArray(value)
       ? (value as unknown[])
       : Object.entries(value).flatMap(([key, member]) => (isPredicted(key) ? [] : [member as unknown]))
-    for (const member of members.toReversed()) open.push({ value: member, depth: depth + 1 })
+    for (const member of members.toReversed()) stack.push({ value: member, depth: depth + 1 })
   }
   return texts
 }
 
-/** Each segment gets what the ones before it have left; of what is cut off, the very end is kept. */
+/** Cuts the texts to the limits: each text gets the remaining characters, and the end of the omitted rest is kept. */
 function cut(texts: readonly string[]): Corpus {
   const segments: string[] = []
   let left = CORPUS_CHARS

@@ -1,22 +1,23 @@
-/** What is dangerous about commands, told from their names and words alone. Pure. Source: agent-core.md 4.6, 4.7; F75. */
-import { isCatastrophic, isEntrance, isRawDevice, isSystemFolder } from './paths.ts'
-import { type ShellCommand, type ShellScan, UNKNOWN } from './shell.ts'
-import { findOf } from './shell/found.ts'
+/** Finds dangerous commands by their names and words. Pure. Source: agent-core.md 4.6, 4.7; F75. */
+import { isCatastrophic, isPersistenceFile, isRawDevice, isSystemFolder } from './paths.ts'
+import type { ShellCommand, ShellScan } from './shell/scan.ts'
+import { UNKNOWN } from './shell/shell-state.ts'
+import { parseFind } from './shell/find-xargs.ts'
 
-export type Rail = 'fetch-to-exec' | 'raw-disk-op' | 'catastrophic-delete'
-/** `rail`: also a rail that no policy of patterns can take away. */
-export type Danger = { id: string; rail?: Rail }
+type Rail = 'fetch-to-exec' | 'raw-disk-op' | 'catastrophic-delete'
+/** `rail`: the danger is also a policy rail, which no list of patterns can turn off. */
+type Danger = { id: string; rail?: Rail }
 
 export type Dangers = {
   found: readonly Danger[]
-  /** Something has the shape of a danger and can't be read. */
+  /** True when a command may be dangerous but cannot be read. */
   isUncertain: boolean
-  /** Not all of it was looked at. */
+  /** True when part of the text was not read. */
   isPartial: boolean
 }
 
-/** Commands that only say, look for or keep what they are told. */
-const SPEAKERS =
+/** Commands that print, search or store their arguments without running them. */
+const PASSIVE_COMMANDS =
   /^(?:|echo|printf|e?f?grep|rg|ag|man|which|type|whatis|git|npm|pnpm|yarn|docker-compose|find|export|alias|local|declare)$/
 const PROTECTED_BRANCH = /^(?:refs\/heads\/)?(?:main|master|trunk|develop|stable|prod(?:uction)?|release(?:[/-].*)?)$/
 
@@ -41,7 +42,7 @@ type Flags = { letters: ReadonlySet<string>; operands: readonly string[] }
 
 const LONG: Record<string, string> = { '--recursive': 'r', '--force': 'f' }
 
-/** Flags up to `--`; a long one may be shortened as far as it stays itself. What can't be read adds nothing. */
+/** Flags up to `--`. A long flag may be abbreviated. Unknown characters are ignored. */
 function flagsOf(args: readonly string[]): Flags {
   const letters = new Set<string>()
   const operands: string[] = []
@@ -61,13 +62,14 @@ function flagsOf(args: readonly string[]): Flags {
 function deletion({ name, args, cwd, isElevated }: ShellCommand, workingDir: string | null): Danger[] {
   const isCatastrophe = (path: string): boolean => isCatastrophic(path, cwd, workingDir)
   if (name === 'find') {
-    const { roots, isFiltered, deletes } = findOf(['find', ...args])
+    const { roots, isFiltered, deletes } = parseFind(['find', ...args])
     const isWhole = roots.some((root) => isCatastrophe(root) && (!isFiltered || /^[/~]/.test(root)))
     return deletes && isWhole ? [{ id: 'exec.destruct.find_delete', rail: 'catastrophic-delete' }] : []
   }
   if (name !== 'rm') {
-    // Somebody else's command may be told to run it, as a container is.
-    const at = name === null || SPEAKERS.test(name) ? -1 : args.findIndex((arg) => /^(?:\/\S*\/)?rm$/i.test(arg))
+    // Another command may run `rm` from its arguments, such as a container runtime.
+    const at =
+      name === null || PASSIVE_COMMANDS.test(name) ? -1 : args.findIndex((arg) => /^(?:\/\S*\/)?rm$/i.test(arg))
     const inner = { name: 'rm', args: args.slice(at + 1), cwd, isElevated: false, writes: [], isBroken: false }
     return at === -1 ? [] : deletion(inner, workingDir)
   }
@@ -81,7 +83,7 @@ function deletion({ name, args, cwd, isElevated }: ShellCommand, workingDir: str
   return found
 }
 
-/** Deletes by force and with everything below, under a name or in a form that can't be read. */
+/** True when the command has the flags of a forced recursive deletion, but its name or form cannot be read. */
 function isUnreadableDeletion({ name, args, isBroken }: ShellCommand): boolean {
   if (name !== null && !isBroken) return false
   const { letters } = flagsOf(args)
@@ -104,7 +106,7 @@ function disk({ name, args, writes }: ShellCommand): Danger[] {
 
 const isListing = (name: string, args: readonly string[]): boolean =>
   (/^(?:fdisk|sfdisk|sgdisk|parted)$/.test(name) && args.some((arg) => /^(?:-l|--list|-p|print)$/.test(arg))) ||
-  // The last operand is what is written; a device before it is only read.
+  // The last operand is written; earlier ones are only read.
   (/^(?:cp|mv)$/.test(name) && !isRawDevice(args.at(-1) ?? ''))
 
 function permissions({ name, args, cwd }: ShellCommand): Danger[] {
@@ -114,7 +116,7 @@ function permissions({ name, args, cwd }: ShellCommand): Danger[] {
   return isRecursive && targets.some((target) => isSystemFolder(target, cwd)) ? [{ id: 'exec.system.permissions' }] : []
 }
 
-/** What stays behind after the command has ended, or hides that it ran. */
+/** Changes that survive the command, and attempts to hide it. */
 function persistence({ name, args, writes, cwd }: ShellCommand): Danger[] {
   const found: Danger[] = []
   const operands = args.filter((arg) => !arg.startsWith('-'))
@@ -123,7 +125,7 @@ function persistence({ name, args, writes, cwd }: ShellCommand): Danger[] {
   if (name !== null && /^(?:cp|mv|install|ln)$/.test(name)) written.push(target)
   if (name === 'tee' || name === 'truncate') written.push(...operands)
   if (name === 'sed' && args.some((arg) => /^(?:-[a-zA-Z]*i|--in-place)/.test(arg))) written.push(...operands)
-  if (written.some((path) => isEntrance(path, cwd))) found.push({ id: 'exec.persist.entrance' })
+  if (written.some((path) => isPersistenceFile(path, cwd))) found.push({ id: 'exec.persist.entrance' })
   if (hidesHistory(name, args, [...written, ...(name === 'rm' || name === 'shred' ? operands : [])]))
     found.push({ id: 'exec.evade.history' })
   const opensShell =
@@ -144,7 +146,7 @@ function hidesHistory(name: string | null, args: readonly string[], touched: rea
   return args.some((arg) => /^HIST(?:FILE=(?:["']{2}|\/dev\/null)?$|(?:FILE)?SIZE=["']?0["']?$)/.test(arg))
 }
 
-/** A push that throws away what others have pushed: to a protected branch, or nobody can tell where to. */
+/** True when a push may discard the commits of others: on a protected branch, or on an unknown one. */
 function forcedPush({ name, args }: ShellCommand): 'protected' | 'unknown' | null {
   const push = name === 'git' ? args.indexOf('push') : -1
   if (push === -1) return null

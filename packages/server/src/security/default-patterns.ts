@@ -1,6 +1,6 @@
 /**
  * The built-in lists of the pattern analyzer: expression, description, detector id. RE2 syntax, case ignored, matched against
- * normalised text. What a parse of the command tells better stands in `dangers.ts`. Source: agent-core.md 4.6.
+ * normalised text. Dangers that need a parse of the command are in `dangers.ts`. Source: agent-core.md 4.6.
  */
 import type { PatternEntry } from '@parley/protocol'
 
@@ -8,7 +8,7 @@ const FLAG = String.raw`(?:-{1,2}[a-z][\w=-]*\s+){0,6}`
 const SHORT = (first: string, second: string) => `-[a-z]*${first}[a-z]*${second}[a-z]*`
 const RECURSIVE = '(?:-[a-z]*r[a-z]*|--recursive)'
 const FORCE = '(?:-[a-z]*f[a-z]*|--force)'
-/** `rm` as a word of its own: no file `x.rm`, no flag `--rm`. */
+/** `rm` as a separate word: not the file `x.rm`, not the flag `--rm`. */
 const RM = String.raw`(?:^|[^\w.-])rm\s+${FLAG}`
 const pipedToShell = (fetcher: string): string =>
   String.raw`\b${fetcher}\b[^|]{0,200}\|\s*(?:sudo\s+(?:-\S+\s+){0,3})?(?:env\s+)?(?:[\w./]*/)?(?:ba|z|da|k|a)?sh\b`

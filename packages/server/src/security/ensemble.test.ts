@@ -8,10 +8,10 @@ import { verifies } from '../../../../test/verifies.ts'
 const RISKS: readonly SecurityRisk[] = ['LOW', 'MEDIUM', 'HIGH', 'UNKNOWN']
 const CONCRETE = ['LOW', 'MEDIUM', 'HIGH'] as const
 const risks = fc.array(fc.constantFrom(...RISKS), { minLength: 1, maxLength: 8 })
-/** How careful a person has to be: what isn't known comes before what is known to be at most MEDIUM. */
+/** The order of caution: an unknown risk needs more caution than a known MEDIUM. */
 const CARE = { LOW: 0, MEDIUM: 1, UNKNOWN: 2, HIGH: 3 }
 
-test('an unknown risk can not be compared, not even with itself (P32)', () => {
+test('an unknown risk cannot be compared, not even with itself (P32)', () => {
   for (const a of RISKS) {
     for (const b of RISKS) {
       if (a === 'UNKNOWN' || b === 'UNKNOWN') expect(() => isRiskier(a, b)).toThrow(RangeError)
@@ -21,11 +21,11 @@ test('an unknown risk can not be compared, not even with itself (P32)', () => {
   }
 })
 
-test('who is asked about one risk is asked about every higher one (P32)', () => {
+test('a policy that confirms a risk confirms every higher one (P32)', () => {
   for (const threshold of CONCRETE) {
     const policy = ConfirmationPolicy.parse({ kind: 'ConfirmRisky', threshold })
-    const asked = CONCRETE.map((risk) => needsConfirmation(policy, risk))
-    expect(asked).toEqual(CONCRETE.map((risk) => isRiskier(risk, threshold)))
+    const confirmed = CONCRETE.map((risk) => needsConfirmation(policy, risk))
+    expect(confirmed).toEqual(CONCRETE.map((risk) => isRiskier(risk, threshold)))
     expect(needsConfirmation(policy, 'UNKNOWN')).toBe(true)
     expect(needsConfirmation({ ...policy, confirm_unknown: false } as ConfirmationPolicy, 'UNKNOWN')).toBe(false)
   }
@@ -40,7 +40,7 @@ verifies(
     'seed.analyzer.ensemble.filtered',
     'seed.analyzer.ensemble.propagated',
   ],
-  'the highest of what is known counts, in any order; what is passed on as unknown never hides a HIGH (P33, F24)',
+  'an ensemble takes the highest known risk in any order, and a propagated UNKNOWN never hides a HIGH (P33, F24)',
   () => {
     fc.assert(
       fc.property(risks, fc.boolean(), fc.nat(), (list, propagates, turn) => {
@@ -55,11 +55,11 @@ verifies(
   },
 )
 
-test('one more analyzer never makes it less careful (P33, F24)', () => {
+test('another analyzer never lowers the caution of an ensemble (P33, F24)', () => {
   fc.assert(
     fc.property(risks, fc.constantFrom(...RISKS), (list, more) => {
       expect(CARE[combine([...list, more], true)]).toBeGreaterThanOrEqual(CARE[combine(list, true)])
-      // Without propagation an UNKNOWN is taken back by whoever knows; known risks never go down.
+      // Without propagation, a known risk replaces an UNKNOWN, and known risks never decrease.
       if (list.some((risk) => risk !== 'UNKNOWN')) {
         expect(isRiskier(combine([...list, more], false), combine(list, false))).toBe(true)
       }

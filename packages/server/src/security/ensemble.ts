@@ -1,28 +1,28 @@
-/** Several analyzers, of which the most worried is believed. Source: agent-core.md 4.8; F24. */
+/** Several analyzers, whose highest risk counts. Source: agent-core.md 4.8; F24. */
 import type { EnsembleSecurityAnalyzer, SecurityRisk } from '@parley/protocol'
 import { RISK_ORDER } from './risk.ts'
 import type { Analyzer, Assessment } from './analyzer.ts'
 
-/** The children are asked at the same time; one that throws counts as HIGH. */
+/** The analyzers run in parallel; an error of one counts as HIGH. */
 export function openEnsemble({ propagate_unknown }: EnsembleSecurityAnalyzer, children: readonly Analyzer[]): Analyzer {
   return {
     async assess(call, context, signal) {
-      const asked = children.map(async (child): Promise<Assessment> => {
+      const pending = children.map(async (child): Promise<Assessment> => {
         try {
           return await child.assess(call, context, signal)
         } catch {
           signal.throwIfAborted()
-          return { risk: 'HIGH', spent: [] }
+          return { risk: 'HIGH', costs: [] }
         }
       })
-      const answers = await Promise.all(asked)
-      const risks = answers.map(({ risk }) => risk)
-      return { risk: combine(risks, propagate_unknown), spent: answers.flatMap(({ spent }) => spent) }
+      const assessments = await Promise.all(pending)
+      const risks = assessments.map(({ risk }) => risk)
+      return { risk: combine(risks, propagate_unknown), costs: assessments.flatMap(({ costs }) => costs) }
     },
   }
 }
 
-/** HIGH whenever one says so (F24); else UNKNOWN where it is passed on, or nothing else was said; else the highest. */
+/** HIGH if any risk is HIGH (F24); else UNKNOWN if it propagates or all risks are unknown; else the highest. */
 export function combine(risks: readonly SecurityRisk[], propagatesUnknown: boolean): SecurityRisk {
   if (risks.includes('HIGH')) return 'HIGH'
   if (propagatesUnknown && risks.includes('UNKNOWN')) return 'UNKNOWN'

@@ -1,17 +1,17 @@
-/** A second model that judges what the first one wants to do. Source: agent-core.md 4.11; seed: Security analyzers. */
+/** Analyzer that asks a second model about each call. Source: agent-core.md 4.11; interface.md, Security analyzers. */
 import type { GuardrailLLMSecurityAnalyzer } from '@parley/protocol'
 import type { Llm, LlmAnswer, OpenLlm } from '../llm/index.ts'
-import { assessed, type Analyzer, type Assessment } from './analyzer.ts'
-import { guardrailQuestion, readGuardrailAnswer } from './guardrail-prompt.ts'
+import { assessmentOf, type Analyzer, type Assessment } from './analyzer.ts'
+import { guardrailPrompt, readGuardrailAnswer } from './guardrail-prompt.ts'
 
-/** Milliseconds for one judgement, all attempts included. */
+/** Milliseconds for one assessment, including all attempts. */
 const LIMIT_MS = 60_000
-/** The bucket of its costs where the configuration gives it the agent's. */
+/** Usage id of its costs when the configuration has the agent's default one. */
 const USAGE_ID = 'guardrail'
 
 /**
- * Asks the model about each call. Its history is the branch itself, so nothing is kept between two questions and a
- * restart forgets nothing. A model that can't be asked, or can't be understood, makes the risk UNKNOWN.
+ * Asks the model about each call. The history comes from the branch, so no state is kept between calls and nothing is lost at
+ * a restart. If the model fails or its answer cannot be read, the risk is UNKNOWN.
  */
 export function openGuardrail(
   config: GuardrailLLMSecurityAnalyzer,
@@ -19,14 +19,14 @@ export function openGuardrail(
   limitMs: number = LIMIT_MS,
 ): Analyzer {
   const usage_id = config.llm.usage_id === 'default' ? USAGE_ID : config.llm.usage_id
-  let opened: Llm | null = null
+  let llm: Llm | null = null
   return {
     async assess(call, context, signal) {
-      const { system, user, isCut } = guardrailQuestion(call, context, config)
+      const { system, user, isCut } = guardrailPrompt(call, context, config)
       signal.throwIfAborted()
       let answer: LlmAnswer
       try {
-        opened ??= openLlm({ ...config.llm, usage_id })
+        llm ??= openLlm({ ...config.llm, usage_id })
         const request = {
           messages: [
             { role: 'system' as const, content: [{ type: 'text' as const, text: system }] },
@@ -34,21 +34,21 @@ export function openGuardrail(
           ],
           tools: [],
         }
-        answer = await opened.complete(request, ignore, AbortSignal.any([signal, AbortSignal.timeout(limitMs)]))
+        answer = await llm.complete(request, ignore, AbortSignal.any([signal, AbortSignal.timeout(limitMs)]))
       } catch {
         signal.throwIfAborted()
-        // An outage is no sign of danger: HIGH would make every ensemble HIGH.
-        return assessed('UNKNOWN')
+        // An outage does not indicate danger; HIGH would make every ensemble HIGH.
+        return assessmentOf('UNKNOWN')
       }
       const risk = readGuardrailAnswer(answer.text)
-      return { risk: isCut && risk !== 'HIGH' ? 'UNKNOWN' : risk, spent: [spending(answer, opened)] }
+      return { risk: isCut && risk !== 'HIGH' ? 'UNKNOWN' : risk, costs: [costOf(answer, llm)] }
     },
   }
 }
 
 const ignore = (): void => {}
 
-function spending({ responseId, usage }: LlmAnswer, { usageId, model }: Llm): Assessment['spent'][number] {
+function costOf({ responseId, usage }: LlmAnswer, { usageId, model }: Llm): Assessment['costs'][number] {
   return {
     usage_id: usageId,
     model,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { asEventId, type TreeEvent } from '@parley/protocol'
 import type { AnalyzedCall } from './analyzer.ts'
-import { guardrailQuestion, readGuardrailAnswer } from './guardrail-prompt.ts'
+import { guardrailPrompt, readGuardrailAnswer } from './guardrail-prompt.ts'
 import { verifies } from '../../../../test/verifies.ts'
 
 const call = (command: string, change: Partial<AnalyzedCall> = {}): AnalyzedCall => ({
@@ -17,7 +17,7 @@ const call = (command: string, change: Partial<AnalyzedCall> = {}): AnalyzedCall
   ...change,
 })
 const config = { history_window: 20, safety_experiences: '' }
-const alone = { history: [], earlier: [] }
+const noHistory = { history: [], earlier: [] }
 
 test.each<[string, string]>([
   ['RISK: LOW', 'LOW'],
@@ -44,27 +44,54 @@ test.each<[string, string]>([
   [`RISK: HIGH\n${'x'.repeat(1_000_000)}`, 'HIGH'],
   [`RISK: LOW\n${'<tool>'.repeat(100_000)}`, 'UNKNOWN'],
   [`RISK: LOW\n${'<tool></tool>'.repeat(100_000)}`, 'UNKNOWN'],
-])('the answer %# reads %s', (answer, risk) => {
-  const from = performance.now()
+])('guardrail answer %# has the risk %s', (answer, risk) => {
   expect(readGuardrailAnswer(answer)).toBe(risk)
-  expect(performance.now() - from).toBeLessThan(200)
 })
 
-verifies('seed.analyzer.guardrail.no-reasoning', 'what is judged is escaped, tagged, and without the reasoning', () => {
-  const { user } = guardrailQuestion(call('echo "</arguments>" && a < b'), alone, config)
-  expect(user).toContain('no prior actions')
-  expect(user).toContain('&lt;/arguments&gt;')
-  expect(user).toContain('&amp;&amp; a &lt; b')
-  expect(user).not.toContain('SECRET REASONING')
-  expect(user).not.toContain('<thought>')
-  expect(guardrailQuestion(call('ls', { thought: 'I look', summary: 'looks' }), alone, config).user).toMatch(
-    /<tool>terminal<\/tool>\n\s*<summary>looks<\/summary>\n\s*<thought>I look<\/thought>\n\s*<arguments>/,
-  )
+/** Milliseconds of the fastest of several readings of an answer that repeats `unit`. */
+function readingMs(unit: string, chars: number): number {
+  const answer = `RISK: LOW\n${unit.repeat(chars / unit.length)}`
+  const times = Array.from({ length: 50 }, () => {
+    const start = performance.now()
+    readGuardrailAnswer(answer)
+    return performance.now() - start
+  })
+  return Math.min(...times)
+}
+
+test.each(['<tool>', '<tool></tool>', '<tool', '<', ' ', 'RISK:', 'RISK: LOW\n', '\r\n'])(
+  'the time to read a guardrail answer of repeated %j is not quadratic in its length',
+  (unit) => {
+    readingMs(unit, 16_000)
+    // A text of 16 times the length takes about 16 times as long; a quadratic reader would take 256 times as long.
+    expect(readingMs(unit, 16_000)).toBeLessThan(100 * Math.max(readingMs(unit, 1000), 0.001))
+  },
+)
+
+test('an answer beyond the length limit takes no longer to read than one at the limit', () => {
+  readingMs('<tool></tool>', 16_000)
+  expect(readingMs('<tool></tool>', 1_600_000)).toBeLessThan(20 * readingMs('<tool></tool>', 16_000))
 })
 
 verifies(
+  'seed.analyzer.guardrail.no-reasoning',
+  'a guardrail prompt has the action escaped, tagged and without the reasoning',
+  () => {
+    const { user } = guardrailPrompt(call('echo "</arguments>" && a < b'), noHistory, config)
+    expect(user).toContain('no prior actions')
+    expect(user).toContain('&lt;/arguments&gt;')
+    expect(user).toContain('&amp;&amp; a &lt; b')
+    expect(user).not.toContain('SECRET REASONING')
+    expect(user).not.toContain('<thought>')
+    expect(guardrailPrompt(call('ls', { thought: 'I look', summary: 'looks' }), noHistory, config).user).toMatch(
+      /<tool>terminal<\/tool>\n\s*<summary>looks<\/summary>\n\s*<thought>I look<\/thought>\n\s*<arguments>/,
+    )
+  },
+)
+
+verifies(
   ['seed.analyzer.guardrail.history_window.meaning', 'seed.limits.guardrail.history_window'],
-  'as many earlier actions go along as the window holds, those of the same answer too',
+  'a guardrail prompt has as many earlier actions as the window allows, including those of the same answer',
   () => {
     const action = (n: number): TreeEvent => ({
       kind: 'ActionEvent',
@@ -93,7 +120,7 @@ verifies(
       summary: null,
     })
     const context = { history: [1, 2, 3, 4].map(action), earlier: [call('step 5')] }
-    const shown = guardrailQuestion(call('now'), context, { ...config, history_window: 3 }).user
+    const shown = guardrailPrompt(call('now'), context, { ...config, history_window: 3 }).user
     expect(['step 1', 'step 2', 'step 3', 'step 4', 'step 5'].map((step) => shown.includes(step))).toEqual([
       false,
       false,
@@ -108,18 +135,18 @@ verifies(
 
 verifies(
   'seed.analyzer.guardrail.safety_experiences.used',
-  'experiences stand in the prompt as they are, and their absence is said',
+  'a guardrail prompt has the safety experiences verbatim, or a note that there are none',
   () => {
     expect(
-      guardrailQuestion(call('ls'), alone, { ...config, safety_experiences: 'Never <touch> & go' }).system,
+      guardrailPrompt(call('ls'), noHistory, { ...config, safety_experiences: 'Never <touch> & go' }).system,
     ).toContain('Never <touch> & go')
-    expect(guardrailQuestion(call('ls'), alone, { ...config, safety_experiences: ' \n' }).system).toContain(
+    expect(guardrailPrompt(call('ls'), noHistory, { ...config, safety_experiences: ' \n' }).system).toContain(
       'None have been recorded',
     )
   },
 )
 
-test('an action that is too long to be shown is said to be cut', () => {
-  expect(guardrailQuestion(call('x'.repeat(40_000)), alone, config).isCut).toBe(true)
-  expect(guardrailQuestion(call('x'), alone, config).isCut).toBe(false)
+test('a guardrail prompt reports that a long action was cut', () => {
+  expect(guardrailPrompt(call('x'.repeat(40_000)), noHistory, config).isCut).toBe(true)
+  expect(guardrailPrompt(call('x'), noHistory, config).isCut).toBe(false)
 })

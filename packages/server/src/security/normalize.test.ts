@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { normalize, normalizeLines } from './normalize.ts'
 
-/** Every class that normalisation takes away, one of each. */
+/** One character of each class that normalisation removes. */
 const HIDDEN = [
   0, 7, 0x1b, 0x7f, 0x85, 0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x1680, 0x180b, 0x180e, 0x180f, 0x2009, 0x200a, 0x200b,
 ]
@@ -31,7 +31,7 @@ const unit = fc.oneof(
 )
 const anyText = fc.array(unit, { maxLength: 40 }).map((units) => units.join(''))
 
-test('it is idempotent, total, and leaves nothing hidden (P34)', () => {
+test('normalisation is idempotent, total and removes all hidden characters (P34)', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       for (const rule of [normalize, normalizeLines]) {
@@ -56,10 +56,10 @@ test.each<[string, string]>([
   ['\ud800\u200b\udc00', '\u{10000}'],
   ['lone \ud800 surrogate', 'lone \ud800 surrogate'],
   ['Кириллица stays', 'Кириллица stays'],
-])('%j becomes %j', (text, expected) => {
+])('normalisation changes %j to %j', (text, expected) => {
   expect(normalize(text)).toBe(expected)
 })
 
-test('for parsers lines stay lines', () => {
+test('normalisation for parsers keeps line ends', () => {
   expect(normalizeLines('a\r\nb\rc\u2028d\ne  f')).toBe('a\nb\nc\nd\ne  f')
 })

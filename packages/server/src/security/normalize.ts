@@ -1,13 +1,13 @@
-/** Text as it is meant, without what hides it from a pattern. Idempotent and total. Source: agent-core.md 4.5. */
+/** Normalises text so that hidden characters cannot hide it from a pattern. Idempotent and total. Source: agent-core.md 4.5. */
 
 // Code points, first and last of each range.
 const HIDDEN_RANGES: readonly (readonly [number, number])[] = [
-  // Controls but tab, line feed and carriage return.
+  // Control characters except tab, line feed and carriage return.
   [0x00, 0x08],
   [0x0b, 0x0c],
   [0x0e, 0x1f],
   [0x7f, 0x9f],
-  // Soft hyphen, joiners, fillers, and spaces that are hardly seen.
+  // Soft hyphen, joiners, fillers and nearly invisible spaces.
   [0xad, 0xad],
   [0x34f, 0x34f],
   [0x61c, 0x61c],
@@ -22,7 +22,7 @@ const HIDDEN_RANGES: readonly (readonly [number, number])[] = [
   [0xfeff, 0xfeff],
   [0xffa0, 0xffa0],
   [0xfff9, 0xfffc],
-  // Marks that turn the direction of text.
+  // Marks that change the direction of text.
   [0x202a, 0x202e],
   [0x2066, 0x2069],
   // Variation selectors and tags.
@@ -36,22 +36,22 @@ const HIDDEN = new RegExp(
   'gu',
 )
 
-/** Removing a character can bring two others together, and folding can make one that is removed: both until nothing changes. */
-function unhide(text: string): string {
-  let now = text
+/** Removal can join two characters into a new one, and folding can produce a hidden one, so both repeat until nothing changes. */
+function withoutHidden(text: string): string {
+  let current = text
   for (;;) {
-    const next = now.replace(HIDDEN, '').normalize('NFKC')
-    if (next === now) return now
-    now = next
+    const next = current.replace(HIDDEN, '').normalize('NFKC')
+    if (next === current) return current
+    current = next
   }
 }
 
-/** For patterns: hidden characters removed, full-width and other substitutes folded, white space collapsed to single spaces. */
+/** Text for patterns: without hidden characters, with compatibility characters folded and white space collapsed to single spaces. */
 export function normalize(text: string): string {
-  return unhide(text).replace(/\s+/g, ' ')
+  return withoutHidden(text).replace(/\s+/g, ' ')
 }
 
-/** For parsers, to which a line end means something: as `normalize`, but lines stay lines. */
+/** Text for parsers: like `normalize`, but with line ends and other white space kept. */
 export function normalizeLines(text: string): string {
-  return unhide(text).replace(/\r\n?|[\u2028\u2029]/g, '\n')
+  return withoutHidden(text).replace(/\r\n?|[\u2028\u2029]/g, '\n')
 }

@@ -1,6 +1,6 @@
-/** Known signs of danger: four lists of expressions, and what a parse of the command tells. Source: agent-core.md 4.6; F25, F75. */
+/** Analyzer for known dangers: four lists of expressions and a parse of the command. Source: agent-core.md 4.6; F25, F75. */
 import type { PatternSecurityAnalyzer, SecurityRisk } from '@parley/protocol'
-import { assessed, type Analyzer } from './analyzer.ts'
+import { assessmentOf, type Analyzer } from './analyzer.ts'
 import {
   compilePatterns,
   findPattern,
@@ -8,7 +8,7 @@ import {
   type CompiledPattern,
   type PatternBudget,
 } from './compile-patterns.ts'
-import { executableCorpus, textCorpus, type Corpus } from './corpus.ts'
+import { argumentCorpus, proseCorpus, type Corpus } from './corpus.ts'
 import { dangersOf, type Dangers } from './dangers.ts'
 import {
   HIGH_PATTERNS,
@@ -16,18 +16,18 @@ import {
   INJECTION_MEDIUM_PATTERNS,
   MEDIUM_PATTERNS,
 } from './default-patterns.ts'
-import { writtenBy } from './edits.ts'
+import { writtenPaths } from './written-paths.ts'
 import { normalize, normalizeLines } from './normalize.ts'
-import { OutOfTime, Pace } from './pace.ts'
-import { isEntrance } from './paths.ts'
-import { readShell } from './shell.ts'
+import { TimeBudgetExceeded, TimeBudget } from './time-budget.ts'
+import { isPersistenceFile } from './paths.ts'
+import { readShell } from './shell/reader.ts'
 
-/** Milliseconds for one call; only lists of the largest allowed size on texts of the worst kind come near. */
+/** Milliseconds for one call; only the largest allowed lists on the worst texts come near. */
 const LIMIT_MS = 2000
 
 type Lists = Record<'high' | 'medium' | 'injectionHigh' | 'injectionMedium', readonly CompiledPattern[]>
 
-/** @throws ParleyError `invalid_input` for a list that can't be compiled. */
+/** @throws ParleyError `invalid_input` for a list that cannot be compiled. */
 export function openPattern(config: PatternSecurityAnalyzer, budget: PatternBudget = patternBudget()): Analyzer {
   const lists: Lists = {
     high: compiled('high_patterns', config.high_patterns, budget),
@@ -37,45 +37,44 @@ export function openPattern(config: PatternSecurityAnalyzer, budget: PatternBudg
   }
   return {
     async assess(call, { working_dir }, signal) {
-      const executable = executableCorpus(call)
-      const said = textCorpus(call)
-      const pace = new Pace(LIMIT_MS, signal)
-      const writesEntrance = writtenBy(call.action).some((path) => isEntrance(path, '.'))
-      if (writesEntrance) return assessed('HIGH')
+      const args = argumentCorpus(call)
+      const prose = proseCorpus(call)
+      const budget = new TimeBudget(LIMIT_MS, signal)
+      if (writtenPaths(call.action).some((path) => isPersistenceFile(path, '.'))) return assessmentOf('HIGH')
       try {
-        return assessed(await risk(lists, executable, said, working_dir, pace))
+        return assessmentOf(await riskOf(lists, args, prose, working_dir, budget))
       } catch (error) {
-        if (error instanceof OutOfTime) return assessed('UNKNOWN')
+        if (error instanceof TimeBudgetExceeded) return assessmentOf('UNKNOWN')
         throw error
       }
     },
   }
 }
 
-async function risk(
+async function riskOf(
   lists: Lists,
-  executable: Corpus,
-  said: Corpus,
+  args: Corpus,
+  prose: Corpus,
   workingDir: string | null,
-  pace: Pace,
+  budget: TimeBudget,
 ): Promise<SecurityRisk> {
-  const code = normalize(executable.segments.join(' '))
-  const all = normalize([...executable.segments, ...said.segments].join(' '))
-  if (await findPattern(lists.high, code, pace)) return 'HIGH'
-  if (await findPattern(lists.injectionHigh, all, pace)) return 'HIGH'
-  const structure = await scan(executable, workingDir, pace)
+  const code = normalize(args.segments.join(' '))
+  const all = normalize([...args.segments, ...prose.segments].join(' '))
+  if (await findPattern(lists.high, code, budget)) return 'HIGH'
+  if (await findPattern(lists.injectionHigh, all, budget)) return 'HIGH'
+  const structure = await scan(args, workingDir, budget)
   if (structure.found.length > 0) return 'HIGH'
-  // What could not be read may be worse than what could (F75).
-  if (structure.isUncertain || executable.isTruncated || said.isTruncated) return 'UNKNOWN'
-  if (await findPattern(lists.medium, code, pace)) return 'MEDIUM'
-  return (await findPattern(lists.injectionMedium, all, pace)) ? 'MEDIUM' : 'LOW'
+  // A part that was not read may be worse than MEDIUM (F75).
+  if (structure.isUncertain || args.isTruncated || prose.isTruncated) return 'UNKNOWN'
+  if (await findPattern(lists.medium, code, budget)) return 'MEDIUM'
+  return (await findPattern(lists.injectionMedium, all, budget)) ? 'MEDIUM' : 'LOW'
 }
 
-/** Each text is read as a script of its own. */
+/** Reads each text as a separate script. */
 async function scan(
   { segments }: Corpus,
   workingDir: string | null,
-  pace: Pace,
+  budget: TimeBudget,
 ): Promise<Pick<Dangers, 'found' | 'isUncertain'>> {
   const found: Dangers['found'][number][] = []
   let isUncertain = false
@@ -83,7 +82,7 @@ async function scan(
     const dangers = dangersOf(readShell(normalizeLines(segment)), workingDir)
     found.push(...dangers.found)
     isUncertain ||= dangers.isUncertain
-    await pace.rest()
+    await budget.checkpoint()
   }
   return { found, isUncertain }
 }
@@ -96,7 +95,7 @@ const DEFAULTS = {
 }
 const builtIn: Partial<Record<keyof typeof DEFAULTS, readonly CompiledPattern[]>> = {}
 
-/** The built-in lists are compiled once, when first needed. */
+/** Compiles a list; the built-in lists are compiled once, when first needed. */
 function compiled(
   list: keyof typeof DEFAULTS,
   given: PatternSecurityAnalyzer['high_patterns'],

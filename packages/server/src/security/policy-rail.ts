@@ -1,37 +1,37 @@
-/** Three things that no policy of patterns can take away. Source: seed: Security analyzers; agent-core.md 4.7; F25. */
-import { assessed, type Analyzer } from './analyzer.ts'
-import { executableCorpus } from './corpus.ts'
+/** Analyzer for three dangers that no list of patterns can turn off. Source: interface.md, Security analyzers; agent-core.md 4.7; F25. */
+import { assessmentOf, type Analyzer } from './analyzer.ts'
+import { argumentCorpus } from './corpus.ts'
 import { dangersOf } from './dangers.ts'
 import { normalize, normalizeLines } from './normalize.ts'
-import { Pace } from './pace.ts'
+import { TimeBudget } from './time-budget.ts'
 import { isCatastrophic, isRawDevice } from './paths.ts'
-import { readShell } from './shell.ts'
+import { readShell } from './shell/reader.ts'
 
 const LIMIT_MS = 2000
 
-/** Each text of the arguments is judged by itself: what stands in two of them never adds up. */
+/** Assesses each text of the arguments separately; parts of two texts never combine to a danger. */
 export function openPolicyRail(): Analyzer {
   return {
     async assess(call, { working_dir }, signal) {
-      const { segments, isTruncated } = executableCorpus(call)
-      const pace = new Pace(LIMIT_MS, signal)
+      const { segments, isTruncated } = argumentCorpus(call)
+      const budget = new TimeBudget(LIMIT_MS, signal)
       let isPartial = isTruncated
       for (const segment of segments) {
-        const read = readSegment(segment, working_dir)
-        if (read === 'fires') return assessed('HIGH')
-        isPartial ||= read === 'partial'
-        await pace.rest()
+        const result = readSegment(segment, working_dir)
+        if (result === 'fires') return assessmentOf('HIGH')
+        isPartial ||= result === 'partial'
+        await budget.checkpoint()
       }
-      return assessed(isPartial ? 'UNKNOWN' : 'LOW')
+      return assessmentOf(isPartial ? 'UNKNOWN' : 'LOW')
     },
   }
 }
 
-/** Whether a rail fires on this one text; `partial`: not on what could be read of it. */
+/** True when a rail fires on one text. `partial`: none fires on the part that was read. */
 function readSegment(segment: string, workingDir: string | null): 'fires' | 'partial' | 'clear' {
   const { found, isPartial } = dangersOf(readShell(normalizeLines(segment)), workingDir)
   if (found.some(({ rail }) => rail !== undefined)) return 'fires'
-  // Text for another program, such as a line of Python, is no shell command and can hold one.
+  // Text for another program, such as a line of Python, may contain a shell command.
   const text = normalize(segment)
   if (FETCH_TO_EXEC.test(text) || rawDisk(text) || deletes(text, workingDir)) return 'fires'
   return isPartial ? 'partial' : 'clear'
@@ -53,7 +53,7 @@ function deletes(text: string, workingDir: string | null): boolean {
       .replace(/--force/g, '-f')
     const isForced = /(?:^|\s)-[a-z]*r/.test(letters) && /(?:^|\s)-[a-z]*f/.test(letters)
     const places = targets!.split(/\s+/).map((target) => target.replace(/^["'`(]+|["'`)\\,]+$/g, ''))
-    // Where text stands in other text nobody knows the folder it is run in.
+    // For a command inside other text, the current folder is unknown, so only absolute paths count.
     if (isForced && places.some((place) => /^[/~]/.test(place) && isCatastrophic(place, '.', workingDir))) return true
   }
   return false

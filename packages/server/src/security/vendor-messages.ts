@@ -1,4 +1,4 @@
-/** A conversation as an external monitor reads it: chat messages, newest last, cut to a size. Pure. Source: agent-core.md 4.9; F26. */
+/** Converts a conversation to chat messages for an external monitor, newest last, with a size limit. Pure. Source: agent-core.md 4.9; F26. */
 import type { ImageContent, TextContent, TreeEvent } from '@parley/protocol'
 import type { AnalysisContext, AnalyzedCall } from './analyzer.ts'
 
@@ -9,7 +9,7 @@ export type VendorMessage =
 
 export type VendorLimits = { history_limit: number; max_message_chars: number }
 
-/** The newest events, then the call. `isCut`: the call itself did not fit, so whoever reads it has not seen all of it. */
+/** The newest events, then the call. `isCut`: the call did not fit and is incomplete. */
 export function vendorMessages(
   call: AnalyzedCall,
   { history, earlier }: Pick<AnalysisContext, 'history' | 'earlier'>,
@@ -38,7 +38,7 @@ function fromCall({ tool_call, thought }: AnalyzedCall): VendorMessage {
   return withCall(thought, tool_call)
 }
 
-/** The model's own estimate is left out: it is not to sway the monitor. */
+/** An assistant message with the call, without the model's own risk estimate, which would influence the monitor. */
 function withCall(content: string, { id, name, arguments: text }: AnalyzedCall['tool_call']): VendorMessage {
   return {
     role: 'assistant',
@@ -55,7 +55,7 @@ function withoutRisk(text: string): string {
     const { security_risk: _, ...rest } = parsed
     return JSON.stringify(rest)
   } catch {
-    // What is no JSON is shown as it is.
+    // Text that is not JSON is passed on unchanged.
     return text
   }
 }
@@ -90,7 +90,7 @@ const callsOf = (message: VendorMessage): readonly Call[] => ('tool_calls' in me
 const sizeOf = (message: VendorMessage): number =>
   message.content.length + callsOf(message).reduce((sum, call) => sum + call.function.arguments.length, 0)
 
-/** The arguments of a call matter more than what was said about it. */
+/** Cuts a message to a size; the arguments of a call have precedence over its text. */
 function cut(message: VendorMessage, size: number): VendorMessage {
   const [call] = callsOf(message)
   if (call === undefined) return { ...message, content: message.content.slice(0, size) }

@@ -22,28 +22,28 @@ const call: AnalyzedCall = {
   is_read_only: false,
 }
 
-type Seen = {
+type MonitorRequest = {
   headers: IncomingMessage['headers']
   body: { messages: { role: string; content: string }[]; policy_id?: string }
 }
-type Monitor = AsyncDisposable & { url: string; seen: Seen[] }
+type Monitor = AsyncDisposable & { url: string; requests: MonitorRequest[] }
 
-/** A monitor on this machine that answers what it is told to. */
+/** Starts a local monitor with the given answers. */
 async function startMonitor(answer: (response: ServerResponse) => void): Promise<Monitor> {
-  const seen: Seen[] = []
+  const requests: MonitorRequest[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString()
-      if (text !== '') seen.push({ headers: request.headers, body: JSON.parse(text) as Seen['body'] })
+      if (text !== '') requests.push({ headers: request.headers, body: JSON.parse(text) as MonitorRequest['body'] })
       answer(response)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/monitor`,
-    seen,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       server.close()
@@ -83,40 +83,38 @@ test.each<[unknown, SecurityRisk]>([
   [[0.1], 'UNKNOWN'],
   [null, 'UNKNOWN'],
   ['LOW', 'UNKNOWN'],
-])('the answer %j gives %s', async (answer, risk) => {
+])('the monitor answer %j gives the risk %s', async (answer, risk) => {
   await using monitor = await startMonitor(json(answer))
   expect(await ask(monitor)).toBe(risk)
 })
 
 test.each<[string, (response: ServerResponse) => void]>([
-  ['no JSON', (response) => response.end('<html>')],
-  ['NaN', (response) => response.end('{"violation":NaN}')],
-  ['an error', (response) => response.writeHead(500).end('{"violation":0}')],
-  ['another success', (response) => response.writeHead(201).end('{"violation":0}')],
+  ['an answer that is not JSON', (response) => response.end('<html>')],
+  ['a score of NaN', (response) => response.end('{"violation":NaN}')],
+  ['an error status', (response) => response.writeHead(500).end('{"violation":0}')],
+  ['the status 201', (response) => response.writeHead(201).end('{"violation":0}')],
   ['a redirection', (response) => response.writeHead(302, { location: '/elsewhere' }).end()],
   ['a broken connection', (response) => response.destroy()],
   [
-    'half an answer',
+    'an incomplete answer',
     (response) => response.writeHead(200, { 'content-length': '100' }).write('{"viol', () => response.destroy()),
   ],
-  ['far too much', (response) => response.end(`{"violation":0,"x":"${'x'.repeat(2_000_000)}"}`)],
-])('%s gives UNKNOWN', async (_what, answer) => {
+  ['an answer that is too long', (response) => response.end(`{"violation":0,"x":"${'x'.repeat(2_000_000)}"}`)],
+])('a monitor with %s gives the risk UNKNOWN', async (_, answer) => {
   await using monitor = await startMonitor(answer)
   expect(await ask(monitor)).toBe('UNKNOWN')
 })
 
 verifies(
   'seed.limits.vendor.timeout',
-  'a monitor that hangs is given up after its timeout, before or in the middle of its answer',
+  'a monitor that hangs before or during its answer gives UNKNOWN after the timeout',
   async () => {
     await using silent = await startMonitor(() => undefined)
     await using slow = await startMonitor((response) => response.writeHead(200).write('{"violation":'))
-    const from = performance.now()
     expect(await Promise.all([ask(silent, { timeout: 0.2 }), ask(slow, { timeout: 0.2 })])).toEqual([
       'UNKNOWN',
       'UNKNOWN',
     ])
-    expect(performance.now() - from).toBeLessThan(5000)
   },
 )
 
@@ -128,7 +126,7 @@ verifies(
     'seed.analyzer.vendor.high',
     'seed.limits.vendor.thresholds',
   ],
-  'the thresholds of the record decide, both included',
+  'the thresholds of the record map scores to risks, each inclusive',
   async () => {
     const record = { low_threshold: 0.1, medium_threshold: 0.2 }
     for (const [violation, risk] of [
@@ -143,26 +141,26 @@ verifies(
   },
 )
 
-test('an abort ends it at once', async () => {
+test('an abort ends a monitor request at once', async () => {
   await using silent = await startMonitor(() => undefined)
   const controller = new AbortController()
-  const asked = ask(silent, {}, NO_VENDOR_ACCESS, controller.signal)
+  const pending = ask(silent, {}, NO_VENDOR_ACCESS, controller.signal)
   controller.abort(new Error('interrupted'))
-  await expect(asked).rejects.toThrow('interrupted')
+  await expect(pending).rejects.toThrow('interrupted')
 })
 
-test('nobody listening, and no key at all, give UNKNOWN without a word', async () => {
+test('an unreachable monitor and a missing key give UNKNOWN, and without a key nothing is sent', async () => {
   await using monitor = await startMonitor(json({ violation: 0 }))
   expect(await ask(monitor, { api_key: null })).toBe('UNKNOWN')
-  expect(monitor.seen).toEqual([])
-  const gone = await startMonitor(json({}))
-  await gone[Symbol.asyncDispose]()
-  expect(await ask(gone)).toBe('UNKNOWN')
+  expect(monitor.requests).toEqual([])
+  const stopped = await startMonitor(json({}))
+  await stopped[Symbol.asyncDispose]()
+  expect(await ask(stopped)).toBe('UNKNOWN')
 }, 10_000)
 
 verifies(
   ['seed.analyzer.vendor.api_key.environment', 'seed.analyzer.vendor.policy_id.environment'],
-  'the key of the environment goes before the one of the record, and nowhere but where it belongs',
+  'the key of the environment has precedence over the one of the record and is sent only to its own address',
   async () => {
     await using monitor = await startMonitor(json({ violation: 0 }))
     const access: VendorAccess = {
@@ -174,7 +172,7 @@ verifies(
     await ask(monitor, { policy_id: 'p' }, { ...access, apiUrl: null })
     await ask(monitor, { api_key: null }, { ...access, apiUrl: 'https://vendor.example' })
     await ask(monitor)
-    expect(monitor.seen.map(({ headers, body }) => [headers.authorization, body.policy_id])).toEqual([
+    expect(monitor.requests.map(({ headers, body }) => [headers.authorization, body.policy_id])).toEqual([
       ['Bearer key-of-the-service', 'policy-of-the-service'],
       ['Bearer key-of-the-record', 'p'],
       ['Bearer key-of-the-record', undefined],
@@ -182,7 +180,7 @@ verifies(
   },
 )
 
-test('an address that is none is refused', () => {
+test('a monitor address that is invalid is refused', () => {
   for (const api_url of ['not an address', 'file:///etc/passwd', '']) {
     expect(() => openVendor(VendorAnalyzer.parse({ api_url }), NO_VENDOR_ACCESS)).toThrow(
       expect.objectContaining({ code: 'invalid_input' }),
@@ -224,7 +222,7 @@ const limits = { history_limit: 20, max_message_chars: 30_000 }
 
 verifies(
   'seed.analyzer.vendor.sends',
-  'the monitor sees the conversation as a chat, without the estimate of the model (F26)',
+  'a monitor gets the conversation as chat messages, without the risk estimate of the model (F26)',
   () => {
     const history = [
       message(1, 'user', 'do it'),
@@ -255,7 +253,7 @@ verifies(
 
 verifies(
   ['seed.analyzer.vendor.history_limit.meaning', 'seed.limits.vendor.history_limit'],
-  'history_limit counts events before the call, none when it is 0 or less',
+  'history_limit is the number of events before the call, and 0 or less means none',
   () => {
     const history = Array.from({ length: 50 }, (_, n) => message(n, 'user', `m${n}`))
     const count = (history_limit: number) =>
@@ -266,7 +264,7 @@ verifies(
 
 verifies(
   'seed.limits.vendor.max_message_chars',
-  'max_message_chars keeps the newest, and a call that does not fit is never called harmless',
+  'max_message_chars keeps the newest messages, and a call that does not fit is never rated LOW',
   async () => {
     const history = Array.from({ length: 10 }, (_, n) => message(n, 'user', `${n}`.repeat(100)))
     const { messages, isCut } = vendorMessages(call, { history, earlier: [] }, { ...limits, max_message_chars: 300 })

@@ -1,24 +1,24 @@
-/** An external monitoring service that scores what the agent is about to do. Source: agent-core.md 4.9; F26; seed: Limits. */
+/** Analyzer that asks an external monitoring service for a score. Source: agent-core.md 4.9; F26; interface.md, Limits. */
 import { ParleyError, VendorAnalyzer as VendorRecord, type SecurityRisk, type VendorAnalyzer } from '@parley/protocol'
-import { assessed, type Analyzer } from './analyzer.ts'
+import { assessmentOf, type Analyzer } from './analyzer.ts'
 import { vendorMessages } from './vendor-messages.ts'
 
-/** What the service's own environment says; it goes before what a conversation says. */
+/** Access from the service's environment variables; it has precedence over the conversation's configuration. */
 export type VendorAccess = {
   apiKey: string | null
   policyId: string | null
-  /** Where the key belongs; null: the vendor's own address. */
+  /** The address that the key is for; null: the vendor's default address. */
   apiUrl: string | null
 }
 
 export const NO_VENDOR_ACCESS: VendorAccess = { apiKey: null, policyId: null, apiUrl: null }
 
 const DEFAULT_URL = VendorRecord.parse({}).api_url
-/** More than any answer of this kind has. */
+/** Longest accepted answer. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 const MAX_TIMEOUT_SECONDS = 600
 
-/** @throws ParleyError `invalid_input` for an address that is none. */
+/** @throws ParleyError `invalid_input` for an invalid address. */
 export function openVendor(config: VendorAnalyzer, access: VendorAccess): Analyzer {
   const url = URL.parse(config.api_url)
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -26,7 +26,7 @@ export function openVendor(config: VendorAnalyzer, access: VendorAccess): Analyz
       details: { member: 'api_url' },
     })
   }
-  // The service's own key goes nowhere but where it belongs: a conversation may name any address.
+  // The service's key is sent only to its own address, because a conversation may name any address.
   const isOwn = config.api_url === (access.apiUrl ?? DEFAULT_URL)
   const key = (isOwn ? access.apiKey : null) ?? config.api_key
   const policyId = (isOwn ? access.policyId : null) ?? config.policy_id
@@ -34,19 +34,25 @@ export function openVendor(config: VendorAnalyzer, access: VendorAccess): Analyz
 
   return {
     async assess(call, context, signal) {
-      if (key === null || key === '') return assessed('UNKNOWN')
+      if (key === null || key === '') return assessmentOf('UNKNOWN')
       const { messages, isCut } = vendorMessages(call, context, config)
-      if (messages.length === 0) return assessed('UNKNOWN')
+      if (messages.length === 0) return assessmentOf('UNKNOWN')
       const body = JSON.stringify({ messages, ...(policyId === null ? {} : { policy_id: policyId }) })
-      const risk = riskOf(await ask(url, key, body, timeoutMs, signal), config)
-      // Of a call that the monitor has seen in part it can't say that it is harmless.
-      return assessed(isCut && risk !== 'HIGH' ? 'UNKNOWN' : risk)
+      const risk = riskOf(await requestScore(url, key, body, timeoutMs, signal), config)
+      // A monitor that saw only part of the call cannot rule out danger.
+      return assessmentOf(isCut && risk !== 'HIGH' ? 'UNKNOWN' : risk)
     },
   }
 }
 
-/** The answer as JSON; undefined when there is none, whatever the reason. Rejects only with the signal's reason. */
-async function ask(url: URL, key: string, body: string, timeoutMs: number, signal: AbortSignal): Promise<unknown> {
+/** Returns the answer as JSON; undefined for any failure. Rejects only with the signal's reason. */
+async function requestScore(
+  url: URL,
+  key: string,
+  body: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<unknown> {
   signal.throwIfAborted()
   try {
     const response = await fetch(url, {
@@ -60,7 +66,7 @@ async function ask(url: URL, key: string, body: string, timeoutMs: number, signa
     return response.status === 200 && text !== null ? JSON.parse(text) : undefined
   } catch {
     signal.throwIfAborted()
-    // A monitor that is out of order has no opinion, and what it said instead may hold the key.
+    // A failed request is not logged, because an error text may contain the key.
     return undefined
   }
 }

@@ -1,7 +1,7 @@
-/** What a user's commands get in their environment, and what is hidden in everything that is stored about them. */
+/** Secrets in the environment of a user's commands, and masking of secrets in everything that is stored about them. */
+import type { Log } from '../observability/index.ts'
 import type { Draft } from '@parley/protocol'
-import { makeMasker, secretValues, type Cipher, type Masker } from '../secrets/index.ts'
-import { maskDrafts } from './mask-drafts.ts'
+import { makeMasker, maskDrafts, secretValues, type Cipher, type Masker } from '../secrets/index.ts'
 import type { NamedSecrets } from './secrets.ts'
 import type { UserSettings } from './settings.ts'
 import type { Stored } from './stored.ts'
@@ -19,52 +19,50 @@ const TOKEN_NAMES: Readonly<Record<string, string>> = {
 export interface CommandSecrets {
   /** Custom secrets by name, and tokens of git hosts where no custom secret has their variable's name. */
   userSecrets(user: string): Promise<Map<string, string>>
-  /** What the model is told about them. */
+  /** Names and descriptions for the model. */
   names(user: string): Promise<{ name: string; description: string | null }[]>
-  /**
-   * The user's secrets that the text of a command names as whole identifiers (F20), as they are now.
-   */
+  /** Returns the user's secrets that the text of a command names as whole identifiers, with their current values. Source: agent-core.md 7.2; F20. */
   secretsFor(user: string): (text: string) => Promise<Record<string, string>>
-  /** Variables that tell git as whom to commit; no secrets. */
+  /** Variables with the author that git commits under; no secrets. */
   gitVariables(user: string): Promise<Record<string, string>>
   /**
-   * Drafts of one of the user's conversations with every secret value hidden, also values that have been replaced since.
+   * Drafts of one of the user's conversations with every secret value masked, including values that were replaced earlier.
    * `more`: secrets of the conversation itself.
    */
   mask(user: string, drafts: readonly Draft[], more?: readonly string[]): Promise<readonly Draft[]>
-  /** What `mask` hides by, for texts that are no drafts. */
+  /** The masker behind `mask`, for other texts. */
   masker(user: string, more?: readonly string[]): Promise<Masker>
 }
 
-/** Maskers of one user that are kept, by the secrets that conversations add. */
+/** Maskers kept for one user; each belongs to one set of conversation secrets. */
 const MAX_MASKERS = 64
 
-/** What is known of a user's secrets, also of those that were replaced since; `version` tells whether it still holds. */
+/** Values of a user's secrets, including replaced ones. They are current while `version` is unchanged. */
 type Known = { version: string; values: Set<string>; maskers: Map<string, Masker> }
 
 type Deps = {
   secrets: NamedSecrets
   settings: UserSettings
   cipher: Pick<Cipher, 'open'>
-  log: { warn(fields: object, message: string): void }
+  log: Pick<Log, 'warn'>
 }
 
 export function openCommandSecrets({ secrets, settings, cipher, log }: Deps): CommandSecrets {
   const maskers = new Map<string, Known>()
 
-  /** A secret that cannot be opened is as good as absent: it can neither be given out nor turn up. */
+  /** Null for a secret that cannot be decrypted: commands do not get it, so it needs no masking. */
   function open(user: string, name: string, sealed: string): string | null {
     try {
       return cipher.open(sealed)
     } catch (error) {
-      log.warn({ user, secret: name, err: error }, 'a secret cannot be opened and is left out')
+      log.warn({ user, secret: name, err: error }, 'secret not decrypted, omitted')
       return null
     }
   }
 
   async function storedOf(user: string): Promise<Stored | null> {
     return settings.current(user).catch((error: unknown) => {
-      log.warn({ user, err: error }, 'settings cannot be opened and are left out')
+      log.warn({ user, err: error }, 'settings not decrypted, omitted')
       return null
     })
   }
@@ -129,7 +127,7 @@ export function openCommandSecrets({ secrets, settings, cipher, log }: Deps): Co
   }
 }
 
-/** The plain spelling goes before the neutral one. */
+/** For a git host with two spellings, the plain one takes precedence over the neutral one. */
 function tokens(stored: Stored | null): Map<string, string> {
   const found = new Map<string, string>()
   for (const [host, variable] of Object.entries(TOKEN_NAMES)) {

@@ -1,14 +1,14 @@
 import { SecurityAnalyzer, type Settings } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { analyzerNamed, conversationDefaults, modelOf, type ServerModel } from './conversation-defaults.ts'
-import { withSeedRecord } from './seed-record.ts'
+import { withSettingsRecord } from './settings-record.ts'
 import { checked, readStored } from './stored.ts'
 
 const open = { open: (text: string) => text }
 const nothing: ServerModel = { model: null, apiKey: null, baseUrl: null }
 const server: ServerModel = { model: 'openai/server', apiKey: 'server-key', baseUrl: 'https://proxy.example/v1' }
 const defaults = (body: Settings, llm = nothing, searchUrl: string | null = null) =>
-  conversationDefaults(checked(withSeedRecord(readStored(null, open), body)), { llm, searchUrl })
+  conversationDefaults(checked(withSettingsRecord(readStored(null, open), body)), { llm, searchUrl })
 
 test.each<[string, Parameters<typeof modelOf>[0], ServerModel, object]>([
   ['nothing is known', {}, nothing, {}],
@@ -87,7 +87,7 @@ test.each([
   expect(SecurityAnalyzer.parse(analyzer)).toEqual(analyzer)
 })
 
-test('the condenser is there unless it is switched off, and asks the same model', () => {
+test('a conversation has a condenser with the same model unless the settings disable it', () => {
   expect(defaults({ llm_model: 'a/b', llm_api_key: 'k' }).condenser).toMatchObject({
     kind: 'LLMSummarizingCondenser',
     max_size: 240,
@@ -97,7 +97,7 @@ test('the condenser is there unless it is switched off, and asks the same model'
   expect(defaults({ enable_default_condenser: false }).condenser).toBeNull()
 })
 
-test('limits and servers are passed on; without them nothing is said', () => {
+test('limits and MCP servers of the settings are passed on, and are absent without settings', () => {
   const set = defaults({
     max_iterations: 5,
     max_budget_per_task: 0.5,
@@ -112,7 +112,7 @@ test('limits and servers are passed on; without them nothing is said', () => {
   expect(defaults({})).not.toHaveProperty('max_iterations')
 })
 
-test('a key for searching brings the search server along, if there is one', () => {
+test('a search key adds the search server, if one is configured', () => {
   const url = 'https://search.example/mcp'
   const { search } = defaults({ search_api_key: 'key' }, nothing, url)
   expect(search).toMatchObject({ search: { url, transport: 'http', auth: { strategy: 'bearer', value: 'key' } } })

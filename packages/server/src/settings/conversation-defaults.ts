@@ -1,4 +1,4 @@
-/** What a user's settings mean for a conversation that says nothing else. Pure. Source: agent-core.md 12.7 and 12.8. */
+/** Defaults of a conversation from its user's settings. Pure. Source: agent-core.md 12.7 and 12.8. */
 import {
   MCPServers,
   OpenHandsAgentSettings,
@@ -8,29 +8,29 @@ import {
 } from '@parley/protocol'
 import type { JsonObject } from '../secrets/index.ts'
 import { isObject } from './merge.ts'
-import { storedServers } from './seed-record.ts'
+import { storedServers } from './settings-record.ts'
 import type { Stored } from './stored.ts'
 
 /** The model of the server's own configuration. */
 export type ServerModel = { model: string | null; apiKey: string | null; baseUrl: string | null }
 
-/** What the server itself has to give to conversations. */
+/** Defaults that come from the server's configuration. */
 export type ServerDefaults = {
   llm: ServerModel
-  /** Address of the MCP server that searches with a user's `search_api_key`; null: nothing searches. */
+  /** Address of the MCP server for searches with a user's `search_api_key`; null: no search server. */
   searchUrl: string | null
 }
 
 export type ConversationDefaults = {
-  /** An LLM record, defaults not filled in. */
+  /** An LLM record without defaults filled in. */
   llm: Record<string, unknown>
-  /** An LLMSummarizingCondenser, defaults not filled in; null: never shortened. */
+  /** An LLMSummarizingCondenser without defaults filled in; null: no condensation. */
   condenser: (Partial<Condenser> & { kind: Condenser['kind'] }) | null
-  /** Servers whose tools the agent has. */
+  /** MCP servers whose tools the agent gets. */
   mcp_config: MCPServers
-  /** The search server, for whoever has a key for it; it comes beside the others, whoever named those. */
+  /** The search server of a user with a key for it; it is added to any other list of servers. */
   search: MCPServers
-  /** Absent: nothing is confirmed. */
+  /** Absent: no confirmation. */
   confirmation_policy?: ConfirmationPolicy
   security_analyzer: SecurityAnalyzer | null
   max_budget_per_task: number | null
@@ -60,15 +60,15 @@ export function conversationDefaults(stored: Stored, { llm: server, searchUrl }:
   }
 }
 
-/** Source: agent-core.md 12.8, `search_api_key`. */
+/** Source: agent-core.md 12.8. */
 function searchServer(url: string | null, key: string | null | undefined): MCPServers {
   if (url === null || key === null || key === undefined || key === '') return {}
   return MCPServers.parse({ search: { url, transport: 'http', auth: { strategy: 'bearer', value: key } } })
 }
 
 /**
- * The user's model, and the server's where the user chose none. The server's key and address go only with the server's own
- * provider, and its key never to an address that the user named.
+ * The user's model, or the server's where the user chose none. The server's key and address are used only with the server's
+ * own provider, and its key never with an address that the user set.
  */
 export function modelOf(llm: JsonObject, server: ServerModel): Record<string, unknown> {
   const chosen = typeof llm.model === 'string' ? llm.model : null
@@ -84,13 +84,13 @@ export function modelOf(llm: JsonObject, server: ServerModel): Record<string, un
   }
 }
 
-/** The part before the first slash, or what the name itself tells. */
+/** The part before the first slash, or the provider that the name itself implies. */
 function providerOf(model: string): string {
   if (model.includes('/')) return model.split('/')[0] ?? ''
   return /^claude-/i.test(model) ? 'anthropic' : /^gemini-/i.test(model) ? 'gemini' : 'openai'
 }
 
-/** Without an analyzer nobody can say which action is harmless, so each is confirmed. */
+/** Without an analyzer no action is known to be harmless, so each needs a confirmation. */
 function policyOf(analyzer: SecurityAnalyzer | null): ConfirmationPolicy {
   return analyzer === null
     ? { kind: 'AlwaysConfirm' }
@@ -103,7 +103,7 @@ const ENSEMBLE: SecurityAnalyzer = {
   propagate_unknown: false,
 }
 
-/** Analyzers that need nothing but their name; `invariant` is the older name for rules. */
+/** Analyzers that need only their name; `invariant` is the older name for rules. */
 const ANALYZERS: Readonly<Record<string, SecurityAnalyzer>> = {
   llm: { kind: 'LLMSecurityAnalyzer' },
   pattern: { kind: 'PatternSecurityAnalyzer' },
@@ -112,7 +112,7 @@ const ANALYZERS: Readonly<Record<string, SecurityAnalyzer>> = {
   invariant: ENSEMBLE,
 }
 
-/** By its short name or its kind; null for `none` and for a name that nothing here answers to. */
+/** Found by its short name or its kind; null for `none` and for an unknown name. */
 export function analyzerNamed(name: string): SecurityAnalyzer | null {
   const word = name
     .toLowerCase()

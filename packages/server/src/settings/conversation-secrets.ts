@@ -9,17 +9,17 @@ type Sources = Readonly<Record<string, SecretSource>>
 
 export interface ConversationSecrets {
   /**
-   * What a request gives, as it is stored. `isEncrypted`: values may be tokens that this server gave out.
-   * @throws ParleyError `invalid_input` for a name or value that no command could have, and for a host that is not asked.
+   * The secrets of a request in their stored form. `isEncrypted`: values may be tokens that this server issued.
+   * @throws ParleyError `invalid_input` for a name or value that a command cannot have, and for a host outside the allowed ones.
    */
   accept(given: RequestedSecrets, isEncrypted?: boolean): Record<string, SecretSource>
-  /** Those that the text of a command names as whole identifiers, looked up where need be. One without a value is left out. */
+  /** The secrets that the text of a command names as whole identifiers, looked up where necessary. Secrets without a value are omitted. */
   valuesFor(sources: Sources, text: string): Promise<Record<string, string>>
-  /** A command with this text failed: the values that were looked up for it are asked for again when the next one names them. */
+  /** A command with this text failed; values that were looked up for it are looked up again for the next command that names them. */
   refresh(sources: Sources, text: string): void
-  /** Every value that is known of them: what has to be hidden. */
+  /** All known values, for masking. */
   known(sources: Sources): string[]
-  /** What the model is told about them. */
+  /** Names and descriptions for the model. */
   names(sources: Sources): { name: string; description: string | null }[]
 }
 
@@ -69,7 +69,7 @@ function namedIn(text: string, sources: Sources): [string, SecretSource][] {
   return Object.entries(sources).filter(([name]) => words.has(name))
 }
 
-/** Plain text is a static secret; an empty or hidden one has no value. */
+/** Plain text is a static secret; an empty or masked one has no value. */
 function sourceOf(source: RequestedSecrets[string]): SecretSource {
   if (typeof source !== 'string') return source
   const isSet = source.trim() !== '' && source !== HIDDEN
@@ -91,7 +91,7 @@ function expectValue(name: string, value: string): void {
     throw new ParleyError('invalid_input', `${name}: ${read.error.issues[0]?.message}`, { details: { secret: name } })
 }
 
-/** A model whose encrypted secrets, which a client got from us and sends back, are open. @throws ParleyError `invalid_input`. */
+/** The model with its encrypted secrets, which this server issued, decrypted. @throws ParleyError `invalid_input`. */
 export function openedLlm(llm: LLM, cipher: Cipher): LLM {
   return LLM.parse(decrypted(asJson(llm) as JsonObject, cipher))
 }

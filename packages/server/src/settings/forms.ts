@@ -1,4 +1,4 @@
-/** What a form for settings is made from: one row per field, its default read from the schema. Source: agent-server-wire.md 1.10. */
+/** Fields of a form for settings; each default is read from the schema. Source: agent-server-wire.md 1.10. */
 import {
   ACPAgentSettings,
   ConversationSettings,

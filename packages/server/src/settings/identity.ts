@@ -1,13 +1,13 @@
-/** Who a key belongs to. Source: design.md 3, Identity. */
+/** Users of keys. Source: decisions.md, Identity. */
 import { randomUUID } from 'node:crypto'
 import { ParleyError } from '@parley/protocol'
 import { hashKey, makeKey, sameKey } from '../secrets/index.ts'
 import type { KeyRow, KeyStore, Role } from '../storage/index.ts'
 
-/** The user that keys from the environment and the key of the first start belong to. */
+/** The user of keys from the environment and of the key that the first start creates. */
 export const DEFAULT_USER = 'default'
 
-/** A user and what the key lets them do. */
+/** A user and the permissions of the key. */
 export type Identity = { user: string; role: Role; keyId: string }
 
 export type NewKey = { user: string; role: Role; label: string | null; expiresAt: Date | null }
@@ -15,22 +15,21 @@ export type NewKey = { user: string; role: Role; label: string | null; expiresAt
 export interface Identities {
   /** Null for a key that is unknown, revoked or expired. Takes the same time for every wrong key. */
   authenticate(key: string): Promise<Identity | null>
-  /** As `authenticate`, for a key of which only the hash is known. */
+  /** Like `authenticate`, for the hash of a key. */
   byHash(hash: string): Promise<Identity | null>
-  /** The key itself is in this answer only. */
+  /** Only this answer contains the key itself. */
   create(key: NewKey): Promise<{ key: string; row: KeyRow }>
   list(): Promise<KeyRow[]>
   /** @throws ParleyError `not_found`. */
   revoke(id: string): Promise<void>
   /**
-   * A successor of the same user, role and label, good for as long as the old one was made for. The old one is left as it is, so
-   * that both work until it is revoked.
-   * @throws ParleyError `not_found`; `conflict` for one that is revoked.
+   * Issues a successor with the same user, role, label and lifetime. The old key stays valid until it is revoked.
+   * @throws ParleyError `not_found`; `conflict` for a revoked key.
    */
   rotate(id: string): Promise<{ key: string; row: KeyRow }>
 }
 
-/** Keys of the store beside keys of the environment; the latter belong to the user `default`, who administers. */
+/** Keys of the store and keys of the environment; the latter belong to the user `default`, an administrator. */
 export function openIdentities(store: KeyStore, environmentKeys: readonly string[], now: () => Date): Identities {
   async function ofStore(hash: string): Promise<Identity | null> {
     const row = await store.find(hash)

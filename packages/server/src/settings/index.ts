@@ -1,4 +1,7 @@
-export { openConversationSecrets, openedLlm, type ConversationSecrets } from './conversation-secrets.ts'
+export { openedLlm } from './conversation-secrets.ts'
+export { openConversationSecretAccess, type ConversationSecretAccess } from './conversation-secret-access.ts'
+export { makeFirstKey, readFirstKey } from './first-key.ts'
+export { openMasking, type Masking } from './masking.ts'
 export { openCommandSecrets, type CommandSecrets } from './command-secrets.ts'
 export {
   analyzerNamed,
@@ -15,6 +18,6 @@ export { STANDARD_TOOLS } from './profiles/agent-of-settings.ts'
 export { ACP_SERVERS } from './profiles/acp-servers.ts'
 export { openAgentProfiles, type AgentProfiles } from './profiles/agent-profiles.ts'
 export { openProviderConnections, type ProviderConnections } from './profiles/connections.ts'
-export { launchAgent, type Asked, type LaunchedAgent } from './profiles/launch.ts'
+export { launchAgent, type LaunchRequest, type LaunchedAgent } from './profiles/launch.ts'
 export { openFindLlm, openLlmProfiles, type LlmProfiles } from './profiles/llm-profiles.ts'
 export { LLM_PROFILES } from './profiles/documents.ts'

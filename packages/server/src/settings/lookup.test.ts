@@ -38,7 +38,7 @@ async function openVault() {
   }
 }
 
-test('an answer counts for a minute', async () => {
+test('a looked-up value is cached for a minute', async () => {
   await using vault = await openVault()
   expect([await vault.value(), await vault.value()]).toEqual(['value-1', 'value-1'])
   vault.time.ms = 59_999
@@ -47,7 +47,7 @@ test('an answer counts for a minute', async () => {
   expect(await vault.value()).toBe('value-2')
 })
 
-test('after a command failed with it, a value is asked for again, but not more often than every five seconds', async () => {
+test('a value is looked up again after a command failed with it, at most every five seconds', async () => {
   await using vault = await openVault()
   expect(await vault.value()).toBe('value-1')
   for (let n = 0; n < 10; n++) vault.lookups.refresh(vault.source)
@@ -57,7 +57,7 @@ test('after a command failed with it, a value is asked for again, but not more o
   expect(vault.lookups.seen(vault.source)).toEqual(['value-1', 'value-2'])
 })
 
-test('a failure counts for a minute too, and what was known before stays known as secret', async () => {
+test('a failed look-up is cached for a minute, and earlier values stay masked', async () => {
   await using vault = await openVault()
   await vault.value()
   vault.goDown()

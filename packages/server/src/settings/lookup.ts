@@ -1,34 +1,36 @@
 /**
- * Values that are kept elsewhere and asked for when a command names them. Source: agent-server-wire.md 8.3; agent-core.md 7.1.
- * The address is a caller's and the request is ours, so only hosts that the operator named are asked, and this server itself.
+ * Secret values that are looked up at an address when a command names them. Source: agent-server-wire.md 8.3; agent-core.md 7.1.
+ * A caller chooses the address and this server sends the request, so only hosts of the operator's list and this server itself
+ * are requested.
  */
 import { isIP } from 'node:net'
+import type { Log } from '../observability/index.ts'
 import { MAX_SECRET_BYTES, ParleyError, type LookupSecret } from '@parley/protocol'
 
 const TIMEOUT_MS = 30_000
-/** How long an answer, or the lack of one, is taken for true. */
+/** Milliseconds for which a value, or its absence, is cached. */
 const TTL_MS = 60_000
-/** Shortest time between two requests for one value, however many commands fail with it. */
+/** Least milliseconds between two requests for one value, even when many commands fail with it. */
 const MIN_REFRESH_MS = 5_000
 
 export type LookupDeps = {
-  /** `host` or `host:port`, as the operator wrote them. */
+  /** `host` or `host:port`, in the operator's spelling. */
   hosts: readonly string[]
-  /** Where this server listens; null before it does. */
+  /** Address of this server; null before it listens. */
   ownUrl: () => string | null
-  /** Milliseconds of a clock that only grows. */
+  /** Milliseconds of a monotonic clock. */
   clock?: () => number
-  log: { warn(fields: object, message: string): void }
+  log: Pick<Log, 'warn'>
 }
 
 export interface Lookups {
-  /** The source with its whole address. @throws ParleyError `invalid_input` for one that is not asked. */
+  /** The source with its complete address. @throws ParleyError `invalid_input` for a host outside the allowed ones. */
   accept(name: string, source: LookupSecret): LookupSecret
-  /** The value; null when it cannot be had now. Never rejects. */
+  /** The value; null when it is not available. Never rejects. */
   value(name: string, source: LookupSecret): Promise<string | null>
-  /** The value may be old: the next command that names it has it looked up again. */
+  /** Marks the value as possibly outdated: the next command that names it triggers a new look-up. */
   refresh(source: LookupSecret): void
-  /** Every value that this source has had since the server started. */
+  /** All values of this source since the server started. */
   seen(source: LookupSecret): readonly string[]
 }
 
@@ -54,7 +56,7 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
       const url = allowed(source.url)
       if (url === null) throw new Error('its host is not allowed any more')
       const signal = AbortSignal.timeout(TIMEOUT_MS)
-      // A redirect could lead anywhere, with the headers that were meant for here.
+      // A redirect could lead to any host, with the headers that are meant for this one.
       const response = await fetch(url, { headers: source.headers, redirect: 'error', signal })
       if (!response.ok) throw new Error(`the answer is ${response.status}`)
       const value = await textOf(response)
@@ -62,7 +64,7 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
       values.set(keyOf(source), known.add(value))
       return value
     } catch (error) {
-      log.warn({ secret: name, err: error }, 'a secret could not be looked up and is left out')
+      log.warn({ secret: name, err: error }, 'secret not looked up, omitted')
       return null
     }
   }
@@ -96,7 +98,7 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
   }
 }
 
-/** This server under any name that this machine has for itself. */
+/** True for this server under any local name. */
 function isOwn(url: URL, own: URL): boolean {
   if (url.port !== own.port || url.protocol !== own.protocol) return false
   return url.hostname === own.hostname || isThisMachine(url.hostname)
@@ -105,7 +107,7 @@ function isOwn(url: URL, own: URL): boolean {
 const isThisMachine = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
 
-/** @throws when it is no text that a process can have in its environment. */
+/** @throws for a value that cannot be part of a process environment. */
 async function textOf(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0

@@ -1,7 +1,7 @@
 /**
- * MCP servers in the seed's three lists and in the map by name that agents have. Pure.
- * What the seed cannot say of a server (headers, OAuth, a directory, that it is switched off) survives a write in its words.
- * Source: seed: MCPConfig; agent-server-wire.md 5.9; agent-core.md 8.12.
+ * Conversion between the three lists of MCP servers in the conversation service API and the map by name that agents use. Pure.
+ * Members that the lists cannot express (headers, OAuth, a directory, `enabled`) survive a write of the lists.
+ * Source: interface.md, MCPConfig; agent-server-wire.md 5.9; agent-core.md 8.12.
  */
 import type { MCPConfig, MCPServer, MCPServers } from '@parley/protocol'
 import { HIDDEN } from '../secrets/index.ts'
@@ -13,8 +13,8 @@ const kindOf = ({ url, transport }: MCPServer): Kind => {
   return transport === 'sse' ? 'sse' : 'shttp'
 }
 
-/** The map in the seed's words, secrets masked. */
-export function seedConfig(servers: MCPServers): MCPConfig {
+/** The map as lists, secrets masked. */
+export function mcpConfigOf(servers: MCPServers): MCPConfig {
   const entries = Object.entries(servers)
   const of = (kind: Kind) => entries.filter(([, server]) => kindOf(server) === kind)
   return {
@@ -36,8 +36,8 @@ export function seedConfig(servers: MCPServers): MCPConfig {
 const masked = (value: string | null): string | null => (value === null ? null : HIDDEN)
 
 /**
- * The seed's lists as a map. Servers that were there already keep their name, their masked secrets and what the lists
- * cannot say; a server with an address is known by the address, so a key never follows to another host.
+ * The lists as a map. Existing servers keep their name, their masked secrets and the members that the lists cannot express. The
+ * address identifies a server that has one, so a key never moves to another host.
  */
 export function serversOf(config: MCPConfig, stored: MCPServers = {}): MCPServers {
   const left = new Map(Object.entries(stored))
@@ -97,14 +97,14 @@ function apiKey(auth: Auth): string | null {
   return auth?.strategy === 'bearer' || auth?.strategy === 'api_key' ? auth.value : null
 }
 
-/** Null takes a key away; a credential that the seed cannot say is not its business. */
+/** Null removes a key; credentials that the lists cannot express stay. */
 function authOf(key: string | null, old: Auth): Auth {
   if (key === HIDDEN) return old
   if (key === null || key === '') return apiKey(old) === null ? old : null
   return old?.strategy === 'api_key' ? { ...old, value: key } : { strategy: 'bearer', value: key }
 }
 
-/** A name made from the host, the same for the same configuration. */
+/** A name derived from the host; equal for equal configurations. */
 function freeName(url: string, taken: ReadonlySet<string>): string {
   const host = (URL.parse(url)?.hostname ?? '').replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')
   const base = host === '' ? 'server' : host

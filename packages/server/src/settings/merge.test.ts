@@ -63,11 +63,11 @@ test.each<[string, JsonObject, JsonObject, JsonObject]>([
   expect(current).toEqual(before)
 })
 
-test('at the top of a group a null is kept for the schema to judge', () => {
+test('a null at the top of a settings group is kept for the schema', () => {
   expect(mergeGroup({ tools: [], a: { b: 1 } }, { tools: null, a: { b: null } })).toEqual({ tools: null, a: {} })
 })
 
-test('a member called __proto__ is a member', () => {
+test('a settings member called __proto__ is an ordinary member', () => {
   const merged = merge({}, JSON.parse('{"__proto__":{"polluted":1}}') as JsonObject)
   expect(Object.keys(merged)).toEqual(['__proto__'])
   expect(({} as Record<string, unknown>).polluted).toBeUndefined()
@@ -78,7 +78,7 @@ describe('laws', () => {
     fc.constantFrom('a', 'b', 'c'),
     fc.jsonValue({ maxDepth: 2 }),
   ) as fc.Arbitrary<JsonObject>
-  test('the same change twice is the same as once', () => {
+  test('merging the same change twice has the same result as once', () => {
     fc.assert(
       fc.property(record, record, (current, patch) => {
         const once = merge(current, patch)
@@ -86,7 +86,7 @@ describe('laws', () => {
       }),
     )
   })
-  test('changes of different members do not depend on their order', () => {
+  test('merging changes of different members does not depend on their order', () => {
     fc.assert(
       fc.property(record, fc.jsonValue(), fc.jsonValue(), (current, x, y) => {
         const [one, two] = [{ x }, { y }] as JsonObject[]
@@ -96,7 +96,7 @@ describe('laws', () => {
   })
 })
 
-test('pruning keeps what was chosen and is known, as the schema reads it', () => {
+test('pruning keeps chosen and known members in the form of the schema', () => {
   const whole = { a: 5, b: { c: true, d: 'default' }, e: null }
   expect(prune({ a: '5', b: { c: 'yes', unknown: 1 }, e: 'x', f: 1 }, whole)).toEqual({ a: 5, b: { c: true }, e: null })
 })

@@ -1,30 +1,30 @@
 /**
- * How a change meets what is stored. Pure. Sources: agent-server-wire.md 1.10; agent-core.md 12.7, F71.
+ * Merging of a change into stored settings. Pure. Sources: agent-server-wire.md 1.10; agent-core.md 12.7, F71.
  *
  * Rules
- *   M1. A member that is not named stays.
- *   M2. Null removes a member of a map; at the top of a group it is kept, for the schema to judge.
- *   M3. Maps are merged; lists are replaced whole.
- *   M4. The mask means "unchanged": what is stored stays, and where nothing is stored the member is left out.
- *   M5. A map whose variant changes starts from nothing: what belonged to the other variant must not leak into it.
+ *   M1. Absent members keep their value.
+ *   M2. Null removes a member of a map; at the top of a group, null is kept and the schema decides.
+ *   M3. Maps are merged; lists are replaced.
+ *   M4. The mask means "unchanged": the stored value stays; without one, the member is omitted.
+ *   M5. A map whose variant changes starts empty, so that no member of the old variant remains.
  */
 import { HIDDEN, isObject, type Json, type JsonObject } from '../secrets/index.ts'
 
 export { isObject }
 
-/** Members that say which variant a map is. */
+/** Members that name the variant of a map. */
 const TAGS = ['agent_kind', 'kind', 'strategy', 'type'] as const
 
-/** A group of settings after a change (M2). */
+/** Returns a group of settings after a change (M2). */
 export function mergeGroup(current: JsonObject, patch: JsonObject): JsonObject {
   const nulls = Object.entries(patch).filter(([, member]) => member === null)
   return { ...merge(current, patch), ...Object.fromEntries(nulls) }
 }
 
-/** A map after a change. */
+/** Returns a map after a change. */
 export function merge(current: JsonObject, patch: JsonObject): JsonObject {
   const base = isOtherVariant(current, patch) ? {} : current
-  // Built from entries, so that a member called `__proto__` is a member like any other.
+  // Built from entries, so that `__proto__` is an ordinary member.
   const merged = new Map(Object.entries(base))
   for (const [name, change] of Object.entries(patch)) {
     const before = Object.hasOwn(base, name) ? base[name] : undefined
@@ -43,7 +43,7 @@ function mergeMember(before: Json | undefined, change: Json): Json | undefined {
   return change
 }
 
-/** A list as it is written, its masked members taken from what stands at the same place in the stored list (M4). */
+/** A written list, with masked members taken from the same index of the stored list (M4). */
 function unmasked(list: readonly Json[], before: Json | undefined): readonly Json[] {
   const stored = Array.isArray(before) ? (before as readonly Json[]) : []
   return list.map((item, index) => {
@@ -59,7 +59,7 @@ function unmasked(list: readonly Json[], before: Json | undefined): readonly Jso
   })
 }
 
-/** Of a stored map only what the written one masks: everything else in a list comes from the written one alone. */
+/** The members of a stored map that the written map masks; all other members of a list item come from the written map. */
 function maskedOnly(written: JsonObject, known: Json | undefined): JsonObject {
   if (!isObject(known)) return {}
   return Object.fromEntries(
@@ -80,9 +80,7 @@ function isOtherVariant(current: JsonObject, patch: JsonObject): boolean {
   })
 }
 
-/**
- * Of a sparse map only what its schema knows, in the form the schema gives it. `whole` is the map with all defaults.
- */
+/** Returns the members of a sparse map that its schema knows, in the schema's form. `whole` is the map with all defaults. */
 export function prune(sparse: JsonObject, whole: JsonObject): JsonObject {
   const known = Object.entries(sparse).filter(([name]) => Object.hasOwn(whole, name))
   return Object.fromEntries(

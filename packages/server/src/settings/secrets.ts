@@ -1,42 +1,42 @@
 /**
- * Named secrets of a user: values sealed at rest, names and descriptions readable. Both faces use the same ones.
- * Source: seed: Custom secret records; design.md 4; conversation-service.md 4.1; agent-server-wire.md 1.10.
+ * Named secrets of a user: values encrypted at rest, names and descriptions readable. Both APIs share them.
+ * Source: interface.md, Custom secret records; decisions.md, Custom secrets; conversation-service.md 4.1; agent-server-wire.md 1.10.
  */
 import { isReservedSecretName, ParleyError, SecretName, type SecretItem, type UserSecrets } from '@parley/protocol'
 import { HIDDEN, isMaskable, type Cipher } from '../secrets/index.ts'
 import type { SecretRow, SecretStore } from '../storage/index.ts'
 
-/** A secret whose value is there to be given to a command. */
+/** A secret with its decrypted value. */
 export type OpenSecret = { name: string; value: string; description: string | null }
 
 export interface NamedSecrets {
-  /** By name; never a value. */
+  /** Sorted by name; without values. */
   list(user: string): Promise<SecretItem[]>
   /**
-   * `isMasked`: whether the value is long and rare enough to be hidden in output.
+   * `isMasked` in the result: the value is long and rare enough to be masked in output.
    * @throws ParleyError `conflict` when the name is taken, or differs from another one by case alone.
    */
   create(user: string, secret: OpenSecret): Promise<{ isMasked: boolean }>
-  /** Renames and describes; the value stays. @throws ParleyError `not_found`, `conflict`. */
+  /** Changes name and description; the value stays. @throws ParleyError `not_found`, `conflict`. */
   update(user: string, name: string, to: SecretItem): Promise<void>
-  /** Creates or replaces; without a description an earlier one stays. @throws ParleyError `invalid_input` for the name. */
+  /** Creates or replaces a secret; an absent description keeps the earlier one. @throws ParleyError `invalid_input` for the name. */
   put(
     user: string,
     secret: { name: string; value: string; description?: string | null | undefined },
   ): Promise<SecretItem>
   /** @throws ParleyError `not_found`. */
   delete(user: string, name: string): Promise<void>
-  /** @throws ParleyError `not_found`; `unavailable` when the server's key does not open it. */
+  /** @throws ParleyError `not_found`; `unavailable` when the server's key does not decrypt it. */
   value(user: string, name: string): Promise<string>
   /** @throws ParleyError `conflict` for names that differ only by case from each other or from a stored one. */
   expectStorable(user: string, entries: NonNullable<UserSecrets['custom_secrets']>): Promise<void>
-  /** The `custom_secrets` of a settings record. An entry without a value changes only the description of one that exists. */
+  /** Stores the `custom_secrets` of a settings record. An entry without a value changes only the description of an existing secret. */
   store(user: string, entries: NonNullable<UserSecrets['custom_secrets']>): Promise<void>
-  /** Rows as they rest, for whoever opens many values at once. */
+  /** Rows with encrypted values, for callers that decrypt many at once. */
   rows(user: string): Promise<SecretRow[]>
 }
 
-/** Names on the agent-server face. Source: agent-server-wire.md 1.10, Stored secrets. */
+/** Valid names in the agent-server API. Source: agent-server-wire.md 1.10. */
 const WIRE_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,63}$/
 
 const itemOf = ({ name, description }: SecretRow): SecretItem => ({ name, description })
@@ -50,7 +50,7 @@ export function openNamedSecrets(store: SecretStore, cipher: Pick<Cipher, 'seal'
     return row
   }
 
-  /** One that is there already under exactly this name stays usable. */
+  /** An existing secret with exactly this name stays usable. */
   async function expectNoTwin(user: string, name: string, except?: string): Promise<void> {
     const names = (await store.list(user)).map((row) => row.name)
     if (!names.includes(name))
@@ -127,14 +127,14 @@ export function openNamedSecrets(store: SecretStore, cipher: Pick<Cipher, 'seal'
 
 type Entry = NonNullable<UserSecrets['custom_secrets']>[string]
 
-/** Undefined: the entry leaves the stored value as it is. */
+/** Undefined when the entry keeps the stored value. */
 function valueIn(entry: Entry): string | undefined {
   const { secret, value } = typeof entry === 'string' ? { secret: entry } : { ...entry }
   const given = (secret ?? value) as string | undefined
   return given === HIDDEN ? undefined : given
 }
 
-/** Commands look secrets up whatever the case: two that differ by nothing else could not be told apart. Source: agent-core.md 12.8. */
+/** Commands look up secrets without regard to case, so two names must differ in more than case. Source: agent-core.md 12.8. */
 function refuseTwin(name: string, names: Iterable<string>): void {
   const lower = name.toLowerCase()
   for (const other of names) if (other !== name && other.toLowerCase() === lower) throw twin(name, other)
@@ -145,7 +145,7 @@ function twin(name: string, other: string): ParleyError {
   return new ParleyError('conflict', message, { details: { message } })
 }
 
-/** Each face has a member of its own for the sentence. Source: conversation-service.md 4.1. */
+/** Each API has its own member for the message. Source: conversation-service.md 4.1. */
 function unknown(name: string): ParleyError {
   const error = `Secret with ID ${name} not found`
   return new ParleyError('not_found', error, { details: { error } })

@@ -1,10 +1,10 @@
 /**
- * A user's settings: one object in the store, read and written in the words of either face.
+ * Settings of a user: one stored object that both APIs read and write.
  *
  * Invariants
- *   T1. A change is merged into what is stored inside the store's transaction: two writers never lose each other's members.
- *   T2. What does not fit its schema changes nothing.
- *   T3. Secrets are sealed at rest; an answer shows them only in the form that was asked for.
+ *   T1. A change is merged inside the store's transaction, so that two writers never lose each other's members.
+ *   T2. A change that does not fit its schema has no effect.
+ *   T3. Secrets are encrypted at rest; an answer shows them only in the requested form.
  */
 import {
   LLM,
@@ -28,7 +28,7 @@ import {
 } from '../secrets/index.ts'
 import type { SettingsStore } from '../storage/index.ts'
 import { isObject, merge, mergeGroup } from './merge.ts'
-import { seedRecord, withSeedRecord } from './seed-record.ts'
+import { settingsRecord, withSettingsRecord } from './settings-record.ts'
 import type { NamedSecrets } from './secrets.ts'
 import {
   asJson,
@@ -43,18 +43,18 @@ import {
 
 export type { Exposure }
 
-/** Members that are left out stay. */
-export type Activation = { active_profile?: string | null; active_agent_profile_id?: string | null; llm?: LLM }
+/** Absent members keep their value. */
+type Activation = { active_profile?: string | null; active_agent_profile_id?: string | null; llm?: LLM }
 
-/** Reads an LLM profile; null when none is called so. */
+/** Reads an LLM profile; null for an unknown name. */
 export type FindLlm = (user: string, name: string) => Promise<LLM | null>
 
 export interface UserSettings {
-  /** Store Settings. @throws ParleyError `invalid_input`. */
+  /** Implements Store Settings. @throws ParleyError `invalid_input`. */
   store(user: string, body: Settings): Promise<void>
-  /** The members of both faces side by side. Only those of the agent-server face are ever shown with their secrets. */
+  /** The members of both APIs side by side. Only those of the agent-server API can be shown with their secrets. */
   read(user: string, exposure: Exposure): Promise<SettingsResponse>
-  /** @throws ParleyError `bad_request` when nothing is named, `not_found` for an unknown profile, `invalid_input`. */
+  /** @throws ParleyError `bad_request` for an empty change, `not_found` for an unknown profile, `invalid_input`. */
   patch(user: string, change: SettingsUpdateRequest): Promise<SettingsResponse>
   /** @throws ParleyError `conflict` when the name is taken. */
   addMcpServer(user: string, name: string, server: MCPServer): Promise<SettingsResponse>
@@ -62,28 +62,42 @@ export interface UserSettings {
   patchMcpServer(user: string, name: string, patch: MCPServerPatch): Promise<SettingsResponse>
   /** @throws ParleyError `not_found`. */
   removeMcpServer(user: string, name: string): Promise<SettingsResponse>
-  /** Sets what is in use. A model that comes with it takes the place of the one in the settings. */
+  /** Sets the active profiles. A model in `chosen` replaces the model of the settings. */
   activate(user: string, chosen: Activation): Promise<void>
-  /** What is stored, secrets open, for the parts of the server that act on it. */
+  /** The stored settings with decrypted secrets, for other modules of the server. */
   current(user: string): Promise<Stored>
-  /** The stored text, to see whether anything has changed. */
+  /** The stored text, for detecting changes. */
   text(user: string): Promise<string | null>
 }
 
-export function openUserSettings(
+export const openUserSettings = (
   store: SettingsStore,
   secrets: NamedSecrets,
   cipher: Cipher,
   findLlm: FindLlm = async () => null,
-): UserSettings {
-  const current = async (user: string) => readStored(await store.get(user), cipher)
+): UserSettings => new StoredSettings(store, secrets, cipher, findLlm)
 
-  async function update(user: string, change: (stored: Stored) => Stored): Promise<Stored> {
-    const text = await store.update(user, (before) => writeStored(checked(change(readStored(before, cipher))), cipher))
-    return readStored(text, cipher)
+class StoredSettings implements UserSettings {
+  readonly #store: SettingsStore
+  readonly #secrets: NamedSecrets
+  readonly #cipher: Cipher
+  readonly #findLlm: FindLlm
+
+  constructor(store: SettingsStore, secrets: NamedSecrets, cipher: Cipher, findLlm: FindLlm) {
+    this.#store = store
+    this.#secrets = secrets
+    this.#cipher = cipher
+    this.#findLlm = findLlm
   }
 
-  async function answer(user: string, stored: Stored, exposure: Exposure): Promise<SettingsResponse> {
+  async #update(user: string, change: (stored: Stored) => Stored): Promise<Stored> {
+    const text = await this.#store.update(user, (before) =>
+      writeStored(checked(change(readStored(before, this.#cipher))), this.#cipher),
+    )
+    return readStored(text, this.#cipher)
+  }
+
+  async #answer(user: string, stored: Stored, exposure: Exposure): Promise<SettingsResponse> {
     const agent = asJson(wholeAgent(stored))
     const shown = exposed(
       {
@@ -92,87 +106,98 @@ export function openUserSettings(
         misc_settings: stored.misc,
       },
       exposure,
-      cipher,
+      this.#cipher,
     )
     const { active_profile, active_agent_profile_id } = stored
     const llm_api_key_is_set = isObject(agent.llm) && agent.llm.api_key !== null
-    const own = seedRecord(stored, await secrets.list(user))
+    const own = settingsRecord(stored, await this.#secrets.list(user))
     return { ...own, ...shown, llm_api_key_is_set, active_profile, active_agent_profile_id } as SettingsResponse
   }
 
-  /** Changes the servers of the agent kind in use. */
-  async function changeServers(user: string, change: (servers: JsonObject) => JsonObject): Promise<SettingsResponse> {
-    const stored = await update(user, (before) => {
+  /** Changes the servers of the active agent kind. */
+  async #changeServers(user: string, change: (servers: JsonObject) => JsonObject): Promise<SettingsResponse> {
+    const stored = await this.#update(user, (before) => {
       const sparse = before.agents[before.agent_kind]
       const servers = isObject(sparse.mcp_config) ? sparse.mcp_config : {}
       return withAgent(before, before.agent_kind, { ...sparse, mcp_config: change(servers) })
     })
-    return answer(user, stored, 'hidden')
+    return this.#answer(user, stored, 'hidden')
   }
 
-  return {
-    async store(user, body) {
-      const { secrets_store, ...record } = body
-      await secrets.expectStorable(user, secrets_store?.custom_secrets ?? {})
-      const opened = decrypted(asJson(record), cipher) as Settings
-      await update(user, (stored) => withSeedRecord(stored, { ...opened, secrets_store }))
-      await secrets.store(user, secrets_store?.custom_secrets ?? {})
-    },
+  async store(user: string, body: Settings): Promise<void> {
+    const { secrets_store, ...record } = body
+    await this.#secrets.expectStorable(user, secrets_store?.custom_secrets ?? {})
+    const opened = decrypted(asJson(record), this.#cipher) as Settings
+    await this.#update(user, (stored) => withSettingsRecord(stored, { ...opened, secrets_store }))
+    await this.#secrets.store(user, secrets_store?.custom_secrets ?? {})
+  }
 
-    read: async (user, exposure) => answer(user, await current(user), exposure),
+  async read(user: string, exposure: Exposure): Promise<SettingsResponse> {
+    return this.#answer(user, await this.current(user), exposure)
+  }
 
-    async patch(user, request) {
-      if (SETTINGS_UPDATE_MEMBERS.every((name) => request[name] === undefined)) {
-        throw new ParleyError('bad_request', `Name at least one of ${SETTINGS_UPDATE_MEMBERS.join(', ')}.`)
+  async patch(user: string, request: SettingsUpdateRequest): Promise<SettingsResponse> {
+    if (SETTINGS_UPDATE_MEMBERS.every((name) => request[name] === undefined)) {
+      throw new ParleyError('bad_request', `Name at least one of ${SETTINGS_UPDATE_MEMBERS.join(', ')}.`)
+    }
+    const { active_profile, active_agent_profile_id, ...diffs } = request
+    const llm = active_profile == null ? null : await this.#findLlm(user, active_profile)
+    if (active_profile != null && llm === null)
+      throw new ParleyError('not_found', `Profile '${active_profile}' not found`)
+    const { agent_settings_diff, conversation_settings_diff, misc_settings_diff } = decrypted(
+      asJson(diffs),
+      this.#cipher,
+    )
+    const stored = await this.#update(user, (before) => {
+      let after = before
+      if (isObject(agent_settings_diff)) after = withAgentDiff(after, agent_settings_diff)
+      if (isObject(conversation_settings_diff)) after = withConversationDiff(after, conversation_settings_diff)
+      if (isObject(misc_settings_diff)) after = { ...after, misc: merge(after.misc, misc_settings_diff) }
+      if (llm !== null) after = withModel(after, llm)
+      if (active_profile !== undefined) after = { ...after, active_profile }
+      if (active_agent_profile_id !== undefined) after = { ...after, active_agent_profile_id }
+      return after
+    })
+    return this.#answer(user, stored, 'hidden')
+  }
+
+  addMcpServer(user: string, name: string, server: MCPServer): Promise<SettingsResponse> {
+    return this.#changeServers(user, (servers) => {
+      if (Object.hasOwn(servers, name)) {
+        throw new ParleyError(
+          'conflict',
+          `MCP server '${name}' already exists. Change it with PATCH, or delete it first.`,
+        )
       }
-      const { active_profile, active_agent_profile_id, ...diffs } = request
-      const llm = active_profile == null ? null : await findLlm(user, active_profile)
-      if (active_profile != null && llm === null)
-        throw new ParleyError('not_found', `Profile '${active_profile}' not found`)
-      const { agent_settings_diff, conversation_settings_diff, misc_settings_diff } = decrypted(asJson(diffs), cipher)
-      const stored = await update(user, (before) => {
-        let after = before
-        if (isObject(agent_settings_diff)) after = withAgentDiff(after, agent_settings_diff)
-        if (isObject(conversation_settings_diff)) after = withConversationDiff(after, conversation_settings_diff)
-        if (isObject(misc_settings_diff)) after = { ...after, misc: merge(after.misc, misc_settings_diff) }
-        if (llm !== null) after = withModel(after, llm)
-        if (active_profile !== undefined) after = { ...after, active_profile }
-        if (active_agent_profile_id !== undefined) after = { ...after, active_agent_profile_id }
-        return after
-      })
-      return answer(user, stored, 'hidden')
-    },
+      return merge(servers, { [name]: decrypted(asJson(server), this.#cipher) })
+    })
+  }
 
-    addMcpServer: (user, name, server) =>
-      changeServers(user, (servers) => {
-        if (Object.hasOwn(servers, name)) {
-          throw new ParleyError(
-            'conflict',
-            `MCP server '${name}' already exists. Change it with PATCH, or delete it first.`,
-          )
-        }
-        return merge(servers, { [name]: decrypted(asJson(server), cipher) })
-      }),
+  patchMcpServer(user: string, name: string, patch: MCPServerPatch): Promise<SettingsResponse> {
+    return this.#changeServers(user, (servers) => {
+      const server = Object.hasOwn(servers, name) ? servers[name] : undefined
+      if (!isObject(server)) throw noServer(name)
+      return { ...servers, [name]: asJson(readServer(merge(server, decrypted(asJson(patch), this.#cipher)))) }
+    })
+  }
 
-    patchMcpServer: (user, name, patch) =>
-      changeServers(user, (servers) => {
-        const server = Object.hasOwn(servers, name) ? servers[name] : undefined
-        if (!isObject(server)) throw noServer(name)
-        return { ...servers, [name]: asJson(readServer(merge(server, decrypted(asJson(patch), cipher)))) }
-      }),
+  removeMcpServer(user: string, name: string): Promise<SettingsResponse> {
+    return this.#changeServers(user, (servers) => {
+      if (!Object.hasOwn(servers, name)) throw noServer(name)
+      return merge(servers, { [name]: null })
+    })
+  }
 
-    removeMcpServer: (user, name) =>
-      changeServers(user, (servers) => {
-        if (!Object.hasOwn(servers, name)) throw noServer(name)
-        return merge(servers, { [name]: null })
-      }),
+  async activate(user: string, { llm, ...pointers }: Activation): Promise<void> {
+    await this.#update(user, (before) => ({ ...(llm === undefined ? before : withModel(before, llm)), ...pointers }))
+  }
 
-    async activate(user, { llm, ...pointers }) {
-      await update(user, (before) => ({ ...(llm === undefined ? before : withModel(before, llm)), ...pointers }))
-    },
+  async current(user: string): Promise<Stored> {
+    return readStored(await this.#store.get(user), this.#cipher)
+  }
 
-    current,
-    text: (user) => store.get(user),
+  text(user: string): Promise<string | null> {
+    return this.#store.get(user)
   }
 }
 
@@ -182,7 +207,7 @@ const withAgent = (stored: Stored, kind: AgentKind, sparse: JsonObject): Stored 
   agents: { ...stored.agents, [kind]: sparse },
 })
 
-/** Of a model only what differs from the defaults: what nobody chose must not look like a choice. */
+/** Keeps only the members of a model that differ from the defaults, so that a default does not become a choice. */
 function withModel(stored: Stored, llm: LLM): Stored {
   const defaults = asJson(LLM.parse({}))
   const chosen = Object.entries(asJson(llm)).filter(
@@ -191,7 +216,7 @@ function withModel(stored: Stored, llm: LLM): Stored {
   return withAgent(stored, 'openhands', { ...stored.agents.openhands, llm: Object.fromEntries(chosen) })
 }
 
-/** The kind `llm` is the old name of `openhands`. Each kind keeps its own settings while the other one is in use. */
+/** The kind `llm` is the old name of `openhands`. Each kind keeps its own settings while the other one is active. */
 function withAgentDiff(stored: Stored, { agent_kind = stored.agent_kind, ...diff }: JsonObject): Stored {
   const kind = agent_kind === 'llm' ? 'openhands' : agent_kind
   if (kind !== 'openhands' && kind !== 'acp') {
@@ -208,7 +233,7 @@ function withConversationDiff(stored: Stored, diff: JsonObject): Stored {
   return { ...stored, conversation, own }
 }
 
-/** Other tools' spellings of a server map. Source: agent-server-wire.md 5.9. */
+/** Converts other tools' spellings of a server map. Source: agent-server-wire.md 5.9. */
 function normalized(config: Json): Json {
   if (!isObject(config)) return config
   const servers = isObject(config.mcpServers) ? config.mcpServers : config
@@ -256,15 +281,15 @@ export function exposed(record: JsonObject, exposure: Exposure, cipher: Cipher):
 }
 
 /**
- * A record whose encrypted secrets, which a client got from us and sends back, are open again.
- * @throws ParleyError `invalid_input` for one that this server did not make: dropping it would lose a secret in silence (F71).
+ * The record with its encrypted secrets, which this server issued, decrypted.
+ * @throws ParleyError `invalid_input` for a token of another server: dropping it would silently lose a secret (F71).
  */
 export function decrypted(record: JsonObject, cipher: Pick<Cipher, 'fernet'>): JsonObject {
   return replaceSecrets(record, (text, place, name) => {
     if (!isFernetToken(text)) return text
     const value = cipher.fernet.decrypt(text)
     if (value !== null) return value
-    // A variable or a header may well hold such a token of somebody else's.
+    // A variable or a header may legitimately hold a token of another server.
     if (place !== 'field' && place !== 'static' && place !== 'auth') return text
     throw new ParleyError('invalid_input', `${name} is encrypted with another server's key. Send the value itself.`, {
       details: { member: name },

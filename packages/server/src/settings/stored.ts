@@ -1,6 +1,6 @@
 /**
- * A user's settings as they rest in the store: one object for both faces. It holds only what somebody chose, so that a
- * default that nobody touched can still be told from a choice.
+ * Settings of a user in their stored form: one object for both APIs. It holds only values that the user chose, so that a choice
+ * can be distinguished from a default.
  */
 import { AgentSettings, ConversationSettings, ParleyError, type Settings } from '@parley/protocol'
 import type { z } from 'zod'
@@ -9,7 +9,7 @@ import { prune } from './merge.ts'
 
 export type AgentKind = 'openhands' | 'acp'
 
-/** Members of the seed's record that the agent-server face has no place for. */
+/** Members of the settings record that the agent-server API does not have. */
 export type OwnSettings = Partial<
   Omit<
     Settings,
@@ -29,16 +29,16 @@ export type ProviderToken = { token: string | null; host: string | null }
 
 export type Stored = {
   agent_kind: AgentKind
-  /** Sparse AgentSettings of each kind; changing the kind and back loses nothing. */
+  /** Sparse AgentSettings of each kind; switching the kind back and forth loses nothing. */
   agents: Record<AgentKind, JsonObject>
   /** Sparse ConversationSettings. */
   conversation: JsonObject
   misc: JsonObject
   active_profile: string | null
   active_agent_profile_id: string | null
-  /** `security_analyzer` stands here only under a name that ConversationSettings does not know. */
+  /** `security_analyzer` is here only under a name that ConversationSettings does not know. */
   own: OwnSettings
-  /** By git host, in the spelling that came in. */
+  /** By git host, in the spelling of the request. */
   provider_tokens: Record<string, ProviderToken>
 }
 
@@ -53,17 +53,17 @@ const NOTHING: Stored = {
   provider_tokens: {},
 }
 
-/** @throws ParleyError `unavailable` when the server's key does not open what is stored. */
+/** @throws ParleyError `unavailable` when the server's key does not decrypt the stored text. */
 export function readStored(text: string | null, cipher: Pick<Cipher, 'open'>): Stored {
   if (text === null) return NOTHING
   return { ...NOTHING, ...(unsealRecord(JSON.parse(text), cipher) as Partial<Stored>) }
 }
 
-/** As text for the store, secrets sealed. */
+/** Returns the text for the store, secrets encrypted. */
 export const writeStored = (stored: Stored, cipher: Pick<Cipher, 'seal'>): string =>
   JSON.stringify(sealRecord(stored, cipher))
 
-/** AgentSettings of one kind with every default filled in. @throws ParleyError `invalid_input`. */
+/** AgentSettings of one kind with all defaults. @throws ParleyError `invalid_input`. */
 export const wholeAgent = (stored: Stored, kind: AgentKind = stored.agent_kind): AgentSettings =>
   parse(AgentSettings, { ...stored.agents[kind], agent_kind: kind })
 
@@ -72,8 +72,8 @@ export const wholeConversation = (stored: Stored): ConversationSettings =>
   parse(ConversationSettings, stored.conversation)
 
 /**
- * The same settings without members that nobody knows.
- * @throws ParleyError `invalid_input` when a group does not fit its schema; nothing of a value is told.
+ * The same settings without unknown members.
+ * @throws ParleyError `invalid_input` when a group does not fit its schema; the error contains no values.
  */
 export function checked(stored: Stored): Stored {
   const kinds = ['openhands', 'acp'] as const
@@ -85,7 +85,7 @@ export function checked(stored: Stored): Stored {
   }
 }
 
-/** Source of the sentence: agent-server-wire.md 1.10. `members` says where, and no more: values may be secret. */
+/** Source of the sentence: agent-server-wire.md 1.10. `members` holds only places, because values may be secret. */
 function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data

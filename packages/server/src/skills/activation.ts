@@ -1,19 +1,23 @@
-/** What a message, or a touched file, brings to the model's knowledge. Pure. Source: agent-core.md 6.4. */
-import { isAbsolute, relative, resolve, sep } from 'node:path'
+/** Skills that a message or a file adds to the model's knowledge. Pure. Source: agent-core.md 6.4. */
 import { skillsInForce, type AgentContext, type Skill } from '@parley/protocol'
+import { relativeInside } from '../lib/index.ts'
 import { plainPath } from './folder.ts'
 import { isAbout, wordFor } from './triggers.ts'
 
-/** `text`: for the model, behind the message; null: nothing. `names`: of the skills in it. */
-export type Brought = { text: string | null; names: string[] }
+/** `text`: for the model, after the message; null: nothing. `names`: names of the skills in it. */
+export type AddedKnowledge = { text: string | null; names: string[] }
 
-const NOTHING: Brought = { text: null, names: [] }
+const NOTHING: AddedKnowledge = { text: null, names: [] }
 
 /**
- * What the words of a message bring.
- * @param active names of the skills that the model has been given already
+ * Skills that the words of a message trigger.
+ * @param active names of the skills that the model has already been given
  */
-export function heard(context: AgentContext | null, words: string, active: readonly string[]): Brought {
+export function skillsForMessage(
+  context: AgentContext | null,
+  words: string,
+  active: readonly string[],
+): AddedKnowledge {
   if (context === null) return NOTHING
   const query = words.trim()
   const matched = query === '' ? [] : skillsInForce(context).flatMap((skill) => given(skill, query, active))
@@ -33,18 +37,18 @@ function given(skill: Skill, query: string, active: readonly string[]): { name: 
 }
 
 /**
- * What a file brings that a tool was called for.
+ * Rules for a file that a tool was called for.
  * @param path absolute, or relative to the working directory
- * @param active names of the rules that the model has been given already
+ * @param active names of the rules that the model has already been given
  */
-export function touched(
+export function skillsForFile(
   context: AgentContext | null,
   path: string,
   { workingDir, active }: { workingDir: string; active: readonly string[] },
-): Brought {
+): AddedKnowledge {
   if (context === null || !context.skills.some(({ trigger }) => trigger?.type === 'path')) return NOTHING
-  const below = relative(workingDir, resolve(workingDir, path))
-  if (below === '' || below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below)) return NOTHING
+  const below = relativeInside(workingDir, path)
+  if (below === null || below === '') return NOTHING
   const rules = skillsInForce(context).filter(
     (skill) => !active.includes(skill.name) && isAbout(skill, plainPath(below)),
   )

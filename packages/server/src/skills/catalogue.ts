@@ -1,37 +1,37 @@
-/** Which skills a conversation has, and where each came from. Pure. Source: agent-core.md 6.3. */
+/** Skills of a conversation and their origins. Pure. Source: agent-core.md 6.3. */
 import type { Skill } from '@parley/protocol'
 
-/** Bytes of all skills that a start adds: they are kept with the conversation. */
+/** Bytes of all skills that a start adds; they are stored with the conversation. */
 const MAX_LOADED_BYTES = 512 * 1024
 
-/** Where a skill came from: the request itself, the user's home, the project, or a plugin. */
-export type Origin = 'request' | 'user' | 'project' | 'plugin'
+/** Origin of a skill: the request, the user's home, the project or a plugin. */
+export type SkillOrigin = 'request' | 'user' | 'project' | 'plugin'
 
-export type Sources = {
+export type SkillSources = {
   request: readonly Skill[]
   user: readonly Skill[]
   project: readonly Skill[]
-  /** In the order the plugins were named; later ones win. */
+  /** In the order in which the plugins were named; later ones take precedence. */
   plugin: readonly Skill[]
 }
 
-export type Catalogue = {
+export type SkillCatalogue = {
   skills: Skill[]
-  /** By the names of skills that the request did not bring itself. */
-  origins: Record<string, Exclude<Origin, 'request'>>
+  /** By name, for skills that are not from the request. */
+  origins: Record<string, Exclude<SkillOrigin, 'request'>>
   notes: string[]
 }
 
-/** Joins the sources: user, then request, then project, then plugins; what is disabled goes last of all. */
-export function catalogue(sources: Sources, disabled: readonly string[]): Catalogue {
-  const byName = new Map<string, { skill: Skill; origin: Origin }>()
+/** Merges the sources in the order user, request, project, plugins, and then removes disabled skills. */
+export function catalogue(sources: SkillSources, disabled: readonly string[]): SkillCatalogue {
+  const byName = new Map<string, { skill: Skill; origin: SkillOrigin }>()
   for (const origin of ['user', 'request', 'project', 'plugin'] as const) {
     for (const skill of sources[origin]) {
-      // A name that is given anew stands where it stood.
+      // A replaced skill keeps its position.
       byName.set(skill.name, { skill, origin })
     }
   }
-  const kept: Catalogue = { skills: [], origins: {}, notes: [] }
+  const kept: SkillCatalogue = { skills: [], origins: {}, notes: [] }
   let bytes = 0
   for (const { skill, origin } of byName.values()) {
     if (disabled.includes(skill.name)) continue

@@ -1,6 +1,6 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { diskWorkspace } from '../../testing/disk-workspace.ts'
 import { tempDir } from '../../testing/temp.ts'
 import { projectSkills, userSkills } from './discover.ts'
@@ -20,7 +20,7 @@ async function project(files: Record<string, string>) {
 
 const names = ({ skills }: { skills: readonly { name: string }[] }) => skills.map(({ name }) => name)
 
-test('instruction files, nested ones and the folders of skills are found, each under its name', async () => {
+test('instruction files, nested instruction files and skills of skill folders are found under their names', async () => {
   await using at = await project({
     'AGENTS.md': 'Use tabs.',
     'Gemini.MD': 'For one vendor.',
@@ -55,7 +55,7 @@ test('instruction files, nested ones and the folders of skills are found, each u
   })
 })
 
-test('the first of each name wins: folders in their order, the working directory before the root of the repository', async () => {
+test('of skills with one name the first counts: folders in order, the working directory before the root of the repository', async () => {
   await using at = await project({
     '.git/HEAD': '',
     'AGENTS.md': 'of the root',
@@ -71,37 +71,30 @@ test('the first of each name wins: folders in their order, the working directory
   ])
 })
 
-describe('what cannot be used is noted, and the rest is read', () => {
-  test.each([
-    ['a head that is no YAML', 'bad/SKILL.md', '---\nname: [unclosed\n---\n', /is no YAML/],
-    ['a head that is a list', 'bad/SKILL.md', '---\n- a\n---\n', /no mapping/],
-    [
-      'a name that is not that of the folder',
-      'bad/SKILL.md',
-      '---\nname: other\n---\n',
-      /not that of its folder 'bad'/,
-    ],
-    ['a name with capitals', 'Bad/SKILL.md', 'text', /is no name of a skill/],
-    ['a file that is too large', 'bad/SKILL.md', 'x'.repeat(300_000), /larger than/],
-    ['a file that is no text', 'bad.md', 'a\0b', /no text/],
-    [
-      'aliases that grow',
-      'bad.md',
-      `---\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n---\n`,
-      /is no YAML/,
-    ],
-  ])('%s', async (_, file, text, why) => {
-    await using at = await project({
-      [`.agents/skills/${file}`]: text,
-      '.agents/skills/good/SKILL.md': '---\n---\nGood.',
-    })
-    const found = await at.found()
-    expect(names(found)).toEqual(['good'])
-    expect(found.notes.join('\n')).toMatch(why)
+test.each([
+  ['front matter that is not YAML', 'bad/SKILL.md', '---\nname: [unclosed\n---\n', /is no YAML/],
+  ['front matter that is a list', 'bad/SKILL.md', '---\n- a\n---\n', /no mapping/],
+  ['a name other than the folder', 'bad/SKILL.md', '---\nname: other\n---\n', /not that of its folder 'bad'/],
+  ['a name with capitals', 'Bad/SKILL.md', 'text', /is no name of a skill/],
+  ['a file that is too large', 'bad/SKILL.md', 'x'.repeat(300_000), /larger than/],
+  ['a binary file', 'bad.md', 'a\0b', /no text/],
+  [
+    'front matter that expands through aliases',
+    'bad.md',
+    `---\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n---\n`,
+    /is no YAML/,
+  ],
+])('%s is noted, and other skills are read', async (_, file, text, why) => {
+  await using at = await project({
+    [`.agents/skills/${file}`]: text,
+    '.agents/skills/good/SKILL.md': '---\n---\nGood.',
   })
+  const found = await at.found()
+  expect(names(found)).toEqual(['good'])
+  expect(found.notes.join('\n')).toMatch(why)
 })
 
-test('a file under two names counts once, and a link that leads out of the project is not followed', async () => {
+test('a file with two names counts once, and a link that leads out of the project is not followed', async () => {
   await using at = await project({ 'AGENTS.md': 'Shared.', '../outside/SKILL.md': 'secret', '../secret.md': 'secret' })
   await symlink('AGENTS.md', join(at.root, 'CLAUDE.md'))
   await symlink('../secret.md', join(at.root, 'GEMINI.md'))
@@ -112,7 +105,7 @@ test('a file under two names counts once, and a link that leads out of the proje
   expect(found.notes.filter((note) => note.includes('leads out of its folder')).length).toBeGreaterThan(1)
 })
 
-test('paths make a path rule and go before triggers; inputs make a task that asks for what is missing', async () => {
+test('a skill with paths is a path rule whatever its triggers; a skill with inputs asks for missing inputs', async () => {
   await using at = await project({
     '.agents/skills/rule.md': '---\npaths: "src/**, *.css"\ntriggers: [x]\n---\nRule.',
     '.agents/skills/task.md':
@@ -140,7 +133,7 @@ test('paths make a path rule and go before triggers; inputs make a task that ask
   })
 })
 
-test('the home of a user is read in the same order, its links included', async () => {
+test('the home folder of a user is read in the same order, and its links are followed', async () => {
   await using dir = await tempDir()
   await mkdir(dir.file('elsewhere/linked'), { recursive: true })
   await writeFile(dir.file('elsewhere/linked/SKILL.md'), '---\n---\nLinked.')

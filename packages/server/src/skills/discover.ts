@@ -1,4 +1,4 @@
-/** Skills of a folder of skills, of a project and of a home. Source: agent-core.md 6.2, 6.3. */
+/** Discovery of skills in a project and in a home folder. Source: agent-core.md 6.2, 6.3. */
 import { dirname, join, relative } from 'node:path'
 import { ParleyError, type Skill, type SkillResources } from '@parley/protocol'
 import type { Workspace } from '../workspace/index.ts'
@@ -7,20 +7,20 @@ import { nestedInstructions } from './nested.ts'
 import { instructionName, instructionsAt } from './third-party.ts'
 import { readSkillFile, readSkillFolder } from './skill-file.ts'
 
-/** Skills in the order of their weight, first wins, and what was left out. */
-export type Found = { skills: Skill[]; notes: string[] }
+/** Skills in order of precedence, and notes on files that were left out. */
+export type FoundSkills = { skills: Skill[]; notes: string[] }
 
-/** Below a project, or below a home; earlier ones win. */
-export const SKILL_FOLDERS = ['.agents/skills', '.openhands/skills', '.openhands/microagents'] as const
+/** Relative to a project or a home folder, in order of precedence. */
+const SKILL_FOLDERS = ['.agents/skills', '.openhands/skills', '.openhands/microagents'] as const
 const RESOURCE_FOLDERS = ['scripts', 'references', 'assets'] as const
 const MAX_DEPTH = 6
 const MAX_RESOURCES = 200
-/** How far above the working directory the root of a repository is looked for. */
+/** Levels above the working directory that are searched for the root of a repository. */
 const MAX_ABOVE = 20
 
-/** What a user keeps in their home. */
-export async function userSkills(files: Files, home: string, signal: AbortSignal): Promise<Found> {
-  // Links that lead elsewhere are the owner's own.
+/** Skills of a home folder. */
+export async function userSkills(files: Files, home: string, signal: AbortSignal): Promise<FoundSkills> {
+  // Not confined: the owner of the home folder may link to other places.
   const folder = await Folder.open(files, home, signal, { isConfined: false })
   if (folder === null) return { skills: [], notes: [] }
   const skills: Skill[] = []
@@ -28,12 +28,12 @@ export async function userSkills(files: Files, home: string, signal: AbortSignal
   return { skills: firstOfEach(skills), notes: folder.notes }
 }
 
-/** What a project brings along: from its working directory, then from the root of its repository. */
+/** Skills of a project: from its working directory, then from the root of its repository. */
 export async function projectSkills(
   workspace: Files & Pick<Workspace, 'exec'>,
   workingDir: string,
   signal: AbortSignal,
-): Promise<Found> {
+): Promise<FoundSkills> {
   const here = await Folder.open(workspace, workingDir, signal)
   if (here === null) return { skills: [], notes: [] }
   const repository = await repositoryRoot(workspace, here.root, signal)
@@ -47,13 +47,13 @@ export async function projectSkills(
     instructions.push(...(await instructionsAt(folder, known)))
     for (const path of SKILL_FOLDERS) own.push(...(await skillsIn(folder, path)))
   }
-  // Last, because a large project may use up how often a folder is looked into.
+  // Last, because a large project may use up the limit on reads of a folder.
   const nested = await nestedInstructions(workspace, here, { isRepository: repository !== null, known }, signal)
   const skills = firstOfEach([...instructions, ...nested, ...own])
   return { skills, notes: folders.flatMap(({ notes }) => notes) }
 }
 
-/** The skills of one folder of skills. A bad file is noted and left out. */
+/** The skills of one folder. An invalid file is noted and left out. */
 export async function skillsIn(folder: Folder, path: string): Promise<Skill[]> {
   const found: Skill[] = []
   await walk(folder, path, path, found, 0)
@@ -115,7 +115,7 @@ async function resourcesOf(folder: Folder, path: string): Promise<SkillResources
   return { skill_root: folder.at(path), scripts, references, assets }
 }
 
-/** One bad file is told, and stops nothing else. */
+/** Notes an invalid file instead of throwing. */
 async function leniently(folder: Folder, path: string, read: () => Promise<Skill | null>): Promise<Skill | null> {
   try {
     return await read()
@@ -126,7 +126,7 @@ async function leniently(folder: Folder, path: string, read: () => Promise<Skill
   }
 }
 
-/** The nearest folder at or above with a `.git` in it. */
+/** The nearest folder, at or above `from`, that contains `.git`. */
 async function repositoryRoot(files: Files, from: string, signal: AbortSignal): Promise<string | null> {
   for (let at = from, steps = 0; steps < MAX_ABOVE; at = dirname(at), steps++) {
     const stat = await files.stat(join(at, '.git'), signal).catch(() => null)
@@ -137,8 +137,8 @@ async function repositoryRoot(files: Files, from: string, signal: AbortSignal): 
   return null
 }
 
-/** Names are unique: the first of each stays. */
-export function firstOfEach(skills: readonly Skill[]): Skill[] {
+/** The skills without those whose name an earlier one has. */
+function firstOfEach(skills: readonly Skill[]): Skill[] {
   const known = new Set<string>()
   return skills.filter(({ name }) => !known.has(name) && known.add(name))
 }

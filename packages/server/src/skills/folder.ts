@@ -1,20 +1,21 @@
 /**
- * A folder whose files are read as far as they may be.
+ * Read-only, size-limited view of a folder.
  *
  * Invariants
- *   F1. Where the folder is confined, nothing outside its root is read: not through `..`, not through a link. In a sandbox
- *       a link may lead to what commands of the conversation can read as well.
- *   F2. What is too large, or too much, is left out with a note; nothing in a folder makes reading it fail.
+ *   F1. Of a confined folder, nothing outside its root is read, neither through `..` nor through a link. In a sandbox a
+ *       link may lead to files that commands of the conversation can read as well.
+ *   F2. Files beyond the limits are left out with a note; no content of a folder makes reading it fail.
  */
 import { realpath } from 'node:fs/promises'
-import { isAbsolute, join, posix, relative, sep } from 'node:path'
+import { join, posix, sep } from 'node:path'
+import { isInside } from '../lib/index.ts'
 import type { Workspace } from '../workspace/index.ts'
 
 /** Bytes of one file. */
-export const MAX_FILE_BYTES = 256 * 1024
+const MAX_FILE_BYTES = 256 * 1024
 /** Bytes of all files that are read from one folder. */
 const MAX_TOTAL_BYTES = 4 * 1024 * 1024
-/** Looks into the folder: listings and files together. */
+/** Listings and reads of one folder together. */
 const MAX_LOOKS = 2000
 
 /** Files of a workspace, or of this machine. */
@@ -23,12 +24,12 @@ export type Files = Pick<Workspace, 'stat' | 'list' | 'readFile' | 'realPath'>
 export type Entry = { name: string; kind: 'file' | 'directory' | 'other' }
 
 export class Folder {
-  /** Absolute, as commands name it. */
+  /** Absolute path, as commands use it. */
   readonly root: string
-  /** What was left out and why, for the log. */
+  /** Paths that were left out, each with its reason, for the log. */
   readonly notes: string[] = []
   readonly #files: Files
-  /** The root with every link followed. */
+  /** Real path of the root. */
   readonly #real: string
   readonly #isConfined: boolean
   readonly #signal: AbortSignal
@@ -43,7 +44,7 @@ export class Folder {
     this.#signal = signal
   }
 
-  /** Null when there is no such folder, or none that may be seen. */
+  /** Opens the folder; null when it does not exist or cannot be read. */
   static async open(
     files: Files,
     path: string,
@@ -57,27 +58,27 @@ export class Folder {
     return stat?.kind === 'directory' ? new Folder(files, { root: path, real }, isConfined, signal) : null
   }
 
-  /** Where a path of the folder is. */
+  /** Absolute path of a path in the folder. */
   at(path: string): string {
     return join(this.root, path)
   }
 
-  /** What is in a folder below, in the order of names; links are told as what they lead to. Empty when there is none. */
+  /** Entries of a subfolder by name; a link has the kind of its target. Empty when there is no such folder. */
   async list(path: string): Promise<Entry[]> {
     const real = await this.realOf(path)
     if (real === null || !this.#mayLook(path)) return []
     const at = this.at(path)
     const entries = await this.#files.list(at, this.#signal).catch(() => [])
     this.#signal.throwIfAborted()
-    const told = entries.map(async ({ name, kind }) => {
+    const resolved = entries.map(async ({ name, kind }) => {
       if (kind !== 'other') return { name, kind }
       const stat = await this.#files.stat(join(at, name), this.#signal).catch(() => null)
       return { name, kind: stat?.kind ?? ('other' as const) }
     })
-    return (await Promise.all(told)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    return (await Promise.all(resolved)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** The text of a file; null when there is none, or none that may be read. */
+  /** The text of a file; null when it does not exist or may not be read. */
   async read(path: string): Promise<string | null> {
     const real = await this.realOf(path)
     if (real === null || !this.#mayLook(path)) return null
@@ -95,12 +96,12 @@ export class Folder {
     return text.includes('\0') ? this.#leaveOut(path, 'it is no text') : text
   }
 
-  /** A path with its links followed; null when nothing is there, or it leads out of a confined folder. */
+  /** Real path; null when nothing is there, or when it leads out of a confined folder. */
   async realOf(path: string): Promise<string | null> {
     const wanted = this.at(path)
-    if (this.#isConfined && !isWithin(this.root, wanted)) return this.#leaveOut(path, 'it leads out of its folder')
+    if (this.#isConfined && !isInside(this.root, wanted)) return this.#leaveOut(path, 'it leads out of its folder')
     const real = await realPathOf(this.#files, wanted, this.#signal)
-    if (real === null || !this.#isConfined || isWithin(this.#real, real)) return real
+    if (real === null || !this.#isConfined || isInside(this.#real, real)) return real
     return this.#leaveOut(path, 'it is a link that leads out of its folder')
   }
 
@@ -120,21 +121,16 @@ export class Folder {
   }
 }
 
-export function isWithin(root: string, path: string): boolean {
-  const way = relative(root, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
-}
-
-/** With slashes, as it stands in names and patterns. */
+/** The path with slashes, as in names and patterns. */
 export const plainPath = (path: string): string => path.split(sep).join(posix.sep)
 
 async function realPathOf(files: Files, path: string, signal: AbortSignal): Promise<string | null> {
-  // A workspace that cannot tell is on this machine.
+  // A workspace without `realPath` is on this machine.
   const real = files.realPath === undefined ? realpath(path) : files.realPath(path, signal)
   const found = await real.catch(() => null)
   signal.throwIfAborted()
   if (found !== null || files.realPath !== undefined) return found
-  // Behind walls a path may have a name that it has nowhere else; its links are then followed where the walls are.
+  // A path may exist only inside the sandbox, where the workspace resolves its links.
   const stat = await files.stat(path, signal).catch(() => null)
   return stat === null ? null : path
 }

@@ -1,21 +1,21 @@
-/** Markdown with a head in YAML, the form of skills, commands and agents that are files. Source: agent-core.md 6.2, 12.1. */
+/** Markdown with YAML front matter, the format of files of skills, commands and agents. Source: agent-core.md 6.2, 12.1. */
 import { ParleyError } from '@parley/protocol'
 
-/** Characters of a head. */
+/** Characters of the front matter. */
 const MAX_HEAD = 64 * 1024
-/** So often a head may repeat what it has named; more would let a small file grow large in memory. */
+/** Uses of YAML aliases; more would let a small file expand to a large value in memory. */
 const MAX_ALIASES = 20
 
 export type Frontmatter = {
-  /** Empty when there is no head. */
+  /** Empty without front matter. */
   data: Readonly<Record<string, unknown>>
-  /** What follows the head. */
+  /** Text after the front matter. */
   body: string
 }
 
 /**
- * Reads a markdown text. The YAML library is loaded when a text has a head.
- * @throws ParleyError `invalid_input` for a head that is no YAML, or no mapping of names to values.
+ * Reads a markdown text. The YAML library is loaded for the first text with front matter.
+ * @throws ParleyError `invalid_input` for front matter that is not a YAML mapping.
  */
 export async function readFrontmatter(text: string): Promise<Frontmatter> {
   const clean = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
@@ -41,7 +41,7 @@ async function readHead(head: string): Promise<Record<string, unknown>> {
   return data as Record<string, unknown>
 }
 
-/** The line that ends the head. */
+/** The line that ends the front matter. */
 function endOfHead(text: string, from: number): { at: number; after: number } | null {
   for (let at = from; at <= text.length;) {
     const next = text.indexOf('\n', at)

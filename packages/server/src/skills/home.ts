@@ -1,4 +1,4 @@
-/** Files of the account that the server runs under, for what its owner keeps in the home folder. */
+/** Files of this machine, read with the rights of the server's account. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import type { Files } from './folder.ts'
 

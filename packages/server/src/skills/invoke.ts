@@ -1,26 +1,25 @@
-/** What asking for a skill by name gives. Source: agent-core.md 6.5; F15. */
-import { isAbsolute, relative, sep } from 'node:path'
+/** Invocation of a skill by name. Source: agent-core.md 6.5; F15. */
 import { isInvocable, type Skill } from '@parley/protocol'
-import { inlineCommands } from '../lib/index.ts'
+import { inlineCommands, relativeInside } from '../lib/index.ts'
 import type { Workspace } from '../workspace/index.ts'
 
 const COMMAND_LIMIT_MS = 10_000
 const MAX_OUTPUT_BYTES = 50 * 1024
-/** Commands of one skill that are run. */
+/** Limit on the commands of one skill that are run. */
 const MAX_COMMANDS = 20
 
 export type Invocation = { callId: string; workspace: Workspace; signal: AbortSignal }
 
-export type SkillBook = {
-  /** Those in force. */
+export type SkillSet = {
+  /** Skills in force. */
   skills: readonly Skill[]
-  /** Whether commands in the text of a skill may be run without anybody looking at them. */
+  /** True when commands in the text of a skill may be run without approval. */
   isTrusted: (skill: Skill) => boolean
 }
 
-/** The text of a skill for the model, or why there is none. @throws the signal's reason when aborted. */
-export async function invoke(
-  { skills, isTrusted }: SkillBook,
+/** The text of a skill for the model, or the reason why there is none. @throws the signal's reason when aborted. */
+export async function invokeSkill(
+  { skills, isTrusted }: SkillSet,
   asked: string,
   call: Invocation,
 ): Promise<{ text: string; isError: boolean }> {
@@ -39,7 +38,7 @@ export async function invoke(
 
 const refused = (text: string) => ({ text, isError: true })
 
-/** The text with what its commands print. Commands of a skill that nobody answers for are told, and not run. */
+/** The text with the output of its commands. Commands of an untrusted skill are shown instead of run. */
 async function expanded({ content }: Skill, isTrusted: boolean, call: Invocation): Promise<string> {
   const texts: string[] = []
   let count = 0
@@ -52,7 +51,7 @@ async function expanded({ content }: Skill, isTrusted: boolean, call: Invocation
   return texts.join('')
 }
 
-/** In the workspace, with the environment of its commands and no secret; a call that is repeated runs nothing twice. */
+/** Runs a command in the workspace without secrets. The call id prevents a second run when the call is repeated. */
 async function printed(command: string, index: number, { callId, workspace, signal }: Invocation): Promise<string> {
   const request = {
     callId: `${callId}-${index}`,
@@ -73,9 +72,7 @@ async function printed(command: string, index: number, { callId, workspace, sign
 
 function place({ name, resources }: Skill, workingDir: string): string {
   if (resources === null) return ''
-  const below = relative(workingDir, resources.skill_root)
-  const isInside = below !== '..' && !below.startsWith(`..${sep}`) && !isAbsolute(below)
-  const folder = isInside && below !== '' ? below : resources.skill_root
+  const folder = relativeInside(workingDir, resources.skill_root) || resources.skill_root
   const listed = (['scripts', 'references', 'assets'] as const).flatMap((kind) =>
     resources[kind].map((file) => `${kind}/${file}`),
   )

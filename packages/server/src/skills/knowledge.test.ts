@@ -1,6 +1,6 @@
 import { AgentContext } from '@parley/protocol'
 import { describe, expect, test } from 'vitest'
-import { heard, touched } from './activation.ts'
+import { skillsForMessage, skillsForFile } from './activation.ts'
 import { catalogue } from './catalogue.ts'
 import { memoryText } from './memory.ts'
 import { placeOfPlugin } from './plugins/source.ts'
@@ -14,26 +14,26 @@ const word = (name: string, keyword: string, more: object = {}) => ({
 })
 const context = (members: object) => AgentContext.parse(members)
 
-describe('what a message brings', () => {
+describe('skills for a message', () => {
   const known = context({
     skills: [word('one', 'alpha'), word('two', 'beta'), word('off', 'alpha'), { name: 'repo', content: 'alpha' }],
     disabled_skills: ['off'],
     user_message_prefix: 'before',
     user_message_suffix: 'after',
   })
-  test('the skills that its words name, between prefix and suffix, and not those that were given', () => {
-    const { text, names } = heard(known, 'alpha and beta', [])
+  test('a message adds the skills that its words name, between prefix and suffix, without those already given', () => {
+    const { text, names } = skillsForMessage(known, 'alpha and beta', [])
     expect(names).toEqual(['one', 'two'])
     expect(text).toMatch(/^before\n\n<skill name="one">.*alpha.*about one.*<skill name="two">.*about two.*after$/s)
-    expect(heard(known, 'alpha and beta', ['one']).names).toEqual(['two'])
+    expect(skillsForMessage(known, 'alpha and beta', ['one']).names).toEqual(['two'])
   })
-  test('prefix and suffix also without words', () => {
-    expect(heard(known, '  ', [])).toEqual({ text: 'before\n\nafter', names: [] })
-    expect(heard(null, 'alpha', [])).toEqual({ text: null, names: [] })
+  test('prefix and suffix are added to a message without keywords too', () => {
+    expect(skillsForMessage(known, '  ', [])).toEqual({ text: 'before\n\nafter', names: [] })
+    expect(skillsForMessage(null, 'alpha', [])).toEqual({ text: null, names: [] })
   })
 })
 
-describe('what a file brings', () => {
+describe('rules for a file', () => {
   const rule = (name: string, ...paths: string[]) => ({ name, content: `of ${name}`, trigger: { type: 'path', paths } })
   const known = context({ skills: [rule('web', 'web/**'), rule('css', '*.css')] })
   test.each<[string, string[]]>([
@@ -42,15 +42,15 @@ describe('what a file brings', () => {
     ['/place/../other/web/a.ts', []],
     ['/elsewhere/web/a.ts', []],
     ['/place', []],
-  ])('%s: %j', (path, names) => {
-    expect(touched(known, path, { workingDir: '/place', active: [] }).names).toEqual(names)
+  ])('the file %s adds the rules %j', (path, names) => {
+    expect(skillsForFile(known, path, { workingDir: '/place', active: [] }).names).toEqual(names)
   })
-  test('each rule once', () => {
-    expect(touched(known, 'web/a.css', { workingDir: '/place', active: ['web'] }).names).toEqual(['css'])
+  test('a file adds each rule once', () => {
+    expect(skillsForFile(known, 'web/a.css', { workingDir: '/place', active: ['web'] }).names).toEqual(['css'])
   })
 })
 
-test('precedence: user, request, project, then the last plugin; disabled ones go last of all', () => {
+test('later sources replace skills of earlier ones: user, request, project, plugins; disabled skills are removed at the end', () => {
   const skill = (name: string, content: string) => context({ skills: [{ name, content }] }).skills[0]!
   const { skills, origins } = catalogue(
     {
@@ -70,7 +70,7 @@ test('precedence: user, request, project, then the last plugin; disabled ones go
   expect(origins).toEqual({ a: 'user', c: 'project', d: 'plugin' })
 })
 
-test('instructions of one vendor are for its models, and for those of nobody knows whom', () => {
+test('instructions of one vendor are for its models, and for models of unknown vendors', () => {
   const known = context({
     skills: [
       { name: 'claude', content: 'of one' },
@@ -82,7 +82,7 @@ test('instructions of one vendor are for its models, and for those of nobody kno
   expect(standingKnowledge(known, 'own/model')).toContain('of one')
 })
 
-test('the list names what may be asked for, marks escaped, and hides the rest', () => {
+test('the list names invocable skills with markup escaped, and leaves out the others', () => {
   const known = context({
     skills: [
       word('shown', 'x', { description: 'Says <this> & that' }),
@@ -99,7 +99,7 @@ test('the list names what may be asked for, marks escaped, and hides the rest', 
   ])
 })
 
-test('notes share their room, and lose their oldest lines', () => {
+test('notes share the limit, and lose their oldest lines', () => {
   expect(memoryText([{ title: 'A', text: ' ' }])).toBe(null)
   const long = Array.from({ length: 1000 }, (_, n) => `line ${n}`).join('\n')
   const text = memoryText([
@@ -110,36 +110,30 @@ test('notes share their room, and lose their oldest lines', () => {
   expect(text.length).toBeLessThan(6050)
 })
 
-describe('sources of plugins', () => {
-  const place = (source: string, more: object = {}) =>
-    placeOfPlugin({ source, ref: null, repo_path: null, ...more }, 'plugins.0')
-  test.each<[string, object, object]>([
-    [
-      'github:acme/tools',
-      { ref: 'v1' },
-      { kind: 'git', name: 'acme/tools', provider: 'github', ref: 'v1', folder: '' },
-    ],
-    [
-      'https://git.example.org/a/b.git',
-      { repo_path: 'x/./y/' },
-      { kind: 'git', provider: null, ref: null, folder: 'x/y' },
-    ],
-    ['./plugin', {}, { kind: 'path', path: './plugin', folder: '' }],
-  ])('%s %j', (source, more, expected) => {
-    expect(place(source, more)).toMatchObject(expected)
-  })
-  test.each<[string, object, RegExp]>([
-    ['https://user:secret@git.example.org/a/b', {}, /plugins\.0\.source holds a credential/],
-    ['github:acme/tools', { ref: '--upload-pack=x' }, /plugins\.0\.ref is no branch/],
-    ['github:acme/tools', { repo_path: '../x' }, /plugins\.0\.repo_path leads out/],
-    ['./plugin', { ref: 'main' }, /git sources alone/],
-    ['git@example.org:a/b', {}, /use github:owner\/name, an https address/],
-    ['file:///etc', {}, /cannot be fetched/],
-    ['github:acme', {}, /cannot be fetched/],
-    ['', {}, /is no path/],
-    ['~/plugin', {}, /is no path/],
-  ])('%s %j is refused', (source, more, why) => {
-    expect(() => place(source, more)).toThrow(why)
-    expect(() => place(source, more)).not.toThrow(/secret/)
-  })
+const placeOf = (source: string, more: object = {}) =>
+  placeOfPlugin({ source, ref: null, repo_path: null, ...more }, 'plugins.0')
+test.each<[string, object, object]>([
+  ['github:acme/tools', { ref: 'v1' }, { kind: 'git', name: 'acme/tools', provider: 'github', ref: 'v1', folder: '' }],
+  [
+    'https://git.example.org/a/b.git',
+    { repo_path: 'x/./y/' },
+    { kind: 'git', provider: null, ref: null, folder: 'x/y' },
+  ],
+  ['./plugin', {}, { kind: 'path', path: './plugin', folder: '' }],
+])('the plugin source %s with %j is read', (source, more, expected) => {
+  expect(placeOf(source, more)).toMatchObject(expected)
+})
+test.each<[string, object, RegExp]>([
+  ['https://user:secret@git.example.org/a/b', {}, /plugins\.0\.source holds a credential/],
+  ['github:acme/tools', { ref: '--upload-pack=x' }, /plugins\.0\.ref is no branch/],
+  ['github:acme/tools', { repo_path: '../x' }, /plugins\.0\.repo_path leads out/],
+  ['./plugin', { ref: 'main' }, /git sources alone/],
+  ['git@example.org:a/b', {}, /use github:owner\/name, an https address/],
+  ['file:///etc', {}, /cannot be fetched/],
+  ['github:acme', {}, /cannot be fetched/],
+  ['', {}, /is no path/],
+  ['~/plugin', {}, /is no path/],
+])('the plugin source %s with %j is refused', (source, more, why) => {
+  expect(() => placeOf(source, more)).toThrow(why)
+  expect(() => placeOf(source, more)).not.toThrow(/secret/)
 })

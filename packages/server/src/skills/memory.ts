@@ -1,17 +1,17 @@
-/** Notes that agents keep for later sessions, as one bounded text. Source: agent-core.md 6.6. */
+/** Notes of agents for later sessions, as one bounded text. Source: agent-core.md 6.6. */
 
 /** Characters of all notes together. */
 const MAX_CHARS = 6000
 
 export const MEMORY_FILE = '.openhands/memory/MEMORY.md'
 
-/** Nothing in the notes ends the part of the prompt that they stand in. */
+/** Removed from notes, so that they cannot end their section of the prompt. */
 const END_OF_NOTES = /<\/memory>?/gi
 
-export type Notes = { title: string; text: string }
+export type TitledNotes = { title: string; text: string }
 
-/** The notes under their titles; null when there are none. Where they are too long, each loses its oldest lines. */
-export function memoryText(notes: readonly Notes[]): string | null {
+/** The notes under their titles; null when there are none. Notes that are too long lose their oldest lines. */
+export function memoryText(notes: readonly TitledNotes[]): string | null {
   const kept = notes
     .map(({ title, text }) => ({ title, text: text.replaceAll(END_OF_NOTES, '').trim() }))
     .filter(({ text }) => text !== '')
@@ -20,7 +20,7 @@ export function memoryText(notes: readonly Notes[]): string | null {
   return kept.map(({ title, text }, at) => `## ${title}\n${newestLines(text, shares[at]!)}`).join('\n\n')
 }
 
-/** What a short text does not use, the others may. */
+/** Divides the limit; characters that a short text does not use go to the others. */
 function shareOut(lengths: readonly number[]): number[] {
   const shares = lengths.map(() => 0)
   let left = MAX_CHARS

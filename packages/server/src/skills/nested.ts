@@ -1,4 +1,4 @@
-/** Instruction files in folders of a project: each holds for what is below its folder. Source: agent-core.md 6.2. */
+/** Instruction files in subfolders of a project; each applies to the files below its folder. Source: agent-core.md 6.2. */
 import { dirname, join } from 'node:path'
 import type { Skill } from '@parley/protocol'
 import type { Workspace } from '../workspace/index.ts'
@@ -9,11 +9,11 @@ import { INSTRUCTION_FILES, instructionName } from './third-party.ts'
 const LIST_LIMIT_MS = 10_000
 const MAX_DEPTH = 8
 const MAX_NESTED = 100
-/** Folders that are looked into where git does not tell. */
+/** Folders that are walked when git does not list the files. */
 const MAX_WALKED = 200
 const SKIPPED = new Set(['node_modules', 'vendor'])
 
-/** `isRepository`: git is asked which files there are; otherwise, and where it does not answer, the folders are walked. */
+/** `isRepository`: git lists the files; otherwise, and when git does not answer, the folders are walked. */
 export async function nestedInstructions(
   workspace: Pick<Workspace, 'exec'>,
   folder: Folder,
@@ -39,14 +39,14 @@ export async function nestedInstructions(
   return found
 }
 
-/** Files that are tracked, or new and not ignored. Null when git does not answer in time. */
+/** Tracked files, and new files that are not ignored; null when git does not answer in time. */
 async function listedByGit(
   workspace: Pick<Workspace, 'exec'>,
   root: string,
   signal: AbortSignal,
 ): Promise<string[] | null> {
   const patterns = INSTRUCTION_FILES.map((name) => `:(icase,glob)**/${name}`)
-  // What a repository's own configuration would run is not run.
+  // Programs that the repository's own configuration names are not run.
   const argv = ['git', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', 'ls-files', '-z']
   const request = {
     argv: [...argv, '--cached', '--others', '--exclude-standard', '--', ...patterns],

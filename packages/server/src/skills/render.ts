@@ -1,15 +1,15 @@
-/** Skills in the system prompt: those that always hold in full, the others by name. Pure. Source: agent-core.md 6.4, 9.6. */
+/** Skills in the system prompt: those that always apply in full, the others by name. Pure. Source: agent-core.md 6.4, 9.6. */
 import { isInvocable, skillsInForce, skillType, type AgentContext, type Skill } from '@parley/protocol'
 
 const MAX_LINE_CHARS = 300
 
-/** Skills that always hold, as one text; empty when there are none. `model`: whose instructions count among them. */
+/** Skills that always apply, as one text; empty when there are none. `model` selects the instructions of its vendor. */
 export function standingKnowledge(context: AgentContext | null, model: string): string {
   const always = skillsInForce(context).filter((skill) => skillType(skill) === 'repo' && isForModel(skill, model))
   return always.map(({ name, content }) => `## ${name}\n${content.trim()}`).join('\n\n')
 }
 
-/** A line for each skill that the model may be given, or ask for; empty when there are none. */
+/** A line for each skill that can be triggered or invoked; empty when there are none. */
 export function skillLines(context: AgentContext | null): string {
   return skillsInForce(context)
     .filter(isInvocable)
@@ -17,7 +17,7 @@ export function skillLines(context: AgentContext | null): string {
     .join('\n')
 }
 
-/** The place of the file is left out on purpose: the text comes by name. */
+/** The path of the file is left out on purpose: the model gets the text by name. */
 function summaryOf({ description, content }: Skill): string {
   const line = (description ?? firstLine(content)).replaceAll(/\s+/g, ' ').trim()
   const isFirstLine = description === null
@@ -29,7 +29,7 @@ function summaryOf({ description, content }: Skill): string {
 const firstLine = (text: string): string =>
   text.split('\n').find((line) => line.trim() !== '' && !line.startsWith('#')) ?? ''
 
-/** Instructions that name a vendor in their own name are for its models, where the model is known to be of another. */
+/** Instructions named after a vendor are left out for a model that is known to be another vendor's. */
 function isForModel({ name }: Skill, model: string): boolean {
   const vendor = name === 'claude' || name === 'gemini' ? name : null
   const family = familyOf(model)

@@ -1,4 +1,4 @@
-/** One file of knowledge to one skill. Source: agent-core.md 6.1, 6.2. */
+/** Skills from files. Source: agent-core.md 6.1, 6.2. */
 import { isRecord, MCPServers, ParleyError, Skill, type SkillResources, type SkillTrigger } from '@parley/protocol'
 import { readFrontmatter } from './frontmatter.ts'
 import { truncateMiddle } from './truncate.ts'
@@ -11,16 +11,16 @@ const ASK_FOR_VARIABLES =
   'Where a variable of this text has no value that you know from the user, ask the user for it before you begin.'
 
 export type SkillFile = {
-  /** For people: where it stands. */
+  /** Path, for people. */
   source: string
   text: string
-  /** Where the file itself names none. */
+  /** Used when the file itself has no name. */
   name: string
 }
 
 /**
- * A skill of the older form: one markdown file.
- * @throws ParleyError `invalid_input` for a head that cannot be read.
+ * Reads a skill of the older form: one markdown file.
+ * @throws ParleyError `invalid_input` for front matter that cannot be read.
  */
 export async function readSkillFile({ source, text, name }: SkillFile, notes: string[]): Promise<Skill> {
   const { data, body } = await readFrontmatter(text)
@@ -30,9 +30,9 @@ export async function readSkillFile({ source, text, name }: SkillFile, notes: st
 }
 
 /**
- * A skill that is a folder with a SKILL.md.
+ * Reads a skill that is a folder with a SKILL.md.
  * @param mcp text of the `.mcp.json` beside it; null: there is none
- * @throws ParleyError `invalid_input` for a head that cannot be read, and a name that is not that of the folder.
+ * @throws ParleyError `invalid_input` for front matter that cannot be read, and for a name other than the folder's.
  */
 export async function readSkillFolder(
   { source, text, name }: SkillFile,
@@ -54,7 +54,7 @@ export async function readSkillFolder(
   })
 }
 
-/** An instruction file of a project, taken as it is. */
+/** An instruction file of a project, unchanged. */
 export function instructions({ source, text, name }: SkillFile, trigger: SkillTrigger | null = null): Skill {
   return Skill.parse({ name, content: text.trim(), source, trigger })
 }
@@ -100,15 +100,15 @@ function triggerOf(of: {
   return triggers.length > 0 ? { type: 'keyword', keywords: triggers } : null
 }
 
-/** Asks for what is missing, once. */
+/** Adds a request for missing inputs, once. */
 function withQuestion(content: string, hasInputs: boolean): string {
   if (content.includes(ASK_FOR_VARIABLES) || !(hasInputs || /\$\{\w+\}/.test(content))) return content
   return `${content}\n\n${ASK_FOR_VARIABLES}`
 }
 
 /**
- * Servers as an `.mcp.json` or a head has them; one that cannot be read is left out with a note.
- * @param places values of variables that stand for folders; other variables stay as they are
+ * Servers of an `.mcp.json` or of front matter; one that cannot be read is left out with a note.
+ * @param places values of variables that name folders; other variables are kept
  */
 export function mcpServers(
   value: unknown,
@@ -130,7 +130,7 @@ export function mcpServers(
   return read
 }
 
-/** The same value with `${NAME}` replaced in every text of it. */
+/** The value with `${NAME}` replaced in each of its texts. */
 function withPlaces(value: unknown, places: Readonly<Record<string, string>>): unknown {
   if (typeof value === 'string') return value.replaceAll(/\$\{(\w+)\}/g, (whole, name: string) => places[name] ?? whole)
   if (Array.isArray(value)) return value.map((each) => withPlaces(each, places))
@@ -138,7 +138,7 @@ function withPlaces(value: unknown, places: Readonly<Record<string, string>>): u
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withPlaces(each, places)]))
 }
 
-/** JSON, or null for what is none. */
+/** The parsed JSON; null for text that is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -158,7 +158,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null
 }
 
-/** A list, or one text that is cut at `separator`. */
+/** A list, or one text split at `separator`. */
 function words(value: unknown, separator: RegExp): string[] {
   const list: unknown[] = Array.isArray(value) ? value : typeof value === 'string' ? value.split(separator) : []
   return list.map(textOf).filter((word) => word !== null)

@@ -1,4 +1,4 @@
-/** Instruction files that several coding agents read, at the root of a project. Source: agent-core.md 6.2. */
+/** Instruction files of other coding agents at the root of a project. Source: agent-core.md 6.2. */
 import type { Skill } from '@parley/protocol'
 import type { Folder } from './folder.ts'
 import { instructions } from './skill-file.ts'
@@ -11,15 +11,15 @@ const NAMES: Readonly<Record<string, string>> = {
   'gemini.md': 'gemini',
 }
 
-/** The names to look for, in small letters. */
+/** File names, in lower case. */
 export const INSTRUCTION_FILES: readonly string[] = Object.keys(NAMES)
 
-/** The name of the skill that a file of this name is; null when it is no instruction file. */
+/** Name of the skill that an instruction file becomes; null for other files. */
 export const instructionName = (file: string): string | null => NAMES[file.toLowerCase()] ?? null
 
 /**
- * Those at the root of a folder.
- * @param known real paths that were read already: one file under two names, through a link, counts once
+ * Instruction files at the root of a folder.
+ * @param known real paths that were already read, so that a file with two names through a link counts once
  */
 export async function instructionsAt(folder: Folder, known: Set<string>): Promise<Skill[]> {
   const found: Skill[] = []

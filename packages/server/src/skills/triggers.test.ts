@@ -20,11 +20,11 @@ test.each<[string[], string, string | null]>([
   [['ship it'], 'now ship it!', 'ship it'],
   [['', ' '], 'anything', null],
   [['東京'], 'in 東京 today', '東京'],
-])('%j in %j: %j', (keywords, text, word) => {
+])('keywords %j find in %j the word %j', (keywords, text, word) => {
   expect(wordFor(waiting(...keywords), text)).toBe(word)
 })
 
-test('a word is found exactly where nothing that counts as a letter or digit touches it', () => {
+test('a keyword is found exactly where no letter, mark or digit is adjacent to it', () => {
   const part = fc.string({ maxLength: 6 })
   fc.assert(
     fc.property(fc.stringMatching(/^[a-z0-9]{1,8}$/), part, part, (word, before, after) => {
@@ -50,13 +50,11 @@ test.each<[string, string, boolean]>([
   ['a/**/b', 'a/b', true],
   ['*a*b*', 'xxaxxbxx', true],
   ['*a*b', 'ba', false],
-])('%s fits %s: %s', (pattern, path, fits) => {
+])('pattern %s applied to %s returns %s', (pattern, path, fits) => {
   expect(matchesPath(pattern, path)).toBe(fits)
 })
 
-test('patterns that were made to be slow are not', () => {
-  const started = performance.now()
-  matchesPath(`${'**/'.repeat(60)}x`, `${'a/'.repeat(1000)}b`)
-  matchesPath('*a'.repeat(200), 'a'.repeat(4000))
-  expect(performance.now() - started).toBeLessThan(2000)
+test('patterns that take a backtracking matcher exponential time are matched', () => {
+  expect(matchesPath(`${'**/'.repeat(60)}x`, `${'a/'.repeat(1000)}b`)).toBe(false)
+  expect(matchesPath('*a'.repeat(200), 'a'.repeat(4000))).toBe(true)
 })

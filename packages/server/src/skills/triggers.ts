@@ -1,14 +1,14 @@
-/** What brings a skill into a conversation: a word of a message, or a file that is touched. Pure. Source: agent-core.md 6.4. */
+/** Triggers of skills: words of messages, and paths of files. Pure. Source: agent-core.md 6.4. */
 import type { Skill } from '@parley/protocol'
 
-/** Words longer than this are no words that somebody types. */
+/** Characters of the longest keyword; longer ones are ignored. */
 const MAX_WORD_CHARS = 200
 const MAX_PATTERN_CHARS = 512
 
-/** Compiled once per skill, for as long as something holds the skill. */
+/** Compiled once per skill, for as long as something refers to the skill. */
 const compiled = new WeakMap<Skill, readonly { word: string; pattern: RegExp }[]>()
 
-/** The word of `text` that a skill waits for; null when there is none, or it waits for no word. */
+/** The keyword of the skill that `text` contains; null when there is none. */
 export function wordFor(skill: Skill, text: string): string | null {
   let known = compiled.get(skill)
   if (known === undefined) {
@@ -23,18 +23,18 @@ function wordsOf({ trigger }: Skill): string[] {
   return words.map((word) => word.trim()).filter((word) => word !== '' && word.length <= MAX_WORD_CHARS)
 }
 
-/** The word by itself in any case: `git` is not in `github`, and `über` is not in `darüber`. */
+/** Matches whole words in any case: `git` is not in `github`, and `über` is not in `darüber`. */
 function wholeWord(word: string): RegExp {
   const literal = word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
   return new RegExp(`(?<![\\p{L}\\p{M}\\p{N}])${literal}(?![\\p{L}\\p{M}\\p{N}])`, 'iu')
 }
 
-/** Whether a path relative to the workspace, with slashes, is one of those that a skill waits for. */
+/** True when the skill is a rule for this path, which is relative to the workspace and has slashes. */
 export function isAbout({ trigger }: Skill, path: string): boolean {
   return trigger?.type === 'path' && trigger.paths.some((pattern) => matchesPath(pattern, path))
 }
 
-/** `**` stands for folders at any depth, `*` for any part of a name, `?` for one character; without a slash, at any depth. */
+/** `**` matches folders at any depth, `*` any part of a name, `?` one character; a pattern without a slash matches at any depth. */
 export function matchesPath(pattern: string, path: string): boolean {
   if (pattern.length > MAX_PATTERN_CHARS) return false
   const parts = pattern.replace(/^\.?\//, '').split('/')
@@ -42,9 +42,9 @@ export function matchesPath(pattern: string, path: string): boolean {
   return matchesParts(wanted, path.split('/'))
 }
 
-/** Row by row, so that many `**` cost no more than few. */
+/** Dynamic programming, so that the cost does not grow exponentially with the number of `**`. */
 function matchesParts(pattern: readonly string[], path: readonly string[]): boolean {
-  // reachable[i]: the pattern so far fits the first i parts of the path.
+  // reachable[i]: the pattern so far matches the first i parts of the path.
   let reachable = [true, ...path.map(() => false)]
   for (const [at, part] of pattern.entries()) {
     const next = reachable.map(() => false)
@@ -53,7 +53,7 @@ function matchesParts(pattern: readonly string[], path: readonly string[]): bool
     for (let i = 0; i < reachable.length; i++) {
       if (part === '**') {
         seen ||= reachable[i]!
-        // At the end it stands for what is below a folder, not for the folder.
+        // At the end, `**` matches everything below a folder, but not the folder itself.
         next[i] = isLast ? reachable.slice(0, i).includes(true) : seen
       } else if (i > 0) next[i] = reachable[i - 1]! && matchesName(part, path[i - 1]!)
     }
@@ -62,7 +62,7 @@ function matchesParts(pattern: readonly string[], path: readonly string[]): bool
   return reachable.at(-1)!
 }
 
-/** Two fingers: where a star cannot go on, it takes one more character. */
+/** Two pointers: on a mismatch, the last star takes one more character. */
 function matchesName(pattern: string, name: string): boolean {
   let p = 0
   let n = 0

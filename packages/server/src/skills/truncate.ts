@@ -1,4 +1,4 @@
-/** A text of at most `max` characters: too long a one loses its middle, and `notice` says so. */
+/** A text of at most `max` characters; the middle of a longer one is replaced by `notice`. */
 export function truncateMiddle(text: string, max: number, notice: string): string {
   if (text.length <= max) return text
   const kept = Math.max(max - notice.length - 2, 0)

@@ -1,3 +1,5 @@
 export type * from './storage.ts'
-export { openSqlite, type SqliteOptions } from './sqlite/open.ts'
+export { AuditLog } from './audit-log.ts'
+export { openConversationFolders } from './conversation-folders.ts'
+export { openSqlite } from './sqlite/open.ts'
 export { probeSqlite } from './preflight.ts'

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 
 /**
- * What SQLite can do at `path`, a file that does not exist yet and is left behind.
+ * Tests SQLite with a new file at `path`, which is not removed.
  * @throws the system's error when no store can be made there.
  */
 export function probeSqlite(path: string): { version: string; journalMode: string } {

@@ -1,29 +1,29 @@
 /**
- * What a store must do. Interchangeable: one contract suite (`test/storage/contract.ts`) runs on every kind.
+ * The contract of a store. One contract suite (`test/storage/contract.ts`) runs on every implementation.
  *
  * Invariants
  *   S1. `seq` is dense per conversation and starts at 1.
  *   S2. An append is one durable transaction: events, row, cached state, outbox — all or nothing.
  *   S3. An append with an old epoch or another `expectedSeq` changes nothing and is refused.
  *   S4. A resolved append survives power loss.
- *   S5. A page costs the same at either end of a log of any length.
+ *   S5. A page costs the same at both ends of a log of any length.
  */
 import type { ConversationExecutionStatus, ConversationId, EventId, StoredEvent } from '@parley/protocol'
 
-/** What does not come from events, as JSON text whose secrets are already sealed by the caller. */
-export type SealedJson = string
+/** JSON text in which the caller has already sealed the secrets. */
+type SealedJson = string
 
-/** The searchable columns of a conversation; everything else is inside `record` and `state`. */
+/** The searchable columns of a conversation; all other data is in `record` and `state`. */
 export type ConversationRow = {
   id: ConversationId
-  /** The user that the conversation belongs to. */
+  /** User that the conversation belongs to. */
   owner: string
   /** ISO 8601, UTC, `Z`. */
   created_at: string
   updated_at: string
   /** The newest `seq`; 0 for an empty log. */
   seq: number
-  /** Who may append: the number handed out by the newest `own`. */
+  /** Number that the newest `own` returned; only its holder may append. */
   epoch: number
   status: ConversationExecutionStatus
   parent_conversation_id: ConversationId | null
@@ -36,7 +36,7 @@ export type CachedState = { seq: number; json: SealedJson }
 export type OutboxDraft = { topic: string; payload: string }
 
 export type NewConversation = Omit<ConversationRow, 'seq' | 'epoch'> & {
-  /** Events that the log starts with (a fork's copied branch); their `seq` runs from 1. */
+  /** First events of the log (the copied branch of a fork); their `seq` starts at 1. */
   events?: readonly StoredEvent[]
   state?: CachedState
   outbox?: readonly OutboxDraft[]
@@ -48,9 +48,9 @@ export type Append = {
   /** The newest `seq` the writer knows; the first event must have `expectedSeq + 1`. */
   expectedSeq: number
   events: readonly StoredEvent[]
-  /** Columns to change with it. */
+  /** Columns to change in the same transaction. */
   row?: Partial<Pick<ConversationRow, 'status' | 'updated_at' | 'record'>>
-  /** A newer cached fold, when it is time for one. */
+  /** A newer cached state, when one is due. */
   state?: CachedState
   outbox?: readonly OutboxDraft[]
 }
@@ -66,7 +66,7 @@ export type EventFilter = {
   timestampLt?: string
 }
 
-export type EventPage = {
+type EventPage = {
   /** First seq of the page, inclusive. Ascending: default 1. Descending: default the newest. */
   from?: number
   order?: 'asc' | 'desc'
@@ -85,27 +85,27 @@ export type ConversationQuery = {
 }
 
 export interface ConversationStore {
-  /** `exists` when the id is taken; nothing changes then. */
+  /** Returns `exists`, without a change, when the id is taken. */
   create(conversation: NewConversation): Promise<'created' | 'exists'>
   get(id: ConversationId): Promise<ConversationRow | null>
-  /** Several rows in the order asked; null for an unknown id. */
+  /** Several rows in the order of `ids`; null for an unknown id. */
   getMany(ids: readonly ConversationId[]): Promise<(ConversationRow | null)[]>
   search(query: ConversationQuery): Promise<{ items: ConversationRow[]; next: ConversationId | null }>
   count(owner: string, status?: ConversationExecutionStatus): Promise<number>
-  /** Ids of conversations whose stored status is `running`: what a start-up takes over. */
+  /** Ids of conversations whose stored status is `running`, which a starting server takes over. */
   running(): Promise<ConversationId[]>
   /** Ids of conversations of the same owner that name this one as parent. */
   children(id: ConversationId): Promise<ConversationId[]>
-  /** The cached folds of several conversations, for reading only; null where there is none. */
+  /** The cached states of several conversations, for reading only; null where there is none. */
   states(ids: readonly ConversationId[]): Promise<(CachedState | null)[]>
-  /** Raises the epoch, so that every earlier owner is refused, and returns what a fold needs. Null for an unknown id. */
+  /** Raises the epoch, so that every earlier owner is refused, and returns the row and the cached state. Null for an unknown id. */
   own(id: ConversationId): Promise<{ row: ConversationRow; state: CachedState | null } | null>
   /**
-   * Appends in one durable transaction; appends that wait in one turn of the event loop share a commit.
-   * @throws ParleyError `conflict` with `details.reason` `epoch` or `seq`; nothing has changed then.
+   * Appends in one durable transaction; appends of one turn of the event loop share a commit.
+   * @throws ParleyError `conflict` with `details.reason` `epoch` or `seq`, without a change.
    */
   append(append: Append): Promise<void>
-  /** Removes log, row, cached state, and writes the outbox rows with it. False for an unknown id. */
+  /** Deletes log, row and cached state, and writes the outbox rows in the same transaction. False for an unknown id. */
   delete(id: ConversationId, outbox?: readonly OutboxDraft[]): Promise<boolean>
 }
 
@@ -120,38 +120,38 @@ export interface EventStore {
   newest(id: ConversationId, kind: string, limit: number): Promise<StoredEvent[]>
 }
 
-/** Somebody who is told what happens. */
+/** A receiver of notifications and events. */
 export type OutboxTarget = {
-  /** What deliveries are stored under; the same one finds its deliveries again after a restart. */
+  /** Key of the stored deliveries; the same name finds them again after a restart. */
   name: string
-  /** Whether the events of the logs go there too, in batches. */
+  /** True: the target also gets the events of the logs, in batches. */
   events: boolean
 }
 
-export type DeliveryStatus = 'pending' | 'delivered' | 'parked'
+type DeliveryStatus = 'pending' | 'delivered' | 'parked'
 
-/** One notification, or one batch of events, on its way to one target. */
+/** One notification, or one batch of events, for one target. */
 export type Delivery = {
-  /** Never changes, and is never given to another one. */
+  /** Unique and permanent. */
   id: string
   target: string
   conversation_id: ConversationId
-  /** Deliveries of one lane, that is of one target, conversation and kind, go one after another in the order they were written. */
+  /** A lane consists of the deliveries of one target, conversation and kind. They are sent one after another, in the order of their insertion. */
   kind: 'notification' | 'events'
   topic: string
-  /** Of a notification: its place among those of its conversation, dense from 1. Of a batch: the seq of its first event. */
+  /** For a notification: its number in its conversation, dense from 1. For a batch: the seq of its first event. */
   sequence: number
   status: DeliveryStatus
   created_at: string
-  /** Attempts that reached the target, since it was written or was last sent for again. */
+  /** Attempts that reached the target, since the insertion or the last `redeliver`. */
   attempts: number
   first_attempt_at: string | null
-  /** Null while an earlier one of its lane is under way, and once it is over. */
+  /** Null while an earlier delivery of its lane is pending, and when this one is finished. */
   next_attempt_at: string | null
-  /** Of the newest answer; null when there was none. */
+  /** HTTP status of the newest answer; null when there was none. */
   last_status: number | null
   last_error: string | null
-  /** When it was acknowledged or parked. */
+  /** Time at which the delivery was acknowledged or parked. */
   finished_at: string | null
 }
 
@@ -159,57 +159,57 @@ export type DeliveryBody =
   | { kind: 'notification'; payload: string }
   | { kind: 'events'; events: readonly StoredEvent[] }
 
-/** What came of an attempt. */
+/** Result of an attempt. */
 export type DeliveryOutcome = {
   at: string
   last_status: number | null
   last_error: string | null
-  /** False: there was nobody to send it to, which does not count as an attempt. Default true. */
+  /** False: the target could not be reached, which does not count as an attempt. Default true. */
   isSent?: boolean
 } & ({ status: 'delivered' | 'parked' } | { status: 'pending'; next_attempt_at: string })
 
-/** What a commit has left to deliver. */
+/** Deliveries and events that a commit has added. */
 export type OutboxChange = {
   conversation_id: ConversationId
   /** Deliveries that may be due now. */
   deliveries: boolean
   /** Events appended to a log that a target follows. */
   events: number
-  /** The conversation is gone: what is left of its log can go at once. */
+  /** The conversation is deleted: the rest of its log can be sent at once. */
   isOver: boolean
 }
 
 export type BatchLimits = {
-  /** Cut nothing while fewer events than this wait, unless the conversation is over. */
+  /** Cut no batch while fewer events wait, unless the conversation is deleted. */
   atLeast: number
   atMost: number
-  /** Bytes of stored events; one that is larger goes alone. */
+  /** Bytes of stored events; a larger event is a batch of its own. */
   maxBytes: number
 }
 
 /**
- * Deliveries and how far they have come. A target follows a log from the first append after it was set, and misses nothing
- * from then on: a log outlives its conversation until all targets have it.
+ * Deliveries and their progress. A target follows a log from the first append after the target was set, and then gets every
+ * event: the log of a deleted conversation is kept until all targets have it.
  */
 export interface OutboxStore {
   /**
-   * Who is told of commits from now on; nothing is written before the first call, or with none. Deliveries under way to a
-   * target that is left out are parked, and what it had followed is forgotten.
+   * Sets the targets of later commits; without targets nothing is written. Pending deliveries of a removed target are parked, and
+   * its followed logs are dropped.
    */
   setTargets(targets: readonly OutboxTarget[]): Promise<void>
-  /** Calls `listener` after each commit of this process that left something to deliver; ends with what it returns. */
+  /** Calls `listener` after each commit of this process that adds deliveries or events. Returns a function that unsubscribes. */
   subscribe(listener: (change: OutboxChange) => void): () => void
-  /** The first deliveries of their lanes whose time has come at `now`, the longest waiting first. */
+  /** The first deliveries of lanes that are due at `now`, the longest waiting first. */
   due(target: string, now: string, limit: number): Promise<Delivery[]>
-  /** When the next one after `now` comes to be due; null when none waits. */
+  /** Time at which the next delivery after `now` is due; null when none waits. */
   nextDue(target: string, now: string): Promise<string | null>
-  /** Null when what it carried is gone. */
+  /** The body of a delivery; null when it was deleted. */
   body(id: string): Promise<DeliveryBody | null>
-  /** Records an attempt. When it ends the delivery, the next one of its lane is due at once. */
+  /** Records the result of an attempt. When the delivery is finished, the next one of its lane is due at once. */
   record(id: string, outcome: DeliveryOutcome): Promise<void>
   /**
-   * Makes the next batch of events of a conversation, unless the one before is still under way (`isBusy`).
-   * `left`: events that wait after it.
+   * Inserts the next batch of events of a conversation, unless the previous one is still pending (`isBusy`).
+   * `left`: number of events that still wait.
    */
   cut(
     target: string,
@@ -218,61 +218,61 @@ export interface OutboxStore {
   ): Promise<{ isCut: boolean; isBusy: boolean; left: number }>
   /** Conversations with events that are in no batch yet. */
   behind(target: string): Promise<ConversationId[]>
-  /** Newest first. `after`: the id of the last one seen; an unknown one starts at the beginning. */
+  /** Deliveries, newest first. `after`: id of the last delivery of the previous page; an unknown id starts at the beginning. */
   list(query: {
     status?: DeliveryStatus
     limit: number
     after?: string
   }): Promise<{ items: Delivery[]; next: string | null }>
-  /** Sends a delivery again that was parked or acknowledged. `gone`: what it carried, or its target, is no more; `pending`: it is under way. */
+  /** Queues a parked or acknowledged delivery again. `gone`: its body or its target no longer exists; `pending`: it has not finished. */
   redeliver(id: string): Promise<'queued' | 'unknown' | 'gone' | 'pending'>
-  /** Forgets old acknowledged and parked ones, a slice at a time; how many. */
+  /** Deletes a slice of the old acknowledged and parked deliveries. Returns their number. */
   prune(bounds: { deliveredBefore: string; parkedBefore: string; maxDelivered: number }): Promise<number>
 }
 
-/** A conversation that another server told of. */
+/** A conversation that another server has reported. */
 export type ReceivedRow = {
   id: ConversationId
   owner: string
   created_at: string
   updated_at: string
-  /** What the sender said, if it did: a message that says an earlier time is older. */
+  /** Time according to the sender, if it sent one; a report with an earlier time is older. */
   sent_at: string | null
   status: ConversationExecutionStatus
   parent_conversation_id: ConversationId | null
   info: SealedJson
 }
 
-/** One item of a listing of both kinds. */
+/** One item of a listing of own and received conversations. */
 export type ListedRow = ({ origin: 'own' } & ConversationRow) | ({ origin: 'received' } & ReceivedRow)
 
-/** A received event: nothing is known about it but its envelope. */
+/** A received event, of which only the envelope is known. */
 export type ReceivedEvent = { id: string; kind: string; timestamp: string; source?: string | null }
 
 /**
- * Conversations of other servers as they told of them, beside our own and never mixed up with them: each user has those that
- * were sent with a key of theirs. One whose id that user has a conversation of their own under is not shown.
+ * Conversations of other servers, as reported by them, separate from our own. Each user sees those that were sent with one of the
+ * user's keys, except those with the id of an own conversation of the user.
  */
 export interface ReceivedStore {
-  /** Inserts or replaces. `stale` when a newer one is known, also of its removal; nothing changes then. */
+  /** Inserts or replaces a row. Returns `stale`, without a change, when a newer report or removal is stored. */
   put(row: ReceivedRow): Promise<'stored' | 'stale'>
-  /** Removes log and info, and remembers it, so that what comes late does not bring it back. */
+  /** Removes log and info, and records the removal, so that a late report does not restore them. */
   remove(owner: string, id: ConversationId, sentAt: string | null): Promise<void>
   get(owner: string, id: ConversationId): Promise<ReceivedRow | null>
   /** One page of own and received conversations in one order. */
   search(query: ConversationQuery): Promise<{ items: ListedRow[]; next: ConversationId | null }>
-  /** Received ones only. */
+  /** Number of received conversations. */
   count(owner: string, status?: ConversationExecutionStatus): Promise<number>
-  /** Adds events at the end of the log, those it holds already left out, also before the conversation itself is known. */
+  /** Appends the events that the log does not contain yet. Creates the log when the conversation itself is not known yet. */
   append(owner: string, id: ConversationId, events: readonly ReceivedEvent[]): Promise<void>
   /** The logs of a user's received conversations. */
   events(owner: string): EventStore
 }
 
-/** A user's settings as one JSON object; changed under a transaction, so two writers never lose each other's members. */
+/** A user's settings as one JSON object. Changes are transactions, so that concurrent writers keep each other's members. */
 export interface SettingsStore {
   get(user: string): Promise<SealedJson | null>
-  /** Runs `change` on the stored value (null when none) and stores its result, atomically. `change` must be synchronous. */
+  /** Atomically replaces the stored value (null: none) by the result of `change`, which must be synchronous. */
   update(user: string, change: (current: SealedJson | null) => SealedJson): Promise<SealedJson>
 }
 
@@ -284,7 +284,7 @@ export type SecretRow = {
   updated_at: string
 }
 
-/** Named secrets of a user; `sealed` is cipher text made above this room. */
+/** Named secrets of a user; `sealed` is cipher text that the caller has made. */
 export interface SecretStore {
   list(user: string): Promise<SecretRow[]>
   get(user: string, name: string): Promise<SecretRow | null>
@@ -292,7 +292,7 @@ export interface SecretStore {
   create(user: string, secret: { name: string; description: string | null; sealed: string }): Promise<boolean>
   /** Inserts or replaces. */
   put(user: string, secret: { name: string; description: string | null; sealed: string }): Promise<void>
-  /** Renames and describes; the value stays. `taken` when another secret has the new name. */
+  /** Changes name and description; the value stays. `taken`: another secret has the new name. */
   rename(
     user: string,
     name: string,
@@ -303,32 +303,32 @@ export interface SecretStore {
 
 export type DocumentRow = { name: string; json: SealedJson; created_at: string; updated_at: string }
 
-/** The documents of one user inside a transaction; what throws there changes nothing. */
+/** The documents of one user inside a transaction; an error rolls it back. */
 export interface DocumentEdit {
   /** By name. */
   list(collection: string): DocumentRow[]
   get(collection: string, name: string): DocumentRow | null
-  /** Inserts or replaces; the time of creation stays. */
+  /** Inserts or replaces a document; its time of creation stays. */
   put(collection: string, name: string, json: SealedJson): void
   delete(collection: string, name: string): boolean
 }
 
-/** Small JSON objects of a user by collection and name: profiles and the like. */
+/** Small JSON objects of a user by collection and name, such as profiles. */
 export interface DocumentStore {
   /** By name. */
   list(user: string, collection: string): Promise<DocumentRow[]>
   get(user: string, collection: string, name: string): Promise<DocumentRow | null>
-  /** Runs `change` in one transaction, so that rules between documents hold. `change` must be synchronous and may run twice. */
+  /** Runs `change` in one transaction, so that constraints between documents hold. `change` must be synchronous and may run twice. */
   edit<T>(user: string, change: (documents: DocumentEdit) => T): Promise<T>
 }
 
-/** A command that somebody ran outside a conversation, or a part of its output. */
+/** A command that a user ran outside conversations, or a part of its output. */
 export type BashEventRow = {
   id: string
   kind: string
-  /** Of an output. */
+  /** For an output: the id of its command. */
   command_id: string | null
-  /** Place of an output among those of its command, from 0. */
+  /** For an output: its index among the outputs of its command. */
   order: number | null
   /** ISO 8601, UTC, `Z`. */
   timestamp: string
@@ -340,7 +340,7 @@ export type BashQuery = {
   command_id?: string
   timestampGte?: string
   timestampLt?: string
-  /** Leaves out outputs up to this place. */
+  /** Only outputs with a higher index. */
   orderGt?: number
   order: 'asc' | 'desc'
   limit: number
@@ -348,23 +348,23 @@ export type BashQuery = {
   from?: string
 }
 
-/** Commands of users and what they printed, in the order they were stored. Nobody sees another user's. */
+/** Commands of users and their outputs, in the order of insertion, separate for each user. */
 export interface BashStore {
   /** Stores one event, unless its id is known. A command is open until an output is stored with `closes`. */
   append(user: string, event: BashEventRow, closes?: boolean): Promise<void>
   get(user: string, id: string): Promise<BashEventRow | null>
   search(user: string, query: BashQuery): Promise<{ items: BashEventRow[]; next: string | null }>
-  /** How many there were. */
+  /** Deletes all events of a user. Returns their number. */
   clear(user: string): Promise<number>
-  /** Forgets the oldest events beyond these bounds, open commands excepted; how many. */
+  /** Deletes the oldest events beyond these bounds, except those of open commands. Returns their number. */
   prune(user: string, bounds: { atMost: number; maxBytes: number }): Promise<number>
-  /** Commands that have no last output yet. */
+  /** Commands without a last output. */
   open(): Promise<{ user: string; event: BashEventRow }[]>
 }
 
 export type Role = 'admin' | 'user' | 'read-only'
 export type KeyRow = {
-  /** Public id, shown in lists. */
+  /** Public id. */
   id: string
   user: string
   role: Role
@@ -378,14 +378,14 @@ export type KeyRow = {
 
 export interface KeyStore {
   create(key: Omit<KeyRow, 'created_at' | 'revoked_at'>): Promise<KeyRow>
-  /** By hash; revoked and expired ones included: the caller decides. */
+  /** Finds a key by its hash, including revoked and expired ones. */
   find(hash: string): Promise<KeyRow | null>
   list(): Promise<KeyRow[]>
-  /** False for an unknown id. Revoking twice keeps the first time. */
+  /** Revokes a key. False for an unknown id. Revoking twice keeps the first time. */
   revoke(id: string): Promise<boolean>
 }
 
-/** Who did what, and what came of it; never what was said. */
+/** One answered request: user, action and result, without any content. */
 export type AuditEntry = {
   /** ISO 8601, UTC, `Z`. */
   at: string
@@ -402,9 +402,9 @@ export type AuditRow = AuditEntry & { id: number }
 
 export interface AuditStore {
   add(entries: readonly AuditEntry[]): Promise<void>
-  /** Newest first. `after`: the id of the last one seen. */
+  /** Entries, newest first. `after`: id of the last entry of the previous page. */
   list(query: { user?: string; limit: number; after?: number }): Promise<{ items: AuditRow[]; next: number | null }>
-  /** Forgets the oldest beyond these bounds, a slice at a time; how many. */
+  /** Deletes a slice of the oldest entries beyond these bounds. Returns their number. */
   prune(bounds: { before: string; atMost: number }): Promise<number>
 }
 

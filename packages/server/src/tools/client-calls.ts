@@ -1,16 +1,17 @@
 import type { ImageContent, TextContent } from '@parley/protocol'
 
-/** What a client made of a call. */
+/** Result of a call that a client executed. */
 export type ClientResult = { content: (TextContent | ImageContent)[]; is_error: boolean }
 
-/** Calls of one conversation that a client performs, and whose result it brings back. */
+/** Calls of one conversation that a client executes, and their results. */
 export interface ClientCalls {
   /**
-   * The result of a call, once it has come; null when it did not in time. The time begins when a call is first waited for, also
-   * by a process before this one.
+   * Waits for the result of a call; null when none arrived in time. The time begins with the first wait for the call,
+   * also when
+   * that was in an earlier process.
    * @throws the signal's reason when aborted
    */
   result(callId: string, timeoutMs: number, signal: AbortSignal): Promise<ClientResult | null>
-  /** The result that came already; null: none. */
+  /** Returns the result if it already arrived; null otherwise. */
   known(callId: string): Promise<ClientResult | null>
 }

@@ -2,13 +2,15 @@ import { ParleyError, textContent, type ClientAction, type ClientToolSpec, type 
 import type { ClientResult } from './client-calls.ts'
 import { UNLIMITED_MS, type Tool, type ToolContext } from './tool.ts'
 
-/** Seconds that a result is waited for when the client names no other time. */
+/** Seconds to wait for a result when the client sets no other time. */
 const RESULT_TIMEOUT_SECONDS = 3600
 
 /**
- * A tool that a client declared for its conversation and performs outside. The call is answered at once, and whoever watches for
- * the action performs it; or, where the client says so, the call waits until its result is posted.
- * Sources: seed, ClientToolSpec; agent-core.md 8.13; agent-server-wire.md 5.6.
+ * A tool that a client declared for its conversation and executes outside. The call gets its observation at once, and
+ * clients
+ * that follow the events execute the action; or, where the client declares it so, the call waits until its result is
+ * posted.
+ * Sources: interface.md, ClientToolSpec; agent-core.md 8.13; agent-server-wire.md 5.6.
  */
 export function clientTool(spec: ClientToolSpec): Tool {
   const { name, description, parameters, annotations } = spec
@@ -27,43 +29,43 @@ export function clientTool(spec: ClientToolSpec): Tool {
       input_schema: parameters,
     },
     parameters,
-    // Only an operator may vouch for a tool of unknown making (F16).
+    // Only an operator may declare a tool of unknown origin as safe (F16).
     isReadOnly: false,
     parse: (args) => {
       const missing = required.filter((member) => typeof member === 'string' && !(member in args))
       if (missing.length > 0) throw new ParleyError('invalid_input', `missing: ${missing.join(', ')}`)
       const { kind, ...others } = args
-      // The name is taken by the action itself; an argument of that name goes beside it.
+      // The action uses this name itself; an argument of the same name gets another member.
       return { ...others, ...(kind === undefined ? {} : { kind_: kind }), kind: `ClientAction_${name}` } as ClientAction
     },
     ...(spec.awaits_result === true ? awaited(spec) : AT_ONCE),
   }
 }
 
-type Performing = Pick<Tool, 'resources' | 'perform' | 'recover' | 'limitMs'>
+type Execution = Pick<Tool, 'resources' | 'execute' | 'recover' | 'limitMs'>
 
-const AT_ONCE: Performing = {
+const AT_ONCE: Execution = {
   resources: () => null,
-  perform: () => Promise.resolve(observed([textContent('Tool call dispatched to client.')])),
-  recover: () => Promise.resolve({ kind: 'perform' }),
+  execute: () => Promise.resolve(observed([textContent('Tool call dispatched to client.')])),
+  recover: () => Promise.resolve({ kind: 'execute' }),
 }
 
-/** The client decides what may happen at the same time: calls of one tool do not wait for each other here. */
-function awaited({ name, result_timeout }: ClientToolSpec): Performing {
+/** The client decides what may run at the same time: calls of one tool do not lock each other here. */
+function awaited({ name, result_timeout }: ClientToolSpec): Execution {
   const seconds = result_timeout ?? RESULT_TIMEOUT_SECONDS
   return {
     resources: () => [],
     limitMs: UNLIMITED_MS,
-    async perform(_, context) {
+    async execute(_, context) {
       const result = await callsOf(context).result(context.callId, seconds * 1000, context.signal)
       if (result !== null) return resultOf(result)
-      const said = `The client did not bring the result of ${name} within ${seconds} seconds. Whether it did anything is not known.`
-      return observed([textContent(said)], true)
+      const message = `The client did not bring the result of ${name} within ${seconds} seconds. Whether it did anything is not known.`
+      return observed([textContent(message)], true)
     },
-    // What the client did before the server died counts; a call that it has not answered yet still waits for it.
+    // A result from before the crash counts; a call without a result waits for it again.
     async recover(_, __, context) {
       const result = await callsOf(context).known(context.callId)
-      return result === null ? { kind: 'perform' } : { kind: 'done', observation: resultOf(result) }
+      return result === null ? { kind: 'execute' } : { kind: 'done', observation: resultOf(result) }
     },
   }
 }

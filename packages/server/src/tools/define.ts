@@ -2,28 +2,28 @@ import type { Action, ActionEvent, Observation, ToolAnnotations } from '@parley/
 import type { LedgerEntry, Workspace } from '../workspace/index.ts'
 import type { Recovery, Tool, ToolContext } from './tool.ts'
 
-/** A tool of our own, typed by its action. */
-export type ToolParts<A extends Action> = {
+/** Definition of a tool with a typed action. */
+export type ToolSpec<A extends Action> = {
   /** Class name without `Tool`: names of the definition, the action and the observation follow. Source: agent-server-wire.md 4.8. */
   kind: string
-  /** Kind of the definition where clients do not know `<kind>Tool`; they read no event that holds an unknown one. */
+  /** Kind of the definition where clients do not know `<kind>Tool`; a client rejects an event with an unknown kind. */
   knownAs?: string
   name: string
   description: string
   parameters: Record<string, unknown>
   annotations: Omit<ToolAnnotations, 'title'>
-  /** Milliseconds; absent: as long as any other call. */
+  /** Milliseconds; absent: the default limit. */
   limitMs?: number
   parse(args: Record<string, unknown>): A
   /** Absent: the tool as a whole is locked. */
   resources?(action: A, workspace: Workspace): readonly string[]
-  perform(action: A, context: ToolContext): Promise<Observation>
-  /** Absent: performing it once more does no harm. */
+  execute(action: A, context: ToolContext): Promise<Observation>
+  /** Absent: the action can be repeated safely. */
   recover?(action: A, context: ToolContext, ledger: LedgerEntry): Promise<Recovery>
 }
 
-/** Makes a tool of its parts. An action of this tool was made by its `parse`, which is what the narrowing relies on. */
-export function defineTool<A extends Action>(parts: ToolParts<A>): Tool {
+/** Creates a tool from its definition. The narrowing is safe because an action of this tool was made by its `parse`. */
+export function defineTool<A extends Action>(parts: ToolSpec<A>): Tool {
   const { kind, name, description, parameters, annotations } = parts
   return {
     name,
@@ -41,8 +41,8 @@ export function defineTool<A extends Action>(parts: ToolParts<A>): Tool {
     ...(parts.limitMs === undefined ? {} : { limitMs: parts.limitMs }),
     parse: (args) => parts.parse(args),
     resources: (action, workspace) => parts.resources?.(action as A, workspace) ?? null,
-    perform: (action, context) => parts.perform(action as A, context),
+    execute: (action, context) => parts.execute(action as A, context),
     recover: async ({ action }: ActionEvent, ledger, context) =>
-      parts.recover?.(action as A, context, ledger) ?? { kind: 'perform' },
+      parts.recover?.(action as A, context, ledger) ?? { kind: 'execute' },
   }
 }

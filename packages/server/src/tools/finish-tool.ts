@@ -23,7 +23,7 @@ export function finishTool(): Tool {
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     parse: (args) => FinishAction.parse({ ...args, kind: 'FinishAction' }),
     resources: () => [],
-    perform: ({ message }) =>
+    execute: ({ message }) =>
       Promise.resolve({ kind: 'FinishObservation', content: [textContent(message)], is_error: false }),
   })
 }

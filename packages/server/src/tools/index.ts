@@ -1,18 +1,17 @@
-/** The door of this room. */
+/** Tools of agents: definitions, registry, locks, MCP servers. */
 export type { Recovery, Tool, ToolContext } from './tool.ts'
 export type { ClientCalls, ClientResult } from './client-calls.ts'
 export type { ToolServices } from './services.ts'
 export type { SkillService } from './skill-service.ts'
-export type { Inspected, ModelService, VisionService } from './models/services.ts'
+export type { InspectionResult, ModelService, VisionService } from './models/services.ts'
 export { VISION_TOOL } from './models/vision-inspect-tool.ts'
-export { createLocks, LockTimeout, LOCK_LIMITS_MS, type Locks } from './locks.ts'
-export { canonicalToolName, createTools, toolNames, type ToolSelection } from './registry.ts'
+export { createLocks, LockTimeout, type Locks } from './locks.ts'
+export { canonicalToolName, createTools, toolNames } from './registry.ts'
 export { readOnlyTools } from './read-only.ts'
 export { flatten, propertiesOf, RISK_FIELD, SUMMARY_FIELD, withPredictedFields, type JsonSchema } from './schema.ts'
 export {
   BUILT_IN_TYPES,
   currentTypeName,
-  DEFAULT_TYPE,
   MAX_DELEGATES,
   type DelegateRequest,
   type SpawnRequest,
@@ -23,13 +22,4 @@ export {
 } from './sub-agents/index.ts'
 export { boundedMatchSource, expectNameFilter, nameFilter } from './name-filter.ts'
 export type { Notice, ToolSource } from './tool-source.ts'
-export {
-  expandServer,
-  identityOf,
-  MCP_LIMITS,
-  namesIn,
-  openMcpPool,
-  openToolbox,
-  type Home,
-  type McpPool,
-} from './mcp/index.ts'
+export { expandServer, openConversationMcp, openMcpPool, openToolbox, type ConversationMcp } from './mcp/index.ts'

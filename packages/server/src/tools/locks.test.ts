@@ -43,7 +43,7 @@ test('holders of a common key never overlap and every schedule ends', async () =
   )
 })
 
-test('a key goes to whoever asked first', async () => {
+test('waiters get a key in the order of their requests', async () => {
   const locks = createLocks()
   const order: number[] = []
   const first = await locks.acquire('/w', ['file:a'], never)
@@ -57,7 +57,7 @@ test('a key goes to whoever asked first', async () => {
   expect(order).toEqual([1, 2, 3])
 })
 
-test('a key that is not free in time is refused by name, and the queue goes on', async () => {
+test('a key that is not free in time is refused by name, and the queue continues', async () => {
   const locks = createLocks({ file: 5 })
   const first = await locks.acquire('/w', ['file:a'], never)
   const late = locks.acquire('/w', ['file:a', 'file:0'], never)
@@ -67,7 +67,7 @@ test('a key that is not free in time is refused by name, and the queue goes on',
   using _again = await locks.acquire('/w', ['file:a', 'file:0'], never)
 })
 
-test('an abort while waiting leaves at once and holds nothing', async () => {
+test('an abort while waiting leaves the queue at once and holds nothing', async () => {
   const locks = createLocks()
   const controller = new AbortController()
   using _first = await locks.acquire('/w', ['file:b'], never)

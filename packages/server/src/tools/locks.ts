@@ -1,15 +1,15 @@
 /**
- * Who may touch what at the same moment: FIFO locks by key, within one workspace.
+ * FIFO locks by key within one workspace.
  *
  * Invariants
  *   L1. Two holders of the same key in the same scope never overlap.
- *   L2. Keys are taken one by one in sorted order, so no set of holders waits in a circle.
- *   L3. Whoever asked first for a key gets it first; one that gave up stands in nobody's way.
- * A holder must not ask again before it releases: locks are not re-entrant.
+ *   L2. Keys are taken one by one in sorted order, so holders cannot deadlock.
+ *   L3. Waiters get a key in the order of their requests; a waiter that gave up blocks no other.
+ * A holder must not acquire again before it releases: locks are not re-entrant.
  */
 
-/** Milliseconds one key is waited for, by what stands before its colon. Source: agent-core.md 1.11. */
-export const LOCK_LIMITS_MS: Readonly<Record<string, number>> = {
+/** Milliseconds to wait for one key, by the prefix before its colon. Source: agent-core.md 1.11. */
+const LOCK_LIMITS_MS: Readonly<Record<string, number>> = {
   file: 30_000,
   terminal: 300_000,
   browser: 300_000,
@@ -30,7 +30,7 @@ export class LockTimeout extends Error {
 
 export interface Locks {
   /**
-   * Holds all `keys` of a scope until the result is disposed. No keys: returns at once.
+   * Acquires all `keys` of a scope until the result is disposed. Without keys it resolves at once.
    * @throws LockTimeout when one of them is not free in time; the signal's reason when aborted. Nothing is held then.
    */
   acquire(scope: string, keys: readonly string[], signal: AbortSignal): Promise<Disposable>
@@ -38,9 +38,9 @@ export interface Locks {
 
 type Waiter = { enter: () => void }
 
-/** One lock table; one per process, so that everyone who works in a workspace is excluded alike (F68). */
+/** Creates a lock table; one per process, so that all users of a workspace exclude each other (F68). */
 export function createLocks(limitsMs: Readonly<Record<string, number>> = LOCK_LIMITS_MS): Locks {
-  /** Who waits for a held key; a key that is absent is free. */
+  /** Waiters by held key; an absent key is free. */
   const held = new Map<string, Waiter[]>()
 
   function release(slot: string): void {
@@ -87,7 +87,7 @@ export function createLocks(limitsMs: Readonly<Record<string, number>> = LOCK_LI
       }
       try {
         for (const key of [...new Set(keys)].sort()) {
-          // An abort that came between two keys would not be heard by the next wait.
+          // The next wait would not notice an abort that came between two keys.
           signal.throwIfAborted()
           const slot = `${scope}\0${key}`
           await take(slot, key, signal)

@@ -1,15 +1,15 @@
-/** Tools for helpers that may look at a project and change nothing in it. Source: agent-core.md 5.3 (FIX), F76. */
+/** Tools for helpers that inspect a project and change nothing in it. Source: agent-core.md 5.3; F76. */
 import { ParleyError, type FileEditorAction } from '@parley/protocol'
 import { canonicalToolName, createTools } from './registry.ts'
 import type { Tool } from './tool.ts'
 
 const EDITOR = 'file_editor'
-/** Tools that can be told to look nowhere else. */
+/** Tools that can be confined to the working directory. */
 const CONFINED: ReadonlySet<string> = new Set([EDITOR, 'grep', 'glob'])
 
 /**
- * The tools of these names, and `finish`. The file editor only views, and only below the working directory.
- * @throws ParleyError `invalid_input` for a name that is unknown or given twice, and for a tool that can change something.
+ * Returns the tools of these names, and `finish`. The file editor only views, and only below the working directory.
+ * @throws ParleyError `invalid_input` for a name that is unknown or given twice, and for a tool that is not read-only.
  */
 export function readOnlyTools(names: readonly string[]): Map<string, Tool> {
   const wanted = names.filter((name) => !BUILT_IN.has(canonicalToolName(name)))

@@ -21,16 +21,16 @@ test.each([
   ['terminal', 'terminal'],
   ['FileEditorTool', 'file_editor'],
   ['BrowserToolSet', 'browser_tool_set'],
-])('%s is %s', (name, canonical) => {
+])('the tool name %s is registered as %s', (name, canonical) => {
   expect(canonicalToolName(name)).toBe(canonical)
 })
 
-test('both spellings name the same tools, and the built-in ones follow', () => {
+test('both spellings of a name select the same tools, and the built-in ones follow', () => {
   const tools = [{ name: 'TerminalTool' }, { name: 'file_editor' }, { name: 'TaskTrackerTool' }]
   expect(names({ tools })).toEqual(['terminal', 'file_editor', 'task_tracker', 'finish', 'think'])
 })
 
-test('without tools there are the built-in ones, or none if none are wanted', () => {
+test('without explicit tools there are the built-in ones, or none if none are included', () => {
   expect(names({})).toEqual(['finish', 'think'])
   expect(names({ include_default_tools: [] })).toEqual([])
 })
@@ -49,7 +49,7 @@ test.each<[Partial<AgentInput>, RegExp]>([
   [{ tools: [{ name: 'terminal' }, { name: 'TerminalTool' }] }, /'terminal' is given twice/],
   [{ tools: [{ name: 'file_editor', params: { colour: 'red' } }] }, /Parameters of tool 'file_editor': .*colour/],
   [{ filter_tools_regex: '(' }, /not a regular expression/],
-])('%j is refused', (agent, reason) => {
+])('the selection %j is refused', (agent, reason) => {
   expect(refusal(agent)).toMatch(reason)
 })
 

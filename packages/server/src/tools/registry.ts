@@ -1,31 +1,31 @@
-/** Names to tools: what an agent's configuration asks for, built and checked. Source: agent-core.md 8.1. */
+/** Registry of tools by name: creates and checks the tools of an agent's configuration. Source: agent-core.md 8.1. */
 import { ClientToolSpec, hasInvocable, ParleyError, type Agent, type Tool as ToolSpec } from '@parley/protocol'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { applyPatchTool } from './apply-patch/index.ts'
-import { BrowserParams, browserToolSet } from './browser/index.ts'
+import { applyPatchTool } from './apply-patch/apply-patch-tool.ts'
+import { BrowserParams, browserToolSet } from './browser/tool-set.ts'
 import { clientTool } from './client-tool.ts'
-import { fileEditorTool } from './file-editor/index.ts'
+import { fileEditorTool } from './file-editor/file-editor-tool.ts'
 import { finishTool } from './finish-tool.ts'
-import { globTool } from './glob/index.ts'
-import { grepTool } from './grep/index.ts'
+import { globTool } from './search/glob-tool.ts'
+import { grepTool } from './search/grep-tool.ts'
 import { delegateTool, taskTool, type SubAgentType } from './sub-agents/index.ts'
-import { invokeSkillTool } from './invoke-skill.ts'
+import { invokeSkillTool } from './invoke-skill-tool.ts'
 import { switchLlmTool } from './models/switch-llm-tool.ts'
 import { visionInspectTool } from './models/vision-inspect-tool.ts'
 import { nameFilter } from './name-filter.ts'
-import { PlanningEditorParams, planningEditorTool } from './planning-editor/index.ts'
-import { taskTrackerTool } from './task-tracker.ts'
-import { terminalTool } from './terminal/index.ts'
+import { PlanningEditorParams, planningEditorTool } from './planning-editor/planning-editor-tool.ts'
+import { taskTrackerTool } from './task-tracker-tool.ts'
+import { terminalTool } from './terminal/terminal-tool.ts'
 import { thinkTool } from './think-tool.ts'
 import type { Tool } from './tool.ts'
 
 type Params = Record<string, unknown>
-/** @throws z.ZodError for parameters that the tool does not take. */
+/** @throws z.ZodError for unknown parameters of the tool. */
 type Make = (params: Params, subAgents?: readonly SubAgentType[]) => Tool | Tool[]
 
 const none = z.strictObject({})
-const FileEditorParams = z.strictObject({ confine: z.boolean().optional() })
+const FileEditorParams = z.strictObject({ confine: z.boolean().exactOptional() })
 const SearchParams = FileEditorParams
 
 const takesNone =
@@ -42,7 +42,7 @@ function withSubAgents(makeOf: (types?: readonly SubAgentType[]) => Tool): Make 
   }
 }
 
-/** Tools that `agent.tools` may name. */
+/** Tools that may be named in `agent.tools`. */
 const EXPLICIT: ReadonlyMap<string, Make> = new Map([
   ['terminal', (params) => terminalTool(params)],
   ['file_editor', (params) => fileEditorTool(FileEditorParams.parse(params))],
@@ -63,7 +63,7 @@ const EXPLICIT: ReadonlyMap<string, Make> = new Map([
   ['delegate', withSubAgents(delegateTool)],
 ])
 
-/** Tools that `agent.include_default_tools` may name, beside the one for skills. */
+/** Tools that may be named in `agent.include_default_tools`, besides the one for skills. */
 const BUILT_IN: ReadonlyMap<string, () => Tool> = new Map([
   ['finish', finishTool],
   ['think', thinkTool],
@@ -71,28 +71,29 @@ const BUILT_IN: ReadonlyMap<string, () => Tool> = new Map([
   ['vision_inspect', visionInspectTool],
 ])
 
-/** Names that a client may give an agent. */
+/** Returns the names that a client may use. */
 export const toolNames = (): string[] => [...EXPLICIT.keys(), ...BUILT_IN.keys()].toSorted()
 
-/** The registered spelling of a tool's name: `TerminalTool` and `terminal` are one. */
+/** Returns the registered spelling of a tool's name: `TerminalTool` and `terminal` are the same. */
 export function canonicalToolName(name: string): string {
   const bare = name.replace(/Tool$/, '')
   return bare.replaceAll(/(?<=[a-z0-9])[A-Z]/g, '_$&').toLowerCase()
 }
 
 export type ToolSelection = Pick<Agent, 'tools' | 'include_default_tools' | 'filter_tools_regex'> & {
-  /** With a skill in it that can be asked for by name, the tool for that is added. */
+  /** If it contains a skill that can be invoked by name, the tool for skills is added. */
   agent_context?: Agent['agent_context']
   /** Declared by the client of the conversation. */
   client_tools?: readonly ClientToolSpec[]
-  /** Types of sub-agents that the model is told of. Absent: the built-in ones. */
+  /** Types of sub-agents in the descriptions for the model. Absent: the built-in ones. */
   sub_agents?: readonly SubAgentType[] | undefined
 }
 
 /**
- * The tools of an agent by the name the model uses: those it names and the filter lets through, then the built-in ones.
- * Touches nothing but memory, so it serves to check a request too.
- * @throws ParleyError `invalid_input` for an unknown name, parameters that do not fit, a bad filter, or a name used twice.
+ * Returns the tools of an agent by the name for the model: the explicit ones that the filter accepts, then the built-in
+ * ones.
+ * Has no effects, so it is also used to check a request.
+ * @throws ParleyError `invalid_input` for an unknown name, invalid parameters, an invalid filter, or a duplicate name.
  */
 export function createTools(selection: ToolSelection): Map<string, Tool> {
   const isLetThrough = filterOf(selection.filter_tools_regex)
@@ -108,7 +109,7 @@ export function createTools(selection: ToolSelection): Map<string, Tool> {
   })
   if (hasInvocable(selection.agent_context) && !builtIn.includes(skills)) builtIn.push(skills)
   const ofClient = (selection.client_tools ?? [])
-    // Existing clients also name them among the agent's tools.
+    // Existing clients also list them among the agent's tools.
     .filter((spec) => !selection.tools.some((tool) => isSame(tool, spec)))
     .map(clientTool)
   const tools = new Map<string, Tool>()
@@ -121,7 +122,7 @@ export function createTools(selection: ToolSelection): Map<string, Tool> {
   return tools
 }
 
-/** @throws ParleyError `invalid_input` when a client tool is declared twice and not alike. */
+/** @throws ParleyError `invalid_input` when a client tool is declared twice and differently. */
 function isSame({ name, params }: ToolSpec, spec: ClientToolSpec): boolean {
   if (name !== spec.name || !('spec' in params)) return false
   const other = ClientToolSpec.safeParse(params['spec'])
@@ -153,7 +154,7 @@ function unknown(name: string, known: ReadonlyMap<string, unknown>): ParleyError
   )
 }
 
-/** A name that the filter finds no answer for in time is refused, so that no tool is missing without a word. */
+/** A name that the filter cannot match in time is refused, so that no tool is missing silently. */
 const filterOf = (regex: string | null) =>
   nameFilter(regex, {
     onTimeUp(name) {

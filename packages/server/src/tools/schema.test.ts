@@ -4,7 +4,7 @@ import { flatten, withPredictedFields } from './schema.ts'
 
 const names = (schema: Record<string, unknown>): string[] => Object.keys(schema['properties'] as object)
 
-test('the predicted fields stand first and are not required', () => {
+test('the predicted fields come first and are not required', () => {
   const schema = withPredictedFields(
     { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
     false,
@@ -13,11 +13,11 @@ test('the predicted fields stand first and are not required', () => {
   expect(schema['required']).toEqual(['command'])
 })
 
-test('a read-only tool is not asked for a risk', () => {
+test('a read-only tool has no field for the risk', () => {
   expect(names(withPredictedFields({ type: 'object', properties: {} }, true))).toEqual(['summary'])
 })
 
-test("a tool's own summary stays its own", () => {
+test("a tool's own summary is kept", () => {
   const own = { type: 'object', properties: { text: {}, summary: { type: 'string', description: 'mine' } } }
   const schema = withPredictedFields(own, true)
   expect(names(schema)).toEqual(['text', 'summary'])

@@ -1,9 +1,9 @@
-/** What a model is shown of a tool: its argument schema, flattened, with the two predicted fields in front. */
+/** Argument schema of a tool for the model: flattened, with the two predicted fields in front. */
 import { isRecord } from '@parley/protocol'
 
 export type JsonSchema = Record<string, unknown>
 
-/** Names that every call may carry beside the tool's own arguments. Source: agent-core.md 1.12. */
+/** Arguments that every call may have besides the tool's own. Source: agent-core.md 1.12. */
 export const RISK_FIELD = 'security_risk'
 export const SUMMARY_FIELD = 'summary'
 
@@ -23,8 +23,9 @@ const SUMMARY_SCHEMA: JsonSchema = {
 }
 
 /**
- * The schema with `security_risk` (unless the tool can change nothing) and `summary` (unless the tool has one of its own)
- * placed before all other properties, so that a cut-off answer still has them. Everything else stays as it is.
+ * Returns the schema with `security_risk` (unless the tool is read-only) and `summary` (unless the tool has its own)
+ * before all
+ * other properties, so that a truncated answer still has them. Everything else stays.
  */
 export function withPredictedFields(schema: JsonSchema, isReadOnly: boolean): JsonSchema {
   const own = propertiesOf(schema)
@@ -36,14 +37,15 @@ export function withPredictedFields(schema: JsonSchema, isReadOnly: boolean): Js
   return { ...schema, type: 'object', properties: { ...front, ...rest } }
 }
 
-/** The properties of an object schema; empty for anything else. */
+/** Returns the properties of an object schema; empty for any other schema. */
 export function propertiesOf(schema: JsonSchema): Record<string, unknown> {
   return isRecord(schema['properties']) ? schema['properties'] : {}
 }
 
 /**
- * A schema that every provider understands: references expanded, a reference to itself cut to a bare object, a union with
- * null reduced to its first other option, discriminators and dialect marks removed.
+ * Returns a schema that every provider accepts: references expanded, a recursive reference cut to a bare object, a
+ * union with
+ * null reduced to its first other option, discriminators and `$schema` removed.
  */
 export function flatten(schema: JsonSchema): JsonSchema {
   const definitions = { ...definitionsOf(schema, 'definitions'), ...definitionsOf(schema, '$defs') }

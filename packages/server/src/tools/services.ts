@@ -4,24 +4,28 @@ import type { SkillService } from './skill-service.ts'
 import type { SubAgents } from './sub-agents/sub-agents.ts'
 
 /**
- * What a tool may ask of the rest of the server. A tool is made without any of it, so that names and parameters can be checked
- * anywhere; a service that a call needs and the agent does not have is an error the model reads.
+ * Services of the server for tools. Tools are created without them, so that names and parameters can be checked
+ * anywhere; a call
+ * that needs a service the agent does not have is an error for the model.
  */
 export type ToolServices = {
-  /** Where the browser is; absent or null: the one that is installed where commands run. */
+  /** Path of the browser; absent or null: the one installed where commands run. */
   browser?: { executable: string | null }
-  /** Absent: no client can bring a result. */
+  /** Absent: no client can post a result. */
   clientCalls?: ClientCalls
-  /** Skills that the agent may ask for by name. */
+  /** Skills that the agent may invoke by name. */
   skills?: SkillService
-  /** Absent: the agent has the one model that it was given. */
+  /** Absent: the agent's model is fixed. */
   models?: ModelService
-  /** Absent: nobody looks at images for it. */
+  /** Absent: the agent has no model with vision. */
   vision?: VisionService
-  /** Absent: the agent cannot have others work for it. */
+  /** Absent: the agent cannot start sub-agents. */
   subAgents?: SubAgents
-  /** Hides every secret of the conversation in a text that is kept outside of its log. Absent: the caller hides what it knows. */
+  /**
+   * Masks every secret of the conversation in a text stored outside its log. Absent: the caller masks the secrets it
+   * knows.
+   */
   hide?: (text: string) => Promise<string>
-  /** A command that named secrets has failed: values that were looked up for it may be old. */
+  /** Reports that a command with secrets failed: cached values of these secrets may be outdated. */
   secretsFailed?: (command: string) => void
 }

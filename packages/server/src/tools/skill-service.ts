@@ -1,9 +1,10 @@
 import type { Workspace } from '../workspace/index.ts'
 
-/** What the tool for skills asks for. */
+/** Skills for the tool that invokes them. */
 export interface SkillService {
   /**
-   * The text of a skill for the model, or why there is none. Commands in it are run where the skill is trusted.
+   * Returns the text of a skill for the model, or the reason why there is none. Commands in it are executed where the
+   * skill is trusted.
    * @throws the signal's reason when aborted.
    */
   invoke(

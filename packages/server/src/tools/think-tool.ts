@@ -2,7 +2,7 @@ import { textContent, ThinkAction } from '@parley/protocol'
 import { defineTool } from './define.ts'
 import type { Tool } from './tool.ts'
 
-/** Writes a thought into the log and changes nothing. Source: agent-core.md 8.5. */
+/** Logs a thought and changes nothing. Source: agent-core.md 8.5. */
 export function thinkTool(): Tool {
   return defineTool<ThinkAction>({
     kind: 'Think',
@@ -18,7 +18,7 @@ export function thinkTool(): Tool {
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     parse: (args) => ThinkAction.parse({ ...args, kind: 'ThinkAction' }),
     resources: () => [],
-    perform: () =>
+    execute: () =>
       Promise.resolve({
         kind: 'ThinkObservation',
         content: [textContent('Your thought has been logged.')],

@@ -1,19 +1,20 @@
-/** Tools that others offer to an agent, and that may come and go while it lives. */
+/** Tools from external providers, whose set may change while the agent runs. */
 import type { Tool } from './tool.ts'
 
-/** Something that the people of a conversation should know, and that ends nothing. */
+/** A warning for the users of a conversation that does not end the run. */
 export type Notice = { code: string; detail: string }
 
 export interface ToolSource extends AsyncDisposable {
   /**
-   * Gets the tools. Resolves when every one of those who offer some has answered or failed, or when the signal aborts; later
-   * calls return at once, and go on with it beside the agent's work.
+   * Loads the tools. Resolves when every provider responded or failed, or when the signal aborts; later calls return at
+   * once and
+   * continue in parallel to the agent.
    */
   prepare(signal: AbortSignal): Promise<void>
-  /** Grows whenever `tools` would answer something else. */
+  /** Increases whenever the result of `tools` changes. */
   readonly version: number
-  /** The tools as of now; those whose names are taken are left out, and that is a notice. */
+  /** Returns the current tools. A tool whose name is taken is left out and reported by a notice. */
   tools(taken: ReadonlySet<string>): readonly Tool[]
-  /** What has happened since this was last asked. */
+  /** Returns the notices since the last call. */
   takeNotices(): Notice[]
 }

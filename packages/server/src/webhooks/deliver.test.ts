@@ -2,7 +2,8 @@ import type { ConversationId, StoredEvent } from '@parley/protocol'
 import { newConversationId, newEventId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../testing/temp.ts'
-import { receivedUntil, startWebhookReceiver, type WebhookReceiver } from '../../testing/webhook-receiver.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../testing/webhook-receiver.ts'
+import { until } from '../../testing/until.ts'
 import { openLog } from '../observability/index.ts'
 import { openSqlite, type Storage } from '../storage/index.ts'
 import { openWebhooks, type WebhookTarget } from './index.ts'
@@ -26,7 +27,7 @@ const target = (receiver: { url: string }, change: Partial<WebhookTarget> = {}):
 const event = (): StoredEvent['event'] =>
   ({ kind: 'PauseEvent', id: newEventId(), timestamp: 't', source: 'user', parent_id: null }) as StoredEvent['event']
 
-/** A stored conversation that writes one notification per call of `tell`, and appends events with `say`. */
+/** Stores a conversation. `notify` writes one notification, and `append` appends events. */
 async function conversation(storage: Storage, id: ConversationId = newConversationId()) {
   const at = now().toISOString()
   const row = {
@@ -43,7 +44,7 @@ async function conversation(storage: Storage, id: ConversationId = newConversati
   let seq = 0
   return {
     id,
-    tell: (topic: string) =>
+    notify: (topic: string) =>
       storage.conversations.append({
         id,
         epoch,
@@ -51,7 +52,7 @@ async function conversation(storage: Storage, id: ConversationId = newConversati
         events: [],
         outbox: [{ topic, payload: JSON.stringify({ id, topic }) }],
       }),
-    async say(count: number) {
+    async append(count: number) {
       const events = Array.from({ length: count }, (_, index) => ({ seq: seq + index + 1, event: event() }))
       await storage.conversations.append({ id, epoch, expectedSeq: seq, events })
       seq += count
@@ -63,24 +64,24 @@ const topics = (receiver: WebhookReceiver, id: string) => receiver.about(id).map
 const seqsOf = (receiver: WebhookReceiver, id: string) =>
   receiver.about(id).map(({ headers, body }) => [Number(headers['x-parley-sequence']), body.length as number])
 
-test('a hanging conversation holds up no other one, and nothing of one target holds up another', async () => {
+test('a hanging delivery delays neither other conversations nor other targets', async () => {
   await using dir = await tempDir()
   await using storage = await openSqlite({ path: dir.file('parley.db') })
   await using stuck = await startWebhookReceiver({ behave: () => 'hang' })
-  await using partly = await startWebhookReceiver()
-  const targets = [target(stuck), target(partly)]
+  await using healthy = await startWebhookReceiver()
+  const targets = [target(stuck), target(healthy)]
   await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
-  const [slow, ...others] = await Promise.all(Array.from({ length: 30 }, () => conversation(storage)))
-  partly.behave = ({ body }) => (body.id === slow!.id ? 'hang' : undefined)
-  await slow!.tell('a')
-  await receivedUntil(() => stuck.attempts.length > 0 && partly.attempts.length > 0)
-  for (const other of others) for (const topic of ['a', 'b']) await other.tell(topic)
-  await receivedUntil(() => partly.taken.length === others.length * 2)
-  expect(partly.faults).toEqual([])
-  expect(stuck.taken).toEqual([])
+  const [hanging, ...others] = await Promise.all(Array.from({ length: 30 }, () => conversation(storage)))
+  healthy.behave = ({ body }) => (body.id === hanging!.id ? 'hang' : undefined)
+  await hanging!.notify('a')
+  await until(() => stuck.attempts.length > 0 && healthy.attempts.length > 0)
+  for (const other of others) for (const topic of ['a', 'b']) await other.notify(topic)
+  await until(() => healthy.accepted.length === others.length * 2)
+  expect(healthy.faults).toEqual([])
+  expect(stuck.accepted).toEqual([])
 })
 
-test('an attempt that is not answered in time has failed and is repeated', async () => {
+test('an attempt without a response in time fails and is repeated', async () => {
   await using dir = await tempDir()
   await using storage = await openSqlite({ path: dir.file('parley.db') })
   await using receiver = await startWebhookReceiver({ behave: () => 'hang' })
@@ -91,50 +92,50 @@ test('an attempt that is not answered in time has failed and is repeated', async
     log,
     timeoutMs: 100,
   })
-  const { tell } = await conversation(storage)
-  await tell('a')
+  const { notify } = await conversation(storage)
+  await notify('a')
   const newest = async () => (await storage.outbox.list({ limit: 1 })).items[0]
   await expect.poll(async () => (await newest())?.last_error).toBe('no answer within 0.1 s')
   receiver.behave = () => undefined
   await expect.poll(async () => (await newest())?.status).toBe('delivered')
-  expect(receiver.taken).toHaveLength(1)
+  expect(receiver.accepted).toHaveLength(1)
 })
 
-test('a refused delivery is parked at once, the next one goes, and it goes again when it is sent for', async () => {
+test('a refused delivery is parked at once, does not delay the next one, and is sent again on request', async () => {
   await using dir = await tempDir()
   await using storage = await openSqlite({ path: dir.file('parley.db') })
   await using receiver = await startWebhookReceiver({
     behave: ({ body }) => (body.topic === 'a' ? { status: 422 } : undefined),
   })
   await using _webhooks = await openWebhooks({ targets: [target(receiver)], outbox: storage.outbox, now, log })
-  const { id, tell } = await conversation(storage)
-  await tell('a')
-  await tell('b')
-  await receivedUntil(() => topics(receiver, id).includes('b'))
+  const { id, notify } = await conversation(storage)
+  await notify('a')
+  await notify('b')
+  await until(() => topics(receiver, id).includes('b'))
   const parked = (await storage.outbox.list({ status: 'parked', limit: 9 })).items
   expect(parked).toMatchObject([{ topic: 'a', attempts: 1, last_status: 422, last_error: 'HTTP 422' }])
   receiver.behave = () => undefined
   expect(await storage.outbox.redeliver(parked[0]!.id)).toBe('queued')
-  await receivedUntil(() => topics(receiver, id).length === 2)
+  await until(() => topics(receiver, id).length === 2)
   const ids = receiver.attempts.filter(({ body }) => body.topic === 'a').map(({ headers }) => headers['webhook-id'])
   expect(new Set(ids)).toEqual(new Set([parked[0]!.id]))
 })
 
-test('a wait that the receiver asks for is kept', async () => {
+test('a wait in Retry-After is honoured', async () => {
   await using dir = await tempDir()
   await using storage = await openSqlite({ path: dir.file('parley.db') })
   await using receiver = await startWebhookReceiver({
     behave: (_, attempt) => (attempt === 1 ? { status: 503, headers: { 'retry-after': '1' } } : undefined),
   })
   await using _webhooks = await openWebhooks({ targets: [target(receiver)], outbox: storage.outbox, now, log })
-  const { tell } = await conversation(storage)
+  const { notify } = await conversation(storage)
   const from = performance.now()
-  await tell('a')
-  await receivedUntil(() => receiver.taken.length === 1)
+  await notify('a')
+  await until(() => receiver.accepted.length === 1)
   expect(performance.now() - from).toBeGreaterThanOrEqual(990)
 })
 
-test('configured headers are sent, and ours win over those of the same name in any case', async () => {
+test('configured headers are sent, and headers of Parley replace those of the same name in any case', async () => {
   await using dir = await tempDir()
   await using storage = await openSqlite({ path: dir.file('parley.db') })
   const secret = `whsec_${Buffer.alloc(24, 3).toString('base64')}`
@@ -142,10 +143,10 @@ test('configured headers are sent, and ours win over those of the same name in a
   const headers = { 'X-Tenant': 'seven', 'X-Session-Api-Key': 'configured', 'Webhook-Id': 'forged' }
   const targets = [target(receiver, { headers, secret, api_key: 'the-key' })]
   await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
-  const { tell } = await conversation(storage)
-  await tell('conversation.paused')
-  await receivedUntil(() => receiver.taken.length === 1)
-  expect(receiver.taken[0]!.headers).toMatchObject({
+  const { notify } = await conversation(storage)
+  await notify('conversation.paused')
+  await until(() => receiver.accepted.length === 1)
+  expect(receiver.accepted[0]!.headers).toMatchObject({
     'x-tenant': 'seven',
     'x-session-api-key': 'the-key',
     'x-parley-event': 'conversation.paused',
@@ -155,17 +156,17 @@ test('configured headers are sent, and ours win over those of the same name in a
   expect(receiver.faults).toEqual([])
 })
 
-test('events go in batches of the configured size, the rest after the delay, and all when the conversation is deleted', async () => {
+test('events are sent in batches of the configured size, the rest after the delay, and all when the conversation is deleted', async () => {
   await using dir = await tempDir()
   await using storage = await openSqlite({ path: dir.file('parley.db') })
   await using receiver = await startWebhookReceiver()
   const targets = [target(receiver, { events: true, event_buffer_size: 3, flush_delay: 0.2 })]
   await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
-  const { id, say } = await conversation(storage)
-  await say(2)
-  await receivedUntil(() => seqsOf(receiver, id).length === 1)
-  await say(7)
-  await receivedUntil(() => seqsOf(receiver, id).length === 4)
+  const { id, append } = await conversation(storage)
+  await append(2)
+  await until(() => seqsOf(receiver, id).length === 1)
+  await append(7)
+  await until(() => seqsOf(receiver, id).length === 4)
   expect(seqsOf(receiver, id)).toEqual([
     [1, 2],
     [3, 3],
@@ -176,10 +177,10 @@ test('events go in batches of the configured size, the rest after the delay, and
 
   const other = await conversation(storage)
   await receiver.down()
-  await other.say(5)
+  await other.append(5)
   await storage.conversations.delete(other.id)
   await receiver.up()
-  await receivedUntil(() => seqsOf(receiver, other.id).length === 2)
+  await until(() => seqsOf(receiver, other.id).length === 2)
   expect(seqsOf(receiver, other.id)).toEqual([
     [1, 3],
     [4, 2],
@@ -187,7 +188,7 @@ test('events go in batches of the configured size, the rest after the delay, and
   expect(receiver.faults).toEqual([])
 })
 
-test('what was under way or waiting when the process ended is sent by the next one, with the same id', async () => {
+test('deliveries that were running or waiting at the end of a process are sent by the next one with the same id', async () => {
   await using dir = await tempDir()
   const path = dir.file('parley.db')
   await using receiver = await startWebhookReceiver({ behave: () => 'hang' })
@@ -198,15 +199,15 @@ test('what was under way or waiting when the process ended is sent by the next o
     await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
     const made = await conversation(storage)
     id = made.id
-    await made.say(2)
-    await made.tell('a')
-    await made.tell('b')
-    await receivedUntil(() => receiver.attempts.length > 0)
+    await made.append(2)
+    await made.notify('a')
+    await made.notify('b')
+    await until(() => receiver.attempts.length > 0)
   }
   receiver.behave = () => undefined
   await using storage = await openSqlite({ path })
   await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
-  await receivedUntil(() => receiver.about(id).length === 3)
+  await until(() => receiver.about(id).length === 3)
   const [first, ...again] = receiver.attempts
     .filter(({ body }) => body.topic === 'a')
     .map(({ headers }) => headers['webhook-id'])

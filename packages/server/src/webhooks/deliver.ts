@@ -1,4 +1,4 @@
-/** Edge out: brings what the outbox holds to the configured targets, and keeps the log of deliveries bounded. */
+/** Delivers the outbox to the configured targets and prunes the log of deliveries. */
 import type { OutboxStore } from '../storage/index.ts'
 import { Batches } from './batches.ts'
 import { Sender, type SenderDeps } from './sender.ts'
@@ -6,11 +6,11 @@ import type { WebhookTarget } from './target.ts'
 
 const HOUR_MS = 3600 * 1000
 const DAY_MS = 24 * HOUR_MS
-/** How long, and how many, acknowledged deliveries are kept to look at; parked ones wait for somebody longer. */
+/** Retention of deliveries. Parked ones are kept longer, because an administrator may send them again. */
 const KEEP_DELIVERED_MS = 7 * DAY_MS
 const KEEP_PARKED_MS = 30 * DAY_MS
 const MAX_DELIVERED = 10_000
-/** Acknowledged deliveries after which the log is looked at again. */
+/** Number of deliveries after which the log is pruned again. */
 const PRUNE_EVERY = 1000
 
 export type WebhookDeps = Pick<SenderDeps, 'now' | 'log' | 'timeoutMs'> & {
@@ -19,25 +19,25 @@ export type WebhookDeps = Pick<SenderDeps, 'now' | 'log' | 'timeoutMs'> & {
 }
 
 /**
- * Starts delivering, first of all what an earlier process left. Until it resolves nobody is told of anything, so it comes
- * before the first commit. Disposing it breaks off attempts that are under way; the next process repeats them.
+ * Starts the delivery, beginning with what an earlier process left. It must resolve before the first commit, because it
+ * registers the targets. Disposing aborts the running attempts; the next process repeats them.
  */
 export async function openWebhooks({ targets, outbox, ...deps }: WebhookDeps): Promise<AsyncDisposable> {
   await outbox.setTargets(targets.map(({ base_url: name, events }) => ({ name, events })))
-  const lanes = targets.map((target) => {
+  const channels = targets.map((target) => {
     const batches = new Batches({ target, outbox, log: deps.log })
-    const sender = new Sender({ ...deps, target, outbox, onBatchOver: (id) => batches.over(id) })
+    const sender = new Sender({ ...deps, target, outbox, onBatchEnd: (id) => batches.onBatchEnd(id) })
     return { target, batches, sender }
   })
-  const pruning = keepBounded(outbox, deps)
+  const pruning = pruneRegularly(outbox, deps)
   const unsubscribe = outbox.subscribe(({ conversation_id, deliveries, events, isOver }) => {
     if (deliveries) pruning.count()
-    for (const { target, batches, sender } of lanes) {
+    for (const { target, batches, sender } of channels) {
       if (deliveries) sender.wake()
-      if (target.events && (events > 0 || isOver)) batches.appended(conversation_id, events, isOver)
+      if (target.events && (events > 0 || isOver)) batches.onAppend(conversation_id, events, isOver)
     }
   })
-  for (const { target, batches, sender } of lanes) {
+  for (const { target, batches, sender } of channels) {
     sender.wake()
     if (target.events) await batches.resume()
   }
@@ -45,15 +45,15 @@ export async function openWebhooks({ targets, outbox, ...deps }: WebhookDeps): P
     async [Symbol.asyncDispose]() {
       unsubscribe()
       await Promise.all(
-        lanes.flatMap(({ batches, sender }) => [batches, sender].map((each) => each[Symbol.asyncDispose]())),
+        channels.flatMap(({ batches, sender }) => [batches, sender].map((each) => each[Symbol.asyncDispose]())),
       )
       await pruning[Symbol.asyncDispose]()
     },
   }
 }
 
-/** Forgets old deliveries now, every hour, and after every thousand. */
-function keepBounded(outbox: Pick<OutboxStore, 'prune'>, { now, log }: Pick<WebhookDeps, 'now' | 'log'>) {
+/** Prunes old deliveries now, every hour, and after every `PRUNE_EVERY` deliveries. */
+function pruneRegularly(outbox: Pick<OutboxStore, 'prune'>, { now, log }: Pick<WebhookDeps, 'now' | 'log'>) {
   let sinceLast = 0
   let pruning: Promise<void> | null = null
   const prune = async (): Promise<void> => {
@@ -64,14 +64,14 @@ function keepBounded(outbox: Pick<OutboxStore, 'prune'>, { now, log }: Pick<Webh
       maxDelivered: MAX_DELIVERED,
     })
     while (!isClosed && (await outbox.prune(bounds())) > 0) {
-      // One slice after another, each in a transaction of its own.
+      // Each call prunes one slice in a transaction of its own.
     }
   }
   let isClosed = false
   const start = (): void => {
     sinceLast = 0
     pruning ??= prune()
-      .catch((error: unknown) => log.error({ err: error }, 'old webhook deliveries could not be forgotten'))
+      .catch((error: unknown) => log.error({ err: error }, 'old webhook deliveries not pruned'))
       .finally(() => {
         pruning = null
       })

@@ -1,2 +1,2 @@
-export { openWebhooks, type WebhookDeps } from './deliver.ts'
+export { openWebhooks } from './deliver.ts'
 export type { WebhookTarget } from './target.ts'

@@ -1,12 +1,13 @@
-/** One attempt over HTTP. */
-import { type Answer, retryAfterMs } from './retry.ts'
+/** Sends one attempt over HTTP. */
+import { retryAfterMs } from '../lib/index.ts'
+import type { DeliveryResponse } from './retry.ts'
 
-/** An attempt that is not answered within this has failed. Source: design.md 4, "Webhook delivery". */
+/** Milliseconds until an attempt without a response fails. Source: decisions.md, Webhook delivery. */
 export const TIMEOUT_MS = 30_000
-/** Of an answer's body this much is read, to keep the connection; the rest is not waited for. */
+/** Bytes of a response body that are read, so that the connection can be reused. */
 const DRAIN_BYTES = 64 * 1024
-/** Codes of errors that come before a connection is there, so that nothing of the body was sent. */
-const UNREACHED: ReadonlySet<string> = new Set([
+/** Codes of errors before the connection is established, so that nothing was sent. */
+const NOT_SENT: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
   'EHOSTDOWN',
@@ -17,30 +18,30 @@ const UNREACHED: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Posts `body` and says what came of it; rejects only with the reason of `signal`. */
+/** Posts `body` and returns the result. Rejects only with the reason of `signal`. */
 export async function post(
   url: string,
   headers: Readonly<Record<string, string>>,
   body: string,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<DeliveryResponse> {
   const limit = AbortSignal.timeout(timeoutMs)
   try {
-    // A redirect would carry key and signature to a place that nobody configured.
+    // A redirect would send the key and the signature to an address that is not configured.
     const init = { method: 'POST', headers, body, redirect: 'manual' as const }
     const response = await fetch(url, { ...init, signal: AbortSignal.any([signal, limit]) })
     await drain(response).catch(() => undefined)
     return {
-      kind: 'answered',
+      kind: 'response',
       status: response.status,
       retryAfterMs: retryAfterMs(response.headers.get('retry-after'), Date.now()),
     }
   } catch (error) {
     signal.throwIfAborted()
-    if (limit.aborted) return { kind: 'silence', reason: `no answer within ${timeoutMs / 1000} s` }
-    const reason = why(error)
-    return { kind: UNREACHED.has(reason) ? 'unreached' : 'silence', reason }
+    if (limit.aborted) return { kind: 'no_response', reason: `no answer within ${timeoutMs / 1000} s` }
+    const reason = reasonOf(error)
+    return { kind: NOT_SENT.has(reason) ? 'unreachable' : 'no_response', reason }
   }
 }
 
@@ -52,8 +53,8 @@ async function drain(response: Response): Promise<void> {
   }
 }
 
-/** `fetch` wraps the cause that a person can act on. */
-function why(error: unknown): string {
+/** The code or message of an error; `fetch` wraps the useful one as its cause. */
+function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (cause instanceof Error) return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message
   return String(cause)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { GIVE_UP_MS, judge, LONGEST_WAIT_MS, retryAfterMs, type Answer } from './retry.ts'
+import { GIVE_UP_MS, classifyResponse, MAX_WAIT_MS, type DeliveryResponse } from './retry.ts'
 
-const answered = (status: number, retryAfterMs: number | null = null): Answer => ({
-  kind: 'answered',
+const response = (status: number, retryAfterMs: number | null = null): DeliveryResponse => ({
+  kind: 'response',
   status,
   retryAfterMs,
 })
@@ -25,47 +25,37 @@ test.each<[number, string]>([
   [429, 'pending'],
   [500, 'pending'],
   [503, 'pending'],
-])('an answer of %i leaves a delivery %s', (status, verdict) => {
-  expect(judge(answered(status), first).status).toBe(verdict)
+])('a response of %i leaves a delivery %s', (status, decision) => {
+  expect(classifyResponse(response(status), first).status).toBe(decision)
 })
 
-test('silence is tried again', () => {
-  expect(judge({ kind: 'silence', reason: 'ECONNREFUSED' }, first)).toMatchObject({
+test('an attempt without a response is repeated', () => {
+  expect(classifyResponse({ kind: 'no_response', reason: 'ECONNREFUSED' }, first)).toMatchObject({
     status: 'pending',
     reason: 'ECONNREFUSED',
   })
 })
 
-test('waits double from the first one up to the longest, and are never less than half of that', () => {
+test('waits double up to the longest, and jitter keeps at least half of each', () => {
   const waits = (random: () => number) =>
     [1, 2, 3, 4, 30].map((attempts) => {
-      const verdict = judge(answered(500), { ...first, attempts }, random)
-      return verdict.status === 'pending' ? verdict.waitMs : null
+      const decision = classifyResponse(response(500), { ...first, attempts }, random)
+      return decision.status === 'pending' ? decision.waitMs : null
     })
-  expect(waits(LONGEST)).toEqual([1000, 2000, 4000, 8000, LONGEST_WAIT_MS])
-  expect(waits(() => 0)).toEqual([500, 1000, 2000, 4000, LONGEST_WAIT_MS / 2])
+  expect(waits(LONGEST)).toEqual([1000, 2000, 4000, 8000, MAX_WAIT_MS])
+  expect(waits(() => 0)).toEqual([500, 1000, 2000, 4000, MAX_WAIT_MS / 2])
 })
 
-test('a longer wait that the receiver asked for is honoured', () => {
-  expect(judge(answered(503, 60_000), first)).toMatchObject({ waitMs: 60_000 })
-  expect(judge(answered(503, 10), first, LONGEST)).toMatchObject({ waitMs: 1000 })
+test('a longer wait in Retry-After is honoured', () => {
+  expect(classifyResponse(response(503, 60_000), first)).toMatchObject({ waitMs: 60_000 })
+  expect(classifyResponse(response(503, 10), first, LONGEST)).toMatchObject({ waitMs: 1000 })
 })
 
-test('the last attempt is a day after the first one, and then it is given up', () => {
+test('a delivery is given up after a last attempt one day after the first', () => {
   const late = { ...first, attempts: 90, sinceFirstMs: GIVE_UP_MS - 5 }
-  expect(judge(answered(503, 60_000), late)).toMatchObject({ status: 'pending', waitMs: 5 })
-  expect(judge(answered(500), { ...late, sinceFirstMs: GIVE_UP_MS })).toEqual({
+  expect(classifyResponse(response(503, 60_000), late)).toMatchObject({ status: 'pending', waitMs: 5 })
+  expect(classifyResponse(response(500), { ...late, sinceFirstMs: GIVE_UP_MS })).toEqual({
     status: 'parked',
     reason: 'HTTP 500; given up after a day',
   })
-})
-
-test.each([
-  [null, null],
-  ['7', 7000],
-  ['Thu, 01 Jan 1970 00:00:30 GMT', 20_000],
-  ['Thu, 01 Jan 1970 00:00:01 GMT', 0],
-  ['soon', null],
-])('Retry-After %j is a wait of %j ms', (header, ms) => {
-  expect(retryAfterMs(header, 10_000)).toBe(ms)
 })

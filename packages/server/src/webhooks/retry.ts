@@ -1,60 +1,56 @@
-/** What follows from an answer, or from none. Pure. Source: design.md 4, "Webhook delivery"; conversation-service.md 5.3. */
+/** Decides how a delivery continues after an attempt. Pure. Source: decisions.md, Webhook delivery; conversation-service.md 5.3. */
 import { backoffMs } from '../lib/index.ts'
 
-/** What came of one attempt. */
-export type Answer =
-  | { kind: 'answered'; status: number; retryAfterMs: number | null }
-  /** No answer: cut off or too late. It may have been taken all the same. */
-  | { kind: 'silence'; reason: string }
-  /** There was nobody to send it to. */
-  | { kind: 'unreached'; reason: string }
+/** Result of one attempt. */
+export type DeliveryResponse =
+  | { kind: 'response'; status: number; retryAfterMs: number | null }
+  /** The connection broke or the attempt timed out. The receiver may have accepted the delivery. */
+  | { kind: 'no_response'; reason: string }
+  /** No connection, so nothing was sent. */
+  | { kind: 'unreachable'; reason: string }
 
-export type Verdict =
+export type DeliveryDecision =
   | { status: 'delivered' }
   | { status: 'parked'; reason: string }
   | { status: 'pending'; waitMs: number; reason: string }
 
-/** Attempts end this long after the first one. */
+/** Milliseconds after the first attempt at which the delivery is given up. */
 export const GIVE_UP_MS = 24 * 3600 * 1000
-/** No wait is longer, so that a receiver that is back has everything soon. */
-export const LONGEST_WAIT_MS = 15 * 60 * 1000
+/** Longest wait, so that a receiver that recovers soon has all deliveries. */
+export const MAX_WAIT_MS = 15 * 60 * 1000
 
-/** Refusals that are about the moment and not about the delivery. */
-const WORTH_REPEATING: ReadonlySet<number> = new Set([408, 409, 425, 429])
+/** 4xx codes for a temporary condition, not for an invalid delivery. */
+const RETRYABLE: ReadonlySet<number> = new Set([408, 409, 425, 429])
 
-export type Attempt = {
+export type AttemptProgress = {
   /** Milliseconds before the first repetition. */
   baseMs: number
-  /** Attempts so far that reached the target, this one included. */
+  /** Attempts that reached the target, including this one. */
   attempts: number
-  /** Milliseconds since the first one. */
+  /** Milliseconds since the first attempt. */
   sinceFirstMs: number
 }
 
 /**
- * 2xx ends a delivery, a refusal parks it, anything else is tried again with growing, jittered waits up to a day. What did not
- * reach its target stays due, and goes as soon as that is back (`Reach`).
+ * A 2xx response ends a delivery and a refusal parks it. Otherwise it is tried again with growing, jittered waits, for a day.
+ * A delivery that did not reach its target stays due; `TargetAvailability` delays it until the target responds.
  */
-export function judge(answer: Answer, { baseMs, attempts, sinceFirstMs }: Attempt, random = Math.random): Verdict {
-  const reason = answer.kind === 'answered' ? `HTTP ${answer.status}` : answer.reason
-  if (answer.kind === 'answered') {
-    const { status } = answer
+export function classifyResponse(
+  response: DeliveryResponse,
+  { baseMs, attempts, sinceFirstMs }: AttemptProgress,
+  random = Math.random,
+): DeliveryDecision {
+  const reason = response.kind === 'response' ? `HTTP ${response.status}` : response.reason
+  if (response.kind === 'response') {
+    const { status } = response
     if (status >= 200 && status < 300) return { status: 'delivered' }
-    if (status >= 400 && status < 500 && !WORTH_REPEATING.has(status)) return { status: 'parked', reason }
+    if (status >= 400 && status < 500 && !RETRYABLE.has(status)) return { status: 'parked', reason }
   }
   const rest = GIVE_UP_MS - sinceFirstMs
   if (rest <= 0) return { status: 'parked', reason: `${reason}; given up after a day` }
-  if (answer.kind === 'unreached') return { status: 'pending', waitMs: 0, reason }
-  // Never less than half: a wait of nothing would be no wait.
-  const waitMs = backoffMs({ baseMs, maxMs: LONGEST_WAIT_MS }, attempts, () => 0.5 + random() / 2)
-  const asked = answer.kind === 'answered' ? (answer.retryAfterMs ?? 0) : 0
-  return { status: 'pending', waitMs: Math.min(Math.max(waitMs, asked), rest), reason }
-}
-
-/** The `Retry-After` header in milliseconds from `now`: seconds or a date; null when it says neither. */
-export function retryAfterMs(header: string | null, now: number): number | null {
-  if (header === null) return null
-  if (/^\d+$/.test(header.trim())) return Number(header) * 1000
-  const date = Date.parse(header)
-  return Number.isNaN(date) ? null : Math.max(0, date - now)
+  if (response.kind === 'unreachable') return { status: 'pending', waitMs: 0, reason }
+  // The jitter keeps at least half of the wait, so that it is never 0.
+  const waitMs = backoffMs({ baseMs, maxMs: MAX_WAIT_MS }, attempts, () => 0.5 + random() / 2)
+  const requestedMs = response.kind === 'response' ? (response.retryAfterMs ?? 0) : 0
+  return { status: 'pending', waitMs: Math.min(Math.max(waitMs, requestedMs), rest), reason }
 }

@@ -1,82 +1,84 @@
 /**
- * Sends what is due to one target. The store knows what waits and for how long; here is only what is under way.
+ * Sends the due deliveries of one target. The store has the waiting deliveries and their times; this class has only the running
+ * attempts. A lane is the sequence of notifications, or of batches, of one conversation.
  *
  * Invariants
- *   W1. A delivery is repeated until its end is recorded: at least once, also across a kill.
- *   W2. Of a lane at most one delivery is under way; the store hands out the next one after the end of the one before.
- *   W3. Nothing is looked for without a reason: a commit, the end of an attempt, or the time of the next one.
+ *   W1. A delivery is repeated until its end is recorded, so it is sent at least once, also after a kill.
+ *   W2. At most one delivery of a lane is running; the store returns the next one only after the end of the previous.
+ *   W3. The store is read only for a reason: a commit, the end of an attempt, or the time of the next one.
  */
+import type { Log } from '../observability/index.ts'
 import { hexId } from '@parley/protocol'
 import { shownEvent } from '../secrets/index.ts'
 import type { Delivery, DeliveryBody, OutboxStore } from '../storage/index.ts'
 import { post, TIMEOUT_MS } from './post.ts'
-import { Reach } from './reach.ts'
-import { judge, type Verdict } from './retry.ts'
+import { TargetAvailability } from './availability.ts'
+import { classifyResponse, type DeliveryDecision } from './retry.ts'
 import { signatureHeaders } from './sign.ts'
 import type { WebhookTarget } from './target.ts'
 
-/** Attempts under way at the same time, per target. */
-const AT_ONCE = 16
-/** The store failed: look again after this long. */
+/** Maximum number of concurrent attempts per target. */
+const MAX_CONCURRENT = 16
+/** Milliseconds before the next read after the store failed. */
 const STORE_PAUSE_MS = 1000
-/** A timer says nothing about a machine that slept: while something waits, the clock is looked at this often. */
-const LONGEST_NAP_MS = 60_000
+/** Longest timer in milliseconds. Timers stop while a machine sleeps, so the clock is checked this often. */
+const MAX_TIMER_MS = 60_000
 
 export type SenderDeps = {
   target: WebhookTarget
   outbox: OutboxStore
   now: () => Date
-  log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
-  /** A batch of events is over, however it ended. */
-  onBatchOver: (id: Delivery['conversation_id']) => void
+  log: Pick<Log, 'warn' | 'error'>
+  /** Called when a batch of events was delivered or parked. */
+  onBatchEnd: (id: Delivery['conversation_id']) => void
   timeoutMs?: number
 }
 
 export class Sender implements AsyncDisposable {
   readonly #deps: SenderDeps
   readonly #closing = new AbortController()
-  readonly #underWay = new Map<string, Promise<void>>()
-  readonly #reach: Reach
-  #looking: Promise<void> | null = null
-  #hasNews = false
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #availability: TargetAvailability
+  #scanning: Promise<void> | null = null
+  #mustScan = false
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: SenderDeps) {
     this.#deps = deps
-    this.#reach = new Reach(deps.target.retry_delay * 1000)
+    this.#availability = new TargetAvailability(deps.target.retry_delay * 1000)
   }
 
-  /** Something may be due. */
+  /** Reads the due deliveries and starts them. */
   wake(): void {
-    this.#hasNews = true
-    if (this.#looking !== null || this.#closing.signal.aborted) return
-    this.#looking = this.#look().finally(() => {
-      this.#looking = null
-      if (this.#hasNews) this.wake()
+    this.#mustScan = true
+    if (this.#scanning !== null || this.#closing.signal.aborted) return
+    this.#scanning = this.#scan().finally(() => {
+      this.#scanning = null
+      if (this.#mustScan) this.wake()
     })
   }
 
-  async #look(): Promise<void> {
+  async #scan(): Promise<void> {
     const { outbox, target, now, log } = this.#deps
     clearTimeout(this.#timer)
-    while (this.#hasNews && !this.#closing.signal.aborted) {
-      this.#hasNews = false
+    while (this.#mustScan && !this.#closing.signal.aborted) {
+      this.#mustScan = false
       try {
         const at = now().toISOString()
-        const room = () => this.#reach.room(this.#underWay.size, AT_ONCE, now().getTime())
-        // Those under way are still due, so that this many always hold a free one if there is any.
-        const due = room() > 0 ? await outbox.due(target.base_url, at, AT_ONCE) : []
-        for (const delivery of due) if (room() > 0) this.#start(delivery)
-        const away = this.#reach.waitMs(now().getTime())
-        if (away !== null) {
-          // The end of an attempt that is under way looks again by itself.
-          if (this.#underWay.size === 0) this.#wakeIn(away)
+        const freeSlots = () => this.#availability.freeSlots(this.#running.size, MAX_CONCURRENT, now().getTime())
+        // Running deliveries are still due, so that MAX_CONCURRENT rows include a free one if there is any.
+        const due = freeSlots() > 0 ? await outbox.due(target.base_url, at, MAX_CONCURRENT) : []
+        for (const delivery of due) if (freeSlots() > 0) this.#start(delivery)
+        const probeInMs = this.#availability.probeInMs(now().getTime())
+        if (probeInMs !== null) {
+          // The end of a running attempt wakes the sender.
+          if (this.#running.size === 0) this.#wakeIn(probeInMs)
           continue
         }
         const next = await outbox.nextDue(target.base_url, at)
         if (next !== null) this.#wakeIn(Date.parse(next) - now().getTime())
       } catch (error) {
-        log.error({ err: error, target: target.base_url }, 'webhook deliveries could not be read')
+        log.error({ err: error, target: target.base_url }, 'webhook deliveries not read')
         this.#wakeIn(STORE_PAUSE_MS)
       }
     }
@@ -85,80 +87,82 @@ export class Sender implements AsyncDisposable {
   #wakeIn(ms: number): void {
     clearTimeout(this.#timer)
     if (this.#closing.signal.aborted) return
-    this.#timer = setTimeout(() => this.wake(), Math.min(Math.max(ms, 1), LONGEST_NAP_MS))
+    this.#timer = setTimeout(() => this.wake(), Math.min(Math.max(ms, 1), MAX_TIMER_MS))
     this.#timer.unref()
   }
 
   #start(delivery: Delivery): void {
-    if (this.#underWay.has(delivery.id)) return
-    const over = this.#attempt(delivery).finally(() => {
-      this.#underWay.delete(delivery.id)
+    if (this.#running.has(delivery.id)) return
+    const attempt = this.#attempt(delivery).finally(() => {
+      this.#running.delete(delivery.id)
     })
-    const handled = over.then(
+    const handled = attempt.then(
       () => this.wake(),
       (error: unknown) => {
         if (this.#closing.signal.aborted) return
-        this.#deps.log.error({ err: error, delivery: delivery.id }, 'a webhook delivery could not be recorded')
+        this.#deps.log.error({ err: error, delivery: delivery.id }, 'webhook delivery not recorded')
         this.#wakeIn(STORE_PAUSE_MS)
       },
     )
-    this.#underWay.set(delivery.id, handled)
+    this.#running.set(delivery.id, handled)
   }
 
   async #attempt(delivery: Delivery): Promise<void> {
-    const { target, outbox, now, log, onBatchOver, timeoutMs = TIMEOUT_MS } = this.#deps
+    const { target, outbox, now, log, onBatchEnd, timeoutMs = TIMEOUT_MS } = this.#deps
     const { signal } = this.#closing
     const body = await outbox.body(delivery.id)
     const { url, headers, text } = request(target, delivery, body, now())
-    const answer = body === null ? null : await post(url, headers, text, timeoutMs, signal)
+    const response = body === null ? null : await post(url, headers, text, timeoutMs, signal)
     const at = now()
-    const isSent = answer?.kind !== 'unreached'
-    if (answer?.kind === 'unreached') this.#reach.unreached(at.getTime())
-    if (answer?.kind === 'answered') this.#reach.answered()
+    const isSent = response?.kind !== 'unreachable'
+    if (response?.kind === 'unreachable') this.#availability.onUnreachable(at.getTime())
+    if (response?.kind === 'response') this.#availability.onResponse()
     const first = delivery.first_attempt_at === null ? at.getTime() : Date.parse(delivery.first_attempt_at)
     const progress = {
       baseMs: target.retry_delay * 1000,
       attempts: delivery.attempts + (isSent ? 1 : 0),
       sinceFirstMs: at.getTime() - first,
     }
-    const verdict: Verdict =
-      answer === null ? { status: 'parked', reason: 'what it carried is no longer stored' } : judge(answer, progress)
-    const last_status = answer?.kind === 'answered' ? answer.status : null
-    await outbox.record(delivery.id, { at: at.toISOString(), last_status, isSent, ...outcome(verdict, at) })
-    if (verdict.status === 'pending') return
-    if (verdict.status === 'parked') {
+    const decision: DeliveryDecision =
+      response === null
+        ? { status: 'parked', reason: 'what it carried is no longer stored' }
+        : classifyResponse(response, progress)
+    const last_status = response?.kind === 'response' ? response.status : null
+    await outbox.record(delivery.id, { at: at.toISOString(), last_status, isSent, ...recordedOutcome(decision, at) })
+    if (decision.status === 'pending') return
+    if (decision.status === 'parked') {
       const { id, conversation_id, topic } = delivery
       log.warn(
-        { target: target.base_url, delivery: id, conversation_id, topic, reason: verdict.reason },
-        'a webhook delivery was parked',
+        { target: target.base_url, delivery: id, conversation_id, topic, reason: decision.reason },
+        'webhook delivery parked',
       )
     }
-    if (delivery.kind === 'events') onBatchOver(delivery.conversation_id)
+    if (delivery.kind === 'events') onBatchEnd(delivery.conversation_id)
   }
 
-  /** Breaks off what is under way: it stays pending, and is sent by the next process. */
+  /** Aborts the running attempts. Their deliveries stay pending, and the next process sends them. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('closing'))
     clearTimeout(this.#timer)
-    await this.#looking
-    await Promise.all(this.#underWay.values())
+    await this.#scanning
+    await Promise.all(this.#running.values())
   }
 }
 
-function outcome(verdict: Verdict, at: Date) {
-  switch (verdict.status) {
+function recordedOutcome(decision: DeliveryDecision, at: Date) {
+  switch (decision.status) {
     case 'delivered':
-      return { status: verdict.status, last_error: null }
+      return { status: decision.status, last_error: null }
     case 'parked':
-      return { status: verdict.status, last_error: verdict.reason }
+      return { status: decision.status, last_error: decision.reason }
     case 'pending': {
-      const next_attempt_at = new Date(at.getTime() + verdict.waitMs).toISOString()
-      return { status: verdict.status, last_error: verdict.reason, next_attempt_at }
+      const next_attempt_at = new Date(at.getTime() + decision.waitMs).toISOString()
+      return { status: decision.status, last_error: decision.reason, next_attempt_at }
     }
   }
 }
 
-/** Source: agent-server-wire.md 7, design.md 4. */
+/** URL, headers and body of a delivery. Source: agent-server-wire.md 7; decisions.md, Where webhooks go. */
 function request(
   target: WebhookTarget,
   { id, conversation_id, topic, sequence }: Delivery,
@@ -169,7 +173,7 @@ function request(
   const path = isBatch ? `/events/${hexId(conversation_id)}` : '/conversations'
   const text = isBatch ? JSON.stringify(body.events.map(({ event }) => shownEvent(event))) : (body?.payload ?? '')
   const headers = {
-    ...lowered(target.headers),
+    ...lowerCaseNames(target.headers),
     'content-type': 'application/json',
     'x-parley-event': topic,
     'x-parley-sequence': String(sequence),
@@ -179,6 +183,6 @@ function request(
   return { url: target.base_url + path, headers, text }
 }
 
-/** So that ours replace configured ones of the same name, whatever their case. */
-const lowered = (headers: Readonly<Record<string, string>>) =>
+/** Headers with lower-case names, so that those of Parley replace configured ones of the same name. */
+const lowerCaseNames = (headers: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { signatureHeaders } from './sign.ts'
 
-test('the signature is the one of the specification for its example', () => {
+test('a webhook signature equals the one in the example of the specification', () => {
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
   const headers = signatureHeaders('msg_p5jXN8AQM9LWM0D4loKWxJek', 1_614_265_330, '{"test": 2432232314}', secret)
   expect(headers).toEqual({
@@ -11,6 +11,6 @@ test('the signature is the one of the specification for its example', () => {
   })
 })
 
-test('without a secret a delivery is identified and not signed', () => {
+test('a delivery without a secret has an id and no signature', () => {
   expect(signatureHeaders('a', 1, '', null)).toEqual({ 'webhook-id': 'a', 'webhook-timestamp': '1' })
 })

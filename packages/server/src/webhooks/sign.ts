@@ -1,16 +1,16 @@
-/** Standard Webhooks signatures: HMAC-SHA256 over id, time and body, so that a receiver can tell our deliveries from others. */
+/** Standard Webhooks signatures: HMAC-SHA256 over id, time and body, so that a receiver can verify the sender. */
 import { createHmac } from 'node:crypto'
 
 const PREFIX = 'whsec_'
 
 /** The key inside a signing secret. */
-export const signingKey = (secret: string): Buffer =>
+const signingKey = (secret: string): Buffer =>
   Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64')
 
 /**
  * Headers that identify and sign one attempt.
- * @param id stays the same for every attempt of a delivery; receivers tell repetitions by it
- * @param seconds time of the attempt, since 1970; receivers refuse old ones, so that nothing can be replayed
+ * @param id the same for every attempt of a delivery, so that receivers detect repetitions
+ * @param seconds time of the attempt since 1970; receivers refuse old ones to prevent replays
  */
 export function signatureHeaders(
   id: string,

@@ -1,4 +1,4 @@
-/** A directory as one stream of bytes: everything as a tar.gz, or what git says has changed in it. Source: agent-server-wire.md 1.8. */
+/** A directory as one stream of bytes: all files as a tar.gz, or the changes that git reports as a patch. Source: agent-server-wire.md 1.8. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -9,7 +9,7 @@ import { gitEnvironment } from './git/run.ts'
 import { baseOf, commitOf, type Repository, repositoryOf } from './git/repository.ts'
 import type { Process, Workspace } from './workspace.ts'
 
-/** Directories that a tool makes again when it needs them. */
+/** Directories that tools can generate again. */
 const DEFAULT_EXCLUDES = [
   '.cache',
   '.gradle',
@@ -36,7 +36,7 @@ export type ArchiveRequest = {
   exclude: readonly string[]
 }
 
-/** Facts about the repository, for whoever unpacks it; those that there are none of are left out. */
+/** Facts about the repository for the receiver of the archive; unknown ones are left out. */
 export type ArchiveFacts = Partial<
   Record<'repoRoot' | 'repoRemote' | 'branch' | 'headCommit' | 'baseCommit' | 'baseRef', string>
 >
@@ -45,12 +45,12 @@ export interface Archive extends AsyncDisposable {
   readonly name: string
   readonly facts: ArchiveFacts
   readonly bytes: ReadableStream<Uint8Array>
-  /** Resolves when all has been read; rejects when the archive is not whole. */
+  /** Resolves when everything has been read; rejects when the archive is incomplete. */
   readonly complete: Promise<void>
 }
 
 /**
- * Begins an archive. It is made while it is read, and ends with its disposal.
+ * Begins an archive, which is created while it is read. Disposing it ends the program that creates it.
  * @throws ParleyError `bad_request`, `not_found`.
  */
 export async function openArchive(
@@ -79,7 +79,7 @@ export async function openArchive(
 
 type DeltaRequest = { baseRef: string | undefined; excludes: readonly string[]; name: string }
 
-/** The patch holds untracked files too, so all is added to an index of its own; the repository is not touched. */
+/** The patch contains untracked files too, so all files are added to a temporary index; the repository does not change. */
 async function delta(
   workspace: Workspace,
   repository: Repository,
@@ -128,11 +128,11 @@ function archive(
   { name, facts }: { name: string; facts: ArchiveFacts },
   forget: () => Promise<void> = async () => {},
 ): Archive {
-  // What it complains about is of no use to the reader, but it must not wait for somebody to read it.
-  const silenced = program.stderr.pipeTo(new WritableStream()).catch(() => undefined)
+  // Standard error is discarded, but must be read, so that the program does not block.
+  const drained = program.stderr.pipeTo(new WritableStream()).catch(() => undefined)
   void program.stdin.close().catch(() => undefined)
   const complete = program.exited.then(({ exit_code }) => {
-    // 1: a file changed while it was read, which in a living directory is no reason to throw the rest away.
+    // Exit code 1: a file changed while it was read. In a directory that is in use, this does not invalidate the rest.
     if (exit_code !== 0 && exit_code !== 1) throw new Error(`the archive ended with exit code ${exit_code}`)
   })
   complete.catch(() => undefined)
@@ -144,7 +144,7 @@ function archive(
     async [Symbol.asyncDispose]() {
       await program.kill('SIGKILL').catch(() => undefined)
       await program[Symbol.asyncDispose]()
-      await silenced
+      await drained
       await forget()
     },
   }

@@ -6,7 +6,7 @@ import { asConversationId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../testing/temp.ts'
 import { openCompletions, type RunEnd } from './callback.ts'
-import { until } from './workspace.testing.ts'
+import { until } from '../../testing/until.ts'
 
 const ID = asConversationId('c1')
 const log = { warn: () => undefined, error: () => undefined }
@@ -39,7 +39,7 @@ async function startListener(statuses: number[] = []) {
 
 const backoff = { baseMs: 5, maxMs: 20 }
 
-test('a run that goes on after an approval is one run, and is told once', async () => {
+test('a run that continues after an approval is reported by one completion callback', async () => {
   await using dir = await tempDir()
   await using listener = await startListener()
   await using completions = openCompletions({ target: listener.target, folder: dir.file('owed'), log, backoff })
@@ -51,7 +51,7 @@ test('a run that goes on after an approval is one run, and is told once', async 
   expect(listener.bodies).toEqual([{ status: 'COMPLETED', execution_status: 'finished', conversation_id: ID }])
 })
 
-test('a redirect is not followed: nobody but the configured address is told, and it is told again', async () => {
+test('a completion callback does not follow a redirect and is sent to the configured address again', async () => {
   await using dir = await tempDir()
   await using elsewhere = await startListener()
   let asked = 0
@@ -102,7 +102,7 @@ test.each([
   })
 })
 
-test('refusals are answered with the same callback again; in the end it is set aside', async () => {
+test('a refused completion callback is repeated with the same id and finally parked', async () => {
   await using dir = await tempDir()
   await using listener = await startListener([500, 404, 503])
   await using completions = openCompletions({ target: listener.target, folder: dir.file('owed'), log, backoff })
@@ -118,7 +118,7 @@ test('refusals are answered with the same callback again; in the end it is set a
   await until(async () => (await readdir(dir.file('brief'))).some((name) => name.endsWith('.parked')))
 })
 
-test('what a killed process owed is told by the next one: a run that ended, and one whose end it did not write down', async () => {
+test('the next process sends the completion callbacks of a killed one, also for a run whose end was not stored', async () => {
   await using dir = await tempDir()
   const folder = dir.file('owed')
   const [ended, noted, goesOn] = ['c1', 'c2', 'c3'].map(asConversationId) as [typeof ID, typeof ID, typeof ID]

@@ -1,12 +1,13 @@
 /**
- * Tells whoever started an automation how each run of a remote workspace has ended. Sources: seed: Workspace variants;
- * agent-core.md 12.9, F64.
+ * Completion callbacks: reports the end of each run to the caller that started an automation. Sources: interface.md, Workspace
+ * variants; agent-core.md 12.9, F64.
  *
  * Invariants
- *   A1. A run is written down when it begins and when it ends, before anything is sent: a process that is killed owes what it owed.
- *   A2. Each run is told once. Should an answer get lost, it is told again under the same `webhook-id`.
- *   A3. `COMPLETED` is said of a run that has finished, and of no other.
+ *   A1. The begin and the end of a run are stored before anything is sent, so a killed process loses no callback.
+ *   A2. Each run is reported once. If the answer is lost, the callback is repeated with the same `webhook-id`.
+ *   A3. The status is `COMPLETED` only for a run that has finished.
  */
+import type { Log } from '../observability/index.ts'
 import { createHmac, randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,14 +24,14 @@ export type CallbackTarget = {
 
 export type RunEnd = {
   execution_status: ConversationExecutionStatus
-  /** Why it did not finish. */
+  /** Reason why the run did not finish. */
   error: string | null
-  /** USD, of the whole conversation; null when it is not known. */
+  /** USD, of the whole conversation; null when unknown. */
   cost: number | null
 }
 
-/** The body that is posted. */
-export type Callback = {
+/** Body of a callback. */
+type Callback = {
   status: 'COMPLETED' | 'FAILED'
   execution_status: ConversationExecutionStatus
   conversation_id: ConversationId
@@ -41,30 +42,30 @@ export type Callback = {
 
 export type CompletionsOptions = {
   target: CallbackTarget
-  /** Holds what is owed; made when first needed. */
+  /** Folder of pending callbacks; created when first needed. */
   folder: string
-  log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
+  log: Pick<Log, 'warn' | 'error'>
   backoff?: Backoff
-  /** Milliseconds after which a callback that nobody takes is set aside. */
+  /** Milliseconds after which an undelivered callback is parked. */
   giveUpMs?: number
 }
 
 export interface Completions extends AsyncDisposable {
-  /** A run begins, or goes on after a restart or an approval. */
+  /** Records that a run begins, or continues after a restart or an approval. */
   began(id: ConversationId): Promise<void>
-  /** The run that has begun is over. Without one, nothing is owed. Resolves when it is written down; telling goes on by itself. */
+  /** Records the end of the run that has begun, if there is one. Resolves when it is stored; delivery continues in the background. */
   ended(id: ConversationId, end: RunEnd): Promise<void>
-  /** Takes up what an earlier process left. `endOf` says how a conversation stands that began a run; null: it goes on. */
+  /** Resumes the pending callbacks of an earlier process. `endOf` returns the end of a conversation's run; null: it continues. */
   recover(endOf: (id: ConversationId) => Promise<RunEnd | null>): Promise<void>
 }
 
-/** Milliseconds for one answer. Source: agent-core.md 12.9. */
+/** Milliseconds to wait for an answer. Source: agent-core.md 12.9. */
 const ANSWER_MS = 10_000
 const BACKOFF: Backoff = { baseMs: 1_000, maxMs: 5 * 60_000 }
 const GIVE_UP_MS = 24 * 3600_000
 
-/** One run as it is written down. `callback` is null while it goes on. */
-type Owed = { id: string; conversation_id: ConversationId; callback: Callback | null; due_at: string | null }
+/** The stored form of one run. `callback` is null while the run continues. */
+type PendingCallback = { id: string; conversation_id: ConversationId; callback: Callback | null; due_at: string | null }
 
 export function openCompletions({
   target,
@@ -74,46 +75,46 @@ export function openCompletions({
   giveUpMs = GIVE_UP_MS,
 }: CompletionsOptions): Completions {
   const closing = new AbortController()
-  const runs = new Map<ConversationId, Owed>()
-  const telling = new Set<Promise<void>>()
-  const fileOf = ({ id }: Owed) => join(folder, `${id}.json`)
+  const runs = new Map<ConversationId, PendingCallback>()
+  const delivering = new Set<Promise<void>>()
+  const fileOf = ({ id }: PendingCallback) => join(folder, `${id}.json`)
 
-  async function write(owed: Owed): Promise<void> {
+  async function write(owed: PendingCallback): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const path = fileOf(owed)
     await writeFile(`${path}.new`, JSON.stringify(owed), { mode: 0o600, flush: true })
     await rename(`${path}.new`, path)
   }
 
-  async function conclude(owed: Owed, end: RunEnd): Promise<void> {
+  async function conclude(owed: PendingCallback, end: RunEnd): Promise<void> {
     const due = {
       ...owed,
       callback: callbackOf(owed.conversation_id, end, target.runId),
       due_at: new Date().toISOString(),
     }
     await write(due)
-    tell(due)
+    startDelivery(due)
   }
 
-  function tell(owed: Owed): void {
+  function startDelivery(owed: PendingCallback): void {
     const work = deliver(owed).catch((error: unknown) => {
-      // What is not told stays written down, and the next process takes it up.
+      // The callback stays stored, and the next process resumes it.
       if (!closing.signal.aborted)
-        log.error({ conversation_id: owed.conversation_id, err: error }, 'a completion callback failed')
+        log.error({ conversation_id: owed.conversation_id, err: error }, 'completion callback failed')
     })
-    telling.add(work)
-    void work.finally(() => telling.delete(work))
+    delivering.add(work)
+    void work.finally(() => delivering.delete(work))
   }
 
-  async function deliver(owed: Owed): Promise<void> {
+  async function deliver(owed: PendingCallback): Promise<void> {
     const { conversation_id } = owed
     for (let attempt = 1; ; attempt++) {
       closing.signal.throwIfAborted()
       const refusal = await post(target, owed, closing.signal)
       if (refusal === null) return rm(fileOf(owed), { force: true })
-      log.warn({ conversation_id, attempt, reason: refusal }, 'a completion callback was not taken')
+      log.warn({ conversation_id, attempt, reason: refusal }, 'completion callback not accepted')
       if (Date.now() - Date.parse(owed.due_at ?? '') > giveUpMs) {
-        log.error({ conversation_id, attempts: attempt }, 'a completion callback was given up')
+        log.error({ conversation_id, attempts: attempt }, 'completion callback given up')
         return rename(fileOf(owed), `${fileOf(owed)}.parked`)
       }
       await sleep(backoffMs(backoff, attempt), closing.signal)
@@ -123,7 +124,7 @@ export function openCompletions({
   return {
     async began(conversation_id) {
       if (runs.has(conversation_id)) return
-      const owed: Owed = { id: randomUUID(), conversation_id, callback: null, due_at: null }
+      const owed: PendingCallback = { id: randomUUID(), conversation_id, callback: null, due_at: null }
       runs.set(conversation_id, owed)
       await write(owed)
     },
@@ -141,9 +142,9 @@ export function openCompletions({
         throw error
       })
       for (const name of names.filter((each) => each.endsWith('.json'))) {
-        const owed = JSON.parse(await readFile(join(folder, name), 'utf8')) as Owed
+        const owed = JSON.parse(await readFile(join(folder, name), 'utf8')) as PendingCallback
         if (owed.callback !== null) {
-          tell(owed)
+          startDelivery(owed)
           continue
         }
         const end = await endOf(owed.conversation_id)
@@ -154,7 +155,7 @@ export function openCompletions({
 
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the server is closing'))
-      await Promise.allSettled(telling)
+      await Promise.allSettled(delivering)
     },
   }
 }
@@ -174,8 +175,12 @@ function callbackOf(
   }
 }
 
-/** Null when it was taken, otherwise why not. */
-async function post({ url, apiKey }: CallbackTarget, owed: Owed, signal: AbortSignal): Promise<string | null> {
+/** Returns null when the callback was accepted, otherwise the reason. */
+async function post(
+  { url, apiKey }: CallbackTarget,
+  owed: PendingCallback,
+  signal: AbortSignal,
+): Promise<string | null> {
   const body = JSON.stringify(owed.callback)
   const timestamp = String(Math.floor(Date.now() / 1000))
   const headers: Record<string, string> = {
@@ -190,7 +195,7 @@ async function post({ url, apiKey }: CallbackTarget, owed: Owed, signal: AbortSi
   }
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
-    // A redirect would carry result and signature to a place that nobody configured.
+    // A redirect would send result and signature to an address that is not configured.
     const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: limit })
     await response.body?.cancel()
     return response.ok ? null : `answered ${response.status}`

@@ -1,21 +1,22 @@
 /**
- * File operations of a sandboxed conversation. The server does them outside of the sandbox, so it asks here where a path leads
- * and whether commands of the conversation could do the same. A path is followed before it is used: a process that swaps a
- * link in between may still lead a file operation elsewhere.
+ * Paths of file operations in a sandboxed conversation. The server executes them outside the sandbox, so this module resolves the
+ * path and checks that commands of the conversation could access it too. The path is resolved before it is used: a process that
+ * replaces a symlink in between can still redirect a file operation.
  */
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { ParleyError } from '@parley/protocol'
-import { refusing } from './files.ts'
-import { INSIDE, isInside, isVisible, sharesTmp, type View } from './runner/sandbox-mounts.ts'
+import { asParleyError } from './files.ts'
+import { isInside } from '../lib/index.ts'
+import { INSIDE, isVisible, sharesTmp, type View } from './runner/sandbox/mounts.ts'
 
-/** Looked up for every operation, because workspaces of others come and go. */
+/** Called for every operation, because the workspaces of other conversations change. */
 export type Confinement = () => View
 
 /**
- * The real path on this machine of a path as commands see it.
- * @param isLink what the last name leads to does not count, only the name itself
- * @throws ParleyError `forbidden` where commands could not read or write it either.
+ * Returns the real path on this machine of a path inside the sandbox.
+ * @param isLink do not follow a symlink in the last component
+ * @throws ParleyError `forbidden` when commands could not read, or write, it either.
  */
 export async function confinedPath(
   view: View,
@@ -34,7 +35,7 @@ export async function confinedPath(
   const wanted = place === undefined ? path : join(place[1], relative(place[0], path))
   const target = isLink ? join(await followed(dirname(wanted)), basename(wanted)) : await followed(wanted)
   const writable = [view.workspace, folders.home, folders.tmp]
-  // What is hidden inside the workspace stays hidden there.
+  // Hidden places inside the workspace stay hidden.
   const mayWrite = writable.some(
     (root) => isInside(root, target) && (root !== view.workspace || isVisible(view, target)),
   )
@@ -43,12 +44,12 @@ export async function confinedPath(
   throw new ParleyError('forbidden', `${path} is outside the sandbox of this conversation`, { details: { path } })
 }
 
-/** Processes of this machine are told there, the server's own among them. */
+/** These folders describe the processes of this machine, including the server. */
 const isDevice = (path: string): boolean => isInside('/proc', path) || isInside('/dev', path)
 
-/** With all links followed, as far as there is anything. */
+/** `path` with all symlinks followed; components that do not exist are kept. */
 async function followed(path: string): Promise<string> {
-  const real = await refusing(path, () =>
+  const real = await asParleyError(path, () =>
     realpath(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
       throw error

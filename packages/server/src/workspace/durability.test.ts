@@ -4,12 +4,13 @@ import { readFileSync, rmSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { bench, gone, isAlive, never, terminal, until, type Bench } from './workspace.testing.ts'
+import { openTestWorkspaces, processEnd, isAlive, never, terminal, type TestWorkspaces } from './workspace.testing.ts'
 import type { ExecRequest, TerminalRequest, Workspace } from './workspace.ts'
+import { until } from '../../testing/until.ts'
 
 const program = fileURLToPath(new URL('./server.testing.ts', import.meta.url))
 
-function server(here: Bench, epoch: number, call: object): ChildProcess {
+function server(here: TestWorkspaces, epoch: number, call: object): ChildProcess {
   const args = [program, here.dataDir, here.dir.file('work', 'c1'), String(epoch), JSON.stringify(call)]
   return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
 }
@@ -30,8 +31,8 @@ const call = (command: string): TerminalRequest => ({
   noChangeMs: 20_000,
 })
 
-test('a killed server loses nothing: the next one collects the output and exit code of the same command', async () => {
-  await using here = await bench()
+test('the next server collects the output and exit code of a command whose server was killed', async () => {
+  await using here = await openTestWorkspaces()
   const command = 'echo x >>begun; until [ -e go ]; do sleep 0.02; done; echo done; (exit 3)'
   const first = server(here, 1, { terminal: call(command) })
   const workspace = await here.open('c1', 2)
@@ -48,8 +49,8 @@ test('a killed server loses nothing: the next one collects the output and exit c
   expect((await terminal(workspace, 'echo same shell: $?')).output).toBe('same shell: 3\n')
 })
 
-test('a program that was run once goes on without its server, and its result is kept', async () => {
-  await using here = await bench()
+test('a program with a call id continues after its server was killed, and its result is kept', async () => {
+  await using here = await openTestWorkspaces()
   const script = 'echo x >>begun; until [ -e go ]; do sleep 0.02; done; echo out; echo err >&2; exit 4'
   const request: ExecRequest = { callId: 'e', argv: ['sh', '-c', script] }
   const first = server(here, 1, { exec: request })
@@ -64,15 +65,15 @@ test('a program that was run once goes on without its server, and its result is 
   expect(readFileSync(here.dir.file('work', 'c1', 'begun'), 'utf8')).toBe('x\n')
 })
 
-test('a program whose pipes nobody can take over ends with its server; one with a call id waits for the next', async () => {
-  await using here = await bench()
+test('a spawned program without a call id ends with its server, and one with a call id waits for the next server', async () => {
+  await using here = await openTestWorkspaces()
   const servers = [{ callId: 'keep', argv: ['cat'] }, { argv: ['cat'] }].map((request) =>
     server(here, 1, { spawn: request }),
   )
   const lines = await Promise.all(servers.map(async (one) => String((await once(one.stdout ?? one, 'data'))[0])))
   const [kept = 0, lost = 0] = lines.map((line) => (JSON.parse(line) as { pid: number }).pid)
   await Promise.all(servers.map(killed))
-  await gone(lost)
+  await processEnd(lost)
   const workspace = await here.open('c1', 2)
   await using process = await workspace.spawn({ callId: 'keep', argv: ['cat'] }, never)
   expect(process.pid).toBe(kept)
@@ -83,14 +84,16 @@ test('a program whose pipes nobody can take over ends with its server; one with 
   expect(await process.exited).toEqual({ exit_code: 0, signal: null })
 })
 
-test('when the runner itself is killed, what it ran is ended, its calls are unknown, and they are not repeated', async () => {
-  await using here = await bench()
+test('after the runner was killed, its processes are ended, and its calls are unknown and not repeated', async () => {
+  await using here = await openTestWorkspaces()
   const workspace = await here.open()
   expect((await terminal(workspace, 'echo before', { callId: 'done' })).output).toBe('before\n')
   const command = 'nohup setsid sleep 1000 >/dev/null & echo x >>begun; sleep 1000'
   const waiting = workspace.terminal(call(command), never)
   const failed = expect(waiting).rejects.toMatchObject({ code: 'unavailable' })
   await until(() => exists(workspace, 'begun'))
+  // A process shows no environment while it becomes another program, and is not found then.
+  await until(() => here.processes().length > 1)
   const leftovers = here.processes()
   process.kill((await here.runnerPid()) ?? 0, 'SIGKILL')
   await failed
@@ -107,11 +110,11 @@ test('when the runner itself is killed, what it ran is ended, its calls are unkn
   expect((await terminal(workspace, 'echo before', { callId: 'done' })).output).toBe('before\n')
   expect((await terminal(workspace, 'cat begun')).output).toBe('x\n')
   expect(leftovers.length).toBeGreaterThan(1)
-  for (const pid of leftovers) await gone(pid)
+  for (const pid of leftovers) await processEnd(pid)
 })
 
-test('an older owner is turned away, also while it waits', async () => {
-  await using here = await bench()
+test('requests of an older owner are refused, including those that already wait', async () => {
+  await using here = await openTestWorkspaces()
   const old = await here.open('c1', 4)
   const command = 'until [ -e go ]; do sleep 0.02; done; echo late'
   const waiting = expect(terminal(old, command, { callId: 'x' })).rejects.toMatchObject({
@@ -123,31 +126,30 @@ test('an older owner is turned away, also while it waits', async () => {
   const adopted = terminal(fresh, command, { callId: 'x' })
   await waiting
   await fresh.writeFile('go', Buffer.from(''), never)
-  for (const refused of [
+  const refused = [
     terminal(old, 'touch evil'),
     old.exec({ argv: ['touch', 'evil'] }, never),
     old.spawn({ argv: ['touch', 'evil'] }, never),
     old.ledger(['x'], never),
     old.interrupt(),
     old.release(),
-  ]) {
-    await expect(refused).rejects.toMatchObject({ code: 'conflict' })
-  }
+  ]
+  await Promise.all(refused.map((each) => expect(each).rejects.toMatchObject({ code: 'conflict' })))
   expect(await adopted).toMatchObject({ outcome: 'exited', output: 'late\n' })
   expect(await exists(fresh, 'evil')).toBe(false)
   expect(await terminal(await here.open('c2', 1), 'echo other')).toMatchObject({ output: 'other\n' })
 })
 
-test('the newest epoch is known also to the next runner', async () => {
-  await using here = await bench()
+test('the next runner of a data directory knows the newest epoch', async () => {
+  await using here = await openTestWorkspaces()
   await terminal(await here.open('c1', 9), 'true')
   process.kill((await here.runnerPid()) ?? 0, 'SIGKILL')
   await until(async () => (await here.runnerPid()) === null)
   await expect(terminal(await here.open('c1', 8), 'true')).rejects.toMatchObject({ code: 'conflict' })
 })
 
-test('release leaves no process, wherever it went, and touches no other conversation', async () => {
-  await using here = await bench()
+test('releasing a conversation ends all its processes and none of another conversation', async () => {
+  await using here = await openTestWorkspaces()
   const workspace = await here.open()
   const other = await here.open('c2')
   const { pid: bystander } = await other.spawn({ argv: ['sleep', '1000'] }, never)
@@ -172,31 +174,31 @@ test('release leaves no process, wherever it went, and touches no other conversa
   expect((await terminal(workspace, 'jobs; echo new')).output).toBe('new\n')
 })
 
-test('without any server the runner ends its processes and itself', async () => {
-  await using here = await bench({ orphanExitMs: 200 })
+test('a runner without a connected server ends its processes and itself', async () => {
+  await using here = await openTestWorkspaces({ orphanExitMs: 200 })
   const workspace = await here.open()
   await terminal(workspace, 'setsid sleep 1000 & sleep 1001 &')
   const runner = (await here.runnerPid()) ?? 0
   await until(() => here.processes().length > 2)
   const processes = here.processes()
   await here.workspaces[Symbol.asyncDispose]()
-  await gone(runner)
+  await processEnd(runner)
   expect(processes.filter(isAlive)).toEqual([])
 })
 
 test('a runner whose data directory is removed ends with its processes', async () => {
-  await using here = await bench()
+  await using here = await openTestWorkspaces()
   await terminal(await here.open(), 'sleep 1000 &')
   const runner = (await here.runnerPid()) ?? 0
   const processes = here.processes()
   await here.workspaces[Symbol.asyncDispose]()
   rmSync(here.dataDir, { recursive: true })
-  await gone(runner)
+  await processEnd(runner)
   expect(processes.filter(isAlive)).toEqual([])
 })
 
-test('with nothing to keep the runner ends, and what it knew is still known', async () => {
-  await using here = await bench({ idleExitMs: 80 })
+test('an idle runner ends, and the next runner knows its results', async () => {
+  await using here = await openTestWorkspaces({ idleExitMs: 80 })
   const workspace = await here.open()
   expect(await here.runnerPid()).toBeNull()
   expect(await workspace.ledger(['a'], never)).toEqual({ a: { state: 'absent' } })
@@ -204,7 +206,7 @@ test('with nothing to keep the runner ends, and what it knew is still known', as
   expect(await here.runnerPid()).toBeNull()
   await workspace.exec({ callId: 'a', argv: ['echo', 'kept'] }, never)
   const runner = (await here.runnerPid()) ?? 0
-  await gone(runner)
+  await processEnd(runner)
   expect(await workspace.exec({ callId: 'a', argv: ['echo', 'kept'] }, never)).toMatchObject({
     stdout: 'kept\n',
     exit_code: 0,
@@ -212,8 +214,8 @@ test('with nothing to keep the runner ends, and what it knew is still known', as
   expect(await here.runnerPid()).not.toBe(runner)
 })
 
-test('a runner that leaves at the wrong moment costs no request', async () => {
-  await using here = await bench({ idleExitMs: 0 })
+test('no request fails because an idle runner ends at the same moment', async () => {
+  await using here = await openTestWorkspaces({ idleExitMs: 0 })
   const workspace = await here.open()
   for (let i = 0; i < 6; i++) {
     expect(await workspace.exec({ argv: ['echo', String(i)] }, never)).toMatchObject({ stdout: `${i}\n` })
@@ -221,7 +223,7 @@ test('a runner that leaves at the wrong moment costs no request', async () => {
 })
 
 test('servers that start at once share one runner', async () => {
-  await using here = await bench()
+  await using here = await openTestWorkspaces()
   const opened = await Promise.all(Array.from({ length: 4 }, (_, i) => here.open(`c${i}`, 1, here.another())))
   const results = await Promise.all(opened.map((workspace) => terminal(workspace, 'echo $PPID')))
   expect(new Set(results.map(({ output }) => output))).toEqual(new Set([`${await here.runnerPid()}\n`]))

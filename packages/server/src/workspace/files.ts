@@ -33,8 +33,8 @@ const REFUSALS: Readonly<Record<string, ErrorCode>> = {
   EDQUOT: 'unavailable',
 }
 
-/** What the file system refuses is the caller's to hear; everything else is a bug. */
-export async function refusing<T>(path: string, work: () => Promise<T>): Promise<T> {
+/** Turns refusals of the file system into errors for the caller; other errors are bugs and pass unchanged. */
+export async function asParleyError<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -44,35 +44,36 @@ export async function refusing<T>(path: string, work: () => Promise<T>): Promise
   }
 }
 
-/** Null when there is nothing. Follows links. */
+/** Follows symlinks. Returns null when nothing exists at `path`. */
 export async function statFile(path: string): Promise<FileStat | null> {
-  return refusing(path, async () => {
-    const found = await stat(path).catch(absent)
+  return asParleyError(path, async () => {
+    const found = await stat(path).catch(nullIfMissing)
     if (found === null) return null
     const kind = found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other'
     return { kind, size: found.size, mode: found.mode & 0o7777, mtimeMs: found.mtimeMs }
   })
 }
 
-/** With every link followed; null when nothing is there. */
-export const realPathOf = (path: string): Promise<string | null> => refusing(path, () => realpath(path).catch(absent))
+/** `path` with all symlinks followed; null when nothing exists there. */
+export const realPathOf = (path: string): Promise<string | null> =>
+  asParleyError(path, () => realpath(path).catch(nullIfMissing))
 
 export const readWhole = (path: string, signal: AbortSignal): Promise<Uint8Array> =>
-  refusing(path, () => readFile(path, { signal }))
+  asParleyError(path, () => readFile(path, { signal }))
 
 /**
- * Puts `data` in the place of the file in one step: a reader sees the old content or the new. A link is followed, so it
- * stays a link (agent-core.md 8.3 c); the mode of an existing file is kept, a new one gets what the umask leaves (8.3 b).
+ * Replaces a file atomically: a reader sees the old content or the new. A symlink is followed and stays a symlink
+ * (agent-core.md 8.3); the mode of an existing file is kept, and the umask applies to a new one.
  */
 export async function writeWhole(path: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
   await replaceFile(path, (file) => file.writeFile(data, { signal }))
 }
 
-/** As `writeWhole`, for content of any length: `fill` writes it. When that fails, the old content stays. */
+/** `writeWhole` for content of any length, which `fill` writes. When `fill` fails, the old content stays. */
 export async function replaceFile(path: string, fill: (file: FileHandle) => Promise<void>): Promise<void> {
-  await refusing(path, async () => {
+  await asParleyError(path, async () => {
     const target = await followLinks(path)
-    const before = await stat(target).catch(absent)
+    const before = await stat(target).catch(nullIfMissing)
     if (before?.isDirectory() === true)
       throw new ParleyError('bad_request', `${path} is a directory`, { details: { path } })
     const folder = dirname(target)
@@ -90,22 +91,22 @@ export async function replaceFile(path: string, fill: (file: FileHandle) => Prom
   })
 }
 
-/** Where a path ends up, even when the last link leads to nothing yet. */
+/** `path` with all symlinks followed, even when the target of the last one does not exist yet. */
 async function followLinks(path: string): Promise<string> {
   let at = path
   for (let links = 0; links < 40; links++) {
-    const real = await realpath(at).catch(absent)
+    const real = await realpath(at).catch(nullIfMissing)
     if (real !== null) return real
-    const next = await readlink(at).catch(absent)
+    const next = await readlink(at).catch(nullIfMissing)
     if (next === null) return at
     at = resolve(dirname(at), next)
   }
   throw new ParleyError('bad_request', `${path} is a link that leads in a circle`, { details: { path } })
 }
 
-/** Removes a file, a link (not what it leads to), or an empty directory. */
+/** Removes a file, a symlink (not its target), or an empty directory. */
 export async function removeOne(path: string): Promise<void> {
-  await refusing(path, async () => {
+  await asParleyError(path, async () => {
     try {
       await unlink(path)
     } catch (error) {
@@ -116,9 +117,9 @@ export async function removeOne(path: string): Promise<void> {
   })
 }
 
-/** Entries by name. A link counts as what it leads to; one that leads to nothing is `other`. */
+/** Entries by name. A symlink has the kind of its target; a dangling one is `other`. */
 export async function listFolder(path: string): Promise<{ name: string; kind: FileStat['kind'] }[]> {
-  return refusing(path, async () => {
+  return asParleyError(path, async () => {
     const entries = await readdir(path, { withFileTypes: true })
     const kinds = entries.map(async (entry) => {
       if (entry.isFile()) return { name: entry.name, kind: 'file' as const }
@@ -133,7 +134,7 @@ export async function listFolder(path: string): Promise<{ name: string; kind: Fi
   })
 }
 
-function absent(error: NodeJS.ErrnoException): null {
+function nullIfMissing(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'EINVAL') return null
   throw error
 }

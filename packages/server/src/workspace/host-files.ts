@@ -1,39 +1,40 @@
-/** Files of the server's machine by absolute path, without a jail. Source: agent-server-wire.md 1.8. */
+/** Files of the server's machine by absolute path, without confinement. Source: agent-server-wire.md 1.8. */
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readdir, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { basename, dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, normalize } from 'node:path'
 import { Readable } from 'node:stream'
 import { type HomeResponse, ParleyError } from '@parley/protocol'
-import { refusing, replaceFile, statFile } from './files.ts'
+import { isInside } from '../lib/index.ts'
+import { asParleyError, replaceFile, statFile } from './files.ts'
 
 const MAX_FAVORITES = 50
-/** Of a file that does not say how long it is. */
+/** Bytes read of a file that reports size 0. */
 const MAX_UNSIZED_BYTES = 8 * 1024 * 1024
 const PIECE_BYTES = 64 * 1024
 
-/** @throws ParleyError `bad_request` for a relative path, and for one that no file can have. */
+/** @throws ParleyError `bad_request` for a relative path, and for one with a NUL character. */
 export function absolutePath(path: string): string {
   if (!isAbsolute(path)) throw new ParleyError('bad_request', 'Path must be absolute')
   if (path.includes('\0')) throw new ParleyError('bad_request', 'Path must not contain the character NUL')
   return normalize(path)
 }
 
-/** A file that is being read. */
+/** A file opened for reading. */
 export type OpenFile = { name: string; size: number; mtimeMs: number; stream(): Readable; close(): Promise<void> }
 
-/** Opens a file for reading; links are followed. @throws ParleyError `not_found`, `bad_request`, `forbidden`. */
+/** Opens a file for reading; follows symlinks. @throws ParleyError `not_found`, `bad_request`, `forbidden`. */
 export async function openFile(path: string): Promise<OpenFile> {
   const target = absolutePath(path)
   const before = await statFile(target)
   if (before === null) throw new ParleyError('not_found', 'File not found')
-  // Looked at before it is opened: opening a pipe that nobody writes to would wait for ever.
+  // The kind is checked before opening, because opening a named pipe without a writer would block.
   if (before.kind !== 'file') throw new ParleyError('bad_request', 'Path is not a file')
-  // One that waits for more (as those of the kernel may) says so instead.
-  const file = await refusing(target, () => open(target, constants.O_RDONLY | constants.O_NONBLOCK))
+  // O_NONBLOCK: reading a special file that waits for data fails instead of blocking.
+  const file = await asParleyError(target, () => open(target, constants.O_RDONLY | constants.O_NONBLOCK))
   const { size, mtimeMs } = await file.stat()
   const about = { name: basename(target), mtimeMs, close: () => file.close() }
-  // Never more than was announced, should the file grow meanwhile.
+  // A file that grows meanwhile is read up to the announced size only.
   if (size > 0) return { ...about, size, stream: () => file.createReadStream({ start: 0, end: size - 1 }) }
   try {
     const bytes = await unsized(file)
@@ -45,8 +46,8 @@ export async function openFile(path: string): Promise<OpenFile> {
 }
 
 /**
- * What a file of size 0 holds: those that the kernel makes up while they are read say so too.
- * @throws ParleyError `bad_request` when it does not come to an end.
+ * Reads a file of size 0: files that the kernel generates on reading report that size too.
+ * @throws ParleyError `bad_request` when the file has no end within the limit.
  */
 async function unsized(file: FileHandle): Promise<Buffer> {
   const pieces: Buffer[] = []
@@ -62,8 +63,8 @@ async function unsized(file: FileHandle): Promise<Buffer> {
 }
 
 /**
- * Writes what comes in to a file, in its place as a whole; directories are made where needed.
- * @throws ParleyError `bad_request`, `forbidden`, `unavailable` (disk full); what the source failed with.
+ * Writes a stream to a file, which it replaces atomically; creates missing directories.
+ * @throws ParleyError `bad_request`, `forbidden`, `unavailable` (disk full); the error of the source.
  */
 export async function receiveFile(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const target = absolutePath(path)
@@ -76,17 +77,17 @@ export async function receiveFile(path: string, chunks: AsyncIterable<Uint8Array
   })
 }
 
-/** Makes a directory and those above it; one that exists is fine. @throws ParleyError `bad_request`, `forbidden`. */
+/** Creates a directory and its parents; does nothing when it exists. @throws ParleyError `bad_request`, `forbidden`. */
 export async function makeDirectory(path: string): Promise<void> {
   const target = absolutePath(path)
   const before = await statFile(target)
   if (before !== null && before.kind !== 'directory')
     throw new ParleyError('bad_request', 'Path exists and is not a directory')
   await expectDirectoryAbove(target)
-  await refusing(target, () => mkdir(target, { recursive: true }))
+  await asParleyError(target, () => mkdir(target, { recursive: true }))
 }
 
-/** @throws ParleyError `bad_request` when the path leads through something that is no directory. */
+/** @throws ParleyError `bad_request` when a parent of the path is not a directory. */
 async function expectDirectoryAbove(path: string): Promise<void> {
   const above = dirname(path)
   const found = await statFile(above)
@@ -94,8 +95,8 @@ async function expectDirectoryAbove(path: string): Promise<void> {
   if (found !== null && found.kind !== 'directory') throw new ParleyError('bad_request', `${above} is not a directory`)
 }
 
-/** Where to begin looking: the home directory, and the directories right inside it. */
-export async function lookAtHome(includeHidden: boolean): Promise<HomeResponse> {
+/** Start points for browsing: the home directory, and the directories in it. */
+export async function homeLocations(includeHidden: boolean): Promise<HomeResponse> {
   const home = homedir()
   const inside = await subdirectories(home, includeHidden).catch(() => [])
   return {
@@ -106,7 +107,7 @@ export async function lookAtHome(includeHidden: boolean): Promise<HomeResponse> 
 }
 
 /**
- * A page of the directories inside a directory, by name whatever its case; links are left out.
+ * A page of the directories in a directory, by name without regard to case; symlinks are left out.
  * @param from lower-cased name of the first item
  * @throws ParleyError `not_found`, `bad_request`, `forbidden`.
  */
@@ -124,7 +125,7 @@ export async function pageOfSubdirectories(
 }
 
 async function subdirectories(path: string, includeHidden: boolean): Promise<{ name: string; path: string }[]> {
-  const entries = await refusing(path, () => readdir(path, { withFileTypes: true }))
+  const entries = await asParleyError(path, () => readdir(path, { withFileTypes: true }))
   return entries
     .filter((entry) => entry.isDirectory() && (includeHidden || !entry.name.startsWith('.')))
     .map(({ name }) => ({ name, path: join(path, name) }))
@@ -134,15 +135,15 @@ async function subdirectories(path: string, includeHidden: boolean): Promise<{ n
 const key = (name: string): string => `${name.toLowerCase()}\0${name}`
 
 /**
- * The file that a path inside a directory names; a directory stands for its `index.html`. Neither `..` nor a link leads out.
- * @throws ParleyError `bad_request` for a path that leads outside, `not_found`. Source: agent-server-wire.md 3.
+ * Opens a file in a directory by relative path; a directory stands for its `index.html`. Paths, including symlinks, cannot leave `root`.
+ * @throws ParleyError `bad_request` for a path outside `root`, `not_found`. Source: agent-server-wire.md 3.
  */
 export async function confinedFile(root: string, path: string): Promise<OpenFile> {
   const outside = () => new ParleyError('bad_request', 'Path is outside the workspace')
   if (path.includes('\0')) throw new ParleyError('bad_request', 'Path must not contain the character NUL')
   const real = await realpath(root).catch(() => null)
   if (real === null) throw new ParleyError('not_found', 'File not found')
-  // Leading slashes are only what is left of the address; they do not name the root of the machine.
+  // Leading slashes are a rest of the URL and do not stand for the root of the file system.
   const wanted = join(real, path.replace(/^\/+/, ''))
   if (!isInside(real, wanted)) throw outside()
   const target = await realpath(wanted).catch(() => null)
@@ -157,9 +158,4 @@ export async function confinedFile(root: string, path: string): Promise<OpenFile
   if (index === null) throw new ParleyError('not_found', 'No index.html in directory')
   if (!isInside(real, index)) throw outside()
   return openFile(index)
-}
-
-function isInside(root: string, path: string): boolean {
-  const way = relative(root, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }

@@ -1,14 +1,14 @@
-/** The server's machine as a user reaches it outside of conversations: commands of one user are no other user's business. */
+/** The server's machine outside conversations: a separate workspace per user, so that users cannot reach each other's commands. */
 import { createHash } from 'node:crypto'
 import { asConversationId } from '@parley/protocol'
 import type { Workspace, Workspaces } from './workspace.ts'
 
 export interface Hosts {
-  /** What relative paths are relative to, and where a command runs that names no directory. */
+  /** Start of relative paths, and default working directory of commands. */
   readonly cwd: string
   /** A workspace that belongs to the user and to no conversation. Starts no process. */
   of(user: string): Promise<Workspace>
-  /** What these commands of the user printed is stored by now. */
+  /** Removes the output of these commands from the runner, because it is stored elsewhere. */
   forget?(user: string, callIds: readonly string[]): void
 }
 
@@ -23,7 +23,7 @@ export function openHosts(workspaces: Workspaces, cwd: string): Hosts {
       const open = known.get(user)
       if (open !== undefined) return open
       const conversationId = idOf(user)
-      // It has no owner that could change, so the epoch never does.
+      // Its owner never changes, so neither does the epoch.
       const opening = workspaces.open({ conversationId, workingDir: cwd, epoch: 1 }, new AbortController().signal)
       known.set(user, opening)
       opening.catch(() => known.delete(user))

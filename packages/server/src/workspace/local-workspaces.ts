@@ -6,28 +6,28 @@ import { LocalWorkspace, type LocalDeps } from './local.ts'
 import { RunnerClient } from './runner-client.ts'
 import { startRunner } from './runner-start.ts'
 import { conversationMark } from './runner/environment.ts'
-import { openPlace, type Place } from './runner/place.ts'
+import { openPlace, type Place } from './runner/ipc/place.ts'
 import { endProcesses } from './runner/process-tree.ts'
 import type { SandboxPolicy } from './isolation.ts'
-import { findBubblewrap } from './runner/sandbox.ts'
-import { removeBox, viewOf } from './runner/sandbox-view.ts'
+import { findBubblewrap } from './runner/sandbox/sandbox.ts'
+import { removeBox, viewOf } from './runner/sandbox/view.ts'
 import type { Workspaces } from './workspace.ts'
 
 export type LocalWorkspacesOptions = {
   /** The runner keeps its ledger, outputs and sockets in `<dataDir>/runner`. One runner per directory. */
   dataDir: string
-  /** The program that is the runner; default: the sources of this package. */
+  /** Program of the runner; default: the sources of this package. */
   runnerEntry?: string
   /** Milliseconds without a process, a shell or a request, after which the runner ends; default 60 s. */
   idleExitMs?: number
-  /** Milliseconds without any server, after which the runner ends its processes and itself; default 15 min. */
+  /** Milliseconds without a connected server, after which the runner ends its processes and itself; default 15 min. */
   orphanExitMs?: number
-  /** Absent or `off`: commands can do what this user can do. */
+  /** Absent or `off`: commands have all permissions of this account. */
   sandbox?: SandboxPolicy
   log?: { info: (fields: object, text: string) => void }
 }
 
-/** Starts no process: the runner comes with the first command, and stays when this is disposed of. */
+/** Starts no process: the first command starts the runner, which stays when the workspaces are disposed. */
 export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces {
   const dataDir = resolve(options.dataDir)
   let opened: { place: Place; client: RunnerClient } | null = null
@@ -44,11 +44,11 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
     folders.delete(scope.conversation)
     if (!hasLedger()) return removeBox(join(dataDir, 'runner'), scope.conversation)
     const { client, place } = runner()
-    const answer = await client.askIfThere({ op: 'release', ...scope }, new AbortController().signal)
-    // A runner that died may have left processes; they are found by their mark.
+    const answer = await client.askIfRunning({ op: 'release', ...scope }, new AbortController().signal)
+    // A runner that died may have left processes; their mark identifies them.
     if (answer === null)
       await endProcesses({ mark: conversationMark(place.root, scope.conversation), leaders: new Set() })
-    // The runner did so, if there was one; file operations may have made it anew.
+    // A living runner has removed the folder already; file operations may have created it again.
     await removeBox(place.home, scope.conversation)
   }
 
@@ -69,7 +69,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
           return runner().client
         },
       }
-      opened?.client.tell({
+      opened?.client.send({
         op: 'claim',
         conversation: spec.conversationId,
         epoch: spec.epoch,
@@ -78,7 +78,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
       return new LocalWorkspace({ ...spec, workingDir }, deps)
     },
     release: (conversation) => release({ conversation, epoch: null }),
-    forget: (conversation, calls) => opened?.client.tell({ op: 'forget', conversation, epoch: null, calls }),
+    forget: (conversation, calls) => opened?.client.send({ op: 'forget', conversation, epoch: null, calls }),
     async [Symbol.asyncDispose]() {
       await opened?.client[Symbol.asyncDispose]()
     },

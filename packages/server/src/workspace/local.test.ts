@@ -8,12 +8,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { asConversationId } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bench, gone, never, terminal, type Bench } from './workspace.testing.ts'
+import { openTestWorkspaces, processEnd, never, terminal, type TestWorkspaces } from './workspace.testing.ts'
 
-let here: Bench
+let here: TestWorkspaces
 beforeAll(async () => {
-  here = await bench()
+  here = await openTestWorkspaces()
 })
 afterAll(() => here[Symbol.asyncDispose]())
 
@@ -21,7 +22,7 @@ let conversations = 0
 const fresh = () => here.open(`local-${conversations++}`)
 
 describe('programs', () => {
-  test('get arguments, input, directory and variables, and give both streams and their exit code', async () => {
+  test('a program gets arguments, input, directory and variables, and returns both streams and its exit code', async () => {
     const workspace = await fresh()
     mkdirSync(workspace.resolve('sub'))
     const script = 'cat; pwd; echo "$1 $EXTRA" >&2; exit 5'
@@ -44,13 +45,28 @@ describe('programs', () => {
     ['not executable', { argv: ['/etc/passwd'] }, 126, /EACCES/],
     ['in no directory', { argv: ['true'], cwd: 'no-such' }, 127, /does not exist/],
     ['unnamed', { argv: [] }, 127, /no program/],
-  ])('one that is %s is a result, not an exception', async (_, request, exitCode, reason) => {
+  ])('a program that is %s returns a result and does not throw', async (_, request, exitCode, reason) => {
     const result = await (await fresh()).exec(request, never)
     expect(result.exit_code).toBe(exitCode)
     expect(result.stderr).toMatch(reason)
   })
 
-  test('get an allow-listed environment, not the server’s', async () => {
+  test("variables of the workspace are read for each process, and a request's own take precedence", async () => {
+    let author = 'Ann'
+    const spec = { conversationId: asConversationId('variables'), workingDir: here.dir.file('variables'), epoch: 1 }
+    const env = async () => ({ AUTHOR: author, EDITOR: 'vi' })
+    const workspace = await here.workspaces.open({ ...spec, env }, never)
+    const argv = ['sh', '-c', 'echo $AUTHOR $EDITOR']
+    expect((await workspace.exec({ argv, env: { EDITOR: 'ed' } }, never)).stdout).toBe('Ann ed\n')
+    author = 'Bob'
+    expect((await workspace.exec({ argv }, never)).stdout).toBe('Bob vi\n')
+    expect((await terminal(workspace, 'echo $AUTHOR')).output.trim()).toBe('Bob')
+    await using program = await workspace.spawn({ argv }, never)
+    expect(await new Response(program.stdout as never).text()).toBe('Bob vi\n')
+    await workspace.release()
+  })
+
+  test('a program gets an allow-listed environment, not that of the server', async () => {
     const workspace = await fresh()
     const { stdout } = await workspace.exec({ argv: ['env'], env: { NAMED: '1' } }, never)
     const shell = await terminal(workspace, 'env')
@@ -65,15 +81,15 @@ describe('programs', () => {
     expect(runner).not.toMatch(/VITEST|PARLEY|OH_|API_KEY/)
   })
 
-  test('are ended with their whole group when their time is over', async () => {
+  test('a program is ended with its whole process group at its time limit', async () => {
     const workspace = await fresh()
     const argv = ['sh', '-c', 'trap "" TERM HUP; sleep 1000 & echo $! $$; wait; sleep 1000']
     const result = await workspace.exec({ argv, timeoutMs: 100 }, never)
     expect(result).toMatchObject({ timedOut: true, exit_code: null, signal: 'SIGKILL' })
-    for (const pid of result.stdout.split(/\s+/).filter(Boolean)) await gone(Number(pid))
+    for (const pid of result.stdout.split(/\s+/).filter(Boolean)) await processEnd(Number(pid))
   })
 
-  test('that leave something behind do not keep the caller waiting', async () => {
+  test('a background process of a program does not keep the caller waiting', async () => {
     const workspace = await fresh()
     const begun = performance.now()
     expect(await workspace.exec({ argv: ['sh', '-c', 'sleep 30 & echo hi'] }, never)).toMatchObject({
@@ -84,7 +100,7 @@ describe('programs', () => {
     await workspace.release()
   })
 
-  test('without call id end with the abort of their caller', async () => {
+  test('a program without a call id ends when its caller aborts', async () => {
     const workspace = await fresh()
     const controller = new AbortController()
     const waiting = workspace.exec({ argv: ['sh', '-c', 'echo $$ >pid; exec sleep 1000'] }, controller.signal)
@@ -92,10 +108,10 @@ describe('programs', () => {
       await new Promise((resolve) => void setImmediate(resolve))
     controller.abort(new Error('enough'))
     await expect(waiting).rejects.toThrow('enough')
-    await gone(Number(readFileSync(workspace.resolve('pid'), 'utf8')))
+    await processEnd(Number(readFileSync(workspace.resolve('pid'), 'utf8')))
   })
 
-  test('keep the head and tail of long output', async () => {
+  test('long output of a program keeps its head and tail', async () => {
     const workspace = await fresh()
     const result = await workspace.exec({ argv: ['seq', '1', '200000'], maxBytes: 1_000 }, never)
     expect(result.stdout.length).toBe(1_000)
@@ -105,14 +121,14 @@ describe('programs', () => {
     expect(whole.stdout.split('\n')).toHaveLength(200_001)
   })
 
-  test('inherit no terminal of any conversation', async () => {
+  test('a program inherits no terminal of any conversation', async () => {
     const workspace = await fresh()
     await terminal(workspace, 'true')
     const { stdout } = await workspace.exec({ argv: ['sh', '-c', 'ls -l /proc/self/fd'] }, never)
     expect(stdout).not.toMatch(/ptmx|pts/)
   })
 
-  test('of many conversations run side by side', async () => {
+  test('programs of many conversations run concurrently', async () => {
     const workspaces = await Promise.all(Array.from({ length: 20 }, fresh))
     const results = await Promise.all(
       workspaces.map((one, i) => one.exec({ argv: ['sh', '-c', `sleep 0.05; echo ${i}; pwd`] }, never)),
@@ -122,7 +138,7 @@ describe('programs', () => {
 })
 
 describe('pipes', () => {
-  test('carry bytes both ways, unchanged, with a slow reader', async () => {
+  test('pipes carry bytes unchanged in both directions, also with a slow reader', async () => {
     const workspace = await fresh()
     await using process = await workspace.spawn({ argv: ['cat'] }, never)
     const sent = Buffer.from(Array.from({ length: 3_000_000 }, (_, i) => (i * 7) & 0xff))
@@ -141,7 +157,7 @@ describe('pipes', () => {
     expect(await process.exited).toEqual({ exit_code: 0, signal: null })
   })
 
-  test('tell of signals and errors, and disposing ends what does not want to end', async () => {
+  test('pipes report signals and errors, and disposal ends a program that ignores signals', async () => {
     const workspace = await fresh()
     const sleeping = await workspace.spawn({ argv: ['sleep', '1000'] }, never)
     await sleeping.kill('SIGINT')
@@ -152,13 +168,13 @@ describe('pipes', () => {
     await expect(workspace.spawn({ argv: ['no-such-program'] }, never)).rejects.toMatchObject({ code: 'unavailable' })
     const stubborn = await workspace.spawn({ argv: ['sh', '-c', 'trap "" TERM; while :; do sleep 1; done'] }, never)
     await stubborn[Symbol.asyncDispose]()
-    await gone(stubborn.pid)
+    await processEnd(stubborn.pid)
     await stubborn[Symbol.asyncDispose]()
   })
 })
 
 describe('files', () => {
-  test('are written in one step, with parents, and leave nothing beside them', async () => {
+  test('a file is written atomically with its parents, and no temporary file remains', async () => {
     const workspace = await fresh()
     await workspace.writeFile('a/b/c.txt', Buffer.from('one'), never)
     expect(Buffer.from(await workspace.readFile('a/b/c.txt', never)).toString()).toBe('one')
@@ -170,7 +186,7 @@ describe('files', () => {
     })
   })
 
-  test('keep their mode, and links stay links', async () => {
+  test('a written file keeps its mode, and a symlink stays a symlink', async () => {
     const workspace = await fresh()
     const real = workspace.resolve('real.sh')
     writeFileSync(real, 'old')
@@ -187,7 +203,7 @@ describe('files', () => {
     await expect(workspace.writeFile('circle', Buffer.from('x'), never)).rejects.toMatchObject({ code: 'bad_request' })
   })
 
-  test('are listed by name and kind, and removed', async () => {
+  test('files are listed by name and kind, and removed', async () => {
     const workspace = await fresh()
     await workspace.writeFile('f', Buffer.from(''), never)
     mkdirSync(workspace.resolve('d'))

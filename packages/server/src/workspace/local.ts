@@ -1,12 +1,11 @@
 /** A workspace on this machine: commands through the runner, files directly. */
 import { basename, isAbsolute, join, resolve } from 'node:path'
-import type { ConversationId } from '@parley/protocol'
-import type { Network } from '../lib/index.ts'
+import { isInside, type Network } from '../lib/index.ts'
 import { listFolder, readWhole, realPathOf, removeOne, statFile, writeWhole } from './files.ts'
 import type { RunnerClient } from './runner-client.ts'
-import { holdProcess } from './runner-process.ts'
+import { attachProcess } from './runner-process.ts'
 import { confinedPath, type Confinement } from './confined.ts'
-import { INSIDE, isInside } from './runner/sandbox-mounts.ts'
+import { INSIDE } from './runner/sandbox/mounts.ts'
 import type {
   Box,
   ExecAnswer,
@@ -15,7 +14,7 @@ import type {
   Scope,
   SpawnAnswer,
   TerminalAnswer,
-} from './runner/protocol.ts'
+} from './runner/ipc/protocol.ts'
 import type {
   ExecRequest,
   ExecResult,
@@ -25,21 +24,22 @@ import type {
   TerminalRequest,
   TerminalResult,
   Workspace,
+  WorkspaceSpec,
 } from './workspace.ts'
 
 const DEFAULT_MAX_BYTES = 1024 * 1024
 
-export type LocalSpec = { conversationId: ConversationId; workingDir: string; epoch: number }
+export type LocalSpec = Omit<WorkspaceSpec, 'remote'>
 
 export type LocalDeps = {
   client: RunnerClient
-  /** Whether a runner has ever worked here; without one every call is absent. */
+  /** False when no runner has ever run in this data directory; every call is then `absent`. */
   hasLedger: () => boolean
-  /** Ends the processes of a conversation whether or not a runner lives. */
+  /** Ends the processes of a conversation, with or without a living runner. */
   release: (scope: { conversation: string; epoch: number | null }) => Promise<void>
-  /** The walls around commands; null: none. */
+  /** Sandbox of commands; null: none. */
   sandbox: { isRequired: boolean; network: Network } | null
-  /** The same walls for files; null: none. */
+  /** Confinement of file operations to the same sandbox; null: none. */
   confinement: Confinement | null
 }
 
@@ -47,13 +47,15 @@ export class LocalWorkspace implements Workspace {
   readonly workingDir: string
   readonly #scope: Scope
   readonly #deps: LocalDeps
+  readonly #env: NonNullable<WorkspaceSpec['env']>
   readonly keepText?: NonNullable<Workspace['keepText']>
   readonly privateDir?: string
 
-  constructor({ conversationId, workingDir, epoch }: LocalSpec, deps: LocalDeps) {
+  constructor({ conversationId, workingDir, epoch, env = async () => ({}) }: LocalSpec, deps: LocalDeps) {
     this.workingDir = workingDir
     this.#scope = { conversation: conversationId, epoch }
     this.#deps = deps
+    this.#env = env
     const { confinement } = deps
     if (confinement !== null) {
       this.privateDir = INSIDE.home
@@ -65,14 +67,14 @@ export class LocalWorkspace implements Workspace {
   }
 
   /**
-   * An abort ends a program without call id, because nobody else could ask for it. One with a call id goes on, to be
-   * attached to by the same call id, until its time limit or the release.
+   * Aborting ends a program without call id, because no later request could refer to it. One with a call id continues until its
+   * time limit or the release; a request with the same call id attaches to it.
    */
   async exec(request: ExecRequest, signal: AbortSignal): Promise<ExecResult> {
     const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
     const { stdin, timeoutMs, maxBytes, callId } = request
     const spec = {
-      ...this.#process(request),
+      ...(await this.#process(request)),
       stdin: stdin === undefined ? null : Buffer.from(stdin).toString('base64'),
       timeoutMs: timeoutMs ?? null,
       maxBytes: maxBytes ?? DEFAULT_MAX_BYTES,
@@ -84,13 +86,18 @@ export class LocalWorkspace implements Workspace {
     return { ...answer, stdout: text('stdout'), stderr: text('stderr') }
   }
 
-  /** An abort ends the waiting; the command goes on until `interrupt` or `release`. */
+  /** Aborting ends the waiting; the command continues until `interrupt` or `release`. */
   async terminal(request: TerminalRequest, signal: AbortSignal): Promise<TerminalResult> {
     const chunks: Buffer[] = []
     const body = {
       op: 'terminal' as const,
       ...this.#scope,
-      spec: { ...request, cwd: this.workingDir, box: this.#box(this.workingDir) },
+      spec: {
+        ...request,
+        env: { ...(await this.#env()), ...request.env },
+        cwd: this.workingDir,
+        box: this.#box(this.workingDir),
+      },
     }
     const answer = (await this.#deps.client.ask(body, signal, {
       onChunk: (_, data) => chunks.push(data),
@@ -98,13 +105,14 @@ export class LocalWorkspace implements Workspace {
     return { ...answer, output: Buffer.concat(chunks).toString('utf8') }
   }
 
-  /** Without call id, the program ends with the connection of this server; with one, the same call id takes its pipes over. */
+  /** A program without call id ends with the connection of this server; a program with one can be attached to again. */
   async spawn(request: Omit<ExecRequest, 'stdin' | 'timeoutMs' | 'maxBytes'>, signal: AbortSignal): Promise<Process> {
     const { client } = this.#deps
     let held: Process | null = null
-    const body = { op: 'spawn' as const, ...this.#scope, call: request.callId ?? null, spec: this.#process(request) }
+    const spec = await this.#process(request)
+    const body = { op: 'spawn' as const, ...this.#scope, call: request.callId ?? null, spec }
     await client.ask(body, signal, {
-      onOk: (answer, link) => (held = holdProcess(answer as SpawnAnswer, link, client)),
+      onOk: (answer, link) => (held = attachProcess(answer as SpawnAnswer, link, client)),
     })
     if (held === null) throw new Error('the runner answered without a process')
     return held
@@ -118,25 +126,25 @@ export class LocalWorkspace implements Workspace {
   }
 
   async interrupt(): Promise<void> {
-    await this.#deps.client.askIfThere({ op: 'interrupt', ...this.#scope }, new AbortController().signal)
+    await this.#deps.client.askIfRunning({ op: 'interrupt', ...this.#scope }, new AbortController().signal)
   }
 
   async release(): Promise<void> {
     await this.#deps.release(this.#scope)
   }
 
-  #process({ argv, cwd, env }: Pick<ExecRequest, 'argv' | 'cwd' | 'env'>): ProcessSpec {
+  async #process({ argv, cwd, env }: Pick<ExecRequest, 'argv' | 'cwd' | 'env'>): Promise<ProcessSpec> {
     const where = cwd === undefined ? this.workingDir : this.resolve(cwd)
-    return { argv, cwd: where, env: env ?? {}, box: this.#box(where) }
+    return { argv, cwd: where, env: { ...(await this.#env()), ...env }, box: this.#box(where) }
   }
 
-  /** A command that the server itself runs elsewhere may write there, and then not here. */
+  /** A command that the server runs in another directory may write there, and not in the working directory. */
   #box(cwd: string): Box | null {
     const { sandbox } = this.#deps
     return sandbox === null ? null : { ...sandbox, workspace: isInside(this.workingDir, cwd) ? this.workingDir : cwd }
   }
 
-  /** Where a path leads, if commands could go there too. */
+  /** The real path of `path`, if commands could access it too. */
   async #reach(path: string, how: { writes?: boolean; isLink?: boolean } = {}): Promise<string> {
     const { confinement } = this.#deps
     const target = this.resolve(path)
@@ -177,6 +185,6 @@ export class LocalWorkspace implements Workspace {
     return listFolder(await this.#reach(path))
   }
 
-  /** Lets go of the workspace; processes stay with the runner until `release`. */
+  /** Does nothing: processes stay with the runner until `release`. */
   async [Symbol.asyncDispose](): Promise<void> {}
 }

@@ -1,15 +1,15 @@
 /**
- * The server's side of the runner: connects when the first request comes, starts a runner when there is none, and connects
- * again when the connection is gone. A request that was under way then fails with `unavailable`; asking again with the
- * same call id attaches to what was started, and starts nothing twice.
+ * Client of the runner: connects on the first request, starts a runner when there is none, and reconnects after the connection
+ * has ended. A request in progress then fails with `unavailable`; a repeated request with the same call id attaches to the
+ * process and starts nothing twice.
  */
 import { ParleyError } from '@parley/protocol'
 import { abortable } from '../lib/index.ts'
-import { connectRunner, type Place } from './runner/place.ts'
-import { PROTOCOL } from './runner/protocol.ts'
+import { connectRunner, type Place } from './runner/ipc/place.ts'
+import { PROTOCOL } from './runner/ipc/protocol.ts'
 import { NotBegun, RunnerLink, type RequestBody } from './runner-link.ts'
 
-export type Ask = {
+export type AskOptions = {
   onChunk?: (stream: 'stdout' | 'stderr', data: Buffer) => void
   onOk?: (answer: unknown, link: RunnerLink) => void
 }
@@ -29,23 +29,23 @@ export class RunnerClient implements AsyncDisposable {
 
   /**
    * Sends a request and resolves with its answer.
-   * @throws ParleyError `unavailable` when the runner ended under it; `conflict` when a newer owner has taken over.
+   * @throws ParleyError `unavailable` when the runner ended during the request; `conflict` when a newer owner has taken over.
    */
-  async ask(body: RequestBody, signal: AbortSignal, { onChunk, onOk }: Ask = {}): Promise<unknown> {
+  async ask(body: RequestBody, signal: AbortSignal, { onChunk, onOk }: AskOptions = {}): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted()
       const link = await abortable(this.#connected(), signal)
       try {
         return await link.ask(body, signal, onChunk, (answer) => onOk?.(answer, link))
       } catch (error) {
-        // A runner that leaves because it has nothing to do has not begun this; the next one will.
+        // A runner that ends because it is idle has not begun the request; the next one will.
         if (!(error instanceof NotBegun) || attempt === ATTEMPTS) throw error
       }
     }
   }
 
-  /** As `ask`, but null when there is no runner: then there is nothing to end or to tell either. */
-  async askIfThere(body: RequestBody, signal: AbortSignal): Promise<unknown> {
+  /** Like `ask`, but starts no runner. Resolves with null when none is alive. */
+  async askIfRunning(body: RequestBody, signal: AbortSignal): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted()
       const link = await abortable(this.#link ?? this.#tryConnect(), signal)
@@ -58,9 +58,9 @@ export class RunnerClient implements AsyncDisposable {
     }
   }
 
-  /** Says something that needs no answer, if there is a connection. */
-  tell(body: RequestBody): void {
-    this.#link?.then((link) => link.tell(body)).catch(() => undefined)
+  /** Sends a request without waiting for its answer, if there is a connection. */
+  send(body: RequestBody): void {
+    this.#link?.then((link) => link.send(body)).catch(() => undefined)
   }
 
   #connected(): Promise<RunnerLink> {
@@ -85,7 +85,7 @@ export class RunnerClient implements AsyncDisposable {
         await this.#start()
         continue
       }
-      // A runner that is just leaving closes without a greeting.
+      // A runner that is ending closes the connection without a greeting.
       const link = await RunnerLink.greet(socket)
       if (link !== null) return link
     }
@@ -112,7 +112,7 @@ export class RunnerClient implements AsyncDisposable {
     return kept
   }
 
-  /** Closes the connection; what runs goes on. */
+  /** Closes the connection; running processes continue. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true
     const link = await this.#link?.catch(() => null)

@@ -1,13 +1,13 @@
 /** One connection to a runner, from its greeting to its end. */
 import type { Socket } from 'node:net'
 import { ParleyError } from '@parley/protocol'
-import { encodeFrame, FrameReader, MAX_FRAME_BYTES } from './runner/frames.ts'
-import type { Answer, OutputStream, RefusalCode, Request, RunnerEvent } from './runner/protocol.ts'
+import { encodeFrame, FrameReader, MAX_FRAME_BYTES } from './runner/ipc/frames.ts'
+import type { Answer, OutputStream, RefusalCode, Request, RunnerEvent } from './runner/ipc/protocol.ts'
 
 type WithoutId<T> = T extends { id: number } ? Omit<T, 'id'> : never
 export type RequestBody = WithoutId<Request>
 
-/** The runner left before it began the request. */
+/** The runner ended before it began the request. */
 export class NotBegun extends ParleyError {
   constructor() {
     super('unavailable', 'the runner of commands ended before it began this request')
@@ -25,16 +25,16 @@ export type ProcessListener = {
   onOutput: (stream: OutputStream, data: Buffer) => void
   onEnd: (stream: OutputStream) => void
   onExit: (exit: { exit_code: number | null; signal: string | null }) => void
-  /** The connection is gone, and with it everything else there was to hear. */
+  /** The connection has ended; no further event will arrive. */
   onLost: () => void
 }
 
 export class RunnerLink {
   readonly protocol: number
   readonly pid: number
-  /** Resolves when nothing more can be asked here: the runner said goodbye, or the connection ended. */
+  /** Resolves when no more requests are accepted: the runner sent `bye`, or the connection ended. */
   readonly left: Promise<void>
-  /** Resolves when the connection has ended, for whatever reason. */
+  /** Resolves when the connection has ended. */
   readonly closed: Promise<void>
   readonly #leave: () => void
   readonly #socket: Socket
@@ -49,7 +49,7 @@ export class RunnerLink {
     this.pid = hello.pid
     socket.on('data', (data: Buffer) => {
       try {
-        for (const frame of frames.push(data)) this.#hear(frame as Answer | RunnerEvent)
+        for (const frame of frames.push(data)) this.#onFrame(frame as Answer | RunnerEvent)
       } catch (error) {
         socket.destroy(error instanceof Error ? error : new Error(String(error)))
       }
@@ -70,7 +70,7 @@ export class RunnerLink {
       this.#listeners.clear()
       resolve()
     })
-    this.#rest()
+    this.#unrefIfIdle()
   }
 
   /** Waits for the greeting; null when the connection ends without one. */
@@ -82,7 +82,7 @@ export class RunnerLink {
       if (first?.event !== 'hello') return
       socket.off('data', onData)
       const link = new RunnerLink(socket, frames, first)
-      for (const other of others) link.#hear(other)
+      for (const other of others) link.#onFrame(other)
       resolve(link)
     }
     socket.on('data', onData)
@@ -103,8 +103,8 @@ export class RunnerLink {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     const onAbort = () => {
       this.#waiting.delete(id)
-      this.#rest()
-      this.tell({ op: 'cancel', target: id })
+      this.#unrefIfIdle()
+      this.send({ op: 'cancel', target: id })
       reject(signal.reason as Error)
     }
     const settle =
@@ -120,12 +120,12 @@ export class RunnerLink {
     return promise
   }
 
-  /** Sends a request whose answer nobody waits for. */
-  tell(body: RequestBody): void {
+  /** Sends a request without waiting for its answer. */
+  send(body: RequestBody): void {
     if (!this.#hasLeft && !this.#socket.destroyed) this.#socket.write(encodeFrame({ id: this.#nextId++, ...body }))
   }
 
-  /** Hears what a spawned process says; to be called before anything else is awaited. */
+  /** Registers the listener of a spawned process. Must be called before anything else is awaited. */
   listen(process: number, listener: ProcessListener): void {
     this.#listeners.set(process, listener)
     this.#socket.ref()
@@ -135,19 +135,19 @@ export class RunnerLink {
     this.#socket.destroy()
   }
 
-  #hear(frame: Answer | RunnerEvent): void {
-    if ('event' in frame) return this.#hearEvent(frame)
+  #onFrame(frame: Answer | RunnerEvent): void {
+    if ('event' in frame) return this.#onEvent(frame)
     const waiting = this.#waiting.get(frame.id)
     if (waiting === undefined) return
     if ('chunk' in frame) return waiting.onChunk?.(frame.chunk.stream, Buffer.from(frame.chunk.data, 'base64'))
     this.#waiting.delete(frame.id)
-    this.#rest()
+    this.#unrefIfIdle()
     if ('error' in frame) return waiting.reject(asError(frame.error))
     waiting.onOk?.(frame.ok)
     waiting.resolve(frame.ok)
   }
 
-  #hearEvent(frame: RunnerEvent): void {
+  #onEvent(frame: RunnerEvent): void {
     switch (frame.event) {
       case 'hello':
         return
@@ -175,8 +175,8 @@ export class RunnerLink {
     }
   }
 
-  /** A connection that nothing waits for does not keep the server's process from ending. */
-  #rest(): void {
+  /** An idle connection does not keep the server's process alive. */
+  #unrefIfIdle(): void {
     if (this.#waiting.size === 0 && this.#listeners.size === 0) this.#socket.unref()
   }
 }

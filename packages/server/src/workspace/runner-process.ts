@@ -1,17 +1,17 @@
-/** A process with open pipes, as the server sees it. */
+/** The server's handle of a process with open pipes. */
 import { ParleyError } from '@parley/protocol'
 import type { RunnerClient } from './runner-client.ts'
 import type { RunnerLink } from './runner-link.ts'
-import type { OutputStream, SpawnAnswer } from './runner/protocol.ts'
+import type { OutputStream, SpawnAnswer } from './runner/ipc/protocol.ts'
 import type { Process } from './workspace.ts'
 
-/** Bytes that wait for a reader before the program is made to wait. */
+/** Bytes of unread output after which the program is paused. */
 const HIGH_WATER_BYTES = 256 * 1024
-/** Milliseconds a program has to end after its input was closed. */
-const FAREWELL_MS = 1_000
+/** Milliseconds between closing the input, SIGTERM and SIGKILL. */
+const GRACE_MS = 1_000
 
-/** Takes hold of a process that has just been answered for; must run before the next frame is read. */
-export function holdProcess({ process, pid }: SpawnAnswer, link: RunnerLink, client: RunnerClient): Process {
+/** Attaches to a process whose start was just answered. Must run before the next frame is read. */
+export function attachProcess({ process, pid }: SpawnAnswer, link: RunnerLink, client: RunnerClient): Process {
   const never = new AbortController().signal
   const exit = Promise.withResolvers<{ exit_code: number | null; signal: string | null }>()
   let isOver = false
@@ -25,7 +25,7 @@ export function holdProcess({ process, pid }: SpawnAnswer, link: RunnerLink, cli
     const flow = (pause: boolean) => {
       if (isPaused === pause) return
       isPaused = pause
-      link.tell({ op: 'flow', process, stream: name, isPaused: pause })
+      link.send({ op: 'flow', process, stream: name, isPaused: pause })
     }
     const strategy = new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_BYTES })
     const stream = new ReadableStream<Uint8Array>(
@@ -92,8 +92,8 @@ export function holdProcess({ process, pid }: SpawnAnswer, link: RunnerLink, cli
       await input(null).catch(() => undefined)
       const killer = setTimeout(() => {
         kill('SIGTERM').catch(() => undefined)
-        final = setTimeout(() => void kill('SIGKILL').catch(() => undefined), FAREWELL_MS)
-      }, FAREWELL_MS)
+        final = setTimeout(() => void kill('SIGKILL').catch(() => undefined), GRACE_MS)
+      }, GRACE_MS)
       let final: NodeJS.Timeout | null = null
       await exit.promise
       clearTimeout(killer)

@@ -1,4 +1,4 @@
-/** Starting the runner of a data directory. Several servers may do so at once; one runner comes of it. */
+/** Starts the runner of a data directory. When several servers do so at once, only one runner remains. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,23 +6,23 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { ParleyError } from '@parley/protocol'
 import { allowListed, MARK } from './runner/environment.ts'
-import type { Place } from './runner/place.ts'
+import type { Place } from './runner/ipc/place.ts'
 
 export type RunnerStart = {
   dataDir: string
-  /** The program to run; default: the sources beside this file. */
+  /** Program of the runner; default: the sources beside this file. */
   runnerEntry?: string
   /** Milliseconds without anything to keep, after which the runner ends. */
   idleExitMs: number
-  /** Milliseconds without any server, after which it ends its processes and itself. */
+  /** Milliseconds without a connected server, after which it ends its processes and itself. */
   orphanExitMs: number
 }
 
 const fromSources = () => fileURLToPath(new URL('./runner/main.ts', import.meta.url))
 
 /**
- * Starts a runner, detached, and resolves when it, or one that was faster, can be connected to.
- * @throws ParleyError `unavailable` when the process ends without saying so; its reason is in `runner/runner.log`.
+ * Starts a detached runner. Resolves when it, or another one that was faster, accepts connections.
+ * @throws ParleyError `unavailable` when the process ends before that; its reason is in `runner/runner.log`.
  */
 export async function startRunner(
   place: Place,
@@ -32,7 +32,7 @@ export async function startRunner(
   const cache = join(place.home, 'cache')
   mkdirSync(cache, { recursive: true, mode: 0o700 })
   const log = openSync(logPath, 'a', 0o600)
-  // The runner gets no more of our environment than its children may: what it does not have, it cannot leak (W4).
+  // The runner gets only the variables that its children may have, so that it cannot leak others (W4).
   const env: NodeJS.ProcessEnv = { ...allowListed(process.env), NODE_COMPILE_CACHE: cache }
   const outerMark = process.env[MARK]
   if (outerMark !== undefined) env[MARK] = outerMark
@@ -49,8 +49,8 @@ export async function startRunner(
   child.once('error', (cause) =>
     failed.reject(new ParleyError('unavailable', 'the runner could not be started', { cause })),
   )
-  const said = await Promise.race([child.stdout === null ? '' : text(child.stdout), failed.promise])
-  if (!said.includes('"runner"')) {
+  const output = await Promise.race([child.stdout === null ? '' : text(child.stdout), failed.promise])
+  if (!output.includes('"runner"')) {
     throw new ParleyError(
       'unavailable',
       `the runner of commands ended before it was ready; its reason is in ${logPath}`,

@@ -1,4 +1,4 @@
-/** A server as far as workspaces go: runs one call and prints its result. Arguments: data dir, working dir, epoch, call as JSON. */
+/** A process that opens a workspace, runs one call and prints its result. Arguments: data dir, working dir, epoch, call as JSON. */
 import { asConversationId } from '@parley/protocol'
 import { openLocalWorkspaces } from './local-workspaces.ts'
 import type { ExecRequest, TerminalRequest } from './workspace.ts'

@@ -1,11 +1,12 @@
 import { readdirSync, statSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bench, never, terminal, until, type Bench } from './workspace.testing.ts'
+import { until } from '../../testing/until.ts'
+import { openTestWorkspaces, never, terminal, type TestWorkspaces } from './workspace.testing.ts'
 import type { TerminalRequest, Workspace } from './workspace.ts'
 
-let here: Bench
+let here: TestWorkspaces
 beforeAll(async () => {
-  here = await bench()
+  here = await openTestWorkspaces()
 })
 afterAll(() => here[Symbol.asyncDispose]())
 
@@ -18,7 +19,7 @@ const run = async (workspace: Workspace, command: string, request: Partial<Termi
 const exited = (output: string, exit_code = 0) => ({ outcome: 'exited', exit_code, output })
 
 describe('one shell lasts', () => {
-  test('directory, variables, functions and options persist', async () => {
+  test('directory, variables, functions and options persist between commands', async () => {
     const shell = await fresh()
     await run(shell, 'mkdir -p "a b" && cd "a b"; x=1; f() { echo "f $1"; }; shopt -s nullglob')
     const result = await terminal(shell, 'f $x; pwd; echo none*')
@@ -40,11 +41,11 @@ describe('one shell lasts', () => {
       'bash: no_such_variable: unbound variable\n',
       1,
     ],
-  ])('%s', async (_, command, output, exitCode) => {
+  ])('a shell command runs as in bash: %s', async (_, command, output, exitCode) => {
     expect(await run(await fresh(), command)).toEqual(exited(output, exitCode))
   })
 
-  test('a syntax error leaves the shell as it was', async () => {
+  test('a syntax error leaves the shell unchanged', async () => {
     const shell = await fresh()
     await run(shell, 'x=kept')
     for (const command of ['echo "abc', 'if; then', 'cat <<EOF | (', ')', 'for']) {
@@ -53,7 +54,7 @@ describe('one shell lasts', () => {
     expect(await run(shell, 'echo $x')).toEqual(exited('kept\n'))
   })
 
-  test('a command far longer than a terminal line arrives whole', async () => {
+  test('a command that is much longer than a terminal line arrives complete', async () => {
     const shell = await fresh()
     expect(await run(shell, `cat <<EOF | wc -c\n${'x'.repeat(100_000)}\nEOF`)).toEqual(exited('100001\n'))
     expect(await run(shell, `printf %s ${'y'.repeat(100_000)} | wc -c`)).toEqual(exited('100000\n'))
@@ -69,7 +70,7 @@ describe('one shell lasts', () => {
     expect(await run(shell, 'kill -9 $$; sleep 5')).toMatchObject({ outcome: 'lost', exit_code: 137 })
   })
 
-  test('prompts, prompt commands and traces of our own lines never show', async () => {
+  test('prompts, prompt commands and traces of the control lines are never shown', async () => {
     const shell = await fresh()
     await run(shell, `PS1='(venv) $ '; PS2='more '; PROMPT_COMMAND=; set -xv`)
     const { output } = await run(shell, 'echo one\necho two', { env: { TOKEN: 'hidden-value' } })
@@ -87,7 +88,7 @@ describe('one shell lasts', () => {
 describe('variables of one command', () => {
   const env = { SECRET_ONE: `it's "s3cret"\nline\\2 $HOME` }
 
-  test('reach the command and its children, and are gone afterwards', async () => {
+  test('variables of one command reach the command and its children, and no later command', async () => {
     const shell = await fresh()
     const given = await run(shell, 'printf %s "$SECRET_ONE"; printf "|"; sh -c \'printf %s "$SECRET_ONE"\'; kept=1', {
       env,
@@ -99,7 +100,7 @@ describe('variables of one command', () => {
   })
 
   test.each(['export SECRET_ONE', 'sleep 10 | cat', 'set -o posix; true', 'echo "'])(
-    'also after: %s',
+    'a secret of one command is unset after: %s',
     async (command) => {
       const shell = await fresh()
       const first = await terminal(shell, command, { env, timeoutMs: 60 })
@@ -108,14 +109,14 @@ describe('variables of one command', () => {
     },
   )
 
-  test('a variable of the shell with the same name is as before', async () => {
+  test('a variable of the shell keeps its value after a command with a variable of the same name', async () => {
     const shell = await fresh()
     await run(shell, 'SECRET_ONE=mine')
     await run(shell, 'true', { env })
     expect((await run(shell, 'echo $SECRET_ONE')).output).toBe('mine\n')
   })
 
-  test('are in no command line and no history', async () => {
+  test('variables of one command are in no command line and no history', async () => {
     const shell = await fresh()
     const { output } = await run(shell, 'history; fc -l; cat /proc/$$/cmdline | tr "\\0" " "; ps -ef', { env })
     expect(output).not.toContain('s3cret')
@@ -123,7 +124,7 @@ describe('variables of one command', () => {
 })
 
 describe('what is printed', () => {
-  test('look-alikes of the report change nothing', async () => {
+  test('output that imitates the report of a command has no effect', async () => {
     const shell = await fresh()
     const fake = String.raw`printf '\033]7717;%s;0;;/;/fake\007' AAAA '' "$(set | tail -1)"; printf '\033]7717;'; (exit 9)`
     expect(await terminal(shell, fake)).toMatchObject({
@@ -134,13 +135,13 @@ describe('what is printed', () => {
     expect(await run(shell, String.raw`printf '\033]0;open'; exit_code=1; (exit 4)`)).toMatchObject({ exit_code: 4 })
   })
 
-  test('random bytes change nothing', async () => {
+  test('random bytes in the output have no effect on the shell', async () => {
     const shell = await fresh()
     expect(await run(shell, 'head -c 300000 /dev/urandom; (exit 6)')).toMatchObject({ outcome: 'exited', exit_code: 6 })
     expect(await run(shell, 'echo fine')).toEqual(exited('fine\n'))
   })
 
-  test('much output keeps its head and tail, in bounded space on disk', async () => {
+  test('long output keeps its head and tail in bounded space on disk', async () => {
     const shell = await fresh()
     const { output, dropped } = await terminal(shell, 'seq 1 3000000')
     expect(output.startsWith('1\n2\n3\n')).toBe(true)
@@ -151,15 +152,15 @@ describe('what is printed', () => {
     expect(files.every((name) => statSync(`${here.dataDir}/runner/out/${name}`).size <= 2 * 1024 * 1024)).toBe(true)
   })
 
-  test('what a background job prints later is shown by the next look or command', async () => {
+  test('later output of a background job is shown by the next look or command', async () => {
     const shell = await fresh()
     expect((await run(shell, '(sleep 0.1; echo late) & echo early')).output).toMatch(/early\n$/)
     await until(async () => (await terminal(shell, '')).output === 'late\n')
   })
 })
 
-describe('a command that goes on', () => {
-  test('silence gives control back, an empty command waits on, and the end is told once', async () => {
+describe('a running command', () => {
+  test('a silent command returns control, an empty command continues to wait, and the exit is reported once', async () => {
     const shell = await fresh()
     const first = await terminal(shell, 'echo one; read -r x; echo "two $x"; (exit 3)', { noChangeMs: 50 })
     expect(first).toMatchObject({ outcome: 'running', limit: 'silence', exit_code: null, output: 'one\n' })
@@ -174,7 +175,7 @@ describe('a command that goes on', () => {
     expect(await terminal(shell, 'x', { isInput: true })).toMatchObject({ outcome: 'refused' })
   })
 
-  test('a refusal shows the output so far and takes nothing of it away', async () => {
+  test('a refused call shows the output so far without consuming it', async () => {
     const shell = await fresh()
     await terminal(shell, 'sleep 0.05; echo seen; sleep 20', { timeoutMs: 0 })
     await until(async () => (await terminal(shell, 'date')).output.startsWith('seen\n'))
@@ -185,11 +186,11 @@ describe('a command that goes on', () => {
     })
   })
 
-  test('a hard limit counts also while there is output, and then silence does not', async () => {
+  test('a time limit applies while there is output, and then the silence limit does not', async () => {
     const shell = await fresh()
     const first = await terminal(shell, 'while :; do echo x; sleep 0.01; done', { timeoutMs: 80, noChangeMs: 1 })
     expect(first).toMatchObject({ outcome: 'running', limit: 'timeout' })
-    // A Ctrl-C that meets a `sleep` that has just ended is taken for that program's own, and the loop goes on: press again.
+    // A Ctrl-C just after the end of a `sleep` counts as handled by that program, and the loop continues, so it is repeated.
     let second = first
     await until(async () => {
       second = await terminal(shell, 'C-c', { isInput: true, timeoutMs: 500 })
@@ -198,7 +199,7 @@ describe('a command that goes on', () => {
     expect(second.exit_code).toBe(130)
   })
 
-  test('one that ended unseen tells its end to the next look, or to the next command', async () => {
+  test('the exit of a command that ended unobserved is reported by the next look or command', async () => {
     const shell = await fresh()
     await terminal(shell, 'sleep 0.05; echo a; (exit 5)', { timeoutMs: 0 })
     await until(async () => (await terminal(shell, 'true')).outcome !== 'refused')
@@ -220,14 +221,14 @@ describe('a command that goes on', () => {
     ['ENTER is an empty line', 'read -r x; echo "[$x]"', 'ENTER', { output: '[]\n' }],
     ['arrows are sequences', 'read -rsn3 k; printf %q "$k"', 'UP', { output: String.raw`$'\E[A'` }],
     ['other text ends with Enter', 'read -r x; echo "[$x]"', 'C-xyz', { output: '[C-xyz]\n' }],
-  ])('%s', async (_, command, key, end) => {
+  ])('typed keys reach the running program: %s', async (_, command, key, end) => {
     const shell = await fresh()
     await terminal(shell, command, { timeoutMs: 150 })
     expect(await terminal(shell, key, { isInput: true })).toMatchObject({ outcome: 'exited', ...end })
     expect((await terminal(shell, 'echo alive')).output).toContain('alive\n')
   })
 
-  test('a pager on the alternate screen is readable and can be left', async () => {
+  test('a pager on the alternate screen is readable and can be quit', async () => {
     const shell = await fresh()
     const shown = await terminal(shell, 'seq 1 1000 | less', { noChangeMs: 300 })
     expect(shown).toMatchObject({ outcome: 'running', output: expect.stringContaining('1\n2\n3\n') })
@@ -235,13 +236,13 @@ describe('a command that goes on', () => {
     expect(await terminal(shell, 'q', { isInput: true })).toMatchObject({ outcome: 'exited', exit_code: 0 })
   })
 
-  test('a line longer than a terminal passes on is refused, not cut', async () => {
+  test('an input line that is too long for a terminal is refused, not truncated', async () => {
     const shell = await fresh()
     await terminal(shell, 'cat', { timeoutMs: 0 })
     expect(await terminal(shell, 'x'.repeat(5_000), { isInput: true })).toMatchObject({ outcome: 'refused' })
   })
 
-  test('reset ends it and starts over', async () => {
+  test('a reset ends the running command and starts a new shell', async () => {
     const shell = await fresh()
     await terminal(shell, 'x=1; cd /; trap "" INT TERM HUP; echo $$; sleep 1000', { noChangeMs: 100 })
     expect(await run(shell, 'echo "[$x]"; pwd', { reset: true })).toEqual(exited(`[]\n${shell.workingDir}\n`))
@@ -249,7 +250,7 @@ describe('a command that goes on', () => {
     expect(await run(shell, 'echo ok')).toEqual(exited('ok\n'))
   })
 
-  test('an abort ends the waiting only, and interrupt ends the command', async () => {
+  test('aborting a call ends only the waiting, and interrupt ends the command', async () => {
     const shell = await fresh()
     const controller = new AbortController()
     const waiting = terminal(shell, 'sleep 20', { callId: 'aborted' }, controller.signal)
@@ -264,7 +265,7 @@ describe('a command that goes on', () => {
   })
 })
 
-test('a call is executed once: asked again, it gives the same result', async () => {
+test('a repeated terminal call is executed once and returns the same result', async () => {
   const shell = await fresh()
   const both = await Promise.all(
     [1, 2].map(() => terminal(shell, 'sleep 0.1; echo x >>count; echo done', { callId: 'twice' })),
@@ -275,7 +276,7 @@ test('a call is executed once: asked again, it gives the same result', async () 
   expect((await terminal(shell, 'wc -l <count')).output.trim()).toBe('1')
 })
 
-test('conversations share nothing', async () => {
+test('the shells of two conversations share nothing', async () => {
   const shells = await Promise.all(Array.from({ length: 12 }, fresh))
   await Promise.all(shells.map((shell, i) => run(shell, `x=${i}; cd /tmp; sleep 0.0${i % 5}`)))
   const results = await Promise.all(shells.map((shell) => run(shell, 'echo $x; ls /proc/self/fd | wc -l')))
@@ -285,7 +286,7 @@ test('conversations share nothing', async () => {
   expect(new Set(lines.map(([, descriptors]) => descriptors)).size).toBe(1)
 })
 
-test('a directory that is gone is said, and nothing is executed', async () => {
+test('a missing working directory is reported, and nothing is executed', async () => {
   const shell = await fresh()
   await shell.remove('.', never)
   await expect(terminal(shell, 'echo x')).rejects.toMatchObject({

@@ -1,19 +1,19 @@
-/** A data directory with its runner, for tests: nothing of it is left when its scope ends. */
+/** A data directory with its runner for tests. Processes and files are removed on disposal. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import { asConversationId } from '@parley/protocol'
 import { tempDir, type TempDir } from '../../testing/temp.ts'
+import { until } from '../../testing/until.ts'
 import { openLocalWorkspaces, type LocalWorkspacesOptions } from './local-workspaces.ts'
 import { rootMark } from './runner/environment.ts'
-import { encodeFrame, FrameReader } from './runner/frames.ts'
-import { connectRunner, openPlace } from './runner/place.ts'
+import { encodeFrame, FrameReader } from './runner/ipc/frames.ts'
+import { connectRunner, openPlace } from './runner/ipc/place.ts'
 import { endProcesses, findProcesses } from './runner/process-tree.ts'
 import type { TerminalRequest, TerminalResult, Workspace, Workspaces } from './workspace.ts'
 
 export const never = new AbortController().signal
 
-export type Bench = AsyncDisposable & {
+export type TestWorkspaces = AsyncDisposable & {
   readonly dir: TempDir
   readonly dataDir: string
   readonly workspaces: Workspaces
@@ -26,7 +26,7 @@ export type Bench = AsyncDisposable & {
   processes(): number[]
 }
 
-export async function bench(options: Partial<LocalWorkspacesOptions> = {}): Promise<Bench> {
+export async function openTestWorkspaces(options: Partial<LocalWorkspacesOptions> = {}): Promise<TestWorkspaces> {
   const dir = await tempDir()
   const dataDir = dir.file('data')
   const opened: Workspaces[] = []
@@ -65,7 +65,7 @@ async function runnerPid(dataDir: string): Promise<number | null> {
     const [data] = (await once(socket, 'data')) as [Buffer]
     return Number(new FrameReader().push(data)[0]?.['pid'])
   } catch {
-    // It ended while it was asked.
+    // The runner ended before it sent its greeting.
     return null
   } finally {
     socket.on('error', () => undefined)
@@ -80,11 +80,11 @@ async function shutDown(dataDir: string): Promise<void> {
   socket.write(encodeFrame({ id: 1, op: 'shutdown' }))
   socket.resume()
   await once(socket, 'close')
-  await gone(pid)
+  await processEnd(pid)
 }
 
-/** Resolves when there is no such process, not even as a zombie that nobody has asked about. */
-export const gone = (pid: number): Promise<void> => until(() => !isAlive(pid))
+/** Resolves when the process has ended; a zombie counts as ended. */
+export const processEnd = (pid: number): Promise<void> => until(() => !isAlive(pid))
 
 export function isAlive(pid: number): boolean {
   try {
@@ -96,16 +96,9 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits for a condition that has no event. */
-export async function until(condition: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
-  for (const begun = performance.now(); !(await condition()); await delay(5)) {
-    if (performance.now() - begun > limitMs) throw new Error(`never: ${condition.toString()}`)
-  }
-}
-
 let calls = 0
 
-/** A terminal call with a fresh id, unless it is given. */
+/** Runs a terminal call with a new id, unless `request` has one. */
 export function terminal(
   workspace: Workspace,
   command: string,

@@ -1,21 +1,21 @@
 /**
- * Where a conversation's commands and files are. Every process of a conversation starts here.
+ * The commands and files of a conversation. Every process of a conversation is started through this interface.
  *
  * Invariants
- *   W1. A process is started by the runner, which outlives the server: a killed server loses no process and no exit code.
- *   W2. A call id is started at most once. Asking again attaches to the same process, running or ended.
+ *   W1. The runner, which outlives the server, starts processes: a killed server loses no process and no exit code.
+ *   W2. A call id is started at most once. A repeated request attaches to the same process, running or ended.
  *   W3. A request that carries an older epoch than the newest claim is refused.
- *   W4. A process gets an allow-listed environment plus what its request names; never the server's own.
- *   W5. A path that a caller gives never leaves the workspace through `..` or a link where confinement is asked for.
+ *   W4. The environment of a process consists of allow-listed variables and those of its request, never of the server's own.
+ *   W5. Where confinement is on, a path of a caller cannot leave the workspace through `..` or a symlink.
  */
 import type { ConversationId, RemoteWorkspace } from '@parley/protocol'
 
-/** What the ledger knows of one call. `absent`: it was never started here. */
+/** Ledger state of one call. `absent`: it was never started here. */
 export type LedgerEntry =
   | { state: 'absent' }
   | { state: 'running'; pid: number; started_at: string }
   | { state: 'exited'; exit_code: number | null; signal: string | null; started_at: string; ended_at: string }
-  /** The runner itself died or was restarted in between: the outcome cannot be known. */
+  /** The runner died or was restarted during the call, so its outcome cannot be known. */
   | { state: 'unknown' }
 
 export type ExecRequest = {
@@ -47,35 +47,35 @@ export type ExecResult = {
 
 export type TerminalRequest = {
   callId: string
-  /** Empty: look at what the running command has printed since. */
+  /** Empty: return the further output of the running command. */
   command: string
-  /** Text or a key name (`C-c`) for the running command. */
+  /** True: `command` is text or a key name (`C-c`) for the running command. */
   isInput: boolean
-  /** Start over with a new shell first. */
+  /** Replace the shell by a new one first. */
   reset: boolean
   /** Hard limit in milliseconds; null: only the silence limit applies. */
   timeoutMs: number | null
-  /** Milliseconds without new output after which control returns; the command goes on. */
+  /** Milliseconds without new output after which the call returns; the command continues. */
   noChangeMs: number
   /** For this command only. */
   env?: Readonly<Record<string, string>>
 }
 
 export type TerminalResult = {
-  /** `running`: a limit passed and the command goes on. `refused`: nothing was executed, `output` says why. `lost`: the shell ended under it. */
+  /** `running`: a limit passed and the command continues. `refused`: nothing was executed, `output` says why. `lost`: the shell ended during the command. */
   outcome: 'exited' | 'running' | 'refused' | 'lost'
   /** Which limit passed. */
   limit: 'timeout' | 'silence' | null
   exit_code: number | null
   /** Output not returned before, escapes removed. */
   output: string
-  /** Characters left out of the middle of `output`, because the bound was passed. */
+  /** Characters left out of the middle of `output`, because it exceeded its limit. */
   dropped: number
   working_dir: string
   pid: number | null
-  /** Who and where the shell is, and the Python it would run; null before there was one. */
+  /** User, host and Python interpreter of the shell; null before there was one. */
   shell: { user: string; host: string; python: string | null } | null
-  /** A previous command of this shell goes on and this request was not for it. */
+  /** The previous command, when it is still running and this request did not refer to it. */
   busyWith: string | null
 }
 
@@ -93,63 +93,65 @@ export type FileStat = { kind: 'file' | 'directory' | 'other'; size: number; mod
 
 export interface Workspace extends AsyncDisposable {
   readonly workingDir: string
-  /** A folder of this conversation alone, as its processes see it, that they can write. Absent: any folder of this machine is one. */
+  /** Writable folder of this conversation alone, as its processes see it. Absent: processes can write to any folder of this machine. */
   readonly privateDir?: string
-  /** Runs to the end. */
+  /** Runs a program to its end. */
   exec(request: ExecRequest, signal: AbortSignal): Promise<ExecResult>
-  /** The conversation's persistent shell. */
+  /** Runs a command in the conversation's persistent shell. */
   terminal(request: TerminalRequest, signal: AbortSignal): Promise<TerminalResult>
-  /** Starts a program and hands out its pipes. */
+  /** Starts a program with open pipes. */
   spawn(request: Omit<ExecRequest, 'stdin' | 'timeoutMs' | 'maxBytes'>, signal: AbortSignal): Promise<Process>
-  /** What became of calls, for recovery. */
+  /** Ledger state of calls, for recovery. */
   ledger(callIds: readonly string[], signal: AbortSignal): Promise<Record<string, LedgerEntry>>
-  /** Sends Ctrl-C to whatever the shell runs in the foreground. */
+  /** Sends Ctrl-C to the program in the foreground of the shell. */
   interrupt(): Promise<void>
   /**
-   * Makes sure that work can begin: the working directory is there and can be reached. Absent where nothing can be in the way.
+   * Creates the working directory and checks that it can be reached. Absent where this is always possible.
    * @throws ParleyError within about `patienceMs`, with the reason.
    */
   prepare?(signal: AbortSignal, patienceMs: number): Promise<void>
-  /** Ends every process of this conversation and forgets its ledger. Safe to call twice. */
+  /** Ends every process of this conversation and removes its calls from the ledger. Safe to call twice. */
   release(): Promise<void>
 
-  /** Absolute path of `path`; relative ones are taken from the working directory. */
+  /** Absolute path of `path`; relative ones start at the working directory. */
   resolve(path: string): string
   stat(path: string, signal: AbortSignal): Promise<FileStat | null>
-  /** The path with every link followed; null when nothing is there. Absent where a workspace cannot tell. */
+  /** The path with all symlinks followed; null when nothing exists there. Absent where a workspace cannot resolve paths. */
   realPath?(path: string, signal: AbortSignal): Promise<string | null>
   readFile(path: string, signal: AbortSignal): Promise<Uint8Array>
-  /** Atomic; keeps the mode of an existing file, follows a link, applies the umask to a new file, creates parents. */
+  /** Replaces or creates a file atomically; keeps the mode of an existing file, follows a symlink, creates parents. */
   writeFile(path: string, data: Uint8Array, signal: AbortSignal): Promise<void>
   remove(path: string, signal: AbortSignal): Promise<void>
-  /** Keeps a text outside the working directory, where commands can read it; its path. Absent: this machine is that place. */
+  /** Stores a text outside the working directory, where commands can read it, and returns its path. Absent: any folder of this machine can be used. */
   keepText?(name: string, text: string, signal: AbortSignal): Promise<string>
   list(path: string, signal: AbortSignal): Promise<{ name: string; kind: FileStat['kind'] }[]>
 }
 
+export type WorkspaceSpec = {
+  conversationId: ConversationId
+  workingDir: string
+  /** Requests of owners with a lower epoch are refused once the first request of this one has reached the runner. */
+  epoch: number
+  /** The agent server of a remote workspace; absent or null: this machine. */
+  remote?: RemoteWorkspace | null
+  /**
+   * Variables of every process that is started through this object, such as the user's git identity (interface.md, Settings
+   * record); a request's own variables take precedence. Called for each process, so that a changed setting counts at once.
+   */
+  env?: () => Promise<Readonly<Record<string, string>>>
+}
+
 /** Opens workspaces; one per process, made in `compose.ts`. */
 export interface Workspaces extends AsyncDisposable {
-  /**
-   * The workspace of one conversation. Creates the working directory; starts no process.
-   * `epoch` fences requests of earlier owners once the first request reaches the runner.
-   */
-  open(
-    spec: {
-      conversationId: ConversationId
-      workingDir: string
-      epoch: number
-      /** The agent server that it is on; absent or null: this machine. */
-      remote?: RemoteWorkspace | null
-    },
-    signal: AbortSignal,
-  ): Promise<Workspace>
+  /** The workspace of one conversation. Creates the working directory; starts no process. */
+  open(spec: WorkspaceSpec, signal: AbortSignal): Promise<Workspace>
   /**
    * Ends every process of a conversation that is not open here (deletion), also those on another server. Starts no runner for it.
    */
   release(conversationId: ConversationId, remote?: RemoteWorkspace | null): Promise<void>
   /**
-   * What these calls printed is stored by now: the raw text, which may hold secrets, is to be kept no longer. Does not wait.
-   * Absent: nothing is kept.
+   * Removes the output of these calls, which may hold secrets, because it is stored elsewhere. Does not wait.
+   * Absent: no output is kept.
    */
   forget?(conversationId: ConversationId, callIds: readonly string[]): void
 }

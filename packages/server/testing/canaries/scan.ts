@@ -1,10 +1,10 @@
-/** Looks for canaries in bytes and texts: as they are, in base64 at any place of a text, and in hexadecimal digits. */
+/** Searches bytes and texts for canaries: as plain text, in base64 at any offset, and in hexadecimal digits. */
 import { CANARY_NAMES, MARK, type CanaryName } from './values.ts'
 
-/** `name` null: in a form that does not tell which one it is. */
-export type Found = { name: CanaryName | null; form: 'plain' | 'base64' | 'hex'; around: string }
+/** `name` null: in a form that does not identify the canary. */
+export type CanaryFound = { name: CanaryName | null; form: 'plain' | 'base64' | 'hex'; around: string }
 
-/** The part of a text's base64 that is the same whatever stands before and after, for each of three places. */
+/** The part of a text's base64 that does not depend on the text before and after it, for each of three offsets. */
 function base64Cores(text: string): string[] {
   return [0, 1, 2].map((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)])
@@ -12,18 +12,18 @@ function base64Cores(text: string): string[] {
   })
 }
 
-const NEEDLES: readonly [Found['form'], string, Buffer][] = [
+const NEEDLES: readonly [CanaryFound['form'], string, Buffer][] = [
   ['plain' as const, MARK],
   ...base64Cores(MARK).map((core) => ['base64' as const, core] as const),
   ['hex' as const, Buffer.from(MARK).toString('hex')],
-].map(([form, text]) => [form as Found['form'], text!, Buffer.from(text!)])
+].map(([form, text]) => [form as CanaryFound['form'], text!, Buffer.from(text!)])
 
-/** Longest needle less one: what has to be kept of a piece so that nothing is lost where two pieces meet. */
+/** Length of the longest needle minus one: the part of a chunk to keep, so that a match across two chunks is found. */
 export const OVERLAP = Math.max(...NEEDLES.map(([, text]) => text.length)) - 1
 
-/** The first canary of each form. Fast when there is none, which is what is expected. */
-export function scan(where: string | Uint8Array): Found[] {
-  const found: Found[] = []
+/** Returns the first canary of each form. Fast in the expected case of none. */
+export function scan(where: string | Uint8Array): CanaryFound[] {
+  const found: CanaryFound[] = []
   for (const [form, text, bytes] of NEEDLES) {
     const at = typeof where === 'string' ? where.indexOf(text) : asBuffer(where).indexOf(bytes)
     if (at === -1) continue
@@ -39,13 +39,13 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 const textOf = (where: string | Uint8Array, from: number, to: number): string =>
   typeof where === 'string' ? where.slice(from, to) : asBuffer(where).subarray(from, to).toString('latin1')
 
-/** Searches a text that comes in pieces, also where two meet. */
-export function makeScanner(onFound: (found: Found[]) => void): (piece: string | Uint8Array) => void {
+/** Searches a text that arrives in chunks, also across their boundaries. */
+export function makeScanner(onFound: (found: CanaryFound[]) => void): (piece: string | Uint8Array) => void {
   let before = ''
   return (piece) => {
     const found = [...scan(piece)]
     if (found.length === 0 && before !== '') found.push(...scan(before + textOf(piece, 0, OVERLAP)))
-    // What has been told once is not to be found again with the next piece.
+    // A reported match must not be found again with the next chunk.
     before =
       found.length > 0
         ? ''

@@ -1,13 +1,17 @@
 /**
- * Secrets for tests, of a shape that nothing else has: whatever the service writes or sends is searched for it
- * (`watch.ts`), so a test that uses one as the value of a secret also shows that the secret goes nowhere.
+ * Secrets for tests, in a form that occurs nowhere else: everything the service writes or sends is searched for it
+ * (`watch.ts`), so a
+ * test that uses a canary as a secret also shows that the secret does not leak.
  */
 import { createHash } from 'node:crypto'
 
-/** Every canary begins with it. Letters and digits alone, so that no encoding of text breaks it; nine bytes, so that base64 does not either. */
+/**
+ * Prefix of every canary. Only letters and digits, so that no encoding of text changes it; nine bytes, so that base64
+ * does not either.
+ */
 export const MARK = 'Canary7Qx'
 
-/** What each canary stands for. Some have characters that JSON, addresses, shells and terminals write in another way. */
+/** The secret behind each canary. Some have characters that JSON, addresses, shells and terminals escape. */
 const TAILS = {
   session_key: '',
   other_session_key: '',
@@ -35,7 +39,7 @@ export type CanaryName = keyof typeof TAILS
 
 export const CANARY_NAMES = Object.keys(TAILS) as CanaryName[]
 
-/** The value of a canary: always the same one. A webhook's secret has the form that such a secret needs. */
+/** Returns the value of a canary: always the same one. A webhook's secret has the form of such a secret. */
 export function canary(name: CanaryName): string {
   const number = String(CANARY_NAMES.indexOf(name)).padStart(2, '0')
   const text = `${MARK}${number}-${createHash('sha256').update(name).digest('hex').slice(0, 16)}${TAILS[name]}`

@@ -1,31 +1,32 @@
 /**
- * Searches what the service writes and sends during tests for canaries: bytes of every connection of this process, output of
- * server processes, bodies that reach doubles, and data directories when they are removed.
+ * Searches everything the service writes and sends during tests for canaries: bytes of every connection of this
+ * process, output of
+ * server processes, bodies that reach test doubles, and data directories when they are removed.
  *
  * Invariants
- *   W1. What is found is noted with its place and never thrown where it was found: the test that runs is failed at its end.
- *   W2. What may hold a canary is excused by a reason of `reasons.ts`, for as long as a call takes or for one listener.
+ *   W1. A match is recorded with its place and never thrown there: the running test fails at its end.
+ *   W2. An allowed canary has a reason of `reasons.ts`, for the duration of a call or for one listener.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { readdir, readFile } from 'node:fs/promises'
 import type { Server, Socket } from 'node:net'
 import { join, relative } from 'node:path'
 import { FILES_OF_COMMANDS, type Reason } from './reasons.ts'
-import { makeScanner, scan, type Found } from './scan.ts'
+import { makeScanner, scan, type CanaryFound } from './scan.ts'
 
-export type Hit = Found & { where: string }
+export type Hit = CanaryFound & { where: string }
 
 type Watch = {
   hits: Hit[]
-  /** Bytes and characters that were searched. */
+  /** Number of bytes and characters searched. */
   searched: number
-  /** Calls under way that may show a canary. */
+  /** Number of running calls that may contain a canary. */
   excused: number
   outsiders: Set<number>
   isTapping: boolean
 }
 
-/** One per process, however often this file is loaded in it. */
+/** One per process, even when this file is loaded more than once. */
 const watch: Watch = ((globalThis as Record<symbol, unknown>)[Symbol.for('parley.canaries')] ??= {
   hits: [],
   searched: 0,
@@ -34,37 +35,45 @@ const watch: Watch = ((globalThis as Record<symbol, unknown>)[Symbol.for('parley
   isTapping: false,
 } satisfies Watch) as Watch
 
-/** What was found since the last call; it counts no longer. */
+/** Returns the matches since the last call and removes them. */
 export const takeHits = (): Hit[] => watch.hits.splice(0)
 
-/** How much has been searched in this process. */
+/** Number of bytes and characters searched in this process. */
 export const searched = (): number => watch.searched
 
-/** Notes canaries in a text that the service wrote or sent. */
+/** Records canaries in a text that the service wrote or sent. */
 export function search(where: string, text: string | Uint8Array): void {
   watch.searched += text.length
   for (const found of scan(text)) watch.hits.push({ where, ...found })
 }
 
-/** Lets a call show what an administrator asked to see. */
+/** Allows canaries during a call, for data that an administrator requested. */
 export async function excused<T>(_reason: Reason, work: () => Promise<T>): Promise<T> {
   watch.excused += 1
   try {
     return await work()
   } finally {
-    // The last bytes of a connection come a turn later.
+    // The last bytes of a connection arrive in the next turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve))
     watch.excused -= 1
   }
 }
 
-/** What this listener says is not the service's: it stands for a vault, a model, or a machine where commands run. */
-export function outsider(_reason: Reason, server: Pick<Server, 'address'>): void {
+/**
+ * Excludes a listener that is not part of the service, until it closes: a vault, a model, or a machine where commands run.
+ * Afterwards the system may give its port to a server under test.
+ */
+export function outsider(_reason: Reason, server: Pick<Server, 'address' | 'once'>): void {
   const address = server.address()
-  if (typeof address === 'object' && address !== null) watch.outsiders.add(address.port)
+  if (typeof address !== 'object' || address === null) return
+  const { port } = address
+  watch.outsiders.add(port)
+  server.once('close', () => watch.outsiders.delete(port))
 }
 
-/** Searches every connection from now on: what listeners of this process send, and what comes back to its callers. */
+/**
+ * Searches every connection from now on: data that listeners of this process send, and data that its clients receive.
+ */
 export function tapConnections(): void {
   if (watch.isTapping) return
   watch.isTapping = true
@@ -78,7 +87,7 @@ export function tapConnections(): void {
   })
 }
 
-/** Connections without a port are those to the runner, which carry secrets to commands and raw output back. */
+/** Connections without a port lead to the runner; they carry secrets to commands and raw output back. */
 function tap(socket: Socket, method: 'write' | 'push', portOf: () => number | undefined, where: string): void {
   const own = socket[method].bind(socket) as (...parts: unknown[]) => boolean
   const look = makeScanner((found) => {
@@ -95,7 +104,7 @@ function tap(socket: Socket, method: 'write' | 'push', portOf: () => number | un
   })
 }
 
-/** Searches what a process says; for the `data` of its streams. */
+/** Returns a listener for the `data` of a process's output streams. */
 export function outputScanner(where: string): (piece: string | Uint8Array) => void {
   const look = makeScanner((found) => watch.hits.push(...found.map((one) => ({ where, ...one }))))
   return (piece) => {
@@ -104,7 +113,7 @@ export function outputScanner(where: string): (piece: string | Uint8Array) => vo
   }
 }
 
-/** Searches the data directories in a folder: those that hold a store, at the top or one level below. */
+/** Searches the data directories in a folder: those with a store, at the top or one level below. */
 export async function searchData(folder: string): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   const isData = entries.some(({ name }) => name === 'parley.db')
@@ -121,7 +130,7 @@ async function searchFolder(data: string, folder: string): Promise<void> {
   for (const entry of entries) {
     const path = join(entry.parentPath, entry.name)
     if (!entry.isFile() || FILES_OF_COMMANDS.some(({ at }) => at.test(relative(data, path)))) continue
-    // A file may go while its server still ends.
+    // A file may be deleted while its server is still stopping.
     const bytes = await readFile(path).catch(() => null)
     if (bytes !== null) search(`the file ${relative(folder, path)}`, bytes)
   }

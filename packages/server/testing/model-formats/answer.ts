@@ -1,11 +1,11 @@
-/** What a scripted model says, in no vendor's words; each format of this folder puts it on the wire. */
+/** An answer of the scripted model, independent of the vendor; each format of this folder serialises it. */
 import { randomUUID } from 'node:crypto'
 
 export type ScriptedToolCall = {
   /** Default: a fresh `call_…`. */
   id?: string
   name: string
-  /** An object is written as JSON; a string goes out as it is, malformed or not. */
+  /** An object is serialised as JSON; a string is sent unchanged, malformed or not. */
   arguments: Record<string, unknown> | string
 }
 
@@ -23,7 +23,7 @@ export type ScriptedUsage = {
 
 export type ScriptedAnswer = {
   text?: string
-  /** Plain reasoning text, where the format has a place for it. */
+  /** Plain reasoning text, where the format supports it. */
   reasoning?: string
   thinking?: readonly ScriptedThinking[]
   /** Encrypted reasoning (Responses) or the thought signature of the first part (Gemini). */
@@ -44,11 +44,14 @@ export type ScriptedAnswer = {
   chunkDelayMs?: number
   /** Characters per delta; default 16. */
   chunkSize?: number
-  /** `headers`: nothing is ever answered. `body`: half of the frames, then silence. `close`: half of them, then the connection breaks. */
+  /**
+   * `headers`: no response at all. `body`: half of the frames, then silence. `close`: half of them, then the connection
+   * breaks.
+   */
   hang?: 'headers' | 'body' | 'close'
 }
 
-/** An answer with nothing left open. */
+/** An answer with all defaults filled in. */
 export type PlayedAnswer = {
   id: string
   text: string
@@ -61,7 +64,7 @@ export type PlayedAnswer = {
   chunkSize: number
 }
 
-/** Fills in what a script leaves out. */
+/** Fills in the defaults of a scripted answer. */
 export function play(answer: ScriptedAnswer): PlayedAnswer {
   const calls = answer.toolCalls ?? []
   return {
@@ -88,7 +91,7 @@ export function pieces(text: string, size: number): string[] {
   return parts
 }
 
-/** One piece of each list in turn, until all are used up. */
+/** Takes one piece of each list in turn, until all are used up. */
 export function interleave<T>(lists: readonly (readonly T[])[]): T[] {
   const longest = Math.max(0, ...lists.map((list) => list.length))
   return Array.from({ length: longest }, (_, row) => lists.flatMap((list) => list.slice(row, row + 1))).flat()

@@ -71,7 +71,7 @@ export const anthropicMessages: ModelFormat = {
   error: (status, message) => ({ type: 'error', error: { type: errorType(status), message } }),
 }
 
-/** `raw` keeps argument text that is no JSON; it goes out in deltas only, as it would from the vendor. */
+/** `raw` keeps argument text that is not JSON; it is sent in deltas only, as the vendor would send it. */
 function contentOf(answer: PlayedAnswer): Json[] {
   return [
     ...answer.thinking.map((block) =>
@@ -130,7 +130,7 @@ function deltasOf(block: Json, answer: PlayedAnswer): Json[] {
   }
 }
 
-/** `input_tokens` counts what came from no cache. */
+/** `input_tokens` excludes cached tokens. */
 const usageOf = ({ usage }: PlayedAnswer) => ({
   input_tokens: usage.input - usage.cacheRead - usage.cacheWrite,
   cache_read_input_tokens: usage.cacheRead,

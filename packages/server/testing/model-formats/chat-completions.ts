@@ -120,7 +120,7 @@ const usageOf = ({ usage }: PlayedAnswer) => ({
   completion_tokens_details: { reasoning_tokens: usage.reasoning },
 })
 
-/** The `type` OpenAI gives an error of this status. */
+/** The `type` of an OpenAI error with this status. */
 export function openAiErrorType(status: number): string {
   if (status === 401) return 'authentication_error'
   if (status === 429) return 'rate_limit_error'

@@ -1,8 +1,8 @@
-/** LLM records that point at a scripted model, one per wire format. */
+/** LLM records for a scripted model, one per wire format. */
 import { LLM, type LLMInput } from '@parley/protocol'
 import type { ModelFormat } from './format.ts'
 
-/** Every format, for tests that hold for all of them. */
+/** All formats, for tests that apply to each of them. */
 export const FORMAT_NAMES = [
   'chat',
   'responses',
@@ -17,7 +17,7 @@ const RECORDS: Record<ModelFormat['name'], (url: string) => LLMInput> = {
   gemini: (url) => ({ model: 'gemini/gemini-2.5-pro', base_url: url }),
 }
 
-/** A record for the scripted model at `url` that speaks `format`; retries do not wait. */
+/** A record for the scripted model at `url` in `format`; retries do not wait. */
 export function llmRecord(format: ModelFormat['name'], url: string, more: LLMInput = {}): LLM {
   return LLM.parse({
     ...RECORDS[format](url),

@@ -1,13 +1,13 @@
-/** One vendor's wire format, as a model server sees it. */
+/** One vendor's wire format, on the side of the model server. */
 import type { PlayedAnswer } from './answer.ts'
 
 export type Json = Record<string, unknown>
 
-/** The parts of a request a script may want to look at, whatever the format. */
+/** The parts of a request that a script may need, in any format. */
 export type RequestView = {
   model: string
   stream: boolean
-  /** Answers of the assistant that the request already holds; parallel calls count as one. */
+  /** Number of assistant answers in the request; parallel calls count as one. */
   assistantTurns: number
   lastUserText: string
   toolResults: readonly { id: string; text: string }[]
@@ -16,14 +16,16 @@ export type RequestView = {
 
 export interface ModelFormat {
   readonly name: 'chat' | 'responses' | 'anthropic' | 'gemini'
-  /** Whether a request to `path` (without query) is this format's. */
+  /** True when a request to `path` (without query) has this format. */
   matches(path: string): boolean
   view(path: string, body: Json): RequestView
-  /** What this vendor would refuse in `body`: unanswered or orphaned calls, wrong order of roles. */
+  /**
+   * Errors that this vendor would report for `body`: calls without result, results without call, wrong order of roles.
+   */
   violations(body: Json): string[]
   /** The server-sent frames of a streamed answer, in order. */
   frames(answer: PlayedAnswer, view: RequestView, body: Json): string[]
-  /** The same answer in one piece. */
+  /** The same answer without streaming. */
   whole(answer: PlayedAnswer, view: RequestView): Json
   error(status: number, message: string): Json
 }
@@ -32,7 +34,7 @@ export const asObject = (value: unknown): Json => (typeof value === 'object' && 
 export const asList = (value: unknown): Json[] => (Array.isArray(value) ? value.map(asObject) : [])
 export const asString = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** The text of a content that is a string or a list of parts. */
+/** Returns the text of a content that is a string or a list of parts. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   return asList(content)
@@ -40,13 +42,13 @@ export function textOf(content: unknown): string {
     .join('')
 }
 
-/** One frame; `event` is written only by vendors that name their events. */
+/** One frame; `event` is set only for vendors that name their events. */
 export function frame(data: unknown, event?: string): string {
   const head = event === undefined ? '' : `event: ${event}\n`
   return `${head}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
 }
 
-/** Whether `text` is a JSON object, as every vendor wants arguments to be when they come back. */
+/** True when `text` is a JSON object, as every vendor requires of arguments that are sent back. */
 export function isJsonObject(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text)

@@ -94,8 +94,9 @@ const partsText = (content: Json | undefined) =>
     .join('')
 
 /**
- * A closing text is signed by an empty part after it, a call by its own part. Arguments are objects in this format, so a malformed
- * string becomes an empty one.
+ * A closing text is signed by an empty part after it, a call by its own part. Arguments are objects in this format, so
+ * a malformed
+ * string becomes an empty object.
  */
 function partsOf(answer: PlayedAnswer): Json[] {
   const { signature } = answer
@@ -118,7 +119,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `candidatesTokenCount` leaves the thoughts out. */
+/** `candidatesTokenCount` excludes the thoughts. */
 const usageOf = ({ usage }: PlayedAnswer) => ({
   promptTokenCount: usage.input,
   cachedContentTokenCount: usage.cacheRead,

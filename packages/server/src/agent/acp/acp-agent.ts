@@ -1,12 +1,12 @@
 /**
- * The agent that is another program. One step is one prompt to it, which may hold hundreds of its own calls; a step ends early
- * where a person has to decide, and the prompt stays open meanwhile. Source: agent-core.md 11.
+ * An agent that runs as another program and speaks ACP. One step is one prompt, which may make hundreds of tool calls. A step
+ * ends early when a person has to decide; the prompt stays open until then. Source: agent-core.md 11.
  *
  * Invariants
- *   A1. A prompt is marked in the log before it is made, and unmarked by the commit that holds its answer: a restart knows
- *       whether the message may have been worked on.
- *   A2. Each message is asked in order and, without a failure, once.
- *   A3. After a prompt that did not settle the process is started anew before the next one.
+ *   A1. A prompt is recorded in the log before it is sent, and cleared by the commit that has its answer. After a restart, the
+ *       record shows whether the agent may have worked on the message.
+ *   A2. Messages are sent in order and, without a failure, once.
+ *   A3. After a prompt that did not settle, the process is restarted before the next prompt.
  */
 import {
   ParleyError,
@@ -16,38 +16,38 @@ import {
   type ConversationState,
   type Draft,
 } from '@parley/protocol'
-import type { Agent, Asked, Step, Turn } from '../agent.ts'
-import { Asides } from './asides.ts'
-import type { AcpAgentDeps } from './current.ts'
-import type { Verdict } from './gate.ts'
-import { Hold, modelFacts } from './hold.ts'
-import { contextFor } from './opening.ts'
-import { allowed } from './permission.ts'
-import { Prompting, refuse } from './prompting.ts'
-import { isOn, nextPrompt } from './prompts.ts'
+import type { Agent, SideAnswer, Step, StepContext } from '../agent.ts'
+import { SideQuestions } from './prompt/side-questions.ts'
+import type { AcpAgentDeps } from './prompt/prompt-state.ts'
+import type { PermissionDecision } from './permission/permission-gate.ts'
+import { AcpProcess, modelFacts } from './acp-process.ts'
+import { contextText } from './prompt/opening.ts'
+import { allowedObservation } from './permission/permission.ts'
+import { PromptRunner, refuse } from './prompt/prompt-runner.ts'
+import { isOnBranch, nextPrompt } from './prompt/prompts.ts'
 import { providerOfCommand } from './providers.ts'
-import { Readiness } from './readiness.ts'
+import { Readiness } from './prompt/readiness.ts'
 import { readState, stateChange } from './state.ts'
-import { switchModel } from './switch-model.ts'
+import { switchModel } from './session/switch-model.ts'
 import { toolCallEvent } from './tool-calls.ts'
 
-/** An agent for one conversation. Starts nothing before the first prompt. */
+/** The ACP agent of one conversation. It starts no process before the first prompt. */
 export class AcpAgent implements Agent {
   #config: ACPAgent
   readonly #deps: AcpAgentDeps
-  readonly #hold: Hold
-  readonly #asides: Asides
-  readonly #prompting: Prompting
-  /** The step that goes on sees the conversation through this. */
-  #view: Turn | null = null
+  readonly #process: AcpProcess
+  readonly #sideQuestions: SideQuestions
+  readonly #runner: PromptRunner
+  /** The conversation as the current step sees it. */
+  #view: StepContext | null = null
 
   constructor(config: ACPAgent, deps: AcpAgentDeps) {
     this.#config = config
     this.#deps = deps
-    this.#hold = new Hold(deps)
-    this.#asides = new Asides(this.#hold, config)
+    this.#process = new AcpProcess(deps)
+    this.#sideQuestions = new SideQuestions(this.#process, config)
     const now = () => this.#config
-    this.#prompting = new Prompting(this.#hold, new Readiness(this.#hold, now, deps), now, deps)
+    this.#runner = new PromptRunner(this.#process, new Readiness(this.#process, now, deps), now, deps)
   }
 
   preamble(): readonly Draft[] {
@@ -58,50 +58,50 @@ export class AcpAgent implements Agent {
         source: 'agent',
         system_prompt: textContent('This conversation is led by an ACP agent, which has a system prompt of its own.'),
         tools: [],
-        dynamic_context: textContent(contextFor(this.#config, secretNames, this.#deps)),
+        dynamic_context: textContent(contextText(this.#config, secretNames, this.#deps)),
       },
     ]
   }
 
-  async *think(view: Turn, signal: AbortSignal): Step {
+  async *think(view: StepContext, signal: AbortSignal): Step {
     this.#view = view
-    const current = this.#prompting.current
-    if (current !== null && isOn(view.view(), current.message.id)) {
-      // Whoever was asked said no, and the run goes on now.
-      for (const verdict of current.gate.waiting.values()) refuse(current, verdict)
-      current.turn.isWaiting = false
-      yield* this.#prompting.drive(current, view, signal)
+    const current = this.#runner.current
+    if (current !== null && isOnBranch(view.view(), current.message.id)) {
+      // A run that continues without executing the waiting calls means that the person rejected them.
+      for (const decision of current.gate.waiting.values()) refuse(current, decision)
+      current.turn.isWaitingForPerson = false
+      yield* this.#runner.drive(current, view, signal)
       return
     }
-    if (current !== null) await this.#prompting.abandon(current)
+    if (current !== null) await this.#runner.abandon(current)
     const next = nextPrompt(view.view())
     if (next === null) {
       yield [{ kind: 'StatusChangedEvent', source: 'environment', status: 'finished', reason: null }]
       return
     }
-    yield* this.#prompting.prompt(next.message, view, signal)
+    yield* this.#runner.prompt(next.message, view, signal)
   }
 
-  async *execute(actions: readonly ActionEvent[], view: Turn, signal: AbortSignal): Step {
+  async *execute(actions: readonly ActionEvent[], view: StepContext, signal: AbortSignal): Step {
     this.#view = view
-    const current = this.#prompting.current
-    const decided: Verdict[] = []
+    const current = this.#runner.current
+    const allowed: PermissionDecision[] = []
     const drafts = actions.map((action) => {
-      // A prompt that has ended meanwhile takes no answer any more.
-      const verdict = current?.turn.end === null ? current.gate.waiting.get(action.id) : undefined
-      if (verdict === undefined) return gone(action)
-      decided.push(verdict)
-      return allowed(action)
+      // A prompt that has ended accepts no answer.
+      const decision = current?.turn.end === null ? current.gate.waiting.get(action.id) : undefined
+      if (decision === undefined) return agentGone(action)
+      allowed.push(decision)
+      return allowedObservation(action)
     })
     yield drafts
     if (current === null) return
-    for (const verdict of decided) current.gate.allow(verdict)
-    current.turn.isWaiting = false
-    yield* this.#prompting.drive(current, view, signal)
+    for (const decision of allowed) current.gate.allow(decision)
+    current.turn.isWaitingForPerson = false
+    yield* this.#runner.drive(current, view, signal)
   }
 
-  /** What was open when another process died was a request of an agent that died with it. */
-  async *recover(actions: readonly ActionEvent[], view: Turn, signal: AbortSignal): Step {
+  /** Open actions of a process that died belong to an agent that died with it, so `execute` answers each with an error. */
+  async *recover(actions: readonly ActionEvent[], view: StepContext, signal: AbortSignal): Step {
     yield* this.execute(actions, view, signal)
   }
 
@@ -110,64 +110,62 @@ export class AcpAgent implements Agent {
     throw new ParleyError('bad_request', 'An ACP agent shortens its own context.')
   }
 
-  ask(question: string, view: Turn, signal: AbortSignal): Promise<Asked> {
-    return this.#asides.ask(question, view, signal)
+  ask(question: string, view: StepContext, signal: AbortSignal): Promise<SideAnswer> {
+    return this.#sideQuestions.ask(question, view, signal)
   }
 
   reconfigure(): void {
     throw new ParleyError('bad_request', 'An ACP agent chooses its own model. Use switch_acp_model for it.')
   }
 
-  /** A prompt is open: whoever has to decide about a part of it finds it so, however late. Source: agent-core.md 11.7. */
-  isHolding(): boolean {
-    return this.#prompting.current?.turn.end === null
+  /** True when a prompt is open. It stays open for a late decision. Source: agent-core.md 11.7. */
+  hasOpenWork(): boolean {
+    return this.#runner.current?.turn.end === null
   }
 
-  /** A person said something that is to be answered now: the prompt that goes on gives way to it. */
-  heard(): void {
-    const current = this.#prompting.current
+  /** Cancels the current prompt when a newer message waits, so that the newer one is answered now. */
+  onUserMessage(): void {
+    const current = this.#runner.current
     if (current === null || current.gate.waiting.size > 0 || current.turn.end !== null) return
     const waiting = nextPrompt(this.#view?.view() ?? [])?.waiting ?? 0
     if (waiting === 0) return
-    current.because ??= 'superseded'
+    current.cancelReason ??= 'superseded'
     void current.turn.cancel()
   }
 
-  /** Has the prompt that goes on end, and says what came of it: a run that is interrupted stores nothing itself. */
+  /** Cancels the current prompt and returns its closing drafts, because an interrupted run stores nothing itself. */
   async interrupt(): Promise<readonly Draft[]> {
-    const current = this.#prompting.current
+    const current = this.#runner.current
     const view = this.#view
     if (current === null || view === null) return []
     await current.turn.cancel()
-    // The step may have come to its own end meanwhile.
-    if (this.#prompting.current !== current) return []
-    const calls = current.turn
-      .drain()
-      .flatMap((happening) => (happening.kind === 'call' ? [toolCallEvent(happening.call)] : []))
-    return [...calls, ...(await this.#prompting.closed(current, current.turn.end ?? { kind: 'cancelled' }, view))]
+    // The step may have ended the prompt in the meantime.
+    if (this.#runner.current !== current) return []
+    const calls = current.turn.drain().flatMap((event) => (event.kind === 'call' ? [toolCallEvent(event.call)] : []))
+    return [...calls, ...(await this.#runner.close(current, current.turn.end ?? { kind: 'cancelled' }, view))]
   }
 
   /**
-   * Gives the session another model, or keeps it for the start of one. The function makes the drafts that tell of it.
+   * Switches the session's model, or stores it for the next session. The returned function makes the drafts for the change.
    * @throws ParleyError `bad_request`, `timed_out`, `unavailable`. Source: agent-core.md 11.9.
    */
   async switchModel(model: string): Promise<(state: ConversationState) => readonly Draft[]> {
-    const session = await switchModel(this.#hold, model, providerOfCommand(this.#config.acp_command))
+    const session = await switchModel(this.#process, model, providerOfCommand(this.#config.acp_command))
     this.#config = { ...this.#config, acp_model: model }
     return (state) => (session === null ? [] : present(stateChange(state, modelFacts(session, readState(state)))))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#prompting.forget()
-    await this.#hold[Symbol.asyncDispose]()
+    this.#runner.detach()
+    await this.#process[Symbol.asyncDispose]()
     await this.#deps.workspace[Symbol.asyncDispose]()
   }
 }
 
 const present = (draft: Draft | null): Draft[] => (draft === null ? [] : [draft])
 
-/** The answer to a call whose agent is not there any more; nothing of it was performed. */
-function gone({ tool_name, tool_call_id }: ActionEvent): Draft {
+/** Error for a call whose agent has ended; the call was not performed. */
+function agentGone({ tool_name, tool_call_id }: ActionEvent): Draft {
   return {
     kind: 'AgentErrorEvent',
     source: 'agent',

@@ -1,4 +1,5 @@
-/** What can go wrong with an external agent, as a conversation tells it. Pure. Source: agent-core.md 11.3, 11.8. */
+/** Failures of an external agent and their codes. Pure. Source: agent-core.md 11.3, 11.8. */
+import type { Log } from '../../observability/index.ts'
 
 export type AcpCode =
   | 'ACPAuthRequired'
@@ -20,7 +21,7 @@ export class AcpFailure extends Error {
   }
 }
 
-/** Characters of a failure that are told. */
+/** Characters of a failure message that are shown. */
 const MAX_DETAIL_CHARS = 500
 /** JSON-RPC codes. */
 const AUTH_REQUIRED = -32000
@@ -32,70 +33,69 @@ const POLICY = /usage polic|content polic|policy violation|violat\w* (?:our|the)
 
 type RequestFailure = { code: number; message: string; data?: unknown }
 
-/** Whether the agent answered a request with an error, as opposed to not answering it. */
+/** True when the error is the agent's answer to a request, not the absence of one. */
 export function isRequestFailure(error: unknown): error is RequestFailure {
   return error instanceof Error && 'code' in error && typeof error.code === 'number'
 }
 
-/** The error's message, with its data where they say something else; at most 500 characters. */
+/** The error's message, followed by its data unless the message contains it; at most 500 characters. */
 export function detailOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
-  const data = isRequestFailure(error) && error.data !== undefined && error.data !== null ? sayingOf(error.data) : ''
+  const data = isRequestFailure(error) && error.data !== undefined && error.data !== null ? dataText(error.data) : ''
   const isNew = data !== '' && !message.includes(data)
   return shortened(isNew ? `${message}: ${data}` : message)
 }
 
-export const shortened = (text: string): string =>
+const shortened = (text: string): string =>
   text.length <= MAX_DETAIL_CHARS ? text : `${text.slice(0, MAX_DETAIL_CHARS - 1)}…`
 
-function sayingOf(data: unknown): string {
+function dataText(data: unknown): string {
   if (typeof data === 'string') return data
   const inner = typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {}
   for (const name of ['details', 'message', 'error']) if (typeof inner[name] === 'string') return inner[name]
   return JSON.stringify(data)
 }
 
-/** Whether the agent wants somebody to log in. A model's name or a duration with these digits does not. */
-export function wantsLogin(error: unknown): boolean {
+/** True when the error asks for a login. A model's name or a duration with digits such as 401 does not count. */
+function isLoginRequired(error: unknown): boolean {
   if (isRequestFailure(error) && error.code === AUTH_REQUIRED) return true
-  return AUTH.test(withoutNames(everything(error)))
+  return AUTH.test(withoutNames(messageAndData(error)))
 }
 
-/** Whether the agent's provider refused because of its rules. */
-export const isPolicyRefusal = (error: unknown): boolean => POLICY.test(everything(error))
+/** True when the agent's provider refused the prompt because of its usage policy. */
+const isPolicyRefusal = (error: unknown): boolean => POLICY.test(messageAndData(error))
 
-/** Everything that an error says, its data included. */
-function everything(error: unknown): string {
+function messageAndData(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   const data = isRequestFailure(error) && error.data !== undefined ? JSON.stringify(error.data) : ''
   return `${message} ${data}`
 }
 
-/** Without words of which such digits are only a part, such as `x-401b` or `model-403`. */
+/** Removes hyphenated names, such as `x-401b` or `model-403`, whose digits are not status codes. */
 const withoutNames = (text: string): string =>
   text.replaceAll(/[\w.]+(?:-[\w.]+)+/g, (word) => (/re-?auth/i.test(word) ? word : ' '))
 
-/** What a failure during the start is called. */
+/** Classifies a failure during the start. */
 export function startFailure(error: unknown): AcpFailure {
   if (error instanceof AcpFailure) return error
-  if (wantsLogin(error)) return new AcpFailure('ACPAuthRequired', detailOf(error), error)
+  if (isLoginRequired(error)) return new AcpFailure('ACPAuthRequired', detailOf(error), error)
   return new AcpFailure('ACPInitError', detailOf(error), error)
 }
 
-/** What a failure of a prompt is called. */
+/** Classifies a failure of a prompt. */
 export function promptFailure(error: unknown): AcpFailure {
   if (error instanceof AcpFailure) return error
   if (isPolicyRefusal(error)) return new AcpFailure('UsagePolicyRefusal', detailOf(error), error)
-  if (wantsLogin(error)) return new AcpFailure('ACPAuthRequired', detailOf(error), error)
+  if (isLoginRequired(error)) return new AcpFailure('ACPAuthRequired', detailOf(error), error)
   return new AcpFailure('ACPPromptError', detailOf(error), error)
 }
 
-/** A failure that may be told, and is logged. Whatever else was thrown belongs to the start of the agent. */
-export function toldFailure(
+/** Logs a failure and returns it with a bounded message. Any other error counts as a failure of the start. */
+export function reportFailure(
   error: unknown,
-  { conversationId, log }: { conversationId: string; log: { error(fields: object, message: string): void } },
+  { conversationId, log }: { conversationId: string; log: Pick<Log, 'error'> },
 ): AcpFailure {
   const failure = error instanceof AcpFailure ? error : new AcpFailure('ACPInitError', detailOf(error), error)
-  log.error({ conversation_id: conversationId, code: failure.code }, 'the external agent failed')
+  log.error({ conversation_id: conversationId, code: failure.code }, 'external agent failed')
   return new AcpFailure(failure.code, shortened(failure.message), failure)
 }

@@ -1,26 +1,26 @@
-/** The external agents that are known by name. Source: agent-core.md 11.2. */
+/** External agents with known modes, variables and command lines. Source: agent-core.md 11.2. */
 import { ACP_SERVERS } from '../../settings/index.ts'
 
-export type ProviderKey = 'claude-code' | 'codex' | 'gemini-cli'
+type ProviderKey = 'claude-code' | 'codex' | 'gemini-cli'
 
 export type Provider = {
   key: ProviderKey
-  /** The package that an `npx` line names, without its version. */
+  /** Packages that an `npx` command line may name, without versions. */
   packages: readonly string[]
-  /** Started instead of `npx` where it is installed. */
+  /** Program that is started instead of `npx` where it is installed. */
   binary: string
   apiKey: string
   baseUrl: string
-  /** Modes that ask nobody, best first; used when nobody wants to be asked. */
-  freeModes: readonly string[]
-  /** Modes that ask before anything is changed, best first. */
+  /** Modes in which the agent asks no permission, best first; used when the policy confirms nothing. */
+  unattendedModes: readonly string[]
+  /** Modes in which the agent asks before it changes anything, best first. */
   askingModes: readonly string[]
-  /** Part of the name that the agent gives itself. */
-  named: string
+  /** Part of the name that the agent reports. */
+  namePart: string
   switchesModels: boolean
-  /** Key of the session's metadata that takes a model. */
+  /** Key of the session metadata that takes a model; null: none. */
   metaKey: string | null
-  /** Variable that names the folder of its settings and credentials. */
+  /** Environment variable for the folder of its settings and credentials. */
   dataVariable: string
 }
 
@@ -31,9 +31,9 @@ export const PROVIDERS: readonly Provider[] = [
     binary: 'claude-agent-acp',
     apiKey: ACP_SERVERS['claude-code'].apiKey,
     baseUrl: ACP_SERVERS['claude-code'].baseUrl,
-    freeModes: ['bypassPermissions'],
+    unattendedModes: ['bypassPermissions'],
     askingModes: ['default'],
-    named: 'claude-agent',
+    namePart: 'claude-agent',
     switchesModels: true,
     metaKey: 'claudeCode',
     dataVariable: 'CLAUDE_CONFIG_DIR',
@@ -44,9 +44,9 @@ export const PROVIDERS: readonly Provider[] = [
     binary: 'codex-acp',
     apiKey: ACP_SERVERS.codex.apiKey,
     baseUrl: ACP_SERVERS.codex.baseUrl,
-    freeModes: ['agent-full-access', 'full-access'],
+    unattendedModes: ['agent-full-access', 'full-access'],
     askingModes: ['read-only'],
-    named: 'codex-acp',
+    namePart: 'codex-acp',
     switchesModels: true,
     metaKey: null,
     dataVariable: 'CODEX_HOME',
@@ -57,16 +57,16 @@ export const PROVIDERS: readonly Provider[] = [
     binary: 'gemini',
     apiKey: ACP_SERVERS['gemini-cli'].apiKey,
     baseUrl: ACP_SERVERS['gemini-cli'].baseUrl,
-    freeModes: ['default'],
+    unattendedModes: ['default'],
     askingModes: ['default'],
-    named: 'gemini-cli',
+    namePart: 'gemini-cli',
     switchesModels: true,
     metaKey: null,
     dataVariable: 'HOME',
   },
 ]
 
-/** The provider that a command line starts; null for an unknown one. */
+/** The provider that a command line starts; null: unknown. */
 export function providerOfCommand(command: readonly string[]): Provider | null {
   const [program = ''] = command
   const name = program.split('/').at(-1)
@@ -76,14 +76,14 @@ export function providerOfCommand(command: readonly string[]): Provider | null {
   return named === null ? null : (PROVIDERS.find(({ packages }) => packages.includes(named.name)) ?? null)
 }
 
-/** The provider that an agent says it is; null for an unknown one. */
+/** The provider for the name that an agent reports; null: unknown. */
 export function providerOfName(name: string | null): Provider | null {
   if (name === null) return null
   const lower = name.toLowerCase()
-  return PROVIDERS.find(({ named }) => lower.includes(named)) ?? null
+  return PROVIDERS.find(({ namePart: named }) => lower.includes(named)) ?? null
 }
 
-/** The same agent started from its installed binary: what followed the package stays. Null when the line starts no package. */
+/** The command line with the installed binary in place of `npx` and the package; null when it starts no known package. */
 export function installedCommand(command: readonly string[]): { binary: string; argv: string[] } | null {
   const named = packageAt(command)
   const provider = named === null ? undefined : PROVIDERS.find(({ packages }) => packages.includes(named.name))
@@ -91,7 +91,7 @@ export function installedCommand(command: readonly string[]): { binary: string; 
   return { binary: provider.binary, argv: [provider.binary, ...command.slice(named.index + 1)] }
 }
 
-/** The package of an `npx` line, without its version. */
+/** The package of an `npx` command line, without its version, and its index. */
 function packageAt(command: readonly string[]): { name: string; index: number } | null {
   if (command[0]?.split('/').at(-1) !== 'npx') return null
   const index = command.findIndex((word, at) => at > 0 && !word.startsWith('-'))

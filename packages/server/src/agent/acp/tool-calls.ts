@@ -1,4 +1,4 @@
-/** The tool calls of one prompt, as the agent tells of them. Source: agent-core.md 11.6. */
+/** The tool calls of one prompt, as the agent reports them. Source: agent-core.md 11.6. */
 import type { Draft } from '@parley/protocol'
 
 /** Characters of one text of a call that are stored. */
@@ -8,7 +8,7 @@ const OVER: ReadonlySet<string | null> = new Set(['completed', 'failed'])
 export type ToolCall = {
   id: string
   title: string
-  /** Null: not said. */
+  /** Null: not reported. */
   status: string | null
   kind: string | null
   rawInput: unknown
@@ -16,12 +16,12 @@ export type ToolCall = {
   content: unknown[] | null
 }
 
-const NOTHING_KNOWN = { title: '', status: null, kind: null, rawInput: null, rawOutput: null, content: null }
+const UNKNOWN_CALL = { title: '', status: null, kind: null, rawInput: null, rawOutput: null, content: null }
 
 export class ToolCalls {
   readonly #calls = new Map<string, ToolCall>()
 
-  /** Whether anything may have been done by now. */
+  /** True when the agent has reported any call, and so may have changed something. */
   get hasAny(): boolean {
     return this.#calls.size > 0
   }
@@ -30,16 +30,16 @@ export class ToolCalls {
     return this.#calls.get(id)
   }
 
-  /** A call that begins; null for one that is known already. */
+  /** Adds a new call and returns it. For a known call, the same as `progress`. */
   begin(fields: Record<string, unknown>): ToolCall | null {
     const id = idOf(fields)
     if (this.#calls.has(id)) return this.progress(fields)
-    const call = merged({ ...NOTHING_KNOWN, id }, fields)
+    const call = merged({ ...UNKNOWN_CALL, id }, fields)
     this.#calls.set(id, call)
     return call
   }
 
-  /** News of a call; the call when it has just ended, otherwise null. A call that nobody began begins with it. */
+  /** Updates a call. Returns it when it has just ended, otherwise null. Adds an unknown call. */
   progress(fields: Record<string, unknown>): ToolCall | null {
     const before = this.#calls.get(idOf(fields))
     if (before === undefined) return this.begin(fields)
@@ -49,16 +49,16 @@ export class ToolCalls {
     return OVER.has(after.status) ? after : null
   }
 
-  /** What a request for permission says of a call. `isNew`: nothing was said of it before. */
-  know(fields: Record<string, unknown>): { call: ToolCall; isNew: boolean } {
+  /** Adds or updates the call of a permission request. `isNew`: the call was not known before. */
+  fromPermission(fields: Record<string, unknown>): { call: ToolCall; isNew: boolean } {
     const before = this.#calls.get(idOf(fields))
     const { status: _, ...known } = fields
-    const call = merged(before ?? { ...NOTHING_KNOWN, id: idOf(fields), status: 'pending' }, known)
+    const call = merged(before ?? { ...UNKNOWN_CALL, id: idOf(fields), status: 'pending' }, known)
     this.#calls.set(call.id, call)
     return { call, isNew: before === undefined }
   }
 
-  /** Ends what is still open; those calls. */
+  /** Ends the open calls and returns them. */
   close(status: 'completed' | 'failed'): ToolCall[] {
     const open = [...this.#calls.values()].filter((call) => !OVER.has(call.status))
     return open.map((call) => {
@@ -73,7 +73,7 @@ const idOf = ({ toolCallId }: Record<string, unknown>): string => String(toolCal
 
 export const isOver = ({ status }: ToolCall): boolean => OVER.has(status)
 
-/** Members that are said replace the earlier ones; null says nothing. */
+/** The call with the reported members; null and missing members keep the earlier values. */
 function merged(call: ToolCall, fields: Record<string, unknown>): ToolCall {
   const { title, status, kind, rawInput, rawOutput, content } = fields
   return {
@@ -87,7 +87,7 @@ function merged(call: ToolCall, fields: Record<string, unknown>): ToolCall {
   }
 }
 
-/** The event that tells of a call as it is now. */
+/** Draft with the current state of a call. */
 export function toolCallEvent(call: ToolCall): Draft {
   return {
     kind: 'ACPToolCallEvent',

@@ -1,38 +1,35 @@
-/** What shortens a view when it grows too long for its model. Source: agent-core.md 3.1. */
+/** A condenser replaces the older part of a view when the view grows too long for its model. Source: agent-core.md 3.1. */
 import type { Condensation, Draft, EventId, TreeEvent } from '@parley/protocol'
 import type { LlmError } from '../../llm/index.ts'
 import type { TokenMeter } from './tokens.ts'
 
-/** What a condenser is asked about. */
-export type Situation = {
+export type CondenserInput = {
   view: readonly TreeEvent[]
-  /** Somebody asked for a shorter view, or the model refused this one for its length. */
+  /** True when a person requested the condensation, or the model refused the view for its length. */
   isRequested: boolean
-  /** Tokens that the agent's model takes at most; null when nobody knows. */
+  /** Input limit of the agent's model in tokens; null when unknown. */
   inputLimit: number | null
   meter: TokenMeter
 }
 
-/** What a Condensation will say, before it is stored. */
-export type Shortening = Omit<Extract<Draft, { kind: Condensation['kind'] }>, 'id'>
+export type CondensationDraft = Omit<Extract<Draft, { kind: Condensation['kind'] }>, 'id'>
 
 /**
- * `keep`: the view stays as it is. `condensed`: it is to become shorter. `failed`: it has to become shorter and cannot.
- * `spent` are usage records, to be stored whatever came of it.
+ * `keep`: the view stays unchanged. `condensed`: the draft makes it shorter. `failed`: it has to become shorter and cannot.
+ * `spent`: usage records, which are stored in every case.
  */
-export type Verdict =
+export type CondenserResult =
   | { kind: 'keep'; spent: readonly Draft[] }
-  | { kind: 'condensed'; spent: readonly Draft[]; condensation: Shortening }
+  | { kind: 'condensed'; spent: readonly Draft[]; condensation: CondensationDraft }
   | { kind: 'failed'; spent: readonly Draft[]; error: LlmError }
 
 export interface Condenser {
-  /** Whether it does something about a request. Without one, a view that the model refuses ends the run. */
+  /** True when it can condense on request. If not, a view that the model refuses ends the run. */
   readonly handlesRequests: boolean
   /** Rejects only when aborted. */
-  condense(situation: Situation, signal: AbortSignal): Promise<Verdict>
+  condense(input: CondenserInput, signal: AbortSignal): Promise<CondenserResult>
 }
 
-export type CondenserLog = { warn(fields: object, message: string): void }
-
-/** Ids of the events that a shortening takes out of the view. */
-export const forgottenIn = ({ forgotten_event_ids }: Shortening): ReadonlySet<EventId> => new Set(forgotten_event_ids)
+/** Ids of the events that a condensation removes from the view. */
+export const forgottenIn = ({ forgotten_event_ids }: CondensationDraft): ReadonlySet<EventId> =>
+  new Set(forgotten_event_ids)

@@ -1,7 +1,7 @@
 import { Condenser as CondenserConfig, type LLM } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { LlmError, type Llm, type OpenLlm } from '../../llm/index.ts'
-import { called, observed, prompt, said } from '../native/events.testing.ts'
+import { callEvent, resultEvent, prompt, messageEvent } from '../view/events.testing.ts'
 import { canCondense, openCondenser, TokenMeter } from './index.ts'
 
 const never = new AbortController().signal
@@ -37,31 +37,41 @@ const openLlm: OpenLlm = ({ model, usage_id }): Llm => ({
         }),
 })
 const deps = { openLlm, log: { warn: () => undefined }, agentUsageId: 'default' }
-const action = called('a', 'r')
-const situation = {
-  view: [prompt(), said('m', 'go'), action, observed('o', action)],
+const action = callEvent('a', 'r')
+const input = {
+  view: [prompt(), messageEvent('m', 'go'), action, resultEvent('o', action)],
   isRequested: true,
   inputLimit: null,
   meter: new TokenMeter([]),
 }
 
 test.each<[string, unknown, boolean, string | null]>([
-  ['none', NoOp, false, null],
-  ['one', summarizing('first'), true, 'first'],
-  ['the first that can', pipeline(NoOp, summarizing('first'), summarizing('second')), true, 'first'],
-  ['the next where one fails', pipeline(summarizing('broken'), pipeline(summarizing('second'))), true, 'second'],
-  ['none of none', pipeline(NoOp), false, null],
+  ['no condenser condenses nothing', NoOp, false, null],
+  ['a summarising condenser condenses', summarizing('first'), true, 'first'],
+  [
+    'the first condenser of a pipeline that can condense does it',
+    pipeline(NoOp, summarizing('first'), summarizing('second')),
+    true,
+    'first',
+  ],
+  [
+    'the next condenser of a pipeline follows one that failed',
+    pipeline(summarizing('broken'), pipeline(summarizing('second'))),
+    true,
+    'second',
+  ],
+  ['a pipeline without a summarising condenser condenses nothing', pipeline(NoOp), false, null],
 ])('%s', async (_name, shape, handles, summary) => {
   const config = CondenserConfig.parse(shape)
   const condenser = openCondenser(config, deps)
   expect([canCondense(config), condenser.handlesRequests]).toEqual([handles, handles])
-  const verdict = await condenser.condense(situation, never)
-  expect(verdict.kind === 'condensed' ? verdict.condensation.summary : null).toBe(summary)
+  const result = await condenser.condense(input, never)
+  expect(result.kind === 'condensed' ? result.condensation.summary : null).toBe(summary)
 })
 
-test('a pipeline that cannot says why', async () => {
+test('a pipeline in which every condenser fails returns the reason', async () => {
   const condenser = openCondenser(CondenserConfig.parse(pipeline(summarizing('broken'), NoOp)), deps)
-  expect(await condenser.condense(situation, never)).toMatchObject({
+  expect(await condenser.condense(input, never)).toMatchObject({
     kind: 'failed',
     error: { code: 'LLMAuthenticationError' },
   })
@@ -70,7 +80,7 @@ test('a pipeline that cannot says why', async () => {
 test.each<[string, object, string]>([
   ["with the agent's bucket it gets one of its own", { usage_id: 'default' }, 'condenser'],
   ['a bucket that was named is used', { usage_id: 'memory' }, 'memory'],
-])('what a summary costs is counted apart: %s', async (_name, members, bucket) => {
+])('a summary is counted under its own usage id: %s', async (_name, members, bucket) => {
   const opened: LLM[] = []
   const condenser = openCondenser(CondenserConfig.parse(summarizing('first', { ...members, stream: true })), {
     ...deps,
@@ -79,15 +89,15 @@ test.each<[string, object, string]>([
       return openLlm(config)
     },
   })
-  expect((await condenser.condense(situation, never)).spent).toMatchObject([{ usage_id: bucket }])
+  expect((await condenser.condense(input, never)).spent).toMatchObject([{ usage_id: bucket }])
   expect(opened).toMatchObject([{ stream: false }])
 })
 
-test('no condenser at all cannot shorten', () => expect(canCondense(null)).toBe(false))
+test('a configuration without a condenser cannot condense', () => expect(canCondense(null)).toBe(false))
 
-test('the meter corrects itself by what the model counts, within bounds', () => {
+test('the token meter is corrected by the counts of the model, within bounds', () => {
   const meter = new TokenMeter([{ name: 't', description: 'x'.repeat(396), parameters: {} }])
-  const view = [said('m', 'y'.repeat(4000))]
+  const view = [messageEvent('m', 'y'.repeat(4000))]
   const first = meter.view(view)
   expect(first).toBeGreaterThan(1100)
   meter.learn(first, first * 2)
@@ -98,8 +108,8 @@ test('the meter corrects itself by what the model counts, within bounds', () => 
   expect(meter.event(view[0]!)).toBeCloseTo((4000 / 4 + 4) / 2)
 })
 
-test('a picture counts as a picture, not as its text', () => {
-  const picture = said('m', '')
+test('an image counts as an image and not as the text of its data URL', () => {
+  const picture = messageEvent('m', '')
   picture.llm_message.content = [
     { type: 'image', image_urls: [`data:image/png;base64,${'A'.repeat(1e6)}`], cache_prompt: false },
   ]

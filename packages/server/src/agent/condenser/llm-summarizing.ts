@@ -1,75 +1,76 @@
 /**
- * Puts a summary, written by a model, in the place of the older part of a view. Source: agent-core.md 3.2.
+ * Replaces the older part of a view by a summary that a model writes. Source: agent-core.md 3.2.
  *
  * Invariants
- *   C1. The system prompt is never forgotten (F34), nor a call that waits for its answer.
- *   C2. A summary is never empty (F62), and what it replaces is more than another summary.
- *   C3. What the attempts cost is reported, also when nothing came of them.
+ *   C1. The system prompt is never forgotten (F34), nor is a call that waits for its result.
+ *   C2. A summary is never empty (F62), and it replaces more than another summary.
+ *   C3. The usage of every attempt is reported, also of failed ones.
  */
 import type { Draft, LLMSummarizingCondenser, TreeEvent } from '@parley/protocol'
 import { LlmError, type Llm, type LlmAnswer } from '../../llm/index.ts'
-import { usage } from '../native/drafts.ts'
-import { truncateMiddle } from '../native/truncate.ts'
-import type { Condenser, CondenserLog, Shortening, Situation, Verdict } from './condenser.ts'
+import { usage } from '../drafts.ts'
+import { truncateMiddle } from '../truncate.ts'
+import type { Log } from '../../observability/index.ts'
+import type { CondensationDraft, Condenser, CondenserInput, CondenserResult } from './condenser.ts'
 import { hardRange, reasonsFor, softRange, tokenLimit, type Range } from './plan.ts'
 import { CAPS, longestOf, recordText, UNCAPPED, type Caps } from './record-text.ts'
 import { summaryRequest } from './summary-prompt.ts'
 
-/** Events by which a view grows before an attempt that was not urgent and failed is made again. */
-const PATIENCE = 10
-/** A little on the safe side, since whoever counts tokens counts differently. */
+/** Number of new events before a failed attempt that was not urgent is repeated. */
+const EVENTS_BEFORE_RETRY = 10
+/** A conservative estimate, because providers count tokens differently. */
 const CHARS_PER_TOKEN = 3
-/** Share of the model's window that the record may fill; the rest is for instructions and the summary. */
+/** Share of the model's window for the record; the rest is for instructions and the summary. */
 const RECORD_SHARE = 0.7
 const MAX_SUMMARY_CHARS = 40_000
-/** Share of the view's limit that a summary may fill, so that shortening does shorten. */
+/** Share of the view's limit that a summary may fill, so that the view really becomes shorter. */
 const SUMMARY_SHARE = 0.2
 
 export class SummarizingCondenser implements Condenser {
   readonly handlesRequests = true
   readonly #config: LLMSummarizingCondenser
   readonly #llm: Llm
-  readonly #log: CondenserLog
+  readonly #log: Pick<Log, 'warn'>
   #notBefore = 0
 
-  constructor(config: LLMSummarizingCondenser, llm: Llm, log: CondenserLog) {
+  constructor(config: LLMSummarizingCondenser, llm: Llm, log: Pick<Log, 'warn'>) {
     this.#config = config
     this.#llm = llm
     this.#log = log
   }
 
-  async condense(situation: Situation, signal: AbortSignal): Promise<Verdict> {
-    const reasons = reasonsFor(situation, this.#config)
+  async condense(input: CondenserInput, signal: AbortSignal): Promise<CondenserResult> {
+    const reasons = reasonsFor(input, this.#config)
     const isUrgent = reasons.has('request') || reasons.has('tokens')
-    const { length } = situation.view
+    const { length } = input.view
     if (reasons.size === 0 || (!isUrgent && length < this.#notBefore)) return { kind: 'keep', spent: [] }
     const spent: Draft[] = []
-    let failure: LlmError = nothingLeft()
-    const attempts: [Range | null, Caps][] = [[softRange(situation, this.#config, reasons), CAPS]]
-    if (isUrgent) attempts.push([hardRange(situation.view), UNCAPPED])
+    let failure: LlmError = nothingToForget()
+    const attempts: [Range | null, Caps][] = [[softRange(input, this.#config, reasons), CAPS]]
+    if (isUrgent) attempts.push([hardRange(input.view), UNCAPPED])
     for (const [range, caps] of attempts) {
       if (range === null) continue
-      const forgotten = situation.view.slice(range.start, range.end)
+      const forgotten = input.view.slice(range.start, range.end)
       try {
-        const { answer, summary } = await this.#summary(forgotten, caps, situation, spent, signal)
+        const { answer, summary } = await this.#summary(forgotten, caps, input, spent, signal)
         this.#notBefore = 0
-        return { kind: 'condensed', spent, condensation: shortening(forgotten, range, summary, answer) }
+        return { kind: 'condensed', spent, condensation: condensationOf(forgotten, range, summary, answer) }
       } catch (error) {
         if (signal.aborted || !(error instanceof LlmError)) throw error
-        this.#log.warn({ err: error, events: forgotten.length }, 'summarising a part of the conversation failed')
+        this.#log.warn({ err: error, events: forgotten.length }, 'conversation summary failed')
         failure = error
       }
     }
     if (isUrgent) return { kind: 'failed', spent, error: explained(failure) }
-    this.#notBefore = length + PATIENCE
+    this.#notBefore = length + EVENTS_BEFORE_RETRY
     return { kind: 'keep', spent }
   }
 
-  /** Tries again with less of each event while the record itself is too long. @throws LlmError */
+  /** Repeats the request with less of each event while the record is too long. @throws LlmError */
   async #summary(
     events: readonly TreeEvent[],
     caps: Caps,
-    { inputLimit }: Situation,
+    { inputLimit }: CondenserInput,
     spent: Draft[],
     signal: AbortSignal,
   ): Promise<{ answer: LlmAnswer; summary: string }> {
@@ -106,12 +107,12 @@ function lessOf({ summary, person, recent, other }: Caps, longest: number, scali
   return { summary: less(summary), person: less(person), recent: less(recent), other: less(other) }
 }
 
-function shortening(
+function condensationOf(
   forgotten: readonly TreeEvent[],
   { start }: Range,
   summary: string,
   { responseId }: LlmAnswer,
-): Shortening {
+): CondensationDraft {
   return {
     kind: 'Condensation',
     source: 'environment',
@@ -122,7 +123,7 @@ function shortening(
   }
 }
 
-const nothingLeft = () =>
+const nothingToForget = () =>
   new LlmError(
     'LLMContextWindowExceedError',
     'there is nothing left in it that could be left out. Use a model with a larger window, or start a new conversation.',

@@ -1,7 +1,7 @@
 import type { Draft } from '@parley/protocol'
-import type { Condenser, Situation, Verdict } from './condenser.ts'
+import type { Condenser, CondenserInput, CondenserResult } from './condenser.ts'
 
-/** Asks several condensers in order, until one shortens the view. Source: agent-core.md 3.1. */
+/** Asks several condensers in order, until one condenses the view. Source: agent-core.md 3.1. */
 export class PipelineOfCondensers implements Condenser {
   readonly handlesRequests: boolean
   readonly #parts: readonly Condenser[]
@@ -11,15 +11,15 @@ export class PipelineOfCondensers implements Condenser {
     this.handlesRequests = parts.some((part) => part.handlesRequests)
   }
 
-  async condense(situation: Situation, signal: AbortSignal): Promise<Verdict> {
+  async condense(input: CondenserInput, signal: AbortSignal): Promise<CondenserResult> {
     const spent: Draft[] = []
-    let last: Verdict = { kind: 'keep', spent }
+    let last: CondenserResult = { kind: 'keep', spent }
     for (const part of this.#parts) {
-      const verdict = await part.condense(situation, signal)
-      spent.push(...verdict.spent)
-      if (verdict.kind === 'condensed') return { ...verdict, spent }
-      // A later part may still do what an earlier one could not.
-      if (verdict.kind === 'failed') last = { ...verdict, spent }
+      const result = await part.condense(input, signal)
+      spent.push(...result.spent)
+      if (result.kind === 'condensed') return { ...result, spent }
+      // A later condenser may succeed where an earlier one failed.
+      if (result.kind === 'failed') last = { ...result, spent }
     }
     return last
   }

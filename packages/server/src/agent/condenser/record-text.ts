@@ -1,26 +1,29 @@
-/** Events as text that another model can read, each no longer than it is worth. Pure. */
-import type { ContentPart, TreeEvent } from '@parley/protocol'
-import { isAnswer } from '../native/pairing.ts'
-import { renderAnswer } from '../native/render.ts'
-import { truncateMiddle } from '../native/truncate.ts'
+/** Writes events as a text for another model, with a length limit for each kind of event. Pure. */
+import { textOf, type TreeEvent } from '@parley/protocol'
+import { isCallResult } from '../view/pairing.ts'
+import { renderResult } from '../view/render.ts'
+import { truncateMiddle } from '../truncate.ts'
 
-/** Characters that are kept of each event, by what it is. */
+/**
+ * Characters that are kept of each event, by kind. `recent` and `other` apply to everything but summaries and messages of a
+ * person.
+ */
 export type Caps = { summary: number; person: number; recent: number; other: number }
 
-/** A person's words and an earlier summary cannot be found again elsewhere; of results the newest matter most (F62). */
+/** Messages of a person and earlier summaries cannot be found again elsewhere; of results the newest matter most (F62). */
 export const CAPS: Caps = { summary: 40_000, person: 10_000, recent: 6_000, other: 1_500 }
-/** As much as there is. */
 export const UNCAPPED: Caps = { summary: Infinity, person: Infinity, recent: Infinity, other: Infinity }
 
 /** Events at the end that count as recent. */
 const RECENT = 6
 const LEAST_CHARS = 200
+const SHOWN = { other: '[image]' }
 
-/** The events in their order, in all at most about `maxChars` long. Nothing in them can end their own element (F62). */
+/** Returns the events in order, about `maxChars` characters at most. The text of an event cannot close its element (F62). */
 export function recordText(events: readonly TreeEvent[], caps: Caps, maxChars: number): string {
   const texts = events.map((event, index) => {
     const cap = capFor(event, index >= events.length - RECENT, caps)
-    return { head: headOf(event), body: escaped(truncateMiddle(textOf(event), cap)) }
+    return { head: headOf(event), body: escaped(truncateMiddle(eventText(event), cap)) }
   })
   const cap = capThatFits(
     texts.map(({ body }) => body.length),
@@ -29,9 +32,9 @@ export function recordText(events: readonly TreeEvent[], caps: Caps, maxChars: n
   return texts.map(({ head, body }) => `<event ${head}>\n${truncateMiddle(body, cap)}\n</event>`).join('\n')
 }
 
-/** The length of the longest event, as text. */
+/** Length of the longest event in characters. */
 export const longestOf = (events: readonly TreeEvent[]): number =>
-  Math.max(0, ...events.map((event) => textOf(event).length))
+  Math.max(0, ...events.map((event) => eventText(event).length))
 
 function capFor(event: TreeEvent, isRecent: boolean, caps: Caps): number {
   if (event.kind === 'CondensationSummaryEvent') return caps.summary
@@ -39,20 +42,20 @@ function capFor(event: TreeEvent, isRecent: boolean, caps: Caps): number {
   return isRecent ? caps.recent : caps.other
 }
 
-/** What the longest texts have to be cut to, so that all together fit; the short ones stay whole. */
+/** The length to which the longest texts are cut, so that all together fit; shorter texts stay whole. */
 function capThatFits(lengths: readonly number[], maxChars: number): number {
-  let room = maxChars
+  let left = maxChars
   const ascending = lengths.toSorted((a, b) => a - b)
   for (const [index, length] of ascending.entries()) {
-    const share = room / (ascending.length - index)
+    const share = left / (ascending.length - index)
     if (length > share) return Math.max(LEAST_CHARS, Math.floor(share))
-    room -= length
+    left -= length
   }
   return Infinity
 }
 
 function headOf(event: TreeEvent): string {
-  if (isAnswer(event)) return `from="tool" tool="${escaped(event.tool_name)}"`
+  if (isCallResult(event)) return `from="tool" tool="${escaped(event.tool_name)}"`
   switch (event.kind) {
     case 'MessageEvent':
       return `from="${{ user: 'person', agent: 'agent', environment: 'service', hook: 'service' }[event.source]}"`
@@ -65,13 +68,13 @@ function headOf(event: TreeEvent): string {
   }
 }
 
-function textOf(event: TreeEvent): string {
-  if (isAnswer(event)) return plain(renderAnswer(event).content)
+function eventText(event: TreeEvent): string {
+  if (isCallResult(event)) return textOf(renderResult(event).content, SHOWN)
   switch (event.kind) {
     case 'MessageEvent':
-      return contentText([...event.llm_message.content, ...event.extended_content])
+      return textOf([...event.llm_message.content, ...event.extended_content], SHOWN)
     case 'ActionEvent': {
-      const thought = contentText(event.thought)
+      const thought = textOf(event.thought, SHOWN)
       return `${thought === '' ? '' : `${thought}\n`}${event.tool_call.name} ${event.tool_call.arguments}`
     }
     case 'CondensationSummaryEvent':
@@ -82,12 +85,6 @@ function textOf(event: TreeEvent): string {
       return ''
   }
 }
-
-const contentText = (content: readonly ContentPart[]): string =>
-  content.map((part) => (part.type === 'text' ? part.text : '[image]')).join('\n')
-
-const plain = (content: readonly ({ type: 'text'; text: string } | { type: 'image' })[]): string =>
-  content.map((part) => (part.type === 'text' ? part.text : '[image]')).join('\n')
 
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')

@@ -1,4 +1,7 @@
-/** The request for a summary. Its text takes the place of what is forgotten, so it asks for what cannot be found again. */
+/**
+ * The request for a summary. It asks for everything that cannot be found again, because the summary replaces the forgotten
+ * events.
+ */
 import type { LlmMessage } from '../../llm/index.ts'
 
 const INSTRUCTIONS = `You are the memory of a software-engineering agent. The agent works for a person, one tool call at a time. The record of

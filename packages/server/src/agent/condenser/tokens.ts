@@ -1,15 +1,15 @@
-/** How many tokens a view costs, near enough to act before the model refuses it. */
+/** Estimates the tokens of a view, closely enough to condense it before the model refuses it. */
 import type { TreeEvent } from '@parley/protocol'
 import type { LlmImage, LlmMessage, LlmText, LlmTool } from '../../llm/index.ts'
-import { messageOf } from '../native/messages.ts'
+import { messageOf } from '../view/messages.ts'
 
-/** English and code; the meter corrects itself by what the model counts. */
+/** For English and code; the meter corrects it by the counts of the model. */
 const CHARS_PER_TOKEN = 4
-/** Providers count pictures by their size; this is a large one. */
+/** Providers count images by their size; this is the value of a large one. */
 const IMAGE_TOKENS = 1500
-/** Roles and separators. */
+/** Tokens of roles and separators. */
 const MESSAGE_TOKENS = 4
-/** Bounds of the correction: a provider that counts wildly, or not at all, must not switch the meter off. */
+/** Bounds of the correction, so that wrong counts of a provider cannot disable the meter. */
 const CORRECTION = { min: 0.5, max: 3 }
 
 /** Measures the views of one agent. Each event is measured once, so a view costs one addition per event. */
@@ -27,12 +27,12 @@ export class TokenMeter {
     return this.#raw(event) * this.#correction
   }
 
-  /** Tokens of a request with this view: its messages, and the schemas of the tools. */
+  /** Tokens of a request with this view: its messages and the schemas of the tools. */
   view(view: readonly TreeEvent[]): number {
     return view.reduce((sum, event) => sum + this.#raw(event), this.#toolTokens) * this.#correction
   }
 
-  /** Takes the model's own count of a request that was `estimated` here. */
+  /** Takes the model's count of a request whose estimate was `estimated`. */
   learn(estimated: number, counted: number): void {
     if (counted <= 0 || estimated <= 0) return
     const correction = (this.#correction * counted) / estimated

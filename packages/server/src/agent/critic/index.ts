@@ -1,47 +1,48 @@
-/** The kinds of critics, and when one is asked. Source: agent-core.md 3.3, 3.4. */
+/** Opens the critic of a configuration and decides which subjects it scores. Source: agent-core.md 3.3, 3.4. */
 import { unreachable, type Critic as CriticRecord, type CriticResult } from '@parley/protocol'
-import type { Critic, Evidence, Judgeable } from './critic.ts'
+import type { Log } from '../../observability/index.ts'
+import type { Critic, CriticInput, CriticSubject } from './critic.ts'
 import { agentFinishedCritic, emptyPatchCritic, passCritic } from './simple.ts'
 
-export { followUp, refined } from './refine.ts'
-export type { Judgeable } from './critic.ts'
+export { followUp } from './refine.ts'
+export type { CriticSubject } from './critic.ts'
 
-type Log = { warn(fields: object, message: string): void }
-
-/** What a critic thinks of something; null when none applies, or when it failed: a critic never breaks a run. */
-export type Judge = (
-  judged: Judgeable,
-  history: Evidence['history'],
+/**
+ * Scores a subject. Null when the mode of the critic leaves the subject out, or when the critic failed: it never breaks a run.
+ */
+export type Critique = (
+  subject: CriticSubject,
+  history: CriticInput['history'],
   signal: AbortSignal,
 ) => Promise<CriticResult | null>
 
-export type JudgeDeps = Pick<Evidence, 'tools'> & {
+export type CriticDeps = Pick<CriticInput, 'tools'> & {
   hasChanges: (signal: AbortSignal) => Promise<boolean | null>
-  log: Log
+  log: Pick<Log, 'warn'>
 }
 
-/** Asks the critic of a configuration about what its mode says. Starts nothing. */
-export function openJudge(record: CriticRecord | null, { tools, hasChanges, log }: JudgeDeps): Judge {
+/** Returns the critique of a configuration. Starts nothing. */
+export function openCritic(record: CriticRecord | null, { tools, hasChanges, log }: CriticDeps): Critique {
   if (record === null) return () => Promise.resolve(null)
   let opened: Promise<Critic> | null = null
-  return async (judged, history, signal) => {
-    if (!applies(record, judged)) return null
+  return async (subject, history, signal) => {
+    if (!applies(record, subject)) return null
     try {
       const critic = await (opened ??= open(record))
-      // The branch goes on growing while a critic reads it.
-      const evidence = { judged, history: [...history], tools, hasChanges: () => hasChanges(signal) }
-      return await critic.evaluate(evidence, signal)
+      // A copy, because the branch grows while the critic reads it.
+      const input = { subject, history: [...history], tools, hasChanges: () => hasChanges(signal) }
+      return await critic.evaluate(input, signal)
     } catch (error) {
       signal.throwIfAborted()
-      log.warn({ critic: record.kind, err: error }, 'a critic failed; the result goes without its word')
+      log.warn({ critic: record.kind, err: error }, 'critic failed; the event has no score')
       return null
     }
   }
 }
 
-function applies({ mode }: CriticRecord, judged: Judgeable): boolean {
-  const concludes = judged.kind === 'message' || judged.action.kind === 'FinishAction'
-  return mode === 'all_actions' ? judged.kind === 'action' : concludes
+function applies({ mode }: CriticRecord, subject: CriticSubject): boolean {
+  const concludes = subject.kind === 'message' || subject.action.kind === 'FinishAction'
+  return mode === 'all_actions' ? subject.kind === 'action' : concludes
 }
 
 async function open(record: CriticRecord): Promise<Critic> {

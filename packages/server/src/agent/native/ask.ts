@@ -1,33 +1,34 @@
-/** A question beside the conversation. Source: agent-core.md 3.8, F76. */
+/** Answers a question beside the conversation. Source: agent-core.md 3.8, F76. */
 import type { Llm, LlmMessage, LlmTool } from '../../llm/index.ts'
-import type { Asked, Turn } from '../agent.ts'
-import { usage } from './drafts.ts'
-import { MessageBuilder } from './messages.ts'
-import { enforce } from './view-properties.ts'
+import type { SideAnswer, StepContext } from '../agent.ts'
+import { usage } from '../drafts.ts'
+import { MessageBuilder } from '../view/messages.ts'
+import { enforceProperties } from '../view/view-properties.ts'
 
 const FRAME = (question: string) =>
   `[A question beside the task. Answer it in words, from what you know by now. Do not call tools, and do not go on with the ` +
   `task: neither this question nor your answer becomes part of the conversation.]\n\n${question}`
 
-export type Respondent = { llm: Llm; tools: readonly LlmTool[] }
+export type AskDeps = { llm: Llm; tools: readonly LlmTool[] }
 
 /**
- * Answers from a copy of the view. The tools go along, because a history with calls is refused without them; none is called.
+ * Answers from a copy of the view. The request carries the tools, because providers refuse a history with calls without them;
+ * none is called.
  * @throws LlmError
  */
 export async function ask(
-  { llm, tools }: Respondent,
+  { llm, tools }: AskDeps,
   question: string,
-  turn: Turn,
+  context: StepContext,
   signal: AbortSignal,
-): Promise<Asked> {
-  const view = turn.view()
-  // Calls that still run have no answer yet, and a provider takes none without.
-  const history = new MessageBuilder().build(enforce(view, view))
+): Promise<SideAnswer> {
+  const view = context.view()
+  // Calls that still run are left out: they have no result yet, and providers refuse calls without one.
+  const history = new MessageBuilder().build(enforceProperties(view, view))
   const request = {
     messages: withQuestion(history, FRAME(question)),
     tools,
-    cacheKey: turn.cacheKey ?? turn.conversationId,
+    cacheKey: context.cacheKey ?? context.conversationId,
   }
   const answer = await llm.complete(request, () => undefined, signal)
   return { text: answer.text.trim(), drafts: [usage(answer, answer.responseId, llm)] }

@@ -1,39 +1,25 @@
-/** What has to be looked up after an agent was given another model, before that model is asked. */
-import type { Step } from '../agent.ts'
-
+/** Look-ups that a model switch makes necessary before the new model is asked. */
 export type ChangedModel = {
-  /** The model is another one now. */
+  /** Records that the model was switched. */
   note(): void
-  /** Whether something has to be looked up. */
-  isDue(): boolean
-  /** Looks it up, if it is due; tried again the next time when it fails. */
+  /** Runs the look-up if one is due. A failed look-up stays due. */
   settle(): Promise<void>
 }
 
-/** @param lookUp may be called twice at the same time, and again when the model is changed meanwhile */
+/** @param lookUp may run twice at the same time, and again when the model is switched meanwhile */
 export function changedModel(lookUp: () => Promise<void>): ChangedModel {
-  let changes = 0
+  let switches = 0
   let settled = 0
   return {
     note: () => {
-      changes += 1
+      switches += 1
     },
-    isDue: () => settled < changes,
     async settle() {
-      while (settled < changes) {
-        const newest = changes
+      while (settled < switches) {
+        const newest = switches
         await lookUp()
         settled = Math.max(settled, newest)
       }
     },
   }
-}
-
-/** A step that begins when everything is looked up; at once where nothing is due. */
-export const readied = (changed: ChangedModel, begin: () => Step): Step =>
-  changed.isDue() ? afterwards(changed, begin) : begin()
-
-async function* afterwards(changed: ChangedModel, begin: () => Step): Step {
-  await changed.settle()
-  yield* begin()
 }

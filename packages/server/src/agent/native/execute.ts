@@ -1,27 +1,34 @@
-/** Performs recorded actions, a few at a time, and answers each exactly once in call order. Source: agent-core.md 1.11. */
+/**
+ * Executes stored actions, a few at a time, and drafts exactly one result for each, in call order. Source: agent-core.md 1.11.
+ */
 import type { ActionEvent, Draft } from '@parley/protocol'
-import type { Step, Turn } from '../agent.ts'
-import type { Gateway } from '../gateway.ts'
-import { answer, hookRejection } from './drafts.ts'
+import type { Step, StepContext } from '../agent.ts'
+import type { ToolGateway } from '../gateway/tool-gateway.ts'
+import { callResult, hookRejection } from '../drafts.ts'
 
-/** Answers open actions, at most `limit` at the same time. */
+/** Executes open actions, at most `limit` at the same time. */
 export function execute(
   actions: readonly ActionEvent[],
-  gateway: Gateway,
+  gateway: ToolGateway,
   limit: number,
-  turn: Turn,
+  context: StepContext,
   signal: AbortSignal,
 ): Step {
-  const perform = async (event: ActionEvent, own: AbortSignal): Promise<Draft[]> =>
-    answer(event, await gateway.perform(event, turn.state(), own))
-  return answerInOrder(actions, (event, own) => rejected(event, actions, turn) ?? perform(event, own), limit, signal)
+  const work = async (event: ActionEvent, own: AbortSignal): Promise<Draft[]> =>
+    callResult(event, await gateway.execute(event, context.state(), own))
+  return resultsInOrder(
+    actions,
+    (event, own) => blockedResult(event, actions, context) ?? work(event, own),
+    limit,
+    signal,
+  )
 }
 
 /**
- * Runs `work` over the actions with at most `limit` at once and yields their drafts in the order of the actions, each as
- * soon as all earlier ones are stored (F42). What still runs when the step is abandoned is aborted.
+ * Runs `work` over the actions, at most `limit` at once, and yields their drafts in the order of the actions, each as soon as
+ * all earlier ones are stored (F42). When the step is abandoned, the work that still runs is aborted.
  */
-export async function* answerInOrder(
+export async function* resultsInOrder(
   actions: readonly ActionEvent[],
   work: (event: ActionEvent, signal: AbortSignal) => Draft[] | Promise<Draft[]>,
   limit: number,
@@ -30,7 +37,7 @@ export async function* answerInOrder(
   const abandoned = new AbortController()
   const own = AbortSignal.any([signal, abandoned.signal])
   const results = actions.map(() => Promise.withResolvers<Draft[]>())
-  // Whoever waits for a result hears of its failure; one that nobody waits for any more is nobody's.
+  // The step throws the failure that it waits for. Failures of other results must not count as unhandled rejections.
   for (const { promise } of results) promise.catch(() => undefined)
   const settled = new Map<number, Draft[]>()
   let next = 0
@@ -50,7 +57,7 @@ export async function* answerInOrder(
   try {
     for (let index = 0; index < actions.length;) {
       const drafts = [...(await results[index]!.promise)]
-      // Whatever is ready behind it shares the commit.
+      // The results after it that are ready share the commit.
       for (index++; settled.has(index); index++) drafts.push(...settled.get(index)!)
       yield drafts
     }
@@ -60,9 +67,11 @@ export async function* answerInOrder(
   }
 }
 
-/** The answer to an action that a hook has blocked; null for any other. The blocks of the whole batch are forgotten with it. */
-export function rejected(event: ActionEvent, batch: readonly ActionEvent[], turn: Turn): Draft[] | null {
-  const { blocked_actions } = turn.state()
+/**
+ * The result of an action that a hook blocked, with the removal of the batch from `blocked_actions`; null for other actions.
+ */
+export function blockedResult(event: ActionEvent, batch: readonly ActionEvent[], context: StepContext): Draft[] | null {
+  const { blocked_actions } = context.state()
   const reason = blocked_actions[event.id]
   if (reason === undefined) return null
   const value = Object.fromEntries(

@@ -2,10 +2,10 @@ import { Agent, type ConversationState, type SecurityRisk } from '@parley/protoc
 import { readFile, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { ScriptedAnswer } from '../../../testing/scripted-model.ts'
-import { bench } from './bench.testing.ts'
-import { never, texts } from './driver.testing.ts'
+import { openTestAgent } from './native-agent.testing.ts'
+import { never, texts } from './step-driver.testing.ts'
 import { resolveTools } from './native-agent.ts'
-import { staticPrompt } from './system-prompt.ts'
+import { staticPrompt } from '../prompts/system-prompt.ts'
 
 const finish = (message = 'done') => ({ name: 'finish', arguments: { message } })
 const thought = (text: string) => ({ name: 'think', arguments: { thought: text } })
@@ -15,8 +15,8 @@ const create = (path: string, id?: string) => ({
   ...(id === undefined ? {} : { id }),
 })
 
-test('one answer is one commit: usage first, then the actions, the thought on the first alone', async () => {
-  await using at = await bench([
+test('one answer is one commit: usage first, then the actions, with the thought on the first only', async () => {
+  await using at = await openTestAgent([
     { text: 'Both.', toolCalls: [thought('a'), thought('b')], usage: { input: 7, output: 3 } },
   ])
   const seq = at.driver.state.seq
@@ -34,8 +34,11 @@ test('one answer is one commit: usage first, then the actions, the thought on th
   expect(at.driver.deltas.map(({ content }) => content ?? '').join('')).toBe('Both.')
 })
 
-test('answers go back to the model beside their calls, and finish ends the run', async () => {
-  await using at = await bench([{ toolCalls: [thought('a'), thought('b')] }, { toolCalls: [finish('all done')] }])
+test('results go back to the model after their calls, and finish ends the run', async () => {
+  await using at = await openTestAgent([
+    { toolCalls: [thought('a'), thought('b')] },
+    { toolCalls: [finish('all done')] },
+  ])
   await at.think()
   await at.execute()
   await at.think()
@@ -46,8 +49,8 @@ test('answers go back to the model beside their calls, and finish ends the run',
   expect(at.model.violations).toEqual([])
 })
 
-test('tools are offered with the predicted fields in front', async () => {
-  await using at = await bench([{ toolCalls: [finish()] }])
+test('tools are offered with the predicted fields first', async () => {
+  await using at = await openTestAgent([{ toolCalls: [finish()] }])
   await at.think()
   const offered = at.model.requests[0]!.body['tools'] as {
     function: { name: string; parameters: { properties: object } }
@@ -58,8 +61,8 @@ test('tools are offered with the predicted fields in front', async () => {
   expect(names).toMatchObject({ file_editor: ['security_risk', 'summary'], finish: ['summary', 'message'] })
 })
 
-test('calls that make no sense are answered at once, beside the ones that do', async () => {
-  await using at = await bench([
+test('invalid calls get an error in the commit of the valid ones', async () => {
+  await using at = await openTestAgent([
     { toolCalls: [{ name: 'fly', arguments: {} }, thought('fine'), { name: 'think', arguments: '{"thought": ' }] },
     { text: 'ok' },
   ])
@@ -84,14 +87,14 @@ test('calls that make no sense are answered at once, beside the ones that do', a
 })
 
 test('calls after finish are closed as discarded in the same commit', async () => {
-  await using at = await bench([{ toolCalls: [thought('a'), finish(), create('/tmp/never')] }])
+  await using at = await openTestAgent([{ toolCalls: [thought('a'), finish(), create('/tmp/never')] }])
   await at.think()
   expect(at.driver.open().map(({ tool_name }) => tool_name)).toEqual(['think', 'finish'])
   expect(texts(at.driver.log)).toEqual([expect.stringContaining('discarded because finish was called')])
 })
 
-test('ids of calls that are missing or repeated are told apart', async () => {
-  await using at = await bench([
+test('missing and repeated call ids are replaced', async () => {
+  await using at = await openTestAgent([
     {
       toolCalls: [
         { ...thought('a'), id: 'same' },
@@ -105,8 +108,8 @@ test('ids of calls that are missing or repeated are told apart', async () => {
   expect(new Set(called).size).toBe(2)
 })
 
-test('a text ends the turn, an empty answer is asked about by the framework', async () => {
-  await using at = await bench([{ text: '', reasoning: 'hm' }, { text: 'Hello.' }])
+test('a text ends the turn, and after an empty answer the model is asked again', async () => {
+  await using at = await openTestAgent([{ text: '', reasoning: 'hm' }, { text: 'Hello.' }])
   await at.think()
   expect(at.driver.of('MessageEvent').map(({ source }) => source)).toEqual(['user', 'agent', 'environment'])
   expect(at.driver.state.owes_step).toBe(true)
@@ -118,18 +121,18 @@ test('a text ends the turn, an empty answer is asked about by the framework', as
   expect(at.driver.state.owes_step).toBe(false)
 })
 
-test('a failing model fails the step, and nothing is recorded', async () => {
-  await using at = await bench([{ status: 401, error: 'bad key' }])
+test('a failing model fails the step without a commit', async () => {
+  await using at = await openTestAgent([{ status: 401, error: 'bad key' }])
   await expect(at.think()).rejects.toMatchObject({ name: 'LlmError', code: 'LLMAuthenticationError' })
   expect(at.driver.commits).toHaveLength(2)
 })
 
-test('an answer refused for its content is asked for again in other words, but not for ever', async () => {
+test('after a refusal for content the model is asked again, three times at most', async () => {
   const refusal = {
     status: 400,
     error: { error: { message: 'blocked', code: 'content_policy_violation', type: 'invalid_request_error' } },
   }
-  await using at = await bench([refusal, refusal, refusal, refusal])
+  await using at = await openTestAgent([refusal, refusal, refusal, refusal])
   for (let n = 0; n < 3; n++) await at.think()
   expect(at.driver.of('MessageEvent').map(({ source }) => source)).toEqual([
     'user',
@@ -142,36 +145,42 @@ test('an answer refused for its content is asked for again in other words, but n
 
 test.each<[string, SecurityRisk | Error, object, { name: string; arguments: object }[], boolean]>([
   [
-    'risky calls wait',
+    'a risky call waits for a confirmation',
     'HIGH',
     { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: false },
     [create('/x')],
     true,
   ],
   [
-    'harmless calls do not',
+    'a harmless call does not wait for a confirmation',
     'LOW',
     { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: false },
     [create('/x')],
     false,
   ],
   [
-    'a failing analyzer counts as HIGH',
+    'a call whose analyzer fails counts as HIGH',
     new Error('down'),
     { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: false },
     [create('/x')],
     true,
   ],
-  ['finish alone never waits', 'HIGH', { kind: 'AlwaysConfirm' }, [finish()], false],
-  ['think alone never waits', 'HIGH', { kind: 'AlwaysConfirm' }, [thought('x')], false],
-  ['think and finish together do', 'HIGH', { kind: 'AlwaysConfirm' }, [thought('x'), finish()], true],
+  ['a lone finish never waits for a confirmation', 'HIGH', { kind: 'AlwaysConfirm' }, [finish()], false],
+  ['a lone think never waits for a confirmation', 'HIGH', { kind: 'AlwaysConfirm' }, [thought('x')], false],
+  [
+    'think and finish together wait for a confirmation',
+    'HIGH',
+    { kind: 'AlwaysConfirm' },
+    [thought('x'), finish()],
+    true,
+  ],
 ])('%s', async (_name, risk, policy, toolCalls, waits) => {
-  await using at = await bench([{ toolCalls: toolCalls as NonNullable<ScriptedAnswer['toolCalls']> }], {
+  await using at = await openTestAgent([{ toolCalls: toolCalls as NonNullable<ScriptedAnswer['toolCalls']> }], {
     state: {
       confirmation_policy: policy as ConversationState['confirmation_policy'],
       security_analyzer: { kind: 'LLMSecurityAnalyzer' },
     },
-    deps: { analyze: () => (risk instanceof Error ? Promise.reject(risk) : Promise.resolve({ risk, spent: [] })) },
+    deps: { analyze: () => (risk instanceof Error ? Promise.reject(risk) : Promise.resolve({ risk, costs: [] })) },
   })
   await at.think()
   const actions = at.driver.of('ActionEvent').map(({ id, security_risk }) => ({ action_id: id, risk: security_risk }))
@@ -184,8 +193,8 @@ test.each<[string, SecurityRisk | Error, object, { name: string; arguments: obje
     ])
 })
 
-test('what a hook blocks is not performed and answered with its reason', async () => {
-  await using at = await bench([{ toolCalls: [thought('a'), thought('b')] }], {
+test('a call that a hook blocks is not executed and gets the reason as its result', async () => {
+  await using at = await openTestAgent([{ toolCalls: [thought('a'), thought('b')] }], {
     deps: {
       hooks: {
         before: ({ action }) =>
@@ -204,19 +213,19 @@ test('what a hook blocks is not performed and answered with its reason', async (
   expect(at.driver.state.blocked_actions).toEqual({})
 })
 
-test('after a crash an edit that took place is not repeated, one that did not is performed, and one in doubt is neither', async () => {
+test('after a crash an edit that took place is not repeated, one that did not is executed, and one in doubt is neither', async () => {
   const insert = (path: string) => ({
     name: 'file_editor',
     arguments: { command: 'insert', path, insert_line: 0, new_str: 'x' },
   })
-  await using at = await bench((dir) => [
+  await using at = await openTestAgent((dir) => [
     { toolCalls: ['done', 'fresh', 'doubt'].map((name) => insert(`${dir}/${name}`)) },
   ])
   for (const name of ['done', 'fresh', 'doubt']) await writeFile(at.at(name), 'old\n')
   await at.think()
   const actions = at.driver.open()
-  // The edits take place, but the server dies before their answers are stored; then one is taken back, one changed by another hand.
-  const lost = at.agent.execute(actions, at.driver.turn, never)
+  // The edits take place, but the server dies before their results are stored; then one is reverted and one changed by someone else.
+  const lost = at.agent.execute(actions, at.driver.context, never)
   while ((await lost.next([])).done !== true);
   await writeFile(at.at('fresh'), 'old\n')
   await writeFile(at.at('doubt'), 'someone else\n')
@@ -234,13 +243,16 @@ test('after a crash an edit that took place is not repeated, one that did not is
   expect(at.driver.state.open_actions).toEqual([])
 })
 
-test('a command that ran while the server died is adopted with its output and never repeated', async () => {
+test('a command that ran while the server died is attached to with its output and never repeated', async () => {
   const command = 'echo once >> log.txt; echo said'
-  await using at = await bench([{ toolCalls: [{ name: 'execute_bash', arguments: { command } }] }, { text: 'ok' }], {
-    agent: { tools: [{ name: 'terminal' }] },
-  })
+  await using at = await openTestAgent(
+    [{ toolCalls: [{ name: 'execute_bash', arguments: { command } }] }, { text: 'ok' }],
+    {
+      agent: { tools: [{ name: 'terminal' }] },
+    },
+  )
   await at.think()
-  const lost = at.agent.execute(at.driver.open(), at.driver.turn, never)
+  const lost = at.agent.execute(at.driver.open(), at.driver.context, never)
   await lost.next([])
   await at.recover()
   expect(await readFile(at.at('log.txt'), 'utf8')).toBe('once\n')
@@ -252,7 +264,7 @@ test('a command that ran while the server died is adopted with its output and ne
   await at.workspace.release()
 })
 
-test('a configuration that names what does not exist is refused before anything is opened', () => {
+test('a configuration with unknown tools is refused before anything is opened', () => {
   const llm = { model: 'scripted/x' }
   expect(() => resolveTools(Agent.parse({ llm, tools: [{ name: 'Hammer' }] }))).toThrow(
     /'Hammer' is not registered. Known tools: terminal/,

@@ -1,36 +1,37 @@
-/** The agent that is our own loop: model, tools, gateway. */
-import type { Agent as AgentConfig, ConversationId, Draft, ClientToolSpec, TreeEvent } from '@parley/protocol'
+/** The native agent: the server's own loop of model, tools and gateway. */
+import type { ActionEvent, Agent as AgentConfig, ClientToolSpec, ConversationId, Draft } from '@parley/protocol'
 import { ParleyError, textContent } from '@parley/protocol'
-import { featuresOf, type LlmTool, type OpenLlm } from '../../llm/index.ts'
+import { featuresOf, type OpenLlm } from '../../llm/index.ts'
+import type { Analyze } from '../../security/index.ts'
 import { hasChanges, type Workspace } from '../../workspace/index.ts'
 import {
   createTools,
   VISION_TOOL,
   type Locks,
   type SubAgentType,
+  type Tool,
   type ToolServices,
   type ToolSource,
 } from '../../tools/index.ts'
-import type { Agent, Step, Turn } from '../agent.ts'
+import type { Agent, Log, SideAnswer, Step, StepContext } from '../agent.ts'
 import { openCondenser, TokenMeter } from '../condenser/index.ts'
-import { openJudge, refined } from '../critic/index.ts'
-import type { Analyze } from '../../security/index.ts'
-import { Gateway, type Log, type ToolHooks } from '../gateway.ts'
+import { followUp, openCritic } from '../critic/index.ts'
+import { ToolGateway, type ToolHooks } from '../gateway/tool-gateway.ts'
 import type { PromptFiles } from '../prompts/files.ts'
+import { dynamicPrompt, staticPrompt } from '../prompts/system-prompt.ts'
+import { MessageBuilder } from '../view/messages.ts'
 import { ask } from './ask.ts'
-import { changedModel, readied } from './changed-model.ts'
+import { changedModel } from './changed-model.ts'
+import { condense, type ViewCondensation } from './condense.ts'
 import { execute } from './execute.ts'
-import { MessageBuilder } from './messages.ts'
 import { offeredTo } from './offered.ts'
 import { recover } from './recover.ts'
-import { condense, type Shortener } from './shorten.ts'
-import { dynamicPrompt, staticPrompt } from './system-prompt.ts'
-import { withSpending } from './spending.ts'
-import { think, type Thinker } from './think.ts'
-import { ToolSet, withTools } from './tool-set.ts'
-import { visionOf, type SeeingProfile } from './vision.ts'
+import { step } from './step.ts'
+import { think, type ThinkDeps } from './think.ts'
+import { ToolSet } from './tool-set.ts'
+import { visionOf, type VisionProfile } from './vision.ts'
 
-/** Bucket of what questions beside the conversation cost. Source: agent-core.md 3.8. */
+/** Usage id of questions beside the conversation. Source: agent-core.md 3.8. */
 const ASK_USAGE_ID = 'ask-agent-llm'
 
 export type NativeAgentDeps = {
@@ -42,180 +43,214 @@ export type NativeAgentDeps = {
   /** Shared by all agents of the process. */
   locks: Locks
   log: Log
-  /** Names of the secrets that a command may use, told to the model. Absent: none. */
-  secrets?: readonly { name: string; description: string | null }[]
-  /** Values of the secrets that a text names. Absent: none. */
-  secretsFor?: (text: string) => Promise<Record<string, string>>
-  /** What tools may ask of the rest of the server. */
-  services?: ToolServices
-  /** Absent: every risk is UNKNOWN. */
-  analyze?: Analyze
-  hooks?: ToolHooks
+  /** Names of the secrets that a command may use, for the system prompt. */
+  secrets: readonly { name: string; description: string | null }[]
+  /** Values of the secrets that a text names. */
+  secretsFor: (text: string) => Promise<Record<string, string>>
+  /** Services of the server that tools use. */
+  services: ToolServices
+  analyze: Analyze
+  hooks: ToolHooks
   /** Declared by the client of the conversation. */
-  clientTools?: readonly ClientToolSpec[]
-  /** Tools that come from outside and may change. Absent: none. */
+  clientTools: readonly ClientToolSpec[]
+  /** Tools of other servers, which may change between steps. Absent: none. */
   moreTools?: ToolSource
-  /** Saved profiles that see images, for the tool that asks one. Absent: none. */
-  seeing?: () => Promise<readonly SeeingProfile[]>
-  /** The configuration with what its model needs beside what it names, such as eyes; asked after the model was changed. Absent: as it is. */
-  equip?: (config: AgentConfig) => Promise<AgentConfig>
-  /** Files that the configuration names, read, or why they could not be: asked for with a prompt. Absent: it names none. */
-  promptFiles?: () => PromptFiles
-  /** Types of sub-agents that the model is told of. Absent: the built-in ones. */
+  /** Saved profiles whose models see images, for the vision tool. */
+  visionProfiles: () => Promise<readonly VisionProfile[]>
+  /** Adds the default tools that the model of a configuration needs, such as the vision tool. Called after a model switch. */
+  completeConfig: (config: AgentConfig) => Promise<AgentConfig>
+  /** Contents of the prompt files that the configuration names; throws where one cannot be used. Called for each preamble. */
+  promptFiles: () => PromptFiles
+  /** Types of sub-agents that the model can choose from. Absent: the built-in ones. */
   subAgentTypes?: readonly SubAgentType[]
-  /** Whether the model is really asked now, and not a recording of it. Absent: always. */
-  isAsked?: () => boolean
-  now?: () => Date
+  /** True when the model is asked, and not a recording of it. Absent: always. */
+  asksModel?: () => boolean
 }
 
 /**
- * An agent for one conversation. Starts nothing: the model's provider is loaded with the first question.
+ * Opens the agent of one conversation. Starts nothing: the model's provider is loaded with the first request.
  * @throws ParleyError `invalid_input` when the configuration names tools that do not exist; its preamble, for files.
  */
-export function createNativeAgent(initial: AgentConfig, deps: NativeAgentDeps): Agent {
-  const { workspace, conversationId, dataDir, locks, log, analyze, hooks } = deps
-  let config = initial
-  const chosen = (of: AgentConfig) =>
-    createTools({ ...of, client_tools: deps.clientTools ?? [], sub_agents: deps.subAgentTypes })
-  const tools = new ToolSet(chosen(config), deps.moreTools)
-  /** What calls have cost that is not stored yet. */
-  const spent: Draft[] = []
-  let newestTurn: Turn | null = null
-  const eyes = eyesOf(
-    deps,
-    () => newestTurn?.view() ?? [],
-    (usage) => spent.push(usage),
-  )
-  const gateway = new Gateway({
-    conversationId,
-    tools: tools.byName,
-    workspace,
-    dataDir,
-    locks,
-    log,
-    secretsFor: deps.secretsFor ?? (() => Promise.resolve({})),
-    ...(analyze === undefined ? {} : { analyze }),
-    ...(hooks === undefined ? {} : { hooks }),
-    services: { ...deps.services, ...eyes },
-  })
-  const thinkerOf = (of: AgentConfig): Thinker => ({
-    llm: deps.openLlm(of.llm),
-    gateway,
-    messages: new MessageBuilder(),
-    tools: offeredTo(of.llm, tools.offered),
-    shortener: shortenerOf(of, tools.offered, deps),
-    seesImages: featuresOf(of.llm).vision,
-    hasEyes: tools.byName.has(VISION_TOOL),
-    isAsked: deps.isAsked ?? (() => true),
-    judge: openJudge(of.critic, { tools: tools.offered, hasChanges: (signal) => hasChanges(workspace, signal), log }),
-  })
-  let thinker = thinkerOf(config)
-  const refresh = () => {
-    if (tools.refresh()) thinker = thinkerOf(config)
+export const createNativeAgent = (config: AgentConfig, deps: NativeAgentDeps): Agent => new NativeAgent(config, deps)
+
+class NativeAgent implements Agent {
+  readonly #deps: NativeAgentDeps
+  #config: AgentConfig
+  readonly #concurrency: number
+  readonly #tools: ToolSet
+  readonly #gateway: ToolGateway
+  /** Usage records of tool calls, stored with the next commit of a step. */
+  readonly #spent: Draft[] = []
+  /** The step that executes tools, whose view the vision tool reads. */
+  #executing: StepContext | null = null
+  #thinkDeps: ThinkDeps
+  /** Another model may need other tools, which are looked up before it is asked. */
+  readonly #changedModel = changedModel(() => this.#chooseTools())
+
+  constructor(config: AgentConfig, deps: NativeAgentDeps) {
+    const { conversationId, workspace, dataDir, locks, log, secretsFor, analyze, hooks } = deps
+    this.#deps = deps
+    this.#config = config
+    this.#concurrency = config.tool_concurrency_limit
+    this.#tools = new ToolSet(this.#ownTools(config), deps.moreTools)
+    const vision = visionOf({
+      openLlm: deps.openLlm,
+      profiles: deps.visionProfiles,
+      view: () => this.#executing?.view() ?? [],
+      spend: (usage) => this.#spent.push(usage),
+    })
+    this.#gateway = new ToolGateway({
+      conversationId,
+      tools: this.#tools.byName,
+      workspace,
+      dataDir,
+      locks,
+      log,
+      secretsFor,
+      analyze,
+      hooks,
+      services: { ...deps.services, vision },
+    })
+    this.#thinkDeps = this.#thinkDepsNow()
   }
-  /** With the tools as they are when it begins. */
-  const step = (begin: () => Step, signal: AbortSignal, tells = false): Step => {
-    if (deps.moreTools === undefined) return begin()
-    const newest = () => {
-      refresh()
-      return begin()
+
+  async prepare(signal: AbortSignal): Promise<void> {
+    await this.#changedModel.settle()
+    await this.#tools.prepare(signal)
+  }
+
+  preamble(): readonly Draft[] {
+    const { workspace, secrets, promptFiles } = this.#deps
+    this.#refreshTools()
+    const surroundings = { workingDir: workspace.workingDir, secrets, now: new Date() }
+    const prompt: Draft = {
+      kind: 'SystemPromptEvent',
+      source: 'agent',
+      system_prompt: textContent(staticPrompt(this.#config, promptFiles())),
+      tools: [...this.#tools.byName.values()].map(({ definition }) => definition),
+      dynamic_context: textContent(dynamicPrompt(this.#config, surroundings)),
     }
-    return withTools(tools, signal, newest, tells && (deps.isAsked?.() ?? true))
+    return [prompt]
   }
-  /** Performs calls, for which the conversation is there to look at. */
-  const performing = (begin: () => Step, turn: Turn, signal: AbortSignal): Step => {
-    newestTurn = turn
-    return withSpending(step(begin, signal), spent)
+
+  think(context: StepContext, signal: AbortSignal): Step {
+    const before = async () => {
+      await this.#changedModel.settle()
+      await this.#updateTools(signal)
+      return this.#asksModel() ? this.#tools.notices() : []
+    }
+    return step(() => think(this.#thinkDeps, context, signal), { before })
   }
-  /** Another model may need other tools, which are looked for before it is asked. */
-  const changed = changedModel(async () => {
-    const asked = config
-    const equipped = await (deps.equip?.(asked) ?? asked)
-    if (asked === config && tools.choose(chosen(equipped))) thinker = thinkerOf(config)
-  })
-  const limit = config.tool_concurrency_limit
 
-  return {
-    prepare: async (signal) => {
-      await changed.settle()
-      await tools.prepare(signal)
-    },
-    preamble: () => {
-      refresh()
-      const surroundings = {
-        workingDir: workspace.workingDir,
-        secrets: deps.secrets ?? [],
-        now: deps.now?.() ?? new Date(),
-      }
-      const prompt: Draft = {
-        kind: 'SystemPromptEvent',
-        source: 'agent',
-        system_prompt: textContent(staticPrompt(config, deps.promptFiles?.())),
-        tools: [...tools.byName.values()].map(({ definition }) => definition),
-        dynamic_context: textContent(dynamicPrompt(config, surroundings)),
-      }
-      return [prompt]
-    },
-    think: (turn, signal) => readied(changed, () => step(() => think(thinker, turn, signal), signal, true)),
-    execute: (actions, turn, signal) =>
-      refined(
-        performing(() => execute(actions, gateway, limit, turn, signal), turn, signal),
-        actions,
-        config.critic,
-        turn,
-      ),
-    recover: (actions, turn, signal) =>
-      refined(
-        performing(() => recover(actions, { gateway, workspace, limit }, turn, signal), turn, signal),
-        actions,
-        config.critic,
-        turn,
-      ),
-    condense: (turn, signal) => {
-      const { shortener } = thinker
-      if (shortener === null) throw new ParleyError('bad_request', 'The agent has no condenser.')
-      return condense(shortener, turn, signal)
-    },
-    ask: async (question, turn, signal) => {
-      await tools.prepare(signal)
-      refresh()
-      const llm = deps.openLlm({ ...config.llm, stream: false, usage_id: ASK_USAGE_ID })
-      return ask({ llm, tools: tools.offered }, question, turn, signal)
-    },
-    reconfigure: (next) => {
-      // Notes of earlier sessions are in no record.
-      config = { ...next, agent_context: config.agent_context }
-      thinker = thinkerOf(config)
-      changed.note()
-    },
-    interrupt: () => workspace.interrupt(),
-    async [Symbol.asyncDispose]() {
-      await gateway.ended()
-      await tools.close((tool, err) => log.warn({ tool, err }, 'closing a tool failed'))
-      await workspace[Symbol.asyncDispose]()
-    },
+  execute(actions: readonly ActionEvent[], context: StepContext, signal: AbortSignal): Step {
+    const begin = () => execute(actions, this.#gateway, this.#concurrency, context, signal)
+    return this.#executionStep(begin, actions, context, signal)
   }
-}
 
-/** The service that looks at images, where there is anybody to ask. */
-function eyesOf(
-  { openLlm, seeing }: NativeAgentDeps,
-  view: () => readonly TreeEvent[],
-  spend: (usage: Draft) => void,
-): Pick<ToolServices, 'vision'> {
-  return seeing === undefined ? {} : { vision: visionOf({ openLlm, seeing, view, spend }) }
-}
+  recover(actions: readonly ActionEvent[], context: StepContext, signal: AbortSignal): Step {
+    const deps = { gateway: this.#gateway, workspace: this.#deps.workspace, limit: this.#concurrency }
+    return this.#executionStep(() => recover(actions, deps, context, signal), actions, context, signal)
+  }
 
-function shortenerOf(
-  { condenser, llm }: AgentConfig,
-  tools: readonly LlmTool[],
-  { openLlm, log }: NativeAgentDeps,
-): Shortener | null {
-  if (condenser === null) return null
-  return {
-    condenser: openCondenser(condenser, { openLlm, log, agentUsageId: llm.usage_id }),
-    meter: new TokenMeter(tools),
-    llm,
+  condense(context: StepContext, signal: AbortSignal): Step {
+    const { condensation } = this.#thinkDeps
+    if (condensation === null) throw new ParleyError('bad_request', 'The agent has no condenser.')
+    return condense(condensation, context, signal)
+  }
+
+  async ask(question: string, context: StepContext, signal: AbortSignal): Promise<SideAnswer> {
+    await this.#tools.prepare(signal)
+    this.#refreshTools()
+    const llm = this.#deps.openLlm({ ...this.#config.llm, stream: false, usage_id: ASK_USAGE_ID })
+    return ask({ llm, tools: this.#tools.offered }, question, context, signal)
+  }
+
+  reconfigure(next: AgentConfig): void {
+    // Notes of earlier sessions are not part of the stored record.
+    this.#config = { ...next, agent_context: this.#config.agent_context }
+    this.#thinkDeps = this.#thinkDepsNow()
+    this.#changedModel.note()
+  }
+
+  interrupt(): Promise<readonly Draft[] | void> {
+    return this.#deps.workspace.interrupt()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { workspace, log } = this.#deps
+    await this.#gateway.ended()
+    await this.#tools.close((tool, err) => log.warn({ tool, err }, 'closing a tool failed'))
+    await workspace[Symbol.asyncDispose]()
+  }
+
+  /** A step that executes tools: usage records first, and after a finish with a low score the request for another round. */
+  #executionStep(begin: () => Step, actions: readonly ActionEvent[], context: StepContext, signal: AbortSignal): Step {
+    this.#executing = context
+    const { critic } = this.#config
+    const before = async () => {
+      await this.#updateTools(signal)
+      return []
+    }
+    const decorate = (drafts: readonly Draft[]) => [
+      ...this.#spent.splice(0),
+      ...drafts,
+      ...followUp(drafts, actions, critic, context.state()),
+    ]
+    return step(begin, { before, decorate })
+  }
+
+  #asksModel(): boolean {
+    return this.#deps.asksModel?.() ?? true
+  }
+
+  #ownTools(config: AgentConfig): ReadonlyMap<string, Tool> {
+    return createTools({ ...config, client_tools: this.#deps.clientTools, sub_agents: this.#deps.subAgentTypes })
+  }
+
+  /** Waits for the tools of other servers and takes them. @throws the signal's reason when aborted. */
+  async #updateTools(signal: AbortSignal): Promise<void> {
+    if (this.#deps.moreTools === undefined) return
+    await this.#tools.prepare(signal)
+    signal.throwIfAborted()
+    this.#refreshTools()
+  }
+
+  #refreshTools(): void {
+    if (this.#tools.refresh()) this.#thinkDeps = this.#thinkDepsNow()
+  }
+
+  async #chooseTools(): Promise<void> {
+    const config = this.#config
+    const complete = await this.#deps.completeConfig(config)
+    if (config === this.#config && this.#tools.choose(this.#ownTools(complete))) this.#thinkDeps = this.#thinkDepsNow()
+  }
+
+  #thinkDepsNow(): ThinkDeps {
+    const { llm, critic } = this.#config
+    const { openLlm, workspace, log } = this.#deps
+    const tools = this.#tools.offered
+    return {
+      llm: openLlm(llm),
+      gateway: this.#gateway,
+      messages: new MessageBuilder(),
+      tools: offeredTo(llm, tools),
+      condensation: this.#condensation(),
+      seesImages: featuresOf(llm).vision,
+      hasVisionTool: this.#tools.byName.has(VISION_TOOL),
+      asksModel: () => this.#asksModel(),
+      critique: openCritic(critic, { tools, hasChanges: (signal) => hasChanges(workspace, signal), log }),
+    }
+  }
+
+  #condensation(): ViewCondensation | null {
+    const { condenser, llm } = this.#config
+    const { openLlm, log } = this.#deps
+    if (condenser === null) return null
+    return {
+      condenser: openCondenser(condenser, { openLlm, log, agentUsageId: llm.usage_id }),
+      meter: new TokenMeter(this.#tools.offered),
+      llm,
+    }
   }
 }
 

@@ -14,7 +14,7 @@ test.each([
   ['openai/gpt-5.1', { supports_responses_api: false }, ['security_risk', 'summary', 'patch']],
   ['openai/gpt-4.1', {}, ['security_risk', 'summary', 'patch']],
   ['anthropic/claude-sonnet-4-5', {}, ['security_risk', 'summary', 'patch']],
-])('%s with %j is asked for %j by apply_patch', (model, capability_overrides, members) => {
+])('for %s with %j the parameters of apply_patch are %j', (model, capability_overrides, members) => {
   const [patch, terminal] = offeredTo(LLM.parse({ model, capability_overrides }), tools)
   expect(Object.keys(patch!.parameters['properties'] as object)).toEqual(members)
   expect(terminal).toEqual(tools[1])

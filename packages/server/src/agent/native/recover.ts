@@ -1,20 +1,20 @@
 /**
- * Actions that a dead process left open: adopted, performed for the first time, or closed as unknown.
- * Nothing that may have taken effect is performed a second time.
+ * Resolves actions that a dead process left open: attaches to them, executes them for the first time, or closes them as unknown.
+ * A call that may have taken effect is not executed a second time.
  */
 import type { ActionEvent, Draft } from '@parley/protocol'
 import type { LedgerEntry, Workspace } from '../../workspace/index.ts'
-import type { Step, Turn } from '../agent.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Step, StepContext } from '../agent.ts'
+import type { ToolGateway } from '../gateway/tool-gateway.ts'
 import { MASK } from '../../secrets/index.ts'
-import { answer, forgottenCall, unknownEffect } from './drafts.ts'
-import { answerInOrder, rejected } from './execute.ts'
+import { callResult, maskedCall, unknownEffect } from '../drafts.ts'
+import { blockedResult, resultsInOrder } from './execute.ts'
 
-/** Answers inherited actions, at most `limit` at the same time. */
+/** Resolves inherited actions, at most `limit` at the same time. */
 export async function* recover(
   actions: readonly ActionEvent[],
-  deps: { gateway: Gateway; workspace: Workspace; limit: number },
-  turn: Turn,
+  deps: { gateway: ToolGateway; workspace: Workspace; limit: number },
+  context: StepContext,
   signal: AbortSignal,
 ): Step {
   const { gateway, workspace, limit } = deps
@@ -24,21 +24,26 @@ export async function* recover(
   )
   const work = async (event: ActionEvent, own: AbortSignal): Promise<Draft[]> => {
     const entry: LedgerEntry = ledger[event.id] ?? { state: 'absent' }
-    const found = await gateway.recover(event, entry, turn.state(), own)
-    switch (found.kind) {
-      case 'perform':
-        if (entry.state === 'absent' && isHidden(event)) return [forgottenCall(event)]
-        return answer(event, await gateway.perform(event, turn.state(), own))
+    const recovery = await gateway.recover(event, entry, context.state(), own)
+    switch (recovery.kind) {
+      case 'execute':
+        if (entry.state === 'absent' && isMasked(event)) return [maskedCall(event)]
+        return callResult(event, await gateway.execute(event, context.state(), own))
       case 'unknown':
         return [unknownEffect(event)]
       default:
-        return answer(event, found)
+        return callResult(event, recovery)
     }
   }
-  yield* answerInOrder(actions, (event, own) => rejected(event, actions, turn) ?? work(event, own), limit, signal)
+  yield* resultsInOrder(
+    actions,
+    (event, own) => blockedResult(event, actions, context) ?? work(event, own),
+    limit,
+    signal,
+  )
 }
 
-/** Whether masking took something out of what the agent said; performing the rest would do something else. */
-function isHidden({ action }: ActionEvent): boolean {
+/** Returns whether a secret in the action was masked; executing the masked text would do something else. */
+function isMasked({ action }: ActionEvent): boolean {
   return JSON.stringify(action).includes(MASK)
 }

@@ -1,19 +1,29 @@
-/** One question to the model, and what its answer becomes. Source: agent-core.md 1.5 to 1.10. */
+/** Asks the model once and drafts its answer. Source: agent-core.md 1.5 to 1.10. */
 import type { ConversationState, Draft, EventId, TreeEvent } from '@parley/protocol'
 import { needsConfirmation, newEventId } from '@parley/protocol'
 import type { Llm, LlmAnswer, LlmTool } from '../../llm/index.ts'
 import { LlmError } from '../../llm/index.ts'
-import type { Step, Turn } from '../agent.ts'
-import type { Judge, Judgeable } from '../critic/index.ts'
-import { isHarmless, type Gateway, type Judged } from '../gateway.ts'
-import { action, agentMessage, discardedPair, invalidPair, NO_THOUGHT, notice, usage, type Thought } from './drafts.ts'
-import type { MessageBuilder } from './messages.ts'
-import { requestAfter, shorten, type Shortener } from './shorten.ts'
-import { nothingSpent } from './spending.ts'
-import type { InvalidCall, RawCall } from './tool-call.ts'
+import type { Step, StepContext } from '../agent.ts'
+import type { CriticSubject, Critique } from '../critic/index.ts'
+import type { PreparedCall } from '../gateway/prepared-call.ts'
+import { isHarmless, type ToolGateway } from '../gateway/tool-gateway.ts'
+import {
+  action,
+  agentMessage,
+  discardedPair,
+  invalidPair,
+  noUsage,
+  NO_THOUGHT,
+  notice,
+  usage,
+  type Thought,
+} from '../drafts.ts'
+import type { MessageBuilder } from '../view/messages.ts'
+import { requestAfter, condenseIfNeeded, type ViewCondensation } from './condense.ts'
+import type { InvalidCall, RawCall } from '../gateway/normalise-call.ts'
 import { withReferences } from './vision.ts'
 
-/** So often in a row the model is asked again after it refused to answer; then the run fails. */
+/** Consecutive requests after an error that the model receives; then the run fails. */
 const MAX_FEEDBACK_IN_A_ROW = 3
 
 const NUDGE =
@@ -27,54 +37,53 @@ const FEEDBACK: Partial<Record<LlmError['code'], string>> = {
     "The model's provider did not accept the form of the conversation so far. It has been put together again; go on from here.",
 }
 
-const BLIND =
+const NO_VISION =
   'I cannot see the image: the model of this conversation takes text only. Describe what it shows, or choose a model that sees images.'
 
-export type Thinker = {
+export type ThinkDeps = {
   llm: Llm
-  gateway: Gateway
+  gateway: ToolGateway
   messages: MessageBuilder
   tools: readonly LlmTool[]
-  /** Null: views are never made shorter. */
-  shortener: Shortener | null
-  /** Whether images may be sent. */
+  /** Null: views are never condensed. */
+  condensation: ViewCondensation | null
+  /** True when images may be sent. */
   seesImages: boolean
-  /** Whether the agent can have another model look at images. */
-  hasEyes: boolean
-  /** Whether the model is really asked now: a recorded answer needs neither a shorter view nor eyes. */
-  isAsked: () => boolean
-  /** What the agent's critic thinks of a call or a message. */
-  judge: Judge
+  /** True when the agent can have another model describe images. */
+  hasVisionTool: boolean
+  /** True when the model is asked now; a recorded answer needs neither a condensation nor vision. */
+  asksModel: () => boolean
+  critique: Critique
 }
 
 /**
- * Asks once, unless the view has to become shorter first. The first draft that is stored is what it cost; all drafts of one
- * answer are one commit.
+ * Asks the model once, unless the view has to be condensed first. The first draft is the usage record; all drafts of one answer
+ * are one commit.
  */
-export async function* think(thinker: Thinker, turn: Turn, signal: AbortSignal): Step {
-  const { llm, messages, tools } = thinker
-  const shortener = thinker.isAsked() ? thinker.shortener : null
-  if (shortener !== null && (yield* shorten(shortener, turn, signal))) return
-  const state = turn.state()
-  const view = turn.view()
-  if (thinker.isAsked() && !thinker.seesImages && !thinker.hasEyes && endsWithImage(view)) {
-    // Nothing was spent; the record says up to where the agent has read, so that a message that comes now is not lost.
+export async function* think(deps: ThinkDeps, context: StepContext, signal: AbortSignal): Step {
+  const { llm, messages, tools } = deps
+  const condensation = deps.asksModel() ? deps.condensation : null
+  if (condensation !== null && (yield* condenseIfNeeded(condensation, context, signal))) return
+  const state = context.state()
+  const view = context.view()
+  if (deps.asksModel() && !deps.seesImages && !deps.hasVisionTool && endsWithImage(view)) {
+    // The record costs nothing; its `seen_seq` says how far the agent has read, so that a message that arrives now is not lost.
     yield [
-      usage({ usage: nothingSpent(llm.model) }, '', llm, state.seq),
-      agentMessage({ ...NO_THOUGHT, text: BLIND }, null),
+      usage({ usage: noUsage(llm.model) }, '', llm, state.seq),
+      agentMessage({ ...NO_THOUGHT, text: NO_VISION }, null),
     ]
     return
   }
-  const estimated = shortener?.meter.view(view) ?? 0
+  const estimated = condensation?.meter.view(view) ?? 0
   const built = messages.build(view)
-  const shown = thinker.seesImages || !thinker.hasEyes ? built : withReferences(built, view)
-  const request = { messages: shown, tools, cacheKey: turn.cacheKey ?? turn.conversationId }
+  const shown = deps.seesImages || !deps.hasVisionTool ? built : withReferences(built, view)
+  const request = { messages: shown, tools, cacheKey: context.cacheKey ?? context.conversationId }
   let answer: LlmAnswer
   try {
-    answer = await llm.complete(request, turn.emit, signal)
+    answer = await llm.complete(request, context.emit, signal)
   } catch (error) {
     if (signal.aborted) throw error
-    const request = requestAfter(error, shortener, turn.state())
+    const request = requestAfter(error, condensation, context.state())
     if (request !== null) {
       yield request
       return
@@ -84,37 +93,37 @@ export async function* think(thinker: Thinker, turn: Turn, signal: AbortSignal):
     yield [notice(feedback)]
     return
   }
-  shortener?.meter.learn(estimated, answer.usage.tokens.prompt_tokens)
+  condensation?.meter.learn(estimated, answer.usage.tokens.prompt_tokens)
   const responseId = unusedResponseId(answer.responseId, view)
   const spent = usage(answer, responseId, llm, state.seq)
   if (answer.toolCalls.length > 0) {
-    yield [spent, ...(await batch(answer, responseId, thinker, view, turn, signal))]
+    yield [spent, ...(await batch(answer, responseId, deps, view, context, signal))]
     return
   }
-  // Only text ends a run; thinking alone, or nothing at all, is asked about.
+  // Only text ends a run. After thinking alone, or an empty answer, the model is asked again.
   if (answer.text.trim() === '') {
     yield [spent, agentMessage(answer, responseId), notice(NUDGE)]
     return
   }
-  const verdict = await verdictOn(thinker, { kind: 'message', text: answer.text }, view, signal)
-  yield [spent, agentMessage(answer, responseId, verdict)]
+  const score = await scoreOf(deps, { kind: 'message', text: answer.text }, view, signal)
+  yield [spent, agentMessage(answer, responseId, score)]
 }
 
 async function batch(
   answer: LlmAnswer,
   responseId: string,
-  thinker: Thinker,
+  deps: ThinkDeps,
   view: readonly TreeEvent[],
-  turn: Turn,
+  context: StepContext,
   signal: AbortSignal,
 ): Promise<Draft[]> {
-  const { gateway } = thinker
-  const judged: (Judged | InvalidCall)[] = []
-  for (const call of withOwnIds(answer.toolCalls)) judged.push(await gateway.judge(call, turn.state(), signal))
-  const end = judged.findIndex((call) => call.kind === 'action' && call.action.kind === 'FinishAction')
+  const { gateway } = deps
+  const calls: (PreparedCall | InvalidCall)[] = []
+  for (const call of withOwnIds(answer.toolCalls)) calls.push(await gateway.prepareCall(call, context.state(), signal))
+  const end = calls.findIndex((call) => call.kind === 'action' && call.action.kind === 'FinishAction')
   const isDiscarded = (index: number): boolean => end !== -1 && index > end
-  const accepted = judged.filter((call, index) => call.kind === 'action' && !isDiscarded(index)) as Judged[]
-  const surviving = await gateway.assess(accepted, { ...answer, history: view }, turn.state(), signal)
+  const accepted = calls.filter((call, index) => call.kind === 'action' && !isDiscarded(index)) as PreparedCall[]
+  const assessed = await gateway.assess(accepted, { ...answer, history: view }, context.state(), signal)
 
   let thought: Thought = answer
   const takeThought = (): Thought => {
@@ -123,24 +132,28 @@ async function batch(
     return taken
   }
   const drafts: Draft[] = []
-  for (const call of surviving) {
-    // What a hook has blocked concludes nothing.
-    const verdict = call.blocked === null ? await verdictOn(thinker, judgeable(call, answer.text), view, signal) : null
-    drafts.push(...call.drafts, action(call, responseId, takeThought(), verdict))
+  for (const call of assessed) {
+    // A call that a hook blocked concludes nothing, so it has no score.
+    const score = call.blocked === null ? await scoreOf(deps, subjectOf(call, answer.text), view, signal) : null
+    drafts.push(...call.drafts, action(call, responseId, takeThought(), score))
   }
-  drafts.push(...blocks(surviving, turn.state()), ...confirmation(surviving, responseId, turn.state()))
-  for (const [index, call] of judged.entries()) {
+  drafts.push(...blocks(assessed, context.state()), ...confirmation(assessed, responseId, context.state()))
+  for (const [index, call] of calls.entries()) {
     if (call.kind === 'invalid') drafts.push(...invalidPair(call, responseId, takeThought()))
     else if (isDiscarded(index)) drafts.push(...call.drafts, ...discardedPair(call, responseId, takeThought()))
   }
   return drafts
 }
 
-/** A recorded answer has been judged when it was given. */
-const verdictOn = ({ isAsked, judge }: Thinker, judged: Judgeable, view: readonly TreeEvent[], signal: AbortSignal) =>
-  isAsked() ? judge(judged, view, signal) : Promise.resolve(null)
+/** The critic's score. A recorded answer has none, because it was scored when it was given. */
+const scoreOf = (
+  { asksModel, critique }: ThinkDeps,
+  subject: CriticSubject,
+  view: readonly TreeEvent[],
+  signal: AbortSignal,
+) => (asksModel() ? critique(subject, view, signal) : Promise.resolve(null))
 
-const judgeable = ({ action, toolCall }: Judged, thought: string): Judgeable => ({
+const subjectOf = ({ action, toolCall }: PreparedCall, thought: string): CriticSubject => ({
   kind: 'action',
   action,
   thought,
@@ -149,36 +162,36 @@ const judgeable = ({ action, toolCall }: Judged, thought: string): Judgeable => 
 })
 
 /**
- * A request to a person when the policy wants one for any call of the batch; the batch then waits as a whole. What a hook
- * has blocked has no part in it (F44).
+ * The confirmation request, when the policy needs one for any call of the batch; the batch then waits as a whole. Calls that a
+ * hook blocked are not part of it (F44).
  */
 function confirmation(
-  judged: readonly Judged[],
+  calls: readonly PreparedCall[],
   responseId: string,
   { confirmation_policy }: ConversationState,
 ): Draft[] {
-  const batch = judged.filter(({ blocked }) => blocked === null)
-  const isSpeech = judged.length === 1 && judged.every(({ action }) => isHarmless(action))
-  if (isSpeech || !batch.some(({ risk }) => needsConfirmation(confirmation_policy, risk))) return []
+  const batch = calls.filter(({ blocked }) => blocked === null)
+  const isLoneHarmless = calls.length === 1 && calls.every(({ action }) => isHarmless(action))
+  if (isLoneHarmless || !batch.some(({ risk }) => needsConfirmation(confirmation_policy, risk))) return []
   const actions = batch.map(({ id, risk }) => ({ action_id: id, risk }))
   return [{ kind: 'ConfirmationRequestedEvent', source: 'environment', llm_response_id: responseId, actions }]
 }
 
-/** What hooks refused is remembered by action, so that a restart does not forget it. */
-function blocks(batch: readonly Judged[], { blocked_actions }: ConversationState): Draft[] {
+/** Records the calls that hooks blocked, by action, so that the blocks survive a restart. */
+function blocks(batch: readonly PreparedCall[], { blocked_actions }: ConversationState): Draft[] {
   const refused = batch.flatMap(({ id, blocked }): [EventId, string][] => (blocked === null ? [] : [[id, blocked]]))
   if (refused.length === 0) return []
   const value = { ...blocked_actions, ...Object.fromEntries(refused) }
   return [{ kind: 'StateChangedEvent', source: 'environment', key: 'blocked_actions', value }]
 }
 
-/** Whether a person's newest message holds an image. Source: agent-core.md 1.5 (6). */
+/** Returns whether a person's newest message holds an image. Source: agent-core.md 1.5. */
 function endsWithImage(view: readonly TreeEvent[]): boolean {
   const newest = view.findLast((event) => event.kind === 'MessageEvent' && event.source === 'user')
   return newest?.kind === 'MessageEvent' && newest.llm_message.content.some(({ type }) => type === 'image')
 }
 
-/** Calls whose ids tell them apart: a missing or repeated one is replaced (F45). */
+/** Replaces missing and repeated call ids (F45). */
 function withOwnIds(calls: readonly RawCall[]): RawCall[] {
   const seen = new Set<string>()
   return calls.map((call) => {
@@ -188,13 +201,13 @@ function withOwnIds(calls: readonly RawCall[]): RawCall[] {
   })
 }
 
-/** The provider's id, made unique: some servers give every answer the same one, and batches are told apart by it. */
+/** Makes the provider's response id unique: it identifies a batch, and some servers give every answer the same one. */
 function unusedResponseId(id: string, view: readonly TreeEvent[]): string {
   const isUsed = view.some((event) => 'llm_response_id' in event && event.llm_response_id === id)
   return isUsed ? `${id}-${newEventId()}` : id
 }
 
-/** What to tell the model about an error that asking in the same way would only repeat; undefined: the run fails. */
+/** The message to the model about an error that the same request would only repeat; undefined when the run fails instead. */
 function feedbackTo(error: unknown, view: readonly TreeEvent[]): string | undefined {
   const text = error instanceof LlmError ? FEEDBACK[error.code] : undefined
   const newest = view.slice(-MAX_FEEDBACK_IN_A_ROW)

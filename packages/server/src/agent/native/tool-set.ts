@@ -1,12 +1,11 @@
-/** The tools of an agent: its own, and behind them what others offer as of now. */
+/** The tools of an agent: its own ones, and those that other servers offer now. */
 import type { Draft } from '@parley/protocol'
 import type { LlmTool } from '../../llm/index.ts'
 import { flatten, withPredictedFields, type Notice, type Tool, type ToolSource } from '../../tools/index.ts'
-import type { Step } from '../agent.ts'
 
-/** The own ones stay; others come and go between two steps, so that what a model was offered is what it can call. */
+/** The tools of other servers change between two steps only, so that a model can call the tools that it was offered. */
 export class ToolSet {
-  /** The same map all the time. */
+  /** One map for the whole life of the set; changed in place. */
   readonly byName: Map<string, Tool>
   #own: ReadonlyMap<string, Tool>
   readonly #more: ToolSource | null
@@ -20,12 +19,12 @@ export class ToolSet {
     this.#offered = [...own.values()].map(shown)
   }
 
-  /** As the model is told of them; another list when they have changed. */
+  /** The tools in the form for the model; a new list after a change. */
   get offered(): readonly LlmTool[] {
     return this.#offered
   }
 
-  /** Takes what others offer now. True when something has changed. */
+  /** Takes the tools that other servers offer now. Returns whether anything changed. */
   refresh(): boolean {
     const more = this.#more
     if (more === null || more.version === this.#version) return false
@@ -37,8 +36,8 @@ export class ToolSet {
   }
 
   /**
-   * Takes the names of another choice of own tools: those that stay are the same ones, with what they hold, new ones come from
-   * `chosen`. Meant for tools that hold nothing. True when something has changed.
+   * Replaces the own tools by those named in `chosen`. A tool that stays keeps its instance; a removed one is not closed, so it
+   * must not hold resources. Returns whether anything changed.
    */
   choose(chosen: ReadonlyMap<string, Tool>): boolean {
     const before = this.#own
@@ -51,47 +50,37 @@ export class ToolSet {
     return true
   }
 
-  /** Waits for others as long as the signal lets it. */
+  /** Waits for the tools of other servers until the signal aborts. */
   async prepare(signal: AbortSignal): Promise<void> {
     await this.#more?.prepare(signal)
   }
 
-  /** What people should know about the tools, once. */
+  /** Warnings about the tools for people; each is returned once. */
   notices(): Draft[] {
     return (this.#more?.takeNotices() ?? []).map(warning)
   }
 
-  /** Closes all of them; one that fails is told to `onFailure`. */
+  /** Closes all tools; failures go to `onFailure`. */
   async close(onFailure: (tool: string, error: unknown) => void): Promise<void> {
-    const close = async (name: string, what: { [Symbol.asyncDispose]?(): PromiseLike<void> } | null) => {
+    const close = async (name: string, closable: { [Symbol.asyncDispose]?(): PromiseLike<void> } | null) => {
       try {
-        await what?.[Symbol.asyncDispose]?.()
+        await closable?.[Symbol.asyncDispose]?.()
       } catch (error) {
         onFailure(name, error)
       }
     }
     for (const tool of this.#own.values()) await close(tool.name, tool)
-    await close('tools of others', this.#more)
+    await close('tools of other servers', this.#more)
   }
 }
 
-/** A step that begins when everybody who offers tools has been asked. `begin` is called once the tools are the newest. */
-export async function* withTools(tools: ToolSet, signal: AbortSignal, begin: () => Step, tells: boolean): Step {
-  await tools.prepare(signal)
-  signal.throwIfAborted()
-  const step = begin()
-  const told = tells ? tools.notices() : []
-  if (told.length > 0) yield told
-  yield* step
-}
-
-/** Something went wrong and nothing ends by it. */
+/** Drafts an error that does not end the run. */
 function warning({ code, detail }: Notice): Draft {
   const classification = { kind: 'config' as const, retryable: true, user_action: 'settings' as const, error_id: null }
   return { kind: 'ConversationErrorEvent', source: 'environment', code, detail, classification }
 }
 
-/** Schemas that others wrote reach the model as they are; only the two predicted fields are laid over them. */
+/** Schemas of client tools and MCP tools reach the model unchanged, apart from the two predicted fields. */
 function shown({ name, definition, parameters, isReadOnly }: Tool): LlmTool {
   const isForeign = definition.kind === 'ClientTool' || definition.kind === 'MCPToolDefinition'
   const schema = isForeign ? parameters : flatten(parameters)

@@ -16,6 +16,9 @@ test.each<[string, string | null, string | null, string | null]>([
   ['own/model', 'gpt-5-codex', 'openai_gpt', 'gpt-5-codex'],
   ['own/model', null, null, null],
   ['moonshot/kimi-k2-pro1', null, null, null],
-])('%s (really %s) is of the family %s, variant %s', (model, model_canonical_name, family, variant) => {
-  expect(familyOf({ model, model_canonical_name })).toEqual({ family, variant })
-})
+])(
+  'the model %s with the canonical name %s has the family %s and the variant %s',
+  (model, model_canonical_name, family, variant) => {
+    expect(familyOf({ model, model_canonical_name })).toEqual({ family, variant })
+  },
+)

@@ -1,4 +1,4 @@
-/** Families of models, by the names that they go by. Pure. Source: agent-core.md 9.7. */
+/** Families of models by their names. Pure. Source: agent-core.md 9.7. */
 import type { LLM } from '@parley/protocol'
 
 export type ModelFamily =
@@ -12,12 +12,12 @@ export type ModelFamily =
 
 export type ModelVariant = 'gpt-5' | 'gpt-5-codex'
 
-/** The first that fits counts. */
+/** The first match counts. */
 const FAMILIES: readonly [RegExp, ModelFamily][] = [
   [/gpt-|codex|(^|[/.])o[134](-|$)/i, 'openai_gpt'],
   [/claude/i, 'anthropic_claude'],
   [/gemini/i, 'google_gemini'],
-  // Not the program that serves models of every family.
+  // Not ollama, which serves models of every family.
   [/(?<!o)llama/i, 'meta_llama'],
   [/mistral/i, 'mistral'],
   [/deepseek/i, 'deepseek'],
@@ -29,7 +29,7 @@ const VARIANTS: readonly [RegExp, ModelVariant][] = [
   [/gpt-5/i, 'gpt-5'],
 ]
 
-/** Family and variant of a model by its name, else by its canonical name; null for what nobody knows. */
+/** Family and variant of a model by its name, else by its canonical name; null when unknown. */
 export function familyOf({ model, model_canonical_name }: Pick<LLM, 'model' | 'model_canonical_name'>): {
   family: ModelFamily | null
   variant: ModelVariant | null

@@ -16,7 +16,7 @@ test.each<[string, Values, string]>([
   ['{% for n in range(1, 4) %}{{ n }}{% endfor %}{{ range(1000000) | length }}', {}, '12310000'],
   ['{{ given }}', { given: { a: [1, 'b'] } }, '{"a": [1, "b"]}'],
   ['{{ given.constructor }}{{ "a".constructor }}', { given: {} }, ''],
-])('%j with %j', async (text, values, expected) => {
+])('the template %j with %j is filled', async (text, values, expected) => {
   expect(await filled(text, values)).toBe(expected)
 })
 
@@ -27,7 +27,7 @@ test.each<[string, RegExp]>([
   ['{% if x %}\nb', /line 1: a block has no end/],
   ['a\n\n{{ x y }}\nz', /line 3/],
   ['{% include "other.j2" %}', /line 1: .*include/],
-])('%j is refused with its line', async (text, reason) => {
+])('the template %j is refused with the line of the error', async (text, reason) => {
   const refusal = await openTemplate('own.j2', text).catch((error: unknown) => error)
   expect(refusal).toBeInstanceOf(ParleyError)
   expect(refusal).toMatchObject({ code: 'invalid_input', details: { member: 'system_prompt_filename' } })
@@ -39,7 +39,7 @@ test.each<[string, RegExp]>([
   ['{% for a in xs %}{% for b in xs %}{% for c in xs %}{% endfor %}{% endfor %}{% endfor %}', /takes too long/],
   ['{% for a in xs %}{{ long }}{% endfor %}', /becomes longer than/],
 ])(
-  '%j is refused when it is filled',
+  'the template %j is refused when it is filled',
   async (text, reason) => {
     const values = { x: 1, xs: Array.from({ length: 1000 }, (_, at) => at), long: 'x'.repeat(10_000) }
     await expect(filled(text, values)).rejects.toThrow(reason)
@@ -47,12 +47,12 @@ test.each<[string, RegExp]>([
   30_000,
 )
 
-test('a long template is searched for its line too', async () => {
+test('the line of an error is found in a long template too', async () => {
   const lines = Array.from({ length: 3000 }, (_, at) => (at === 2345 ? '{% foo %}' : 'a {{ x }}'))
   await expect(openTemplate('own.j2', lines.join('\n'))).rejects.toThrow(/line 2346: /)
 })
 
-test('a template says where the policy stands, or does not', async () => {
+test('a template holds the policy when it names the value security_policy', async () => {
   expect((await openTemplate('a', '{{ security_policy }}')).holdsPolicy).toBe(true)
   expect((await openTemplate('a', '{{ security_policy_filename }}')).holdsPolicy).toBe(false)
 })

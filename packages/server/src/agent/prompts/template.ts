@@ -1,31 +1,34 @@
 /**
- * A prompt file as whoever runs the server wrote it: a template with values, conditions, loops and filters. Text and white space
- * stay as they are; one line end at the very end goes. Source: agent-core.md 9.2 (3); seed: system_prompt_filename.
+ * Templates of prompt files that the operator of the server writes: values, conditions, loops and filters. Text and white space stay
+ * unchanged; one line end at the very end is removed. Source: agent-core.md 9.2; interface.md, ACPAgent.
  */
 import * as vm from 'node:vm'
 import { ParleyError } from '@parley/protocol'
 
-/** Milliseconds for filling one template: loops within loops end too. */
+/** Time limit for filling one template, against nested loops. */
 const LIMIT_MS = 2000
-/** Characters of what comes out. */
+/** Limit of the filled text, in characters. */
 const MAX_CHARS = 1_000_000
 const MAX_RANGE = 10_000
-/** Lines up to which the place of an error is looked for one by one. */
+/** Up to this number of lines the line of an error is searched one by one. */
 const SEARCHED_LINES = 500
 
 export type Values = Readonly<Record<string, unknown>>
 
 export type PromptTemplate = {
-  /** Whether the template says itself where the security policy stands (`security_policy`). */
+  /** True when the template inserts the security policy itself (`security_policy`). */
   holdsPolicy: boolean
-  /** The text with these values in it. A name without a value becomes nothing. @throws ParleyError `invalid_input` naming the file. */
+  /**
+   * Returns the text with these values. A name without a value becomes empty. @throws ParleyError `invalid_input` naming the
+   * file.
+   */
   fill(values: Values): string
 }
 
 /**
- * Reads a template; the library for it is loaded with the first one.
- * @param name of the file, as a caller wrote it
- * @throws ParleyError `invalid_input` naming the file and the line of what is not written well.
+ * Parses a template; its library is loaded with the first one.
+ * @param name of the file, as the caller wrote it
+ * @throws ParleyError `invalid_input` naming the file and the line of the error.
  */
 export async function openTemplate(name: string, text: string): Promise<PromptTemplate> {
   const { Environment, Interpreter, parse, tokenize } = await import('@huggingface/jinja')
@@ -38,7 +41,7 @@ export async function openTemplate(name: string, text: string): Promise<PromptTe
     fill(values) {
       const fill = () => {
         const scope = new Environment()
-        // What the language has by itself, beside what a prompt has no use for (the time, functions that fail).
+        // The globals of the language, without those that a prompt does not need (the time, functions that fail).
         scope.set('range', range)
         for (const [word, value] of Object.entries({ ...WORDS, ...values }))
           if (word !== 'range') scope.set(word, plain(value))
@@ -60,10 +63,10 @@ function range(first: number, end?: number, step = 1): number[] {
   return Array.from({ length: count }, (_, at) => from + at * step)
 }
 
-/** Only what JSON can say reaches a template. */
+/** Reduces a value to JSON, so that a template never reaches other objects. */
 const plain = (value: unknown): unknown => (value === undefined ? null : JSON.parse(JSON.stringify(value) ?? 'null'))
 
-/** A loop that never ends would hold up everybody; the engine breaks it off. */
+/** Runs in a context with a time limit, because an endless loop would block the server. */
 function inTime(fill: () => string, refuse: (reason: string) => ParleyError): string {
   try {
     return String(vm.runInNewContext('fill()', { fill }, { timeout: LIMIT_MS }))
@@ -72,7 +75,7 @@ function inTime(fill: () => string, refuse: (reason: string) => ParleyError): st
   }
 }
 
-/** The engine's error belongs to another realm. */
+/** The error comes from another realm, so `instanceof` does not apply. */
 const isTimeUp = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 
@@ -85,7 +88,7 @@ function problemOf(read: (text: string) => unknown, text: string): string | null
   }
 }
 
-/** The first line with which the text fails as it does in the end. */
+/** The first line up to which the text fails with the same problem as the whole. */
 function lineOf(read: (text: string) => unknown, text: string, problem: string): number {
   const lines = text.split('\n')
   const failsAlike = (count: number) => problemOf(read, lines.slice(0, count).join('\n')) === problem
@@ -101,7 +104,7 @@ function lineOf(read: (text: string) => unknown, text: string, problem: string):
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** The library says little about a block without an end. */
+/** The library's message about a block without an end is of no use. */
 const readable = (message: string): string =>
   message.startsWith('Cannot read properties of undefined')
     ? 'a block has no end'

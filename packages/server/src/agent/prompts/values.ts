@@ -1,14 +1,17 @@
-/** What a prompt is made from: values that follow from the agent's record, and those that a caller gives. Pure. Source: agent-core.md 9.4, 9.5. */
+/**
+ * The values of a prompt template: computed from the agent's record, or given by the caller. Pure. Source: agent-core.md 9.4,
+ * 9.5.
+ */
 import { ParleyError, type AgentBase, type LLM } from '@parley/protocol'
 import { canonicalToolName, nameFilter } from '../../tools/index.ts'
-import { POLICY } from '../native/prompt-sections.ts'
+import { POLICY } from './sections.ts'
 import type { PromptFiles } from './files.ts'
 import { familyOf } from './model-family.ts'
 import type { Values } from './template.ts'
 
 const DEFAULT_POLICY = 'security_policy.j2'
 const BROWSER_TOOLS = 'browser_tool_set'
-/** Without this one there is no use for the others. */
+/** Without this tool the other browser tools have no use. */
 const BROWSER_TOOL = 'browser_navigate'
 
 export type PromptConfig = Pick<
@@ -23,7 +26,7 @@ export type PromptConfig = Pick<
 > & { llm: Pick<LLM, 'model' | 'model_canonical_name'> }
 
 /**
- * The policy's text, word for word; empty for none.
+ * The text of the policy, unchanged; empty for none.
  * @throws ParleyError `unsupported` for a file that was not read.
  */
 export function policyText({ security_policy_filename: name }: PromptConfig, { policy }: PromptFiles): string {
@@ -37,14 +40,14 @@ export function policyText({ security_policy_filename: name }: PromptConfig, { p
   )
 }
 
-/** Values by name. Those of `system_prompt_kwargs` win, except about the security policy, which a field of its own decides. */
+/** Values by name. Those of `system_prompt_kwargs` win, except for the security policy, which has a member of its own. */
 export function promptValues(config: PromptConfig, policy: string): Record<string, unknown> {
   const { family, variant } = familyOf(config.llm)
   const context = config.agent_context
   const computed: Values = {
     soul_content: '',
     cli_mode: true,
-    // Every call has the risk that the model predicts, whether or not an analyzer looks at it now; one may come later.
+    // The model predicts the risk of every call, even without an analyzer, because one may be set later.
     llm_security_analyzer: true,
     enable_browser: hasBrowser(config),
     memory_enabled: context?.load_memory === true || context?.memory_context != null,
@@ -59,10 +62,10 @@ export function promptValues(config: PromptConfig, policy: string): Record<strin
 const hasBrowser = ({ tools, filter_tools_regex }: PromptConfig): boolean =>
   tools.some(({ name }) => canonicalToolName(name) === BROWSER_TOOLS) && nameFilter(filter_tools_regex)(BROWSER_TOOL)
 
-/** Whether a value switches something on, as in a template: not empty, not zero, not false. */
+/** Returns whether a value counts as true in a template: not empty, not zero, not false. */
 export const isOn = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value))
 
-/** What an external agent is told of these files; its own prompt stands beside it. @throws ParleyError `invalid_input`. */
+/** The filled files for an external agent, which has its own prompt as well. @throws ParleyError `invalid_input`. */
 export function acpPrompts(config: PromptConfig, files: PromptFiles): { prompt: string | null; policy: string | null } {
   const { template, policy } = files
   if (template === null) return { prompt: null, policy }

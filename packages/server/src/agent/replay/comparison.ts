@@ -1,9 +1,10 @@
 import type { Divergence, TreeEvent } from '@parley/protocol'
-import { differ, outcomeOfEvent } from './outcome.ts'
-import type { Moves, RecordedCall, Recording } from './recording.ts'
-import { placeOf } from './replay-model.ts'
+import { differenceOf, outcomeOfEvent } from './outcome.ts'
+import type { Moves } from './moves.ts'
+import type { RecordedCall, Recording } from './recording.ts'
+import { indexOf } from './replay-model.ts'
 
-/** The results of a recording, against those of the conversation that plays it. */
+/** Compares the results of a recording with those of the conversation that replays it. */
 export class Comparison {
   readonly #calls: ReadonlyMap<number, RecordedCall>
   readonly #moves: Moves
@@ -15,20 +16,20 @@ export class Comparison {
     this.#moves = moves
   }
 
-  /** The recorded call at a place; undefined when there is none. */
-  callAt(place: number | null): RecordedCall | undefined {
-    return place === null ? undefined : this.#calls.get(place)
+  /** The recorded call at an index; undefined when there is none. */
+  callAt(index: number | null): RecordedCall | undefined {
+    return index === null ? undefined : this.#calls.get(index)
   }
 
-  /** What differs in these answers, in their order; `noted` are places that need no second word. */
-  of(answers: readonly TreeEvent[], noted: ReadonlySet<number>): Divergence[] {
-    return answers.flatMap((event): Divergence[] => {
+  /** The divergences of these results, in order; those at the indices in `noted` are left out. */
+  of(results: readonly TreeEvent[], noted: ReadonlySet<number>): Divergence[] {
+    return results.flatMap((event): Divergence[] => {
       const actual = outcomeOfEvent(event)
       if (actual === null || !('tool_call_id' in event)) return []
-      const result = this.callAt(placeOf(event.tool_call_id))?.result ?? null
+      const result = this.callAt(indexOf(event.tool_call_id))?.result ?? null
       if (result === null || noted.has(result.index)) return []
-      const found = differ(result.outcome, actual, this.#moves)
-      return found === null ? [] : [{ index: result.index, ...found }]
+      const difference = differenceOf(result.outcome, actual, this.#moves)
+      return difference === null ? [] : [{ index: result.index, ...difference }]
     })
   }
 }

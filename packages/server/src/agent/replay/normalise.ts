@@ -1,5 +1,5 @@
-/** Takes out of a text what differs from one run to the next and means nothing: times, process ids, places of temporary files. */
-import { movePaths, type Moves } from './recording.ts'
+/** Removes from a text what differs between runs without a meaning: times, process ids, paths of temporary files. Pure. */
+import { movePaths, type Moves } from './moves.ts'
 
 const RULES: readonly (readonly [RegExp, string])[] = [
   [/\r\n?/g, '\n'],
@@ -14,18 +14,18 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   [/\b\d+m ?\d+(?:\.\d+)?s\b/g, '<duration>'],
   [/\b\d+(?:[.,]\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds?|minutes?)\b/g, '<duration>'],
   [/\bduration_ms:? [\d.]+/g, 'duration_ms <duration>'],
-  // A shell tells of its jobs when it comes to it.
+  // Shells report finished jobs at no fixed moment.
   [/^\[\d+\][+-]? +(?:Done|Terminated|Killed|Exit \d+)\b.*\n?/gm, ''],
   [/^(\[\d+\]) \d+$/gm, '$1 <pid>'],
   [/\b(pid|process)([ :=#]+)\d+/gi, '$1$2<pid>'],
   [/\b0x[0-9a-f]{6,16}\b/g, '<address>'],
-  // A commit's name follows from its time.
+  // The hash of a commit depends on its time.
   [/^(\[[^\]\n]*?) [0-9a-f]{7,40}\]/gm, '$1 <commit>]'],
   [/\b(commit|HEAD is now at|HEAD detached at) [0-9a-f]{7,40}\b/g, '$1 <commit>'],
   [/(?<![\w./-])(?:\/private)?(?:\/var\/folders\/[\w+]+\/[\w+]+\/T|\/var\/tmp|\/tmp)\/[\w.+-]+/g, '<temp>'],
 ]
 
-/** The text as it is compared. `pids`: process ids that are known to be of that run. */
+/** Returns the text in the form that is compared. `pids`: process ids of that run. */
 export function normalised(text: string, moves: Moves, pids: readonly number[] = []): string {
   let plain = movePaths(text, moves)
   for (const pid of pids) if (pid > 0) plain = plain.replaceAll(new RegExp(`\\b${pid}\\b`, 'g'), '<pid>')

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { normalised } from './normalise.ts'
-import { differ, outcome, outcomeOf, viewed } from './outcome.ts'
-import { moveInJson, movePaths, movesTo, type Recording } from './recording.ts'
+import { differenceOf, outcome, outcomeOf, viewedLines } from './outcome.ts'
+import { moveInJson, movePaths, movesTo } from './moves.ts'
+import type { Recording } from './recording.ts'
 
 const text = (text: string) => [{ type: 'text' as const, text, cache_prompt: false }]
 
@@ -17,7 +18,7 @@ test.each<[one: string, other: string]>([
   ['[main 1a2b3c4] mine', '[main 9f8e7d6] mine'],
   ['server with PID 123 is up', 'server with PID 4567 is up'],
   ['a  \r\nb\n', 'a\nb'],
-])('%j and %j are the same', (one, other) => {
+])('%j and %j are equal after normalisation', (one, other) => {
   expect(normalised(one, [])).toBe(normalised(other, []))
 })
 
@@ -26,7 +27,7 @@ test.each<[one: string, other: string]>([
   ['exit 1', 'exit 2'],
   ['/tmp/a/x', '/tmp/a/y'],
   ['version 1.2.3', 'version 1.2.4'],
-])('%j and %j differ', (one, other) => {
+])('%j and %j differ after normalisation', (one, other) => {
   expect(normalised(one, [])).not.toBe(normalised(other, []))
 })
 
@@ -39,28 +40,36 @@ const terminal = (output: string, exit_code: number, pid = -1) =>
     metadata: { exit_code, pid },
   })
 
-test('an exit code, an output, a file and an error are told apart; what is not known is not compared', () => {
-  expect(differ(terminal('a', 0), terminal('a', 0), [])).toBeNull()
-  expect(differ(terminal('a', 0), terminal('b', 1), [])).toEqual({ kind: 'exit_code', expected: '0', actual: '1' })
-  expect(differ(terminal('x 41 y', 0, 41), terminal('x 43 y', 0, 43), [])).toBeNull()
-  expect(differ(terminal('x 41 y', 0), terminal('x 43 y', 0), [])).toMatchObject({ kind: 'output' })
-  expect(differ(outcome({ file: 'a' }), outcome({ file: 'b' }), [])).toMatchObject({ kind: 'file' })
-  expect(differ(outcome({ file: 'a' }), outcome({}), [])).toBeNull()
-  expect(differ(outcome({}), outcome({ error: true }), [])).toMatchObject({ kind: 'error', expected: 'no error' })
-  expect(differ(outcome({ refused: true }), outcome({ output: 'x' }), [])).toMatchObject({ kind: 'refused' })
+test('exit code, output, file and error are compared, and unknown members are not', () => {
+  expect(differenceOf(terminal('a', 0), terminal('a', 0), [])).toBeNull()
+  expect(differenceOf(terminal('a', 0), terminal('b', 1), [])).toEqual({
+    kind: 'exit_code',
+    expected: '0',
+    actual: '1',
+  })
+  expect(differenceOf(terminal('x 41 y', 0, 41), terminal('x 43 y', 0, 43), [])).toBeNull()
+  expect(differenceOf(terminal('x 41 y', 0), terminal('x 43 y', 0), [])).toMatchObject({ kind: 'output' })
+  expect(differenceOf(outcome({ file: 'a' }), outcome({ file: 'b' }), [])).toMatchObject({ kind: 'file' })
+  expect(differenceOf(outcome({ file: 'a' }), outcome({}), [])).toBeNull()
+  expect(differenceOf(outcome({}), outcome({ error: true }), [])).toMatchObject({ kind: 'error', expected: 'no error' })
+  expect(differenceOf(outcome({ refused: true }), outcome({ output: 'x' }), [])).toMatchObject({ kind: 'refused' })
 })
 
-test('a long difference is cut to what lies around its beginning', () => {
-  const found = differ(outcome({ output: `${'a'.repeat(5000)}x` }), outcome({ output: `${'a'.repeat(5000)}y` }), [])
+test('a long difference is cut to the text around its beginning', () => {
+  const found = differenceOf(
+    outcome({ output: `${'a'.repeat(5000)}x` }),
+    outcome({ output: `${'a'.repeat(5000)}y` }),
+    [],
+  )
   expect(found?.expected).toBe(`…${'a'.repeat(100)}x`)
   expect(found?.actual).toBe(`…${'a'.repeat(100)}y`)
-  expect(differ(outcome({ output: '' }), outcome({ output: 'b'.repeat(5000) }), [])?.actual).toHaveLength(601)
+  expect(differenceOf(outcome({ output: '' }), outcome({ output: 'b'.repeat(5000) }), [])?.actual).toHaveLength(601)
 })
 
-test('a viewed file is its lines, however they are announced and numbered', () => {
-  expect(viewed('/w/a.txt, as `cat -n` shows it:\n     1\tone\n     2\ttwo')).toBe('one\ntwo')
-  expect(viewed("Here's the result of running `cat -n` on /w/a.txt:\n     1\tone\n     2\ttwo")).toBe('one\ntwo')
-  expect(viewed('one\ntwo')).toBe('one\ntwo')
+test('the lines of a viewed file are found without heading and numbers', () => {
+  expect(viewedLines('/w/a.txt, as `cat -n` shows it:\n     1\tone\n     2\ttwo')).toBe('one\ntwo')
+  expect(viewedLines("Here's the result of running `cat -n` on /w/a.txt:\n     1\tone\n     2\ttwo")).toBe('one\ntwo')
+  expect(viewedLines('one\ntwo')).toBe('one\ntwo')
 })
 
 const recording = (working_dir: string | null, said = ''): Recording => ({
@@ -68,7 +77,7 @@ const recording = (working_dir: string | null, said = ''): Recording => ({
   turns: [{ by: 'agent', index: 1, text: said, reasoning: null, calls: [] }],
 })
 
-test('the recorded directory becomes ours where it is a path of its own', () => {
+test('the recorded directory is replaced where it is a whole path or its beginning', () => {
   const moves = movesTo(recording('/old/w'), '/new')
   expect(movePaths('cd /old/w && cat "/old/w/a" /old/wide /x/old/w ./old/w /old/w-2. See /old/w.', moves)).toBe(
     'cd /new && cat "/new/a" /old/wide /x/old/w ./old/w /old/w-2. See /new.',
@@ -78,7 +87,7 @@ test('the recorded directory becomes ours where it is a path of its own', () => 
   expect(movePaths('$& /old/w', movesTo(recording('/old/w'), '/a$&b'))).toBe('$& /a$&b')
 })
 
-test('a clone below the older root becomes our clone, and its parent the parent', () => {
+test('a clone below the root of the older format becomes the clone of the conversation, and its parent the parent', () => {
   const moves = movesTo(recording('/workspace', 'cd /workspace/shop'), '/data/c1/shop')
   expect(movePaths('/workspace/shop/a /workspace/b', moves)).toBe('/data/c1/shop/a /data/c1/b')
   expect(movesTo(recording('/workspace', 'cd /workspace/other'), '/data/c1')).toEqual([['/workspace', '/data/c1']])

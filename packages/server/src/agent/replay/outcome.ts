@@ -1,22 +1,10 @@
-/** What came of a call, as far as it can be compared from one run to another. Words that tools choose themselves stay out. */
-import type { ContentPart, Divergence, TreeEvent } from '@parley/protocol'
+/** The outcome of a call, reduced to what can be compared between runs. Texts that tools word themselves are left out. Pure. */
+import { textOf, type ContentPart, type Divergence, type TreeEvent } from '@parley/protocol'
 import { normalised } from './normalise.ts'
-import type { Moves } from './recording.ts'
+import type { Moves } from './moves.ts'
+import type { ComparedOutcome } from './recording.ts'
 
-/** Null members are not compared. */
-export type Outcome = {
-  refused: boolean
-  error: boolean
-  exit_code: number | null
-  output: string | null
-  /** Content of the file that was written. */
-  file: string | null
-  task_list: string | null
-  /** Process ids that may stand in the output. */
-  pids: number[]
-}
-
-const NOTHING: Outcome = {
+const NOTHING: ComparedOutcome = {
   refused: false,
   error: false,
   exit_code: null,
@@ -26,25 +14,25 @@ const NOTHING: Outcome = {
   pids: [],
 }
 
-/** An outcome that says only what is given. */
-export const outcome = (known: Partial<Outcome>): Outcome => ({ ...NOTHING, ...known })
+/** An outcome with only the given members. */
+export const outcome = (known: Partial<ComparedOutcome>): ComparedOutcome => ({ ...NOTHING, ...known })
 
-/** Members of observations that are compared; of recorded ones nothing else is known. */
+/** The members of an observation that are compared; a recording holds no others. */
 export type Observed = { kind: string; content: readonly ContentPart[]; is_error: boolean; [member: string]: unknown }
 
-export function outcomeOf(observation: Observed): Outcome {
+export function outcomeOf(observation: Observed): ComparedOutcome {
   const error = observation.is_error
   switch (observation.kind) {
     case 'TerminalObservation': {
       const metadata = observation['metadata'] as { exit_code?: unknown; pid?: unknown } | null | undefined
       const exit_code = whole(observation['exit_code']) ?? whole(metadata?.exit_code)
       const pid = whole(metadata?.pid)
-      return outcome({ error, exit_code, output: textOf(observation.content), pids: pid === null ? [] : [pid] })
+      return outcome({ error, exit_code, output: joinedText(observation.content), pids: pid === null ? [] : [pid] })
     }
     case 'FileEditorObservation':
     case 'PlanningFileEditorObservation': {
       if (error) return outcome({ error })
-      if (observation['command'] === 'view') return outcome({ output: viewed(textOf(observation.content)) })
+      if (observation['command'] === 'view') return outcome({ output: viewedLines(joinedText(observation.content)) })
       return outcome({ file: text(observation['new_content']) })
     }
     case 'TaskTrackerObservation':
@@ -53,12 +41,12 @@ export function outcomeOf(observation: Observed): Outcome {
     case 'ThinkObservation':
       return outcome({ error })
     default:
-      return outcome({ error, output: textOf(observation.content) })
+      return outcome({ error, output: joinedText(observation.content) })
   }
 }
 
-/** What a stored event says about a call; null when it is no answer to one. */
-export function outcomeOfEvent(event: TreeEvent): Outcome | null {
+/** The outcome in a stored event; null when the event is not a result of a call. */
+export function outcomeOfEvent(event: TreeEvent): ComparedOutcome | null {
   switch (event.kind) {
     case 'ObservationEvent':
       return outcomeOf(event.observation as Observed)
@@ -71,10 +59,14 @@ export function outcomeOfEvent(event: TreeEvent): Outcome | null {
   }
 }
 
-/** The first thing in which two outcomes differ; null when there is none. `moves` brings recorded paths to ours. */
-export function differ(recorded: Outcome, actual: Outcome, moves: Moves): Omit<Divergence, 'index'> | null {
+/** The first difference of two outcomes; null when there is none. `moves` maps recorded paths to those of this conversation. */
+export function differenceOf(
+  recorded: ComparedOutcome,
+  actual: ComparedOutcome,
+  moves: Moves,
+): Omit<Divergence, 'index'> | null {
   const flag = (kind: 'refused' | 'error', was: boolean, is: boolean) =>
-    was === is ? null : { kind, expected: told(kind, was), actual: said(kind, is, actual) }
+    was === is ? null : { kind, expected: flagText(kind, was), actual: withOutput(kind, is, actual) }
   const exact = (kind: 'exit_code' | 'task_list', was: string | number | null, is: string | number | null) =>
     was === null || is === null || was === is ? null : { kind, ...around(String(was), String(is)) }
   const text = (kind: 'output' | 'file', was: string | null, is: string | null) => {
@@ -93,11 +85,11 @@ export function differ(recorded: Outcome, actual: Outcome, moves: Moves): Omit<D
 }
 
 const WORDS = { refused: ['not refused', 'refused'], error: ['no error', 'an error'] } as const
-const told = (kind: keyof typeof WORDS, is: boolean): string => WORDS[kind][is ? 1 : 0]
-const said = (kind: keyof typeof WORDS, is: boolean, { output }: Outcome): string =>
-  output === null ? told(kind, is) : around('', `${told(kind, is)}: ${output}`).actual
+const flagText = (kind: keyof typeof WORDS, is: boolean): string => WORDS[kind][is ? 1 : 0]
+const withOutput = (kind: keyof typeof WORDS, is: boolean, { output }: ComparedOutcome): string =>
+  output === null ? flagText(kind, is) : around('', `${flagText(kind, is)}: ${output}`).actual
 
-/** Characters of each side of a difference that are kept, and how many of them stand before it. */
+/** Characters that are kept of each side of a difference, and how many of them precede it. */
 const MAX_CHARS = 600
 const LEAD_CHARS = 100
 
@@ -112,14 +104,14 @@ function around(expected: string, actual: string): { expected: string; actual: s
   return { expected: cut(expected), actual: cut(actual) }
 }
 
-/** Lines of a viewed file without the sentence above them and without their numbers. */
-export function viewed(shown: string): string {
+/** The lines of a viewed file, without their heading and their numbers. */
+export function viewedLines(shown: string): string {
   const lines = shown.split('\n')
   if (/cat -n.*:$/.test(lines[0] ?? '')) lines.shift()
   return lines.map((line) => line.replace(/^ *\d+\t/, '')).join('\n')
 }
 
-/** Title and state of each task. */
+/** Title and status of each task; null when `tasks` is not a list. */
 export function taskList(tasks: unknown): string | null {
   if (!Array.isArray(tasks)) return null
   return tasks
@@ -127,8 +119,7 @@ export function taskList(tasks: unknown): string | null {
     .join('\n')
 }
 
-export const textOf = (content: readonly ContentPart[]): string =>
-  content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+const joinedText = (content: readonly ContentPart[]): string => textOf(content, { separator: '' })
 
 const whole = (value: unknown): number | null => (Number.isInteger(value) ? (value as number) : null)
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)

@@ -1,21 +1,35 @@
-/** A recorded conversation as it can be played: what the model answered, what people said, and what came of each call. */
+/**
+ * A recorded conversation in the form that can be replayed: the model's answers, the person's messages and the outcome of each
+ * call.
+ */
 import type { ImageContent, TextContent } from '@parley/protocol'
-import { basename, dirname } from 'node:path'
-import type { Outcome } from './outcome.ts'
 
-/** `index` is a place in the recording as it came, from 0. */
-export type RecordedResult = { index: number; outcome: Outcome }
+/** Null members are not compared. */
+export type ComparedOutcome = {
+  refused: boolean
+  error: boolean
+  exit_code: number | null
+  output: string | null
+  /** Content of the file that was written. */
+  file: string | null
+  task_list: string | null
+  /** Process ids that may stand in the output. */
+  pids: number[]
+}
+
+/** `index` is the position in the recording as it was uploaded, from 0. */
+type RecordedResult = { index: number; outcome: ComparedOutcome }
 
 export type RecordedCall = {
   index: number
   name: string
   /** JSON text as the model wrote it. */
   arguments: string
-  /** What to call instead where there is no tool of that name. */
+  /** The call to make instead when there is no tool of that name. */
   fallback?: { name: string; arguments: string }
-  /** Null when the recording holds none: then nothing is compared. */
+  /** Null when the recording has none: then nothing is compared. */
   result: RecordedResult | null
-  /** A person or a hook refused it: then it is not performed here either. */
+  /** Set when a person or a hook refused the call: then it is not executed here either. */
   refusal: { reason: string; source: 'user' | 'hook' } | null
 }
 
@@ -24,54 +38,13 @@ export type RecordedTurn =
   | { by: 'agent'; index: number; text: string; reasoning: string | null; calls: RecordedCall[] }
 
 export type Recording = {
-  /** Where the recorded conversation worked; null when nothing tells. */
+  /** Working directory of the recorded conversation; null when unknown. */
   working_dir: string | null
-  /** After the message that the conversation begins with. */
+  /** The turns after the first message of the conversation. */
   turns: RecordedTurn[]
 }
 
-/** Where the older dialect works, with a repository below it. Source: conversation-service.md 1.6. */
+/**
+ * Working directory of recordings in the older format; a repository is a folder below it. Source: conversation-service.md 1.6.
+ */
 export const V0_ROOT = '/workspace'
-
-/** Recorded directories and where they are now, longest first. */
-export type Moves = readonly (readonly [from: string, to: string])[]
-
-/** What the recording's paths have become in a conversation that works in `workingDir`. */
-export function movesTo({ working_dir, turns }: Recording, workingDir: string): Moves {
-  if (working_dir === null || working_dir === workingDir || working_dir === '/') return []
-  const clone = `${V0_ROOT}/${basename(workingDir)}`
-  if (working_dir === V0_ROOT && JSON.stringify(turns).includes(clone)) {
-    return [
-      [clone, workingDir],
-      [V0_ROOT, dirname(workingDir)],
-    ]
-  }
-  return [[working_dir, workingDir]]
-}
-
-/** A text with the recorded directories replaced wherever they stand as a path of their own. */
-export function movePaths(text: string, moves: Moves): string {
-  return moves.reduce((rest, [from, to]) => rest.replaceAll(asPath(from), () => to), text)
-}
-
-const asPath = (path: string): RegExp =>
-  new RegExp(`(?<![\\w./-])${path.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}(?![\\w-]|\\.\\w)`, 'g')
-
-/** The same in JSON text; text that is no JSON is taken as it is. */
-export function moveInJson(text: string, moves: Moves): string {
-  if (moves.length === 0) return text
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return movePaths(text, moves)
-  }
-  return JSON.stringify(moveIn(value, moves))
-}
-
-function moveIn(value: unknown, moves: Moves): unknown {
-  if (typeof value === 'string') return movePaths(value, moves)
-  if (Array.isArray(value)) return value.map((item) => moveIn(item, moves))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, moveIn(member, moves)]))
-}

@@ -1,23 +1,22 @@
-/** A model that gives recorded answers while there are any, and asks the real one afterwards. */
+/** A model that gives recorded answers while there are any, and asks the live model afterwards. */
 import type { Llm, LlmAnswer, LlmDelta, LlmRequest } from '../../llm/index.ts'
-import { nothingSpent } from '../native/spending.ts'
-import { moveInJson, type Moves, type RecordedCall, type RecordedTurn } from './recording.ts'
+import { noUsage } from '../drafts.ts'
+import { UNPARSEABLE } from '../gateway/normalise-call.ts'
+import { moveInJson, type Moves } from './moves.ts'
+import type { RecordedCall, RecordedTurn } from './recording.ts'
 
 export type RecordedAnswer = Extract<RecordedTurn, { by: 'agent' }>
 
 const PREFIX = 'replay_'
 
-/** Names a recorded call in the log, so that its result is found again after a restart. */
-export const callId = ({ index }: RecordedCall): string => `${PREFIX}${index}`
+/** The id of a recorded call in the log, from which its index is known after a restart. */
+const callId = ({ index }: RecordedCall): string => `${PREFIX}${index}`
 
-/** The place in the recording that a call of the log was made from; null for any other call. */
-export function placeOf(toolCallId: string): number | null {
-  const found = /^replay_(\d+)$/.exec(toolCallId)
-  return found === null ? null : Number(found[1])
+/** The index of the recorded call that a call in the log was made from; null for any other call. */
+export function indexOf(toolCallId: string): number | null {
+  const match = /^replay_(\d+)$/.exec(toolCallId)
+  return match === null ? null : Number(match[1])
 }
-
-/** Stands in the log for arguments that were no JSON (`agent/native/tool-call.ts`); played as what it was. */
-const UNPARSEABLE = '{"unparseable_arguments":true}'
 
 export class ReplayModel implements Llm {
   readonly model: string
@@ -33,12 +32,12 @@ export class ReplayModel implements Llm {
     this.#moves = moves
   }
 
-  /** Whether the next answer is a recorded one. */
+  /** Returns whether the next answer is recorded. */
   get isPlaying(): boolean {
     return this.#next !== null
   }
 
-  /** The answer to the next question; null: the real model's. */
+  /** Sets the answer to the next request; null for the live model's. */
   cue(answer: RecordedAnswer | null): void {
     this.#next = answer
   }
@@ -48,11 +47,12 @@ export class ReplayModel implements Llm {
     return this.#next === null ? this.#live.complete(request, onDelta, signal) : this.#play(this.#next, request)
   }
 
-  /** Signed thoughts are left out: their provider takes them from the model alone that had them. */
+  /** Leaves signed thinking out, because providers accept it only from the model that produced it. */
   #play(answer: RecordedAnswer, { tools }: LlmRequest): LlmAnswer {
     const known = new Set(tools.map(({ name }) => name))
     const toolCalls = answer.calls.map((call) => {
       const meant = known.has(call.name) ? call : (call.fallback ?? call)
+      // Arguments that were not JSON are replayed as such.
       const args = meant.arguments === UNPARSEABLE ? '{' : moveInJson(meant.arguments, this.#moves)
       return { id: callId(call), name: meant.name, arguments: args }
     })
@@ -63,7 +63,7 @@ export class ReplayModel implements Llm {
       thinkingBlocks: [],
       toolCalls,
       finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
-      usage: nothingSpent(this.model),
+      usage: noUsage(this.model),
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Reads branches out of the log: a page at a time from the leaf towards the root, never more than is asked for. */
+/** Reads branches from the log: page by page from the leaf towards the root, never more than the caller needs. */
 import {
   isTreeEvent,
   parentOf,
@@ -8,11 +8,11 @@ import {
   type StoredTreeEvent,
 } from '@parley/protocol'
 import type { EventStore } from '../../storage/index.ts'
-import type { NavigationTarget } from '../commands.ts'
+import type { NavigationTarget } from './navigation-target.ts'
 
 const PAGE = 200
 
-/** The branch from `leaf` towards the root, newest first. Costs a page for each page of the branch. */
+/** Yields the branch from `leaf` towards the root, newest first. Reads one page of the log at a time. */
 export async function* ancestors(
   events: EventStore,
   id: ConversationId,
@@ -34,7 +34,7 @@ export async function* ancestors(
   }
 }
 
-/** The whole branch, root first. */
+/** Returns the whole branch, root first. */
 export async function readBranch(
   events: EventStore,
   id: ConversationId,
@@ -47,9 +47,9 @@ export async function readBranch(
 }
 
 /**
- * What stands at a point of the tree that a conversation moves to. Reads back to the newest message of a person:
+ * Returns the state at a point of the tree that a conversation moves to. Reads back to the newest message of a person:
  * only the batch at the end of a branch can be open. Null for an event that is not a tree event of this conversation.
- * @param blocked messages that a hook has blocked, by id: they are owed no answer
+ * @param blocked messages that a hook has blocked, by id: they need no answer
  */
 export async function navigationTarget(
   events: EventStore,
@@ -68,7 +68,7 @@ export async function navigationTarget(
     }
   }
   if (path.length === 0) return null
-  // That hooks looked at an answer does not open it again.
+  // The execution of a hook after an answer does not open the answer again.
   const newest = path.find(({ event }) => event.kind !== 'HookExecutionEvent')
   const isDone = newest !== undefined && (concludes(newest) || Object.hasOwn(blocked, newest.event.id))
   return { to, open_actions: pendingActions(path.reverse()), last_user_message_id, owes_step: !isDone }

@@ -1,6 +1,6 @@
 /**
- * The view of the active branch, kept beside a running conversation and put back from a checkpoint, so that opening a
- * conversation costs what its view costs and not what its log costs.
+ * The view of the active branch, kept in memory during a run and restored from a checkpoint, so that the cost of opening a
+ * conversation depends on its view and not on its log.
  */
 import type { ActionEvent, ConversationId, ConversationState, EventId, StoredEvent, TreeEvent } from '@parley/protocol'
 import { isTreeEvent } from '@parley/protocol'
@@ -8,7 +8,7 @@ import { View } from '../../agent/index.ts'
 import type { EventStore } from '../../storage/index.ts'
 import { readBranch } from './reader.ts'
 
-/** The view as of `seq`: the seq of each event in it; a negative one stands for the summary of that Condensation. */
+/** The view as of `seq`: the seq of each event in it; a negative seq represents the summary of that Condensation. */
 export type ViewCheckpoint = { seq: number; items: number[]; requested: boolean }
 
 const PAGE = 500
@@ -17,7 +17,7 @@ export class BranchView {
   readonly #store: EventStore
   readonly #id: ConversationId
   readonly #seqs = new Map<string, number>()
-  /** Messages that a hook has blocked: the model never sees them (F14). */
+  /** Messages that a hook has blocked: the model never receives them (F14). */
   #blocked: ReadonlySet<string>
   #view: View
   #seq: number
@@ -30,7 +30,7 @@ export class BranchView {
     this.#blocked = blocked
   }
 
-  /** From the checkpoint and what came after it; without one, or after the leaf moved, from the branch itself. */
+  /** Loads the view from the checkpoint and the events after it; without one, or after the leaf moved, from the branch itself. */
   static async load(
     store: EventStore,
     id: ConversationId,
@@ -70,7 +70,7 @@ export class BranchView {
     return restored
   }
 
-  /** Takes what was appended to the log. */
+  /** Adds appended events. */
   async extend(events: readonly StoredEvent[]): Promise<void> {
     for (const { seq, event } of events) {
       this.#seq = seq
@@ -92,7 +92,7 @@ export class BranchView {
     return this.#view.isCondensationRequested
   }
 
-  /** Action events of the view by id, oldest first. Looks from the end, where those are that are still open. */
+  /** Returns action events of the view by id, oldest first. Searches from the end, because open actions are there. */
   actions(ids: readonly EventId[]): ActionEvent[] {
     const wanted = new Set<string>(ids)
     const events = this.#view.events()
@@ -113,7 +113,7 @@ export class BranchView {
     return { seq: this.#seq, items, requested: this.#view.isCondensationRequested }
   }
 
-  /** What a condensation took out of the view is not asked for again: memory is that of the view, not of the log. */
+  /** Removes condensed events from memory, which is that of the view, not of the log. */
   #forget(): void {
     const kept = this.#view.sources().flatMap(({ id }): [string, number][] => {
       const seq = this.#seqs.get(id)

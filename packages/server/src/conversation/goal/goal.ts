@@ -1,11 +1,11 @@
 /**
- * Work towards a goal: which drafts each step of it comes down to. Pure. Source: agent-core.md 3.7; F08, F50.
+ * Work towards a goal: the drafts of each of its steps. Pure. Source: agent-core.md 3.7; F08, F50.
  *
  * Invariants
- *   G1. How far it is stands in the log (`state.goal`), so that it goes on after a restart as a run does.
- *   G2. A round ends where a run would have ended by itself, finished or stuck; what waits for a person suspends it (F08).
- *   G3. Whatever else ends the run (a pause, an error), and every word of a person, interrupts the goal.
- *   G4. Its messages pass the hooks that look at messages, as a person's do. One that they block interrupts the goal.
+ *   G1. The progress of the goal is in the log (`state.goal`), so that it continues after a restart as a run does.
+ *   G2. A round ends where a run would end by itself, finished or stuck; an action that waits for a person suspends it (F08).
+ *   G3. Every other end of the run (a pause, an error), and every message of a person, interrupts the goal.
+ *   G4. Its messages pass the hooks that inspect messages, as a person's do. A message that they block interrupts the goal.
  */
 import {
   newEventId,
@@ -18,16 +18,16 @@ import {
 } from '@parley/protocol'
 import type { Command } from '../conversations.ts'
 import { statusChanged, userMessage } from '../drafts.ts'
-import { submitted, type Submission } from '../live/hooked.ts'
+import { submitted, type Submission } from '../submission.ts'
 
-/** `sender` of the messages that a goal sends, so that nobody takes them for a person's. */
+/** `sender` of the messages of a goal, which distinguishes them from a person's. */
 export const GOAL_SENDER = 'goal'
 
 export type GoalCommand = Extract<Command, { kind: 'start_goal' | 'stop_goal' | 'resume_goal' }>
 
 /**
- * What a command does to the goal; `opening` stands before the first message of a branch.
- * @param submission what hooks made of the message that it sends; absent when there are none for it
+ * Decides what a command does to the goal. `opening` precedes the first message of a branch.
+ * @param submission the message of the command after the hooks ran; absent when no hook applies
  * @throws ParleyError `bad_request`, `conflict`.
  */
 export function decideGoal(
@@ -41,7 +41,7 @@ export function decideGoal(
   return begin(state, goal, submission ?? submissionOf(text), opening)
 }
 
-/** The message that a command sends to the agent. @throws ParleyError `bad_request`, `conflict`. */
+/** Returns the message that a command sends to the agent. @throws ParleyError `bad_request`, `conflict`. */
 export const goalText = (state: ConversationState, command: Exclude<GoalCommand, { kind: 'stop_goal' }>): string =>
   opened(state, command).text
 
@@ -80,20 +80,20 @@ function expectFree({ execution_status, goal }: ConversationState): void {
 }
 
 function begin(state: ConversationState, goal: GoalStatus, submission: Submission, opening: readonly Draft[]) {
-  const said = submitted(state, [submission])
-  if (submission.blocked !== null) return { drafts: [goalChanged(ended(goal)), ...opening, ...said], runs: false }
-  // What waits goes on waiting: a goal approves nothing (F08).
+  const messages = submitted(state, [submission])
+  if (submission.blocked !== null) return { drafts: [goalChanged(ended(goal)), ...opening, ...messages], runs: false }
+  // A pending batch remains pending: a goal approves nothing (F08).
   const runs = state.execution_status !== 'waiting_for_confirmation'
-  const drafts = [goalChanged(goal), ...opening, ...said, ...(runs ? [statusChanged('running')] : [])]
+  const drafts = [goalChanged(goal), ...opening, ...messages, ...(runs ? [statusChanged('running')] : [])]
   return { drafts, runs }
 }
 
-/** What ends an active goal that is not reached; nothing when there is none. */
+/** Ends an active goal that is not reached; empty when there is none. */
 export function interrupted({ goal }: Pick<ConversationState, 'goal'>): Draft[] {
   return goal?.active === true ? [goalChanged(ended(goal))] : []
 }
 
-/** What a commit of `drafts` owes to an active goal: it is interrupted when the run ends for a reason of its own (G3). */
+/** The drafts that a commit of `drafts` adds for an active goal: it is interrupted when the run ends for another reason (G3). */
 export function goalEndedBy(state: ConversationState, drafts: readonly Draft[]): Draft[] {
   let { goal, execution_status: status } = state
   for (const draft of drafts) {
@@ -103,19 +103,19 @@ export function goalEndedBy(state: ConversationState, drafts: readonly Draft[]):
   return status === 'running' || status === 'waiting_for_confirmation' ? [] : interrupted({ goal })
 }
 
-/** What the agent is told after a verdict; null when the goal is over with it. */
+/** Returns the message to the agent after a verdict; null when the goal ends with it. */
 export function followUpOf({ goal }: Pick<ConversationState, 'goal'>, verdict: GoalVerdict): string | null {
   const isOver = goal?.active !== true || verdict.complete || goal.iteration + 1 >= goal.max_iterations
   return isOver ? null : followUp(verdict)
 }
 
 /**
- * What a verdict leads to. A goal that was ended meanwhile is not taken up again.
- * @param submission what hooks made of the message that follows; absent when there are none for it
+ * Returns the consequence of a verdict. A goal that was ended meanwhile is not resumed.
+ * @param submission the next message after the hooks ran; absent when no hook applies
  */
 export function afterVerdict(state: ConversationState, verdict: GoalVerdict, submission?: Submission): Draft[] {
   const { goal } = state
-  // That hooks were asked stays on record, also when there is nothing left to say.
+  // The execution of the hooks is recorded, also when no message follows.
   if (goal?.active !== true) return [...(submission?.drafts ?? [])]
   const judged = { ...goal, iteration: goal.iteration + 1, verdict }
   if (verdict.complete) return [goalChanged({ ...judged, active: false, status: 'complete' })]
@@ -131,7 +131,7 @@ function goalChanged(value: GoalStatus): Draft {
 
 const ended = (goal: GoalStatus): GoalStatus => ({ ...goal, active: false, status: 'interrupted' })
 
-/** A message that no hook looks at. */
+/** A message that no hook inspects. */
 function submissionOf(text: string): Submission {
   const message = { ...userMessage([textContent(text)]), sender: GOAL_SENDER, id: newEventId() }
   return { message, drafts: [], blocked: null }

@@ -1,68 +1,101 @@
-import type { ConversationState, Draft, LLM, TreeEvent } from '@parley/protocol'
+import {
+  textContent,
+  type AgentBase,
+  type ConversationState,
+  type Draft,
+  type LLM,
+  type TreeEvent,
+} from '@parley/protocol'
 import type { OpenLlm } from '../../llm/index.ts'
-import { afterVerdict, followUpOf, interrupted } from './goal.ts'
-import type { Submission } from '../live/hooked.ts'
+import type { Log } from '../../observability/index.ts'
+import type { Storage } from '../../storage/index.ts'
+import { readBranch } from '../branch/reader.ts'
 import { conversationError, describe } from '../drafts.ts'
-import { judge } from './judge.ts'
+import type { ConversationHooks } from '../hooks/conversation-hooks.ts'
+import type { LiveActions, LiveReader } from '../live-access.ts'
+import type { Submission } from '../submission.ts'
+import { afterVerdict, followUpOf, GOAL_SENDER, interrupted } from './goal.ts'
+import { judgeGoal } from './judge.ts'
 
-/** The conversation as its goal needs it. */
-export type GoalHost = {
-  state(): ConversationState
-  /** The active branch, root first. */
-  branch(): Promise<readonly TreeEvent[]>
-  /** Who judges. @throws ParleyError when nobody can. */
-  model(): Promise<LLM>
-  openLlm: OpenLlm | undefined
-  /** Asks the hooks that look at messages about the next one; undefined where there are none. */
-  submit(text: string, signal: AbortSignal): Promise<Submission | undefined>
-  /** Stores what `drafts` makes of the state at that moment. */
-  commit(drafts: (now: ConversationState) => readonly Draft[]): Promise<unknown>
-  onFailure(error: unknown): void
+export type GoalDeps = {
+  storage: Pick<Storage, 'events'>
+  openLlm?: OpenLlm | undefined
+  /** The model that judges goals. Absent: the agent's own. @throws ParleyError `bad_request` when there is none. */
+  judgeModel: (owner: string, agent: AgentBase) => Promise<LLM>
+  log: Pick<Log, 'warn'>
 }
+
+type Live = Pick<LiveReader, 'id' | 'owner' | 'state' | 'record'> & Pick<LiveActions, 'inTurn' | 'append'>
 
 /** The verdicts on one conversation's goal, one at a time. */
 export class GoalRounds {
-  readonly #host: GoalHost
-  #asking: AbortController | null = null
+  readonly #live: Live
+  readonly #hooks: ConversationHooks
+  readonly #deps: GoalDeps
+  #judging: AbortController | null = null
 
-  constructor(host: GoalHost) {
-    this.#host = host
+  constructor(live: Live, hooks: ConversationHooks, deps: GoalDeps) {
+    this.#live = live
+    this.#hooks = hooks
+    this.#deps = deps
   }
 
-  /** Asks the judge and stores what follows: the goal's end, or the next message. A judge that fails interrupts the goal. */
+  /** Gets a verdict and stores its consequence: the end of the goal, or the next message. A failure of the judge interrupts the goal. */
   async judge(signal: AbortSignal): Promise<void> {
-    const { goal } = this.#host.state()
+    const { id, state } = this.#live
+    const { goal } = state()
     if (goal?.active !== true) return
-    const asking = new AbortController()
-    this.#asking = asking
+    const judging = new AbortController()
+    this.#judging = judging
     try {
-      const drafts = await this.#verdict(goal.objective, AbortSignal.any([signal, asking.signal]))
-      await this.#host.commit(drafts)
+      const drafts = await this.#verdict(goal.objective, AbortSignal.any([signal, judging.signal]))
+      await this.#commit(drafts)
     } catch (error) {
       signal.throwIfAborted()
-      // Nobody wants to know any longer; what a person said instead comes next.
-      if (asking.signal.aborted) return
-      this.#host.onFailure(error)
+      // The goal is over meanwhile: the verdict is not needed.
+      if (judging.signal.aborted) return
+      this.#deps.log.warn({ conversation_id: id, err: error }, 'goal verdict failed')
       const { code, detail } = describe(error)
-      const told = conversationError(code, `The goal could not be judged: ${detail} Resume it to try again.`)
-      await this.#host.commit((now) => [...interrupted(now), told])
+      const failure = conversationError(code, `The goal could not be judged: ${detail} Resume it to try again.`)
+      await this.#commit((now) => [...interrupted(now), failure])
     } finally {
-      this.#asking = null
+      this.#judging = null
     }
   }
 
-  /** The goal has changed: a judge that is still asked about one that is over need not answer. */
+  /** Called after each commit: cancels the verdict on a goal that is over. */
   changed(): void {
-    if (this.#host.state().goal?.active !== true) this.#asking?.abort()
+    if (this.#live.state().goal?.active !== true) this.#judging?.abort()
   }
 
   async #verdict(objective: string, signal: AbortSignal): Promise<(now: ConversationState) => readonly Draft[]> {
-    const { openLlm } = this.#host
+    const { openLlm, judgeModel } = this.#deps
+    const { owner, state, record } = this.#live
     if (openLlm === undefined) throw new Error('there is no model to judge with')
-    const deps = { openLlm, config: await this.#host.model() }
-    const { verdict, drafts } = await judge(objective, await this.#host.branch(), deps, signal)
-    const text = followUpOf(this.#host.state(), verdict)
-    const submission = text === null ? undefined : await this.#host.submit(text, signal)
+    const { agent } = record()
+    const config = await judgeModel(owner, agent)
+    const { verdict, drafts } = await judgeGoal(objective, await this.#branch(), { openLlm, config }, signal)
+    const text = followUpOf(state(), verdict)
+    const submission = text === null ? undefined : await this.#submit(text, signal)
     return (now) => [...drafts, ...afterVerdict(now, verdict, submission)]
+  }
+
+  /** The active branch without the messages that hooks have blocked, root first. */
+  async #branch(): Promise<TreeEvent[]> {
+    const { id, state } = this.#live
+    const path = await readBranch(this.#deps.storage.events, id, state().leaf_event_id)
+    return path.map(({ event }) => event).filter((event) => !Object.hasOwn(state().blocked_messages, event.id))
+  }
+
+  /** The next message after the hooks ran; undefined when no hook inspects messages. */
+  async #submit(text: string, signal: AbortSignal): Promise<Submission | undefined> {
+    if (!this.#hooks.inspectsMessages) return undefined
+    return this.#hooks.submit([textContent(text)], this.#live.state().hook_config, signal, GOAL_SENDER)
+  }
+
+  /** Stores the drafts that `make` returns for the state of that moment. */
+  #commit(make: (now: ConversationState) => readonly Draft[]): Promise<unknown> {
+    const { inTurn, append, state } = this.#live
+    return inTurn(() => append(make(state())))
   }
 }

@@ -1,38 +1,39 @@
 import type { StoredEvent } from '@parley/protocol'
 import type { GoalRounds } from '../goal/rounds.ts'
+import type { LiveReader } from '../live-access.ts'
+import type { RunEnd } from '../log/run-end.ts'
 import type { ConversationRecord } from '../record/record.ts'
-import type { RunEnd } from '../run/run-end.ts'
 import type { Running } from '../run/running.ts'
-import type { Titling } from '../titles/titling.ts'
-import type { Core } from './core.ts'
+import type { TitleTask } from '../titles/title-task.ts'
+import type { LiveDeps } from './deps.ts'
 
-/** What a commit wrote; `ended` when it ended a run. */
+/** One commit. `ended`: set when it ended a run. */
 export type Committed = { events: readonly StoredEvent[]; record: ConversationRecord; ended: RunEnd | null }
 
-/** Tells everybody whom a durable commit concerns, before the conversation goes on. */
+/** Notifies every part that a durable commit concerns, before the conversation proceeds. */
 export async function afterCommit(
   { events, record, ended }: Committed,
-  core: Pick<Core, 'id' | 'log' | 'deps'>,
-  { goal, running, titling }: { goal: GoalRounds; running: Running; titling: Titling },
+  { id, state }: Pick<LiveReader, 'id' | 'state'>,
+  { goal, running, titles }: { goal: GoalRounds; running: Running; titles: TitleTask },
+  deps: LiveDeps,
 ): Promise<void> {
-  const { id, log, deps } = core
   goal.changed()
   deps.onActivity()
-  // Its parent pays, before this conversation goes on.
+  // The parent's costs include this one before the conversation proceeds.
   if (record.sub_agent && events.some(({ event }) => event.kind === 'UsageRecordedEvent'))
-    running.purse = (await deps.kin?.spent(id, record, log.state)) ?? null
+    running.remainingBudget = await deps.parentLink.reportSpending(id, record, state())
   if (ended !== null) await deps.runs?.ended(id, record, ended)
-  if (events.some(({ event }) => event.kind === 'MessageEvent' && event.source === 'user')) titling.start()
-  await forgetResults(events, core)
+  if (events.some(({ event }) => event.kind === 'MessageEvent' && event.source === 'user')) titles.start()
+  await forgetResults(events, id, deps)
   const answered = events.flatMap(({ event }) => (event.kind === 'ObservationEvent' ? [event.action_id] : []))
-  if (answered.length > 0) deps.onAnswered?.(id, answered)
+  if (answered.length > 0) deps.onAnswered(id, answered)
 }
 
-async function forgetResults(events: readonly StoredEvent[], { id, deps }: Pick<Core, 'id' | 'deps'>): Promise<void> {
+async function forgetResults(events: readonly StoredEvent[], id: LiveReader['id'], deps: LiveDeps): Promise<void> {
   for (const { event } of events) {
     if (event.kind !== 'ObservationEvent' || event.observation.kind !== 'ClientToolObservation') continue
-    await deps.clientCalls?.forget(id, event.action_id).catch((err: unknown) => {
-      deps.log.warn({ conversation_id: id, err }, 'the result of a client could not be removed')
+    await deps.clientCalls.forget(id, event.action_id).catch((err: unknown) => {
+      deps.log.warn({ conversation_id: id, err }, 'client result not removed')
     })
   }
 }

@@ -1,29 +1,33 @@
 import { abortable } from '../../lib/index.ts'
-import { expectText, refusalOf } from './ask.ts'
+import type { LiveActions, LiveReader } from '../live-access.ts'
+import type { LiveLog } from '../log/live-log.ts'
+import { expectText, refusalOf } from '../run/model-refusal.ts'
 import type { Running } from '../run/running.ts'
-import type { Core } from './core.ts'
+import type { Startup } from '../start/phases/index.ts'
+
+export type AsideParts = { log: Pick<LiveLog, 'openView'>; running: Running; startup: Startup }
 
 /**
- * The agent's answer to a question beside the conversation; only its cost is recorded. Source: agent-core.md 3.8.
- * @param started waits for the start of the conversation
- * @throws ParleyError `unavailable` when the model said nothing; whatever else its failure is told as.
+ * Returns the agent's answer to a question beside the conversation; only its cost is recorded. Source: agent-core.md 3.8.
+ * @throws ParleyError `unavailable` when the model answers without text; the refusal of the model
  */
 export function answerAside(
   question: string,
-  { log, mailbox, errands, agent, masker, append }: Core,
-  running: Running,
-  { started, signal }: { started: () => Promise<void>; signal: AbortSignal },
+  live: Pick<LiveReader, 'masker'> & Pick<LiveActions, 'inTurn' | 'append' | 'inBackground' | 'openAgent'>,
+  { log, running, startup }: AsideParts,
+  signal: AbortSignal,
 ): Promise<string> {
-  return errands.run(async (own) => {
-    await abortable(started(), own)
-    const opened = await agent.open()
-    const turn = running.turn(await mailbox.run(() => log.openView()))
-    const { text, drafts } = await opened.ask(question, turn, own).catch((error: unknown) => {
+  const { masker, inTurn, append, inBackground, openAgent } = live
+  return inBackground(async (own) => {
+    await abortable(startup.ready(), own)
+    const agent = await openAgent()
+    const turn = running.turn(await inTurn(() => log.openView()))
+    const { text, drafts } = await agent.ask(question, turn, own).catch((error: unknown) => {
       throw refusalOf(error)
     })
     await turn.settle()
-    await mailbox.run(() => append(drafts))
-    // It passes no commit, so what is secret in it is hidden here.
+    await inTurn(() => append(drafts))
+    // The answer passes no commit, so its secret values are hidden here.
     return expectText((await masker()).text(text))
   }, signal)
 }

@@ -1,83 +1,79 @@
 import type { Draft, LLM } from '@parley/protocol'
-import { expectAwaited } from './client-calls.ts'
 import type { Command } from '../conversations.ts'
-import type { ConversationRecord, SecretSources } from '../record/record.ts'
+import type { LiveActions, LiveReader } from '../live-access.ts'
 import { withAcpModel, withModel, withSecrets } from '../record/changes.ts'
-import type { Core } from './core.ts'
+import type { ConversationRecord, SecretSources } from '../record/record.ts'
+import { expectAwaited } from './client-calls.ts'
+import type { LiveDeps } from './deps.ts'
+
+type Live = Pick<LiveReader, 'id' | 'state' | 'record'> & Pick<LiveActions, 'inTurn' | 'append' | 'currentAgent'>
 
 /** Changes of one conversation that its events do not carry: title and tags, models, secrets, results of clients. */
 export class Changes {
-  readonly #core: Pick<Core, 'id' | 'log' | 'deps' | 'mailbox' | 'agent' | 'append'>
+  readonly #live: Live
+  readonly #deps: Pick<LiveDeps, 'storage' | 'openLlm' | 'clientCalls'>
 
-  constructor(core: Pick<Core, 'id' | 'log' | 'deps' | 'mailbox' | 'agent' | 'append'>) {
-    this.#core = core
+  constructor(live: Live, deps: Pick<LiveDeps, 'storage' | 'openLlm' | 'clientCalls'>) {
+    this.#live = live
+    this.#deps = deps
   }
 
-  /** Changes the record; `drafts` tell watchers about it. */
+  /** Changes the record; the drafts show the change to watchers. */
   async update(change: Partial<ConversationRecord>, drafts: readonly Draft[]): Promise<void> {
-    const { log, mailbox, append } = this.#core
-    await mailbox.run(async () => {
-      log.record = { ...log.record, ...change }
-      await append(drafts, log.record, 'title' in change || 'tags' in change)
-    })
+    const { record, inTurn, append } = this.#live
+    await inTurn(() => append(drafts, { ...record(), ...change }, 'title' in change || 'tags' in change))
   }
 
-  /** Stored first: an agent that is opened later begins with it. @throws ParleyError `bad_request`; whatever opening it says. */
+  /** Stored first: an agent that is opened later begins with it. @throws ParleyError `bad_request`; the error of opening the model */
   switchLlm(llm: LLM): Promise<void> {
-    const { log, deps, mailbox, agent, append } = this.#core
-    return mailbox.run(async () => {
-      const { record, drafts } = withModel(log.record, llm)
-      // What cannot be opened is refused before it is stored.
-      deps.openLlm?.(llm)
-      await append(drafts, record)
-      log.record = record
-      const opened = await agent.current()
-      if (record.agent.kind === 'Agent') opened?.reconfigure(record.agent)
+    const { record, inTurn, append, currentAgent } = this.#live
+    return inTurn(async () => {
+      const changed = withModel(record(), llm)
+      // A model that cannot be opened is refused before it is stored.
+      this.#deps.openLlm?.(llm)
+      await append(changed.drafts, changed.record)
+      const { agent } = changed.record
+      if (agent.kind === 'Agent') (await currentAgent())?.reconfigure(agent)
     })
   }
 
   /**
-   * Outside of the mailbox: the agent's program is asked, and what it says meanwhile has to be stored.
-   * @throws ParleyError `bad_request`; whatever the program refuses it with.
+   * The agent's program is asked outside of a turn, because the events that it sends meanwhile have to be stored.
+   * @throws ParleyError `bad_request`; the refusal of the program
    */
   async switchAcpModel(model: string): Promise<void> {
-    const { log, mailbox, agent, append } = this.#core
-    // What is refused is refused before anybody is asked.
-    withAcpModel(log.record, model)
-    const asked = await agent.current()
-    const tell = await asked?.switchModel?.(model)
-    await mailbox.run(async () => {
-      const { record, drafts } = withAcpModel(log.record, model)
-      await append([...drafts, ...(tell?.(log.state) ?? [])], record)
-      log.record = record
+    const { state, record, inTurn, append, currentAgent } = this.#live
+    // Checked before the program is asked.
+    withAcpModel(record(), model)
+    const asked = await currentAgent()
+    const draftsOf = await asked?.switchModel?.(model)
+    await inTurn(async () => {
+      const changed = withAcpModel(record(), model)
+      await append([...changed.drafts, ...(draftsOf?.(state()) ?? [])], changed.record)
     })
-    // One that was opened meanwhile began with what was stored before.
-    const opened = await agent.current()
+    // An agent that was opened meanwhile began with the model that was stored before.
+    const opened = await currentAgent()
     if (opened === asked) return
-    const late = await opened?.switchModel?.(model)
-    await mailbox.run(() => append(late?.(log.state) ?? []))
+    const lateDraftsOf = await opened?.switchModel?.(model)
+    await inTurn(() => append(lateDraftsOf?.(state()) ?? []))
   }
 
   /** Commands and requests use them from now on. */
-  setSecrets(secrets: SecretSources): Promise<void> {
-    const { log, mailbox, append } = this.#core
-    return mailbox.run(async () => {
-      const record = withSecrets(log.record, secrets)
-      await append([], record)
-      log.record = record
-    })
+  async setSecrets(secrets: SecretSources): Promise<void> {
+    const { record, inTurn, append } = this.#live
+    await inTurn(() => append([], withSecrets(record(), secrets)))
   }
 
   /**
-   * Takes the result of a call that is open and waits for it; the run that waits goes on, or the next one begins with it.
-   * @throws ParleyError `not_found`, `bad_request` or `conflict`, saying which.
+   * Takes the result of an open call. The waiting run continues with it, or the next run begins with it.
+   * @throws ParleyError `not_found`, `bad_request` or `conflict` for a call that awaits no result
    */
   takeResult({ action_id, result }: Extract<Command, { kind: 'client_result' }>): Promise<void> {
-    const { id, log, deps, mailbox } = this.#core
-    return mailbox.run(async () => {
-      const stored = await deps.storage.events.get(id, action_id)
-      expectAwaited(log.state, log.record, action_id, stored !== null)
-      await deps.clientCalls?.take(id, action_id, result)
+    const { id, state, record, inTurn } = this.#live
+    return inTurn(async () => {
+      const stored = await this.#deps.storage.events.get(id, action_id)
+      expectAwaited(state(), record(), action_id, stored !== null)
+      await this.#deps.clientCalls.take(id, action_id, result)
     })
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Calls that a client performs and that wait for what it brings back.
+ * Calls that a client executes, and that wait for its result.
  *
  * Invariants
- *   C1. A result is on disk before its client hears that it was taken; a killed server still has it.
- *   C2. A call gets one result. What comes after it, or after the call's time, is refused.
- *   C3. The time of a call is on disk too: a restart makes it no longer.
- *   C4. Nothing of a call stays on disk once its answer is stored, because secrets are hidden only there.
+ *   C1. A result is on disk before its client receives the acknowledgement; a killed server still has it.
+ *   C2. A call gets one result. A second result, or one after the call's deadline, is refused.
+ *   C3. The deadline of a call is on disk too: a restart does not extend it.
+ *   C4. No file of a call remains once its answer is stored, because secrets are masked only there.
  */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,26 +19,26 @@ import {
 import type { ClientCalls, ClientResult } from '../../tools/index.ts'
 import type { ConversationRecord } from '../record/record.ts'
 
-/** Files of calls that are long answered are of no use; this many calls are surely not open at once. */
+/** Number of files that are kept; more calls are never open at once. */
 const MAX_FILES = 400
 
 export class ClientCallBoard {
   readonly #folderOf: (id: ConversationId) => string
   readonly #waiting = new Map<string, Waiter>()
 
-  /** @param folderOf a conversation's own folder; created when first used */
+  /** @param folderOf returns a conversation's own folder, which is created when first used */
   constructor(folderOf: (id: ConversationId) => string) {
     this.#folderOf = (id) => join(folderOf(id), 'client_calls')
   }
 
   /**
-   * Takes the result of a call that is open (C1, C2). Results of one conversation are taken one after the other.
+   * Takes the result of an open call (C1, C2). Results of one conversation are taken one after the other.
    * @throws ParleyError `conflict`.
    */
   async take(id: ConversationId, callId: EventId, result: ClientResult): Promise<void> {
     const dir = this.#folderOf(id)
     const waiter = this.#waiting.get(callId)
-    // From here on the time of the call does not pass: its client is going to hear that the result was taken.
+    // From here on the deadline does not apply: the result is going to be acknowledged.
     waiter?.hold()
     try {
       if (waiter?.isLate === true || hasPassed(await readJson(fileOf(dir, callId, 'time')))) throw tooLate(callId)
@@ -48,11 +48,11 @@ export class ClientCallBoard {
       waiter?.release()
       throw error
     }
-    // A call that begins to be waited for meanwhile finds the result on disk, or is woken here.
+    // A wait that begins meanwhile finds the result on disk, or is resolved here.
     this.#waiting.get(callId)?.resolve(result)
   }
 
-  /** What the agent of a conversation waits with. `lend`: does without the conversation's place among the runs meanwhile. */
+  /** Returns the client calls of a conversation's agent. `withoutSlot` runs work without occupying a run slot. */
   of(id: ConversationId, lend: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>): ClientCalls {
     const dir = this.#folderOf(id)
     return {
@@ -67,7 +67,7 @@ export class ClientCallBoard {
     }
   }
 
-  /** Removes what is kept of a call whose answer is stored. */
+  /** Removes the files of a call whose answer is stored. */
   async forget(id: ConversationId, callId: EventId): Promise<void> {
     const dir = this.#folderOf(id)
     await rm(fileOf(dir, callId, 'time'), { force: true })
@@ -77,7 +77,7 @@ export class ClientCallBoard {
   async #wait(dir: string, callId: string, deadline: number, signal: AbortSignal): Promise<ClientResult | null> {
     const waiter = new Waiter(deadline)
     const onAbort = () => waiter.reject(signal.reason as Error)
-    // From here on nothing that comes is missed; what came before is on disk.
+    // From here on results resolve the waiter; earlier results are on disk.
     this.#waiting.set(callId, waiter)
     signal.addEventListener('abort', onAbort, { once: true })
     try {
@@ -94,7 +94,7 @@ export class ClientCallBoard {
 type Time = { deadline: number }
 const hasPassed = (time: Time | null): boolean => time !== null && time.deadline <= Date.now()
 
-/** Somebody who waits for one result, up to a time. */
+/** A wait for one result, up to a deadline. */
 class Waiter {
   readonly result: Promise<ClientResult | null>
   readonly resolve: (result: ClientResult | null) => void
@@ -105,12 +105,12 @@ class Waiter {
 
   constructor(deadline: number) {
     const { promise, resolve, reject } = Promise.withResolvers<ClientResult | null>()
-    // Whoever stopped waiting before it ended has its reason already.
+    // An aborted wait has rejected already.
     promise.catch(() => undefined)
     this.result = promise
     this.resolve = resolve
     this.reject = reject
-    // A timer may be early by a moment; the time on disk is not.
+    // A timer may fire slightly early; the deadline on disk is exact.
     this.#timer = setTimeout(() => this.#pass(), deadline - Date.now() + 5)
   }
 
@@ -128,16 +128,16 @@ class Waiter {
   }
 
   #pass(): void {
-    // Who holds it decides: a result that is being taken still counts.
+    // While it is held, a result that is being taken still counts.
     if (!this.#isHeld) this.resolve(null)
     this.isLate = true
   }
 }
 
 /**
- * Whether a result may be posted for this call now.
- * @param isThere whether the conversation has such an event at all
- * @throws ParleyError `not_found`, `bad_request` or `conflict`, saying which.
+ * Checks that a result may be posted for this call now.
+ * @param isThere true when the conversation has an event with this id
+ * @throws ParleyError `not_found`, `bad_request` or `conflict` with the reason
  */
 export function expectAwaited(
   state: ConversationState,
@@ -160,7 +160,7 @@ export function expectAwaited(
     throw new ParleyError('conflict', `The call ${action_id} waits for a confirmation first. Perform it after that.`)
 }
 
-/** Existing clients also write their tools among those of the agent. */
+/** Existing clients also list their tools among those of the agent. */
 function specsOf({ client_tools, agent }: Pick<ConversationRecord, 'client_tools' | 'agent'>): ClientToolSpec[] {
   const named =
     agent.kind === 'Agent' ? agent.tools.map(({ params }) => params['spec'] as ClientToolSpec | undefined) : []
@@ -172,7 +172,7 @@ const answered = (call: string): ParleyError =>
 const tooLate = (call: string): ParleyError =>
   new ParleyError('conflict', `The time for a result of the call ${call} has passed.`)
 
-/** Call ids are made by the server, but a file name is no place to trust one. */
+/** The server makes call ids, but a file name must not depend on that. */
 const fileOf = (dir: string, callId: string, what: 'time' | 'result'): string =>
   join(dir, `${callId.replaceAll(/[^\w-]/g, '_')}.${what}.json`)
 

@@ -1,50 +1,42 @@
-import type { AgentBase, ConversationId, LLM } from '@parley/protocol'
+import type { ConversationId } from '@parley/protocol'
 import type { Agent } from '../../agent/index.ts'
 import type { Masker } from '../../secrets/index.ts'
 import type { ClientCalls } from '../../tools/index.ts'
 import type { ClientCallBoard } from './client-calls.ts'
-import type { OpenHooks } from './hooked.ts'
+import type { OpenHooks } from '../hooks/conversation-hooks.ts'
 import type { LogDeps } from '../log/live-log.ts'
-import type { ConversationRecord, SecretSources } from '../record/record.ts'
+import type { ConversationRecord, OwnedConversation, SecretSources } from '../record/record.ts'
 import type { RunDeps } from '../run/running.ts'
-import type { Phase } from '../start/phases/index.ts'
-import type { OwnSubAgents } from '../sub-agents/index.ts'
+import type { StartupDeps } from '../start/phases/index.ts'
+import type { GoalDeps } from '../goal/rounds.ts'
+import type { OwnSubAgents } from '../run/parent-link.ts'
 import type { TitleDeps } from '../titles/title.ts'
 
 /** The conversation that an agent is opened for. */
-export type OpenedFor = {
-  id: ConversationId
-  owner: string
-  record: ConversationRecord
-  epoch: number
-  /** The conversation's secrets as they are now. */
+type OpenedFor = OwnedConversation & {
+  /** Returns the secrets of the conversation at the moment of the call. */
   secrets: () => SecretSources
-  /** The record as it is now. */
+  /** Returns the record at the moment of the call. */
   current: () => ConversationRecord
-  /** What its tools may ask of sub-agents. */
+  /** The sub-agents that its tools use. */
   subAgents?: OwnSubAgents
-  /** What its client's tools wait with. */
+  /** The results that tools of its client wait for. */
   clientCalls?: ClientCalls
 }
 
-/** What every conversation in memory is given from outside. */
+/** The dependencies of every conversation in memory. */
 export type LiveDeps = Pick<TitleDeps, 'openLlm' | 'findLlm'> &
   LogDeps &
+  GoalDeps &
+  StartupDeps &
   RunDeps & {
-    openAgent: (live: OpenedFor, signal: AbortSignal) => Promise<Agent>
-    /** The model that judges goals. Absent: the agent's own. @throws ParleyError `bad_request` when there is none. */
-    judgeModel?: (owner: string, agent: AgentBase) => Promise<LLM>
-    /** Hides in texts what `mask` hides in drafts. Absent: nothing. */
-    masker?: (owner: string, record: ConversationRecord) => Promise<Masker>
-    /** Takes what clients made of calls. Absent: nobody waits for that. */
-    clientCalls?: ClientCallBoard
-    /** Told of calls whose answers are durable. */
-    onAnswered?: (id: ConversationId, callIds: readonly string[]) => void
-    /** Absent: hooks cannot run, and a conversation that has some says so. */
-    openHooks?: OpenHooks
-    /** Phases of a start before the agent itself, in order. */
-    phases: readonly Phase[]
-    /** Milliseconds that opening the agent may take during a start. */
-    agentDeadlineMs?: number
+    openAgent: (opening: OpenedFor, signal: AbortSignal) => Promise<Agent>
+    /** Masks in texts the values that `mask` masks in drafts. */
+    masker: (owner: string, record: ConversationRecord) => Promise<Masker>
+    /** Results of clients. */
+    clientCalls: ClientCallBoard
+    /** Called with the ids of calls whose answers are durable. */
+    onAnswered: (id: ConversationId, callIds: readonly string[]) => void
+    openHooks: OpenHooks
     onActivity: () => void
   }

@@ -2,88 +2,93 @@ import type { ConversationState, Draft } from '@parley/protocol'
 import type { Agent } from '../../agent/index.ts'
 import { Mailbox } from '../../lib/index.ts'
 import { closeAction, pausing, statusChanged } from '../drafts.ts'
-import { withoutBlocks, type Hooked } from './hooked.ts'
-import { RunCancelled } from '../run/interruption.ts'
+import type { ConversationHooks } from '../hooks/conversation-hooks.ts'
+import { RunCancelled } from '../interruption.ts'
+import type { LiveActions, LiveReader } from '../live-access.ts'
+import { hasToStartAgain, isReady, STOPPED } from '../record/start-status.ts'
+import type { ParentLink } from '../run/parent-link.ts'
 import type { Running } from '../run/running.ts'
-import { hasToStartAgain, isReady, phaseEvent, STOPPED, type Startup } from '../start/phases/index.ts'
-import type { Core } from './core.ts'
+import { phaseEvent, type Startup } from '../start/phases/index.ts'
+import { withoutBlocks } from '../submission.ts'
+import type { LazyAgent } from './lazy-agent.ts'
 
-/** How long an interrupt waits for what it cancelled. Source: agent-server-wire.md 10.1. */
+/** Longest wait for the cancelled run, in milliseconds. Source: agent-server-wire.md 10.1. */
 const INTERRUPT_WAIT_MS = 5000
 
-/** The conversation as its endings need it. */
-export type EndingHost = Pick<
-  Core,
-  'id' | 'log' | 'deps' | 'mailbox' | 'errands' | 'agent' | 'append' | 'emitSnapshot'
-> & {
-  running: Running
-  startup: Startup
-  hooked: Hooked
-}
+type Live = Pick<LiveReader, 'id' | 'state'> & Pick<LiveActions, 'inTurn' | 'append' | 'inBackground' | 'emitSnapshot'>
 
-/** How what goes on in one conversation is ended by a person: interrupted, or stopped until it is started again. */
+/** The parts of a conversation that an interruption ends. */
+export type EndingParts = { agent: LazyAgent; hooks: ConversationHooks; running: Running; startup: Startup }
+
+/** How a person ends the work of one conversation: interrupts it, or stops it until it is started again. */
 export class Ending {
-  readonly #host: EndingHost
-  /** One at a time: a second interruption must not store its end before what the first one has to say. */
+  readonly #live: Live
+  readonly #parts: EndingParts
+  readonly #parentLink: ParentLink
+  /** One at a time: a second interruption must not store its end before the drafts of the first. */
   readonly #interruptions = new Mailbox()
 
-  constructor(host: EndingHost) {
-    this.#host = host
+  constructor(live: Live, parts: EndingParts, parentLink: ParentLink) {
+    this.#live = live
+    this.#parts = parts
+    this.#parentLink = parentLink
   }
 
-  /** Source: conversation-service.md 1.5, RUNNING to STOPPED. */
+  /** Source: conversation-service.md 1.5. */
   async stop(): Promise<void> {
-    const { log, startup } = this.#host
-    if (hasToStartAgain(log.state) && !startup.isGoingOn) return
-    const hadBegun = isReady(log.state)
+    const { state } = this.#live
+    if (hasToStartAgain(state()) && !this.#parts.startup.isActive) return
+    const wasReady = isReady(state())
     const agent = await this.interrupt(phaseEvent('ready', 'failed', STOPPED, 'The conversation was stopped.'))
-    if (hadBegun) await this.endSession(agent?.preamble())
+    if (wasReady) await this.endSession(agent?.preamble())
     await agent?.[Symbol.asyncDispose]()
   }
 
   /**
-   * Cancels what goes on and closes what it left open. Without a run it is a pause. Source: agent-core.md 1.16.
-   * @param stop recorded with it: the conversation lets go of its agent, which is returned
+   * Cancels run and start, and closes the calls that they left open. Without a run it is a pause. Source: agent-core.md 1.16.
+   * @param stop recorded with it; the conversation then releases its agent, which is returned
    */
   interrupt(stop?: Draft): Promise<Agent | null> {
     return this.#interruptions.run(() => this.#interrupt(stop))
   }
 
   async #interrupt(stop?: Draft): Promise<Agent | null> {
-    const { log, mailbox, agent, append, emitSnapshot, running } = this.#host
-    // A message, or somebody who looks for what was left running, must not take up what is being cancelled.
-    using _held = running.hold()
+    const { state, inTurn, append, emitSnapshot } = this.#live
+    const { agent, running } = this.#parts
+    // A message must not start a run that takes up what is being cancelled.
+    using _hold = running.hold()
     const cancelled = await this.#cancel()
-    const released = await mailbox.run(async () => {
-      const drafts = interruption(log.state, cancelled, stop !== undefined)
-      if (stop !== undefined && !hasToStartAgain(log.state)) drafts.push(stop)
+    const released = await inTurn(async () => {
+      const drafts = interruption(state(), cancelled, stop !== undefined)
+      if (stop !== undefined && !hasToStartAgain(state())) drafts.push(stop)
       await append(drafts)
       emitSnapshot()
-      // In an object: who waits for the turn does not wait for an agent that is being opened.
-      return stop === undefined ? null : { agent: agent.leave() }
+      // In an object, so that the turn does not wait for an agent that is being opened.
+      return stop === undefined ? null : { agent: agent.release() }
     })
     return (await released?.agent) ?? null
   }
 
-  /** Tells hooks that the session is over, as far as it began, and records it. A hook that fails ends nothing else. */
+  /** Runs the hooks at the end of the session, if it began, and records their results. A failed hook ends nothing else. */
   async endSession(preamble: readonly Draft[] = []): Promise<void> {
-    const { log, mailbox, errands, hooked, append } = this.#host
-    const drafts = await errands.run((signal) => hooked.end(signal))
+    const { state, inTurn, inBackground, append } = this.#live
+    const drafts = await inBackground((signal) => this.#parts.hooks.end(signal))
     if (drafts.length === 0) return
-    await mailbox.run(() => append([...(log.state.has_system_prompt ? [] : preamble), ...drafts]))
+    await inTurn(() => append([...(state().has_system_prompt ? [] : preamble), ...drafts]))
   }
 
   /** Cancels run and start. */
   async #cancel(): Promise<Cancelled> {
-    const { id, log, deps, running, startup, agent } = this.#host
-    const wasRunning = running.isGoingOn
+    const { id, state } = this.#live
+    const { running, startup, agent } = this.#parts
+    const wasRunning = running.isActive
     const { ended } = running
-    const mayHaveOthersAtWork = running.isLending || log.state.open_actions.length > 0
-    // First in memory alone: from here on nobody is set to work on its behalf.
+    const mayHaveSubAgents = running.isWaiting || state().open_actions.length > 0
+    // First in memory: from here on no sub-agent gets new work.
     running.cancel('interrupted')
-    // Then those that work for it, before its own end is recorded: a process that dies in between finds a parent that still
-    // waits for them, and never one that is at rest while they go on.
-    if (mayHaveOthersAtWork) await deps.kin?.interrupt(id)
+    // Sub-agents are interrupted before the end is recorded. A process that dies in between leaves a parent that still waits
+    // for its sub-agents, never a parent at rest with sub-agents at work.
+    if (mayHaveSubAgents) await this.#parentLink.interrupt(id)
     await startup.cancel(new RunCancelled('interrupted'))
     if (!wasRunning) return { wasRunning, left: [] }
     const left = (await (await agent.current())?.interrupt().catch(() => undefined)) ?? []
@@ -92,13 +97,13 @@ export class Ending {
   }
 }
 
-/** What was cancelled; `left`: what the agent has to say about calls that it left. */
+/** The result of cancelling. `left`: the agent's drafts about calls that it abandoned. */
 type Cancelled = { wasRunning: boolean; left: readonly Draft[] }
 
-/** What interrupting does to a conversation in this state. Pure. */
+/** The drafts of an interruption in this state. Pure. */
 function interruption(state: ConversationState, { wasRunning, left }: Cancelled, isStop: boolean): Draft[] {
   const { execution_status: status, open_actions, awaiting_approval } = state
-  // The step of a paused one goes on until its calls have ended. Left open, they would be performed a second time.
+  // The step of a paused run continues until its calls have ended. A call left open would be executed a second time.
   const isInStep = wasRunning && status === 'paused' && awaiting_approval === null && open_actions.length > 0
   if (status === 'running' || isInStep || awaiting_approval?.sub_agent !== undefined) {
     const open = open_actions.map(({ id }) => id)

@@ -1,11 +1,12 @@
-/** Which conversations live in this process: loads them when they are needed, lets go of them when they rest. */
+/** The conversations in the memory of this process: loaded when needed, unloaded when idle. */
 import { ParleyError, replay, type ConversationId, type ConversationState, type StoredEvent } from '@parley/protocol'
 import type { ConversationRow } from '../../storage/index.ts'
 import { Channel } from '../watch/channel.ts'
-import type { Interruption } from '../run/interruption.ts'
+import type { Interruption } from '../interruption.ts'
 import type { LiveDeps } from './deps.ts'
 import { LiveConversation } from './live-conversation.ts'
-import type { CachedFold } from '../log/live-log.ts'
+import type { CachedLog } from '../log/live-log.ts'
+import type { Reading } from '../record/reading.ts'
 import type { ConversationRecord } from '../record/record.ts'
 
 const PAGE = 500
@@ -15,9 +16,6 @@ export type RosterDeps = LiveDeps & {
   /** Milliseconds without a command, a run or a watcher after which a conversation leaves memory. */
   idleUnloadMs: number
 }
-
-/** A conversation as it stands, without loading it. */
-export type Reading = { row: ConversationRow; record: ConversationRecord; state: ConversationState }
 
 export class Roster {
   readonly #deps: RosterDeps
@@ -30,7 +28,7 @@ export class Roster {
     this.#deps = deps
   }
 
-  /** The conversation in memory, loaded if need be. @throws ParleyError `not_found`. */
+  /** Returns the conversation, loaded if necessary. @throws ParleyError `not_found`. */
   async load(id: ConversationId): Promise<LiveConversation> {
     if (this.#isClosed) throw new ParleyError('unavailable', 'The server is shutting down. Try again in a moment.')
     this.#touch(id)
@@ -42,7 +40,12 @@ export class Roster {
     return loading
   }
 
-  /** Takes in a conversation that was just created. */
+  /** Returns the conversation if it is in memory, without loading it. */
+  async inMemory(id: ConversationId): Promise<LiveConversation | undefined> {
+    return this.#live.get(id)?.catch(() => undefined)
+  }
+
+  /** Adds a conversation that was just created. */
   admit(row: ConversationRow, record: ConversationRecord, state: ConversationState): LiveConversation {
     const loaded = {
       id: row.id,
@@ -59,17 +62,17 @@ export class Roster {
     return live
   }
 
-  /** The live end of a conversation whose newest seq is at least `latest`. */
+  /** Returns the live end of a conversation whose newest seq is at least `latest`. */
   channel(id: ConversationId, latest: number): Channel {
     return this.#channel(id, latest)
   }
 
-  /** A watcher went away. */
+  /** Drops the channel of a conversation that has no watcher and is not in memory. */
   release(id: ConversationId): void {
     if (this.#channels.get(id)?.isUnused === true && !this.#live.has(id)) this.#channels.delete(id)
   }
 
-  /** Several conversations as they stand; live ones from memory, the others from the store. Unknown ones are null. */
+  /** Reads several conversations: from memory where possible, the others from the store. Null for unknown ones. */
   async read(rows: readonly (ConversationRow | null)[]): Promise<(Reading | null)[]> {
     const cold = rows.filter((row) => row !== null).filter(({ id }) => !this.#live.has(id))
     const cached = await this.#deps.storage.conversations.states(cold.map(({ id }) => id))
@@ -79,14 +82,14 @@ export class Roster {
         if (row === null) return null
         const live = await this.#live.get(row.id)?.catch(() => undefined)
         if (live !== undefined) return { row, record: live.record, state: live.state() }
-        const fold = parseFold(states.get(row.id)?.json)
-        const tail = await this.#tail(row.id, fold?.state.seq ?? 0, row.seq)
-        return { row, record: this.#deps.readRecord(row.record), state: replay(tail, fold?.state) }
+        const cached = parseCached(states.get(row.id)?.json)
+        const tail = await this.#tail(row.id, cached?.state.seq ?? 0, row.seq)
+        return { row, record: this.#deps.readRecord(row.record), state: replay(tail, cached?.state) }
       }),
     )
   }
 
-  /** Lets go of one conversation at once. */
+  /** Removes one conversation from memory at once. */
   async evict(id: ConversationId, why: Interruption): Promise<void> {
     clearTimeout(this.#timers.get(id))
     this.#timers.delete(id)
@@ -96,7 +99,7 @@ export class Roster {
     this.release(id)
   }
 
-  /** Ends every run without recording an end: the next process goes on with them. */
+  /** Ends every run without recording an end: the next process continues them. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#live.keys()].map((id) => this.evict(id, 'draining')))
@@ -107,7 +110,7 @@ export class Roster {
     if (owned === null)
       throw new ParleyError('not_found', `Conversation not found: ${id}`, { details: { conversation_id: id } })
     const { row } = owned
-    const cached = parseFold(owned.state?.json)
+    const cached = parseCached(owned.state?.json)
     const tail = await this.#tail(id, cached?.state.seq ?? 0, row.seq)
     const loaded = {
       id,
@@ -119,7 +122,7 @@ export class Roster {
       tail,
     }
     const live = new LiveConversation(loaded, this.#channel(id, row.seq), this.#deps)
-    await this.#deps.kin?.beforeResuming(live)
+    await this.#deps.parentLink.beforeResuming(live)
     live.resume()
     return live
   }
@@ -142,7 +145,7 @@ export class Roster {
     return channel
   }
 
-  /** Starts the idle clock again. */
+  /** Restarts the idle timer. */
   #touch(id: ConversationId): void {
     clearTimeout(this.#timers.get(id))
     const timer = setTimeout(() => void this.#unloadIfIdle(id), this.#deps.idleUnloadMs)
@@ -153,7 +156,7 @@ export class Roster {
   async #unloadIfIdle(id: ConversationId): Promise<void> {
     const loading = this.#live.get(id)
     const live = await loading?.catch(() => undefined)
-    // Whoever waited for the same load gets to say what it wants; from here to the letting go nobody else can come in.
+    // Callers that waited for the same load send their commands first. After this point no other caller gets this copy.
     await new Promise((resolve) => setImmediate(resolve))
     if (live === undefined || this.#live.get(id) !== loading) return
     if (!live.isIdle) return this.#touch(id)
@@ -165,6 +168,6 @@ export class Roster {
   }
 }
 
-function parseFold(json: string | undefined): CachedFold | null {
-  return json === undefined ? null : (JSON.parse(json) as CachedFold)
+function parseCached(json: string | undefined): CachedLog | null {
+  return json === undefined ? null : (JSON.parse(json) as CachedLog)
 }

@@ -2,10 +2,10 @@ import type { ConversationId, EventId, StoredEvent } from '@parley/protocol'
 import type { EventStore } from '../../storage/index.ts'
 import type { EventSearch } from '../conversations.ts'
 
-export type EventsFound = { items: StoredEvent[]; next_page_id: EventId | null }
+export type EventPage = { items: StoredEvent[]; next_page_id: EventId | null }
 
-/** One page of a log; an unknown `page_id` finds nothing. */
-export async function eventPage(events: EventStore, id: ConversationId, search: EventSearch): Promise<EventsFound> {
+/** Returns one page of a log; empty for an unknown `page_id`. */
+export async function eventPage(events: EventStore, id: ConversationId, search: EventSearch): Promise<EventPage> {
   let from = search.seq === undefined ? undefined : search.order === 'asc' ? search.seq + 1 : search.seq - 1
   if (search.page_id !== undefined) {
     const first = await events.get(id, search.page_id)

@@ -51,7 +51,7 @@ test('each skill is given at most once on a branch, however messages are committ
   )
 })
 
-test('what brings nothing is committed as it is', () => {
+test('drafts without skills are committed unchanged', () => {
   const drafts = [saying('nothing of the kind'), { ...saying('alpha'), source: 'environment' } as Draft]
   expect(withKnowledge(drafts, { state: EMPTY_STATE, record, action: () => undefined })).toEqual(drafts)
 })

@@ -1,5 +1,5 @@
 /**
- * What skills add to a commit: their text behind a message or behind what a tool answered, and that they were given. Pure.
+ * Drafts that skills add to a commit: their text behind a message or a tool result, and the record that it was given. Pure.
  * Source: agent-core.md 6.4, 6.5.
  */
 import {
@@ -10,7 +10,7 @@ import {
   type EventId,
   type StoredEvent,
 } from '@parley/protocol'
-import { heard, touched } from '../../skills/index.ts'
+import { skillsForMessage, skillsForFile } from '../../skills/index.ts'
 import type { ConversationRecord } from '../record/record.ts'
 
 type Given = Pick<ConversationState, 'activated_knowledge_skills' | 'activated_path_rules' | 'invoked_skills'>
@@ -18,11 +18,11 @@ type Given = Pick<ConversationState, 'activated_knowledge_skills' | 'activated_p
 export type Knowing = {
   state: ConversationState
   record: Pick<ConversationRecord, 'agent' | 'workspace'>
-  /** An action that is still open, by id. */
+  /** Returns an open action by id. */
   action: (id: EventId) => ActionEvent | undefined
 }
 
-/** The drafts, and behind each what it brings. A skill is given once, until its text is forgotten (F61). */
+/** Returns the drafts, each followed by its additions. A skill is given once, until its text is forgotten (F61). */
 export function withKnowledge(drafts: readonly Draft[], { state, record, action }: Knowing): readonly Draft[] {
   if (!drafts.some(concerns)) return drafts
   const context = record.agent.agent_context
@@ -38,7 +38,7 @@ export function withKnowledge(drafts: readonly Draft[], { state, record, action 
     if (draft.kind === 'MessageEvent' && draft.source === 'user') {
       const id = 'id' in draft ? (draft.id as EventId) : null
       if (context === null || (id !== null && Object.hasOwn(blocked, id))) return [draft]
-      const { text, names } = heard(context, wordsOf(draft), given.activated_knowledge_skills)
+      const { text, names } = skillsForMessage(context, wordsOf(draft), given.activated_knowledge_skills)
       if (text === null) return [draft]
       const message: Draft = {
         ...draft,
@@ -52,7 +52,8 @@ export function withKnowledge(drafts: readonly Draft[], { state, record, action 
     const invoked =
       observation.kind === 'InvokeSkillObservation' && !observation.is_error ? [observation.skill_name] : []
     const path = pathOf(action(draft.action_id))
-    const rules = path === null ? null : touched(context, path, { workingDir, active: given.activated_path_rules })
+    const rules =
+      path === null ? null : skillsForFile(context, path, { workingDir, active: given.activated_path_rules })
     const answer = rules?.text
       ? { ...draft, extended_content: [...draft.extended_content, textContent(rules.text)] }
       : draft
@@ -67,7 +68,7 @@ export function withKnowledge(drafts: readonly Draft[], { state, record, action 
   }
 }
 
-/** Those of the active skills whose text stands on a branch; the others may be given there. */
+/** Returns the active skills whose text is on a branch; the others may be given there again. */
 export function givenOn(branch: readonly Pick<StoredEvent, 'event'>[], active: readonly string[]): string[] {
   const given = new Set(branch.flatMap(({ event }) => (event.kind === 'MessageEvent' ? event.activated_skills : [])))
   return active.filter((name) => given.has(name))

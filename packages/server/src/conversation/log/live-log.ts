@@ -1,11 +1,11 @@
 /**
- * The durable side of one conversation in memory: its record, its fold, its view, and the one append.
+ * The durable side of one conversation in memory: its record, its state, its view, and the one append.
  *
  * Invariants
- *   G1. Whoever calls `append` or `openView` is alone: both belong into the conversation's mailbox.
- *   G2. What `append` returned is durable. Nothing is told to watchers before.
- *   G3. A commit that another owner's epoch refuses changes nothing here and is said once (`onLost`).
- *   G4. What is stored is masked; what is performed is what the agent said, as long as this process remembers it.
+ *   G1. `append` and `openView` run in the conversation's mailbox, one at a time.
+ *   G2. The events that `append` returns are durable. Watchers receive nothing before.
+ *   G3. A commit that the store refuses because of another owner's epoch changes nothing here; `onLost` is called once for it.
+ *   G4. Stored events are masked. Executed actions are the agent's own, as long as this process remembers them.
  */
 import type { ActionEvent, ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
 import { ParleyError, replay } from '@parley/protocol'
@@ -13,52 +13,48 @@ import type { OutboxDraft, Storage } from '../../storage/index.ts'
 import { BranchView, type ViewCheckpoint } from '../branch/view.ts'
 import type { Channel } from '../watch/channel.ts'
 import { goalEndedBy } from '../goal/goal.ts'
-import { causeOf, notification, usageRecords } from '../record/notify.ts'
-import type { ConversationRecord } from '../record/record.ts'
-import { runEnd, type RunEnd } from '../run/run-end.ts'
+import { topicOf, notification, usageRecords } from '../record/notify.ts'
+import type { ConversationRecord, MaskDrafts } from '../record/record.ts'
+import { runEnd, type RunEnd } from './run-end.ts'
 import { stamp, type Stamps } from './stamp.ts'
-import { columnStatus } from '../start/phases/index.ts'
+import { columnStatus } from '../record/start-status.ts'
 
-/** A cached fold is written when the conversation rests, and at least this often while it runs. */
+/** The cached state is written when the conversation is at rest, and after at most this many events while it runs. */
 const CACHE_EVERY = 64
 
-export type CachedFold = { state: ConversationState; view: ViewCheckpoint | null }
+export type CachedLog = { state: ConversationState; view: ViewCheckpoint | null }
 
-/** What a conversation is loaded from. */
+/** The stored parts that a conversation is loaded from. */
 export type Loaded = {
   id: ConversationId
   epoch: number
   owner: string
   created_at: string
   record: ConversationRecord
-  cached: CachedFold | null
+  cached: CachedLog | null
   tail: StoredEvent[]
 }
 
 export type LogDeps = {
   storage: Storage
   stamps: Stamps
-  /** Whether anybody is told by webhook. */
+  /** True when webhooks are configured. */
   notifies: boolean
-  /** The record as text for the store, secrets sealed. */
+  /** Returns the record as text for the store, secrets encrypted. */
   writeRecord: (record: ConversationRecord) => string
-  /** Drafts without the secret values of the conversation's owner. */
-  mask: (
-    drafts: readonly Draft[],
-    owner: string,
-    record: ConversationRecord,
-  ) => readonly Draft[] | Promise<readonly Draft[]>
+  /** Masks the secret values of the conversation's owner. */
+  mask: MaskDrafts
 }
 
 export type LogListener = {
-  /** Another owner has taken over: nothing of this copy counts any more. */
+  /** Called when another owner has taken over: this copy is void. */
   onLost(): void
-  /** Told after each commit; the append waits for it. `ended` when the commit ended a run. */
+  /** Called after each commit; the append waits for it. `ended`: set when the commit ended a run. */
   onCommit(events: readonly StoredEvent[], record: ConversationRecord, ended: RunEnd | null): Promise<void>
 }
 
-/** What a commit writes, as far as notifications are concerned. */
-type Told = {
+/** The contents of a commit that notifications depend on. */
+type Commit = {
   state: ConversationState
   events: readonly StoredEvent[]
   record: ConversationRecord
@@ -75,38 +71,42 @@ export class LiveLog {
   #checkpoint: ViewCheckpoint | null
   #view: BranchView | null = null
   #cachedSeq: number
-  /** Open actions whose stored form hides a secret value, as they were said. */
-  readonly #said = new Map<EventId, ActionEvent>()
-  /** As the next commit will write it. */
-  record: ConversationRecord
+  /** Open actions whose stored form is masked, in the agent's own form. */
+  readonly #unmasked = new Map<EventId, ActionEvent>()
+  #record: ConversationRecord
 
   constructor({ record, cached, tail, ...loaded }: Loaded, channel: Channel, deps: LogDeps, listener: LogListener) {
     this.#loaded = loaded
     this.#channel = channel
     this.#deps = deps
     this.#listener = listener
-    this.record = record
+    this.#record = record
     this.#state = replay(tail, cached?.state)
     this.#checkpoint = cached?.view ?? null
     this.#cachedSeq = cached?.state.seq ?? 0
   }
 
-  /** The fold as of the last commit. */
+  /** The state as of the last commit. */
   get state(): ConversationState {
     return this.#state
   }
 
-  /** Null until something needed it. */
+  /** The record as of the last commit. */
+  get record(): ConversationRecord {
+    return this.#record
+  }
+
+  /** Null until `openView` was called. */
   get view(): BranchView | null {
     return this.#view
   }
 
   /**
-   * Open actions of the view, in the order of the branch, as the agent said them: a word that happens to be a secret's value
-   * stays a word of the command. After a restart only the stored form is left.
+   * Returns open actions of the view, in the order of the branch and in the agent's own form: a word that equals a secret value
+   * remains in the command. After a restart only the stored form exists.
    */
   actions(ids: readonly EventId[]): ActionEvent[] {
-    return (this.#view?.actions(ids) ?? []).map((action) => this.#said.get(action.id) ?? action)
+    return (this.#view?.actions(ids) ?? []).map((action) => this.#unmasked.get(action.id) ?? action)
   }
 
   async openView(): Promise<BranchView> {
@@ -116,13 +116,13 @@ export class LiveLog {
 
   /**
    * Commits drafts, and the record where one is given, in one durable transaction.
-   * @param isEdited whether a person changed title or tags with it
-   * @throws ParleyError `conflict` when another owner has taken over; whatever the store fails with.
+   * @param isEdited true when a person changed the title or the tags
+   * @throws ParleyError `conflict` when another owner has taken over; the error of the store.
    */
   async append(drafts: readonly Draft[], record?: ConversationRecord, isEdited = false): Promise<StoredEvent[]> {
     if (drafts.length === 0 && record === undefined) return []
     const all = [...drafts, ...goalEndedBy(this.#state, drafts)]
-    const written = record ?? this.record
+    const written = record ?? this.#record
     const masked = await this.#deps.mask(all, this.#loaded.owner, written)
     const { events, state } = stamp(this.#state, masked, this.#deps.stamps)
     const updated_at = this.#deps.stamps.now().toISOString()
@@ -148,6 +148,7 @@ export class LiveLog {
     }
     const ended = runEnd(this.#state.execution_status, state, events)
     this.#state = state
+    this.#record = written
     this.#remember(all, masked, events)
     if (isDue) this.#cachedSeq = state.seq
     await this.#view?.extend(events)
@@ -156,7 +157,7 @@ export class LiveLog {
     return events
   }
 
-  /** Writes fold and view, so that the next one who loads the conversation need not read back. A failure costs only that. */
+  /** Writes state and view, so that the next load need not read the log. A failure costs only that. */
   async cache(): Promise<void> {
     if (this.#cachedSeq === this.#state.seq && this.#view === null) return
     const { id, epoch } = this.#loaded
@@ -168,27 +169,27 @@ export class LiveLog {
 
   #remember(drafts: readonly Draft[], masked: readonly Draft[], events: readonly StoredEvent[]): void {
     events.forEach(({ event }, at) => {
-      const said = drafts[at]
-      if (event.kind !== 'ActionEvent' || said?.kind !== 'ActionEvent' || said === masked[at]) return
-      this.#said.set(event.id, { ...event, action: said.action, tool_call: said.tool_call })
+      const draft = drafts[at]
+      if (event.kind !== 'ActionEvent' || draft?.kind !== 'ActionEvent' || draft === masked[at]) return
+      this.#unmasked.set(event.id, { ...event, action: draft.action, tool_call: draft.tool_call })
     })
-    if (this.#said.size === 0) return
+    if (this.#unmasked.size === 0) return
     const open = new Set(this.#state.open_actions.map(({ id }) => id))
-    for (const id of this.#said.keys()) if (!open.has(id)) this.#said.delete(id)
+    for (const id of this.#unmasked.keys()) if (!open.has(id)) this.#unmasked.delete(id)
   }
 
-  /** What the commit of `events`, which leads to `state`, owes to those who are told by webhook. */
-  async #notifications({ state, events, record, updated_at, isEdited }: Told): Promise<OutboxDraft[]> {
-    const cause = this.#deps.notifies ? causeOf(this.#state.execution_status, state.execution_status, isEdited) : null
-    if (cause === null) return []
+  /** Returns the notifications of a commit of `events` that leads to `state`. */
+  async #notifications({ state, events, record, updated_at, isEdited }: Commit): Promise<OutboxDraft[]> {
+    const topic = this.#deps.notifies ? topicOf(this.#state.execution_status, state.execution_status, isEdited) : null
+    if (topic === null) return []
     const { id, created_at } = this.#loaded
     const earlier = await usageRecords(this.#deps.storage.events, id, this.#state)
     const usage = [...earlier, ...events.filter(({ event }) => event.kind === 'UsageRecordedEvent')]
-    return [notification(cause, { row: { id, created_at, updated_at }, record, state, usage })]
+    return [notification(topic, { row: { id, created_at, updated_at }, record, state, usage })]
   }
 
   #cacheText(state: ConversationState): string {
     if (this.#view !== null) this.#checkpoint = this.#view.checkpoint()
-    return JSON.stringify({ state, view: this.#checkpoint } satisfies CachedFold)
+    return JSON.stringify({ state, view: this.#checkpoint } satisfies CachedLog)
   }
 }

@@ -1,11 +1,11 @@
 import type { ConversationState, Draft, Event, MetricsSnapshot, StoredEvent } from '@parley/protocol'
 import { apply, eventTimestamp, isTreeEvent, newEventId } from '@parley/protocol'
 
-/** Where time and ids come from. */
+/** The source of time and ids. */
 export type Stamps = { now: () => Date }
 
 /**
- * Drafts to events: id, time, `seq` and parent are given here and nowhere else, so nothing enters the log unstamped (F32).
+ * Turns drafts into events. Id, time, `seq` and parent are assigned only here, so that every event in the log has them (F32).
  * A root that is not the log's first tree event is marked `__root__`. Source: agent-core.md 2.3.
  */
 export function stamp(
@@ -30,7 +30,7 @@ function complete(state: ConversationState, draft: Draft, common: { id: Event['i
     return { ...draft, ...common, parent_id } as Event
   }
   if (draft.kind === 'UsageRecordedEvent') {
-    // The total stands among the totals; it is not stored twice.
+    // The total is part of the totals; it is not stored twice.
     const { replaces, ...usage } = draft
     const total = replaces ?? add(state.stats[usage.usage_id], usage)
     return { ...usage, ...common, totals: { ...state.stats, [usage.usage_id]: total } } as Event
@@ -40,7 +40,7 @@ function complete(state: ConversationState, draft: Draft, common: { id: Event['i
 
 type Usage = Extract<Draft, { kind: 'UsageRecordedEvent' }>
 
-/** Totals only grow; a cost that nobody knows counts as nothing. */
+/** Totals only grow; an unknown cost counts as zero. */
 function add(before: MetricsSnapshot | undefined, usage: Usage): MetricsSnapshot {
   const old = before?.accumulated_token_usage
   const sum = (

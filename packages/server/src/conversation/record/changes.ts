@@ -1,19 +1,19 @@
-/** Changes of what does not come from events. Pure. Source: agent-server-wire.md 1.5 (secrets, switch_llm); agent-core.md 7.2, 10.9. */
+/** Changes of the record that events do not carry. Pure. Source: agent-server-wire.md 1.5; agent-core.md 7.2, 10.9. */
 import { ParleyError, type AgentBase, type Draft, type LLM } from '@parley/protocol'
 import { withLlm } from '../../agent/index.ts'
 import { redact } from '../../secrets/index.ts'
 import type { ConversationRecord, SecretSources } from './record.ts'
 
-/** The record with another model for its agent. @throws ParleyError `bad_request` for an agent that chooses its own. */
+/** Returns the record with another model for its agent. @throws ParleyError `bad_request` for an agent that chooses its own. */
 export function withModel(record: ConversationRecord, llm: LLM): { record: ConversationRecord; drafts: Draft[] } {
   if (record.agent.kind !== 'Agent')
     throw new ParleyError('bad_request', 'This agent chooses its own model. Use switch_acp_model for it.')
   const agent: AgentBase = withLlm(record.agent, llm)
-  const told: Draft = { kind: 'StateChangedEvent', source: 'user', key: 'agent', value: redact(agent, 'socket') }
-  return { record: { ...record, agent }, drafts: [told] }
+  const changed: Draft = { kind: 'StateChangedEvent', source: 'user', key: 'agent', value: redact(agent, 'socket') }
+  return { record: { ...record, agent }, drafts: [changed] }
 }
 
-/** The record with another model for an agent that chooses its own. @throws ParleyError `bad_request` for every other agent. */
+/** Returns the record with another model for an agent that chooses its own. @throws ParleyError `bad_request` for every other agent. */
 export function withAcpModel(
   record: ConversationRecord,
   model: string,
@@ -22,11 +22,11 @@ export function withAcpModel(
     throw new ParleyError('bad_request', 'switch_acp_model is for ACP agents. Use switch_llm for this one.')
   if (model.trim() === '') throw new ParleyError('bad_request', 'model must name a model')
   const agent: AgentBase = { ...record.agent, acp_model: model }
-  const told: Draft = { kind: 'StateChangedEvent', source: 'user', key: 'agent', value: redact(agent, 'socket') }
-  return { record: { ...record, agent }, drafts: [told] }
+  const changed: Draft = { kind: 'StateChangedEvent', source: 'user', key: 'agent', value: redact(agent, 'socket') }
+  return { record: { ...record, agent }, drafts: [changed] }
 }
 
-/** The record with more secrets. A value that was sent back hidden stays what it was; one that is replaced stays hidden. */
+/** Returns the record with more secrets. A value that was sent back hidden keeps the stored value; a replaced value stays masked. */
 export function withSecrets(record: ConversationRecord, given: SecretSources): ConversationRecord {
   const secrets = { ...record.secrets }
   const retired = new Set(Object.values(record.retired?.secrets ?? {}))

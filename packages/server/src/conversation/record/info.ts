@@ -1,4 +1,4 @@
-/** What a conversation says of itself: the seed's record, and the state that sockets begin with. Pure. */
+/** Views of a conversation for clients: the record of the conversation service, and the state that sockets begin with. Pure. */
 import {
   ACPModelInfo,
   type ConversationId,
@@ -12,7 +12,7 @@ import { encryptSecrets, redact, unsealRecord, type Cipher, type Exposure, type 
 import type { ConversationRow } from '../../storage/index.ts'
 import type { ConversationRecord } from './record.ts'
 
-export type InfoParts = {
+export type InfoSources = {
   row: Pick<ConversationRow, 'id' | 'created_at' | 'updated_at'>
   record: ConversationRecord
   state: ConversationState
@@ -21,17 +21,17 @@ export type InfoParts = {
   children: readonly ConversationId[]
 }
 
-/** How a reader who may do so asks for the secrets of the record, and what opens them. */
-export type Shown = { exposure: Exposure; cipher: Cipher }
+/** How the secrets of the record are shown to an authorised reader, and the cipher that opens them. */
+export type SecretsShown = { exposure: Exposure; cipher: Cipher }
 
 /**
- * ConversationInfo with every member of the seed, secrets hidden as in REST answers (agent-server-wire.md 5.2) unless they
- * are asked for. Source: seed: SecretRegistry.
- * @throws ParleyError `unavailable` when an exposed secret was sealed with another key.
+ * ConversationInfo with every member of the interface document, secrets hidden as in REST responses (agent-server-wire.md 5.2)
+ * unless the reader requests them. Source: interface.md, SecretRegistry.
+ * @throws ParleyError `unavailable` when an exposed secret was encrypted with another key.
  */
 export function conversationInfo(
-  { row, record, state, usage, children }: InfoParts,
-  { exposure, cipher }: Shown | { exposure: 'hidden'; cipher: null } = { exposure: 'hidden', cipher: null },
+  { row, record, state, usage, children }: InfoSources,
+  { exposure, cipher }: SecretsShown | { exposure: 'hidden'; cipher: null } = { exposure: 'hidden', cipher: null },
 ): ConversationInfo {
   const info = {
     id: row.id,
@@ -52,12 +52,12 @@ export function conversationInfo(
     client_tools: record.client_tools,
   }
   if (exposure === 'hidden') return redact(info, 'rest') as ConversationInfo
-  // An analyzer's secrets are sealed also in the state.
+  // An analyzer's secrets are encrypted in the state too.
   const open = unsealRecord(info, cipher)
   return (exposure === 'plain' ? open : encryptSecrets(open as Json, cipher.fernet)) as ConversationInfo
 }
 
-/** What the session of an ACP agent says of its models, kept with the state so that it survives a restart (agent-core.md 11.15). */
+/** The models that the session of an ACP agent reports, kept with the state so that they survive a restart (agent-core.md 11.15). */
 function acpModels({ agent }: ConversationRecord, { agent_state }: ConversationState) {
   const isAcp = agent.kind === 'ACPAgent'
   const current = agent_state['acp_current_model_id']
@@ -69,7 +69,7 @@ function acpModels({ agent }: ConversationRecord, { agent_state }: ConversationS
   }
 }
 
-/** Tools of the client stand among the agent's own, each with what was declared of it. Source: agent-server-wire.md 5.6. */
+/** Lists the client's tools among the agent's own, each with its declaration. Source: agent-server-wire.md 5.6. */
 function withClientTools({ agent, client_tools }: ConversationRecord): ConversationRecord['agent'] {
   if (agent.kind !== 'Agent') return agent
   const named = new Set(agent.tools.map(({ name }) => name))
@@ -93,14 +93,14 @@ export function fullState(
     head_is_empty: state.leaf_event_id === null,
     stats: stats(state, []),
     tags: record.tags,
-    // Ours, and only where there is a recording, or a goal.
+    // Extensions of this server, present only with a recording, or with a goal.
     ...(state.replay === null || state.replay === undefined ? {} : { replay: state.replay }),
     ...(state.goal === null || state.goal === undefined ? {} : { goal: state.goal }),
   }
   return redact(value, 'socket') as Record<string, unknown>
 }
 
-/** Members that both faces of a conversation show. */
+/** Members that both APIs show. */
 const shared = (record: ConversationRecord, state: ConversationState) => ({
   workspace: record.workspace,
   persistence_dir: record.persistence_dir,

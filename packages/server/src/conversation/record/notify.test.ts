@@ -1,10 +1,10 @@
 import type { ConversationExecutionStatus } from '@parley/protocol'
 import { expect, test } from 'vitest'
-import { causeOf, type Cause } from './notify.ts'
+import { topicOf, type Topic } from './notify.ts'
 
 type Status = ConversationExecutionStatus | null
 
-test.each<[Status, Status, Cause | null]>([
+test.each<[Status, Status, Topic | null]>([
   [null, 'idle', 'conversation.started'],
   [null, 'running', 'conversation.started'],
   ['idle', 'paused', 'conversation.paused'],
@@ -20,11 +20,11 @@ test.each<[Status, Status, Cause | null]>([
   ['paused', 'paused', null],
   ['running', 'running', null],
   ['paused', null, 'conversation.deleted'],
-])('from %s to %s: %s', (before, after, cause) => {
-  expect(causeOf(before, after)).toBe(cause)
+])('from %s to %s: %s', (before, after, topic) => {
+  expect(topicOf(before, after)).toBe(topic)
 })
 
-test('an edit is told as an update, unless the same commit is told as something else', () => {
-  expect(causeOf('finished', 'finished', true)).toBe('conversation.updated')
-  expect(causeOf('running', 'paused', true)).toBe('conversation.paused')
+test('an edit is an update, unless the same commit has another topic', () => {
+  expect(topicOf('finished', 'finished', true)).toBe('conversation.updated')
+  expect(topicOf('running', 'paused', true)).toBe('conversation.paused')
 })

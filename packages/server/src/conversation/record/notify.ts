@@ -1,28 +1,28 @@
-/** Which changes owe a webhook, and what it says. Pure, apart from reading usage back. Source: seed: Events; agent-server-wire.md 7. */
+/** Which changes notify webhooks, and with which payload. Pure, apart from reading usage. Source: interface.md, Events; agent-server-wire.md 7. */
 import type { ConversationExecutionStatus, ConversationId, ConversationState, StoredEvent } from '@parley/protocol'
 import type { EventStore, OutboxDraft } from '../../storage/index.ts'
-import { conversationInfo, type InfoParts } from './info.ts'
+import { conversationInfo, type InfoSources } from './info.ts'
 
-/** What a notification is about: the value of its `X-Parley-Event`. */
-export type Cause =
+/** The topic of a notification: the value of its `X-Parley-Event`. */
+export type Topic =
   | 'conversation.started'
   | 'conversation.paused'
   | 'conversation.resumed'
   | 'conversation.updated'
   | 'conversation.deleted'
 
-/** A run that starts from one of these goes on with something that had stopped. */
+/** Statuses from which a run resumes. */
 const STOPPED: ReadonlySet<ConversationExecutionStatus> = new Set(['paused', 'error', 'stuck'])
 
 /**
- * What a commit is to be told as. `before` is null for a new conversation, `after` for a deleted one; `isEdited`: its title
+ * Returns the topic of a commit. `before` is null for a new conversation, `after` for a deleted one; `isEdited`: its title
  * or tags were set.
  */
-export function causeOf(
+export function topicOf(
   before: ConversationExecutionStatus | null,
   after: ConversationExecutionStatus | null,
   isEdited = false,
-): Cause | null {
+): Topic | null {
   if (before === null) return 'conversation.started'
   if (after === null) return 'conversation.deleted'
   if (after === 'paused' && before !== 'paused') return 'conversation.paused'
@@ -31,19 +31,19 @@ export function causeOf(
 }
 
 /**
- * The notification of a cause: the whole record as it is after the commit, secrets hidden as in REST answers, skills in full,
+ * The notification of a topic: the whole record after the commit, secrets hidden as in REST responses, skills in full,
  * `sub_conversation_ids` empty.
  */
-export function notification(cause: Cause, parts: Omit<InfoParts, 'children'>): OutboxDraft {
-  const info = conversationInfo({ ...parts, children: [] })
-  const told = cause === 'conversation.deleted' ? { ...info, execution_status: 'deleting' as const } : info
-  return { topic: cause, payload: JSON.stringify(told) }
+export function notification(topic: Topic, sources: Omit<InfoSources, 'children'>): OutboxDraft {
+  const info = conversationInfo({ ...sources, children: [] })
+  const payload = topic === 'conversation.deleted' ? { ...info, execution_status: 'deleting' as const } : info
+  return { topic: topic, payload: JSON.stringify(payload) }
 }
 
-/** Usage records that the lists inside `stats` are made of. */
+/** Number of usage records that the lists inside `stats` contain. */
 const USAGE_LIST = 1000
 
-/** The newest usage records of a conversation, oldest first. */
+/** Returns the newest usage records of a conversation, oldest first. */
 export async function usageRecords(
   events: Pick<EventStore, 'newest'>,
   id: ConversationId,

@@ -1,10 +1,11 @@
-/** What of a conversation does not come from events: written when it starts, changed rarely, sealed at rest. */
+/** The part of a conversation that does not come from events: written at the start, changed rarely, encrypted at rest. */
 import type {
   AgentBase,
   AgentDefinition,
   BaseWorkspace,
   ClientToolSpec,
   ConversationId,
+  Draft,
   EventId,
   GitProvider,
   HookConfig,
@@ -17,7 +18,8 @@ import type {
   TextContent,
 } from '@parley/protocol'
 import { sealRecord, unsealRecord, type Cipher } from '../../secrets/index.ts'
-import type { RecordedReplay } from '../trajectory/recordings.ts'
+import type { WorkspaceSpec } from '../../workspace/index.ts'
+import type { RecordedReplay } from './recordings.ts'
 
 /** Secrets of one conversation by name. */
 export type SecretSources = Readonly<Record<string, SecretSource>>
@@ -38,112 +40,134 @@ export type ConversationRecord = {
   forked_from_conversation_id: ConversationId | null
   forked_from_event_id: EventId | null
   launched_agent_profile: LaunchedAgentProfile | null
-  /** What the creating request said; tells an identical retry from another request. */
+  /** Digest of the creating request; distinguishes an identical retry from another request. */
   fingerprint: string
   /** Messages accepted before the start had ended, oldest first. They enter the log when it does. */
   pending_messages: MessageContent[]
-  /** Absent in records of versions that knew none. */
+  /** Absent in records of older versions. */
   repository?: RepositoryChoice | null
   trigger?: ConversationTrigger | null
   worktree?: WorktreeChoice | null
-  /** Whether a conversation without a title gives itself one; absent: yes. */
+  /** False when a conversation without a title makes none itself; absent: true. */
   autotitle?: boolean
   title_llm_profile?: string | null
   /** The recording that the conversation plays. */
   replay?: RecordedReplay | null
   secrets?: SecretSources
-  /** Absent: the request said nothing of it. */
+  /** Absent when the request contained none. */
   correlation?: Correlation
-  /** Plugins that the request attached, and what the start made of each. */
+  /** Plugins that the request attached, with the result of the start for each. */
   plugins?: AttachedPlugin[]
-  /** What the start added to the agent; null or absent: nothing yet. */
+  /** Additions of the start to the agent; null or absent: none yet. */
   loaded?: LoadedKnowledge | null
-  /** Sub-agents that the request describes. */
+  /** Definitions of sub-agents in the request. */
   agent_definitions?: AgentDefinition[]
   /** Present in a conversation that a tool of another one started. */
   sub_agent?: SubAgentOrigin | null
-  /** Values that secrets once had; still hidden wherever they turn up. The inner name is one that is sealed. */
+  /** Former values of secrets; still masked wherever they appear. The inner member has the name of one that is encrypted. */
   retired?: { secrets: Record<string, string> }
 }
 
-/** How whoever started a conversation finds it again in measurements of their own. Without effect here. */
+/** A conversation that this process owns. */
+export type OwnedConversation = { id: ConversationId; owner: string; epoch: number; record: ConversationRecord }
+
+/** Masks in drafts the secret values of a conversation and of its owner. */
+export type MaskDrafts = (
+  drafts: readonly Draft[],
+  owner: string,
+  record: ConversationRecord,
+) => readonly Draft[] | Promise<readonly Draft[]>
+
+/** References of the client to its own measurements. They have no effect here. */
 export type Correlation = Pick<
   StartConversationRequest,
   'user_id' | 'observability_metadata' | 'observability_tags' | 'observability_span_name'
 >
 
-/** A plugin, and once it is there what it was at that moment. */
+/** A plugin, with its state at the moment of the start. */
 export type AttachedPlugin = PluginSource & {
   name: string | null
-  /** Absolute path of its folder where the conversation works. */
+  /** Absolute path of its folder in the workspace. */
   root: string | null
-  /** The commit that a git source stood at. */
+  /** The resolved commit of a git source. */
   resolved_ref: string | null
 }
 
-/** What the skills, plugins and notes of a conversation came to when it started. */
-export type LoadedKnowledge = {
-  /** Where skills came from that the request did not bring itself. */
+/** The skills, plugins and notes that the start loaded. */
+type LoadedKnowledge = {
+  /** Origin of each skill that the request did not contain. */
   origins: Record<string, 'user' | 'project' | 'plugin'>
-  /** The hooks of plugins; they come after those of the request. */
+  /** The hooks of plugins; they follow those of the request. */
   hooks: HookConfig | null
-  /** Notes of earlier sessions, for the system prompt alone. */
+  /** Notes of earlier sessions, for the system prompt only. */
   memory: string | null
-  /** False in a fork until its plugins are where they were in its source. */
+  /** False in a fork until its plugins are restored. */
   is_restored?: boolean
 }
 
-/** Where a sub-agent comes from. Its parent is `parent_conversation_id`. */
+/** Origin of a sub-agent. Its parent is `parent_conversation_id`. */
 export type SubAgentOrigin = {
   tool: 'task' | 'delegate'
-  /** Task id, or the id that the delegate was given. */
+  /** Task id, or the name of the delegate. */
   name: string
-  /** The definition that it was made of. */
+  /** Name of its definition. */
   type: string
-  /** 1 below a conversation that people started. */
+  /** 1 below a top-level conversation. */
   depth: number
-  /** The call that made it. */
+  /** Id of the call that created it. */
   call_id: string
 }
 
-/** A worktree of the repository that `source` is in, made below `root`. */
-export type WorktreeChoice = {
+/** A worktree of the repository of `source`, created below `root`. */
+type WorktreeChoice = {
   source: string
   root: string
-  /** Null until it is made. */
+  /** Null until it is created. */
   branch: string | null
 }
 
 export type ConversationTrigger = 'suggested_task' | 'microagent_management'
 
-/** The repository that a conversation asked for, and what its start has made of it. */
+/** The requested repository, with the results of the start. */
 export type RepositoryChoice = {
-  /** In the spelling that came in, as all three. */
+  /** As given in the request, like `provider` and `branch`. */
   name: string
   provider: GitProvider | null
-  /** Null: a fresh branch. */
+  /** Null: a new branch. */
   branch: string | null
-  /** Host and path, once it is cloned; the working directory is the clone then. */
+  /** Host and path, once it is cloned; from then on the clone is the working directory. */
   slug: string | null
-  /** Variable from which the clone's credential helper takes the token. */
+  /** Environment variable that the clone's credential helper reads the token from. */
   token_variable: string | null
   /** The branch that the start checked out. */
   checked_out: string | null
   is_set_up: boolean
 }
 
-/** The agent server that a workspace is on; null: this machine. */
+/** Returns the agent server of a workspace; null: this machine. */
 export const remoteOf = (workspace: BaseWorkspace): RemoteWorkspace | null =>
   workspace.kind === 'RemoteWorkspace' ? workspace : null
 
-/** As text for the store, secrets sealed; messages that wait too, because nothing has hidden secrets in them yet. */
+/** The specification with which the workspace of a conversation is opened. */
+export const workspaceSpec = (of: {
+  id: ConversationId
+  epoch: number
+  record: Pick<ConversationRecord, 'workspace'>
+}): WorkspaceSpec => ({
+  conversationId: of.id,
+  workingDir: of.record.workspace.working_dir,
+  epoch: of.epoch,
+  remote: remoteOf(of.record.workspace),
+})
+
+/** Returns the record as text for the store. Secrets and pending messages are encrypted: pending messages are not masked yet. */
 export function writeRecord(record: ConversationRecord, cipher: Cipher): string {
   const { pending_messages } = record
   const kept = pending_messages.length === 0 ? [] : cipher.seal(JSON.stringify(pending_messages))
   return JSON.stringify(sealRecord({ ...record, pending_messages: kept }, cipher))
 }
 
-/** @throws ParleyError `unavailable` when the server's key does not open it. */
+/** @throws ParleyError `unavailable` when the server's key does not decrypt it. */
 export function readRecord(text: string, cipher: Cipher): ConversationRecord {
   const record = unsealRecord(JSON.parse(text), cipher) as ConversationRecord & { pending_messages: unknown }
   if (typeof record.pending_messages !== 'string') return record

@@ -42,20 +42,20 @@ test.each<[string, Partial<ConversationState>]>([
   ['finished', { execution_status: 'finished' }],
   ['with calls to execute', { open_actions: open }],
   ['waiting for a person', { open_actions: open, awaiting_approval: waits }],
-])('a wish for a shorter view comes first, in any state: %s', (_name, change) => {
+])('a condensation request comes first in any state: %s', (_name, change) => {
   expect(next({ ...running, ...change }, LIMITS, around({ wantsCondensation: true }))).toEqual({ kind: 'condense' })
 })
 
-describe('an agent that goes round in circles', () => {
+describe('an agent that repeats itself', () => {
   const stuck = around({ stuck: () => ({ kind: 'stuck', pattern: 'monologue', detail: 'It talks.' }) })
 
-  test('stops, and the reason names the pattern', () => {
+  test('a stuck agent stops, and the reason names the pattern', () => {
     const todo = next(running, LIMITS, stuck)
     expect(todo).toMatchObject({ kind: 'stop', status: 'stuck', reason: { code: 'AgentStuck' } })
     expect(JSON.stringify(todo)).toContain('It talks. (monologue)')
   })
 
-  test('is told so when that may help', () => {
+  test('an agent that repeats itself gets a nudge first', () => {
     const nudge = { kind: 'nudge' as const, text: 'try something else' }
     expect(next(running, LIMITS, around({ stuck: () => nudge }))).toEqual(nudge)
   })
@@ -64,7 +64,7 @@ describe('an agent that goes round in circles', () => {
     ['it has calls to execute', { open_actions: open }],
     ['it has finished', { owes_step: false }],
     ['it is paused', { execution_status: 'paused' }],
-  ])('is not looked at while %s', (_name, change) => {
+  ])('stuck detection is not used while %s', (_name, change) => {
     const look = around({
       stuck: () => {
         throw new Error('looked')

@@ -1,63 +1,63 @@
 import type { ConversationExecutionStatus, ConversationState, OpenAction } from '@parley/protocol'
-import type { Finding } from './stuck.ts'
+import type { Repetition } from './stuck.ts'
 
 export type Limits = { maxIterations: number; maxBudgetUsd: number | null }
 
-/** Why a run ends on its own account, as a ConversationErrorEvent tells it. */
+/** The reason for which a run ends by itself, for a ConversationErrorEvent. */
 export type StopReason = { code: string; detail: string }
 
 export type Next =
   | { kind: 'think' }
-  /** Make the view shorter, because somebody waits for it. */
+  /** Shorten the view, because a condensation was requested. */
   | { kind: 'condense' }
-  /** Tell the agent that it goes round in circles. */
+  /** Point out to the agent that it repeats itself. */
   | { kind: 'nudge'; text: string }
-  /** Ask whether the goal is reached. */
+  /** Ask the judge whether the goal is reached. */
   | { kind: 'judge' }
   | { kind: 'execute'; actions: readonly OpenAction[] }
   | { kind: 'stop'; status: ConversationExecutionStatus; reason: StopReason | null }
 
-/** What the next move depends on besides the fold. */
+/** Inputs of the next move besides the state. */
 export type Around = {
-  /** Somebody waits for a shorter view. */
+  /** True when a condensation is requested. */
   wantsCondensation: boolean
-  /** Why those that this conversation works for can pay for no further answer; null: they can. Absent: there are none. */
-  purse?: () => StopReason | null
-  /** What the newest events show. Asked only when the model would be asked. */
-  stuck: () => Finding | null
+  /** Why the parent chain can pay for no further answer; null when it can. Absent for a top-level conversation. */
+  remainingBudget?: () => StopReason | null
+  /** Repetition in the newest events. Called only when the model would be asked. */
+  stuck: () => Repetition | null
 }
 
 const NOTHING_AROUND: Around = { wantsCondensation: false, stuck: () => null }
 
 /** The next move of a conversation. Pure: each rule of the loop is one row of a table test. Source: agent-core.md 1.3, 1.5. */
 export function next(state: ConversationState, limits: Limits, around: Around = NOTHING_AROUND): Next {
-  // Before anything else, and in any status: it performs nothing and changes none (F47).
+  // First, and in any status: a condensation executes no tool and changes no status (F47).
   if (around.wantsCondensation) return { kind: 'condense' }
-  // The calls for which a sub-agent asks are under way, and go on waiting for the answer.
+  // The calls for which a sub-agent asks are in execution, and continue to wait for the answer.
   if (state.execution_status === 'waiting_for_confirmation' && state.awaiting_approval?.sub_agent !== undefined)
     return { kind: 'execute', actions: state.open_actions }
   if (state.execution_status !== 'running') return stop(state.execution_status)
   if (state.awaiting_approval !== null) return stop('waiting_for_confirmation')
   if (state.open_actions.length > 0) return { kind: 'execute', actions: state.open_actions }
   if (!state.owes_step) return hasGoal(state) ? { kind: 'judge' } : stop('finished')
-  const finding = around.stuck()
-  if (finding?.kind === 'nudge') return finding
-  // Trying again may well be part of reaching a goal: its judge decides (agent-core.md 3.7).
-  if (finding?.kind === 'stuck' && hasGoal(state)) return { kind: 'judge' }
-  if (finding?.kind === 'stuck') {
-    const wayOut = 'Send a message to help it on, or run it again to let it try further.'
-    return stop('stuck', { code: 'AgentStuck', detail: `${finding.detail} (${finding.pattern}) ${wayOut}` })
+  const repetition = around.stuck()
+  if (repetition?.kind === 'nudge') return repetition
+  // Repetition may be a part of reaching a goal: its judge decides (agent-core.md 3.7).
+  if (repetition?.kind === 'stuck' && hasGoal(state)) return { kind: 'judge' }
+  if (repetition?.kind === 'stuck') {
+    const remedy = 'Send a message to help it on, or run it again to let it try further.'
+    return stop('stuck', { code: 'AgentStuck', detail: `${repetition.detail} (${repetition.pattern}) ${remedy}` })
   }
   const max = state.max_iterations ?? limits.maxIterations
   if (state.iterations >= max) {
     return stop('error', { code: 'MaxIterationsReached', detail: `Agent reached maximum iterations limit (${max}).` })
   }
   if (limits.maxBudgetUsd !== null && costUsd(state) >= limits.maxBudgetUsd) {
-    // A budget pauses instead of failing: raise it and run again (design.md 2, point 9).
+    // A budget pauses instead of failing: raise it and run again (decisions.md, Budgets).
     const detail = `The budget of ${limits.maxBudgetUsd} US dollars is used up. Raise max_budget_per_task and run again.`
     return stop('paused', { code: 'MaxBudgetReached', detail })
   }
-  const overdrawn = around.purse?.() ?? null
+  const overdrawn = around.remainingBudget?.() ?? null
   if (overdrawn !== null) return stop('paused', overdrawn)
   return { kind: 'think' }
 }

@@ -1,31 +1,31 @@
 import type { ActionEvent, Draft, EventId, StoredEvent } from '@parley/protocol'
-import type { Agent, Step, Turn } from '../../agent/index.ts'
+import type { Agent, Step, StepContext } from '../../agent/index.ts'
 import { abortable } from '../../lib/index.ts'
 import { serviceMessage } from '../drafts.ts'
 import type { Next } from './next.ts'
 
-/** What the loop needs of its conversation. */
+/** The parts of a conversation that the loop uses. */
 export type Runnable = {
   agent: Agent
-  turn: Turn
+  turn: StepContext
   next: () => Next
-  /** Action events by id. */
+  /** Returns action events by id. */
   actions: (ids: readonly EventId[]) => readonly ActionEvent[]
-  /** Was open already when this process loaded the conversation. */
+  /** True for an action that was open when this process loaded the conversation. */
   isInherited: (id: EventId) => boolean
   commit: (drafts: readonly Draft[]) => Promise<StoredEvent[]>
-  /** Tells those who wait for a shorter view that it is there, or why not. */
+  /** Settles the request for a condensation. */
   condensed: (error?: unknown) => void
-  /** Has the goal judged, and records what follows. */
+  /** Asks the judge of the goal, and records the consequence. */
   judge: (signal: AbortSignal) => Promise<void>
-  /** Asks those who may object to the end, and records what they said. False: it goes on. */
+  /** Runs the hooks at the end, and records their results. False: the run continues. */
   mayStop: (todo: Extract<Next, { kind: 'stop' }>, signal: AbortSignal) => Promise<boolean>
-  /** Records the end, unless something came in between; true when it is over. */
+  /** Records the end, unless an event intervened; true when the run is over. */
   conclude: () => Promise<boolean>
 }
 
 /**
- * From start to stop: asks `next`, lets the agent draft, commits each batch of drafts before the agent goes on.
+ * The run from start to stop: asks `next`, lets the agent draft, commits each batch of drafts before the agent proceeds.
  * Rejects with the signal's reason when it is cancelled; nothing is committed after that.
  */
 export async function run(conversation: Runnable, signal: AbortSignal): Promise<void> {
@@ -43,7 +43,7 @@ export async function run(conversation: Runnable, signal: AbortSignal): Promise<
   }
 }
 
-/** A summary that cannot be made is a matter for who asked for it; the run goes on with the view as it is. */
+/** A failed condensation concerns only its requester; the run continues with the view as it is. */
 async function condense(conversation: Runnable, signal: AbortSignal): Promise<void> {
   const { agent, turn, condensed } = conversation
   try {
@@ -76,7 +76,7 @@ async function drive(drafting: Step, { commit }: Runnable, signal: AbortSignal):
       stored = await commit(value)
     }
   } finally {
-    // An abandoned step ends by itself: its signal is aborted. Waiting here would let a stubborn tool hold the interrupt.
+    // An abandoned step ends by itself: its signal is aborted. Waiting here would let a slow tool delay the interrupt.
     drafting.return(undefined).catch(() => undefined)
   }
 }

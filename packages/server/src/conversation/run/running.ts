@@ -1,117 +1,111 @@
-/** The run of one conversation in memory: started when a command asks for it, ended by what the log concludes. */
+/** The run of one conversation in memory: started by a command, ended by what the log concludes. */
 import type { ConversationId, ConversationState, Draft, EventId, StoredEvent, TreeEvent } from '@parley/protocol'
-import type { Agent, Turn } from '../../agent/index.ts'
+import type { StepContext } from '../../agent/index.ts'
+import { abortable } from '../../lib/index.ts'
 import type { LlmDelta } from '../../llm/index.ts'
-import type { Masker } from '../../secrets/index.ts'
-import { abortable, type Mailbox } from '../../lib/index.ts'
+import type { Log } from '../../observability/index.ts'
 import type { BranchView } from '../branch/view.ts'
-import type { Channel } from '../watch/channel.ts'
-import type { CondensationWish } from './condensation-wish.ts'
 import { conversationError, describe, statusChanged } from '../drafts.ts'
 import type { GoalRounds } from '../goal/rounds.ts'
-import type { Hooked } from '../live/hooked.ts'
-import { isInterruption, RunCancelled, type Interruption } from './interruption.ts'
-import { LiveDeltas } from '../watch/live-deltas.ts'
+import type { ConversationHooks } from '../hooks/conversation-hooks.ts'
+import { isInterruption, RunCancelled, type Interruption } from '../interruption.ts'
+import type { LiveActions, LiveReader } from '../live-access.ts'
 import type { LiveLog } from '../log/live-log.ts'
-import { next, type Limits, type Next } from './next.ts'
+import type { RunEnd } from '../log/run-end.ts'
 import type { ConversationRecord } from '../record/record.ts'
+import type { Channel } from '../watch/channel.ts'
+import { LiveDeltas } from '../watch/live-deltas.ts'
 import type { Reminder } from '../watch/reminder.ts'
-import type { RunEnd } from './run-end.ts'
-import type { Kin, Purse } from '../sub-agents/kin.ts'
+import type { CondensationRequest } from './condensation-request.ts'
+import { next, type Limits, type Next } from './next.ts'
+import type { ParentLink, RemainingBudget } from './parent-link.ts'
 import { run } from './run.ts'
 import { findStuck } from './stuck.ts'
 
-/** Hears of the runs of conversations. */
+/** Observes the runs of conversations. The conversation waits for each call. */
 export type RunObserver = {
-  /** Also when a run goes on, after a restart or an approval. */
+  /** Called also when a run continues after a restart or an approval. */
   began(id: ConversationId, record: ConversationRecord): Promise<void>
   ended(id: ConversationId, record: ConversationRecord, end: RunEnd): Promise<void>
 }
 
 export type RunDeps = {
-  /** Waits for a place among the runs of this process; the disposer frees it. */
+  /** Waits for one of the run slots of this process; the disposer frees it. */
   runSlot: (signal: AbortSignal) => Promise<Disposable>
-  /** Told of runs, once what it is told is durable; the conversation waits for it. */
+  /** Notified of runs once their events are durable. */
   runs?: RunObserver
-  /** What binds sub-agents to those that they work for. */
-  kin?: Kin
-  log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
+  /** Links between sub-agents and their parents. */
+  parentLink: ParentLink
+  log: Pick<Log, 'warn' | 'error'>
 }
 
-/** What a run needs of its conversation. */
-export type RunHost = {
-  id: ConversationId
-  log: LiveLog
-  mailbox: Mailbox
+/** The parts of a conversation that its run works with. */
+export type RunParts = {
+  log: Pick<LiveLog, 'view' | 'openView' | 'actions'>
   channel: Channel
   goal: GoalRounds
-  hooked: Hooked
-  wish: CondensationWish
+  hooks: ConversationHooks
+  condensation: CondensationRequest
   reminder: Reminder
-  openAgent: () => Promise<Agent>
-  /** Hides what is secret in this conversation now. */
-  masker: () => Promise<Masker>
-  /** Waits for the start of the conversation, beginning it if need be. */
-  started: () => Promise<void>
-  append: (drafts: readonly Draft[]) => Promise<StoredEvent[]>
-  emitSnapshot: () => void
-  isClosed: () => boolean
 }
 
 export class Running {
-  readonly #host: RunHost
+  readonly #live: LiveReader & LiveActions
+  readonly #parts: RunParts
   readonly #deps: RunDeps
-  /** Calls that were open when the process took the conversation over: asked about, never performed afresh. */
+  /** Calls that were open when the process took the conversation over: they are recovered, never executed again. */
   readonly #inherited: Set<string>
   #run: { controller: AbortController; ended: Promise<void> } | null = null
-  /** The place among the runs of this process; null while the run waits for others, or for a place. */
+  /** The run slot; null while the run waits for other conversations, or for a slot. */
   #slot: Disposable | null = null
-  /** Calls of the run that wait for sub-agents. */
-  #lending = 0
-  /** Those who keep a run from beginning. */
+  /** Number of calls of the run that wait for other conversations. */
+  #waiting = 0
+  /** Number of holders that keep a run from starting. */
   #holds = 0
-  /** What those that this conversation works for have left; null: it works for nobody. */
-  purse: Purse | null = null
-  /** Up to here going round in circles has been reported; who runs it again wants it to try further. */
+  /** Remaining budget of the parent chain; null for a top-level conversation. */
+  remainingBudget: RemainingBudget | null = null
+  /** The newest event of the last reported repetition. A person who runs the conversation again lets the agent try further. */
   #reportedStuck: EventId | null = null
 
-  constructor(host: RunHost, deps: RunDeps) {
-    this.#host = host
+  constructor(live: LiveReader & LiveActions, parts: RunParts, deps: RunDeps) {
+    this.#live = live
+    this.#parts = parts
     this.#deps = deps
-    const { open_actions, awaiting_approval } = host.log.state
-    // A call for which a sub-agent asks is performed already, and is attended to again.
+    const { open_actions, awaiting_approval } = live.state()
+    // A call for which a sub-agent asks is executing already, and is awaited again.
     const asked = awaiting_approval?.sub_agent === undefined ? awaiting_approval?.actions : []
     const awaited = new Set(asked?.map(({ action_id }) => action_id as string))
     this.#inherited = new Set(open_actions.map(({ id }) => id as string).filter((id) => !awaited.has(id)))
   }
 
-  get isGoingOn(): boolean {
+  get isActive(): boolean {
     return this.#run !== null
   }
 
-  /** Resolves when the run that goes on now has ended. */
+  /** Resolves when the current run has ended. */
   get ended(): Promise<void> {
     return this.#run?.ended ?? Promise.resolve()
   }
 
-  /** Begins a run; nothing when one goes on. While runs are held back, it begins when they are let go, if it is still wanted. */
+  /** Starts a run; does nothing while one is active. While runs are held, a run that is still wanted starts after the hold. */
   start(): void {
-    const { wish, reminder, isClosed } = this.#host
+    const { condensation, reminder } = this.#parts
+    const { isClosed } = this.#live
     if (this.#run !== null || this.#holds > 0 || isClosed()) return
     const controller = new AbortController()
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     const ended = this.#runToEnd(controller.signal).finally(() => {
       this.#run = null
-      this.#release()
-      if (controller.signal.aborted) wish.cancel(isInterruption(controller.signal.reason))
-      // A command may have asked for a run, or for a shorter view, while this one was winding down.
+      this.#releaseSlot()
+      if (controller.signal.aborted) condensation.cancel(isInterruption(controller.signal.reason))
+      // A command may have requested a run, or a condensation, while this run was ending.
       else if (this.#isWanted) return this.start()
-      if (!isClosed()) reminder.ended(askedAt)
+      if (!isClosed()) reminder.ended(requestedAt)
     })
     this.#run = { controller, ended }
   }
 
-  /** No run begins until this is disposed: what a cancelled one left is not taken up before its end is recorded. */
+  /** Keeps runs from starting until it is disposed, so that no run takes up the rest of a cancelled one before its end is recorded. */
   hold(): Disposable {
     this.#holds += 1
     return {
@@ -123,34 +117,34 @@ export class Running {
   }
 
   get #isWanted(): boolean {
-    return this.#host.log.state.execution_status === 'running' || this.#host.wish.isOpen
+    return this.#live.state().execution_status === 'running' || this.#parts.condensation.isOpen
   }
 
-  /** A call of the run waits for sub-agents. */
-  get isLending(): boolean {
-    return this.#lending > 0
+  /** True while a call of the run waits for other conversations. */
+  get isWaiting(): boolean {
+    return this.#waiting > 0
   }
 
-  /** Gives the run's place away while `work` waits for other runs, so that those can have it; takes one again afterwards. */
-  async lend<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    this.#lending += 1
-    this.#release()
+  /** Frees the run slot while `work` waits for other runs, so that those can have it; takes a slot again afterwards. */
+  async withoutSlot<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    this.#waiting += 1
+    this.#releaseSlot()
     try {
       return await work()
     } finally {
-      this.#lending -= 1
-      if (this.#lending === 0 && this.#run !== null && !signal.aborted) await this.#takeSlot(signal)
+      this.#waiting -= 1
+      if (this.#waiting === 0 && this.#run !== null && !signal.aborted) await this.#takeSlot(signal)
     }
   }
 
   async #takeSlot(signal: AbortSignal): Promise<void> {
     const taken = await this.#deps.runSlot(signal)
-    // Another call may have begun to wait meanwhile, or have brought a place back.
-    if (this.#lending > 0 || this.#slot !== null || signal.aborted) taken[Symbol.dispose]()
+    // Meanwhile another call may have begun to wait, or may have taken a slot.
+    if (this.#waiting > 0 || this.#slot !== null || signal.aborted) taken[Symbol.dispose]()
     else this.#slot = taken
   }
 
-  #release(): void {
+  #releaseSlot(): void {
     this.#slot?.[Symbol.dispose]()
     this.#slot = null
   }
@@ -159,16 +153,16 @@ export class Running {
     this.#run?.controller.abort(new RunCancelled(why))
   }
 
-  /** What an agent may see of the conversation during one step. `settle`: what it said live has been shown whole. */
-  turn(view: BranchView): Turn & { settle: () => Promise<void> } {
-    const { id, log, channel, masker } = this.#host
-    const deltas = new LiveDeltas(channel, masker)
-    const { sub_agent: origin, parent_conversation_id: parent } = log.record
+  /** The conversation as the agent sees it during one step. `settle` ends the live deltas of that step. */
+  turn(view: BranchView): StepContext & { settle: () => Promise<void> } {
+    const { id, state, record, masker } = this.#live
+    const deltas = new LiveDeltas(this.#parts.channel, masker)
+    const { sub_agent: origin, parent_conversation_id: parent } = record()
     return {
       conversationId: id,
-      // What is the same in requests of parent and sub-agents is kept once. Source: agent-core.md 1.5 (3).
+      // Parent and sub-agents share the cache of what their requests have in common. Source: agent-core.md 1.5.
       ...(origin && parent !== null ? { cacheKey: parent } : {}),
-      state: () => log.state,
+      state,
       view: (): readonly TreeEvent[] => view.events(),
       isCondensationRequested: () => view.isCondensationRequested,
       emit: (delta: LlmDelta) => deltas.take(delta),
@@ -177,15 +171,18 @@ export class Running {
   }
 
   async #runToEnd(signal: AbortSignal): Promise<void> {
-    const { id, log, mailbox, goal, wish, openAgent, started, emitSnapshot } = this.#host
+    const { id, record, inTurn, openAgent, start, emitSnapshot } = this.#live
+    const { log, goal, condensation } = this.#parts
+    const { runs, parentLink } = this.#deps
     try {
-      await this.#deps.runs?.began(id, log.record)
+      await runs?.began(id, record())
+      // Before the slot: a start may wait long for the outside world, and would keep others from running.
+      await abortable(start(), signal)
       await this.#takeSlot(signal)
-      await abortable(started(), signal)
-      if (log.record.sub_agent) this.purse = (await this.#deps.kin?.purseOf(log.record)) ?? null
+      if (record().sub_agent) this.remainingBudget = await parentLink.remainingBudgetOf(record())
       const agent = await openAgent()
-      // In a turn of its own: what is committed while it loads would be missing from it.
-      const turn = this.turn(await mailbox.run(() => log.openView()))
+      // In a turn: an event that is committed while the view loads would be missing from it.
+      const turn = this.turn(await inTurn(() => log.openView()))
       await run(
         {
           agent,
@@ -195,69 +192,73 @@ export class Running {
           isInherited: (action) => this.#inherited.has(action),
           commit: async (drafts) => {
             await turn.settle()
-            return mailbox.run(() => this.#commit(drafts, signal))
+            return inTurn(() => this.#commit(drafts, signal))
           },
-          condensed: (error) => wish.settle(error),
+          condensed: (error) => condensation.settle(error),
           judge: (of) => goal.judge(of),
           mayStop: (todo, of) => this.#mayStop(todo.status, of),
-          conclude: () => mailbox.run(() => this.#conclude()),
+          conclude: () => inTurn(() => this.#conclude()),
         },
         signal,
       )
     } catch (error) {
-      await this.#failed(error, signal)
+      await this.#recordFailure(error, signal)
     }
     emitSnapshot()
   }
 
   #next(): Next {
-    const { log, wish } = this.#host
-    const { record, view } = log
-    const limits: Limits = { maxIterations: record.max_iterations, maxBudgetUsd: record.max_budget_per_task }
+    const { log, condensation } = this.#parts
+    const { max_iterations, max_budget_per_task, stuck_detection } = this.#live.record()
+    const limits: Limits = { maxIterations: max_iterations, maxBudgetUsd: max_budget_per_task }
     const stuck = () =>
-      record.stuck_detection && view !== null ? findStuck(view.events(), { after: this.#reportedStuck }) : null
-    return next(log.state, limits, { wantsCondensation: wish.isOpen, stuck, purse: () => this.purse?.() ?? null })
+      stuck_detection && log.view !== null ? findStuck(log.view.events(), { after: this.#reportedStuck }) : null
+    return next(this.#live.state(), limits, {
+      wantsCondensation: condensation.isOpen,
+      stuck,
+      remainingBudget: () => this.remainingBudget?.() ?? null,
+    })
   }
 
   #commit(drafts: readonly Draft[], signal: AbortSignal): Promise<StoredEvent[]> {
     signal.throwIfAborted()
-    return this.#host.append(drafts)
+    return this.#live.append(drafts)
   }
 
-  /** Hooks are asked outside of the mailbox: a message that comes meanwhile is taken (F65). */
+  /** Hooks run outside of a turn, so that a message that arrives meanwhile is accepted (F65). */
   async #mayStop(status: ConversationState['execution_status'], signal: AbortSignal): Promise<boolean> {
-    const asked = await this.#host.hooked.stop(status, signal)
-    if (asked !== null) await this.#host.mailbox.run(() => this.#commit(asked.drafts, signal))
-    return asked?.isDenied !== true
+    const result = await this.#parts.hooks.stop(status, signal)
+    if (result !== null) await this.#live.inTurn(() => this.#commit(result.drafts, signal))
+    return result?.isDenied !== true
   }
 
-  /** Ends the run if it is still over: a message may have arrived since the loop looked. False: go on. */
+  /** Ends the run if `next` still says so: a message may have arrived meanwhile. False: the run continues. */
   async #conclude(): Promise<boolean> {
-    const { log, append } = this.#host
+    const { state, append } = this.#live
     const todo = this.#next()
     if (todo.kind !== 'stop') return false
-    if (todo.status === 'stuck') this.#reportedStuck = log.view?.events().at(-1)?.id ?? null
+    if (todo.status === 'stuck') this.#reportedStuck = this.#parts.log.view?.events().at(-1)?.id ?? null
     const drafts: Draft[] = []
     if (todo.reason !== null) drafts.push(conversationError(todo.reason.code, todo.reason.detail))
-    if (todo.status !== log.state.execution_status) drafts.push(statusChanged(todo.status, todo.reason?.code ?? null))
+    if (todo.status !== state().execution_status) drafts.push(statusChanged(todo.status, todo.reason?.code ?? null))
     if (drafts.length > 0) await append(drafts)
     return true
   }
 
-  async #failed(error: unknown, signal: AbortSignal): Promise<void> {
-    const { id, log, mailbox, wish, append } = this.#host
+  async #recordFailure(error: unknown, signal: AbortSignal): Promise<void> {
+    const { id, state, inTurn, append } = this.#live
+    const { condensation } = this.#parts
+    const { log } = this.#deps
     if (signal.aborted || error instanceof RunCancelled) return
-    const isWishAlone = wish.isOpen && log.state.execution_status !== 'running'
-    wish.settle(error)
-    if (isWishAlone || log.state.start?.status === 'failed') return
-    // Whatever was under way may have happened: the next run asks about it instead of doing it again.
-    if (log.state.awaiting_approval === null) for (const open of log.state.open_actions) this.#inherited.add(open.id)
+    const wasCondensationOnly = condensation.isOpen && state().execution_status !== 'running'
+    condensation.settle(error)
+    if (wasCondensationOnly || state().start?.status === 'failed') return
+    // An open call may have been executed: the next run recovers it instead of executing it again.
+    if (state().awaiting_approval === null) for (const open of state().open_actions) this.#inherited.add(open.id)
     const { code, detail } = describe(error)
-    this.#deps.log.error({ conversation_id: id, code, err: error }, 'run failed')
-    await mailbox
-      .run(() => append([conversationError(code, detail), statusChanged('error', code)]))
-      .catch((cause: unknown) =>
-        this.#deps.log.error({ conversation_id: id, err: cause }, 'failure could not be recorded'),
-      )
+    log.error({ conversation_id: id, code, err: error }, 'run failed')
+    await inTurn(() => append([conversationError(code, detail), statusChanged('error', code)])).catch(
+      (cause: unknown) => log.error({ conversation_id: id, err: cause }, 'failure of a run not recorded'),
+    )
   }
 }

@@ -3,7 +3,7 @@ import { asEventId, textContent } from '@parley/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { closeAction, rejectAction, serviceMessage, userMessage } from '../drafts.ts'
-import { findStuck, type Finding } from './stuck.ts'
+import { findStuck, type Repetition } from './stuck.ts'
 
 let made = 0
 const stamped = (draft: object): TreeEvent =>
@@ -51,7 +51,7 @@ const failing = (count: number, command = 'ls') =>
     const action = run(command)
     return [action, failed(action, `error ${n}`)]
   })
-const pattern = (finding: Finding | null) => (finding?.kind === 'stuck' ? finding.pattern : (finding?.kind ?? null))
+const pattern = (finding: Repetition | null) => (finding?.kind === 'stuck' ? finding.pattern : (finding?.kind ?? null))
 /** The log after the nudge that it calls for was given. */
 const nudged = (events: readonly TreeEvent[]): TreeEvent[] => {
   const finding = findStuck(events)
@@ -101,7 +101,7 @@ describe('patterns', () => {
     expect(pattern(findStuck([person(), ...events]))).toBe(expected)
   })
 
-  test('a nudge quotes the tool, how often, and the newest error', () => {
+  test('a nudge quotes the tool, the number of failures and the newest error', () => {
     const finding = findStuck([person(), ...failing(3)])
     expect(finding).toMatchObject({ kind: 'nudge', text: expect.stringMatching(/terminal .*3 times[\s\S]*error 2/) })
   })
@@ -113,11 +113,11 @@ describe('what is compared (F49)', () => {
     ['durations', (n) => `3 passed in ${n}.${n}1s (${n * 7} ms)`],
     ['process ids', (n) => `server started, pid ${4000 + n}`],
     ['seconds since 1970', (n) => `${1_790_000_000 + n}`],
-  ])('%s make no difference', (_name, output) => {
+  ])('%s make no difference to the comparison of results (F49)', (_name, output) => {
     expect(pattern(findStuck([person(), ...same(4, output)]))).toBe('repeated_action')
   })
 
-  test('thoughts make no difference, arguments do', () => {
+  test('thoughts make no difference to the comparison of calls, arguments do (F49)', () => {
     const thinking = times(4, (n) => [run('ls', `thought ${n}`)].flatMap((action) => [action, printed(action, 'same')]))
     expect(pattern(findStuck([person(), ...thinking]))).toBe('repeated_action')
     const trying = times(4, (n) => [run(`ls ${n}`)].flatMap((action) => [action, printed(action, 'same')]))
@@ -125,7 +125,7 @@ describe('what is compared (F49)', () => {
   })
 })
 
-test('what came before the newest message of a person does not count, nor what was reported already', () => {
+test('events before the newest message of a person do not count, nor does a reported repetition', () => {
   expect(findStuck([...same(3), person(), ...same(3)])).toBeNull()
   const events = [person(), ...same(4)]
   expect(findStuck(events, { after: events.at(-1)!.id })).toBeNull()
@@ -146,7 +146,7 @@ const answered = ({ command, answer }: { command: string; answer: string }): Tre
 }
 
 describe('laws', () => {
-  test('it depends on nothing before the newest message of a person, and says the same each time', () => {
+  test('stuck detection depends only on events after the newest message of a person, and is deterministic', () => {
     fc.assert(
       fc.property(fc.array(call), fc.array(call, { maxLength: 9 }), (before, after) => {
         const tail = [person(), ...after.flatMap(answered)]
@@ -157,7 +157,7 @@ describe('laws', () => {
     )
   })
 
-  test('it never fires where no call is made twice', () => {
+  test('stuck detection never fires when no call is made twice', () => {
     fc.assert(
       fc.property(fc.array(call, { maxLength: 20 }), (calls) => {
         expect(findStuck([person(), ...calls.flatMap((each, n) => answered({ ...each, command: `${n}` }))])).toBeNull()
@@ -165,7 +165,7 @@ describe('laws', () => {
     )
   })
 
-  test('each streak of failures is pointed out at most once, and it ends', () => {
+  test('each streak of failures is pointed out at most once and then ends', () => {
     fc.assert(
       fc.property(fc.array(call, { maxLength: 40 }), (calls) => {
         const log: TreeEvent[] = [person()]

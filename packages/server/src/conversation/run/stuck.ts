@@ -1,11 +1,11 @@
 /**
- * Whether an agent goes round in circles, concluded from the newest events of its branch. Pure. Source: agent-core.md 3.6, F49.
+ * Detects from the newest events of a branch that an agent repeats itself. Pure. Source: agent-core.md 3.6, F49.
  *
  * Rules
- *   K1. Only what came after the newest message of a person counts, and of that at most the newest 20 events.
- *   K2. Actions are compared by tool and arguments, never by what was thought about them; results without what differs from
- *       call to call by itself: process ids, times, durations. Rejections are compared by tool and reason.
- *   K3. A streak of failing calls is pointed out to the agent once; the next failure of the same call is being stuck.
+ *   K1. Only events after the newest message of a person count, and of those at most the newest 20.
+ *   K2. Actions are compared by tool and arguments, never by their thoughts; results without the values that differ in every
+ *       call: process ids, times, durations. Rejections are compared by tool and reason.
+ *   K3. A streak of failing calls is pointed out to the agent once; at the next failure of the same call the agent is stuck.
  */
 import { createHash } from 'node:crypto'
 import type {
@@ -18,41 +18,41 @@ import type {
 } from '@parley/protocol'
 
 export type StuckThresholds = {
-  /** Times that the same action has the same result. */
+  /** Number of times that the same action has the same result. */
   action_observation: number
-  /** Times that the same action fails, before the agent is told. */
+  /** Number of times that the same action fails before the agent is warned. */
   action_error: number
-  /** Messages of the agent in a row that lead to nothing. */
+  /** Number of messages of the agent in a row without an effect. */
   monologue: number
-  /** Actions that alternate between two; below 3 anything would alternate. */
+  /** Number of actions that alternate between two; below 3 everything would alternate. */
   alternating_pattern: number
 }
 
-export const STUCK_THRESHOLDS: StuckThresholds = {
+const STUCK_THRESHOLDS: StuckThresholds = {
   action_observation: 4,
   action_error: 3,
   monologue: 3,
   alternating_pattern: 6,
 }
 
-export type StuckPattern = 'repeated_action' | 'repeated_error' | 'monologue' | 'alternating_actions'
+type StuckPattern = 'repeated_action' | 'repeated_error' | 'monologue' | 'alternating_actions'
 
-/** `nudge`: to be said to the agent, which then gets another chance. */
-export type Finding = { kind: 'nudge'; text: string } | { kind: 'stuck'; pattern: StuckPattern; detail: string }
+/** `nudge`: a message to the agent, which then gets another chance. */
+export type Repetition = { kind: 'nudge'; text: string } | { kind: 'stuck'; pattern: StuckPattern; detail: string }
 
 const WINDOW = 20
 const LEAST_ALTERNATION = 3
-/** Begins every nudge, and tells that one was given. */
+/** First words of every nudge, by which a given nudge is recognised. */
 const NUDGE_HEAD = 'The same call has failed again and again'
 
 /**
- * What the newest events of a view show; null when the agent gets on.
- * @param options.after the event up to which a person has seen it go round and let it go on
+ * Examines the newest events of a view; null when the agent makes progress.
+ * @param options.after the newest event of a repetition that a person has already dismissed
  */
 export function findStuck(
   view: readonly TreeEvent[],
   { after = null, thresholds = STUCK_THRESHOLDS }: { after?: EventId | null; thresholds?: StuckThresholds } = {},
-): Finding | null {
+): Repetition | null {
   const newest = view.slice(-WINDOW)
   const recent = sincePerson(newest.slice(newest.findLastIndex(({ id }) => id === after) + 1))
   const { action_observation, action_error, monologue } = thresholds
@@ -66,9 +66,9 @@ export function findStuck(
   )
 }
 
-type Answer = ObservationEvent | UserRejectObservation | AgentErrorEvent
-/** `at`: the place of the answer among the events. */
-type Call = { action: ActionEvent; answer: Answer; at: number; asked: string; answered: string }
+type CallResult = ObservationEvent | UserRejectObservation | AgentErrorEvent
+/** `at`: index of the answer among the events. */
+type Call = { action: ActionEvent; answer: CallResult; at: number; asked: string; answered: string }
 
 function sincePerson(events: readonly TreeEvent[]): readonly TreeEvent[] {
   return events.slice(events.findLastIndex((event) => event.kind === 'MessageEvent' && event.source === 'user') + 1)
@@ -92,7 +92,7 @@ function answeredCalls(events: readonly TreeEvent[]): Call[] {
   return calls
 }
 
-function failing(calls: readonly Call[], events: readonly TreeEvent[], threshold: number): Finding | null {
+function failing(calls: readonly Call[], events: readonly TreeEvent[], threshold: number): Repetition | null {
   const streak = trailing(calls, (call, last) => call.answer.kind === 'AgentErrorEvent' && call.asked === last.asked)
   const [first, last] = [streak[0], streak.at(-1)]
   if (first === undefined || last?.answer.kind !== 'AgentErrorEvent' || streak.length < threshold) return null
@@ -115,8 +115,8 @@ function isNudge(event: TreeEvent): boolean {
   return first?.type === 'text' && first.text.startsWith(NUDGE_HEAD)
 }
 
-/** Failing calls have a rule of their own. */
-function repeating(calls: readonly Call[], threshold: number): Finding | null {
+/** Failing calls have their own rule. */
+function repeating(calls: readonly Call[], threshold: number): Repetition | null {
   const streak = trailing(
     calls,
     (call, last) =>
@@ -130,7 +130,7 @@ function repeating(calls: readonly Call[], threshold: number): Finding | null {
   )
 }
 
-function talking(events: readonly TreeEvent[], threshold: number): Finding | null {
+function talking(events: readonly TreeEvent[], threshold: number): Repetition | null {
   let messages = 0
   for (const event of events.toReversed()) {
     if (event.kind === 'CondensationSummaryEvent') continue
@@ -141,7 +141,7 @@ function talking(events: readonly TreeEvent[], threshold: number): Finding | nul
   return stuck('monologue', `The agent wrote ${messages} messages in a row without doing or concluding anything.`)
 }
 
-function alternating(calls: readonly Call[], threshold: number): Finding | null {
+function alternating(calls: readonly Call[], threshold: number): Repetition | null {
   const newest = calls.slice(-threshold)
   if (newest.length < threshold) return null
   const repeats = newest.every((call, index) => {
@@ -156,7 +156,7 @@ function alternating(calls: readonly Call[], threshold: number): Finding | null 
   )
 }
 
-const stuck = (pattern: StuckPattern, detail: string): Finding => ({ kind: 'stuck', pattern, detail })
+const stuck = (pattern: StuckPattern, detail: string): Repetition => ({ kind: 'stuck', pattern, detail })
 
 /** The calls at the end that are like the last one, oldest first. */
 function trailing(calls: readonly Call[], isLike: (call: Call, last: Call) => boolean): Call[] {
@@ -166,10 +166,10 @@ function trailing(calls: readonly Call[], isLike: (call: Call, last: Call) => bo
   return calls.slice(other + 1)
 }
 
-/** What is compared, by event; short, because results can be long, and each is looked at as often as it is among the newest. */
+/** Keys for comparison, by event. They are short, because results can be long and are compared repeatedly. */
 const keys = new WeakMap<TreeEvent, string>()
 
-function keyOf(event: ActionEvent | Answer): string {
+function keyOf(event: ActionEvent | CallResult): string {
   const known = keys.get(event)
   if (known !== undefined) return known
   const key = createHash('sha256').update(comparable(event)).digest('base64')
@@ -177,7 +177,7 @@ function keyOf(event: ActionEvent | Answer): string {
   return key
 }
 
-function comparable(event: ActionEvent | Answer): string {
+function comparable(event: ActionEvent | CallResult): string {
   switch (event.kind) {
     case 'ActionEvent':
       return JSON.stringify([event.kind, event.source, event.tool_name, event.action ?? event.tool_call.arguments])
@@ -190,11 +190,11 @@ function comparable(event: ActionEvent | Answer): string {
   }
 }
 
-/** Members that name one run of a command, or say when it was. */
+/** Members that identify one execution of a command, or its time. */
 const RESTLESS =
   /^(pid|full_output_save_dir|timestamps?|time|date|duration|elapsed|latency|started|ended)(_?(at|ms|seconds))?$/i
 
-/** Words in a text that do the same. */
+/** Words of a text with the same meaning. */
 const RESTLESS_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?Z|[+-]\d{2}:?\d{2})?)?/g, '<time>'],
   [/\b\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\b/g, '<time>'],

@@ -5,7 +5,7 @@ import { fromAgentServer } from './from-agent-server.ts'
 const body = (more: object) =>
   StartConversationRequest.parse({ workspace: { working_dir: '/srv/work' }, agent: { llm: { model: 'a/b' } }, ...more })
 
-test('what a request says of its measurements is kept, where it says anything', () => {
+test('the correlation members of a request are kept if there are any', () => {
   const said = {
     user_id: 'u-1',
     observability_metadata: { team: 'blue', sizes: [1, 2], isTrial: true },

@@ -9,25 +9,25 @@ import {
 } from '@parley/protocol'
 import { placeOfPlugin } from '../../skills/index.ts'
 import type { StartRequest } from '../conversations.ts'
-import { fingerprint } from './from-seed.ts'
+import { fingerprint } from './from-conversation-service.ts'
 import { type Correlation, remoteOf, type SecretSources } from '../record/record.ts'
 
-/** What a request comes to beside what it says itself. */
+/** Values that are resolved before the request is converted. */
 export type Resolved = {
-  /** Made from settings or a profile, or as the request has it. */
+  /** From settings or a profile, or as in the request. */
   agent: AgentBase
   launched: LaunchedAgentProfile | null
   secrets?: SecretSources
-  /** Null: none was asked for, or there is no repository. */
+  /** Null: none was requested, or there is no repository. */
   worktree: { id: ConversationId; workingDir: string; root: string } | null
 }
 
 /**
- * StartConversationRequest to a start. Pure. Source: agent-server-wire.md 5.1.
+ * Converts StartConversationRequest to a start. Pure. Source: agent-server-wire.md 5.1.
  * @throws ParleyError `unsupported`, `invalid_input`.
  */
 export function fromAgentServer(body: StartConversationRequest, resolved?: Resolved): StartRequest {
-  // One that cannot be fetched is refused before anything is stored.
+  // A plugin that cannot be fetched is refused before anything is stored.
   body.plugins?.forEach((plugin, index) => placeOfPlugin(plugin, `plugins.${index}`))
   const agent = resolved?.agent ?? body.agent
   if (agent === null) {
@@ -64,7 +64,7 @@ export function fromAgentServer(body: StartConversationRequest, resolved?: Resol
   return request
 }
 
-/** Null when the request leaves all of it as it is. */
+/** Null when the request changes nothing. */
 function correlationOf(body: StartConversationRequest): Correlation | null {
   const { user_id, observability_metadata, observability_tags, observability_span_name } = body
   const isSaid =
@@ -75,7 +75,7 @@ function correlationOf(body: StartConversationRequest): Correlation | null {
   return isSaid ? { user_id, observability_metadata, observability_tags, observability_span_name } : null
 }
 
-/** @throws ParleyError `invalid_input`, `unsupported`: what another machine cannot do for a conversation here. */
+/** @throws ParleyError `invalid_input`, `unsupported` for options that a remote workspace does not have */
 function remotePlace({ workspace, worktree }: StartConversationRequest): RemoteWorkspace | null {
   const remote = remoteOf(workspace)
   if (remote === null) return null
@@ -85,6 +85,6 @@ function remotePlace({ workspace, worktree }: StartConversationRequest): RemoteW
     throw new ParleyError('unsupported', 'worktree is not supported together with a RemoteWorkspace.', {
       details: { member: 'worktree' },
     })
-  // One spelling. Source: agent-core.md 12.9.
+  // Normalised spelling. Source: agent-core.md 12.9.
   return { ...remote, host: remote.host.replace(/\/+$/, '') }
 }

@@ -3,18 +3,22 @@ import type { ConversationRow } from '../../storage/index.ts'
 import type { Actor, StartRequest } from '../conversations.ts'
 import { remoteOf, type ConversationRecord } from '../record/record.ts'
 
-/** Where conversations that may be parents are found. */
-export type Kin = {
+/** Lookup of conversations that may be parents. */
+export type ParentLookup = {
   get: (id: ConversationId) => Promise<ConversationRow | null>
   readRecord: (text: string) => ConversationRecord
 }
 
 /**
- * Whether a new conversation may name its parent: one of the same user, in the same place, that does not come from it.
- * Nothing is expected of a request whose conversation exists already. Source: agent-server-wire.md 1.4.
- * @throws ParleyError `invalid_input`; another user's conversation is as unknown as none.
+ * Checks that a new conversation may name its parent: one of the same user, in the same directory, that does not descend from it.
+ * A request whose conversation exists already is not checked. Source: agent-server-wire.md 1.4.
+ * @throws ParleyError `invalid_input`; another user's conversation is reported as unknown.
  */
-export async function expectParent(request: StartRequest, actor: Actor, { get, readRecord }: Kin): Promise<void> {
+export async function expectParent(
+  request: StartRequest,
+  actor: Actor,
+  { get, readRecord }: ParentLookup,
+): Promise<void> {
   const { parent_conversation_id: parent, conversation_id: id } = request
   if (parent === null || parent === undefined) return
   if (parent === id) throw refused('A conversation cannot be its own parent', parent)
@@ -23,19 +27,19 @@ export async function expectParent(request: StartRequest, actor: Actor, { get, r
   if (row === null || row.owner !== actor.user) throw refused(`Parent conversation not found: ${parent}`, parent)
   if (!isSamePlace(request, readRecord(row.record)))
     throw refused(`The working_dir is not that of the parent conversation ${parent}; give the same one`, parent)
-  // The id may be that of a deleted conversation, whose descendants are still there.
+  // The id may belong to a deleted conversation whose descendants still exist.
   if (id !== undefined && (await descends(row, id, get)))
     throw refused(`The parent conversation ${parent} comes from this conversation_id; choose another id`, parent)
 }
 
-/** A worktree is in the place of its repository. */
+/** A worktree counts as the directory of its repository. */
 function isSamePlace(request: StartRequest, parent: ConversationRecord): boolean {
   if ((request.remote?.host ?? null) !== (remoteOf(parent.workspace)?.host ?? null)) return false
   const here = [request.working_dir, request.worktree?.source]
   return [parent.workspace.working_dir, parent.worktree?.source].some((dir) => dir !== undefined && here.includes(dir))
 }
 
-async function descends(row: ConversationRow, from: ConversationId, get: Kin['get']): Promise<boolean> {
+async function descends(row: ConversationRow, from: ConversationId, get: ParentLookup['get']): Promise<boolean> {
   const seen = new Set<ConversationId>()
   for (let above = row.parent_conversation_id; above !== null && !seen.has(above);) {
     if (above === from) return true

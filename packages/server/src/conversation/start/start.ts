@@ -8,38 +8,54 @@ import {
   type Draft,
   type PluginSource,
   type ReplayProgress,
+  type SecurityAnalyzer,
 } from '@parley/protocol'
+import { expectHookTools } from '../../agent/index.ts'
 import type { ConversationRow, Storage } from '../../storage/index.ts'
 import type { Actor, StartRequest } from '../conversations.ts'
 import { statusChanged } from '../drafts.ts'
 import { notification } from '../record/notify.ts'
 import type { AttachedPlugin, ConversationRecord, RepositoryChoice } from '../record/record.ts'
 import { stamp, type Stamps } from '../log/stamp.ts'
-import { columnStatus } from './phases/index.ts'
-import { keepRecording } from '../trajectory/recordings.ts'
+import { columnStatus } from '../record/start-status.ts'
+import { keepRecording, type RecordedReplay } from '../record/recordings.ts'
 
-/** Iterations of one run when nobody says otherwise. Source: seed, Limits. */
+/** Default limit of iterations of one run. Source: interface.md, Limits. */
 const DEFAULT_MAX_ITERATIONS = 500
 
 export type StartDeps = {
   storage: Storage
   stamps: Stamps
   writeRecord: (record: ConversationRecord) => string
-  /** Folder below which a conversation without a directory of its own gets one. */
+  /** Parent of the working directories of conversations that name none. */
   workspacesDir: string
-  /** A conversation's own folder, outside its workspace. */
+  /** Returns a conversation's own folder, outside its workspace. */
   folderOf: (id: ConversationId) => string
-  /** Where conversations persist, as clients are told; null: in memory alone. Source: seed, ConversationInfo.persistence_dir. */
+  /** The persistence directory that clients are shown; null: in memory only. Source: interface.md, ConversationInfo. */
   persistenceDir: string | null
-  /** Whether anybody is told by webhook. */
+  /** True when webhooks are configured. */
   notifies: boolean
 }
 
 export type Started = { row: ConversationRow; record: ConversationRecord; state: ConversationState; created: boolean }
 
 /**
- * Makes a conversation durable: record, settings and the first message in one transaction; the start's phases follow.
- * An identical request of the same user finds what the first one made (F63).
+ * The request as it is stored: its analyzer's secrets encrypted.
+ * @throws ParleyError `invalid_input` for hooks that name tools they cannot have, and for an analyzer that cannot be opened.
+ */
+export async function accepted(
+  request: StartRequest,
+  acceptAnalyzer: (requested: SecurityAnalyzer) => Promise<SecurityAnalyzer>,
+): Promise<StartRequest> {
+  expectHookTools(request.hook_config)
+  const { security_analyzer: analyzer } = request
+  if (analyzer === null || analyzer === undefined) return request
+  return { ...request, security_analyzer: await acceptAnalyzer(analyzer) }
+}
+
+/**
+ * Makes a conversation durable: record, settings and the first message in one transaction; the phases of the start follow.
+ * An identical request of the same user returns the existing conversation (F63).
  * @throws ParleyError `conflict` when the id belongs to another request.
  */
 export async function create(
@@ -48,7 +64,7 @@ export async function create(
   actor: Actor,
 ): Promise<Started | { existing: ConversationId }> {
   const id = request.conversation_id ?? (randomUUID() as ConversationId)
-  // Written before the conversation exists: a record never names a recording that is not there.
+  // Written before the conversation exists, so that a record never names a missing recording.
   const replay = await keptReplay(deps.folderOf(id), request)
   const own = recordOf(request, join(deps.workspacesDir, id))
   const record: ConversationRecord = { ...own, persistence_dir: deps.persistenceDir, replay }
@@ -70,7 +86,7 @@ export async function create(
   return made === 'created' ? { row, record, state, created: true } : { existing: id }
 }
 
-/** Whether a stored conversation is what this request once made, or may be taken for it. @throws ParleyError `conflict` otherwise. */
+/** Checks that a stored conversation was created by this request, or is accepted for it. @throws ParleyError `conflict` otherwise. */
 export function expectSame(
   row: ConversationRow | null,
   record: ConversationRecord | null,
@@ -123,7 +139,7 @@ const attached = (source: PluginSource): AttachedPlugin => ({
   resolved_ref: null,
 })
 
-async function keptReplay(folder: string, { replay }: StartRequest): Promise<ConversationRecord['replay']> {
+async function keptReplay(folder: string, { replay }: StartRequest): Promise<RecordedReplay | null> {
   if (replay === null || replay === undefined) return null
   return { file: await keepRecording(folder, replay.recording), stop_on_divergence: replay.stopOnDivergence }
 }
@@ -157,7 +173,7 @@ const replayStarts = (total: number): Draft => ({
   value: { position: 0, total, divergences: 0, first_divergence: null, noted: [] } satisfies ReplayProgress,
 })
 
-/** A fold as the store caches it, without a view. */
+/** A state as the store caches it, without a view. */
 export function cached(state: ConversationState): { seq: number; json: string } {
   return { seq: state.seq, json: JSON.stringify({ state, view: null }) }
 }

@@ -6,7 +6,7 @@ const one = asConversationId('00000000-0000-4000-8000-000000000001')
 const other = asConversationId('00000000-0000-4000-8000-000000000002')
 const LONG_MS = 600_000
 
-test('waits for all calls of a conversation, also those that fail, and for nobody else', async () => {
+test('settled waits for all calls of a conversation, also failing ones, and for no others', async () => {
   const calls = new Calls()
   const [first, second, never] = [0, 1, 2].map(() => Promise.withResolvers<void>())
   const order: string[] = []
@@ -23,7 +23,7 @@ test('waits for all calls of a conversation, also those that fail, and for nobod
   await calls.settled(one, LONG_MS)
 })
 
-test('waits no longer than it is told to', async () => {
+test('settled waits no longer than its timeout', async () => {
   const calls = new Calls()
   void calls.perform(one, () => new Promise<never>(() => undefined))
   await calls.settled(one, 1)

@@ -1,34 +1,34 @@
-/** Calls that are being performed, by the conversation that they are for. */
+/** Calls in execution, by their conversation. */
 import type { ConversationId } from '@parley/protocol'
 
 export class Calls {
-  readonly #going = new Map<ConversationId, Set<Promise<void>>>()
+  readonly #active = new Map<ConversationId, Set<Promise<void>>>()
 
-  /** Performs a call and resolves with what comes of it. */
+  /** Executes a call and resolves with its result. */
   perform<T>(of: ConversationId, work: () => Promise<T>): Promise<T> {
-    const going = this.#going.get(of) ?? new Set()
-    this.#going.set(of, going)
+    const active = this.#active.get(of) ?? new Set()
+    this.#active.set(of, active)
     const result = work()
     const settled = result.then(
       () => undefined,
       () => undefined,
     )
-    going.add(settled)
+    active.add(settled)
     void settled.then(() => {
-      going.delete(settled)
-      if (going.size === 0 && this.#going.get(of) === going) this.#going.delete(of)
+      active.delete(settled)
+      if (active.size === 0 && this.#active.get(of) === active) this.#active.delete(of)
     })
     return result
   }
 
-  /** Resolves when the calls that are performed now have ended, or after `timeoutMs`. */
+  /** Resolves when the calls in execution have ended, or after `timeoutMs`. */
   async settled(of: ConversationId, timeoutMs: number): Promise<void> {
-    const going = this.#going.get(of)
-    if (going === undefined) return
+    const active = this.#active.get(of)
+    if (active === undefined) return
     const timeout = Promise.withResolvers<void>()
     const timer = setTimeout(timeout.resolve, timeoutMs)
     timer.unref()
-    await Promise.race([Promise.all(going), timeout.promise])
+    await Promise.race([Promise.all(active), timeout.promise])
     clearTimeout(timer)
   }
 }

@@ -1,4 +1,4 @@
-/** Wakes whoever waits for news of several conversations, whether they are in memory or not. */
+/** Signals changes of several conversations, in memory or not. */
 import type { ConversationId } from '@parley/protocol'
 import type { Roster } from '../live/roster.ts'
 
@@ -20,7 +20,7 @@ export class Changes implements Disposable {
     })
   }
 
-  /** Resolves with the next change after now. Ask for it before looking, so that none is missed. */
+  /** Resolves at the next change. Call it before reading the state, so that no change is missed. */
   next(): Promise<void> {
     return this.#news.promise
   }

@@ -1,12 +1,12 @@
-/** The agent of a sub-agent's conversation. Pure. Source: agent-core.md 12.1, building a sub-agent. */
+/** The agent of a sub-agent's conversation. Pure. Source: agent-core.md 12.1. */
 import { AgentContext, Condenser, ParleyError, type Agent, type AgentDefinition, type LLM } from '@parley/protocol'
 import { resolveTools } from '../../agent/index.ts'
 import { canonicalToolName } from '../../tools/index.ts'
 
 /**
- * The parent's agent as a definition changes it: its own tools, context and condenser; streaming off, because nobody reads along.
- * @param llm that of the profile which the definition names; null: the parent's
- * @throws ParleyError `invalid_input` for tools or skills that do not exist.
+ * Returns the parent's agent as a definition changes it: its own tools, context and condenser; without streaming.
+ * @param llm model of the profile that the definition names; null: the parent's
+ * @throws ParleyError `invalid_input` for unknown tools or skills.
  */
 export function childAgent(parent: Agent, definition: AgentDefinition, llm: LLM | null): Agent {
   const model: LLM = { ...(llm ?? parent.llm), stream: false, usage_id: parent.llm.usage_id }
@@ -25,14 +25,14 @@ export function childAgent(parent: Agent, definition: AgentDefinition, llm: LLM 
   return agent
 }
 
-/** A tool that the parent has too is set up as the parent's is: what confines one confines the other. */
+/** A tool that the parent has too is configured as the parent's is, so that the same limits apply. */
 function toolOf({ tools }: Agent, name: string): Agent['tools'][number] {
   const canonical = canonicalToolName(name)
   const same = tools.find((tool) => canonicalToolName(tool.name) === canonical)
   return same ?? { name, params: {} }
 }
 
-/** What the parent is always told, and what the definition adds; of the skills only those that the definition names. */
+/** The parent's instructions and the definition's prompt; of the skills only those that the definition names. */
 function contextOf({ agent_context }: Agent, { name, system_prompt, skills }: AgentDefinition): AgentContext {
   const context = agent_context ?? AgentContext.parse({})
   const suffix = [context.system_message_suffix, system_prompt].filter((text) => text !== null && text.trim() !== '')

@@ -1,22 +1,22 @@
-/** Making sub-agents, and finding those that were made. Source: agent-core.md 12.1. */
+/** Creates sub-agents and finds existing ones. Source: agent-core.md 12.1. */
 import { ParleyError, type AgentDefinition, type ConversationId, type LLM } from '@parley/protocol'
 import type { TaskRequest } from '../../tools/index.ts'
 import type { Actor, StartRequest } from '../conversations.ts'
-import type { ConversationRecord, SubAgentOrigin } from '../record/record.ts'
+import type { ConversationRecord, OwnedConversation, SubAgentOrigin } from '../record/record.ts'
 import type { Roster } from '../live/roster.ts'
 import { create, expectSame, type StartDeps } from '../start/start.ts'
 import { childAgent } from './child-agent.ts'
-import { hooksBelow, policyBelow } from './guard.ts'
+import { hooksBelow, policyBelow } from '../definitions/guard.ts'
 import { registered, typeNamed } from './types.ts'
 
-/** How far below a conversation that people started sub-agents may be. Source: agent-core.md 12.1 (f). */
+/** Maximum depth of sub-agents below a top-level conversation. Source: agent-core.md 12.1. */
 const MAX_DEPTH = 2
-/** Sub-agents that one conversation may have over its whole life. */
+/** Maximum number of sub-agents over the lifetime of one conversation. */
 const MAX_CHILDREN = 64
 const TITLE_CHARS = 60
 
-/** The conversation that its tools speak for. */
-export type Parent = { id: ConversationId; owner: string; epoch: number; record: ConversationRecord }
+/** The conversation whose tools create sub-agents. */
+export type Parent = OwnedConversation
 
 export type Child = { id: ConversationId; origin: SubAgentOrigin }
 
@@ -24,11 +24,11 @@ export type ChildrenDeps = {
   start: StartDeps
   roster: Pick<Roster, 'load' | 'admit'>
   readRecord: (text: string) => ConversationRecord
-  /** A stored profile's model; null when there is none of that name. */
-  findLlm?: (owner: string, name: string) => Promise<LLM | null>
-  llmNames?: (owner: string) => Promise<readonly string[]>
-  /** Definitions that files describe, the project's before the user's. */
-  findDefinitions?: (parent: Parent) => Promise<readonly AgentDefinition[]>
+  /** Returns the model of a stored profile; null for an unknown name. */
+  findLlm: (owner: string, name: string) => Promise<LLM | null>
+  llmNames: (owner: string) => Promise<readonly string[]>
+  /** Returns the definitions in files, the project's before the user's. */
+  findDefinitions: (parent: Parent) => Promise<readonly AgentDefinition[]>
 }
 
 export class Children {
@@ -39,11 +39,11 @@ export class Children {
   }
 
   async types(parent: Parent): Promise<ReadonlyMap<string, AgentDefinition>> {
-    const found = (await this.#deps.findDefinitions?.(parent)) ?? []
+    const found = await this.#deps.findDefinitions(parent)
     return registered(parent.record.agent_definitions ?? [], found)
   }
 
-  /** Children that a tool made, by name; the newest of a name. */
+  /** Returns the children that a tool created, by name; the newest of each name. */
   async named(parent: ConversationId, tool: SubAgentOrigin['tool']): Promise<Map<string, Child>> {
     const rows = await this.#conversations.getMany(await this.#conversations.children(parent))
     const children = new Map<string, Child>()
@@ -55,7 +55,7 @@ export class Children {
     return children
   }
 
-  /** Makes the child of a call, unless it has been made: what it is then stays as it was. */
+  /** Creates the child of a call, unless it exists: an existing child stays unchanged. */
   async make(
     parent: Parent,
     asked: Omit<SubAgentOrigin, 'depth'>,
@@ -121,12 +121,12 @@ export class Children {
     }
   }
 
-  /** Null: the parent's own. @throws ParleyError `invalid_input` naming the profiles. */
+  /** Null: the parent's model. @throws ParleyError `invalid_input` naming the profiles. */
   async #model(owner: string, { name, model }: AgentDefinition): Promise<LLM | null> {
     if (model === 'inherit' || model === '') return null
-    const found = (await this.#deps.findLlm?.(owner, model)) ?? null
+    const found = await this.#deps.findLlm(owner, model)
     if (found !== null) return found
-    const names = ((await this.#deps.llmNames?.(owner)) ?? []).join(', ') || 'none'
+    const names = (await this.#deps.llmNames(owner)).join(', ') || 'none'
     throw new ParleyError(
       'invalid_input',
       `Type '${name}' wants the model profile '${model}', which does not exist. Profiles: ${names}.`,

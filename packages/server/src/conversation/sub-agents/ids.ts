@@ -1,15 +1,15 @@
-/** Ids that follow from a call, so that whoever performs it again finds what it has begun. */
+/** Ids derived from a call, so that a repeated call finds the conversation that it created. */
 import { createHash } from 'node:crypto'
 import { asConversationId, asEventId, type ConversationId, type EventId } from '@parley/protocol'
 
-/** The conversation that a call begins. `name` tells the delegates of one call apart; empty for a task. */
+/** Id of the conversation that a call creates. `name` distinguishes the delegates of one call; empty for a task. */
 export const childId = (parent: ConversationId, callId: string, name = ''): ConversationId =>
   asConversationId(derived(['sub-agent', parent, callId, name]))
 
-/** The message with which a call gives a sub-agent its work. */
+/** Id of the message with which a call assigns work to a sub-agent. */
 export const workId = (child: ConversationId, callId: string): EventId => asEventId(derived(['work', child, callId]))
 
-/** What the model knows a task by. Source: agent-core.md 12.1. */
+/** Id of a task for the model. Source: agent-core.md 12.1. */
 export const taskId = (child: ConversationId): string => `task_${child.slice(0, 8)}`
 
 /** A UUIDv8 of these words. */

@@ -1,4 +1,4 @@
-/** A sub-agent's waiting batch as its parent asks about it. Source: agent-core.md 12.1 (a), F09. */
+/** A sub-agent's pending batch as a question of its parent. Source: agent-core.md 12.1, F09. */
 import type {
   ConversationId,
   ConversationState,
@@ -11,13 +11,13 @@ import type { EventStore } from '../../storage/index.ts'
 import { statusChanged } from '../drafts.ts'
 import type { SubAgentOrigin } from '../record/record.ts'
 
-/** The id of a question in the parent's log; with an empty batch, what all questions of this child begin with. */
+/** Id of a question in the parent's log; with an empty batch, the common prefix of all questions of this child. */
 export const questionId = (child: ConversationId, batch: string): string => `${child}/${batch}`
 
-/** Answers that are looked through for one: it is given shortly before it is looked for. */
+/** Number of newest answers that are searched. */
 const NEWEST_ANSWERS = 50
 
-/** How a person answered a question; null: not yet. */
+/** Returns the person's answer to a question; null: none yet. */
 export async function answerTo(events: EventStore, parent: ConversationId, question: string) {
   const answers = await events.newest(parent, 'ApprovalEvent', NEWEST_ANSWERS)
   for (const { event } of answers)
@@ -25,7 +25,7 @@ export async function answerTo(events: EventStore, parent: ConversationId, quest
   return null
 }
 
-/** The question, as the child's own log has it. */
+/** Returns the question, with the actions from the child's log. */
 export async function questionOf(
   events: EventStore,
   child: ConversationId,
@@ -34,7 +34,7 @@ export async function questionOf(
 ): Promise<SubAgentQuestion> {
   const { llm_response_id } = awaited
   const asker = { conversation_id: child, llm_response_id, name: origin.name, subagent: origin.type }
-  // It asks for one of its own: what is shown is what would be done.
+  // The batch belongs to a sub-agent of the child: its actions are shown.
   if (awaited.sub_agent !== undefined) return { ...asker, actions: awaited.sub_agent.actions }
   const actions = await Promise.all(
     awaited.actions.map(async ({ action_id, risk }) => {
@@ -48,7 +48,7 @@ export async function questionOf(
 
 const RANK = { UNKNOWN: 0, LOW: 1, MEDIUM: 2, HIGH: 3 } satisfies Record<SecurityRisk, number>
 
-/** Asks, if the call still waits and nothing else is asked; otherwise nothing, and it is tried again when something changes. */
+/** Asks if the call still waits and no other question is pending; otherwise empty, to be repeated after the next change. */
 export function asking(parent: ConversationState, callId: string, question: SubAgentQuestion): Draft[] {
   if (parent.execution_status !== 'running' || parent.awaiting_approval !== null) return []
   const call = parent.open_actions.find(({ id }) => id === callId)
@@ -67,7 +67,7 @@ export function asking(parent: ConversationState, callId: string, question: SubA
   ]
 }
 
-/** Takes a question back that was answered elsewhere. */
+/** Withdraws a question that was answered elsewhere. */
 export function withdrawing(parent: ConversationState, child: ConversationId): Draft[] {
   const isIts = parent.awaiting_approval?.llm_response_id.startsWith(questionId(child, '')) === true
   return isIts && parent.execution_status === 'waiting_for_confirmation' ? [statusChanged('running')] : []

@@ -1,4 +1,4 @@
-/** How the work of a sub-agent ended, read from its log. Source: agent-core.md 12.1 (3), (g). */
+/** How the work of a sub-agent ended, read from its log. Source: agent-core.md 12.1. */
 import type { ConversationId, EventId } from '@parley/protocol'
 import type { SubAgentEnd } from '../../tools/index.ts'
 import type { EventStore } from '../../storage/index.ts'
@@ -6,7 +6,7 @@ import { ancestors } from '../branch/reader.ts'
 import type { LiveConversation } from '../live/live-conversation.ts'
 import type { SubAgentOrigin } from '../record/record.ts'
 
-/** `work`: the message that set it to work, before which nothing counts; null: its first one. */
+/** @param work the message that assigned the work, before which nothing counts; null: the first message */
 export async function resultOf(
   events: EventStore,
   child: LiveConversation,
@@ -14,27 +14,31 @@ export async function resultOf(
   work: EventId | null,
 ): Promise<SubAgentEnd> {
   const state = child.state()
-  const { text, since } = await lastWords(events, child.id, state.leaf_event_id, work)
+  const { text, since } = await finalText(events, child.id, state.leaf_event_id, work)
   const status = state.execution_status
   const end = { conversation_id: child.id, name: origin.name, type: origin.type, status, text }
   const blocked = state.blocked_messages[state.last_user_message_id ?? '']
   if (blocked !== undefined) return { ...end, reason: `A hook blocked the prompt: ${blocked}` }
   if (status === 'finished') return { ...end, reason: null }
   const [newest] = await events.newest(child.id, 'ConversationErrorEvent', 1)
-  const told = newest !== undefined && newest.seq > since ? newest.event : null
+  const failure = newest !== undefined && newest.seq > since ? newest.event : null
   const reason =
-    told?.kind === 'ConversationErrorEvent' ? told.detail : state.start?.status === 'failed' ? state.start.detail : null
-  return { ...end, reason: reason ?? SAID[status] ?? 'It stopped without finishing.' }
+    failure?.kind === 'ConversationErrorEvent'
+      ? failure.detail
+      : state.start?.status === 'failed'
+        ? state.start.detail
+        : null
+  return { ...end, reason: reason ?? DEFAULT_REASONS[status] ?? 'It stopped without finishing.' }
 }
 
-const SAID: Partial<Record<SubAgentEnd['status'], string>> = {
+const DEFAULT_REASONS: Partial<Record<SubAgentEnd['status'], string>> = {
   paused: 'It was paused before it had finished.',
   stuck: 'It repeated itself without getting on.',
   deleting: 'It was deleted before it had finished.',
 }
 
-/** The finish message, or the agent's last one; `since` is the seq of the message that set it to work. */
-async function lastWords(
+/** Text of the finish, or the agent's last message; `since` is the seq of the message that assigned the work. */
+async function finalText(
   events: EventStore,
   id: ConversationId,
   leaf: EventId | null,

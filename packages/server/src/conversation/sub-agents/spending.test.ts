@@ -14,7 +14,7 @@ const metrics = (cost: number, tokens: number): MetricsSnapshot => ({
 const having = (stats: ConversationState['stats']): ConversationState => ({ ...EMPTY_STATE, stats })
 const stamps = { now: () => new Date(0) }
 
-test('the bucket is what the child has spent, however often it is told (P48)', () => {
+test("the bucket equals the child's spending, however often it is reported (P48)", () => {
   const growth = fc.array(fc.tuple(fc.constantFrom('agent', 'condenser', 'task:x'), fc.nat(1000)), { maxLength: 20 })
   fc.assert(
     fc.property(growth, fc.nat(3), (steps, again) => {
@@ -38,14 +38,14 @@ test('the bucket is what the child has spent, however often it is told (P48)', (
   )
 })
 
-test('what was told already is not told again', () => {
+test('unchanged spending is not reported again', () => {
   const child = having({ agent: metrics(0.5, 5) })
   const parent = stamp(having({}), spending(having({}), 'task:a', child), stamps).state
   expect(spending(parent, 'task:a', child)).toEqual([])
   expect(spending(parent, 'task:b', having({}))).toEqual([])
 })
 
-test('a budget counts everything that stands in the stats', () => {
+test('a budget counts all usage in the stats', () => {
   const state = having({ agent: metrics(0.5, 1), 'task:a': metrics(0.5, 1) })
   expect(overdrawn({ max_budget_per_task: 1 }, state)).toMatchObject({ code: 'MaxBudgetReached' })
   expect(overdrawn({ max_budget_per_task: 1.01 }, state)).toBe(null)

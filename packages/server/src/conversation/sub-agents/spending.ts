@@ -1,4 +1,4 @@
-/** What sub-agents cost those that they work for. Pure. Source: agent-core.md 10.8 (sub-agents), 1.15; P48, F66. */
+/** Costs of sub-agents in the books of their parents. Pure. Source: agent-core.md 10.8, 1.15; P48, F66. */
 import { TokenUsage, type ConversationState, type Draft, type MetricsSnapshot } from '@parley/protocol'
 import { costUsd, type StopReason } from '../run/next.ts'
 import type { ConversationRecord, SubAgentOrigin } from '../record/record.ts'
@@ -11,10 +11,10 @@ const COUNTS = [
   'reasoning_tokens',
 ] as const
 
-/** Where a parent's stats show a sub-agent. */
+/** Usage id of a sub-agent in its parent's stats. */
 export const bucketOf = ({ tool, name }: Pick<SubAgentOrigin, 'tool' | 'name'>): string => `${tool}:${name}`
 
-/** Everything that a conversation has spent, its own sub-agents included, as one. */
+/** Sums up the spending of a conversation, its own sub-agents included. */
 export function combined(stats: ConversationState['stats']): MetricsSnapshot {
   const parts = Object.values(stats)
   const model = parts[0]?.model_name ?? 'default'
@@ -29,7 +29,7 @@ export function combined(stats: ConversationState['stats']): MetricsSnapshot {
   }
 }
 
-/** The parent's record of it, which replaces what it knew before; nothing when that is the same. */
+/** The record of the child's spending in the parent, which replaces the previous one; empty when it is unchanged. */
 export function spending(parent: ConversationState, bucket: string, child: ConversationState): Draft[] {
   const total = combined(child.stats)
   const before = parent.stats[bucket]
@@ -52,7 +52,7 @@ export function spending(parent: ConversationState, bucket: string, child: Conve
   ]
 }
 
-/** Why a conversation can pay for nothing more; null: it can. */
+/** Why the budget of a conversation allows no further answer; null when it does. */
 export function overdrawn(
   record: Pick<ConversationRecord, 'max_budget_per_task'>,
   state: ConversationState,

@@ -1,8 +1,8 @@
-/** Which types of sub-agents a conversation has. Pure. Source: agent-core.md 12.1 (registration precedence); F68. */
+/** The types of sub-agents of a conversation. Pure. Source: agent-core.md 12.1; F68. */
 import { ParleyError, type AgentDefinition } from '@parley/protocol'
 import { BUILT_IN_TYPES, canonicalToolName, currentTypeName, toolNames } from '../../tools/index.ts'
 
-/** Those of the request, then those found in files, then the built-in ones; a name that is taken is not taken again. */
+/** Types of the request, then those in files, then the built-in ones; the first of each name counts. */
 export function registered(
   requested: readonly AgentDefinition[],
   found: readonly AgentDefinition[],
@@ -13,7 +13,7 @@ export function registered(
   return types
 }
 
-/** A type by its name, or by what it was called once. @throws ParleyError `invalid_input` naming the types. */
+/** Returns a type by its name, or by its former name. @throws ParleyError `invalid_input` naming the types. */
 export function typeNamed(types: ReadonlyMap<string, AgentDefinition>, name: string): AgentDefinition {
   const known = types.get(name) ?? types.get(currentTypeName(name))
   if (known !== undefined) return known

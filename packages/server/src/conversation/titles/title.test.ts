@@ -15,7 +15,7 @@ const none = {
   reasoning_tokens: 0,
 }
 
-/** Asks for a title of `text`; the model says `answer`, or fails with it. */
+/** Requests a title of `text`; the model answers with `answer`, or fails with it. */
 async function ask(text: string, answer: string | Error, change: Partial<ConversationRecord> = {}, profile?: LLM) {
   const opened: LLM[] = []
   const requests: LlmRequest[] = []
@@ -47,7 +47,7 @@ async function ask(text: string, answer: string | Error, change: Partial<Convers
   return { ...made, opened, requests }
 }
 
-test('a title comes from the model, and what it cost is counted apart (F69)', async () => {
+test('a title comes from the model, and its cost is counted separately (F69)', async () => {
   const { title, drafts, opened, requests } = await ask('The login page shows a blank screen', '🐛 Blank login page')
   expect(title).toBe('🐛 Blank login page')
   expect(drafts).toMatchObject([{ kind: 'UsageRecordedEvent', usage_id: 'title', cost: 0.25 }])
@@ -57,7 +57,7 @@ test('a title comes from the model, and what it cost is counted apart (F69)', as
   expect(JSON.stringify(requests[0]!.messages)).toContain('The login page shows a blank screen')
 })
 
-describe('what a model puts around a title is taken off', () => {
+describe('decoration of titles', () => {
   test.each([
     ['"✨ Dark mode"', '✨ Dark mode'],
     ['Title: ✨ Dark mode.', '✨ Dark mode'],
@@ -71,7 +71,7 @@ describe('what a model puts around a title is taken off', () => {
   })
 })
 
-describe('the beginning of the message is the title', () => {
+describe('fallback titles', () => {
   const long = `Please  make\nthe ${'very '.repeat(20)}dark mode`
   const begun = 'Please make the very very very very very very v...'
   const broken = new LlmError('LLMNotConfigured', 'no key')
@@ -89,17 +89,17 @@ describe('the beginning of the message is the title', () => {
     expect(title).toHaveLength(50)
   })
 
-  test('and the whole of it when it is short', async () => {
+  test('a short message is the title as a whole', async () => {
     expect((await ask('make it dark', broken)).title).toBe('make it dark')
   })
 })
 
-test('a long message is shown in part only', async () => {
+test('only a part of a long message is sent to the title model', async () => {
   const { requests } = await ask('x'.repeat(100_000), 'X')
   expect(JSON.stringify(requests[0]!.messages).length).toBeLessThan(4000)
 })
 
-test('a profile that is named makes the title; one that is gone leaves it to the own model', async () => {
+test('the named profile makes the title, and the own model does if the profile is missing', async () => {
   const small = LLM.parse({ model: 'openai/small' })
   expect((await ask('hi', 'Hi', { title_llm_profile: 'small' }, small)).opened[0]!.model).toBe('openai/small')
   expect((await ask('hi', 'Hi', { title_llm_profile: 'gone' }, small)).opened[0]!.model).toBe('openai/m')

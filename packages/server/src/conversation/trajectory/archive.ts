@@ -8,7 +8,7 @@ const PAGE = 200
 export type Archive = { name: string; pieces: AsyncGenerator<Buffer> }
 
 /**
- * The whole log and the state as a zip archive, made while it is read. Laid out as agent-server-wire.md 9.1, secrets hidden.
+ * The whole log and the state as a zip archive, created while it is read. Layout of agent-server-wire.md 9.1; secrets hidden.
  * @throws ParleyError `not_found`, before the first piece.
  */
 export async function archiveOf(conversations: Conversations, id: ConversationId, actor: Actor): Promise<Archive> {
@@ -29,7 +29,7 @@ async function* entries(conversations: Conversations, info: ConversationInfo, ac
   }
 }
 
-/** Ids of our own making are names; others could be anything. */
+/** Ids that this server made are safe names; others may contain anything. */
 const fileName = (id: string): string => id.replaceAll(/[^\w-]/g, '_').slice(0, 100)
 
 const entry = (name: string, value: unknown): ZipEntry => ({ name, bytes: Buffer.from(JSON.stringify(value, null, 2)) })

@@ -1,4 +1,4 @@
-/** A conversation as a recording that can be played again, or as an archive to keep. Secrets stay hidden in both. */
+/** A conversation as a recording for replay, or as an archive. Secrets stay hidden in both. */
 import { isTreeEvent, parentOf, wireEvent, type ConversationId, type TreeEvent } from '@parley/protocol'
 import { redact } from '../../secrets/index.ts'
 import type { Actor, Conversations } from '../conversations.ts'
@@ -9,7 +9,7 @@ export type Trajectory = { trajectory: Record<string, unknown>[]; working_dir: s
 
 const PAGE = 500
 
-/** The active branch, root first, as `replay_json` takes it. @throws ParleyError `not_found`. */
+/** Returns the active branch, root first, as `replay_json` accepts it. @throws ParleyError `not_found`. */
 export async function trajectoryOf(
   conversations: Conversations,
   id: ConversationId,
@@ -22,7 +22,7 @@ export async function trajectoryOf(
   return { trajectory, working_dir: info.workspace.working_dir }
 }
 
-/** An event as the wire shows it, its secrets hidden by name; their values were taken out before it was stored. */
+/** An event as the wire shows it, members with secrets hidden; secret values were masked before it was stored. */
 export const hidden = (event: Parameters<typeof wireEvent>[0]): Record<string, unknown> =>
   redact(wireEvent(event), 'socket') as Record<string, unknown>
 

@@ -3,10 +3,10 @@ import { outcome, outcomeOf } from '../../agent/index.ts'
 import type { MessageContent } from '../record/record.ts'
 import type { AgentTurn, Turns } from './turns.ts'
 
-/** Our own events, as an export or a page gives them. Source: agent-server-wire.md 4. */
+/** Reads events of this server, from an export or a page. Source: agent-server-wire.md 4. */
 export class EventReader {
   readonly #turns: Turns
-  /** The newest answer with calls, and the response they share. */
+  /** The newest answer with calls, and the response id that they share. */
   #open: { turn: AgentTurn; responseId: string } | null = null
 
   constructor(turns: Turns) {
@@ -47,16 +47,16 @@ export class EventReader {
     }
   }
 
-  /** What the framework told the model is told again by itself. */
+  /** Messages of the service are left out: the service writes them again. */
   #message(index: number, { source, llm_message }: Extract<RecordedEvent, { kind: 'MessageEvent' }>): void {
     this.#open = source === 'agent' || source === 'user' ? null : this.#open
-    if (source === 'user') this.#turns.said(index, llm_message.content as MessageContent)
+    if (source === 'user') this.#turns.addMessage(index, llm_message.content as MessageContent)
     else if (source === 'agent')
       this.#turns.answered(index, textOf(llm_message.content), llm_message.reasoning_content ?? null)
   }
 }
 
-/** An action's own id is the surer name: ids of calls may repeat. */
+/** An action's own id takes precedence: ids of calls may repeat. */
 const keysOf = (toolCallId: string, actionId: string | null | undefined): string[] =>
   actionId === null || actionId === undefined ? [`call ${toolCallId}`] : [`action ${actionId}`]
 

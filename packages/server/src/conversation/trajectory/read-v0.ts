@@ -1,6 +1,6 @@
-/** The older dialect: each action is an answer of the model with one call, brought to our tools. Source: conversation-service.md 1.3. */
+/** Reads the older format: each action becomes a model answer with one call of a current tool. Source: conversation-service.md 1.3. */
 import { isSilentObservation, type V0Action, type V0Observation } from '@parley/protocol'
-import { outcome, taskList, viewed, type Outcome } from '../../agent/index.ts'
+import { outcome, taskList, viewedLines, type ComparedOutcome } from '../../agent/index.ts'
 import type { MessageContent } from '../record/record.ts'
 import type { Turns } from './turns.ts'
 
@@ -9,12 +9,12 @@ type Call = {
   arguments: Record<string, unknown>
   fallback?: { name: string; arguments: Record<string, unknown> }
 }
-/** What an action becomes: a call with the text before it, a text alone, or nothing. */
+/** The equivalent of an action: a call with the text before it, a text alone, or nothing. */
 type Played = { text: string; call: Call | null } | null
 
 export class V0Reader {
   readonly #turns: Turns
-  /** Relative paths start there. */
+  /** Base of relative paths. */
   readonly #root: string
 
   constructor(turns: Turns, root: string) {
@@ -24,7 +24,8 @@ export class V0Reader {
 
   takeAction(index: number, action: V0Action): void {
     if (action.source === 'environment') return
-    if (action.action === 'message' && action.source !== 'agent') return this.#turns.said(index, contentOf(action.args))
+    if (action.action === 'message' && action.source !== 'agent')
+      return this.#turns.addMessage(index, contentOf(action.args))
     const played = play(action, (path) => (path.startsWith('/') ? path : `${this.#root}/${path}`))
     if (played === null) return
     const turn = this.#turns.answered(index, played.text, null)
@@ -86,18 +87,18 @@ function play(action: V0Action, absolute: (path: string) => string): Played {
       return editor({ command: 'create', path: action.args.path, file_text: action.args.content })
     case 'edit': {
       const { command, path, file_text, old_str, new_str, insert_line } = action.args
-      // The older kind of edit was a model's own work and holds no instruction that could be followed.
+      // The older kind of edit was written by a model and contains no instruction that could be executed.
       if (!command) return { text, call: { name: 'edit', arguments: { path } } }
       return editor({ command, path, file_text, old_str, new_str, insert_line })
     }
     case 'think':
       return { text: '', call: { name: 'think', arguments: { thought: text } } }
     case 'finish': {
-      const said = action.args.final_thought || lastWord(action.args.outputs) || text
-      return { text: said === text ? '' : text, call: { name: 'finish', arguments: { message: said } } }
+      const finalText = action.args.final_thought || lastText(action.args.outputs) || text
+      return { text: finalText === text ? '' : text, call: { name: 'finish', arguments: { message: finalText } } }
     }
     case 'reject':
-      return { text: '', call: { name: 'finish', arguments: { message: lastWord(action.args.outputs) || text } } }
+      return { text: '', call: { name: 'finish', arguments: { message: lastText(action.args.outputs) || text } } }
     case 'task_tracking': {
       const { command, task_list } = action.args
       const tasks = (task_list ?? []).map(({ title, notes, status }) => present({ title, notes, status }))
@@ -120,13 +121,13 @@ function play(action: V0Action, absolute: (path: string) => string): Played {
   }
 }
 
-/** The last word of an action that ended a conversation. */
-function lastWord(outputs: Record<string, unknown> | null | undefined): string {
-  const said = outputs?.['content'] ?? outputs?.['reason']
-  return typeof said === 'string' ? said : ''
+/** The final text of an action that ended a conversation. */
+function lastText(outputs: Record<string, unknown> | null | undefined): string {
+  const finalText = outputs?.['content'] ?? outputs?.['reason']
+  return typeof finalText === 'string' ? finalText : ''
 }
 
-/** The older range counts from 0 and leaves its end out. */
+/** The older range counts from 0 and excludes its end. */
 function rangeOf({ view_range, start, end }: Extract<V0Action, { action: 'read' }>['args']): number[] | undefined {
   if (view_range !== null && view_range !== undefined) return view_range
   const [first, last] = [start ?? 0, end ?? -1]
@@ -143,14 +144,14 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   read: ['read', 'edit'],
 }
 
-/** Whether an observation of this kind can be what came of the action, where nothing names it. */
+/** True when an observation of this kind can be the result of the action, where no id says so. */
 const fits = (kind: string, action: string): boolean =>
   kind === 'error' || kind === 'user_rejected' || (ANSWERS[action] ?? [action]).includes(kind)
 
-/** Where the content of a directory is shown, in words of that version. */
+/** Phrases with which that version shows the content of a directory. */
 const DIRECTORY = /^Here's the files and directories/
 
-function outcomeOf({ observation, content, extras }: V0Observation): Outcome {
+function outcomeOf({ observation, content, extras }: V0Observation): ComparedOutcome {
   switch (observation) {
     case 'run': {
       const pid = extras?.metadata?.pid ?? -1
@@ -159,7 +160,7 @@ function outcomeOf({ observation, content, extras }: V0Observation): Outcome {
     }
     case 'read':
       return outcome({
-        output: content === null || content === undefined || DIRECTORY.test(content) ? null : viewed(content),
+        output: content === null || content === undefined || DIRECTORY.test(content) ? null : viewedLines(content),
       })
     case 'edit':
       return outcome({ file: extras?.new_content ?? null })

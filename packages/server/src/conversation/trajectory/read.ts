@@ -1,4 +1,4 @@
-/** From the elements of a recording to what is played: both dialects become one list of turns. Pure. */
+/** Converts the elements of a recording to a replay: both formats become one list of turns. Pure. */
 import type { RecordedEvent, ReplayElement, ReplayFile } from '@parley/protocol'
 import { V0_ROOT, type Recording } from '../../agent/index.ts'
 import type { MessageContent } from '../record/record.ts'
@@ -6,10 +6,10 @@ import { EventReader } from './read-events.ts'
 import { V0Reader } from './read-v0.ts'
 import { Turns } from './turns.ts'
 
-/** What a recording begins with, and what is played after that. */
+/** The first message of a recording, and the turns after it. */
 export type Readable = { first: MessageContent; recording: Recording }
 
-/** @throws never for what `readReplay` has let through. */
+/** @throws never for input that `readReplay` has accepted. */
 export function recordingOf({ elements, working_dir }: ReplayFile): Readable {
   const turns = new Turns()
   const events = new EventReader(turns)
@@ -24,7 +24,7 @@ export function recordingOf({ elements, working_dir }: ReplayFile): Readable {
   return { first: first.content, recording: { working_dir: working_dir ?? directoryOf(elements), turns: rest } }
 }
 
-/** Where the recorded conversation worked, from what the recording itself says. */
+/** Returns the working directory of the recorded conversation, as the recording itself shows it. */
 function directoryOf(elements: readonly ReplayElement[]): string | null {
   const events = elements.flatMap((element) => (element.dialect === 'events' ? [element.element] : []))
   if (events.length === 0) return rootOfV0(elements)
@@ -39,7 +39,7 @@ function first<T>(items: readonly T[], look: (item: T) => string | null): string
   return null
 }
 
-/** The system prompt names it (`agent/native/system-prompt.ts`). */
+/** The system prompt names it (`agent/prompts/system-prompt.ts`). */
 function ofPrompt(event: RecordedEvent): string | null {
   if (event.kind !== 'SystemPromptEvent') return null
   return /working directory is (\/.*?)\.(?:\s|$)/m.exec(event.dynamic_context?.text ?? '')?.[1] ?? null

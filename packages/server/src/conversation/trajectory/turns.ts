@@ -1,11 +1,11 @@
-import type { Outcome, RecordedCall, RecordedTurn } from '../../agent/index.ts'
+import type { ComparedOutcome, RecordedCall, RecordedTurn } from '../../agent/index.ts'
 import type { MessageContent } from '../record/record.ts'
 
 export type AgentTurn = Extract<RecordedTurn, { by: 'agent' }>
-/** A call whose answer may still come. */
+/** A call whose answer may follow. */
 type Waiting = { call: RecordedCall; keys: readonly string[]; answers: (kind: string) => boolean }
 
-/** Puts turns together, and each result beside its call. */
+/** Assembles turns, and assigns each result to its call. */
 export class Turns {
   readonly #turns: RecordedTurn[] = []
   #waiting: Waiting[] = []
@@ -14,7 +14,7 @@ export class Turns {
     return this.#turns
   }
 
-  said(index: number, content: MessageContent): void {
+  addMessage(index: number, content: MessageContent): void {
     this.#turns.push({ by: 'user', index, content })
   }
 
@@ -24,14 +24,14 @@ export class Turns {
     return turn
   }
 
-  /** `keys`: names that a result may call it by; `answers`: kinds of results that fit it where none is called. */
+  /** `keys`: ids under which a result may refer to it; `answers`: kinds of results that fit it without an id. */
   called(turn: AgentTurn, call: RecordedCall, keys: readonly string[], answers: (kind: string) => boolean): void {
     turn.calls.push(call)
     this.#waiting.push({ call, keys, answers })
   }
 
-  /** The result of the call that one of `keys` names, or of the oldest open one that such a result fits. */
-  resulted(index: number, outcome: Outcome, keys: readonly string[], kind: string): RecordedCall | null {
+  /** Returns the call that one of `keys` names, or the oldest open one that such a result fits. */
+  resulted(index: number, outcome: ComparedOutcome, keys: readonly string[], kind: string): RecordedCall | null {
     const named = this.#waiting.find((waiting) => waiting.keys.some((key) => keys.includes(key)))
     const found = named ?? (keys.length > 0 ? undefined : this.#waiting.find(({ answers }) => answers(kind)))
     if (found === undefined) return null

@@ -1,4 +1,4 @@
-/** Our events in the older dialect. Pure. Source: conversation-service.md 1.3 and 2. */
+/** Writes events in the older format. Pure. Source: conversation-service.md 1.3 and 2. */
 import type {
   ActionEvent,
   AgentErrorEvent,
@@ -10,12 +10,12 @@ import type {
 import { parseRecord } from '../../lib/index.ts'
 
 type V0Event = Record<string, unknown>
-type Answer = ObservationEvent | AgentErrorEvent | UserRejectObservation
+type ResultEvent = ObservationEvent | AgentErrorEvent | UserRejectObservation
 
-/** A branch, root first. What that dialect has no word for is left out, the system prompt too: its readers want a message first. */
+/** A branch, root first. Events without an equivalent are left out, also the system prompt: readers expect a message first. */
 export function inV0(branch: readonly TreeEvent[]): V0Event[] {
   const written: V0Event[] = []
-  /** Ids in that dialect, by the action's own id and by that of its call. */
+  /** Ids in that format, by the action's own id and by that of its call. */
   const ids = new Map<string, number>()
   const put = (event: TreeEvent, source: string, members: V0Event): number => {
     const id = written.length
@@ -66,15 +66,15 @@ function action(event: ActionEvent, inBatch: number): V0Event {
     model_response: { id: llm_response_id },
     total_calls_in_response: inBatch,
   }
-  return { message: event.summary ?? '', ...deed(event), tool_call_metadata }
+  return { message: event.summary ?? '', ...actionOf(event), tool_call_metadata }
 }
 
-function deed({ action: made, thought: said, tool_call, security_risk }: ActionEvent): V0Event {
-  const thought = textOf(said)
+function actionOf({ action, thought: parts, tool_call, security_risk }: ActionEvent): V0Event {
+  const thought = textOf(parts)
   const confirmed = { confirmation_state: 'confirmed', security_risk }
-  switch (made?.kind) {
+  switch (action?.kind) {
     case 'TerminalAction': {
-      const { command, is_input, timeout } = made
+      const { command, is_input, timeout } = action
       const args = {
         command,
         is_input,
@@ -89,7 +89,7 @@ function deed({ action: made, thought: said, tool_call, security_risk }: ActionE
     }
     case 'FileEditorAction':
     case 'PlanningFileEditorAction': {
-      const { command, path, file_text, old_str, new_str, insert_line, view_range } = made
+      const { command, path, file_text, old_str, new_str, insert_line, view_range } = action
       if (command === 'view')
         return {
           action: 'read',
@@ -109,12 +109,12 @@ function deed({ action: made, thought: said, tool_call, security_risk }: ActionE
       return { action: 'edit', args }
     }
     case 'ThinkAction':
-      return { action: 'think', args: { thought: made.thought } }
+      return { action: 'think', args: { thought: action.thought } }
     case 'FinishAction':
-      return { action: 'finish', args: { final_thought: made.message, outputs: {}, thought } }
+      return { action: 'finish', args: { final_thought: action.message, outputs: {}, thought } }
     case 'TaskTrackerAction': {
-      const task_list = made.task_list.map((task, index) => ({ id: String(index + 1), ...task }))
-      return { action: 'task_tracking', args: { command: made.command, task_list, thought } }
+      const task_list = action.task_list.map((task, index) => ({ id: String(index + 1), ...task }))
+      return { action: 'task_tracking', args: { command: action.command, task_list, thought } }
     }
     default:
       return {
@@ -124,21 +124,21 @@ function deed({ action: made, thought: said, tool_call, security_risk }: ActionE
   }
 }
 
-function observation(event: Answer): V0Event | null {
+function observation(event: ResultEvent): V0Event | null {
   if (event.kind === 'AgentErrorEvent') return { observation: 'error', content: event.error, extras: { error_id: '' } }
   if (event.kind === 'UserRejectObservation')
     return { observation: 'user_rejected', content: event.rejection_reason, extras: {} }
-  const { observation: made } = event
-  const content = textOf(made.content)
-  switch (made.kind) {
+  const { observation: result } = event
+  const content = textOf(result.content)
+  switch (result.kind) {
     case 'TerminalObservation': {
-      const extras = { command: made.command ?? '', metadata: made.metadata, hidden: false }
-      return { observation: 'run', content, extras, success: made.metadata.exit_code === 0 }
+      const extras = { command: result.command ?? '', metadata: result.metadata, hidden: false }
+      return { observation: 'run', content, extras, success: result.metadata.exit_code === 0 }
     }
     case 'FileEditorObservation':
     case 'PlanningFileEditorObservation': {
-      if (made.is_error) return { observation: 'error', content, extras: { error_id: '' } }
-      const { command, path, prev_exist, old_content, new_content } = made
+      if (result.is_error) return { observation: 'error', content, extras: { error_id: '' } }
+      const { command, path, prev_exist, old_content, new_content } = result
       if (command === 'view') return { observation: 'read', content, extras: { path, impl_source: 'oh_aci' } }
       return {
         observation: 'edit',
@@ -151,15 +151,15 @@ function observation(event: Answer): V0Event | null {
     case 'FinishObservation':
       return null
     case 'TaskTrackerObservation': {
-      const task_list = made.task_list.map((task, index) => ({ id: String(index + 1), ...task }))
-      return { observation: 'task_tracking', content, extras: { command: made.command, task_list } }
+      const task_list = result.task_list.map((task, index) => ({ id: String(index + 1), ...task }))
+      return { observation: 'task_tracking', content, extras: { command: result.command, task_list } }
     }
     default:
       return { observation: 'mcp', content, extras: { name: event.tool_name, arguments: {} } }
   }
 }
 
-/** Arguments of a call as an object; those that are none stand under one name. */
+/** Arguments of a call as an object; other arguments are put under one name. */
 function parsed(text: string): Record<string, unknown> {
   return parseRecord(text) ?? { unparseable_arguments: text }
 }

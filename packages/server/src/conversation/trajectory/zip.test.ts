@@ -17,7 +17,7 @@ async function packed(entries: AsyncIterable<ZipEntry>): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-test('an ordinary program reads what was packed', async () => {
+test('unzip reads the archive', async () => {
   await using dir = await tempDir()
   const texts = ['', 'plain', 'ä😀\n'.repeat(10_000)]
   const entries = of(texts.length, (index) => ({ name: `folder/näme-${index}.txt`, bytes: Buffer.from(texts[index]!) }))
@@ -28,7 +28,7 @@ test('an ordinary program reads what was packed', async () => {
   }
 })
 
-test('more entries than two bytes can count are still all there', async () => {
+test('an archive with more than 65,535 entries contains all of them', async () => {
   await using dir = await tempDir()
   const entries = of(65_600, (index) => ({ name: String(index), bytes: Buffer.from([index % 256]) }))
   await writeFile(dir.file('a.zip'), await packed(entries))

@@ -1,11 +1,11 @@
-/** A zip archive as a stream of pieces: entries deflated one at a time, their directory at the end. Zip64 where it takes many. */
+/** A zip archive as a stream of pieces: entries deflated one at a time, the directory at the end. Zip64 where necessary. */
 import { crc32, deflateRaw, deflateRawSync } from 'node:zlib'
 import { promisify } from 'node:util'
 
 export type ZipEntry = { name: string; bytes: Uint8Array }
 
 const deflateLarge = promisify(deflateRaw)
-/** Bytes up to which another thread would take longer than the work itself. */
+/** Size in bytes up to which another thread would take longer than the work itself. */
 const SMALL = 16 * 1024
 const deflate = (bytes: Uint8Array) => (bytes.byteLength <= SMALL ? deflateRawSync(bytes) : deflateLarge(bytes))
 
@@ -36,7 +36,7 @@ export async function* zip(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Buf
   yield end(directory.length, listing.byteLength, offset)
 }
 
-/** One line of the directory; an offset beyond four bytes stands in a field of its own. */
+/** One entry of the directory; an offset beyond four bytes is stored in a field of its own. */
 function record(sizes: Buffer, title: Buffer, offset: number): Buffer {
   const isFar = offset >= MAX_32
   const extra = Buffer.alloc(isFar ? 12 : 0)

@@ -1,16 +1,16 @@
 /**
- * The live end of one conversation, shared by all who watch it: the newest events, and what is never stored.
+ * The live end of one conversation, shared by all its watchers: the newest events, and items that are never stored.
  *
  * Invariants
  *   C1. `latest` is the newest committed seq; it only grows.
- *   C2. The tail is a dense run of seqs that ends at `latest`, bounded in bytes; older ones are read from the store.
- *   C3. Nothing is kept per watcher but a cursor and a bounded list of live pieces.
+ *   C2. The tail is a dense run of seqs that ends at `latest`, bounded in bytes; older events are read from the store.
+ *   C3. Per watcher only a cursor and a bounded list of live items are kept.
  */
 import type { StoredEvent } from '@parley/protocol'
 import type { WatchItem } from '../conversations.ts'
 import { weight } from './weight.ts'
 
-/** A live-only item and the seq it comes after. */
+/** A live-only item and the seq that it follows. */
 export type Live = { after: number; item: Exclude<WatchItem, { kind: 'event' }> }
 
 export interface ChannelListener {
@@ -19,7 +19,7 @@ export interface ChannelListener {
 }
 
 const MAX_TAIL_EVENTS = 512
-/** Roughly; a conversation with huge events keeps fewer of them. */
+/** Approximate limit; a conversation with huge events keeps fewer of them. */
 const MAX_TAIL_BYTES = 4 * 1024 * 1024
 
 export class Channel {
@@ -33,13 +33,13 @@ export class Channel {
     this.latest = latest
   }
 
-  /** Wakes `wake` after each commit and at the end, without counting as somebody who watches. */
+  /** Calls `wake` after each commit and at the end, without counting as a watcher. */
   follow(wake: () => void): () => void {
     this.#followers.add(wake)
     return () => this.#followers.delete(wake)
   }
 
-  /** Neither watched nor followed. */
+  /** True without watchers and followers. */
   get isUnused(): boolean {
     return this.#listeners.size === 0 && this.#followers.size === 0
   }
@@ -83,7 +83,7 @@ export class Channel {
     if (item.kind === 'deleted') for (const wake of this.#followers) wake()
   }
 
-  /** Events after `seq` that are still in the tail; null when the store has to be asked. */
+  /** Returns the events after `seq` from the tail; null when the store has to be read. */
   since(seq: number): readonly StoredEvent[] | null {
     if (seq >= this.latest) return []
     const first = this.#tail[0]

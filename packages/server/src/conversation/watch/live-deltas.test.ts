@@ -12,7 +12,7 @@ function channel(watchers = 1) {
 }
 const masker = async () => makeMasker(['s3cret-value'])
 
-test('a secret that is split over pieces is shown as a mask, and everything else in its order', async () => {
+test('a secret split over pieces is masked, and all other text keeps its order', async () => {
   const to = channel()
   const deltas = new LiveDeltas(to, masker)
   for (const content of ['the key is s3c', 'ret-', 'value', ', keep it']) deltas.take({ content })
@@ -21,7 +21,7 @@ test('a secret that is split over pieces is shown as a mask, and everything else
   expect(to.seen[0]).toEqual({ content: 'the key is ' })
 })
 
-test('what is held back is shown before a piece of another kind, and at the end', async () => {
+test('held-back text is sent before a piece of another kind, and at the end', async () => {
   const to = channel()
   const deltas = new LiveDeltas(to, masker)
   deltas.take({ reasoning_content: 'maybe s3c' })
@@ -38,7 +38,7 @@ test('what is held back is shown before a piece of another kind, and at the end'
   expect(to.seen.at(-1)).toEqual({ content: '-value' })
 })
 
-test('secrets are asked for once per answer, and not at all when nobody watches', async () => {
+test('secrets are loaded once per answer, and not at all without watchers', async () => {
   let asked = 0
   const count = async () => {
     asked += 1
@@ -56,7 +56,7 @@ test('secrets are asked for once per answer, and not at all when nobody watches'
   }
 })
 
-test('when it cannot be known what is secret, nothing is shown and nothing breaks', async () => {
+test('when the secrets cannot be loaded, nothing is sent and nothing fails', async () => {
   const to = channel()
   const deltas = new LiveDeltas(to, () => Promise.reject(new Error('the store is gone')))
   deltas.take({ content: 'a' })

@@ -1,10 +1,10 @@
 /**
- * Pieces of an answer on their way to watchers, without secrets: what may be the beginning of one is held back until it is
- * clear what it becomes. Source: agent-core.md 11.6, F19.
+ * Pieces of an answer on their way to watchers, without secrets: text that may be the beginning of a secret is held back until
+ * the next pieces decide. Source: agent-core.md 11.6, F19.
  *
  * Invariants
- *   D1. Pieces are shown in the order they came, and all of them before what they became is stored.
- *   D2. Nothing is shown before it is known what is secret.
+ *   D1. Pieces are sent in the order of arrival, and all of them before the complete answer is stored.
+ *   D2. Nothing is sent before the secret values are known.
  */
 import type { LlmDelta } from '../../llm/index.ts'
 import type { Masker, MaskStream } from '../../secrets/index.ts'
@@ -21,7 +21,7 @@ export class LiveDeltas {
   #queue: Promise<void> = Promise.resolve()
   #last: Member | null = null
 
-  /** `masker`: asked for once per answer, and only when somebody watches. */
+  /** `masker`: called once per answer, and only when there are watchers. */
   constructor(channel: Pick<Channel, 'watchers' | 'emit'>, masker: () => Promise<Masker>) {
     this.#channel = channel
     this.#masker = masker
@@ -31,11 +31,11 @@ export class LiveDeltas {
   take(delta: LlmDelta): void {
     if (this.#streams === null && this.#channel.watchers === 0) return
     const streams = (this.#streams ??= this.#open())
-    // What cannot be masked is not shown; the answer itself meets the same failure when it is stored.
+    // Text that cannot be masked is not sent; storing the answer itself fails with the same error.
     this.#queue = this.#queue.then(async () => this.#show(delta, await streams)).catch(() => undefined)
   }
 
-  /** The answer is complete: what was held back is shown, and the next piece begins another one. */
+  /** Ends the answer: sends the text that was held back. The next piece begins another answer. */
   async end(): Promise<void> {
     if (this.#streams === null) return
     const streams = this.#streams

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { Reminder } from './reminder.ts'
 
-/** Resolves when a reminder that is set now has told. */
+/** Resolves when a reminder that is set now has fired. */
 async function nextReminder(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   new Reminder(resolve).ended(performance.now())
@@ -9,7 +9,7 @@ async function nextReminder(): Promise<void> {
   await vi.waitFor(() => promise)
 }
 
-test('an end soon after the command is told once more', async () => {
+test('the end of a run soon after its command is repeated', async () => {
   const tell = vi.fn<() => void>()
   new Reminder(tell).ended(performance.now())
   expect(tell).not.toHaveBeenCalled()
@@ -17,14 +17,14 @@ test('an end soon after the command is told once more', async () => {
   expect(tell).toHaveBeenCalledOnce()
 })
 
-test('the end of a longer run is not: its sender listens by then', async () => {
+test('the end of a longer run is not repeated', async () => {
   const tell = vi.fn<() => void>()
   new Reminder(tell).ended(performance.now() - 60_000)
   await nextReminder()
   expect(tell).not.toHaveBeenCalled()
 })
 
-test('a new command makes the old end uninteresting', async () => {
+test('a new command cancels the repetition of an end', async () => {
   const tell = vi.fn<() => void>()
   const reminder = new Reminder(tell)
   reminder.ended(performance.now())

@@ -1,27 +1,27 @@
-/** Milliseconds from a command to the moment by which its sender has surely read the answer. */
+/** Milliseconds after a command by which its sender has read the response. */
 const ANSWER_READ_MS = 250
 
 /**
- * Tells once more how a run ended that was over almost before it began. A client that waits for the end of its run listens
- * only after it has read the answer to its command, and that comes over another connection: told too early, it would wait on.
- * Source: agent-server-wire.md 2.4 and 11.2.
+ * Repeats the end of a run that ended almost at once. A client that waits for the end of its run listens only after it has read
+ * the response to its command, which arrives over another connection: it would miss an end that was sent too early.
+ * Source: agent-server-wire.md 2.4, 11.
  */
 export class Reminder {
-  readonly #tell: () => void
+  readonly #notify: () => void
   #timer: NodeJS.Timeout | undefined
 
-  constructor(tell: () => void) {
-    this.#tell = tell
+  constructor(notify: () => void) {
+    this.#notify = notify
   }
 
-  /** A run that was asked for at `askedAt` (`performance.now()`) is over; or there was nothing to run. */
+  /** Called when a run that was requested at `askedAt` (`performance.now()`) is over, or when there was nothing to run. */
   ended(askedAt: number): void {
     this.cancel()
     const left = askedAt + ANSWER_READ_MS - performance.now()
-    if (left > 0) this.#timer = setTimeout(this.#tell, left).unref()
+    if (left > 0) this.#timer = setTimeout(this.#notify, left).unref()
   }
 
-  /** What comes now makes the old end uninteresting, or misleading. */
+  /** Cancels the reminder: a newer command makes the old end misleading. */
   cancel(): void {
     clearTimeout(this.#timer)
   }

@@ -4,18 +4,18 @@ import type { Watcher, WatchItem } from '../conversations.ts'
 import { weight } from './weight.ts'
 
 const PAGE = 100
-/** Deltas kept for a watcher that does not pull; beyond it they are dropped, they are live only. */
+/** Deltas kept for a watcher that does not pull. Deltas are live only, so that later ones are dropped. */
 const MAX_DELTAS = 1000
 
 export type WatchSource = {
   channel: Channel
-  /** Stored events from `seq` on, ascending, at most `limit`. */
+  /** Returns stored events from `seq` on, ascending, at most `limit`. */
   page: (from: number, limit: number) => Promise<StoredEvent[]>
   /** Called once when the watcher ends. */
   onClose: () => void
 }
 
-/** Stored events after a seq, then live ones, without gap or double (see `Watcher`). `first` is delivered before anything else. */
+/** Yields stored events after a seq, then live ones, without gaps or duplicates (see `Watcher`). `first` is delivered first. */
 export function watch(source: WatchSource, after: number, first: WatchItem, signal: AbortSignal): Watcher {
   return new LogWatcher(source, after, first, signal)
 }
@@ -28,7 +28,7 @@ class LogWatcher implements Watcher, ChannelListener {
   #cursor: number
   #wake: (() => void) | null = null
   #isClosed = false
-  /** Something came since the last look; set while nobody waits, so that no wake-up is lost. */
+  /** Set by a wake-up while the watcher is not waiting, so that none is lost. */
   #hasNews = false
 
   constructor(source: WatchSource, after: number, first: WatchItem, signal: AbortSignal) {
@@ -48,7 +48,7 @@ class LogWatcher implements Watcher, ChannelListener {
     if (live.item.kind === 'delta') {
       if (this.#live.length >= MAX_DELTAS) return
     } else if (live.item.kind === 'snapshot') {
-      // Only the newest state matters to a reader that is behind; the very first one is never replaced.
+      // A slow reader needs only the newest state; the very first one is never replaced.
       this.#live = this.#live.filter(({ after, item }) => item.kind !== 'snapshot' || after === -1)
     }
     this.#live.push(live)
@@ -83,7 +83,7 @@ class LogWatcher implements Watcher, ChannelListener {
     return items
   }
 
-  /** Live pieces whose place in the log has been reached; deltas that come too late are left out. */
+  /** Returns live items whose position in the log is reached; deltas that come too late are left out. */
   #takeLive(items: WatchItem[]): void {
     const rest: Live[] = []
     for (const live of this.#live) {

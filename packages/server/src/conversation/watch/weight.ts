@@ -1,6 +1,6 @@
 import type { ContentPart, StoredEvent } from '@parley/protocol'
 
-/** Roughly the bytes of an event on the wire, without serialising it: its longest texts. */
+/** Approximate size of an event on the wire in bytes, without serialising it: the length of its longest texts. */
 export function weight({ event }: StoredEvent): number {
   switch (event.kind) {
     case 'ObservationEvent':

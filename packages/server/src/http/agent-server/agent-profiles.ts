@@ -9,8 +9,8 @@ import {
   saveAgentProfile,
 } from '@parley/protocol'
 import type { AgentProfiles } from '../../settings/index.ts'
-import { ok, route } from '../route.ts'
-import type { Route } from '../web.ts'
+import { ok, route } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 import { bare } from './profiles.ts'
 
 export function agentProfileRoutes(profiles: AgentProfiles): Route[] {
@@ -40,8 +40,8 @@ export function agentProfileRoutes(profiles: AgentProfiles): Route[] {
       const message = 'Agent profile activated'
       return ok(activateAgentProfile, { id: profile_id, message, agent_settings_applied: false })
     }),
-    route(materializeAgentProfile, async ({ params, gone }, { user }) =>
-      ok(materializeAgentProfile, await profiles.materialize(user, bare(params.name), gone())),
+    route(materializeAgentProfile, async ({ params, callerSignal }, { user }) =>
+      ok(materializeAgentProfile, await profiles.materialize(user, bare(params.name), callerSignal())),
     ),
   ]
 }

@@ -9,8 +9,8 @@ import {
   startBashCommand,
 } from '@parley/protocol'
 import type { Bash } from '../../workspace/index.ts'
-import { ok, route } from '../route.ts'
-import type { Route } from '../web.ts'
+import { ok, route } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 
 export function bashRoutes(bash: Bash, touch: () => void): Route[] {
   return [
@@ -18,9 +18,9 @@ export function bashRoutes(bash: Bash, touch: () => void): Route[] {
       touch()
       return ok(startBashCommand, await bash.start(user, body))
     }),
-    route(executeBashCommand, async ({ body, gone }, { user }) => {
+    route(executeBashCommand, async ({ body, callerSignal }, { user }) => {
       touch()
-      return ok(executeBashCommand, await bash.execute(user, body, gone()))
+      return ok(executeBashCommand, await bash.execute(user, body, callerSignal()))
     }),
     route(searchBashEvents, async ({ query }, { user }) => {
       const { items, next } = await bash.search(user, {

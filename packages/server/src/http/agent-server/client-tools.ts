@@ -1,8 +1,8 @@
-/** Results of tools that clients perform. Source: agent-core.md 8.13 (FIX). */
+/** Results of tools that the client executes. Source: agent-core.md 8.13. */
 import { asEventId, postClientToolResult, textContent } from '@parley/protocol'
 import type { Conversations } from '../../conversation/index.ts'
-import { ok, route } from '../route.ts'
-import type { Route } from '../web.ts'
+import { ok, route } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 
 export function clientToolRoutes(conversations: Conversations): Route[] {
   return [

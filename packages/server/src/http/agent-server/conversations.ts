@@ -25,14 +25,14 @@ import {
 } from '@parley/protocol'
 import type { Conversations, ForkRequest } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
-import { ok, route } from '../route.ts'
-import { productPage } from '../seed/list.ts'
-import type { Route } from '../web.ts'
+import { ok, route } from '../core/route.ts'
+import { productPage } from '../conversation-service/list.ts'
+import type { Route } from '../core/web.ts'
 import { shown } from './info.ts'
 import { exposureOf } from './settings.ts'
 
 const SUCCESS = { success: true }
-/** Source: agent-server-wire.md 10.1, ids per batch. */
+/** Source: agent-server-wire.md 10.1. */
 const MAX_IDS = 100
 
 export function conversationRoutes(conversations: Conversations, log: Pick<Log, 'warn'>): Route[] {
@@ -72,7 +72,7 @@ export function conversationRoutes(conversations: Conversations, log: Pick<Log, 
       if (exposure === 'plain')
         log.warn(
           { user: actor.user, key_id: actor.keyId, conversation_id: id },
-          'a conversation is read with its secrets in clear text',
+          'conversation returned with secrets in clear text',
         )
       return ok(getConversation, shown(info, query))
     }),
@@ -82,7 +82,7 @@ export function conversationRoutes(conversations: Conversations, log: Pick<Log, 
         await conversations.update(
           id,
           {
-            // One of blanks alone takes the title away.
+            // A title of blanks removes the title.
             ...(title !== null && { title: title.trim() || null }),
             ...(tags !== null && { tags }),
             ...(max_budget_per_task != null && { max_budget_per_task }),
@@ -141,8 +141,8 @@ function actionRoutes(conversations: Conversations): Route[] {
     ),
     route(
       askAgent,
-      async ({ id, body, gone }, actor) =>
-        ok(askAgent, { response: await conversations.ask(id, body.question, actor, gone()) }),
+      async ({ id, body, callerSignal }, actor) =>
+        ok(askAgent, { response: await conversations.ask(id, body.question, actor, callerSignal()) }),
       'named',
     ),
     route(
@@ -184,7 +184,7 @@ function branchRoutes(conversations: Conversations): Route[] {
   ]
 }
 
-/** A page id that is no id starts at the beginning, like one that is unknown. */
+/** A page id that is no conversation id starts at the beginning, like an unknown one. */
 function pageId(text: string | undefined): { page_id?: ConversationId } {
   const read = laxConversationId().safeParse(text)
   return read.success ? { page_id: read.data } : {}

@@ -14,13 +14,13 @@ import {
 import { shownEvent } from '../../secrets/index.ts'
 import type { Conversations } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
-import { presentedKey } from '../auth.ts'
+import { presentedKey } from '../core/auth.ts'
 import type { Connections } from '../live/connections.ts'
 import type { KeyWatch } from '../live/key-watch.ts'
-import { resumeAfter, type SseParts, streamTo } from '../live/sse.ts'
-import { preferredWaitMs, untilRested } from '../prefer-wait.ts'
-import { ok, route } from '../route.ts'
-import type { Route } from '../web.ts'
+import { resumeAfter, type SseDeps, streamTo } from '../live/sse.ts'
+import { preferredWaitMs, untilRested } from '../core/prefer-wait.ts'
+import { ok, route } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 
 const SUCCESS = { success: true }
 
@@ -42,11 +42,11 @@ export function eventRoutes(
   return [
     route(
       sendMessage,
-      async ({ id, body, headers, gone }, actor) => {
+      async ({ id, body, headers, callerSignal }, actor) => {
         await conversations.send(id, { kind: 'send_message', content: body.content, run: body.run }, actor)
         const waitMs = preferredWaitMs(headers)
         if (waitMs === undefined) return ok(sendMessage, SUCCESS)
-        await untilRested(conversations, id, actor, waitMs, gone())
+        await untilRested(conversations, id, actor, waitMs, callerSignal())
         return { ...ok(sendMessage, SUCCESS), headers: { 'preference-applied': `wait=${waitMs / 1000}` } }
       },
       'with_id',
@@ -117,7 +117,7 @@ function streamRoute(
       if (place === null) throw new ParleyError('rate_limited', 'Too many connections for this conversation')
       try {
         const watcher = await conversations.watch(id, after, actor, ended.signal)
-        const guard: SseParts['guard'] = (end, closed) => keyWatch?.guard(actor, presentedKey(headers), end, closed)
+        const guard: SseDeps['guard'] = (end, closed) => keyWatch?.guard(actor, presentedKey(headers), end, closed)
         return {
           stream: (response, sent) => streamTo(response, sent, { watcher, ended, connections, place, guard, log }),
         }
@@ -130,7 +130,7 @@ function streamRoute(
   )
 }
 
-/** A kind that is never stored matches nothing, which an empty list of kinds says. */
+/** A kind that is never stored matches no event, which an empty list of kinds expresses. */
 function filterOf({ kind, source, body, timestamp__gte, timestamp__lt }: Filter) {
   return {
     ...(kind !== undefined && { kinds: wireKindToStored(kind) }),

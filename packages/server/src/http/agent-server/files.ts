@@ -16,25 +16,25 @@ import {
   type Archive,
   type ArchiveFacts,
   type Hosts,
-  lookAtHome,
+  homeLocations,
   makeDirectory,
   openArchive,
   openFile,
   pageOfSubdirectories,
   receiveFile,
 } from '../../workspace/index.ts'
-import { boundaryOf, partOf } from '../multipart.ts'
-import { ok, route } from '../route.ts'
-import { attachment, sendFile, sendStream } from '../send-file.ts'
-import { InvalidInput } from '../validation.ts'
-import type { Route } from '../web.ts'
+import { boundaryOf, partOf } from '../input/multipart.ts'
+import { ok, route } from '../core/route.ts'
+import { attachment, sendFile, sendStream } from '../core/send-file.ts'
+import { InvalidInput } from '../input/validation.ts'
+import type { Route } from '../core/web.ts'
 
 const SUCCESS = { success: true }
 
 export type FileDeps = {
   hosts: Hosts
   log: Log
-  /** Somebody works here. */
+  /** Records activity, for the idle time of the server. */
   touch: () => void
 }
 
@@ -46,8 +46,11 @@ export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
         const boundary = boundaryOf(contentType)
         const file = stream === undefined || boundary === null ? null : await partOf(stream, boundary, 'file')
         if (file === null) throw missingFile()
-        await receiveFile(query.path, file)
-        stream?.resume()
+        try {
+          await receiveFile(query.path, file.bytes)
+        } finally {
+          file.discard()
+        }
         return ok(uploadFile, SUCCESS)
       }),
       streamsBody: true,
@@ -63,19 +66,19 @@ export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
       await makeDirectory(query.path)
       return ok(createDirectory, SUCCESS)
     }),
-    route(fileHome, async ({ query }) => ok(fileHome, await lookAtHome(query.include_hidden))),
+    route(fileHome, async ({ query }) => ok(fileHome, await homeLocations(query.include_hidden))),
     route(searchSubdirectories, async ({ query: { path, page_id, limit, include_hidden } }) =>
       ok(
         searchSubdirectories,
         await pageOfSubdirectories(path, { from: page_id, limit, includeHidden: include_hidden }),
       ),
     ),
-    route(archiveDirectory, async ({ query, gone }, actor) => {
+    route(archiveDirectory, async ({ query, callerSignal }, actor) => {
       expectWriter(actor)
       touch()
       const { path, format, base_ref, use_default_excludes, exclude } = query
       const request = { path, format, baseRef: base_ref, useDefaultExcludes: use_default_excludes, exclude }
-      const archive = await openArchive(await hosts.of(actor.user), request, gone())
+      const archive = await openArchive(await hosts.of(actor.user), request, callerSignal())
       const type = format === 'tar.gz' ? 'application/gzip' : 'application/octet-stream'
       const headers = { 'content-type': type, ...attachment(archive.name), ...headersOf(archive.facts) }
       return sendStream(
@@ -88,13 +91,13 @@ export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
   ]
 }
 
-/** The same bytes, with an error at their end when they are not all. */
+/** The bytes of the archive, followed by an error when they are incomplete. */
 async function* wholeOf({ bytes, complete }: Archive): AsyncGenerator<Uint8Array> {
   yield* bytes as ReadableStream<Uint8Array>
   await complete
 }
 
-/** A key that may only read conversations does not reach what else lies on this machine. */
+/** A key that may only read conversations must not read other files of this machine. */
 function expectWriter({ role }: Actor): void {
   if (role === 'read-only') throw new ParleyError('forbidden', 'This key may not read files of the machine.')
 }
@@ -111,7 +114,7 @@ const HEADERS: Readonly<Record<keyof ArchiveFacts, string>> = {
   baseRef: 'x-archive-base-ref',
 }
 
-/** Header values are ASCII; everything else is percent-encoded. */
+/** Header values are ASCII; other characters are percent-encoded. */
 function headersOf(facts: ArchiveFacts): Record<string, string> {
   const entries = Object.entries(facts) as [keyof ArchiveFacts, string][]
   return Object.fromEntries(

@@ -1,7 +1,7 @@
-/** ConversationInfo as an answer shows it. Source: agent-server-wire.md 0.1, include_skills. */
+/** ConversationInfo as an answer shows it. Source: agent-server-wire.md 0.1. */
 import type { ConversationInfo } from '@parley/protocol'
 
-/** Without the agent's skills, which can be long, unless they are asked for. */
+/** Removes the agent's skills, which can be long, unless the caller asks for them. */
 export function shown(info: ConversationInfo, query: { include_skills: boolean }): ConversationInfo {
   const { agent } = info
   if (

@@ -1,19 +1,11 @@
-/** The groups of the agent-server face that are about the machine and what a user keeps there, rather than about conversations. */
-import {
-  bashRows,
-  type ConversationId,
-  type Endpoint,
-  fileRows,
-  gitRows,
-  modelRows,
-  profileRows,
-} from '@parley/protocol'
+/** Routes of the agent-server API about the machine and a user's stored profiles, rather than conversations. */
+import type { ConversationId } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import type { Catalogue } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { AgentProfiles, LlmProfiles, ProviderConnections } from '../../settings/index.ts'
 import type { Bash, Hosts } from '../../workspace/index.ts'
-import type { Route } from '../web.ts'
+import type { Route } from '../core/web.ts'
 import { agentProfileRoutes } from './agent-profiles.ts'
 import { bashRoutes } from './bash.ts'
 import { fileRoutes } from './files.ts'
@@ -28,9 +20,9 @@ export type Machine = {
   bash: Bash
   hosts: Hosts
   sessions: WorkspaceSessions
-  /** The workspace of a conversation that lives here. @throws ParleyError `not_found`. */
+  /** The workspace of a conversation of this server. @throws ParleyError `not_found`. */
   workingDirOf: (id: ConversationId, actor: Actor) => Promise<string>
-  /** Names of tools that an agent may be given. */
+  /** Names of the tools that an agent can be given. */
   tools: readonly string[]
   catalogue: Catalogue
   profiles: LlmProfiles
@@ -39,10 +31,7 @@ export type Machine = {
   connections: ProviderConnections
 }
 
-/** What the routes below are described by. */
-export const machineRows: readonly Endpoint[] = [...bashRows, ...fileRows, ...gitRows, ...modelRows, ...profileRows]
-
-/** @param touch somebody works with the machine: the server is not idle (agent-server-wire.md 1.3). */
+/** @param touch records activity, for the idle time of the server. Source: agent-server-wire.md 1.3. */
 export function machineRoutes(machine: Machine, { log, touch }: { log: Log; touch: () => void }): Route[] {
   const { bash, hosts, sessions, profiles, probe } = machine
   return [

@@ -1,8 +1,8 @@
-/** The models that can be chosen from. Source: agent-server-wire.md 1.13. */
+/** The available models. Source: agent-server-wire.md 1.13. */
 import { listModels, listProviders, listVerifiedModels } from '@parley/protocol'
 import type { Catalogue } from '../../llm/index.ts'
-import { ok, route } from '../route.ts'
-import type { Route } from '../web.ts'
+import { ok, route } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 
 export function modelRoutes(catalogue: Catalogue): Route[] {
   return [

@@ -11,14 +11,14 @@ import {
 } from '@parley/protocol'
 import type { Log } from '../../observability/index.ts'
 import type { LlmProfiles } from '../../settings/index.ts'
-import { ok, route } from '../route.ts'
-import { read } from '../validation.ts'
-import type { Route } from '../web.ts'
+import { ok, route } from '../core/route.ts'
+import { read } from '../input/validation.ts'
+import type { Route } from '../core/web.ts'
 import { exposureOf } from './settings.ts'
 
 export type ProfileDeps = {
   profiles: LlmProfiles
-  /** Asks a model for a word; null when nothing is wrong with it. */
+  /** Requests one token from a model; null when it answers. */
   probe: (llm: LLM, signal: AbortSignal) => Promise<{ type: string; message: string } | null>
   log: Pick<Log, 'warn'>
 }
@@ -31,7 +31,7 @@ export function profileRoutes({ profiles, probe, log }: ProfileDeps): Route[] {
       if (exposure === 'plain')
         log.warn(
           { user: actor.user, key_id: actor.keyId, profile: params.name },
-          'a profile is read with its secrets in clear text',
+          'profile returned with secrets in clear text',
         )
       return ok(getProfile, await profiles.get(actor.user, bare(params.name), exposure))
     }),
@@ -45,10 +45,10 @@ export function profileRoutes({ profiles, probe, log }: ProfileDeps): Route[] {
       await profiles.delete(user, name)
       return ok(deleteProfile, { name, message: `Profile '${name}' deleted` })
     }),
-    route(validateProfile, async ({ body, gone }) => {
+    route(validateProfile, async ({ body, callerSignal }) => {
       const llm = read(LLM, body.llm, ['llm'])
       if (llm.value !== undefined) {
-        const error = await probe(llm.value, gone())
+        const error = await probe(llm.value, callerSignal())
         return ok(validateProfile, { valid: error === null, error })
       }
       const message = llm.entries.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ')
@@ -67,5 +67,5 @@ export function profileRoutes({ profiles, probe, log }: ProfileDeps): Route[] {
   ]
 }
 
-/** Clients may write a name as that of a file. Source: agent-core.md 12.5. */
+/** Clients may append a file extension to the name. Source: agent-core.md 12.5. */
 export const bare = (name: string): string => (name.length > 5 ? name.replace(/\.json$/, '') : name)

@@ -6,8 +6,8 @@ import {
   updateProviderConnection,
 } from '@parley/protocol'
 import type { ProviderConnections } from '../../settings/index.ts'
-import { ok, route } from '../route.ts'
-import type { Route } from '../web.ts'
+import { ok, route } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 
 export function providerConnectionRoutes(connections: ProviderConnections): Route[] {
   return [

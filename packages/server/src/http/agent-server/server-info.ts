@@ -1,22 +1,22 @@
-/** Liveness and details; nobody needs a key for them. Source: agent-server-wire.md 1.3. */
+/** Liveness and details, without a key. Source: agent-server-wire.md 1.3. */
 import { alive, health, ready, type ServerInfo, serverInfo } from '@parley/protocol'
 import type { Conversations } from '../../conversation/index.ts'
-import { ok, openRoute } from '../route.ts'
-import type { Route } from '../web.ts'
+import { ok, openRoute } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 
-/** What a server says of itself. */
+/** Facts about the server that its details show. */
 export type ServerFacts = {
-  /** Of Parley itself. */
+  /** Version of Parley. */
   version: string
   buildGitSha: string
   buildGitRef: string
-  /** Names of tools that can run here. */
+  /** Names of the usable tools. */
   usableTools: readonly string[]
-  /** How far commands are kept apart from this machine. */
+  /** Isolation of commands from this machine. */
   isolation: { level: 'bubblewrap' | 'none'; network: boolean | readonly string[] }
 }
 
-/** The agent-server contract that is implemented; clients gate features on it, so it is raised only with the contract. */
+/** The implemented agent-server contract. Clients gate features on it, so it changes only with the contract. */
 export const CONTRACT_VERSION = '1.43.1'
 
 export const DEFAULT_FACTS: ServerFacts = {
@@ -35,7 +35,7 @@ export function serverRoutes(facts: ServerFacts, conversations: Pick<Conversatio
     { ...openRoute(health, async () => ok(health, { status: 'ok' })), isProbe: true },
     { ...openRoute(ready, async () => ok(ready, { status: 'ready' })), isProbe: true },
     openRoute(serverInfo, info),
-    openRoute({ ...serverInfo, path: '/' }, info),
+    { ...openRoute(serverInfo, info), path: '/' },
   ]
 }
 

@@ -1,4 +1,4 @@
-/** Settings and stored secrets on the agent-server face. Source: agent-server-wire.md 1.10 and 8.1. */
+/** Settings and stored secrets in the agent-server API. Source: agent-server-wire.md 1.10 and 8.1. */
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   addMcpServer,
@@ -23,15 +23,15 @@ import {
   type NamedSecrets,
   type UserSettings,
 } from '../../settings/index.ts'
-import { ok, route } from '../route.ts'
-import type { Route } from '../web.ts'
+import { ok, route } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 
 export function settingsRoutes(settings: UserSettings, log: Pick<Log, 'warn'>): Route[] {
   return [
     route(readSettings, async ({ headers }, actor) => {
       const exposure = exposureOf(headers, actor)
       if (exposure === 'plain')
-        log.warn({ user: actor.user, key_id: actor.keyId }, 'settings are read with their secrets in clear text')
+        log.warn({ user: actor.user, key_id: actor.keyId }, 'settings returned with secrets in clear text')
       return ok(readSettings, await settings.read(actor.user, exposure))
     }),
     route(patchSettings, async ({ body }, { user }) => ok(patchSettings, await settings.patch(user, body))),
@@ -54,7 +54,7 @@ export function storedSecretRoutes(secrets: NamedSecrets): Route[] {
     route(listStoredSecrets, async (_call, { user }) => ok(listStoredSecrets, { secrets: await secrets.list(user) })),
     route(putStoredSecret, async ({ body }, { user }) => ok(putStoredSecret, await secrets.put(user, body))),
     route(readStoredSecret, async ({ params }, actor) => {
-      // A look-up by a conversation elsewhere uses the key of whoever may run commands with it.
+      // A look-up by a conversation on another server uses a key that may run commands.
       if (actor.role === 'read-only') throw new ParleyError('forbidden', 'This key may not read the values of secrets.')
       return ok(readStoredSecret, await secrets.value(actor.user, params.name).catch(inOtherWords))
     }),
@@ -65,14 +65,14 @@ export function storedSecretRoutes(secrets: NamedSecrets): Route[] {
   ]
 }
 
-/** The refusal of a name that is not there, as clients of this face know it; the seed's face has its own. */
+/** The error for an unknown name in this API; the conversation service API has its own. */
 function inOtherWords(error: unknown): never {
   if (error instanceof ParleyError && error.code === 'not_found') throw new ParleyError('not_found', 'Secret not found')
   throw error
 }
 
 /**
- * How the secrets of an answer are asked for.
+ * The form in which the caller requests the secrets of an answer.
  * @throws ParleyError `bad_request` for an unknown word, `forbidden` for clear text without the role.
  */
 export function exposureOf(headers: IncomingHttpHeaders, { role }: Actor): Exposure {

@@ -1,9 +1,9 @@
-/** The skills that a directory of the server's machine brings along, and those of the user. Source: agent-server-wire.md 1.13. */
+/** The skills of a directory on the server's machine, and those of the user. Source: agent-server-wire.md 1.13. */
 import { loadSkills, skillType, type Skill, type SkillInfo, type SkillsRequest } from '@parley/protocol'
-import { ok, route } from '../route.ts'
-import type { Route } from '../web.ts'
+import { ok, route } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 
-/** Skills by name, and how many were found where. */
+/** Skills by name, and the number of skills per source. */
 export type SkillsOfDirectory = (
   user: string,
   request: SkillsRequest,
@@ -12,8 +12,8 @@ export type SkillsOfDirectory = (
 
 export function skillRoutes(skillsOf: SkillsOfDirectory): Route[] {
   return [
-    route(loadSkills, async ({ body, gone }, { user }) => {
-      const { skills, sources } = await skillsOf(user, body, gone())
+    route(loadSkills, async ({ body, callerSignal }, { user }) => {
+      const { skills, sources } = await skillsOf(user, body, callerSignal())
       return ok(loadSkills, { skills: skills.map(infoOf), sources })
     }),
   ]

@@ -1,4 +1,4 @@
-/** What steers a conversation from outside its messages. Source: agent-server-wire.md 1.5; agent-core.md 3.7, 10.9. */
+/** Steering of a conversation without a message. Source: agent-server-wire.md 1.5; agent-core.md 3.7, 10.9. */
 import {
   type LLM,
   loadPlugin,
@@ -14,17 +14,17 @@ import {
   updateSecrets,
 } from '@parley/protocol'
 import type { Conversations } from '../../conversation/index.ts'
-import { ok, route } from '../route.ts'
-import type { Route } from '../web.ts'
+import { ok, route } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 
 const SUCCESS = { success: true }
 
 export type Steering = {
   /** @throws ParleyError `invalid_input`. */
   acceptSecrets(given: RequestedSecrets): Record<string, SecretSource>
-  /** With its encrypted secrets open. @throws ParleyError `invalid_input`. */
+  /** The model with its encrypted secrets decrypted. @throws ParleyError `invalid_input`. */
   openedLlm(llm: LLM): LLM
-  /** The model of a user's profile; null for an unknown one. @throws ParleyError `conflict` for one that cannot be used. */
+  /** The model of a user's profile; null for an unknown one. @throws ParleyError `conflict` for an unusable one. */
   findLlm(user: string, name: string): Promise<LLM | null>
 }
 
@@ -64,7 +64,7 @@ function modelRoutes(conversations: Conversations, steering: Steering): Route[] 
       return ok(switchLlm, SUCCESS)
     }),
     route(switchProfile, async ({ id, body: { profile_name } }, actor) => {
-      // Somebody else's conversation is unknown before any profile is.
+      // Checked first: for another user's conversation the answer must not depend on profiles.
       await conversations.info(id, actor)
       const found = await steering.findLlm(actor.user, profile_name).catch(cannotBeLoaded)
       if (found === null)
@@ -80,7 +80,7 @@ function modelRoutes(conversations: Conversations, steering: Steering): Route[] 
   ]
 }
 
-/** A profile that is there and does not work is the request's fault, not a conflict. */
+/** A profile that exists but is unusable is a bad request here, not a conflict. */
 function cannotBeLoaded(error: unknown): never {
   if (error instanceof ParleyError && error.code === 'conflict')
     throw new ParleyError('bad_request', error.message, { cause: error })

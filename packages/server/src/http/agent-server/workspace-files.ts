@@ -1,34 +1,34 @@
-/** Files of a conversation's workspace for browsers, and the cookie that lets them in. Source: agent-server-wire.md 3. */
+/** Files of a conversation's workspace for browsers, and the cookie that authorises them. Source: agent-server-wire.md 3. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { closeWorkspaceSession, openWorkspaceSession, workspaceFile, workspaceIndex } from '@parley/protocol'
 import type { ConversationId } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import { confinedFile } from '../../workspace/index.ts'
-import { presentedKey } from '../auth.ts'
-import { contentTypeOf } from '../content-type.ts'
-import { type Answer, toAnswer } from '../errors.ts'
-import { route } from '../route.ts'
-import { sendFile } from '../send-file.ts'
-import type { Route, Streamed } from '../web.ts'
+import { presentedKey } from '../core/auth.ts'
+import { contentTypeOf } from '../core/content-type.ts'
+import { type Answer, toAnswer } from '../core/errors.ts'
+import { route } from '../core/route.ts'
+import { sendFile } from '../core/send-file.ts'
+import type { Route, Streamed } from '../core/web.ts'
 
 const COOKIE = 'oh_workspace_session_key'
-/** Ten years; the key that it was made with ends it earlier. */
+/** Seconds: ten years. The token ends earlier, with its key. */
 const MAX_AGE_SECONDS = 315_360_000
 
 /**
- * An agent wrote it, so a page among these files is nobody here: its scripts run as those of a stranger's origin, and reach
- * neither the service nor what another page of this origin keeps. Others may show it.
+ * An agent wrote these files, so their pages run sandboxed in an opaque origin: their scripts reach neither the service nor the
+ * storage of other pages of this origin. Other sites may frame them.
  */
 const AS_STRANGER = {
   'content-security-policy': 'sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads',
   'cross-origin-resource-policy': 'cross-origin',
 }
 
-/** Opaque tokens that stand for a key where a browser cannot send a header. They open nothing but workspace files. */
+/** Opaque tokens in place of a key where a browser cannot send a header. They authorise only workspace files. */
 export type WorkspaceSessions = {
   issue(key: string): string
-  /** Null for a token that is not ours, or whose key does not let anybody in any more. */
+  /** Null for an unknown token, and for one whose key is no longer valid. */
   actorOf(token: string): Promise<Actor | null>
 }
 
@@ -49,7 +49,7 @@ export function workspaceFileRoutes({ workingDirOf, sessions, log }: WorkspaceFi
       const file = await confinedFile(root, path)
       return sendFile(file, { ...AS_STRANGER, 'content-type': contentTypeOf(file.name) }, log)
     } catch (error) {
-      // Answered here, because a file that is not there is no conversation that is not there.
+      // Answered here, because an unknown file must not be reported as an unknown conversation.
       return toAnswer(error, log)
     }
   }
@@ -88,7 +88,7 @@ function setCookie(value: string, maxAge: number, headers: IncomingHttpHeaders):
   return { 'set-cookie': isSecureContext(headers) ? `${always}; Secure; Partitioned` : always }
 }
 
-/** Browsers take a secure cookie over https, and from this machine whatever the scheme. */
+/** Browsers accept a secure cookie over https, and from this machine over http too. */
 function isSecureContext(headers: IncomingHttpHeaders): boolean {
   const first = (value: string | string[] | undefined) =>
     String(value ?? '')

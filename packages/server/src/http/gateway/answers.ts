@@ -1,16 +1,16 @@
-/** Answers in the words of chat completions. */
+/** Answers in the format of chat completions. */
 import { randomUUID } from 'node:crypto'
 import type { ChatCompletion, ConversationId } from '@parley/protocol'
-import type { Answer } from '../errors.ts'
+import type { Answer } from '../core/errors.ts'
 
 export const CONVERSATION_HEADER = 'x-openhands-serverconversation-id'
 
 export type Spent = { prompt_tokens: number; completion_tokens: number }
 
-type Said = { id: ConversationId; model: string; text: string; spent: Spent; created: number }
+type CompletionFacts = { id: ConversationId; model: string; text: string; spent: Spent; created: number }
 
 /** The whole answer in one piece. */
-export function completion({ id, model, text, spent, created }: Said): Answer {
+export function completion({ id, model, text, spent, created }: CompletionFacts): Answer {
   const body: ChatCompletion = {
     id: `chatcmpl-${randomUUID()}`,
     object: 'chat.completion',
@@ -22,8 +22,8 @@ export function completion({ id, model, text, spent, created }: Said): Answer {
   return { status: 200, body, headers: { [CONVERSATION_HEADER]: id } }
 }
 
-/** The same for those who asked for a stream: one chunk, and the end. */
-export function streamed({ id, model, text, created }: Said): Answer {
+/** The answer as a stream: one chunk and the end. */
+export function streamed({ id, model, text, created }: CompletionFacts): Answer {
   const chunk = {
     id: `chatcmpl-${randomUUID()}`,
     object: 'chat.completion.chunk',

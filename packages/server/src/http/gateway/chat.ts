@@ -1,6 +1,6 @@
 /**
- * A conversation behind a chat completion, for programs that know nothing else. Nothing is asked twice: the end of the run is
- * an event. Source: agent-server-wire.md 1.13, 3.
+ * Chat completions as conversations. The end of a run is an event, so nothing is polled.
+ * Source: agent-server-wire.md 1.13, 3.
  */
 import {
   chatCompletion,
@@ -13,10 +13,10 @@ import {
   ParleyError,
 } from '@parley/protocol'
 import type { Actor, Conversations } from '../../conversation/index.ts'
-import { failedRun, isNotFound, NOT_IN_TIME } from '../errors.ts'
-import { untilRested } from '../prefer-wait.ts'
-import { ok, route } from '../route.ts'
-import type { Route } from '../web.ts'
+import { failedRun, isNotFound, NOT_IN_TIME } from '../core/errors.ts'
+import { untilRested } from '../core/prefer-wait.ts'
+import { ok, route } from '../core/route.ts'
+import type { Route } from '../core/web.ts'
 import { completion, CONVERSATION_HEADER, type Spent, streamed } from './answers.ts'
 import { type Content, firstWords, instructions, newWords } from './conversation-of.ts'
 
@@ -24,14 +24,14 @@ const PREFIX = 'openhands_'
 /** Source: agent-server-wire.md 10.1. */
 const WAIT_MS = 120_000
 
-export type ChatStart = { id: ConversationId; profile: string; content: Content; instructions: string | null }
+type ChatStart = { id: ConversationId; profile: string; content: Content; instructions: string | null }
 
 export type Gateway = {
   /** Names of the user's profiles. */
   profiles(user: string): Promise<string[]>
   /** Starts a conversation with the model of a profile. @throws ParleyError `not_found` for an unknown one. */
   start(request: ChatStart, actor: Actor): Promise<unknown>
-  /** Milliseconds that an answer may take; absent: 120 s. */
+  /** Time limit of an answer in milliseconds; absent: 120 s. */
   waitMs?: number
 }
 
@@ -47,25 +47,25 @@ export function gatewayRoutes(conversations: Conversations, gateway: Gateway): R
       }))
       return ok(listGatewayModels, { object: 'list', data })
     }),
-    route(chatCompletion, async ({ body, headers, gone }, actor) => {
+    route(chatCompletion, async ({ body, headers, callerSignal }, actor) => {
       const profile = await profileOf(body, gateway, actor)
       const id = idIn(headers[CONVERSATION_HEADER])
       const before = id === null ? null : await infoOrNull(conversations, id, actor)
       const talk = { id: id ?? newConversationId(), profile, before }
       const waitMs = gateway.waitMs ?? WAIT_MS
       await say(talk, body, { conversations, gateway, actor })
-      await untilRested(conversations, talk.id, actor, waitMs, gone())
+      await untilRested(conversations, talk.id, actor, waitMs, callerSignal())
       const after = await conversations.info(talk.id, actor)
       const refusal = refusalOf(after, waitMs)
       if (refusal !== null) return { ...refusal, headers: { ...refusal.headers, [CONVERSATION_HEADER]: talk.id } }
-      const said = {
+      const facts = {
         id: talk.id,
         model: body.model,
         text: await conversations.finalResponse(talk.id, actor),
         spent: spentBetween(before, after),
         created: Math.floor(Date.now() / 1000),
       }
-      return { ...(body.stream === true ? streamed(said) : completion(said)), about: talk.id }
+      return { ...(body.stream === true ? streamed(facts) : completion(facts)), about: talk.id }
     }),
   ]
 }
@@ -81,7 +81,7 @@ async function say(
   if (before === null) {
     return gateway.start({ id, profile, content: firstWords(messages), instructions: instructions(messages) }, actor)
   }
-  // A message would be stored and then wait with the rest: nothing is gained by it, and the caller could not tell.
+  // A message would be stored and answered only after the current run, which the caller cannot observe.
   if (before.execution_status === 'waiting_for_confirmation') throw waits()
   return conversations.send(id, { kind: 'send_message', content: newWords(messages), run: true }, actor)
 }
@@ -94,7 +94,7 @@ async function profileOf({ model }: ChatCompletionRequest, gateway: Gateway, { u
   })
 }
 
-/** @throws ParleyError `bad_request` for a header that is no id. */
+/** @throws ParleyError `bad_request` for a header that is not a conversation id. */
 function idIn(header: string | string[] | undefined): ConversationId | null {
   if (header === undefined || header === '') return null
   const read = laxConversationId().safeParse(header)
@@ -115,14 +115,16 @@ async function infoOrNull(
   }
 }
 
-/** Why there is no answer; null when there is one. */
+/** The reason for which there is no answer; null when there is one. */
 function refusalOf({ id, execution_status }: ConversationInfo, waitMs: number) {
   switch (execution_status) {
     case 'finished':
     case 'idle':
       return null
     case 'running':
-      return NOT_IN_TIME(`the conversation ${id} has not finished after ${waitMs / 1000} s; it goes on, ask again`)
+      return NOT_IN_TIME(
+        `the conversation ${id} has not finished after ${waitMs / 1000} s; it is still running, ask again`,
+      )
     case 'error':
     case 'stuck':
       return failedRun(`the run ended with the status ${execution_status}; the events of ${id} say why`)
@@ -144,7 +146,7 @@ function spentBetween(before: ConversationInfo | null, after: ConversationInfo):
   }
 }
 
-/** Of what the answer took; the conversation's title comes whenever it comes. */
+/** Usage of the answer, without that of the conversation's title, which is made at any time. */
 function tokensOf(info: ConversationInfo | null): Spent {
   const { title: _, ...counted } = info?.stats?.usage_to_metrics ?? {}
   const metrics = Object.values(counted)

@@ -1,19 +1,19 @@
-/** From chat messages to what a conversation is told. Pure. Source: agent-server-wire.md 1.13. */
+/** Conversion of chat messages to the input of a conversation. Pure. Source: agent-server-wire.md 1.13. */
 import { ParleyError, textContent, type ChatMessage, type ImageContent, type TextContent } from '@parley/protocol'
 
 export type Content = (TextContent | ImageContent)[]
 
-/** What the caller says now: everything after the agent's last word. @throws ParleyError `bad_request` when that is nothing. */
+/** The new messages of the caller: everything after the last message of the agent. @throws ParleyError `bad_request` without one. */
 export function newWords(messages: readonly ChatMessage[]): Content {
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
-  const said = messages.slice(last + 1).filter(({ role }) => role === 'user')
-  const content = said.flatMap(contentOf)
+  const added = messages.slice(last + 1).filter(({ role }) => role === 'user')
+  const content = added.flatMap(contentOf)
   if (content.length === 0)
     throw new ParleyError('bad_request', 'The last message has to be one of role user, with a text or an image.')
   return content
 }
 
-/** The same for a conversation that begins with it: what was said elsewhere before stands at its head. */
+/** The first message of a new conversation: the earlier messages precede the new ones. */
 export function firstWords(messages: readonly ChatMessage[]): Content {
   const now = newWords(messages)
   const before = messages.slice(0, messages.findLastIndex(({ role }) => role === 'assistant') + 1)
@@ -24,7 +24,7 @@ export function firstWords(messages: readonly ChatMessage[]): Content {
   return [textContent(`Said before, in another conversation:\n\n${turns.join('\n\n')}\n\nSaid now:`), ...now]
 }
 
-/** What the caller wants its agent to be told in general; null when it says nothing of the kind. */
+/** The system messages of the caller; null without one. */
 export function instructions(messages: readonly ChatMessage[]): string | null {
   const texts = messages.filter(({ role }) => role === 'system' || role === 'developer').map(textOf)
   const text = texts.filter((each) => each !== '').join('\n\n')

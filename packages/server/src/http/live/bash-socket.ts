@@ -5,10 +5,10 @@ import type { Duplex } from 'node:stream'
 import { type BashError, type BashEvent, eventTimestamp, ExecuteBashRequest, ParleyError } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
-import type { Audit } from '../audit.ts'
-import { toAnswer } from '../errors.ts'
+import type { AuditLog } from '../../storage/index.ts'
+import { toAnswer } from '../core/errors.ts'
 import type { Bash } from '../../workspace/index.ts'
-import { read } from '../validation.ts'
+import { read } from '../input/validation.ts'
 import { isIntroduction } from './first-frame.ts'
 import { AUTHENTICATION_FAILED, type Handshakes, type Serve } from './handshake.ts'
 import type { SocketConnection } from './socket-connection.ts'
@@ -19,16 +19,16 @@ export type BashSocketDeps = {
   handshakes: Handshakes
   log: Log
   touch: () => void
-  audit?: Audit | undefined
+  audit: AuditLog
 }
 
-/** How the audit calls a command that came over a socket. */
+/** Action in the audit log for a command over a socket. */
 const ACTION = 'COMMAND /sockets/bash-events'
 
-/** Source: agent-server-wire.md 10.1. Per user, since nobody sees another user's commands. */
+/** Source: agent-server-wire.md 10.1. Per user, because users do not see each other's commands. */
 const MAX_SOCKETS = 50
 const PAGE = 100
-/** Bytes that a socket may leave untaken; one that takes less comes back and searches. */
+/** Largest number of unsent bytes. A slower reader is disconnected; it can reconnect and search. */
 const HIGH_WATER_BYTES = 16 * 1024 * 1024
 
 const TOO_MANY = { code: 1013, reason: 'Too many connections' } as const
@@ -43,12 +43,12 @@ export class BashSockets {
     this.#deps = deps
   }
 
-  /** Whether an upgrade request is for this socket. */
+  /** True for an upgrade request to this socket. */
   static isFor(request: IncomingMessage): boolean {
     return /^\/sockets\/bash-events\/?(?:\?|$)/.test(request.url ?? '')
   }
 
-  /** Answers an upgrade request: a socket, or a bare 403. Never rejects. */
+  /** Answers an upgrade request with a socket or a bare 403. Never rejects. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const all = resendsAll(new URL(request.url ?? '/', 'http://parley').searchParams)
     const serve: Serve | null = all === null ? null : (connection, known) => this.#serve(connection, all, known)
@@ -67,7 +67,7 @@ export class BashSockets {
       await this.#attach(connection, all, actor)
     } catch (error) {
       if (connection.signal.aborted) return
-      log.error({ err: error }, 'a socket failed unexpectedly')
+      log.error({ err: error }, 'socket failed unexpectedly')
       connection.close(FAILED)
     }
   }
@@ -78,7 +78,7 @@ export class BashSockets {
     else this.#perUser.set(user, left)
   }
 
-  /** What is stored first, then what happens; an event that falls in between is sent once. */
+  /** Sends the stored events, then new ones; an event in both is sent once. */
   async #attach(connection: SocketConnection, all: boolean, actor: Actor): Promise<void> {
     const { bash } = this.#deps
     const send = (event: BashEvent | BashError) => {
@@ -106,7 +106,7 @@ export class BashSockets {
     connection.onFrame((data, isBinary) => this.#receive(actor, send, data, isBinary))
   }
 
-  /** A command of the client's. What is wrong with it is told to its sender alone, and the socket stays open. */
+  /** Handles a command of the client. Its errors are sent to this client only, and the socket stays open. */
   async #receive(actor: Actor, send: (event: BashError) => void, data: Buffer, isBinary: boolean): Promise<void> {
     const problem = (code: string, detail: string) => {
       const id = randomUUID().replaceAll('-', '')
@@ -125,7 +125,7 @@ export class BashSockets {
       const words = request.entries.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join('.')}: ${msg}` : msg))
       return problem('ValidationError', words.join('; '))
     }
-    const done = (status: number) => this.#deps.audit?.note({ action: ACTION, actor, status })
+    const done = (status: number) => this.#deps.audit.note({ action: ACTION, actor, status })
     if (actor.role === 'read-only') return (done(403), problem('PermissionError', 'This key may only read'))
     try {
       this.#deps.touch()
@@ -139,7 +139,7 @@ export class BashSockets {
   }
 }
 
-/** Null for parameters that refuse the handshake; there is no `since` here. */
+/** Null for parameters that refuse the handshake; this socket has no `since`. */
 function resendsAll(query: URLSearchParams): boolean | null {
   const mode = query.get('resend_mode')
   if (mode !== null) return mode === 'all' ? true : null

@@ -5,7 +5,7 @@ import { firstKey } from './first-frame.ts'
 const frame = (value: unknown) =>
   readClientFrame(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), false)
 
-test('a user message is read, with content parts that leave out what has a default', () => {
+test('a user message frame is read, with defaults for omitted members of content parts', () => {
   expect(frame({ role: 'user', content: [{ type: 'text', text: 'hi' }] })).toEqual({
     kind: 'message',
     content: [{ type: 'text', text: 'hi', cache_prompt: false }],
@@ -18,21 +18,21 @@ test.each([
   [{ role: 'robot' }, 'ValidationError', "role: Input should be 'user', 'system', 'assistant' or 'tool'"],
   [{ role: 'user', content: [{ type: 'text' }] }, 'ValidationError', 'content.0.text.text: Field required'],
   [{ role: 'system', content: [] }, 'AssertionError', 'Only user messages are accepted'],
-])('%j is refused as %s', (value, code, detail) => {
+])('the client frame %j is refused as %s', (value, code, detail) => {
   expect(frame(value)).toEqual({ kind: 'problem', code, detail })
 })
 
-test('a binary frame is refused', () => {
+test('a binary client frame is refused', () => {
   expect(readClientFrame(Buffer.from('{}'), true)).toMatchObject({ kind: 'problem', code: 'KeyError' })
 })
 
-test('an introduction that comes again is ignored, something that only resembles one is not', () => {
+test('a repeated first frame is ignored, and a similar frame is refused', () => {
   expect(frame({ type: 'auth', session_api_key: 'k' })).toEqual({ kind: 'auth' })
   expect(frame({ type: 'auth' })).toEqual({ kind: 'auth' })
   expect(frame({ type: 'auth', role: 'user' })).toMatchObject({ kind: 'message' })
 })
 
-test('a refusal has the members of an event', () => {
+test('the error frame of a socket has the members of an event', () => {
   expect(JSON.parse(serverError('KeyError', 'x'))).toEqual({
     kind: 'ServerErrorEvent',
     id: expect.stringMatching(/^[0-9a-f-]{36}$/),

@@ -1,18 +1,18 @@
-/** What a client says over the events socket, and how it is told that it cannot be understood. Source: agent-server-wire.md 2.5. */
+/** Frames of clients on the events socket, and the errors for invalid ones. Source: agent-server-wire.md 2.5. */
 import { ContentPart, eventTimestamp, type ImageContent, newEventId, type TextContent } from '@parley/protocol'
 import { z } from 'zod'
-import { findJsonFault } from '../json-scan.ts'
-import { read } from '../validation.ts'
+import { findJsonFault } from '../input/json-scan.ts'
+import { read } from '../input/validation.ts'
 import { isIntroduction } from './first-frame.ts'
 
 export type ClientFrame =
   | { kind: 'auth' }
   | { kind: 'message'; content: (TextContent | ImageContent)[] }
-  /** `code` is the class name that existing clients know. */
+  /** `code` is the class name that existing clients read. */
   | { kind: 'problem'; code: string; detail: string }
 
-/** A Message as clients send it; other members than these are not for us. */
-const Said = z.object({
+/** A Message as clients send it; other members are ignored. */
+const MessageFrame = z.object({
   role: z.enum(['user', 'system', 'assistant', 'tool']),
   content: z.array(ContentPart).default([]),
 })
@@ -29,14 +29,14 @@ export function readClientFrame(data: Buffer, isBinary: boolean): ClientFrame {
     return problem('JSONDecodeError', fault?.kind === 'syntax' ? `${fault.reason}: char ${fault.offset}` : 'not JSON')
   }
   if (isIntroduction(value)) return { kind: 'auth' }
-  const said = read(Said, value, [])
-  if (said.value === undefined)
+  const message = read(MessageFrame, value, [])
+  if (message.value === undefined)
     return problem(
       'ValidationError',
-      said.entries.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join('.')}: ${msg}` : msg)).join('; '),
+      message.entries.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join('.')}: ${msg}` : msg)).join('; '),
     )
-  if (said.value.role !== 'user') return problem('AssertionError', 'Only user messages are accepted')
-  return { kind: 'message', content: said.value.content }
+  if (message.value.role !== 'user') return problem('AssertionError', 'Only user messages are accepted')
+  return { kind: 'message', content: message.value.content }
 }
 
 const problem = (code: string, detail: string): ClientFrame => ({ kind: 'problem', code, detail })

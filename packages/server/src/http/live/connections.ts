@@ -1,32 +1,32 @@
-/** Every open live connection: counted per conversation, kept alive, cut off when stuck, and closed with the server. */
+/** All open live connections: counted per conversation, kept alive, ended when they stall, and closed with the server. */
 import type { ConversationId } from '@parley/protocol'
 
 export type LiveLimits = {
   /** Connections of one conversation. */
   maxPerConversation: number
-  /** Between two pings, and the time a ping may stay unanswered. */
+  /** Time between two pings, and time limit of the answer to a ping. */
   pingMs: number
-  /** Longest time a connection may leave untaken bytes where they are. */
+  /** Longest time for which a connection may accept no bytes while some are pending. */
   stallMs: number
-  /** Longest wait for the first frame of a socket that presented no key. */
+  /** Time limit for the first frame of a socket without a key in its request. */
   authMs: number
 }
 
-/** Source: agent-server-wire.md 2.2, 2.6 and 10.1; room for more readers than upstream's 50, since a slow one costs nothing here. */
-export const LIVE_LIMITS: LiveLimits = { maxPerConversation: 500, pingMs: 20_000, stallMs: 30_000, authMs: 10_000 }
+/** More sockets than clients expect, because a slow one is cheap here. Source: agent-server-wire.md 2.2, 2.6, 10.1. */
+const LIVE_LIMITS: LiveLimits = { maxPerConversation: 500, pingMs: 20_000, stallMs: 30_000, authMs: 10_000 }
 
 export interface LiveConnection {
-  /** Called every few seconds: ping, notice silence, cut off. */
+  /** Called every few seconds: sends pings, detects silence, ends stalled connections. */
   beat(now: number): void
-  /** The server goes away. */
+  /** Announces the shutdown of the server. */
   shutDown(): void
-  /** Resolves when the peer is gone. */
+  /** Resolves when the connection is closed. */
   readonly closed: Promise<void>
-  /** Ends it without a goodbye. */
+  /** Ends the connection without a close frame. */
   destroy(): void
 }
 
-/** Longest wait for peers to say goodbye at shutdown. */
+/** Longest wait for close frames at shutdown. */
 const GOODBYE_MS = 2000
 
 export class Connections {
@@ -44,7 +44,7 @@ export class Connections {
     return this.#open.size
   }
 
-  /** Keeps `connection` until it is closed. One timer serves all of them, and stops with the last. */
+  /** Registers `connection` until it is closed. One timer serves all connections; it stops with the last. */
   add(connection: LiveConnection): void {
     this.#open.add(connection)
     this.#heart ??= setInterval(
@@ -54,7 +54,7 @@ export class Connections {
       },
       Math.min(this.limits.pingMs, this.limits.stallMs) / 4,
     ).unref()
-    // Its handshake was under way when the goodbyes were said.
+    // Its handshake ended after the shutdown had begun.
     if (this.#isShuttingDown) connection.shutDown()
     void connection.closed.then(() => {
       this.#open.delete(connection)
@@ -64,7 +64,7 @@ export class Connections {
     })
   }
 
-  /** A place on the conversation; null when it has no more. Dispose it when the connection ends. */
+  /** Reserves a connection of the conversation; null at the limit. Dispose it when the connection ends. */
   take(id: ConversationId): Disposable | null {
     const taken = this.#perConversation.get(id) ?? 0
     if (taken >= this.limits.maxPerConversation) return null
@@ -81,7 +81,7 @@ export class Connections {
     }
   }
 
-  /** Says goodbye to everyone and waits until they are gone. */
+  /** Closes all connections and waits until they are closed. */
   async shutDown(): Promise<void> {
     this.#isShuttingDown = true
     for (const connection of this.#open) connection.shutDown()

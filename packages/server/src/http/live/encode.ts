@@ -1,6 +1,6 @@
 /**
- * Events as bytes, made once per process however many subscribers there are: kept beside the event object for as long as that
- * lives. Source: agent-server-wire.md 2.4; frames of our own: protocol/frames.ts.
+ * Events as bytes, encoded once per process for all subscribers and cached with the event object. Parley's own frames are defined
+ * in protocol/frames.ts. Source: agent-server-wire.md 2.4.
  */
 import { dropNulls, type Event, eventTimestamp, newEventId } from '@parley/protocol'
 import { shownEvent } from '../../secrets/index.ts'
@@ -9,7 +9,7 @@ import type { Encode } from './writer.ts'
 
 type Item = Parameters<Encode>[0]
 
-/** What is remembered of one stored event, or of one live item. */
+/** Cached encodings of one stored event or live item. */
 type Made = { json: string; wire?: Buffer; sequenced?: Buffer; sse?: Buffer }
 
 const made = new WeakMap<object, Made>()
@@ -22,16 +22,16 @@ function remember(key: object, json: () => string): Made {
   return fresh
 }
 
-/** JSON of an event as searches and frames show it. */
-export const eventJson = (event: Event): string => eventMade(event).json
+/** JSON of an event in searches and frames. */
+const eventJson = (event: Event): string => eventMade(event).json
 
 const eventMade = (event: Event) => remember(event, () => JSON.stringify(dropNulls(shownEvent(event))))
 
-/** Members of a live item that the wire shows as an event: made up now, never stored. */
+/** Members of a live item that the wire shows as an event; such an event is never stored. */
 const transient = (members: Record<string, unknown>) =>
   JSON.stringify({ ...members, id: newEventId(), timestamp: eventTimestamp(new Date()) })
 
-/** The frames that existing clients read: bare events, with `full_state` snapshots and streaming deltas among them. */
+/** The frames of existing clients: bare events, with `full_state` snapshots and streaming deltas between them. */
 export const encodeWire: Encode = (item) => {
   const entry = wireMade(item)
   entry.wire ??= textFrame(entry.json)
@@ -58,7 +58,7 @@ function wireMade(item: Item): Made {
   }
 }
 
-/** Our own frames: each event with its place in the log. */
+/** Parley's own frames: each event with its `seq`. */
 export const encodeSequenced: Encode = (item) => {
   const key = item.kind === 'event' ? item.event : item
   const entry = item.kind === 'event' ? eventMade(item.event) : remember(key, () => '')
@@ -66,7 +66,7 @@ export const encodeSequenced: Encode = (item) => {
   return [entry.sequenced]
 }
 
-/** The same frames as server-sent events; only an event has an id, so that a reader comes back after the last one it has. */
+/** The same frames as server-sent events. Only an event has an id, so that a reader resumes after its last event. */
 export const encodeSse: Encode = (item) => {
   const entry = item.kind === 'event' ? eventMade(item.event) : remember(item, () => '')
   entry.sse ??= sse(item.kind, frameJson(item), item.kind === 'event' ? item.seq : undefined)
@@ -77,7 +77,7 @@ export const encodeSse: Encode = (item) => {
 export const sse = (type: string, json: string, id?: number): Buffer =>
   Buffer.from(`${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${json}\n\n`)
 
-/** The last frame of a stream that will not go on. */
+/** The last frame of a stream that ends. */
 export const refused = (reason: string): string => JSON.stringify({ type: 'refused', reason })
 
 function frameJson(item: Item): string {

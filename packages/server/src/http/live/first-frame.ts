@@ -1,7 +1,7 @@
-/** The frame by which a socket says who it is. Source: agent-server-wire.md 2.2. */
+/** The frame in which a socket presents its key. Source: agent-server-wire.md 2.2. */
 import { isRecord } from '@parley/protocol'
 
-/** The key in a first frame; undefined when the frame is none, late, not JSON, or something else. */
+/** The key in a first frame; undefined when the frame is absent, late, not JSON, or of another kind. */
 export function firstKey(frame: string | null): string | undefined {
   if (frame === null) return undefined
   const value = parsed(frame)
@@ -10,7 +10,7 @@ export function firstKey(frame: string | null): string | undefined {
   return typeof key === 'string' ? key : undefined
 }
 
-/** Whether a later frame only repeats the introduction; clients send it without knowing whether it is needed. */
+/** True for a later frame that repeats the key; clients send it without knowing whether it is needed. */
 export function isIntroduction(value: unknown): boolean {
   return (
     isRecord(value) &&

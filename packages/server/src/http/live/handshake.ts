@@ -1,11 +1,11 @@
-/** How a socket is let in, whatever it carries. Source: agent-server-wire.md 2.2. */
+/** The handshake of all sockets. Source: agent-server-wire.md 2.2. */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
-import { type Auth, actorOf, isForeign, presentedKey } from '../auth.ts'
-import { type IsOurHost, isSameOrigin } from '../hosts.ts'
+import { type Auth, actorOf, isForeign, presentedKey } from '../core/auth.ts'
+import { type IsOurHost, isSameOrigin } from '../core/hosts.ts'
 import type { Connections } from './connections.ts'
 import { firstKey } from './first-frame.ts'
 import type { KeyWatch } from './key-watch.ts'
@@ -18,16 +18,15 @@ export type HandshakeDeps = {
   connections: Connections
   keyWatch: KeyWatch
   isAllowedOrigin: (origin: string) => boolean
-  /** Absent: a page of this server's own origin is let in under any host name. */
-  isOurHost?: IsOurHost | undefined
-  /** False: a key in the address lets nobody in. Absent: it does, as existing clients send it. */
-  takesKeyInUrl?: boolean | undefined
+  isOurHost: IsOurHost
+  /** Accepts a key in the URL, as existing clients send it. */
+  takesKeyInUrl: boolean
   /** Largest frame from a client, in bytes. */
   frameLimitBytes: number
   log: Log
 }
 
-/** `actor` is undefined while the socket has not said who it is; its first frame has to. */
+/** `actor` is undefined until the first frame presents a key. */
 export type Serve = (connection: SocketConnection, actor: Actor | undefined) => Promise<void>
 
 /** Upgrades requests to sockets. */
@@ -45,16 +44,16 @@ export class Handshakes {
     })
   }
 
-  /** Answers an upgrade request: a socket that `serve` takes over, or a bare 403 where `serve` is null. Never rejects. */
+  /** Answers an upgrade request: with a socket, which `serve` handles, or with a bare 403 when `serve` is null. Never rejects. */
   async answer(request: IncomingMessage, socket: Duplex, head: Buffer, serve: Serve | null): Promise<void> {
     // Without a listener a reset during the handshake would end the process.
     socket.on('error', () => socket.destroy())
-    const { auth, connections, isAllowedOrigin, takesKeyInUrl = true, log } = this.#deps
+    const { auth, connections, isAllowedOrigin, takesKeyInUrl, log } = this.#deps
     try {
       const isOpen = auth.noKeys !== undefined
       if (serve === null || (isOpen && isForeign(request.headers, isAllowedOrigin))) return refuse(socket)
       if (this.#isStrangersPage(request)) return refuse(socket)
-      // The query's key wins over the header's, even when it is wrong or empty.
+      // The key in the query takes precedence over the header, even when it is wrong or empty.
       const query = new URL(request.url ?? '/', 'http://parley').searchParams
       if (!takesKeyInUrl && query.has('session_api_key')) return refuse(socket)
       const key = query.get('session_api_key') ?? presentedKey(request.headers)
@@ -67,19 +66,19 @@ export class Handshakes {
         void serve(connection, actor)
       })
     } catch (error) {
-      log.error({ err: error }, 'a socket could not be opened')
+      log.error({ err: error }, 'socket not opened')
       refuse(socket)
     }
   }
 
-  /** Browsers hold sockets to no rule of origins, so the server does: what may not read answers may open none. */
+  /** Browsers do not apply CORS to sockets, so the server does: an origin that may not read answers may not open sockets. */
   #isStrangersPage({ headers: { origin, host } }: IncomingMessage): boolean {
     const { isAllowedOrigin, isOurHost } = this.#deps
     if (origin === undefined || isAllowedOrigin(origin)) return false
-    return !(isSameOrigin(origin, host) && (isOurHost === undefined || isOurHost(host)))
+    return !(isSameOrigin(origin, host) && isOurHost(host))
   }
 
-  /** Whom the first frame names; null when it is late or names nobody. */
+  /** The actor of the key in the first frame; null when it is late or has no valid key. */
   async introduced(connection: SocketConnection): Promise<Actor | null> {
     const { auth, connections } = this.#deps
     const key = firstKey(await connection.nextFrame(connections.limits.authMs))

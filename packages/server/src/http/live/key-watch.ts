@@ -1,13 +1,13 @@
 /**
- * Live connections end with the key that opened them. A key that is revoked through this server ends them at once. A key that
- * expires, or is revoked from the command line, tells nobody: the keys in use are looked up again every two seconds.
+ * Ends live connections with the key that opened them: at once for a key that is revoked through this server. Expiry, and a
+ * revocation on the command line, send no notice; keys in use are therefore looked up every two seconds.
  */
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
-import type { Authenticate } from '../auth.ts'
+import type { Authenticate } from '../core/auth.ts'
 
-/** Longest time that a connection outlives its key, in milliseconds, apart from the look-up itself. */
-export const KEY_CHECK_MS = 2000
+/** Longest time in milliseconds for which a connection outlives its key, without the look-up itself. */
+const KEY_CHECK_MS = 2000
 
 type Guarded = { key: string; ends: Set<() => void> }
 
@@ -24,7 +24,7 @@ export class KeyWatch {
     this.#everyMs = everyMs
   }
 
-  /** Calls `end` once when `key` is good no longer; forgets it when `closed` resolves. */
+  /** Calls `end` once when `key` becomes invalid; stops watching when `closed` resolves. */
   guard({ keyId }: Actor, key: string | undefined, end: () => void, closed: Promise<void>): void {
     if (key === undefined) return
     let guarded = this.#byKeyId.get(keyId)
@@ -38,14 +38,14 @@ export class KeyWatch {
     })
   }
 
-  /** Looks one key up now. Never rejects: a look-up that fails says nothing about the key. */
+  /** Looks one key up. Never rejects: a failed look-up says nothing about the key. */
   async check(keyId: string): Promise<void> {
     const guarded = this.#byKeyId.get(keyId)
     if (guarded === undefined) return
     try {
       if ((await this.#authenticate(guarded.key)) !== null) return
     } catch (error) {
-      this.#log.warn({ err: error, key_id: keyId }, 'a key in use could not be looked up')
+      this.#log.warn({ err: error, key_id: keyId }, 'key in use not looked up')
       return
     }
     const ends = [...guarded.ends]
@@ -54,7 +54,7 @@ export class KeyWatch {
   }
 
   async #checkAll(): Promise<void> {
-    // A set of keys may change while it is walked: those that come are asked too, those that go are not.
+    // A set may change during iteration: added keys are visited, removed ones are not.
     for (const keyId of this.#byKeyId.keys()) await this.check(keyId)
   }
 

@@ -1,4 +1,4 @@
-/** How much of the past a socket asks for. Source: agent-server-wire.md 2.1; `after_seq` is our own. */
+/** The stored events that a socket requests before live ones. `after_seq` is Parley's own. Source: agent-server-wire.md 2.1. */
 import { type ConversationId, laxEventTime } from '@parley/protocol'
 import type { Actor, Conversations } from '../../conversation/index.ts'
 
@@ -24,14 +24,14 @@ export function readResend(query: URLSearchParams): Resend | null {
   return at.success ? { kind: 'since', at: at.data } : null
 }
 
-/** The same for a socket that knows places in the log and nothing else. */
+/** The same for a socket with sequenced frames only. */
 export function readPlace(query: URLSearchParams): Resend | null {
   return query.has('after_seq') ? readResend(query) : { kind: 'after_seq', seq: 0 }
 }
 
 const isTrue = (text: string | null) => text !== null && /^(?:true|t|1|yes|y|on)$/i.test(text)
 
-/** The seq after which a watcher has to begin. No event can fall between the look-up here and the watch that follows. */
+/** The `seq` after which a watcher starts. No event can fall between this look-up and the start of the watch. */
 export async function startOf(
   resend: Resend,
   id: ConversationId,
@@ -50,7 +50,7 @@ export async function startOf(
       const head = newest.items[0]?.seq ?? 0
       const filter = { timestampGte: resend.at }
       const first = await conversations.searchEvents(id, { filter, order: 'asc', limit: 1 }, actor)
-      // Found after the newest was looked up: then everything after that one is new, and nothing older was asked for.
+      // The event was stored after the newest one was looked up, so only later events are new, and the caller wants no older ones.
       return Math.min((first.items[0]?.seq ?? head + 1) - 1, head)
     }
   }

@@ -1,11 +1,11 @@
-/** One WebSocket as the rest of this folder sees it: a writer, frames in order, pings, and one way to end. */
+/** One WebSocket for the rest of this folder: a writer, ordered frames, pings, and one way to close it. */
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type RawData, WebSocket } from 'ws'
 import type { LiveConnection, LiveLimits } from './connections.ts'
 import { Writer } from './writer.ts'
 
-/** How long a peer that is told to go may take to say goodbye. */
+/** Time limit in milliseconds for the close frame of the peer. */
 const GOODBYE_MS = 5000
 
 type OnFrame = (data: Buffer, isBinary: boolean) => Promise<void>
@@ -24,7 +24,7 @@ export class SocketConnection implements LiveConnection {
   #early: { data: Buffer; isBinary: boolean }[] = []
   #work = Promise.resolve()
 
-  /** @param socket the stream under `ws`: prebuilt frames go to it directly, joined into one write. */
+  /** @param socket the stream under `ws`: encoded frames are written to it directly, combined into one write. */
   constructor(ws: WebSocket, socket: Duplex, limits: LiveLimits) {
     this.#ws = ws
     this.#limits = limits
@@ -48,7 +48,7 @@ export class SocketConnection implements LiveConnection {
     ws.on('message', (data, isBinary) => this.#take(bufferOf(data), isBinary))
   }
 
-  /** Aborted as soon as nothing more can be sent. */
+  /** Aborts when nothing more can be sent. */
   get signal(): AbortSignal {
     return this.#ended.signal
   }
@@ -64,7 +64,7 @@ export class SocketConnection implements LiveConnection {
     return frame
   }
 
-  /** Every later frame, one after the other; those that came before are not lost. */
+  /** Calls `handle` for each later frame in order; frames that arrived earlier are included. */
   onFrame(receive: OnFrame): void {
     this.#receive = receive
     const early = this.#early
@@ -78,7 +78,7 @@ export class SocketConnection implements LiveConnection {
     const stalledMs = this.writer.stalledMs(now)
     if (stalledMs >= stallMs) return this.close({ code: 1013, reason: 'Too slow' })
     if (now - this.#pingedAt < pingMs) return
-    // Behind bytes that wait to be taken a ping would only wait too; taking them is a sign of life.
+    // A ping would wait behind pending bytes; the peer is alive while it accepts them.
     if (this.#isPongDue && stalledMs === 0) return this.#ws.terminate()
     if (stalledMs > 0) return
     this.#pingedAt = now
@@ -86,7 +86,7 @@ export class SocketConnection implements LiveConnection {
     this.#ws.ping()
   }
 
-  /** Says why, and is gone shortly afterwards even when the peer does not answer. Does nothing the second time. */
+  /** Sends the reason and closes soon afterwards, even without an answer of the peer. A second call has no effect. */
   close({ code, reason }: { code: number; reason: string }): void {
     if (this.#ended.signal.aborted) return
     this.#ended.abort(new Error(reason))
@@ -103,7 +103,7 @@ export class SocketConnection implements LiveConnection {
     this.#ws.terminate()
   }
 
-  /** One frame at a time, in order; the socket is not read further meanwhile, so a flood waits at its sender. */
+  /** Handles one frame at a time, in order. Meanwhile the socket is not read, so that a flood stays at its sender. */
   #take(data: Buffer, isBinary: boolean): void {
     const first = this.#first
     if (first !== undefined) {

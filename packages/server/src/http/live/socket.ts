@@ -1,14 +1,14 @@
 /**
- * The events socket: `/sockets/events/{conversation_id}`. Source: agent-server-wire.md 2. `/sockets/session/{conversation_id}` is the
- * same for clients that count: sequenced frames after the place that they name, from the beginning when they name none.
+ * The events socket: `/sockets/events/{conversation_id}`. Source: agent-server-wire.md 2. `/sockets/session/{conversation_id}` is
+ * the same with sequenced frames after the requested `seq`; by default from the beginning.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ConversationId, laxConversationId, ParleyError } from '@parley/protocol'
 import type { Actor, Conversations } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
-import type { Audit } from '../audit.ts'
-import { isNotFound, toAnswer } from '../errors.ts'
+import type { AuditLog } from '../../storage/index.ts'
+import { isNotFound, toAnswer } from '../core/errors.ts'
 import { readClientFrame, serverError } from './client-frame.ts'
 import type { Connections } from './connections.ts'
 import { encodeSequenced, encodeWire, refused } from './encode.ts'
@@ -22,11 +22,10 @@ export type SocketDeps = {
   handshakes: Handshakes
   connections: Connections
   log: Log
-  /** Absent: nothing is noted. */
-  audit?: Audit | undefined
+  audit: AuditLog
 }
 
-/** How the audit calls a message that came over a socket. */
+/** Action in the audit log for a message over a socket. */
 const ACTION = 'MESSAGE /sockets/events/{conversation_id}'
 
 const NOT_FOUND = { code: 4004, reason: 'Conversation not found' } as const
@@ -34,7 +33,7 @@ const TOO_MANY = { code: 1013, reason: 'Too many connections for this conversati
 const TRY_LATER = { code: 1013, reason: 'Try again later' } as const
 const FAILED = { code: 1011, reason: 'Internal Server Error' } as const
 
-/** Takes connections over from the HTTP server. */
+/** Handles upgrade requests of the HTTP server. */
 export class EventSockets {
   readonly #deps: SocketDeps
 
@@ -42,7 +41,7 @@ export class EventSockets {
     this.#deps = deps
   }
 
-  /** Answers an upgrade request: a socket, or a bare 403. Never rejects. */
+  /** Answers an upgrade request with a socket or a bare 403. Never rejects. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://parley')
     const [, kind, name] = /^\/sockets\/(events|session)\/([^/]+)\/?$/.exec(url.pathname) ?? []
@@ -77,12 +76,12 @@ export class EventSockets {
       if (connection.signal.aborted) return
       if (isNotFound(error, 'conversation')) return connection.close(NOT_FOUND)
       if (error instanceof ParleyError) return connection.close(TRY_LATER)
-      log.error({ err: error, conversation_id: id }, 'a socket failed unexpectedly')
+      log.error({ err: error, conversation_id: id }, 'socket failed unexpectedly')
       connection.close(FAILED)
     }
   }
 
-  /** A message of the client's. What is wrong with it is told to its sender alone, and the socket stays open. */
+  /** Handles a message of the client. Its errors are sent to this client only, and the socket stays open. */
   async #receive(
     connection: SocketConnection,
     id: ConversationId,
@@ -94,7 +93,7 @@ export class EventSockets {
     const frame = readClientFrame(data, isBinary)
     if (frame.kind === 'auth') return
     if (frame.kind === 'problem') return problem(frame.code, frame.detail)
-    const done = (status: number) => this.#deps.audit?.note({ action: ACTION, actor, status, conversationId: id })
+    const done = (status: number) => this.#deps.audit.note({ action: ACTION, actor, status, conversationId: id })
     if (actor.role === 'read-only') return (done(403), problem('PermissionError', 'This key may only read'))
     try {
       await this.#deps.conversations.send(id, { kind: 'send_message', content: frame.content, run: true }, actor)

@@ -8,26 +8,26 @@ import { Writer } from './writer.ts'
 
 const PING = Buffer.from(': ping\n\n')
 
-/** The seq to go on after: the header a reader sends when it comes back wins over the address it came back to. */
+/** The `seq` to resume after: the header of a reconnecting reader takes precedence over the query. */
 export function resumeAfter(lastEventId: string | string[] | undefined, afterSeq: number | undefined): number {
   const header = typeof lastEventId === 'string' && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined
   return header ?? afterSeq ?? 0
 }
 
-export type SseParts = {
+export type SseDeps = {
   watcher: Watcher
-  /** Ends the watcher when the reader is gone. */
+  /** Ends the watcher when the reader disconnects. */
   ended: AbortController
   connections: Connections
-  /** Given back when the reader is gone. */
+  /** Released when the reader disconnects. */
   place: Disposable
-  /** Told of the connection, so that it can be ended. */
+  /** Registers the connection, so that it can be ended. */
   guard: (end: () => void, closed: Promise<void>) => void
   log: Log
 }
 
-/** Writes what `watcher` yields until the conversation is deleted or the reader goes away. */
-export function streamTo(response: ServerResponse, headers: Record<string, string>, parts: SseParts): void {
+/** Writes the items of `watcher` until the conversation is deleted or the reader disconnects. */
+export function streamTo(response: ServerResponse, headers: Record<string, string>, parts: SseDeps): void {
   const { watcher, ended, connections, place, guard, log } = parts
   const connection = new SseConnection(response, ended, connections.limits)
   void connection.closed.then(async () => {
@@ -41,7 +41,7 @@ export function streamTo(response: ServerResponse, headers: Record<string, strin
     () => response.end(sse('refused', refused('Conversation not found'))),
     (error: unknown) => {
       if (ended.signal.aborted) return
-      log.error({ err: error }, 'an event stream failed unexpectedly')
+      log.error({ err: error }, 'event stream failed unexpectedly')
       response.destroy()
     },
   )

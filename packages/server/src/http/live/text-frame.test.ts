@@ -16,12 +16,15 @@ const received = (bytes: Buffer) => {
   return promise
 }
 
-test.each([0, 1, 125, 126, 127, 65_535, 65_536, 300_000])('a frame of %i bytes is read back whole', async (length) => {
-  const text = 'x'.repeat(length)
-  expect(await received(textFrame(text))).toBe(text)
-})
+test.each([0, 1, 125, 126, 127, 65_535, 65_536, 300_000])(
+  'an encoded text frame of %i bytes is decoded completely',
+  async (length) => {
+    const text = 'x'.repeat(length)
+    expect(await received(textFrame(text))).toBe(text)
+  },
+)
 
-test('lengths are bytes, not characters', async () => {
+test('the length of a text frame counts bytes, not characters', async () => {
   const text = 'ü😀'.repeat(40)
   expect(await received(textFrame(text))).toBe(text)
 })

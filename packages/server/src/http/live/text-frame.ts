@@ -1,4 +1,4 @@
-/** Builds WebSocket text frames once, so that one buffer serves every subscriber. */
+/** Encoder of WebSocket text frames; one buffer serves all subscribers. */
 
 const FINAL_TEXT = 0x81
 

@@ -1,24 +1,24 @@
 /**
- * From a watcher to one connection, at the connection's own pace.
+ * Writer from a watcher to one connection, at the pace of the connection.
  *
  * Invariants
- *   W1. Nothing is pulled while the connection holds more than it has taken; what it missed stays in the store, not in memory.
- *   W2. At most one write per connection and turn of the event loop, however many events that turn brings: the write dominates.
- *   W3. A connection that takes nothing for `stallMs` is cut off; it can come back by seq.
+ *   W1. Nothing is pulled while the connection holds unsent bytes above the limit; the events stay in the store, not in memory.
+ *   W2. At most one write per connection and turn of the event loop, for any number of events: the write dominates the cost.
+ *   W3. A connection that accepts nothing for `stallMs` is ended; it can resume by `seq`.
  */
 import type { Watcher, WatchItem } from '../../conversation/index.ts'
 
-/** Bytes of events asked for at once. */
+/** Bytes of events requested at once. */
 const BATCH_BYTES = 256 * 1024
-/** Bytes that a connection may leave untaken before pulling stops. Together with one batch this stays under 4 MiB. */
+/** Unsent bytes above which pulling stops. With one batch more, this stays under 4 MiB. */
 const HIGH_WATER_BYTES = 2 * 1024 * 1024
 
 export interface Sink {
-  /** Hands bytes to the network; `taken` is called once they have left this process (or never, when the connection ends). */
+  /** Passes bytes to the network; calls `taken` once they have left this process, or never when the connection ends. */
   write(bytes: Buffer, taken: () => void): void
 }
 
-/** What goes over one connection: prebuilt bytes per item. Empty for what this connection does not carry. */
+/** The frames of one connection: encoded bytes per item; empty for items without a frame. */
 export type Encode = (item: Exclude<WatchItem, { kind: 'deleted' }>) => readonly Buffer[]
 
 export class Writer {
@@ -31,17 +31,17 @@ export class Writer {
     this.#sink = sink
   }
 
-  /** Milliseconds since the connection last took anything, while it holds something; 0 when it holds nothing. */
+  /** Milliseconds since the connection last accepted bytes, while some are pending; otherwise 0. */
   stalledMs(now: number): number {
     return this.#silentSince === undefined ? 0 : now - this.#silentSince
   }
 
-  /** Bytes that the connection has been given and has not taken yet. */
+  /** Bytes given to the connection and not yet sent. */
   get untakenBytes(): number {
     return this.#untaken
   }
 
-  /** Resolves when the connection holds little enough to be given more; rejects with the signal's reason. */
+  /** Resolves when the unsent bytes are below the limit; rejects with the signal's reason. */
   room(signal: AbortSignal): Promise<void> {
     return this.#roomFor(signal)
   }
@@ -60,8 +60,8 @@ export class Writer {
   }
 
   /**
-   * Writes what `watcher` yields until the conversation is deleted.
-   * Rejects with the signal's reason when the connection ends, or with what the watcher failed with.
+   * Writes the items of `watcher` until the conversation is deleted.
+   * Rejects with the signal's reason when the connection ends, or with the error of the watcher.
    */
   async pump(watcher: Watcher, encode: Encode, signal: AbortSignal): Promise<'deleted'> {
     for (;;) {
@@ -99,7 +99,7 @@ export class Writer {
 
 let turn: Promise<void> | undefined
 
-/** Resolves in the next turn of the event loop; everyone who waits in one turn shares one callback. */
+/** Resolves in the next turn of the event loop; all waiters of one turn share one callback. */
 function nextTurn(): Promise<void> {
   turn ??= new Promise((resolve) => {
     setImmediate(() => {

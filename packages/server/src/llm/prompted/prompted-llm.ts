@@ -1,13 +1,14 @@
 /**
- * A model without calls of its own: it is told of the tools in words, and what it writes is read as a call. Source:
- * agent-core.md 1.14, F45. What cannot be read stays text; what is wrong with a call is the tool's to say.
+ * Tool calls for a model without an API for them: the tools are described in the prompt, and calls are parsed from the
+ * answer.
+ * Text that cannot be parsed stays text; the tool itself reports invalid arguments. Source: agent-core.md 1.14; F45.
  */
 import { randomUUID } from 'node:crypto'
 import type { Llm, LlmDelta } from '../llm.ts'
 import { OPENING, readCall } from './read.ts'
 import { promptedMessages } from './write.ts'
 
-/** Where the model is to stop: what follows is not its own. */
+/** Stop sequence: text after a call is not wanted. */
 const STOP = '</function'
 
 /** @param stops whether stop sequences may be sent */
@@ -29,14 +30,14 @@ export function promptedLlm(inner: Llm, stops: boolean): Llm {
       const { text, thought, call } = readCall(answer.text, request.tools)
       const reasoning = answer.reasoning ?? thought
       if (call === null) return { ...answer, text, reasoning }
-      // Ids of the form's own would repeat from one answer to the next (F45).
+      // Ids made from the text would repeat from one answer to the next (F45).
       const id = `call_${randomUUID().replaceAll('-', '')}`
       return { ...answer, text, reasoning, toolCalls: [{ id, ...call }], finishReason: 'tool-calls' }
     },
   }
 }
 
-/** Live text up to where a call begins, or may begin. */
+/** Passes on live text up to a call, or to characters that may begin one. */
 function withoutCall(onDelta: (delta: LlmDelta) => void): (delta: LlmDelta) => void {
   let held = ''
   let isCalling = false
@@ -53,7 +54,7 @@ function withoutCall(onDelta: (delta: LlmDelta) => void): (delta: LlmDelta) => v
   }
 }
 
-/** Characters at the end of `text` that `word` may begin with. */
+/** Number of characters at the end of `text` that `word` may begin with. */
 function beginningOf(word: string, text: string): number {
   for (let length = Math.min(word.length - 1, text.length); length > 0; length--)
     if (text.endsWith(word.slice(0, length))) return length

@@ -29,7 +29,7 @@ const read = (answer: string) => {
   return { text, thought, call: call === null ? null : [call.name, JSON.parse(call.arguments) as unknown] }
 }
 
-describe('a written call', () => {
+describe('calls written as text', () => {
   test.each<[string, string, unknown]>([
     ['the form', '<function=terminal>\n<parameter=command>ls -la</parameter>\n</function>', { command: 'ls -la' }],
     [
@@ -71,7 +71,7 @@ describe('a written call', () => {
       { command: 'a' },
     ],
     ['nothing', '<function=terminal>\n</function>', {}],
-  ])('with %s', (_name, answer, expected) => {
+  ])('a call written with %s is parsed', (_name, answer, expected) => {
     expect(read(`First I look.\n\n${answer}`)).toEqual({
       text: 'First I look.',
       thought: null,
@@ -79,11 +79,11 @@ describe('a written call', () => {
     })
   })
 
-  test('of a tool that does not exist is a call nevertheless', () => {
+  test('a written call of a tool that does not exist is still a call', () => {
     expect(read('<function=nope><parameter=x>1</parameter></function>').call).toEqual(['nope', { x: '1' }])
   })
 
-  test('is not seen where there is none', () => {
+  test('an answer without a call has none', () => {
     expect(read('All done: f(x) < function.')).toEqual({
       text: 'All done: f(x) < function.',
       thought: null,
@@ -91,7 +91,7 @@ describe('a written call', () => {
     })
   })
 
-  test('is found behind what the model thinks aloud', () => {
+  test('a call after marked reasoning is found', () => {
     expect(
       read('<think>maybe ls?</think>Now.\n<function=terminal><parameter=command>ls</parameter></function>'),
     ).toEqual({
@@ -101,7 +101,7 @@ describe('a written call', () => {
     })
   })
 
-  test('is read as it was written', () => {
+  test('arguments of a written call are parsed as they were written', () => {
     const value = fc
       .string()
       .filter((text) => !/<\/?(parameter|function|tool_call|think)/.test(text) && !text.endsWith('\r'))
@@ -109,14 +109,14 @@ describe('a written call', () => {
       fc.property(value, (command) => {
         const block = blockOf({ name: 'terminal', arguments: JSON.stringify({ command }) })
         const { call } = readCall(`x\n${block}`, TOOLS)
-        // A line end at either side cannot be told from the form's own.
+        // A line end at either side cannot be distinguished from one that the format adds.
         expect(JSON.parse(call!.arguments).command.trim()).toBe(command.trim())
       }),
     )
   })
 })
 
-describe('the messages', () => {
+describe('messages with described tools', () => {
   const history: LlmMessage[] = [
     {
       role: 'system',
@@ -135,7 +135,7 @@ describe('the messages', () => {
     { role: 'user', content: [{ type: 'text', text: 'And now?' }] },
   ]
 
-  test('hold tools, calls and results as text', () => {
+  test('messages contain tools, calls and results as text', () => {
     const messages = promptedMessages(history, TOOLS, 'openai/some')
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user'])
     const [system, first, call, result] = messages as { content: { text: string; cache?: boolean }[]; toolCalls?: [] }[]
@@ -153,42 +153,47 @@ describe('the messages', () => {
   })
 
   test.each(['all-hands/openhands-lm-32b', 'mistral/devstral-small', 'nvidia/nemotron'])(
-    'show %s no example',
+    'messages contain no example for %s',
     (model) => {
       expect(promptedMessages(history, TOOLS, model)[1]!.content).toEqual([{ type: 'text', text: 'Count.' }])
     },
   )
 })
 
-describe('the model', () => {
-  const ask = async (answer: string, members: object = {}) => {
-    await using model = await startScriptedModel({ answers: [{ text: answer, chunkSize: 3 }] })
+describe('models without tool calls', () => {
+  const ask = async (text: string, members: object = {}) => {
+    await using model = await startScriptedModel({ answers: [{ text, chunkSize: 3 }] })
     const llm = openLlm(llmRecord('chat', model.url, { native_tool_calling: false, ...members }))
     const deltas: LlmDelta[] = []
     const messages: LlmMessage[] = [{ role: 'user', content: [{ type: 'text', text: 'go' }] }]
-    const said = await llm.complete({ messages, tools: TOOLS }, (delta) => deltas.push(delta), NEVER)
-    return { said, live: deltas.map(({ content }) => content).join(''), body: model.requests[0]!.body }
+    const answer = await llm.complete({ messages, tools: TOOLS }, (delta) => deltas.push(delta), NEVER)
+    return { answer, live: deltas.map(({ content }) => content).join(''), body: model.requests[0]!.body }
   }
 
-  test('is sent no tools and told where to stop; its call is a call, and nobody watches its form', async () => {
-    const { said, live, body } = await ask('I look < here.\n\n<function=terminal>\n<parameter=command>ls</parameter>\n')
+  test('the model gets no tools but a stop sequence; its written call becomes a call and is not streamed', async () => {
+    const { answer, live, body } = await ask(
+      'I look < here.\n\n<function=terminal>\n<parameter=command>ls</parameter>\n',
+    )
     expect(body['tools']).toBeUndefined()
     expect(body['tool_choice']).toBeUndefined()
     expect(body['stop']).toEqual(['</function'])
-    expect(said).toMatchObject({ text: 'I look < here.', finishReason: 'tool-calls' })
-    expect(said.toolCalls).toEqual([
+    expect(answer).toMatchObject({ text: 'I look < here.', finishReason: 'tool-calls' })
+    expect(answer.toolCalls).toEqual([
       { id: expect.stringMatching(/^call_\w{32}$/), name: 'terminal', arguments: '{"command":"ls"}' },
     ])
     expect(live.trimEnd()).toBe('I look < here.')
   })
 
-  test.each([{ disable_stop_word: true }, { model: 'openai/o3' }])('is told of no stop with %o', async (members) => {
-    expect((await ask('done', members)).body['stop']).toBeUndefined()
-  })
+  test.each([{ disable_stop_word: true }, { model: 'openai/o3' }])(
+    'no stop sequence is sent with %o',
+    async (members) => {
+      expect((await ask('done', members)).body['stop']).toBeUndefined()
+    },
+  )
 
-  test('answers in words where it calls nothing', async () => {
-    const { said, live } = await ask('All done.')
-    expect(said).toMatchObject({ text: 'All done.', toolCalls: [] })
+  test('an answer without a call stays text', async () => {
+    const { answer, live } = await ask('All done.')
+    expect(answer).toMatchObject({ text: 'All done.', toolCalls: [] })
     expect(live).toBe('All done.')
   })
 })

@@ -1,21 +1,22 @@
-/** The call that a model wrote as text. Pure and total. Source: agent-core.md 1.14. */
+/** Parses the call that a model wrote as text. Pure and total. Source: agent-core.md 1.14. */
 import type { LlmTool } from '../llm.ts'
 
 export type Read = {
-  /** What stands before the call. */
+  /** The text before the call. */
   text: string
-  /** What the model thought aloud, where it marks it. */
+  /** The reasoning, where the model marks it. */
   thought: string | null
-  /** Null: the answer calls nothing. */
+  /** Null: the answer contains no call. */
   call: { name: string; arguments: string } | null
 }
 
-/** What a call begins with. */
+/** The beginning of a call. */
 export const OPENING = '<function='
 
 const BLOCK = /<function=([^>\n]*)>?([\s\S]*)$/
 /**
- * A value ends where the next parameter, the call or the text ends, and not where its own text looks like an end. Some models
+ * A value ends where the next parameter, the call or the text ends, not where its own text looks like an end. Some
+ * models
  * write `<parameter=name=value</parameter>`.
  */
 const PARAMETER =
@@ -23,8 +24,9 @@ const PARAMETER =
 const WRAPPERS = /<\/?tool_call>/g
 
 /**
- * Reads the first call of an answer; what stands behind it was not asked for. Values become what the tool's schema says where
- * they can, else they stay text and the tool says what is wrong with them.
+ * Parses the first call of an answer and ignores the text after it. Values are converted to the types in the tool's
+ * schema where
+ * possible; other values stay text, and the tool reports them.
  */
 export function readCall(answer: string, tools: readonly LlmTool[]): Read {
   const { thought, rest } = thoughtIn(answer)
@@ -43,7 +45,7 @@ export function readCall(answer: string, tools: readonly LlmTool[]): Read {
   return { text, thought, call: { name, arguments: JSON.stringify(values) } }
 }
 
-/** Up to the end of the first call, or to where a second one begins. */
+/** Returns the text up to the end of the first call, or to the beginning of a second one. */
 function firstBlock(text: string): string {
   const end = text.search(/<\/function>?\s*(?:<\/tool_call>\s*)?(?:$|<function=|<tool_call>)/)
   if (end !== -1) return text.slice(0, end)
@@ -62,7 +64,7 @@ function thoughtIn(answer: string): { thought: string | null; rest: string } {
   return { thought: thought === '' ? null : thought, rest: answer.slice(end + '</think>'.length).trimStart() }
 }
 
-/** One line end on each side belongs to the form, the rest to the value. */
+/** One line end on each side belongs to the format, the rest to the value. */
 const trimmed = (value: string): string => value.replace(/^\r?\n/, '').replace(/\r?\n$/, '')
 
 function propertiesOf(tool: LlmTool | undefined): Record<string, Record<string, unknown>> {

@@ -1,4 +1,6 @@
-/** A request with tools as one without: tools, calls and results as text. Pure. Source: agent-core.md 1.14. */
+/**
+ * Converts a request with tools to one without: tools, calls and results become text. Pure. Source: agent-core.md 1.14.
+ */
 import { parseRecord } from '../../lib/index.ts'
 import type { LlmImage, LlmMessage, LlmText, LlmTool } from '../llm.ts'
 
@@ -19,7 +21,7 @@ several lines
 - Say what you think before the block, never inside or behind it.
 - When no tool is needed, answer without a block.`
 
-/** Stands before the person's first message, for models that were not trained on this form. */
+/** Precedes the user's first message, for models that were not trained on this format. */
 const EXAMPLE = (tool: string) => `An example of the form, which has nothing to do with your task:
 
 USER: How many lines does notes.txt have?
@@ -39,10 +41,10 @@ The example ends here. What follows is your task.
 ---
 `
 
-/** Families that were trained on this form and are only confused by an example. */
+/** Families that were trained on this format; an example only confuses them. */
 const TRAINED = /openhands-lm|devstral|nemotron/i
 
-/** The messages of a request, without calls and results. */
+/** Returns the messages of a request, without calls and results. */
 export function promptedMessages(
   messages: readonly LlmMessage[],
   tools: readonly LlmTool[],
@@ -53,7 +55,7 @@ export function promptedMessages(
   let isFirst = true
   const user = (content: Parts) => {
     const last = out.at(-1)
-    // Results and what a person says after them are one turn.
+    // Results and a user message after them are one turn.
     if (last?.role === 'user') out[out.length - 1] = { role: 'user', content: [...last.content, ...content] }
     else out.push({ role: 'user', content })
   }
@@ -85,7 +87,7 @@ export function promptedMessages(
 const isLeading = (messages: readonly LlmMessage[], at: number): boolean =>
   messages.slice(0, at).every(({ role }) => role === 'system')
 
-/** Tools belong to what conversations share, so they stand with the first part and before its mark. */
+/** The tools are the same for many conversations, so they are added to the first part, before its cache breakpoint. */
 function withCatalogue(content: readonly LlmText[], tools: readonly LlmTool[]): LlmMessage {
   const [first, ...rest] = content
   const text = `${first?.text ?? ''}\n\n${catalogue(tools)}`
@@ -114,12 +116,12 @@ function typeOf({ type, enum: words, ...rest }: Record<string, unknown>): string
 
 function withCalls(message: Extract<LlmMessage, { role: 'assistant' }>): LlmMessage {
   if (message.toolCalls.length === 0) return message
-  const said = message.content.map((part) => part.text).filter((text) => text.trim() !== '')
-  const text = [...said, ...message.toolCalls.map(blockOf)].join('\n\n')
+  const texts = message.content.map((part) => part.text).filter((text) => text.trim() !== '')
+  const text = [...texts, ...message.toolCalls.map(blockOf)].join('\n\n')
   return { ...message, content: [{ type: 'text', text }], toolCalls: [] }
 }
 
-/** A call as the model itself would write it. */
+/** Returns a call as the model itself would write it. */
 export function blockOf({ name, arguments: text }: { name: string; arguments: string }): string {
   const lines = Object.entries(parseRecord(text) ?? {}).map(([key, value]) => {
     const plain = typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,15 +1,15 @@
-/** What harmless commands write when all they work on is known: how encoded and assembled commands are read. Pure. */
-import { DECODED, FETCHED, known, taintOf, UNKNOWN } from './knowledge.ts'
+/** Output of harmless commands with known input, so that encoded and assembled commands can be read. Pure. */
+import { DECODED, FETCHED, known, taintOf, UNKNOWN } from './shell-state.ts'
 
 const MAX_OUTPUT_CHARS = 30_000
-/** Programs that bring what somebody else wrote. */
+/** Programs that download. */
 const FETCHERS = /^(?:curl|wget|wget2|fetch|aria2c|lwp-request|http|https|httpie|xh)$/
-/** Programs that make readable text of what is not. */
+/** Programs that decode. */
 const DECODERS = /^(?:base(?:32|64)|xxd|uudecode|openssl|gpg|uncompress)$/
 
 export const isFetcher = (name: string): boolean => FETCHERS.test(name)
 
-/** The output of a command, or a character that says what is known of it. `input`: what comes to its standard input. */
+/** The output of a command, or a marker character. `input`: its standard input. */
 export function outputOf(name: string, args: readonly string[], input: string, files: readonly string[]): string {
   const output = literalOutput(name, args, input, files)
   if (output !== null) return output.slice(0, MAX_OUTPUT_CHARS)
@@ -50,7 +50,7 @@ function literalOutput(name: string, args: readonly string[], input: string, fil
             .map((line) => [...line].reverse().join(''))
             .join('\n')
     case 'tr':
-      return translated(args, input)
+      return translate(args, input)
     default:
       return null
   }
@@ -74,7 +74,7 @@ function printf(args: readonly string[]): string {
       return letter === 'b' ? unescape(value) : value
     })
   let text = once()
-  // The format is used again until all values are.
+  // `printf` repeats the format until all values are used.
   for (let before = -1; next < values.length && next > before && text.length < MAX_OUTPUT_CHARS;) {
     before = next
     text += once()
@@ -91,14 +91,14 @@ function unescape(text: string): string {
       if (name !== undefined) return NAMED[name as string]!
       const code =
         octal === undefined ? Number.parseInt((hex ?? unicode) as string, 16) : Number.parseInt(octal as string, 8)
-      // What stands for the unknown is never made here.
+      // An escape must not produce a marker character.
       return code < 3 ? '' : String.fromCharCode(code)
     },
   )
 }
 
 /** `tr -d set` and `tr set set` with plain characters, and rotations of the alphabet. */
-function translated(args: readonly string[], input: string): string | null {
+function translate(args: readonly string[], input: string): string | null {
   const isDeleting = args[0] === '-d'
   const from = ranges(args[isDeleting ? 1 : 0] ?? '')
   if (input === '' || from === null) return null

@@ -1,36 +1,36 @@
 /**
- * Reads shell text without running it and tells which commands it would run, whatever they hide behind.
+ * Reads shell text without running it and returns the commands that it would run, including indirect ones.
  *
  * Invariants
- *   R1. Total and bounded: no input throws, none takes longer than its budget; what was not followed makes it uncertain.
- *   R2. Branches are all read, one after the other, as if every one were taken.
+ *   R1. Reading is total and bounded: no input throws or exceeds the limits. A part that was not followed makes the result uncertain.
+ *   R2. All branches are read in order, as if each were taken.
  */
+import { shellQuote } from '../../lib/index.ts'
 import type { ShellCommand, ShellDanger, ShellScan } from './scan.ts'
 import { forEachChild, parse, type Command, type ParsedScript, type Redirection, type SyntaxNode } from 'unbash'
-import { DECODED, FETCHED, Knowledge, known, TooMuch, UNKNOWN } from './knowledge.ts'
+import { DECODED, FETCHED, ShellState, known, ReadingLimitExceeded, UNKNOWN } from './shell-state.ts'
 import { isFetcher, outputOf } from './outputs.ts'
-import { foundCommands, xargsCommands } from './found.ts'
-import { INTERPRETERS, programOperand, SHELLS, shellOperand, unwrap } from './runners.ts'
-import { assignments, downloadTarget, isForkBomb, isTooNested, nameOf, positions, quote } from './shapes.ts'
-import { textsRunBy } from './texts.ts'
-import { expand, expandParts, expandText, type Expansion } from './words.ts'
+import { findCommands, xargsCommands } from './find-xargs.ts'
+import { INTERPRETERS, programOperand, SHELLS, shellOperand, unwrap } from './wrappers.ts'
+import { assignments, downloadTarget, isForkBomb, isTooNested, nameOf, positions } from './shapes.ts'
+import { shellTexts } from './shell-arguments.ts'
+import { expand, expandParts, expandText, type ExpansionContext } from './words.ts'
 
-/** Shell texts within shell texts that are followed. Source: agent-core.md 4.6, structure scan 4. */
+/** Maximum depth of shell texts inside shell texts. Source: agent-core.md 4.6. */
 const MAX_DEPTH = 8
 const MAX_COMMANDS = 1200
-/** Values of a loop that are followed. */
+/** Maximum number of loop values that are followed. */
 const MAX_ROUNDS = 16
 
 type Context = {
   depth: number
-  /** What comes to the standard input. */
   input: string
-  /** Where the parser found errors, in the text that is being read. */
+  /** Positions of parse errors in the current text. */
   errors: readonly number[]
   isElevated: boolean
 }
 
-/** Reads one text. `text` should be normalised. */
+/** Reads one normalised text. */
 export function readShell(text: string): ShellScan {
   const reader = new Reader()
   reader.start(text)
@@ -43,7 +43,7 @@ class Reader {
   readonly dangers = new Set<ShellDanger>()
   isUncertain = false
   isPartial = false
-  readonly #shell = new Knowledge()
+  readonly #state = new ShellState()
   readonly #functions = new Map<string, SyntaxNode>()
   #processFiles = 0
 
@@ -51,31 +51,31 @@ class Reader {
     try {
       this.#script(text, { depth: 0, input: '', errors: [], isElevated: false })
     } catch (error) {
-      // A text that is too much for the reader is one that nobody has looked at. So is one the parser chokes on.
+      // A text that exceeds a limit of the reader or the parser counts as unread.
       this.isUncertain = true
       this.isPartial = true
-      if (!(error instanceof TooMuch || error instanceof RangeError)) throw error
+      if (!(error instanceof ReadingLimitExceeded || error instanceof RangeError)) throw error
     }
   }
 
-  /** Reads a text as a script; what it writes, as far as it is known. */
+  /** Reads a text as a script and returns its output, as far as it is known. */
   #script(text: string, context: Context): string {
     if (context.depth > MAX_DEPTH) {
       this.isUncertain = true
       return UNKNOWN
     }
-    if (isTooNested(text)) throw new TooMuch('the text is nested too deep')
-    this.#shell.step(1 + text.length / 100)
+    if (isTooNested(text)) throw new ReadingLimitExceeded('the text is nested too deep')
+    this.#state.step(1 + text.length / 100)
     const script = parse(text)
-    return this.#parsed(script, { ...context, errors: positions(script) })
+    return this.#statements(script, { ...context, errors: positions(script) })
   }
 
-  #parsed(script: ParsedScript | undefined, context: Context): string {
+  #statements(script: ParsedScript | undefined, context: Context): string {
     return (script?.commands ?? []).map((statement) => this.#node(statement, context)).join('')
   }
 
   #node(node: SyntaxNode, context: Context): string {
-    this.#shell.step()
+    this.#state.step()
     switch (node.type) {
       case 'Command':
         return this.#command(node, context)
@@ -85,17 +85,17 @@ class Reader {
         return input
       }
       case 'Redirected': {
-        const { input, writes } = this.#redirects(node.redirects, context)
+        const { input, writes } = this.#redirections(node.redirects, context)
         const output = this.#node(node.command, { ...context, input: input ?? context.input })
-        for (const path of writes) this.#shell.write(path, output)
+        for (const path of writes) this.#state.write(path, output)
         if (writes.length > 0) this.#record({ name: '', args: [], writes, isBroken: false }, context)
         return output
       }
       case 'Function': {
         if (isForkBomb(node.name.value, node.body)) this.dangers.add('fork-bomb')
-        this.#shell.functionDepth++
+        this.#state.functionDepth++
         this.#node(node.body, { ...context, input: '' })
-        this.#shell.functionDepth--
+        this.#state.functionDepth--
         this.#functions.set(node.name.value, node.body)
         return ''
       }
@@ -103,13 +103,13 @@ class Reader {
         const values = (node.wordlist ?? []).flatMap((word) => expand(word, this.#expansion(context)))
         let output = ''
         for (const value of values.length === 0 ? [UNKNOWN] : values.slice(0, MAX_ROUNDS)) {
-          this.#shell.set(node.name.value, value)
+          this.#state.set(node.name.value, value)
           output += this.#node(node.body, context)
         }
         return output
       }
       case 'Word':
-        // Words that are no part of a command are expanded all the same, and what they substitute is run.
+        // A word outside a command is expanded too, and its substitutions run.
         expand(node, this.#expansion(context))
         return ''
       default: {
@@ -123,68 +123,68 @@ class Reader {
   }
 
   #command(node: Command, outer: Context): string {
-    const { input, writes } = this.#redirects(node.redirects, outer)
+    const { input, writes } = this.#redirections(node.redirects, outer)
     const context = { ...outer, input: input ?? outer.input }
-    const at = this.#expansion(context)
-    for (const item of node.prefix) if (item.type === 'Assignment') this.#assign(item, at)
+    const expansion = this.#expansion(context)
+    for (const item of node.prefix) if (item.type === 'Assignment') this.#assign(item, expansion)
     const isBroken = context.errors.some((position) => position >= node.pos && position <= node.end)
     if (node.name === undefined) {
       if (writes.length > 0 || node.prefix.length > 0)
         this.#record({ name: '', args: assignments(node), writes, isBroken }, context)
       return ''
     }
-    const words = expand(node.name, at)
-    const alias = node.name.parts === undefined ? this.#shell.aliases.get(node.name.text) : undefined
+    const words = expand(node.name, expansion)
+    const alias = node.name.parts === undefined ? this.#state.aliases.get(node.name.text) : undefined
     for (const argument of node.args) {
-      if (argument.type === 'Word') words.push(...expand(argument, at))
-      else words.push(`${argument.name}=${this.#assign(argument, at)}`)
+      if (argument.type === 'Word') words.push(...expand(argument, expansion))
+      else words.push(`${argument.name}=${this.#assign(argument, expansion)}`)
     }
     const output =
       alias === undefined
-        ? this.#run(words, writes, isBroken, context)
-        : this.#script([alias, ...words.slice(1).map(quote)].join(' '), { ...context, depth: context.depth + 1 })
-    for (const path of writes) this.#shell.write(path, output)
+        ? this.#simpleCommand(words, writes, isBroken, context)
+        : this.#script([alias, ...words.slice(1).map(shellQuote)].join(' '), { ...context, depth: context.depth + 1 })
+    for (const path of writes) this.#state.write(path, output)
     return writes.length > 0 ? '' : output
   }
 
-  /** One command with all its words known as far as they can be; what it writes. */
-  #run(words: readonly string[], writes: readonly string[], isBroken: boolean, context: Context): string {
-    this.#shell.step(1 + words.length / 10)
+  /** Reads one expanded command and returns its output. */
+  #simpleCommand(words: readonly string[], writes: readonly string[], isBroken: boolean, context: Context): string {
+    this.#state.step(1 + words.length / 10)
     const [first = '', ...args] = words
     const name = nameOf(first)
     const inner = unwrap(name, words)
     if (inner !== null) {
-      for (const [variable, value] of inner.assignments) this.#shell.set(variable, value)
-      const within = { ...context, isElevated: context.isElevated || inner.isElevated }
-      // What stands in `find`'s place of a command is a command; what follows `time` or `env` may be none.
-      if (inner.words.length > 0) return this.#run(inner.words, writes, isBroken, within)
-      this.#record({ name, args, writes, isBroken }, within)
-      return inner.script === null ? '' : this.#within(inner.script, within, isBroken)
+      for (const [variable, value] of inner.assignments) this.#state.set(variable, value)
+      const innerContext = { ...context, isElevated: context.isElevated || inner.isElevated }
+      // A wrapper without an inner command, such as `env` with assignments only, is recorded itself.
+      if (inner.words.length > 0) return this.#simpleCommand(inner.words, writes, isBroken, innerContext)
+      this.#record({ name, args, writes, isBroken }, innerContext)
+      return inner.script === null ? '' : this.#nested(inner.script, innerContext, isBroken)
     }
     this.#record({ name: known(name) === '' ? null : name, args, writes, isBroken }, context)
     if (first.includes(FETCHED)) this.dangers.add('fetch-to-exec')
     if (first.includes(DECODED)) this.isUncertain = true
-    if (SHELLS.has(name)) return this.#shellOf(words, isBroken, context)
+    if (SHELLS.has(name)) return this.#shellCall(words, isBroken, context)
     if (INTERPRETERS.test(name)) this.#interpreter(args, context)
-    const texts = textsRunBy(name, args, context.input).filter((text) => text !== '')
-    if (texts.length > 0) return texts.map((text) => this.#within(text, { ...context, input: '' }, isBroken)).join('')
-    const made = first.includes('/') ? this.#shell.read(first) : null
-    if (made !== null) {
+    const texts = shellTexts(name, args, context.input).filter((text) => text !== '')
+    if (texts.length > 0) return texts.map((text) => this.#nested(text, { ...context, input: '' }, isBroken)).join('')
+    const script = first.includes('/') ? this.#state.read(first) : null
+    if (script !== null) {
       this.#positional(words)
-      return this.#within(made, context, isBroken)
+      return this.#nested(script, context, isBroken)
     }
     return (
-      this.#called(first, args, context) ??
+      this.#functionCall(first, args, context) ??
       this.#builtin(name, args, isBroken, context) ??
       this.#other(name, args, context)
     )
   }
 
-  /** A call of a function of this text, with what it is given. */
-  #called(name: string, args: readonly string[], context: Context): string | null {
+  /** Reads a call of a function that the text defines; null: no such function. */
+  #functionCall(name: string, args: readonly string[], context: Context): string | null {
     const body = this.#functions.get(name)
     if (body === undefined) return null
-    // A function that calls itself is read once.
+    // A recursive function is read once.
     this.#functions.delete(name)
     this.#positional([name, ...args])
     const output = this.#node(body, { ...context, errors: [] })
@@ -192,41 +192,41 @@ class Reader {
     return output
   }
 
-  /** `$0`, `$1` and so on. */
+  /** Sets `$0`, `$1` and so on. */
   #positional(words: readonly string[]): void {
-    for (const [index, word] of words.slice(0, 10).entries()) this.#shell.set(String(index), word)
-    for (const all of ['@', '*']) this.#shell.set(all, words.slice(1).join(' '))
+    for (const [index, word] of words.slice(0, 10).entries()) this.#state.set(String(index), word)
+    for (const all of ['@', '*']) this.#state.set(all, words.slice(1).join(' '))
   }
 
   #builtin(name: string, args: readonly string[], isBroken: boolean, context: Context): string | null {
     switch (name) {
       case 'source':
       case '.':
-        return this.#within(this.#content(args[0]), context, isBroken)
+        return this.#nested(this.#fileContent(args[0]), context, isBroken)
       case 'xargs':
       case 'parallel':
         for (const command of xargsCommands([name, ...args], context.input))
-          this.#run(command, [], isBroken, { ...context, input: '' })
+          this.#simpleCommand(command, [], isBroken, { ...context, input: '' })
         return UNKNOWN
       case 'find':
-        for (const command of foundCommands([name, ...args])) this.#run(command, [], isBroken, context)
+        for (const command of findCommands([name, ...args])) this.#simpleCommand(command, [], isBroken, context)
         return UNKNOWN
       case 'alias':
         for (const arg of args) {
           const equals = arg.indexOf('=')
-          if (equals > 0) this.#shell.aliases.set(arg.slice(0, equals), arg.slice(equals + 1))
+          if (equals > 0) this.#state.aliases.set(arg.slice(0, equals), arg.slice(equals + 1))
         }
         return ''
       case 'cd':
       case 'pushd':
-        this.#shell.cwd = this.#shell.resolve(args.find((arg) => !/^-[LPe@]*$/.test(arg)) ?? '~')
+        this.#state.cwd = this.#state.resolve(args.find((arg) => !/^-[LPe@]*$/.test(arg)) ?? '~')
         return ''
       case 'set':
         if (args.includes('--')) this.#positional(['', ...args.slice(args.indexOf('--') + 1)])
         return ''
       case 'read':
         for (const [index, variable] of args.filter((arg) => /^[A-Za-z_]\w*$/.test(arg)).entries()) {
-          this.#shell.set(variable, context.input.trim().split(/\s+/)[index] ?? UNKNOWN)
+          this.#state.set(variable, context.input.trim().split(/\s+/)[index] ?? UNKNOWN)
         }
         return ''
       default:
@@ -235,33 +235,35 @@ class Reader {
   }
 
   #other(name: string, args: readonly string[], context: Context): string {
-    const files = args.filter((arg) => !arg.startsWith('-')).map((arg) => this.#content(arg))
+    const files = args.filter((arg) => !arg.startsWith('-')).map((arg) => this.#fileContent(arg))
     const output = outputOf(name, args, context.input, files)
-    if (name === 'tee') for (const path of args.filter((arg) => !arg.startsWith('-'))) this.#shell.write(path, output)
+    if (name === 'tee') for (const path of args.filter((arg) => !arg.startsWith('-'))) this.#state.write(path, output)
     if (/^(?:cp|mv|install|ln)$/.test(name)) {
       const [from, to] = args.filter((arg) => !arg.startsWith('-'))
-      // A copy of a program does what the program does.
+      // A copy of a program runs that program.
       const content =
-        from === undefined ? null : (this.#shell.read(from) ?? (/\/s?bin\//.test(from) ? `${quote(from)} "$@"` : null))
-      if (content !== null && to !== undefined) this.#shell.write(to, content)
+        from === undefined
+          ? null
+          : (this.#state.read(from) ?? (/\/s?bin\//.test(from) ? `${shellQuote(from)} "$@"` : null))
+      if (content !== null && to !== undefined) this.#state.write(to, content)
     }
     if (!isFetcher(name)) return output
     const target = downloadTarget(name, args)
     if (target === null) return FETCHED
-    this.#shell.write(target, FETCHED)
+    this.#state.write(target, FETCHED)
     return ''
   }
 
-  #shellOf(words: readonly string[], isBroken: boolean, context: Context): string {
+  #shellCall(words: readonly string[], isBroken: boolean, context: Context): string {
     const operand = shellOperand(words)
     switch (operand.kind) {
       case 'text':
         this.#positional(operand.args)
-        return this.#within(operand.text, context, isBroken)
+        return this.#nested(operand.text, context, isBroken)
       case 'file':
-        return this.#within(this.#content(operand.path), { ...context, input: '' }, false)
+        return this.#nested(this.#fileContent(operand.path), { ...context, input: '' }, false)
       case 'input':
-        return this.#within(context.input, { ...context, input: '' }, isBroken)
+        return this.#nested(context.input, { ...context, input: '' }, isBroken)
       case 'none':
         return ''
       default:
@@ -269,14 +271,14 @@ class Reader {
     }
   }
 
-  /** A text that is executed by the command in hand, one level deeper. */
-  #within(text: string, context: Context, isBroken: boolean): string {
+  /** Reads a text that the current command executes, one level deeper. */
+  #nested(text: string, context: Context, isBroken: boolean): string {
     if (isBroken && text !== '') this.isUncertain = true
     if (text === '' || text === UNKNOWN) return UNKNOWN
     return this.#script(text, { ...context, depth: context.depth + 1 })
   }
 
-  /** Python and its like: only where the program comes from is looked at. */
+  /** Reads an interpreter call: only the origin of its program matters. */
   #interpreter(args: readonly string[], { input }: Context): void {
     const program = programOperand(args)
     const text =
@@ -285,54 +287,54 @@ class Reader {
         : program.kind === 'input'
           ? input
           : program.kind === 'file'
-            ? this.#content(program.path)
+            ? this.#fileContent(program.path)
             : ''
     if (text.includes(FETCHED)) this.dangers.add('fetch-to-exec')
   }
 
-  /** What a file holds; a path that came from the network or a decoder says as much as its contents would. */
-  #content(path: string | undefined): string {
+  /** The content of a file; a path that is a marker from the network or a decoder stands for its content. */
+  #fileContent(path: string | undefined): string {
     if (path === undefined) return UNKNOWN
-    return this.#shell.read(path) ?? (known(path) !== path && path.length < 3 ? path : UNKNOWN)
+    return this.#state.read(path) ?? (known(path) !== path && path.length < 3 ? path : UNKNOWN)
   }
 
-  #redirects(redirects: readonly Redirection[], context: Context): { input: string | null; writes: string[] } {
-    const at = this.#expansion(context)
+  #redirections(redirects: readonly Redirection[], context: Context): { input: string | null; writes: string[] } {
+    const expansion = this.#expansion(context)
     const writes: string[] = []
     let input: string | null = null
     for (const redirect of redirects) {
       if (redirect.type === 'HereDoc') {
         const { body, operator } = redirect
-        const text = body.parts === undefined ? body.text : expandParts(body.parts, at)
+        const text = body.parts === undefined ? body.text : expandParts(body.parts, expansion)
         input = operator === '<<-' ? text.replace(/^\t+/gm, '') : text
-      } else if (redirect.type === 'HereString') input = `${expandText(redirect.target, at)}\n`
+      } else if (redirect.type === 'HereString') input = `${expandText(redirect.target, expansion)}\n`
       else {
-        const target = expandText(redirect.target, at)
-        if (redirect.operator === '<') input = this.#content(target)
-        else if (target !== '' && !/^(?:\d+|-)$/.test(target)) writes.push(this.#shell.resolve(target))
+        const target = expandText(redirect.target, expansion)
+        if (redirect.operator === '<') input = this.#fileContent(target)
+        else if (target !== '' && !/^(?:\d+|-)$/.test(target)) writes.push(this.#state.resolve(target))
       }
     }
     return { input, writes }
   }
 
-  #assign(item: Extract<Command['prefix'][number], { type: 'Assignment' }>, at: Expansion): string {
-    if (item.index !== undefined) expandText(item.index, at)
+  #assign(item: Extract<Command['prefix'][number], { type: 'Assignment' }>, expansion: ExpansionContext): string {
+    if (item.index !== undefined) expandText(item.index, expansion)
     const value =
       item.value.type === 'Word'
-        ? expandText(item.value, at)
-        : item.value.elements.flatMap((element) => expand(element, at)).join(' ')
-    this.#shell.set(item.name, item.append === true ? this.#shell.variable(item.name) + value : value)
+        ? expandText(item.value, expansion)
+        : item.value.elements.flatMap((element) => expand(element, expansion)).join(' ')
+    this.#state.set(item.name, item.append === true ? this.#state.variable(item.name) + value : value)
     return value
   }
 
-  #expansion(context: Context): Expansion {
+  #expansion(context: Context): ExpansionContext {
     return {
-      shell: this.#shell,
-      substitute: (script) => this.#parsed(script, { ...context, errors: positions(script) }),
+      state: this.#state,
+      substitute: (script) => this.#statements(script, { ...context, errors: positions(script) }),
       processFile: (script, operator) => {
-        const output = this.#parsed(script, { ...context, errors: positions(script) })
+        const output = this.#statements(script, { ...context, errors: positions(script) })
         const path = `/dev/fd/p${this.#processFiles++}`
-        if (operator === '<') this.#shell.write(path, output)
+        if (operator === '<') this.#state.write(path, output)
         return path
       },
       visit: (node) => {
@@ -342,7 +344,7 @@ class Reader {
   }
 
   #record(command: Pick<ShellCommand, 'name' | 'args' | 'writes' | 'isBroken'>, { isElevated }: Context): void {
-    if (this.commands.length >= MAX_COMMANDS) throw new TooMuch('the text runs too many commands')
-    this.commands.push({ ...command, cwd: this.#shell.cwd, isElevated })
+    if (this.commands.length >= MAX_COMMANDS) throw new ReadingLimitExceeded('the text runs too many commands')
+    this.commands.push({ ...command, cwd: this.#state.cwd, isElevated })
   }
 }

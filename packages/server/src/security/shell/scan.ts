@@ -1,23 +1,23 @@
-/** What reading a shell text tells. */
+/** Result of reading a shell text. */
 
 export type ShellCommand = {
-  /** In lower case, without its directory; null when it can't be known. */
+  /** In lower case, without its directory; null: unknown. */
   name: string | null
-  /** Quotes and expansions resolved; what isn't known is an UNKNOWN character in them. */
+  /** Arguments with quotes and expansions resolved; unknown parts are UNKNOWN characters. */
   args: readonly string[]
-  /** Paths it writes to by redirection, as they are from where the shell stands. */
+  /** Paths that it writes by redirection, resolved against the current folder. */
   writes: readonly string[]
   cwd: string
   isElevated: boolean
-  /** The parser found an error inside of it. */
+  /** True when the parser found an error inside the command. */
   isBroken: boolean
 }
 export type ShellDanger = 'fetch-to-exec' | 'fork-bomb'
 export type ShellScan = {
   commands: readonly ShellCommand[]
   dangers: ReadonlySet<ShellDanger>
-  /** Something would be executed that could not be read. */
+  /** True when some executed text could not be read. */
   isUncertain: boolean
-  /** The text was too much to be read to its end. */
+  /** True when the text exceeded a limit and was not read to its end. */
   isPartial: boolean
 }

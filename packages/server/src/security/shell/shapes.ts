@@ -1,11 +1,11 @@
-/** Shapes that the reader looks for. Pure. */
+/** Recognises structures of shell text for the reader. Pure. */
 import { forEachChild, type Command, type ParsedScript, type SyntaxNode } from 'unbash'
-import { known, UNKNOWN } from './knowledge.ts'
+import { known, UNKNOWN } from './shell-state.ts'
 
 const MAX_NESTING = 16
 const MAX_HERE_DOCUMENTS = 100
 
-/** Whether parsing would cost too much: nested substitutions are read again at each level. */
+/** True when parsing would cost too much, because nested substitutions are parsed again at each level. */
 export function isTooNested(text: string): boolean {
   if ((text.match(/<</g)?.length ?? 0) > MAX_HERE_DOCUMENTS) return true
   let depth = 0
@@ -17,7 +17,7 @@ export function isTooNested(text: string): boolean {
   return false
 }
 
-/** A function that starts itself twice over, or once in the background. */
+/** True when a function calls itself in a pipeline or in the background. */
 export function isForkBomb(name: string, body: SyntaxNode): boolean {
   let calls = 0
   let isDetached = false
@@ -31,7 +31,7 @@ export function isForkBomb(name: string, body: SyntaxNode): boolean {
   return calls > 0 && isDetached
 }
 
-/** The file that a download goes to; null when it goes to the standard output. */
+/** The file that a download writes; null: standard output. */
 export function downloadTarget(name: string, args: readonly string[]): string | null {
   const isCurl = name === 'curl'
   const long = isCurl ? /^--output(?:=(.+))?$/ : /^--output-document(?:=(.+))?$/
@@ -50,7 +50,7 @@ export function downloadTarget(name: string, args: readonly string[]): string | 
   return path.slice(path.lastIndexOf('/') + 1) || 'index.html'
 }
 
-/** What cannot be known may also be nothing, so a name is what is left without it. */
+/** The program name of a word. Unknown text may be empty, so it is left out. */
 export function nameOf(word: string): string {
   const whole = known(word).toLowerCase()
   const name = whole.slice(whole.lastIndexOf('/') + 1)
@@ -59,7 +59,7 @@ export function nameOf(word: string): string {
   return name === '' ? word : name
 }
 
-/** Programs that somebody may want to call by a pattern of file names. */
+/** Dangerous programs that a glob pattern may stand for. */
 const PROGRAMS = [
   'rm',
   'sh',
@@ -87,17 +87,14 @@ function isMatch(pattern: string, name: string): boolean {
   try {
     return new RegExp(`^${source}$`).test(name)
   } catch {
-    // A broken bracket is a plain character to a shell, and then no name of a program.
+    // A shell takes an unclosed bracket literally, and no program has one in its name.
     return false
   }
 }
 
-/** A word that a shell reads as nothing but itself. */
-export const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
-
-/** Where the parser found errors. */
+/** Positions of parse errors. */
 export const positions = (script: ParsedScript | undefined): number[] => script?.errors?.map(({ pos }) => pos) ?? []
 
-/** The variables set in front of a command, as they stand. */
+/** The assignments in front of a command, as source text. */
 export const assignments = (node: Command): string[] =>
   node.prefix.flatMap((item) => (item.type === 'Assignment' ? [item.text] : []))

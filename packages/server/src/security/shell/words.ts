@@ -1,4 +1,4 @@
-/** What a word of a shell command becomes: quotes taken away, expansions followed as far as the text itself tells. */
+/** Expands a word of a shell command: removes quotes and resolves expansions as far as the text determines them. */
 import {
   forEachChild,
   parse,
@@ -8,53 +8,59 @@ import {
   type Word,
   type WordPart,
 } from 'unbash'
-import { type Knowledge, known, UNKNOWN } from './knowledge.ts'
+import { type ShellState, known, UNKNOWN } from './shell-state.ts'
 
-/** Text that a script writes to its output, as far as it is known. */
-export type Substitute = (script: ParsedScript | undefined) => string
-/** The path under which a process substitution can be read. */
-export type ProcessFile = (script: ParsedScript | undefined, operator: '<' | '>') => string
+/** Returns the output of a script, as far as it is known. */
+type Substitute = (script: ParsedScript | undefined) => string
+/** Returns the path of a process substitution. */
+type ProcessFile = (script: ParsedScript | undefined, operator: '<' | '>') => string
 
-export type Expansion = {
-  shell: Knowledge
+export type ExpansionContext = {
+  state: ShellState
   substitute: Substitute
   processFile: ProcessFile
-  /** Runs what stands in a part whose own value is not followed. */
+  /** Reads the commands inside a part whose value is not tracked. */
   visit: (node: SyntaxNode) => void
 }
 
 const MAX_FIELDS = 256
-/** What well-known variables begin with, for the trick that takes a slash out of one. */
-const BEGINNINGS: Record<string, string> = { HOME: '/h', PWD: '/w', OLDPWD: '/w', PATH: '/usr/bin', SHELL: '/bin/sh' }
-
-/** The fields one word becomes: none for an unquoted nothing, several where it is split or has braces. */
-export function expand(word: Word, at: Expansion): string[] {
-  at.shell.step()
-  const texts = braced(word, at.shell)
-  if (texts === null) return fieldsOf(word, at)
-  return texts.flatMap((text) => wordsOf(text).flatMap((each) => fieldsOf(each, at))).slice(0, MAX_FIELDS)
+/** Prefixes of well-known variables, for slices that cut a slash out of one. */
+const VALUE_PREFIXES: Record<string, string> = {
+  HOME: '/h',
+  PWD: '/w',
+  OLDPWD: '/w',
+  PATH: '/usr/bin',
+  SHELL: '/bin/sh',
 }
 
-/** The word as one text, as in an assignment, where nothing is split. */
-export function expandText(word: Word | undefined, at: Expansion): string {
+/** The fields of a word: none for an unquoted empty value, several when it is split or has braces. */
+export function expand(word: Word, context: ExpansionContext): string[] {
+  context.state.step()
+  const texts = braceTexts(word, context.state)
+  if (texts === null) return fieldsOf(word, context)
+  return texts.flatMap((text) => wordsOf(text).flatMap((each) => fieldsOf(each, context))).slice(0, MAX_FIELDS)
+}
+
+/** The word as one text without field splitting, as in an assignment. */
+export function expandText(word: Word | undefined, context: ExpansionContext): string {
   if (word === undefined) return ''
-  at.shell.step()
-  const fields = new Fields(at.shell.variables.get('IFS'))
-  for (const part of word.parts ?? []) take(part, fields, at, true)
+  context.state.step()
+  const fields = new Fields(context.state.variables.get('IFS'))
+  for (const part of word.parts ?? []) addPart(part, fields, context, true)
   return word.parts === undefined ? word.value : fields.all().join(' ')
 }
 
-/** Text with expansions in it, such as a here-document. */
-export function expandParts(parts: readonly WordPart[], at: Expansion): string {
-  const fields = new Fields(at.shell.variables.get('IFS'))
-  for (const part of parts) take(part, fields, at, true)
+/** Text that contains expansions, such as a here-document. */
+export function expandParts(parts: readonly WordPart[], context: ExpansionContext): string {
+  const fields = new Fields(context.state.variables.get('IFS'))
+  for (const part of parts) addPart(part, fields, context, true)
   return fields.all().join(' ')
 }
 
-function fieldsOf(word: Word, at: Expansion): string[] {
+function fieldsOf(word: Word, context: ExpansionContext): string[] {
   if (word.parts === undefined) return [word.value]
-  const fields = new Fields(at.shell.variables.get('IFS'))
-  for (const part of word.parts) take(part, fields, at, false)
+  const fields = new Fields(context.state.variables.get('IFS'))
+  for (const part of word.parts) addPart(part, fields, context, false)
   return fields.all()
 }
 
@@ -72,7 +78,7 @@ class Fields {
     this.#current = (this.#current ?? '') + text
   }
 
-  /** An expansion outside of quotes: white space in it ends fields. */
+  /** Adds an expansion outside quotes, whose white space separates fields. */
   split(text: string): void {
     for (const [index, piece] of text.split(this.#separators).entries()) {
       if (index > 0) this.#close()
@@ -91,7 +97,7 @@ class Fields {
   }
 }
 
-function take(part: WordPart, fields: Fields, at: Expansion, isQuoted: boolean): void {
+function addPart(part: WordPart, fields: Fields, context: ExpansionContext, isQuoted: boolean): void {
   const put = (text: string): void => (isQuoted ? fields.add(text) : fields.split(text))
   switch (part.type) {
     case 'Literal':
@@ -105,55 +111,55 @@ function take(part: WordPart, fields: Fields, at: Expansion, isQuoted: boolean):
     case 'DoubleQuoted':
     case 'LocaleString':
       fields.add('')
-      for (const child of part.parts) take(child, fields, at, true)
+      for (const child of part.parts) addPart(child, fields, context, true)
       return
     case 'SimpleExpansion':
-      // Also between quotes it stays as many words as there are.
-      if (part.text === '$@') return fields.split(at.shell.variable('@'))
-      return put(at.shell.variable(part.text.slice(1)))
+      // `$@` remains several words even inside quotes.
+      if (part.text === '$@') return fields.split(context.state.variable('@'))
+      return put(context.state.variable(part.text.slice(1)))
     case 'ParameterExpansion':
       if (part.prefix === undefined && /^[@*]$/.test(part.index?.text ?? ''))
-        return fields.split(at.shell.variable(part.parameter))
-      return put(parameter(part, at))
+        return fields.split(context.state.variable(part.parameter))
+      return put(parameter(part, context))
     case 'CommandExpansion':
-      return put(at.substitute(part.script).replace(/\n+$/, ''))
+      return put(context.substitute(part.script).replace(/\n+$/, ''))
     case 'ProcessSubstitution':
-      return fields.add(at.processFile(part.script, part.operator))
+      return fields.add(context.processFile(part.script, part.operator))
     case 'ArithmeticExpansion':
-      forEachChild(part, at.visit)
+      forEachChild(part, context.visit)
       return fields.add(UNKNOWN)
     default:
       part satisfies never
   }
 }
 
-function parameter(part: ParameterExpansionPart, at: Expansion): string {
+function parameter(part: ParameterExpansionPart, context: ExpansionContext): string {
   const { parameter: name, operation } = part
   if (part.prefix !== undefined || part.index !== undefined) {
-    forEachChild(part, at.visit)
+    forEachChild(part, context.visit)
     return UNKNOWN
   }
-  const value = at.shell.variable(name)
+  const value = context.state.variable(name)
   switch (operation?.type) {
     case undefined:
       return value
     case 'Default': {
       const isSet = value !== '' && value !== UNKNOWN
-      if (operation.operator.includes('+')) return value === '' ? '' : expandText(operation.operand, at)
+      if (operation.operator.includes('+')) return value === '' ? '' : expandText(operation.operand, context)
       if (operation.operator.includes('?') || isSet) return value
-      return expandText(operation.operand, at)
+      return expandText(operation.operand, context)
     }
     case 'Slice': {
-      const source = at.shell.variables.get(name) ?? BEGINNINGS[name] ?? UNKNOWN
-      const from = Number(expandText(operation.offset, at))
-      const length = operation.length === undefined ? undefined : Number(expandText(operation.length, at))
+      const source = context.state.variables.get(name) ?? VALUE_PREFIXES[name] ?? UNKNOWN
+      const from = Number(expandText(operation.offset, context))
+      const length = operation.length === undefined ? undefined : Number(expandText(operation.length, context))
       if (source.includes(UNKNOWN) || !Number.isInteger(from) || from < 0) return UNKNOWN
       return source.slice(from, length === undefined || length < 0 ? undefined : from + length)
     }
     case 'Replace': {
-      const pattern = expandText(operation.pattern, at)
+      const pattern = expandText(operation.pattern, context)
       if (value.includes(UNKNOWN) || pattern === '' || /[*?[\\]/.test(pattern)) return value
-      const replacement = expandText(operation.replacement, at)
+      const replacement = expandText(operation.replacement, context)
       return operation.operator === '//'
         ? value.replaceAll(pattern, () => replacement)
         : value.replace(pattern, () => replacement)
@@ -161,14 +167,14 @@ function parameter(part: ParameterExpansionPart, at: Expansion): string {
     case 'CaseModification':
       return operation.operator.startsWith(',') ? value.toLowerCase() : value.toUpperCase()
     default:
-      forEachChild(part, at.visit)
-      // What is cut off from either end is not followed; what is left may be the whole.
+      forEachChild(part, context.visit)
+      // Prefix and suffix removal is not tracked; the result may be the whole value.
       return known(value) === '' ? UNKNOWN : value
   }
 }
 
-/** The texts that a word with `{a,b}` stands for; null for a word without. */
-function braced(word: Word, shell: Knowledge): string[] | null {
+/** The texts that a word with `{a,b}` expands to; null without braces. */
+function braceTexts(word: Word, shell: ShellState): string[] | null {
   const parts = word.parts ?? []
   if (!parts.some(({ type, text }) => type === 'BraceExpansion' && text.includes(','))) return null
   let texts = ['']
@@ -180,7 +186,7 @@ function braced(word: Word, shell: Knowledge): string[] | null {
   return texts
 }
 
-/** What stands between the commas of the outermost braces. */
+/** The alternatives between the commas of the outermost braces. */
 function alternatives(text: string): string[] {
   const options: string[] = []
   let depth = 0

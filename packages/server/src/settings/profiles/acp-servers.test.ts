@@ -11,19 +11,19 @@ const commandOf = (acp_server: string, more: object = {}) => {
 }
 
 describe.each(NAMES)('%s', (name) => {
-  test('is started in a version that is named whole', () => {
+  test('a known external agent is started in an exact version', () => {
     const { command } = ACP_SERVERS[name]
     expect(commandOf(name)).toEqual(command)
     const packages = command.filter((word) => word.startsWith('@'))
     expect(packages).toEqual([expect.stringMatching(/^@[\w-]+\/[\w-]+@\d+\.\d+\.\d+$/)])
   })
 
-  test('gives way to a command of its own', () => {
+  test('an explicit command takes precedence over a known external agent', () => {
     expect(commandOf(name, { acp_command: ['mine'] })).toEqual(['mine'])
   })
 })
 
-test('a custom one is not known', () => {
+test('the external agent custom has no known command', () => {
   expect(acpServerOf('custom')).toBeNull()
   expect(() => commandOf('custom')).toThrow('needs an acp_command')
 })

@@ -1,13 +1,13 @@
-/** The external agents that settings know by name. Source: agent-core.md 11.2. */
+/** External agents that settings select by name. Source: agent-core.md 11.2. */
 
 export type KnownAcpServer = 'claude-code' | 'codex' | 'gemini-cli'
 
 export type AcpServer = {
-  /** How it is started. The version is pinned, so that what was tried is what runs. */
+  /** Command line. The version is pinned to the tested one. */
   command: readonly string[]
-  /** Variable, and name of the secret, that it reads its key from. */
+  /** The environment variable, and name of the secret, with its key. */
   apiKey: string
-  /** The same for the address of its model. */
+  /** The environment variable, and name of the secret, with the address of its model. */
   baseUrl: string
 }
 
@@ -29,6 +29,6 @@ export const ACP_SERVERS: Readonly<Record<KnownAcpServer, AcpServer>> = {
   },
 }
 
-/** The one of this name; null for `custom` and what is not known. */
+/** The agent of this name; null for `custom` and for an unknown name. */
 export const acpServerOf = (name: string): AcpServer | null =>
   Object.hasOwn(ACP_SERVERS, name) ? ACP_SERVERS[name as KnownAcpServer] : null

@@ -1,4 +1,4 @@
-/** From settings, which people fill in, to the agent that a conversation runs. Pure. Source: agent-core.md 12.6, 12.7. */
+/** Conversion of agent settings to the agent of a conversation. Pure. Source: agent-core.md 12.6, 12.7. */
 import {
   AgentBase,
   AgentContext,
@@ -11,11 +11,11 @@ import {
 } from '@parley/protocol'
 import { acpServerOf } from './acp-servers.ts'
 
-/** Tools of an agent that nobody named any for. Source: agent-core.md 12.7. */
+/** Default tools of an agent. Source: agent-core.md 12.7. */
 export const STANDARD_TOOLS = [{ name: 'terminal' }, { name: 'file_editor' }, { name: 'task_tracker' }]
 
 /**
- * Settings as they come in a request: without a kind the native agent is meant, and `llm` is its old name.
+ * Settings of a request; an absent kind selects the native agent, and `llm` is its old name.
  * @throws ParleyError `invalid_input` naming the members that do not fit.
  */
 export function readAgentSettings(record: Readonly<Record<string, unknown>>): AgentSettings {
@@ -26,7 +26,7 @@ export function readAgentSettings(record: Readonly<Record<string, unknown>>): Ag
   throw new ParleyError('invalid_input', 'Settings validation failed', { details: { members } })
 }
 
-/** @throws ParleyError `invalid_input` for settings that no agent can be made from. */
+/** @throws ParleyError `invalid_input` for settings that describe no agent. */
 export function agentOfSettings(settings: AgentSettings): AgentBase {
   const made = AgentBase.safeParse(settings.agent_kind === 'acp' ? acpAgent(settings) : nativeAgent(settings))
   if (made.success) return made.data
@@ -61,8 +61,8 @@ function condenserOf({ enabled, condenser_kind: _kind, ...shape }: CondenserSett
 }
 
 /**
- * Asked with its own key; with the model's where the user says which server judges, or the model is on that server anyway. A key
- * goes nowhere that its owner has not named. Source: agent-core.md 12.7.
+ * The critic's server gets the critic's own key. It gets the model's key only when the user named that server, or the model is
+ * on that server too: a key goes only to servers that its owner named. Source: agent-core.md 12.7.
  * @throws ParleyError `invalid_input` when it is enabled and there is no key for it.
  */
 function criticOf(verification: VerificationSettings, llm: LLM) {
@@ -93,7 +93,7 @@ function criticOf(verification: VerificationSettings, llm: LLM) {
 
 const hostOf = (url: string | null): string | null => (url !== null && URL.canParse(url) ? new URL(url).host : null)
 
-/** The agent with a paragraph added to what its system prompt ends with. */
+/** The agent with a paragraph appended to the end of its system prompt. */
 export function withSuffix(agent: AgentBase, paragraph: string | null | undefined): AgentBase {
   if (paragraph === null || paragraph === undefined || paragraph === '') return agent
   const context = agent.agent_context ?? AgentContext.parse({})

@@ -1,4 +1,4 @@
-/** Agents under a name, without secrets, with a revision. Sources: agent-server-wire.md 1.12; agent-core.md 12.6. */
+/** Named agent configurations without secrets, with revisions. Sources: agent-server-wire.md 1.12; agent-core.md 12.6. */
 import { randomUUID } from 'node:crypto'
 import {
   AgentProfile,
@@ -19,21 +19,21 @@ import { AGENT_PROFILES, expectRoom, MAX_PROFILES, noProfile, readAgentProfile }
 import { resolveProfile, type Resolved } from './resolve-profile.ts'
 
 export interface AgentProfiles {
-  /** By name. The first look of a user who has none makes one called `default`. */
+  /** Sorted by name. The first call for a user without profiles creates the profile `default`. */
   list(user: string): Promise<{ profiles: AgentProfileInfo[]; active_agent_profile_id: string | null }>
   /** @throws ParleyError `not_found`. */
   get(user: string, name: string): Promise<AgentProfile>
   /** A known name keeps its id and gets the next revision. @throws ParleyError `conflict` beyond the limit. */
   save(user: string, name: string, profile: AgentProfile): Promise<void>
-  /** One that is not there is fine. */
+  /** Deleting an unknown name is no error. */
   delete(user: string, name: string): Promise<void>
   /** Counts as a revision. @throws ParleyError `not_found`, `conflict`. */
   rename(user: string, name: string, to: string): Promise<void>
-  /** Only points at it; the settings of the agent stay as they are. @throws ParleyError `not_found`. */
+  /** Changes only the active profile; the agent settings stay. @throws ParleyError `not_found`. */
   activate(user: string, id: string): Promise<void>
-  /** What a start would use of it and what is missing. @throws ParleyError `not_found`. */
+  /** What a start would use, and what is missing. @throws ParleyError `not_found`. */
   materialize(user: string, name: string, signal: AbortSignal): Promise<AgentProfileDiagnostics>
-  /** @throws ParleyError `not_found`, `invalid_input` with everything that is wrong with it. */
+  /** @throws ParleyError `not_found`, `invalid_input` with all faults of the profile. */
   launch(user: string, id: string): Promise<{ settings: AgentSettings; launched: LaunchedAgentProfile }>
 }
 
@@ -43,21 +43,27 @@ export type AgentProfileDeps = {
   findLlm: FindLlm
   /** The model of the server's own configuration. */
   serverModel: ServerModel
-  /** Names of the skills that a user has wherever the agent works. */
+  /** Names of the skills that a user has in every workspace. */
   skillsOf: (user: string, signal: AbortSignal) => Promise<readonly string[]>
 }
 
-/** The profile, and the model, of somebody who has chosen nothing. */
+/** Name of the profile, and of the model, of a user who has chosen none. */
 const DEFAULT_NAME = 'default'
 
-export function openAgentProfiles(deps: AgentProfileDeps): AgentProfiles {
-  const { documents, settings, findLlm, serverModel, skillsOf } = deps
+export const openAgentProfiles = (deps: AgentProfileDeps): AgentProfiles => new StoredAgentProfiles(deps)
 
-  async function readAll(user: string): Promise<AgentProfile[]> {
-    const rows = await documents.list(user, AGENT_PROFILES)
+class StoredAgentProfiles implements AgentProfiles {
+  readonly #deps: AgentProfileDeps
+
+  constructor(deps: AgentProfileDeps) {
+    this.#deps = deps
+  }
+
+  async #readAll(user: string): Promise<AgentProfile[]> {
+    const rows = await this.#deps.documents.list(user, AGENT_PROFILES)
     if (rows.length > 0) return rows.map(readAgentProfile)
-    const { active_profile } = await settings.current(user)
-    return documents.edit(user, (edit) => {
+    const { active_profile } = await this.#deps.settings.current(user)
+    return this.#deps.documents.edit(user, (edit) => {
       if (edit.list(AGENT_PROFILES).length === 0) {
         const fields = { llm_profile_ref: active_profile ?? DEFAULT_NAME, agent_kind: 'openhands' }
         put(edit, AgentProfile.parse({ ...fields, id: randomUUID(), name: DEFAULT_NAME }))
@@ -66,8 +72,8 @@ export function openAgentProfiles(deps: AgentProfileDeps): AgentProfiles {
     })
   }
 
-  async function find(user: string, name: string): Promise<AgentProfile> {
-    const all = await readAll(user)
+  async get(user: string, name: string): Promise<AgentProfile> {
+    const all = await this.#readAll(user)
     const found = all.find((profile) => profile.name === name)
     if (found === undefined)
       throw noProfile(
@@ -77,96 +83,92 @@ export function openAgentProfiles(deps: AgentProfileDeps): AgentProfiles {
     return found
   }
 
-  async function findById(user: string, id: string): Promise<AgentProfile> {
-    const found = (await readAll(user)).find((profile) => profile.id === id)
+  async #findById(user: string, id: string): Promise<AgentProfile> {
+    const found = (await this.#readAll(user)).find((profile) => profile.id === id)
     if (found === undefined) throw new ParleyError('not_found', `No agent profile has the id ${id}`)
     return found
   }
 
-  async function resolve(user: string, profile: AgentProfile, skills: readonly string[] = []): Promise<Resolved> {
-    const stored = await settings.current(user)
-    const llm = profile.agent_kind === 'acp' ? null : await modelFor(user, profile.llm_profile_ref, stored)
+  async #resolve(user: string, profile: AgentProfile, skills: readonly string[] = []): Promise<Resolved> {
+    const stored = await this.#deps.settings.current(user)
+    const llm = profile.agent_kind === 'acp' ? null : await this.#modelFor(user, profile.llm_profile_ref, stored)
     return resolveProfile(profile, { llm, servers: serversFor(profile.agent_kind, stored), skills })
   }
 
-  /** The name that a first profile refers to stands for the settings themselves, until a profile is called so. */
-  async function modelFor(user: string, name: string, stored: Stored): Promise<LLM | string | null> {
+  /** The name `default` refers to the model of the settings, unless an LLM profile has that name. */
+  async #modelFor(user: string, name: string, stored: Stored): Promise<LLM | string | null> {
     try {
-      const found = await findLlm(user, name)
+      const found = await this.#deps.findLlm(user, name)
       if (found !== null || name !== DEFAULT_NAME) return found
     } catch (error) {
       if (error instanceof ParleyError && error.code === 'conflict') return error.message
       throw error
     }
     const own = stored.agents.openhands.llm
-    return LLM.parse(modelOf(isObject(own) ? own : {}, serverModel))
+    return LLM.parse(modelOf(isObject(own) ? own : {}, this.#deps.serverModel))
   }
 
-  return {
-    async list(user) {
-      const profiles = await readAll(user)
-      const { active_agent_profile_id } = await settings.current(user)
-      return { profiles: profiles.map(infoOf), active_agent_profile_id }
-    },
+  async list(user: string): ReturnType<AgentProfiles['list']> {
+    const profiles = await this.#readAll(user)
+    const { active_agent_profile_id } = await this.#deps.settings.current(user)
+    return { profiles: profiles.map(infoOf), active_agent_profile_id }
+  }
 
-    get: find,
+  async save(user: string, name: string, profile: AgentProfile): Promise<void> {
+    await this.#deps.documents.edit(user, (edit) => {
+      const row = edit.get(AGENT_PROFILES, name)
+      if (row === null) expectRoom(edit, AGENT_PROFILES, MAX_PROFILES, 'agent profiles')
+      const before = row === null ? null : readAgentProfile(row)
+      const identity = { id: before?.id ?? randomUUID(), name, revision: before === null ? 0 : before.revision + 1 }
+      put(edit, { ...profile, ...identity })
+    })
+  }
 
-    async save(user, name, profile) {
-      await documents.edit(user, (edit) => {
-        const row = edit.get(AGENT_PROFILES, name)
-        if (row === null) expectRoom(edit, AGENT_PROFILES, MAX_PROFILES, 'agent profiles')
-        const before = row === null ? null : readAgentProfile(row)
-        const identity = { id: before?.id ?? randomUUID(), name, revision: before === null ? 0 : before.revision + 1 }
-        put(edit, { ...profile, ...identity })
-      })
-    },
+  async delete(user: string, name: string): Promise<void> {
+    const id = await this.#deps.documents.edit(user, (edit) => {
+      const row = edit.get(AGENT_PROFILES, name)
+      edit.delete(AGENT_PROFILES, name)
+      return row === null ? null : readAgentProfile(row).id
+    })
+    if (id !== null && (await this.#deps.settings.current(user)).active_agent_profile_id === id)
+      await this.#deps.settings.activate(user, { active_agent_profile_id: null })
+  }
 
-    async delete(user, name) {
-      const id = await documents.edit(user, (edit) => {
-        const row = edit.get(AGENT_PROFILES, name)
-        edit.delete(AGENT_PROFILES, name)
-        return row === null ? null : readAgentProfile(row).id
-      })
-      if (id !== null && (await settings.current(user)).active_agent_profile_id === id)
-        await settings.activate(user, { active_agent_profile_id: null })
-    },
+  async rename(user: string, name: string, to: string): Promise<void> {
+    await this.#deps.documents.edit(user, (edit) => {
+      const row = edit.get(AGENT_PROFILES, name)
+      if (row === null)
+        throw noProfile(
+          name,
+          edit.list(AGENT_PROFILES).map((other) => other.name),
+        )
+      if (to === name) return
+      if (edit.get(AGENT_PROFILES, to) !== null)
+        throw new ParleyError('conflict', `Profile '${to}' already exists. Choose another name, or delete it first.`)
+      const profile = readAgentProfile(row)
+      edit.delete(AGENT_PROFILES, name)
+      put(edit, { ...profile, name: to, revision: profile.revision + 1 })
+    })
+  }
 
-    async rename(user, name, to) {
-      await documents.edit(user, (edit) => {
-        const row = edit.get(AGENT_PROFILES, name)
-        if (row === null)
-          throw noProfile(
-            name,
-            edit.list(AGENT_PROFILES).map((other) => other.name),
-          )
-        if (to === name) return
-        if (edit.get(AGENT_PROFILES, to) !== null)
-          throw new ParleyError('conflict', `Profile '${to}' already exists. Choose another name, or delete it first.`)
-        const profile = readAgentProfile(row)
-        edit.delete(AGENT_PROFILES, name)
-        put(edit, { ...profile, name: to, revision: profile.revision + 1 })
-      })
-    },
+  async activate(user: string, id: string): Promise<void> {
+    await this.#findById(user, id)
+    await this.#deps.settings.activate(user, { active_agent_profile_id: id })
+  }
 
-    async activate(user, id) {
-      await findById(user, id)
-      await settings.activate(user, { active_agent_profile_id: id })
-    },
+  async materialize(user: string, name: string, signal: AbortSignal): Promise<AgentProfileDiagnostics> {
+    const profile = await this.get(user, name)
+    const skills = profile.agent_kind === 'acp' ? [] : await this.#deps.skillsOf(user, signal)
+    return (await this.#resolve(user, profile, skills)).diagnostics
+  }
 
-    async materialize(user, name, signal) {
-      const profile = await find(user, name)
-      const skills = profile.agent_kind === 'acp' ? [] : await skillsOf(user, signal)
-      return (await resolve(user, profile, skills)).diagnostics
-    },
-
-    async launch(user, id) {
-      const profile = await findById(user, id)
-      const { settings: made, diagnostics } = await resolve(user, profile)
-      if (made !== null) return { settings: made, launched: { agent_profile_id: id, revision: profile.revision } }
-      const { errors, dangling_mcp_server_refs } = diagnostics
-      const details = dangling_mcp_server_refs.length > 0 ? { dangling_mcp_server_refs } : {}
-      throw new ParleyError('invalid_input', `Agent profile '${profile.name}': ${errors.join('; ')}`, { details })
-    },
+  async launch(user: string, id: string): ReturnType<AgentProfiles['launch']> {
+    const profile = await this.#findById(user, id)
+    const { settings: made, diagnostics } = await this.#resolve(user, profile)
+    if (made !== null) return { settings: made, launched: { agent_profile_id: id, revision: profile.revision } }
+    const { errors, dangling_mcp_server_refs } = diagnostics
+    const details = dangling_mcp_server_refs.length > 0 ? { dangling_mcp_server_refs } : {}
+    throw new ParleyError('invalid_input', `Agent profile '${profile.name}': ${errors.join('; ')}`, { details })
   }
 }
 
@@ -182,7 +184,7 @@ const infoOf = (profile: AgentProfile): AgentProfileInfo => ({
   mcp_server_refs: profile.mcp_server_refs,
 })
 
-/** All servers that a user has configured, whichever kind of agent was in use then; those of this kind win. */
+/** All configured servers of a user, of both agent kinds; for equal names, those of this kind. */
 function serversFor(kind: AgentProfile['agent_kind'], { agents }: Stored): MCPServers {
   const of = (one: AgentProfile['agent_kind']) => MCPServers.parse(agents[one].mcp_config ?? {})
   return { ...of(kind === 'acp' ? 'openhands' : 'acp'), ...of(kind) }

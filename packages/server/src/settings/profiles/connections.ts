@@ -22,7 +22,7 @@ import {
 } from './documents.ts'
 
 export interface ProviderConnections {
-  /** By display name. */
+  /** Sorted by display name. */
   list(user: string): Promise<ProviderConnectionResponse[]>
   /** @throws ParleyError `conflict` beyond the limit. */
   create(user: string, request: ProviderConnectionCreateRequest): Promise<ProviderConnectionResponse>

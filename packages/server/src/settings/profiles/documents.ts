@@ -1,10 +1,10 @@
 /**
- * How profiles and connections rest in the store: one document each, secrets sealed.
+ * Profiles and connections in the store: one document each, secrets encrypted.
  *
  * Invariants
  *   P1. Rules between documents (names, limits, references) are checked in the transaction that changes them.
- *   P2. A profile that is bound to a connection holds no key and no address of its own; both come from the connection each
- *       time the profile is read.
+ *   P2. A profile with a connection holds no key and no address of its own; both come from the connection each time the profile
+ *       is read.
  */
 import { AgentProfile, LLM, ParleyError } from '@parley/protocol'
 import { sealRecord, unsealRecord, type Cipher } from '../../secrets/index.ts'
@@ -14,7 +14,7 @@ export const LLM_PROFILES = 'llm_profiles'
 export const AGENT_PROFILES = 'agent_profiles'
 export const CONNECTIONS = 'provider_connections'
 
-/** Of LLM profiles, and of agent profiles. Source: agent-server-wire.md 10.1. */
+/** Limit for LLM profiles and for agent profiles. Source: agent-server-wire.md 10.1. */
 export const MAX_PROFILES = 50
 export const MAX_CONNECTIONS = 64
 
@@ -36,16 +36,16 @@ export const sealed = (record: unknown, cipher: Pick<Cipher, 'seal'>): string =>
 const opened = ({ json }: Pick<DocumentRow, 'json'>, cipher: Pick<Cipher, 'open'>): unknown =>
   unsealRecord(JSON.parse(json), cipher)
 
-/** @throws ParleyError `unavailable` when the server's key does not open it. */
+/** @throws ParleyError `unavailable` when the server's key does not decrypt it. */
 export const readLlm = (row: DocumentRow, cipher: Pick<Cipher, 'open'>): LLM => LLM.parse(opened(row, cipher))
 export const readConnection = (row: DocumentRow, cipher: Pick<Cipher, 'open'>): Connection =>
   opened(row, cipher) as Connection
 export const readAgentProfile = (row: DocumentRow): AgentProfile => AgentProfile.parse(JSON.parse(row.json))
 
-/** An LLM profile as it is used, or why it cannot be. */
+/** An LLM profile with the values of its connection. */
 export type Bound = { llm: LLM; isBroken: boolean }
 
-/** What a connection lends to a profile (P2). One whose connection is gone is broken, unless it has a key of its own. */
+/** Adds a connection's values to a profile (P2). A profile without its connection is broken, unless it has a key of its own. */
 export function bound(llm: LLM, connectionOf: (id: string) => Connection | null): Bound {
   const id = llm.provider_connection_id
   if (id === null) return { llm, isBroken: false }
@@ -57,7 +57,7 @@ export function bound(llm: LLM, connectionOf: (id: string) => Connection | null)
   }
 }
 
-/** @throws ParleyError `conflict` when a new document would be one too many. */
+/** @throws ParleyError `conflict` when the limit is reached. */
 export function expectRoom(documents: DocumentEdit, collection: string, limit: number, what: string): void {
   if (documents.list(collection).length >= limit)
     throw new ParleyError('conflict', `There are ${limit} ${what} already, which is the limit. Delete one first.`)

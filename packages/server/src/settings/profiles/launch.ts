@@ -1,4 +1,4 @@
-/** The agent that a start request asks for, by itself, by settings or by profile. Source: agent-core.md 12.4. */
+/** The agent of a start request, given directly, by settings or by profile. Source: agent-core.md 12.4. */
 import { AgentBase, type LaunchedAgentProfile, type StartConversationRequest } from '@parley/protocol'
 import type { Cipher } from '../../secrets/index.ts'
 import { decrypted } from '../settings.ts'
@@ -6,7 +6,7 @@ import { asJson } from '../stored.ts'
 import { agentOfSettings, readAgentSettings, withSuffix } from './agent-of-settings.ts'
 import type { AgentProfiles } from './agent-profiles.ts'
 
-export type Asked = Pick<
+export type LaunchRequest = Pick<
   StartConversationRequest,
   'agent' | 'agent_settings' | 'agent_profile_id' | 'agent_launch_additions' | 'secrets_encrypted'
 >
@@ -14,20 +14,25 @@ export type Asked = Pick<
 export type LaunchedAgent = { agent: AgentBase; launched: LaunchedAgentProfile | null }
 
 /**
- * `agent` wins over `agent_settings`; additions come after everything else.
+ * `agent` takes precedence over `agent_settings`; additions apply last.
  * @throws ParleyError `not_found` for an unknown profile, `invalid_input`.
  */
 export async function launchAgent(
   user: string,
-  asked: Asked,
+  request: LaunchRequest,
   { profiles, cipher }: { profiles: AgentProfiles; cipher: Cipher },
 ): Promise<LaunchedAgent> {
-  const { agent, launched } = await resolve(user, asked, profiles, cipher)
-  return { agent: withSuffix(agent, asked.agent_launch_additions?.system_message_suffix_append), launched }
+  const { agent, launched } = await resolve(user, request, profiles, cipher)
+  return { agent: withSuffix(agent, request.agent_launch_additions?.system_message_suffix_append), launched }
 }
 
-async function resolve(user: string, asked: Asked, profiles: AgentProfiles, cipher: Cipher): Promise<LaunchedAgent> {
-  const { agent, agent_settings, agent_profile_id, secrets_encrypted } = asked
+async function resolve(
+  user: string,
+  request: LaunchRequest,
+  profiles: AgentProfiles,
+  cipher: Cipher,
+): Promise<LaunchedAgent> {
+  const { agent, agent_settings, agent_profile_id, secrets_encrypted } = request
   if (agent_profile_id !== null) {
     const { settings, launched } = await profiles.launch(user, agent_profile_id)
     return { agent: agentOfSettings(settings), launched }

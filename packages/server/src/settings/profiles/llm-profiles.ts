@@ -1,4 +1,4 @@
-/** Models under a name. Sources: agent-server-wire.md 1.11; agent-core.md 12.5. */
+/** Named models. Sources: agent-server-wire.md 1.11; agent-core.md 12.5. */
 import { LLM, ParleyError, type ProfileInfo, type SaveProfileRequest } from '@parley/protocol'
 import { HIDDEN, redact, type Cipher, type Json, type JsonObject } from '../../secrets/index.ts'
 import type { DocumentEdit, DocumentRow, DocumentStore } from '../../storage/index.ts'
@@ -22,7 +22,7 @@ import {
 } from './documents.ts'
 
 export interface LlmProfiles {
-  /** By name. */
+  /** Sorted by name. */
   list(user: string): Promise<{ profiles: ProfileInfo[]; active_profile: string | null }>
   /** @throws ParleyError `not_found`. */
   get(
@@ -32,7 +32,7 @@ export interface LlmProfiles {
   ): Promise<{ name: string; config: Record<string, unknown>; api_key_set: boolean }>
   /** @throws ParleyError `conflict` beyond the limit, `invalid_input` for an unknown connection. */
   save(user: string, name: string, request: SaveProfileRequest): Promise<void>
-  /** One that is not there is fine. @throws ParleyError `conflict` naming what refers to it. */
+  /** Deleting an unknown name is no error. @throws ParleyError `conflict` naming the references to it. */
   delete(user: string, name: string): Promise<void>
   /** @throws ParleyError `not_found`, `conflict`. */
   rename(user: string, name: string, to: string): Promise<void>
@@ -40,7 +40,7 @@ export interface LlmProfiles {
   activate(user: string, name: string): Promise<void>
 }
 
-/** Reads profiles for whoever acts on them. The function throws ParleyError `conflict` for a broken one. */
+/** Returns a reader of profiles, which throws ParleyError `conflict` for a broken one. */
 export function openFindLlm(documents: DocumentStore, cipher: Cipher): FindLlm {
   return async (user, name) => {
     const row = await documents.get(user, LLM_PROFILES, name)
@@ -55,28 +55,39 @@ export function openFindLlm(documents: DocumentStore, cipher: Cipher): FindLlm {
   }
 }
 
-export function openLlmProfiles(
-  documents: DocumentStore,
-  settings: Pick<UserSettings, 'current' | 'activate'>,
-  cipher: Cipher,
-): LlmProfiles {
-  const find = openFindLlm(documents, cipher)
+export const openLlmProfiles = (documents: DocumentStore, settings: ProfileSettings, cipher: Cipher): LlmProfiles =>
+  new StoredLlmProfiles(documents, settings, cipher)
 
-  async function readAll(user: string): Promise<{ name: string; entry: Bound }[]> {
+type ProfileSettings = Pick<UserSettings, 'current' | 'activate'>
+
+class StoredLlmProfiles implements LlmProfiles {
+  readonly #documents: DocumentStore
+  readonly #settings: ProfileSettings
+  readonly #cipher: Cipher
+  readonly #find: FindLlm
+
+  constructor(documents: DocumentStore, settings: ProfileSettings, cipher: Cipher) {
+    this.#documents = documents
+    this.#settings = settings
+    this.#cipher = cipher
+    this.#find = openFindLlm(documents, cipher)
+  }
+
+  async #readAll(user: string): Promise<{ name: string; entry: Bound }[]> {
     const [rows, connections] = await Promise.all([
-      documents.list(user, LLM_PROFILES),
-      documents.list(user, CONNECTIONS),
+      this.#documents.list(user, LLM_PROFILES),
+      this.#documents.list(user, CONNECTIONS),
     ])
     const known = new Map(connections.map((row) => [row.name, row]))
     const connectionOf = (id: string): Connection | null => {
       const row = known.get(id)
-      return row === undefined ? null : readConnection(row, cipher)
+      return row === undefined ? null : readConnection(row, this.#cipher)
     }
-    return rows.map((row) => ({ name: row.name, entry: bound(readLlm(row, cipher), connectionOf) }))
+    return rows.map((row) => ({ name: row.name, entry: bound(readLlm(row, this.#cipher), connectionOf) }))
   }
 
-  /** Where a profile's name stands beside agent profiles: in the fallbacks of others (F73). */
-  function referrers(edit: DocumentEdit, name: string): string[] {
+  /** References to a profile: agent profiles, and fallbacks of other profiles (F73). */
+  #referrers(edit: DocumentEdit, name: string): string[] {
     const agents = edit
       .list(AGENT_PROFILES)
       .map(readAgentProfile)
@@ -84,80 +95,79 @@ export function openLlmProfiles(
       .map((profile) => `agent profile '${profile.name}'`)
     const fallbacks = edit
       .list(LLM_PROFILES)
-      .filter((row) => row.name !== name && fallbacksOf(row, cipher).includes(name))
+      .filter((row) => row.name !== name && fallbacksOf(row, this.#cipher).includes(name))
       .map((row) => `the fallbacks of profile '${row.name}'`)
     return [...agents, ...fallbacks]
   }
 
-  return {
-    async list(user) {
-      const [all, { active_profile }] = await Promise.all([readAll(user), settings.current(user)])
-      return { profiles: all.map(({ name, entry }) => infoOf(name, entry)), active_profile }
-    },
-
-    async get(user, name, exposure) {
-      const all = await readAll(user)
-      const found = all.find((profile) => profile.name === name)
-      if (found === undefined) throw noProfile(name, namesOf(all))
-      const { llm } = found.entry
-      const { fallback_strategy: _, ...config } = asJson(llm)
-      const shown = exposed({ ...config, is_subscription: llm.auth_type === 'subscription' }, exposure, cipher)
-      return { name, config: shown, api_key_set: llm.api_key !== null }
-    },
-
-    async save(user, name, { llm, include_secrets }) {
-      const written = decrypted(asJson(llm), cipher)
-      await documents.edit(user, (edit) => {
-        const before = edit.get(LLM_PROFILES, name)
-        if (before === null) expectRoom(edit, LLM_PROFILES, MAX_PROFILES, 'profiles')
-        const old = before === null ? {} : asJson(readLlm(before, cipher))
-        const kept = unmasked(written, old) as JsonObject
-        const record = LLM.parse(include_secrets ? kept : redact(kept, 'rest'))
-        const id = record.provider_connection_id
-        if (id !== null && edit.get(CONNECTIONS, id) === null)
-          throw new ParleyError('invalid_input', `There is no provider connection '${id}'.`)
-        edit.put(
-          LLM_PROFILES,
-          name,
-          sealed(id === null ? record : { ...record, api_key: null, base_url: null }, cipher),
-        )
-      })
-    },
-
-    async delete(user, name) {
-      await documents.edit(user, (edit) => {
-        const others = referrers(edit, name)
-        if (others.length > 0)
-          throw new ParleyError('conflict', `Profile '${name}' is used by ${others.join(', ')}. Change that first.`)
-        edit.delete(LLM_PROFILES, name)
-      })
-      await forgetActive(user, name, null)
-    },
-
-    async rename(user, name, to) {
-      await documents.edit(user, (edit) => {
-        const row = edit.get(LLM_PROFILES, name)
-        if (row === null) throw noProfile(name, namesOf(edit.list(LLM_PROFILES)))
-        if (to === name) return
-        if (edit.get(LLM_PROFILES, to) !== null)
-          throw new ParleyError('conflict', `Profile '${to}' already exists. Choose another name, or delete it first.`)
-        edit.put(LLM_PROFILES, to, row.json)
-        edit.delete(LLM_PROFILES, name)
-        rewriteReferences(edit, name, to, cipher)
-      })
-      await forgetActive(user, name, to)
-    },
-
-    async activate(user, name) {
-      const llm = await find(user, name)
-      if (llm === null) throw noProfile(name, namesOf(await documents.list(user, LLM_PROFILES)))
-      await settings.activate(user, { active_profile: name, llm })
-    },
+  /** The settings keep the model itself; only the name of its profile changes. */
+  async #forgetActive(user: string, name: string, to: string | null): Promise<void> {
+    if ((await this.#settings.current(user)).active_profile === name)
+      await this.#settings.activate(user, { active_profile: to })
   }
 
-  /** The settings keep the model itself; only the name that it came under changes. */
-  async function forgetActive(user: string, name: string, to: string | null): Promise<void> {
-    if ((await settings.current(user)).active_profile === name) await settings.activate(user, { active_profile: to })
+  async list(user: string): ReturnType<LlmProfiles['list']> {
+    const [all, { active_profile }] = await Promise.all([this.#readAll(user), this.#settings.current(user)])
+    return { profiles: all.map(({ name, entry }) => infoOf(name, entry)), active_profile }
+  }
+
+  async get(user: string, name: string, exposure: Exposure): ReturnType<LlmProfiles['get']> {
+    const all = await this.#readAll(user)
+    const found = all.find((profile) => profile.name === name)
+    if (found === undefined) throw noProfile(name, namesOf(all))
+    const { llm } = found.entry
+    const { fallback_strategy: _, ...config } = asJson(llm)
+    const shown = exposed({ ...config, is_subscription: llm.auth_type === 'subscription' }, exposure, this.#cipher)
+    return { name, config: shown, api_key_set: llm.api_key !== null }
+  }
+
+  async save(user: string, name: string, { llm, include_secrets }: SaveProfileRequest): Promise<void> {
+    const written = decrypted(asJson(llm), this.#cipher)
+    await this.#documents.edit(user, (edit) => {
+      const before = edit.get(LLM_PROFILES, name)
+      if (before === null) expectRoom(edit, LLM_PROFILES, MAX_PROFILES, 'profiles')
+      const old = before === null ? {} : asJson(readLlm(before, this.#cipher))
+      const kept = unmasked(written, old) as JsonObject
+      const record = LLM.parse(include_secrets ? kept : redact(kept, 'rest'))
+      const id = record.provider_connection_id
+      if (id !== null && edit.get(CONNECTIONS, id) === null)
+        throw new ParleyError('invalid_input', `There is no provider connection '${id}'.`)
+      edit.put(
+        LLM_PROFILES,
+        name,
+        sealed(id === null ? record : { ...record, api_key: null, base_url: null }, this.#cipher),
+      )
+    })
+  }
+
+  async delete(user: string, name: string): Promise<void> {
+    await this.#documents.edit(user, (edit) => {
+      const others = this.#referrers(edit, name)
+      if (others.length > 0)
+        throw new ParleyError('conflict', `Profile '${name}' is used by ${others.join(', ')}. Change that first.`)
+      edit.delete(LLM_PROFILES, name)
+    })
+    await this.#forgetActive(user, name, null)
+  }
+
+  async rename(user: string, name: string, to: string): Promise<void> {
+    await this.#documents.edit(user, (edit) => {
+      const row = edit.get(LLM_PROFILES, name)
+      if (row === null) throw noProfile(name, namesOf(edit.list(LLM_PROFILES)))
+      if (to === name) return
+      if (edit.get(LLM_PROFILES, to) !== null)
+        throw new ParleyError('conflict', `Profile '${to}' already exists. Choose another name, or delete it first.`)
+      edit.put(LLM_PROFILES, to, row.json)
+      edit.delete(LLM_PROFILES, name)
+      rewriteReferences(edit, name, to, this.#cipher)
+    })
+    await this.#forgetActive(user, name, to)
+  }
+
+  async activate(user: string, name: string): Promise<void> {
+    const llm = await this.#find(user, name)
+    if (llm === null) throw noProfile(name, namesOf(await this.#documents.list(user, LLM_PROFILES)))
+    await this.#settings.activate(user, { active_profile: name, llm })
   }
 }
 
@@ -194,7 +204,7 @@ const infoOf = (name: string, { llm, isBroken }: Bound): ProfileInfo => ({
   api_key_set: llm.api_key !== null,
 })
 
-/** What is written, its masked texts taken from what stands at the same place in what was stored. */
+/** Returns what is written, with masked texts replaced by the stored values at the same place. */
 function unmasked(written: Json, stored: Json | undefined): Json | undefined {
   if (written === HIDDEN) return stored
   if (!isObject(written)) return written

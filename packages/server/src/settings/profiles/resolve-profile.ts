@@ -1,6 +1,6 @@
 /**
- * What an agent profile comes to with everything it refers to. The dry run and the start ask the same function, so that they
- * agree. Source: agent-core.md 12.6.
+ * Resolution of an agent profile with everything that it refers to. The dry run and the start share this function, so that their
+ * results agree. Source: agent-core.md 12.6.
  */
 import {
   AgentSettings,
@@ -15,11 +15,11 @@ import { acpServerOf } from './acp-servers.ts'
 import { agentOfSettings } from './agent-of-settings.ts'
 
 export type References = {
-  /** Of the profile's `llm_profile_ref`; null when there is none, text when it cannot be used. */
+  /** The model of the profile's `llm_profile_ref`; null when it does not exist, a text when it is unusable. */
   llm: LLM | string | null
-  /** Every server that the user has configured. */
+  /** All configured servers of the user. */
   servers: MCPServers
-  /** Names of the skills that the user has wherever the agent works; a project adds its own when a conversation starts. */
+  /** Names of the skills that the user has in every workspace; the project adds its own at the start. */
   skills: readonly string[]
 }
 
@@ -60,7 +60,7 @@ export function resolveProfile(profile: AgentProfile, { llm, servers, skills }: 
   }
 }
 
-/** Adds to `errors` and gives null when no agent can be made of it. */
+/** Returns null and adds to `errors` when the profile describes no agent. */
 function settingsOf(
   profile: AgentProfile,
   llm: References['llm'],

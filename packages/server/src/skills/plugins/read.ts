@@ -1,6 +1,7 @@
-/** What the folder of a plugin provides. Source: agent-core.md 6.7. */
+/** Contents of a plugin's folder. Source: agent-core.md 6.7. */
 import { basename, join } from 'node:path'
 import { HookConfig, isRecord, type HookDefinition, type MCPServers, ParleyError, Skill } from '@parley/protocol'
+import { shellQuote } from '../../lib/index.ts'
 import { skillsIn } from '../discover.ts'
 import { Folder, type Files } from '../folder.ts'
 import { readFrontmatter } from '../frontmatter.ts'
@@ -15,18 +16,18 @@ export type Plugin = {
   skills: Skill[]
   hooks: HookConfig | null
   mcp: MCPServers
-  /** Files that describe its sub-agents. */
+  /** Definition files of its sub-agents. */
   agents: { path: string; text: string }[]
   notes: string[]
 }
 
 const MANIFESTS = ['.claude-plugin/plugin.json', '.plugin/plugin.json', 'plugin.json']
-/** Variables that stand for the folder of the plugin, in its hooks and its MCP servers. */
+/** Variables that name the folder of the plugin, in its hooks and its MCP servers. */
 const ROOT_VARIABLES = ['CLAUDE_PLUGIN_ROOT', 'PLUGIN_ROOT'] as const
 
 /**
- * @param of `below`: the plugin's folder within `path`; `called`: its name where nothing else gives it one
- * @throws ParleyError `not_found` when there is no such folder, `invalid_input` when it is no plugin.
+ * @param of `below`: the plugin's folder within `path`; `called`: its name when the manifest has none
+ * @throws ParleyError `not_found` when there is no such folder, `invalid_input` when it is not a plugin.
  */
 export async function readPlugin(
   files: Files,
@@ -83,7 +84,7 @@ function nameOf(manifest: Manifest | null, called: string): string {
   throw new ParleyError('invalid_input', `'${name.slice(0, 80)}' is no name of a plugin`)
 }
 
-/** Folders that the manifest names, beside the usual one. */
+/** Folders that the manifest names, and the usual one. */
 function placesOf(manifest: Manifest | null, kind: 'skills' | 'commands' | 'agents'): string[] {
   const value = manifest?.[kind]
   const named = (Array.isArray(value) ? value : [value]).filter((each) => typeof each === 'string')
@@ -105,9 +106,9 @@ async function hooksOf(folder: Folder, manifest: Manifest | null): Promise<HookC
   return placed(read.data, folder.root)
 }
 
-/** Each command is told the folder of the plugin by a variable, which its shell fills in. */
+/** Each command gets the folder of the plugin in variables, which its shell expands. */
 function placed(config: HookConfig, root: string): HookConfig {
-  const set = ROOT_VARIABLES.map((name) => `export ${name}=${quoted(root)}`).join('; ')
+  const set = ROOT_VARIABLES.map((name) => `export ${name}=${shellQuote(root)}`).join('; ')
   const withRoot = (hook: HookDefinition): HookDefinition =>
     hook.type === 'command' && ROOT_VARIABLES.some((name) => hook.command.includes(name))
       ? { ...hook, command: `${set}; ${hook.command}` }
@@ -119,8 +120,6 @@ function placed(config: HookConfig, root: string): HookConfig {
     ]),
   ) as unknown as HookConfig
 }
-
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 async function mcpOf(folder: Folder, manifest: Manifest | null): Promise<MCPServers> {
   const inline = manifest?.['mcpServers']
@@ -138,7 +137,7 @@ async function jsonAt(folder: Folder, path: string): Promise<object | null> {
   throw new ParleyError('invalid_input', `${folder.at(path)} is no JSON object`)
 }
 
-/** Commands that a person types, `/<plugin>:<command>`, are texts that come with that word. */
+/** Commands that a person types, `/<plugin>:<command>`, become skills with that keyword. */
 async function commandsIn(folder: Folder, path: string, plugin: string): Promise<Skill[]> {
   const found: Skill[] = []
   for (const { name: file, kind } of await folder.list(path)) {

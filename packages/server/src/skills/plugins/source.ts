@@ -1,7 +1,7 @@
-/** Where a plugin comes from, as a request names it. Pure. Source: agent-core.md 6.7; agent-server-wire.md 5.14. */
+/** Sources of plugins in requests. Pure. Source: agent-core.md 6.7; agent-server-wire.md 5.14. */
 import { ParleyError, type PluginSource } from '@parley/protocol'
 
-/** `git`: what a git host is asked for; `path`: a folder that the conversation's commands could read too. */
+/** `git`: a repository; `path`: a folder that the conversation's commands can read too. */
 export type PluginPlace =
   | { kind: 'git'; name: string; provider: string | null; ref: string | null; folder: string }
   | { kind: 'path'; path: string; folder: string }
@@ -10,8 +10,8 @@ const GITHUB = /^github:([\w.-]+\/[\w.-]+)$/
 const REF = /^[A-Za-z0-9_][A-Za-z0-9_./+@-]{0,199}$/
 
 /**
- * @param at where the source stands in the request, such as `plugins.0`
- * @throws ParleyError `invalid_input`, naming what is wrong with it.
+ * @param at path of the source in the request, such as `plugins.0`, for errors
+ * @throws ParleyError `invalid_input` naming the member and the reason.
  */
 export function placeOfPlugin({ source, ref, repo_path }: PluginSource, at: string): PluginPlace {
   const folder = folderOf(repo_path, at)
@@ -37,7 +37,7 @@ export function placeOfPlugin({ source, ref, repo_path }: PluginSource, at: stri
   return { kind: 'git', name: url.href, provider: null, ref, folder }
 }
 
-/** Below the root of the clone, or of the path. */
+/** Folder relative to the root of the clone or of the path. */
 function folderOf(path: string | null, at: string): string {
   const parts = (path ?? '').split('/').filter((part) => part !== '' && part !== '.')
   if (path?.startsWith('/') === true || parts.includes('..') || path?.includes('\0') === true)

@@ -1,21 +1,21 @@
-/** Who did what: appended, read from the newest on, and forgotten from the oldest on. */
+/** The audit log: appended to, read newest first, deleted oldest first. */
 import type { AuditEntry, AuditRow, AuditStore } from '../storage.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 
-/** Rows removed in one transaction. */
+/** Rows deleted in one transaction. */
 const SLICE = 1000
 
 const COLUMNS = 'n AS id, at, user, key_id, action, conversation_id, status'
 
-/** A page, from a place on where there is one. */
+/** A page, starting after a row if one is given. */
 export const listAuditSql = (hasUser: boolean, hasPlace: boolean): string => {
   const terms = [...(hasUser ? ['user = ?'] : []), ...(hasPlace ? ['n < ?'] : [])]
   return `SELECT ${COLUMNS} FROM audit${terms.length > 0 ? ` WHERE ${terms.join(' AND ')}` : ''} ORDER BY n DESC LIMIT ?`
 }
 
-/** Rows are numbered in the order of time, so that the oldest are the lowest, and only those are looked at. */
-export const PRUNE_AUDIT_SQL = `DELETE FROM audit WHERE n IN (
+/** Rows are numbered in the order of time, so only the lowest numbers are checked. */
+const PRUNE_AUDIT_SQL = `DELETE FROM audit WHERE n IN (
   SELECT n FROM (SELECT n, at FROM audit ORDER BY n LIMIT ${SLICE}) WHERE at < ? OR n <= (SELECT max(n) FROM audit) - ?
 )`
 

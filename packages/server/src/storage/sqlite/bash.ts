@@ -1,4 +1,4 @@
-/** Commands that users ran outside a conversation, and what they printed. */
+/** Commands that users ran outside conversations, and their outputs. */
 import type { BashEventRow, BashQuery, BashStore } from '../storage.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
@@ -6,8 +6,8 @@ import type { Sql } from './sql.ts'
 const COLUMNS = 'id, kind, command_id, place AS "order", timestamp, json'
 export const GET_BASH_SQL = `SELECT ${COLUMNS} FROM bash_events WHERE user = ? AND id = ?`
 export const OPEN_BASH_SQL = `SELECT user, ${COLUMNS} FROM bash_events WHERE is_open = 1 ORDER BY n`
-/** Walks back from the newest event and finds the first one that is too much. */
-export const PRUNE_BASH_SQL = `SELECT n FROM (
+/** Finds the newest event beyond the bounds, from the newest event backwards. */
+const PRUNE_BASH_SQL = `SELECT n FROM (
     SELECT n, row_number() OVER newest AS number, sum(bytes) OVER newest AS total
     FROM bash_events WHERE user = ?1 WINDOW newest AS (ORDER BY n DESC)
   ) WHERE number > ?2 OR total > ?3 ORDER BY n DESC LIMIT 1`

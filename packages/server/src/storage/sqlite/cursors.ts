@@ -1,14 +1,14 @@
-/** Where pages were cut, so that a listing goes on in its place although the row that names it has moved or is gone. */
+/** Positions of page boundaries, so that a listing continues there although the row of its cursor has moved or was deleted. */
 import type { ConversationId } from '@parley/protocol'
 import type { ConversationQuery } from '../storage.ts'
 
-/** Cursors kept; a listing whose cursor was forgotten goes on at the present place of its row. */
+/** Cursors kept; a listing with a dropped cursor continues at the present position of its row. */
 const MAX_CURSORS = 1_000
 
-/** `rank` tells tables apart that are listed together: at equal times a lower one stands first. */
+/** `rank` distinguishes tables that are listed together: rows of the same time are ordered by rank. */
 export type Place = { at: string; n: number; rank: number }
 
-/** Listings by a time that moves are told apart by their page size too; one of creation has its place for good. */
+/** Positions by a changing time depend on the page size too; positions by the time of creation never change. */
 const keyOf = ({ owner, status, sort, limit }: ConversationQuery, id: ConversationId): string =>
   JSON.stringify([owner, status, sort, sort.startsWith('CREATED') ? null : limit, id])
 

@@ -1,5 +1,4 @@
 /** Small JSON objects of a user, by collection and name. */
-import { type Clock, isoNow } from '../../lib/index.ts'
 import type { DocumentEdit, DocumentRow, DocumentStore } from '../storage.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
@@ -8,7 +7,7 @@ const COLUMNS = 'name, json, created_at, updated_at'
 export const LIST_DOCUMENTS_SQL = `SELECT ${COLUMNS} FROM documents WHERE user = ? AND collection = ? ORDER BY name`
 export const GET_DOCUMENT_SQL = `SELECT ${COLUMNS} FROM documents WHERE user = ? AND collection = ? AND name = ?`
 
-export function sqliteDocuments(sql: Sql, commits: GroupCommit, clock: Clock): DocumentStore {
+export function sqliteDocuments(sql: Sql, commits: GroupCommit, now: () => Date): DocumentStore {
   const list = (user: string, collection: string) =>
     sql.all<DocumentRow>(LIST_DOCUMENTS_SQL, user, collection).map((row) => ({ ...row }))
   const get = (user: string, collection: string, name: string): DocumentRow | null => {
@@ -26,7 +25,7 @@ export function sqliteDocuments(sql: Sql, commits: GroupCommit, clock: Clock): D
         collection,
         name,
         json,
-        isoNow(clock),
+        now().toISOString(),
       )
     },
     delete: (collection, name) =>

@@ -1,4 +1,4 @@
-/** Reading a log: a page is a range of the index over (conversation, seq) in its own order, so it costs the same wherever it starts (S5). */
+/** Reads a log. A page is a range of the index over (conversation, seq) in index order, so its cost does not depend on its start (S5). */
 import { type ConversationId, readEvent, type StoredEvent } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
 import type { EventFilter, EventStore } from '../storage.ts'
@@ -13,7 +13,7 @@ const RANGE = 'conversation = ? AND seq BETWEEN ? AND ?'
 
 const stored = ({ seq, event }: EventRow): StoredEvent => ({ seq, event: readEvent(JSON.parse(event)) })
 
-/** The conditions of a filter as SQL and its values, to stand behind a range. */
+/** The conditions of a filter as SQL and its values, to append to a range. */
 export function filterSql(filter: EventFilter | undefined): { where: string; values: SQLInputValue[] } {
   const terms: string[] = []
   const values: SQLInputValue[] = []
@@ -38,8 +38,8 @@ export const GET_SQL = `SELECT ${COLUMNS} FROM events WHERE id = ? AND conversat
 export const GET_BY_SEQ_SQL = `SELECT ${COLUMNS} FROM events WHERE conversation = ? AND seq = ?`
 
 /**
- * A usage record is looked for after every turn among thousands of other events, so it has an index of its own; the
- * kind has to stand in the text for the planner to take it. Other kinds are found by walking back.
+ * Usage records are searched after every turn among thousands of other events, so they have their own index; the planner uses it
+ * only when the kind is part of the text. Other kinds are found by scanning backwards.
  */
 export const newestSql = (kind: string): string =>
   kind === 'UsageRecordedEvent'
@@ -52,7 +52,7 @@ type MessageShape = {
   llm_message?: { content?: Texts; reasoning_content?: unknown }
 }
 
-/** Whether a MessageEvent's text, extended content or reasoning contains `needle`, which is in lower case already. */
+/** True when the text, extended content or reasoning of a MessageEvent contains `needle`, which is in lower case. */
 function messageContains(event: string, needle: string): boolean {
   const { llm_message, extended_content } = JSON.parse(event) as MessageShape
   const texts = [...(llm_message?.content ?? []), ...(extended_content ?? [])].map(({ text }) => text)
@@ -61,7 +61,7 @@ function messageContains(event: string, needle: string): boolean {
   )
 }
 
-/** Makes `message_contains(event, needle)` known to the connection. */
+/** Registers `message_contains(event, needle)` on the connection. */
 export function registerFunctions(sql: Sql): void {
   const options = { deterministic: true, directOnly: true }
   sql.database.function('message_contains', options, (event, needle) =>
@@ -79,7 +79,7 @@ export const ownLogs =
     sql.get('SELECT n, seq FROM conversations WHERE id = ?', id)
 
 export function sqliteEvents(sql: Sql, commits: GroupCommit, find: FindLog): EventStore {
-  /** Runs `read` for a known conversation, otherwise answers `unknown`. */
+  /** Runs `read` for a known conversation, otherwise resolves with `unknown`. */
   const reading = <T>(id: ConversationId, unknown: T, read: (log: { n: number; seq: number }) => T): Promise<T> =>
     commits.read(() => {
       const log = find(id)

@@ -1,4 +1,4 @@
-/** What the driver throws, told apart by SQLite's result codes and turned into refusals with a way out. */
+/** Turns errors of the driver, identified by SQLite's result codes, into errors whose message says what to do. */
 import { ParleyError } from '@parley/protocol'
 
 const BUSY = 5
@@ -11,7 +11,7 @@ const NOTADB = 26
 const CONSTRAINT_UNIQUE = 2067
 const CONSTRAINT_PRIMARYKEY = 1555
 
-/** The extended result code; undefined when the error is not SQLite's. */
+/** The extended result code; undefined for errors of other origin. */
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined
   return typeof error.errcode === 'number' ? error.errcode : undefined
@@ -32,10 +32,10 @@ const WAYS_OUT: Readonly<Record<number, string>> = {
   [NOTADB]: 'it is not a SQLite database: choose another data directory',
 }
 
-/** The same error, or `unavailable` with the way out when the machine and not the request is at fault. */
+/** The same error, or `unavailable` with advice when the machine, and not the request, is the cause. */
 export function explained(error: unknown, path: string): unknown {
   const code = resultCode(error)
-  const wayOut = code === undefined ? undefined : WAYS_OUT[code & 0xff]
-  if (wayOut === undefined) return error
-  return new ParleyError('unavailable', `store ${path}: ${wayOut}`, { details: { store: path }, cause: error })
+  const remedy = code === undefined ? undefined : WAYS_OUT[code & 0xff]
+  if (remedy === undefined) return error
+  return new ParleyError('unavailable', `store ${path}: ${remedy}`, { details: { store: path }, cause: error })
 }

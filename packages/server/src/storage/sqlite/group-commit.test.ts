@@ -19,7 +19,7 @@ const event = (seq: number): StoredEvent => ({
   event: { kind: 'Any', id: newEventId(), timestamp: '2026-01-01T00:00:00.000000' } as unknown as StoredEvent['event'],
 })
 
-test('everything that waits in one turn of the event loop is one commit, whatever it writes', async () => {
+test('all writes of one turn of the event loop share one commit', async () => {
   await using dir = await tempDir()
   const path = dir.file('parley.db')
   await using storage = await openSqlite({ path })

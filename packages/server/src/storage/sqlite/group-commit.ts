@@ -1,10 +1,10 @@
 /**
- * One transaction, and so one fsync, for everything that waits to be written in one turn of the event loop.
+ * One transaction, and so one fsync, for all writes of one turn of the event loop.
  *
  * Invariants
  *   G1. Work resolves only after the COMMIT that contains it.
  *   G2. Work that throws leaves no trace and fails alone: the rest of its group is committed.
- *   G3. Groups run one after another and to their end within one callback, so that no read sees half of one.
+ *   G3. Groups run one after another, each to its end within one callback, so that no read sees a part of one.
  */
 import { ParleyError } from '@parley/protocol'
 import { explained } from './failures.ts'
@@ -13,7 +13,7 @@ import type { Sql } from './sql.ts'
 type Member = { work: () => unknown; resolve: (value: never) => void; reject: (error: unknown) => void }
 type Outcome = { ok: true; value: unknown } | { ok: false; error: unknown }
 
-/** Thrown to leave the fast path: somebody failed after having written, so his rows have to be taken back. */
+/** Thrown to leave the fast path: a member failed after writing, so its rows must be rolled back. */
 const DIRTY = Symbol('dirty')
 
 export class GroupCommit {
@@ -54,7 +54,7 @@ export class GroupCommit {
     }
   }
 
-  /** Commits what waits, then refuses everything. */
+  /** Commits waiting work and refuses later calls. */
   close(): void {
     this.flush()
     this.#closed = true

@@ -1,6 +1,5 @@
-/** Issued API keys, known here only by their hash. */
+/** Issued API keys, stored as hashes only. */
 import { ParleyError } from '@parley/protocol'
-import { type Clock, isoNow } from '../../lib/index.ts'
 import type { KeyRow, KeyStore } from '../storage.ts'
 import { isDuplicate } from './failures.ts'
 import type { GroupCommit } from './group-commit.ts'
@@ -9,11 +8,20 @@ import type { Sql } from './sql.ts'
 const COLUMNS = 'id, user, role, hash, label, created_at, expires_at, revoked_at'
 export const FIND_SQL = `SELECT ${COLUMNS} FROM keys WHERE hash = ?`
 
-export function sqliteKeys(sql: Sql, commits: GroupCommit, clock: Clock): KeyStore {
+export function sqliteKeys(sql: Sql, commits: GroupCommit, now: () => Date): KeyStore {
   return {
     create: ({ id, user, role, hash, label, expires_at }) =>
       commits.write(() => {
-        const row: KeyRow = { id, user, role, hash, label, created_at: isoNow(clock), expires_at, revoked_at: null }
+        const row: KeyRow = {
+          id,
+          user,
+          role,
+          hash,
+          label,
+          created_at: now().toISOString(),
+          expires_at,
+          revoked_at: null,
+        }
         try {
           sql.run(
             `INSERT INTO keys (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, NULL)`,
@@ -43,7 +51,8 @@ export function sqliteKeys(sql: Sql, commits: GroupCommit, clock: Clock): KeySto
       commits.read(() => sql.all<KeyRow>(`SELECT ${COLUMNS} FROM keys ORDER BY rowid`).map((row) => ({ ...row }))),
     revoke: (id) =>
       commits.write(
-        () => sql.run('UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?', isoNow(clock), id) === 1,
+        () =>
+          sql.run('UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?', now().toISOString(), id) === 1,
       ),
   }
 }

@@ -1,4 +1,4 @@
-/** Writing a log: who owns it, and what is appended to it. */
+/** Writes to a log: taking ownership, and appending. */
 import { ParleyError, type StoredEvent } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
 import type { Append, CachedState, ConversationRow, ConversationStore } from '../storage.ts'
@@ -14,7 +14,7 @@ export function packedId(id: string): SQLInputValue {
   return CANONICAL_UUID.test(id) ? Buffer.from(id.replaceAll('-', ''), 'hex') : id
 }
 
-/** An event as the columns of its row, made before the transaction so that the lock is held for writing only. */
+/** An event as the columns of its row. They are computed before the transaction, so that the lock is held for writing only. */
 export type EventColumns = readonly [
   seq: number,
   id: SQLInputValue,
@@ -28,7 +28,7 @@ export function eventColumns({ seq, event }: StoredEvent): EventColumns {
   return [seq, packedId(event.id), event.kind, event.source ?? null, event.timestamp, JSON.stringify(event)]
 }
 
-/** @throws Error when the events do not follow `after` without a gap: a bug of the caller (S1). */
+/** @throws Error when the events do not follow `after` without a gap, which is a bug of the caller (S1). */
 export function requireDense(after: number, events: readonly StoredEvent[]): void {
   for (const [index, { seq }] of events.entries()) {
     const expected = after + index + 1
@@ -61,7 +61,7 @@ export function putState(sql: Sql, conversation: number, state: CachedState): vo
   )
 }
 
-/** Why the guard of an append matched no row. */
+/** The reason why the guard of an append matched no row. */
 function refusal(sql: Sql, { id, epoch, expectedSeq }: Append): ParleyError {
   const row = sql.get<{ seq: number; epoch: number }>('SELECT seq, epoch FROM conversations WHERE id = ?', id)
   if (row === undefined)
@@ -75,12 +75,12 @@ function refusal(sql: Sql, { id, epoch, expectedSeq }: Append): ParleyError {
   return new ParleyError('conflict', message, { details: { reason: 'seq', ...details } })
 }
 
-/** Moves `seq` and the given columns, guarded by seq and epoch in the statement itself (S3). */
+/** Updates `seq` and the given columns; the statement itself checks seq and epoch (S3). */
 function advance(sql: Sql, append: Append): number {
   const { id, epoch, expectedSeq, events, row } = append
   const sets = ['seq = seq + ?']
   const values: SQLInputValue[] = [events.length]
-  // Only what changes is named: SQLite rewrites every index of a column that stands in SET.
+  // Only changed columns are named, because SQLite rewrites every index of a column in SET.
   for (const column of ['status', 'updated_at'] as const) {
     const value = row?.[column]
     if (value === undefined) continue

@@ -1,23 +1,23 @@
 /**
- * The schema, as numbered steps that only go forward. `user_version` holds the number of the newest step applied.
+ * The schema, as numbered steps without downgrades. `user_version` is the number of the newest applied step.
  *
  * Decisions
- *   D1. Events lie in the file in the order of their commits, found by an index over (conversation, seq): a group of
- *       appends to many conversations fills few pages. Measured against rows clustered by conversation: equal for one
- *       writer, four times as many appends per second for 256, a page of 100 costs 0.02 ms more.
- *   D2. The unique index over ids begins with the id. Ids are time-ordered, so that it grows at one end whatever
- *       conversation is written; copied events of a fork keep their ids, hence the conversation in it.
- *   D3. What changes with every append (`conversations`) is kept apart from what is long (`records`, `states`), so
- *       that a group of appends touches few pages.
- *   D4. A deleted conversation's number is never used again (AUTOINCREMENT); its events are swept afterwards.
- *   D5. Of a lane of deliveries only the first one has a `next_attempt_at`: what is due is one range of a small index,
- *       however much waits behind it.
- *   D6. Logs of received conversations lie beside our own under negative numbers: -n of `received_conversations`.
+ *   D1. Events are stored in the order of their commits, with an index over (conversation, seq): a group of appends to many
+ *       conversations fills few pages. Compared with rows clustered by conversation: equal for one writer, four times as
+ *       many appends per second for 256, a page of 100 costs 0.02 ms more.
+ *   D2. The unique index over ids begins with the id. Ids are time-ordered, so the index grows at one end for writes to any
+ *       conversation. Copied events of a fork keep their ids, so the index also contains the conversation.
+ *   D3. Columns that change with every append (`conversations`) are separate from long ones (`records`, `states`), so that a
+ *       group of appends touches few pages.
+ *   D4. The number of a deleted conversation is never reused (AUTOINCREMENT); its events are swept later.
+ *   D5. Only the first delivery of a lane has a `next_attempt_at`, so that due deliveries are one range of a small index,
+ *       regardless of the length of the lanes.
+ *   D6. Logs of received conversations are stored like our own under negative numbers: -n of `received_conversations`.
  */
 import { ParleyError } from '@parley/protocol'
 import type { Sql } from './sql.ts'
 
-/** Marks the file as ours: "PRLY". */
+/** Identifies files of Parley: "PRLY". */
 const APPLICATION_ID = 0x50524c59
 
 const MIGRATIONS: readonly string[] = [
@@ -203,11 +203,11 @@ const MIGRATIONS: readonly string[] = [
   `,
 ]
 
-/** The number of the newest step known here. */
+/** Number of the newest step in this version. */
 export const SCHEMA_VERSION = MIGRATIONS.length
 
 /**
- * Brings the file to the newest schema, all steps in one transaction.
+ * Migrates the file to the newest schema, all steps in one transaction.
  * @throws ParleyError `unavailable` when the file was written by a newer Parley or by another program.
  */
 export function migrate(sql: Sql, path: string): void {
@@ -217,7 +217,7 @@ export function migrate(sql: Sql, path: string): void {
   if (pragma('user_version') === SCHEMA_VERSION && pragma('application_id') === APPLICATION_ID) return
   sql.exec('BEGIN IMMEDIATE')
   try {
-    // Read again under the lock: another process may have been faster.
+    // Read again under the lock, because another process may have migrated the file meanwhile.
     const version = pragma('user_version')
     const isEmpty = sql.get('SELECT 1 FROM sqlite_schema LIMIT 1') === undefined
     if (!isEmpty && pragma('application_id') !== APPLICATION_ID) {

@@ -10,7 +10,7 @@ const pragma = (database: DatabaseSync, name: string) =>
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777
 
 describe('a new store', () => {
-  test('is for the owner alone, side files included', async () => {
+  test('a new store and its side files are accessible to the owner only', async () => {
     await using dir = await tempDir()
     const path = dir.file('deep', 'data', 'parley.db')
     await using _storage = await openSqlite({ path })
@@ -18,7 +18,7 @@ describe('a new store', () => {
     for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(await modeOf(file)).toBe(0o600)
   })
 
-  test('waits for the disk at each commit, in pages of 8 KiB', async () => {
+  test('a new store syncs each commit and has pages of 8 KiB', async () => {
     await using dir = await tempDir()
     const { database } = connect(dir.file('parley.db'))
     const found = Object.fromEntries(
@@ -37,7 +37,7 @@ describe('a new store', () => {
     })
   })
 
-  test('in memory keeps nothing and creates no file', async () => {
+  test('a store in memory creates no file', async () => {
     await using storage = await openSqlite({ path: ':memory:' })
     await storage.settings.update('ada', () => 'x')
     expect(await storage.settings.get('ada')).toBe('x')
@@ -47,7 +47,7 @@ describe('a new store', () => {
 })
 
 describe('an existing file', () => {
-  test('that others could read is closed to them, its directory is left alone', async () => {
+  test('an existing store file that others could read becomes private, and its directory stays unchanged', async () => {
     await using dir = await tempDir()
     const path = dir.file('parley.db')
     await chmod(dir.path, 0o755)
@@ -57,7 +57,7 @@ describe('an existing file', () => {
     expect(await modeOf(dir.path)).toBe(0o755)
   })
 
-  test('of a newer version is refused and not changed', async () => {
+  test('a store file of a newer version is refused and not changed', async () => {
     await using dir = await tempDir()
     const path = dir.file('parley.db')
     await (await openSqlite({ path }))[Symbol.asyncDispose]()
@@ -74,7 +74,7 @@ describe('an existing file', () => {
     after.close()
   })
 
-  test('of another program is refused and not changed', async () => {
+  test('a store file of another program is refused and not changed', async () => {
     await using dir = await tempDir()
     const path = dir.file('parley.db')
     const other = new DatabaseSync(path)
@@ -89,7 +89,7 @@ describe('an existing file', () => {
     after.close()
   })
 
-  test('that is no database is refused with the way out', async () => {
+  test('a store file that is not a database is refused with advice', async () => {
     await using dir = await tempDir()
     await writeFile(dir.file('parley.db'), 'not a database, but long enough to be read as one. '.repeat(100))
     await expect(openSqlite({ path: dir.file('parley.db') })).rejects.toMatchObject({
@@ -98,7 +98,7 @@ describe('an existing file', () => {
     })
   })
 
-  test('that another process is writing to is refused after the wait, and works again afterwards', async () => {
+  test('a write to a locked store is refused after the wait, and works again after the lock is released', async () => {
     await using dir = await tempDir()
     const path = dir.file('parley.db')
     await using storage = await openSqlite({ path, busyTimeoutMs: 1 })
@@ -113,7 +113,7 @@ describe('an existing file', () => {
     expect(await storage.settings.update('ada', () => 'y')).toBe('y')
   })
 
-  test('opened by two stores at once is shared: an older owner is refused across them', async () => {
+  test('two stores on one file share it, and an older owner is refused across them', async () => {
     await using dir = await tempDir()
     const path = dir.file('parley.db')
     await using first = await openSqlite({ path })

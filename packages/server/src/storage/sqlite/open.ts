@@ -1,12 +1,11 @@
-/** Opens the store of one node: a single SQLite file. */
+/** Opens the store of one node, which is a single SQLite file. */
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Clock, systemClock } from '../../lib/index.ts'
 import type { Storage } from '../storage.ts'
 import { sqliteAudit } from './audit.ts'
 import { sqliteBash } from './bash.ts'
-import { sqliteDeliveries } from './deliveries.ts'
+import { Deliveries } from './deliveries.ts'
 import { sqliteDocuments } from './documents.ts'
 import { ownLogs, registerFunctions, sqliteEvents } from './events.ts'
 import { explained } from './failures.ts'
@@ -15,7 +14,7 @@ import { sqliteKeys } from './keys.ts'
 import { sqliteLog } from './log.ts'
 import { migrate } from './migrations.ts'
 import { Outbox } from './outbox.ts'
-import { sqliteReceived } from './received.ts'
+import { ReceivedConversations } from './received.ts'
 import { sqliteRecords } from './records.ts'
 import { sqliteSettings } from './settings.ts'
 import { Sql } from './sql.ts'
@@ -24,7 +23,7 @@ import { sqliteVault } from './vault.ts'
 
 const MEBIBYTE = 1024 * 1024
 
-/** `page_size` works only before anything else has been written, so it stands first. */
+/** `page_size` is first, because it has an effect only before any other write. */
 const PRAGMAS = `
   PRAGMA page_size = 8192;
   PRAGMA journal_mode = WAL;
@@ -37,14 +36,14 @@ const PRAGMAS = `
 `
 
 export type SqliteOptions = {
-  /** File of the store, made with its directory when absent; `:memory:` keeps nothing. */
+  /** File of the store, created with its directory when missing; `:memory:` stores nothing on disk. */
   path: string
   /** Milliseconds to wait for another process that writes to the same file; default 5,000. */
   busyTimeoutMs?: number
-  clock?: Clock
+  now?: () => Date
 }
 
-/** Makes file and directory for the owner alone; SQLite gives its side files the mode of the file. */
+/** Creates file and directory, accessible to the owner only; SQLite gives its side files the mode of the file. */
 async function prepareFile(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   await using file = await open(path, 'a', 0o600)
@@ -68,10 +67,10 @@ export function connect(path: string, busyTimeoutMs = 5_000): Sql {
 }
 
 /**
- * Opens the store, migrating it to the newest schema. Disposing it commits what waits; later calls are refused.
- * @throws ParleyError `unavailable` when the file is locked, damaged, not ours or written by a newer Parley.
+ * Opens the store and migrates it to the newest schema. Disposal commits waiting work; later calls are refused.
+ * @throws ParleyError `unavailable` when the file is locked, damaged, of another program or written by a newer Parley.
  */
-export async function openSqlite({ path, busyTimeoutMs, clock = systemClock }: SqliteOptions): Promise<Storage> {
+export async function openSqlite({ path, busyTimeoutMs, now = () => new Date() }: SqliteOptions): Promise<Storage> {
   if (path !== ':memory:') await prepareFile(path)
   let sql: Sql
   try {
@@ -81,7 +80,7 @@ export async function openSqlite({ path, busyTimeoutMs, clock = systemClock }: S
   }
   const commits = new GroupCommit(sql, path)
   const sweep = new LogSweep(sql, commits)
-  const outbox = new Outbox(sql, clock)
+  const outbox = new Outbox(sql, now)
   sweep.start()
 
   let closing: Promise<void> | undefined
@@ -93,13 +92,13 @@ export async function openSqlite({ path, busyTimeoutMs, clock = systemClock }: S
   return {
     conversations: { ...sqliteRecords(sql, commits, sweep, outbox), ...sqliteLog(sql, commits, outbox) },
     events: sqliteEvents(sql, commits, ownLogs(sql)),
-    outbox: sqliteDeliveries(sql, commits, outbox, sweep),
-    received: sqliteReceived(sql, commits, sweep, clock),
+    outbox: new Deliveries(sql, commits, outbox, sweep),
+    received: new ReceivedConversations(sql, commits, sweep, now),
     settings: sqliteSettings(sql, commits),
-    secrets: sqliteVault(sql, commits, clock),
-    documents: sqliteDocuments(sql, commits, clock),
+    secrets: sqliteVault(sql, commits, now),
+    documents: sqliteDocuments(sql, commits, now),
     bash: sqliteBash(sql, commits),
-    keys: sqliteKeys(sql, commits, clock),
+    keys: sqliteKeys(sql, commits, now),
     audit: sqliteAudit(sql, commits),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   }

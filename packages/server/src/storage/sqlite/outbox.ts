@@ -1,22 +1,21 @@
 /**
- * What a commit leaves to deliver, written inside the transaction of its cause.
+ * Deliveries and followed logs, written in the transaction of the commit that causes them.
  *
  * Invariants
- *   O1. Of a lane (target, conversation, kind) only the first pending delivery has a `next_attempt_at`.
- *   O2. A followed log's `seq` is the newest event in any batch; what lies behind it up to the end of the log is still owed.
- *   O3. The log of a deleted conversation stays until nobody follows it and no batch of it is pending or parked.
+ *   O1. In a lane (target, conversation, kind), only the first pending delivery has a `next_attempt_at`.
+ *   O2. The `seq` of a followed log is the newest event in any batch; later events of the log are still to be delivered.
+ *   O3. The log of a deleted conversation is kept until no target follows it and no batch of it is pending or parked.
  */
 import { type ConversationId, newEventId } from '@parley/protocol'
-import { type Clock, isoNow } from '../../lib/index.ts'
 import type { OutboxChange, OutboxDraft, OutboxTarget } from '../storage.ts'
 import type { Sql } from './sql.ts'
 
 export const LANE_SQL = `SELECT n FROM deliveries WHERE target = ? AND conversation_id = ? AND kind = ? AND status = 'pending' LIMIT 1`
 export const LAST_SEQUENCE_SQL = 'SELECT max(sequence) AS sequence FROM outbox WHERE conversation_id = ?'
-const NOBODY_NEEDS_IT = `NOT EXISTS (SELECT 1 FROM followed_logs WHERE log = deleted_logs.conversation)
+const NO_TARGET_NEEDS_IT = `NOT EXISTS (SELECT 1 FROM followed_logs WHERE log = deleted_logs.conversation)
   AND NOT EXISTS (SELECT 1 FROM deliveries WHERE log = deleted_logs.conversation AND log IS NOT NULL AND status <> 'delivered')`
-export const RELEASE_SQL = `UPDATE deleted_logs SET held = 0 WHERE conversation = ? AND held = 1 AND ${NOBODY_NEEDS_IT}`
-const RELEASE_ALL_SQL = `UPDATE deleted_logs SET held = 0 WHERE held = 1 AND ${NOBODY_NEEDS_IT}`
+export const RELEASE_SQL = `UPDATE deleted_logs SET held = 0 WHERE conversation = ? AND held = 1 AND ${NO_TARGET_NEEDS_IT}`
+const RELEASE_ALL_SQL = `UPDATE deleted_logs SET held = 0 WHERE held = 1 AND ${NO_TARGET_NEEDS_IT}`
 export const FOLLOWERS_SQL = 'SELECT target, seq FROM followed_logs WHERE log = ?'
 
 export type NewDelivery = {
@@ -32,13 +31,13 @@ export type NewDelivery = {
 
 export class Outbox {
   readonly #sql: Sql
-  readonly #clock: Clock
+  readonly #now: () => Date
   readonly #listeners = new Set<(change: OutboxChange) => void>()
   #targets: readonly OutboxTarget[] = []
 
-  constructor(sql: Sql, clock: Clock) {
+  constructor(sql: Sql, now: () => Date) {
     this.#sql = sql
-    this.#clock = clock
+    this.#now = now
   }
 
   get targets(): readonly OutboxTarget[] {
@@ -54,12 +53,12 @@ export class Outbox {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Tells listeners of a commit; called once it is durable. */
+  /** Calls the listeners after a durable commit. */
   announce(change: OutboxChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 
-  /** Tells listeners of appended events and notifications, if any target has them coming. */
+  /** Announces appended events and notifications, if there is a target. */
   announceCommit(id: ConversationId, drafts: readonly OutboxDraft[] | undefined, events: number, isOver = false): void {
     if (this.#targets.length === 0) return
     const deliveries = drafts !== undefined && drafts.length > 0
@@ -67,15 +66,15 @@ export class Outbox {
   }
 
   now(): string {
-    return isoNow(this.#clock)
+    return this.#now().toISOString()
   }
 
-  /** The highest number among the notifications that are still stored for an id: a new conversation of that id goes on there. */
+  /** The highest number of the notifications still stored for an id; a new conversation of that id continues from it. */
   lastSequence(id: ConversationId): number {
     return this.#sql.get<{ sequence: number | null }>(LAST_SEQUENCE_SQL, id)?.sequence ?? 0
   }
 
-  /** Writes notifications to every target, numbered after those that the conversation has had. */
+  /** Writes notifications for every target, numbered after the earlier ones of the conversation. */
   notify(conversation: number, id: ConversationId, drafts: readonly OutboxDraft[] | undefined): void {
     if (drafts === undefined || drafts.length === 0 || this.#targets.length === 0) return
     const counted = this.#sql.returning<{ notified: number }>(
@@ -86,7 +85,7 @@ export class Outbox {
     this.write(id, drafts, (counted?.notified ?? drafts.length) - drafts.length)
   }
 
-  /** Writes notifications whose numbers follow `after`. */
+  /** Writes notifications with numbers from `after + 1`. */
   write(id: ConversationId, drafts: readonly OutboxDraft[], after: number): void {
     if (this.#targets.length === 0) return
     for (const [index, { topic, payload }] of drafts.entries()) {
@@ -106,7 +105,7 @@ export class Outbox {
     }
   }
 
-  /** Puts a delivery at the end of its lane (O1). */
+  /** Inserts a delivery at the end of its lane (O1). */
   insert(delivery: NewDelivery): void {
     const { target, conversation_id, kind, topic, sequence, outbox, log, lastSeq } = delivery
     const at = this.now()
@@ -132,7 +131,7 @@ export class Outbox {
     return this.#sql.get(LANE_SQL, target, id, kind) !== undefined
   }
 
-  /** Lets every target that wants events follow a log from after `seq` on, unless it does already. */
+  /** Makes every target for events follow a log after `seq`, unless it follows the log already. */
   follow(conversation: number, id: ConversationId, seq: number): void {
     for (const { name, events } of this.#targets) {
       if (!events) continue
@@ -146,7 +145,7 @@ export class Outbox {
     }
   }
 
-  /** The conversation is deleted: whoever has all of its log stops following, the others follow it to its end (O3). */
+  /** Ends the log of a deleted conversation: targets that have all of it stop following, the others follow it to its end (O3). */
   end(conversation: number, seq: number): void {
     this.#sql.run('INSERT INTO deleted_logs (conversation, seq, held) VALUES (?, ?, 1)', conversation, seq)
     for (const follower of this.#sql.all<{ target: string; seq: number }>(FOLLOWERS_SQL, conversation)) {
@@ -162,7 +161,7 @@ export class Outbox {
     this.release(conversation)
   }
 
-  /** Lets the log of a deleted conversation go, once nobody needs it; without a number, every such log. True when one goes. */
+  /** Releases the log of a deleted conversation, or every such log, for sweeping, once no target needs it. True when one was released. */
   release(conversation?: number): boolean {
     if (conversation === undefined) return this.#sql.run(RELEASE_ALL_SQL) > 0
     return this.#sql.run(RELEASE_SQL, conversation) > 0

@@ -4,6 +4,7 @@ import type { ConversationSort } from '../storage.ts'
 import * as audit from './audit.ts'
 import * as bash from './bash.ts'
 import * as deliveries from './deliveries.ts'
+import { FOLLOWED_SQL } from './event-batches.ts'
 import * as documents from './documents.ts'
 import * as events from './events.ts'
 import * as keys from './keys.ts'
@@ -45,18 +46,18 @@ test.each(
   ])
 })
 
-test('counting with a filter stays inside the conversation', () => {
+test('the query plan of a filtered count reads one conversation only', () => {
   expect(planOf(events.countSql(events.filterSql(filters.all).where))).toEqual([
     'SEARCH events USING INDEX events_seq (conversation=? AND seq>? AND seq<?)',
   ])
 })
 
-test('single events are found by their keys', () => {
+test('the query plans of single events use their keys', () => {
   expect(planOf(events.GET_SQL)).toEqual(['SEARCH events USING INDEX events_id (id=? AND conversation=?)'])
   expect(planOf(events.GET_BY_SEQ_SQL)).toEqual(['SEARCH events USING INDEX events_seq (conversation=? AND seq=?)'])
 })
 
-test('the newest usage records come from their own index, other kinds from a walk back', () => {
+test('the query plan of the newest usage records uses their own index, other kinds scan backwards', () => {
   expect(planOf(events.newestSql('UsageRecordedEvent'))).toEqual([
     'SEARCH events USING INDEX events_usage (conversation=?)',
   ])
@@ -116,7 +117,7 @@ test.each([
   ['followers', outbox.FOLLOWERS_SQL, /^SEARCH followed_logs USING INDEX \S+ \(log=\?\)$/],
   [
     'followed log',
-    deliveries.FOLLOWED_SQL,
+    FOLLOWED_SQL,
     /^SEARCH f USING INDEX followed_logs_conversation \(target=\? AND conversation_id=\?\)$/,
   ],
   [
@@ -162,12 +163,12 @@ test.each(
   expect(plan.filter((step) => step.includes('TEMP B-TREE') || step.startsWith('SCAN'))).toEqual([])
 })
 
-test('a log to sweep is found among the free ones alone, and freeing one asks indexes whether somebody needs it', () => {
+test('the query plans of a sweep read released logs only and check their targets by index', () => {
   expect(planOf(SWEEPABLE_SQL)).toEqual(['SCAN deleted_logs USING INDEX deleted_logs_free'])
   const plan = planOf(outbox.RELEASE_SQL).filter((step) => !step.startsWith('CORRELATED'))
   expect(plan.map((step) => step.split(' ')[0])).toEqual(['SEARCH', 'SEARCH', 'SEARCH'])
 })
 
-test('removing a conversation looks nothing up by scanning', () => {
+test('the query plan of deleting a conversation scans no table', () => {
   expect(planOf('DELETE FROM conversations WHERE id = ?').filter((step) => step.startsWith('SCAN'))).toEqual([])
 })

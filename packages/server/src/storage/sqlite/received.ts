@@ -1,12 +1,13 @@
-/** Conversations of other servers. Their logs lie among our own events under negative numbers (D6 in `migrations.ts`). */
+/** Conversations received from other servers. Their logs are stored in `events` under negative numbers (D6 in `migrations.ts`). */
 import type { ConversationId, StoredEvent } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
-import { type Clock, isoNow } from '../../lib/index.ts'
 import type {
   ConversationQuery,
   ConversationRow,
   ConversationSort,
+  EventStore,
   ListedRow,
+  ReceivedEvent,
   ReceivedRow,
   ReceivedStore,
 } from '../storage.ts'
@@ -18,18 +19,18 @@ import { SORT_COLUMN, searchSql } from './records.ts'
 import type { Sql } from './sql.ts'
 import type { LogSweep } from './sweep.ts'
 
-/** How long a removal is remembered: longer than a sender tries. */
+/** Removals are remembered for longer than a sender retries. */
 const REMEMBER_REMOVED_MS = 7 * 24 * 3600 * 1000
 
 const COLUMNS = 'c.id, c.owner, c.created_at, c.updated_at, c.sent_at, c.status, c.parent_conversation_id, c.info'
-/** Said with a removal too, and not hidden behind an own conversation of the same user. */
+/** Excludes rows of removals and of logs without a conversation, and those whose id the same user has as an own conversation. */
 const SHOWN = `c.info IS NOT NULL AND NOT EXISTS (SELECT 1 FROM conversations o WHERE o.id = c.id AND o.owner = c.owner)`
 
 export const GET_RECEIVED_SQL = `SELECT ${COLUMNS} FROM received_conversations c WHERE c.owner = ? AND c.id = ? AND c.info IS NOT NULL`
-export const countReceivedSql = (hasStatus: boolean): string =>
+const countReceivedSql = (hasStatus: boolean): string =>
   `SELECT count(*) AS count FROM received_conversations c WHERE c.owner = ?${hasStatus ? ' AND c.status = ?' : ''} AND ${SHOWN}`
 
-/** As `searchSql`, over received conversations. */
+/** `searchSql` for received conversations. */
 export function searchReceivedSql(sort: ConversationSort, hasStatus: boolean, hasCursor: boolean): string {
   const column = SORT_COLUMN[sort]
   const descends = sort.endsWith('_DESC')
@@ -41,64 +42,116 @@ export function searchReceivedSql(sort: ConversationSort, hasStatus: boolean, ha
 }
 
 const TABLES = ['conversations', 'received_conversations'] as const
-type Known = { n: number; seq: number; sent_at: string | null; removed_at: string | null }
+type StoredLog = { n: number; seq: number; sent_at: string | null; removed_at: string | null }
 
-export function sqliteReceived(sql: Sql, commits: GroupCommit, sweep: LogSweep, clock: Clock): ReceivedStore {
-  const cursors = new Cursors()
-  const known = (owner: string, id: ConversationId) =>
-    sql.get<Known>(
+export class ReceivedConversations implements ReceivedStore {
+  readonly #sql: Sql
+  readonly #commits: GroupCommit
+  readonly #sweep: LogSweep
+  readonly #now: () => Date
+  readonly #cursors = new Cursors()
+
+  constructor(sql: Sql, commits: GroupCommit, sweep: LogSweep, now: () => Date) {
+    this.#sql = sql
+    this.#commits = commits
+    this.#sweep = sweep
+    this.#now = now
+  }
+
+  put(row: ReceivedRow): Promise<'stored' | 'stale'> {
+    return this.#commits.write(() => this.#put(row))
+  }
+
+  async remove(owner: string, id: ConversationId, sentAt: string | null): Promise<void> {
+    await this.#commits.write(() => this.#remove(owner, id, sentAt))
+    this.#sweep.start()
+  }
+
+  get(owner: string, id: ConversationId): Promise<ReceivedRow | null> {
+    return this.#commits.read(() => {
+      const row = this.#sql.get<ReceivedRow>(GET_RECEIVED_SQL, owner, id)
+      return row === undefined ? null : { ...row }
+    })
+  }
+
+  search(query: ConversationQuery): ReturnType<ReceivedStore['search']> {
+    return this.#commits.read(() => this.#search(query))
+  }
+
+  count(owner: string, status?: ReceivedRow['status']): Promise<number> {
+    return this.#commits.read(() => {
+      const values = status === undefined ? [owner] : [owner, status]
+      return this.#sql.get<{ count: number }>(countReceivedSql(status !== undefined), ...values)?.count ?? 0
+    })
+  }
+
+  append(owner: string, id: ConversationId, events: readonly ReceivedEvent[]): Promise<void> {
+    return this.#commits.write(() => this.#append(owner, id, events as unknown as StoredEvent['event'][]))
+  }
+
+  events(owner: string): EventStore {
+    return sqliteEvents(this.#sql, this.#commits, (id) => {
+      const log = this.#logOf(owner, id)
+      return log === undefined ? undefined : { n: -log.n, seq: log.seq }
+    })
+  }
+
+  #logOf(owner: string, id: ConversationId): StoredLog | undefined {
+    return this.#sql.get<StoredLog>(
       'SELECT n, seq, sent_at, removed_at FROM received_conversations WHERE owner = ? AND id = ?',
       owner,
       id,
     )
+  }
 
-  function placeOf(query: ConversationQuery, from: ConversationId): Place | undefined {
-    const remembered = cursors.recall(query, from)
+  #search(query: ConversationQuery): Awaited<ReturnType<ReceivedStore['search']>> {
+    const { sort, limit, from } = query
+    const place = from === undefined ? undefined : this.#placeOf(query, from)
+    const own = this.#rowsFrom<ConversationRow>(query, 0, place, limit + 1)
+    const received = this.#rowsFrom<ReceivedRow>(query, 1, place, limit + 1)
+    const items = merge(
+      own.map((row) => ({ origin: 'own' as const, ...row })),
+      received.map((row) => ({ origin: 'received' as const, ...row })),
+      sort,
+    )
+    const following = items[limit]
+    if (following === undefined) return { items, next: null }
+    const rank = following.origin === 'own' ? 0 : 1
+    const text = `SELECT n FROM ${TABLES[rank]} WHERE id = ? AND owner = ?`
+    const n = this.#sql.get<{ n: number }>(text, following.id, query.owner)?.n ?? 0
+    this.#cursors.remember(query, following.id, { at: following[SORT_COLUMN[sort]], n, rank })
+    return { items: items.slice(0, limit), next: following.id }
+  }
+
+  #placeOf(query: ConversationQuery, from: ConversationId): Place | undefined {
+    const remembered = this.#cursors.recall(query, from)
     if (remembered !== undefined) return remembered
     for (const [rank, table] of TABLES.entries()) {
       const text = `SELECT ${SORT_COLUMN[query.sort]} AS at, n FROM ${table} WHERE id = ? AND owner = ?`
-      const row = sql.get<{ at: string; n: number }>(text, from, query.owner)
+      const row = this.#sql.get<{ at: string; n: number }>(text, from, query.owner)
       if (row !== undefined) return { ...row, rank }
     }
     return undefined
   }
 
   /**
-   * Up to `limit` rows of one table from a place that may lie in the other one. In ascending order own rows stand before
-   * received ones of the same time; descending is the exact reverse.
+   * Up to `limit` rows of one table, starting at a place that may be in the other one. In ascending order own rows precede
+   * received ones of the same time; descending order is the exact reverse.
    */
-  function rowsFrom<Row>(query: ConversationQuery, rank: number, place: Place | undefined, limit: number): Row[] {
+  #rowsFrom<Row>(query: ConversationQuery, rank: number, place: Place | undefined, limit: number): Row[] {
     const { owner, status, sort } = query
     const text = (rank === 0 ? searchSql : searchReceivedSql)(sort, status !== undefined, place !== undefined)
     const values: SQLInputValue[] = [owner]
     if (status !== undefined) values.push(status)
     if (place !== undefined) values.push(place.at, boundOf(place, rank))
-    return sql.all<Row>(text, ...values, limit)
+    return this.#sql.all<Row>(text, ...values, limit)
   }
 
-  const search = (query: ConversationQuery) => {
-    const { sort, limit, from } = query
-    const place = from === undefined ? undefined : placeOf(query, from)
-    const own = rowsFrom<ConversationRow>(query, 0, place, limit + 1).map((row) => ({ origin: 'own' as const, ...row }))
-    const received = rowsFrom<ReceivedRow>(query, 1, place, limit + 1).map((row) => ({
-      origin: 'received' as const,
-      ...row,
-    }))
-    const items = merge(own, received, sort)
-    const following = items[limit]
-    if (following === undefined) return { items, next: null }
-    const rank = following.origin === 'own' ? 0 : 1
-    const owned = [following.id, query.owner] as const
-    const n = sql.get<{ n: number }>(`SELECT n FROM ${TABLES[rank]} WHERE id = ? AND owner = ?`, ...owned)?.n ?? 0
-    cursors.remember(query, following.id, { at: following[SORT_COLUMN[sort]], n, rank })
-    return { items: items.slice(0, limit), next: following.id }
-  }
-
-  const put = (row: ReceivedRow): 'stored' | 'stale' => {
+  #put(row: ReceivedRow): 'stored' | 'stale' {
     const { id, owner, created_at, updated_at, sent_at, status, parent_conversation_id, info } = row
-    const before = known(owner, id)
+    const before = this.#logOf(owner, id)
     if (before !== undefined && isStale(before, sent_at)) return 'stale'
-    sql.run(
+    this.#sql.run(
       `INSERT INTO received_conversations (id, owner, created_at, updated_at, sent_at, status, parent_conversation_id, info)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (owner, id) DO UPDATE SET created_at = excluded.created_at, updated_at = excluded.updated_at,
@@ -116,15 +169,17 @@ export function sqliteReceived(sql: Sql, commits: GroupCommit, sweep: LogSweep, 
     return 'stored'
   }
 
-  const remove = (owner: string, id: ConversationId, sentAt: string | null): void => {
-    const before = known(owner, id)
+  #remove(owner: string, id: ConversationId, sentAt: string | null): void {
+    const sql = this.#sql
+    const before = this.#logOf(owner, id)
     if (before !== undefined) {
       if (isStale(before, sentAt)) return
       sql.run('DELETE FROM received_conversations WHERE n = ?', before.n)
       if (before.seq > 0) sql.run('INSERT INTO deleted_logs (conversation, seq) VALUES (?, ?)', -before.n, before.seq)
     }
-    const at = isoNow(clock)
-    // A new number: the swept log's must not be written again (D4).
+    const now = this.#now()
+    const at = now.toISOString()
+    // A new number, because nothing may be written under the number of a log that is being swept (D4).
     sql.run(
       `INSERT INTO received_conversations (id, owner, created_at, updated_at, sent_at, status, removed_at)
        VALUES (?, ?, ?, ?, ?, 'deleting', ?)`,
@@ -135,12 +190,13 @@ export function sqliteReceived(sql: Sql, commits: GroupCommit, sweep: LogSweep, 
       sentAt,
       at,
     )
-    const forgotten = new Date(clock.now() - REMEMBER_REMOVED_MS).toISOString()
-    sql.run('DELETE FROM received_conversations WHERE removed_at < ?', forgotten)
+    const oldest = new Date(now.getTime() - REMEMBER_REMOVED_MS).toISOString()
+    sql.run('DELETE FROM received_conversations WHERE removed_at < ?', oldest)
   }
 
-  const append = (owner: string, id: ConversationId, events: readonly StoredEvent['event'][]): void => {
-    const log = known(owner, id) ?? introduce(owner, id)
+  #append(owner: string, id: ConversationId, events: readonly StoredEvent['event'][]): void {
+    const sql = this.#sql
+    const log = this.#logOf(owner, id) ?? this.#newLog(owner, id)
     if (log.removed_at !== null) return
     let { seq } = log
     for (const event of events) {
@@ -152,10 +208,10 @@ export function sqliteReceived(sql: Sql, commits: GroupCommit, sweep: LogSweep, 
     if (seq > log.seq) sql.run('UPDATE received_conversations SET seq = ? WHERE n = ?', seq, log.n)
   }
 
-  /** A place for events of a conversation that nothing else is known of yet; it is not shown. */
-  function introduce(owner: string, id: ConversationId): Known {
-    const at = isoNow(clock)
-    const made = sql.returning<{ n: number }>(
+  /** A row for events that arrive before their conversation; listings leave it out. */
+  #newLog(owner: string, id: ConversationId): StoredLog {
+    const at = this.#now().toISOString()
+    const made = this.#sql.returning<{ n: number }>(
       `INSERT INTO received_conversations (id, owner, created_at, updated_at, status) VALUES (?, ?, ?, ?, 'idle') RETURNING n`,
       id,
       owner,
@@ -165,40 +221,15 @@ export function sqliteReceived(sql: Sql, commits: GroupCommit, sweep: LogSweep, 
     if (made === undefined) throw new Error(`received conversation ${id} was not stored`)
     return { n: made.n, seq: 0, sent_at: null, removed_at: null }
   }
-
-  return {
-    put: (row) => commits.write(() => put(row)),
-    remove: async (owner, id, sentAt) => {
-      await commits.write(() => remove(owner, id, sentAt))
-      sweep.start()
-    },
-    get: (owner, id) =>
-      commits.read(() => {
-        const row = sql.get<ReceivedRow>(GET_RECEIVED_SQL, owner, id)
-        return row === undefined ? null : { ...row }
-      }),
-    search: (query) => commits.read(() => search(query)),
-    count: (owner, status) =>
-      commits.read(() => {
-        const values = status === undefined ? [owner] : [owner, status]
-        return sql.get<{ count: number }>(countReceivedSql(status !== undefined), ...values)?.count ?? 0
-      }),
-    append: (owner, id, events) => commits.write(() => append(owner, id, events as unknown as StoredEvent['event'][])),
-    events: (owner) =>
-      sqliteEvents(sql, commits, (id) => {
-        const log = known(owner, id)
-        return log === undefined ? undefined : { n: -log.n, seq: log.seq }
-      }),
-  }
 }
 
-/** Of a removal also what was said at the same time is older. */
-function isStale(before: Known, sentAt: string | null): boolean {
+/** True for news older than the stored ones. After a removal, news of the same time count as older too. */
+function isStale(before: StoredLog, sentAt: string | null): boolean {
   if (before.sent_at === null || sentAt === null) return false
   return before.removed_at === null ? sentAt < before.sent_at : sentAt <= before.sent_at
 }
 
-/** Where a table's rows of the place's own time begin, or end, seen from a place in the other table. */
+/** The number at which a table's rows of the same time begin or end, as seen from a place in the other table. */
 function boundOf(place: Place, rank: number): number {
   if (rank === place.rank) return place.n
   return rank > place.rank ? 0 : Number.MAX_SAFE_INTEGER

@@ -1,4 +1,4 @@
-/** Conversations as rows: made, found, listed and removed. */
+/** Creates, finds, lists and deletes the rows of conversations. */
 import type { ConversationId } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
 import type {
@@ -7,10 +7,11 @@ import type {
   ConversationRow,
   ConversationSort,
   ConversationStore,
+  OutboxDraft,
 } from '../storage.ts'
 import { Cursors } from './cursors.ts'
 import type { GroupCommit } from './group-commit.ts'
-import { eventColumns, insertEvents, putState, requireDense } from './log.ts'
+import { type EventColumns, eventColumns, insertEvents, putState, requireDense } from './log.ts'
 import type { Outbox } from './outbox.ts'
 import type { Sql } from './sql.ts'
 import type { LogSweep } from './sweep.ts'
@@ -21,7 +22,7 @@ const ROWS = `SELECT ${COLUMNS} FROM conversations c JOIN records r ON r.convers
 
 export const GET_SQL = `${ROWS} WHERE c.id = ?`
 export const RUNNING_SQL = `SELECT id FROM conversations WHERE status = 'running' ORDER BY id`
-/** Of the same owner: nobody's conversation shows in what another user reads. */
+/** Children of the same owner only: no user sees the conversations of another one. */
 export const CHILDREN_SQL = `SELECT id FROM conversations WHERE parent_conversation_id = ?
   AND owner = (SELECT owner FROM conversations WHERE id = ?) ORDER BY id`
 
@@ -39,8 +40,8 @@ export const SORT_COLUMN = {
 } as const satisfies Record<ConversationSort, string>
 
 /**
- * One page in index order. Equal times are told apart by `n`, the order of creation, which every
- * index ends with; SQLite uses the time for its range and steps over the equal ones.
+ * One page in index order. Rows of the same time are ordered by `n`, the order of creation, which is the last column of
+ * every index; SQLite uses the time for its range and steps over the rows of the same time.
  */
 export function searchSql(sort: ConversationSort, hasStatus: boolean, hasCursor: boolean): string {
   const column = SORT_COLUMN[sort]
@@ -52,87 +53,29 @@ export function searchSql(sort: ConversationSort, hasStatus: boolean, hasCursor:
 }
 
 type Records = Omit<ConversationStore, 'own' | 'append'>
+type NewConversation = Parameters<ConversationStore['create']>[0]
 
 export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, outbox: Outbox): Records {
   const cursors = new Cursors()
-
-  const get = (id: ConversationId): ConversationRow | null => {
-    const row = sql.get<ConversationRow>(GET_SQL, id)
-    return row === undefined ? null : { ...row }
-  }
-
-  const search = (query: ConversationQuery) => {
-    const { owner, status, sort, limit, from } = query
-    const column = SORT_COLUMN[sort]
-    const place =
-      from === undefined
-        ? undefined
-        : (cursors.recall(query, from) ??
-          sql.get<{ at: string; n: number }>(
-            `SELECT ${column} AS at, n FROM conversations WHERE id = ? AND owner = ?`,
-            from,
-            owner,
-          ))
-    const values: SQLInputValue[] = [owner]
-    if (status !== undefined) values.push(status)
-    if (place !== undefined) values.push(place.at, place.n)
-    const found = sql.all<ConversationRow>(
-      searchSql(sort, status !== undefined, place !== undefined),
-      ...values,
-      limit + 1,
-    )
-    const items = found.slice(0, limit).map((row) => ({ ...row }))
-    const following = found[limit]
-    if (following === undefined) return { items, next: null }
-    const n = sql.get<{ n: number }>('SELECT n FROM conversations WHERE id = ?', following.id)?.n ?? 0
-    cursors.remember(query, following.id, { at: following[column], n, rank: 0 })
-    return { items, next: following.id }
-  }
-
   return {
     create: async (conversation) => {
-      const { id, owner, created_at, updated_at, status, parent_conversation_id, record } = conversation
       const events = conversation.events ?? []
       requireDense(0, events)
       const columns = events.map(eventColumns)
-      const result = await commits.write((): 'created' | 'exists' => {
-        const made = sql.returning<{ n: number }>(
-          `INSERT INTO conversations (id, owner, created_at, updated_at, seq, epoch, status, parent_conversation_id, notified)
-           VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
-          id,
-          owner,
-          created_at,
-          updated_at,
-          events.length,
-          status,
-          parent_conversation_id,
-          outbox.targets.length === 0 ? 0 : outbox.lastSequence(id),
-        )
-        if (made === undefined) return 'exists'
-        sql.run('INSERT INTO records (conversation, record) VALUES (?, ?)', made.n, record)
-        insertEvents(sql, made.n, columns)
-        if (conversation.state !== undefined) putState(sql, made.n, conversation.state)
-        if (columns.length > 0) outbox.follow(made.n, id, 0)
-        outbox.notify(made.n, id, conversation.outbox)
-        return 'created'
-      })
-      if (result === 'created') outbox.announceCommit(id, conversation.outbox, columns.length)
-      return result
+      const isCreated = await commits.write(() => createNow(sql, outbox, conversation, columns))
+      if (isCreated) outbox.announceCommit(conversation.id, conversation.outbox, columns.length)
+      return isCreated ? 'created' : 'exists'
     },
-
-    get: (id) => commits.read(() => get(id)),
-    getMany: (ids) => commits.read(() => ids.map(get)),
-    search: (query) => commits.read(() => search(query)),
-
+    get: (id) => commits.read(() => getNow(sql, id)),
+    getMany: (ids) => commits.read(() => ids.map((id) => getNow(sql, id))),
+    search: (query) => commits.read(() => searchNow(sql, cursors, query)),
     count: (owner, status) =>
       commits.read(() => {
         const values = status === undefined ? [owner] : [owner, status]
         return sql.get<{ count: number }>(countSql(status !== undefined), ...values)?.count ?? 0
       }),
-
     running: () => commits.read(() => sql.all<{ id: ConversationId }>(RUNNING_SQL).map(({ id }) => id)),
     children: (id) => commits.read(() => sql.all<{ id: ConversationId }>(CHILDREN_SQL, id, id).map((row) => row.id)),
-
     states: (ids) =>
       commits.read(() =>
         ids.map((id) => {
@@ -140,22 +83,77 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
           return state === undefined ? null : { ...state }
         }),
       ),
-
     delete: async (id, drafts = []) => {
-      const isDeleted = await commits.write(() => {
-        const row = sql.returning<{ n: number; seq: number; notified: number }>(
-          'DELETE FROM conversations WHERE id = ? RETURNING n, seq, notified',
-          id,
-        )
-        if (row === undefined) return false
-        outbox.end(row.n, row.seq)
-        outbox.write(id, drafts, row.notified)
-        return true
-      })
+      const isDeleted = await commits.write(() => deleteNow(sql, outbox, id, drafts))
       if (!isDeleted) return false
       outbox.announceCommit(id, drafts, 0, true)
       sweep.start()
-      return isDeleted
+      return true
     },
   }
+}
+
+/** Inserts row, record and first events; false when the id is taken. */
+function createNow(sql: Sql, outbox: Outbox, row: NewConversation, events: readonly EventColumns[]): boolean {
+  const made = sql.returning<{ n: number }>(
+    `INSERT INTO conversations (id, owner, created_at, updated_at, seq, epoch, status, parent_conversation_id, notified)
+     VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
+    row.id,
+    row.owner,
+    row.created_at,
+    row.updated_at,
+    events.length,
+    row.status,
+    row.parent_conversation_id,
+    outbox.targets.length === 0 ? 0 : outbox.lastSequence(row.id),
+  )
+  if (made === undefined) return false
+  sql.run('INSERT INTO records (conversation, record) VALUES (?, ?)', made.n, row.record)
+  insertEvents(sql, made.n, events)
+  if (row.state !== undefined) putState(sql, made.n, row.state)
+  if (events.length > 0) outbox.follow(made.n, row.id, 0)
+  outbox.notify(made.n, row.id, row.outbox)
+  return true
+}
+
+function getNow(sql: Sql, id: ConversationId): ConversationRow | null {
+  const row = sql.get<ConversationRow>(GET_SQL, id)
+  return row === undefined ? null : { ...row }
+}
+
+function searchNow(sql: Sql, cursors: Cursors, query: ConversationQuery) {
+  const { owner, status, sort, limit, from } = query
+  const column = SORT_COLUMN[sort]
+  const place =
+    from === undefined
+      ? undefined
+      : (cursors.recall(query, from) ??
+        sql.get<{ at: string; n: number }>(
+          `SELECT ${column} AS at, n FROM conversations WHERE id = ? AND owner = ?`,
+          from,
+          owner,
+        ))
+  const values: SQLInputValue[] = [owner]
+  if (status !== undefined) values.push(status)
+  if (place !== undefined) values.push(place.at, place.n)
+  const text = searchSql(sort, status !== undefined, place !== undefined)
+  const found = sql.all<ConversationRow>(text, ...values, limit + 1)
+  const items = found.slice(0, limit).map((row) => ({ ...row }))
+  const following = found[limit]
+  if (following === undefined) return { items, next: null }
+  const n = sql.get<{ n: number }>('SELECT n FROM conversations WHERE id = ?', following.id)?.n ?? 0
+  cursors.remember(query, following.id, { at: following[column], n, rank: 0 })
+  return { items, next: following.id }
+}
+
+/** Deletes the row and writes the last notifications; the log is left to the sweep. False when there is no such row. */
+function deleteNow(sql: Sql, outbox: Outbox, id: ConversationId, drafts: readonly OutboxDraft[]): boolean {
+  const row = sql.returning<{ n: number; seq: number; notified: number }>(
+    'DELETE FROM conversations WHERE id = ? RETURNING n, seq, notified',
+    id,
+  )
+  if (row === undefined) return false
+  outbox.end(row.n, row.seq)
+  outbox.write(id, drafts, row.notified)
+  return true
 }

@@ -1,4 +1,4 @@
-/** One JSON object per user, changed inside the transaction that read it. */
+/** One JSON object per user, changed in the transaction that reads it. */
 import type { SettingsStore } from '../storage.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'

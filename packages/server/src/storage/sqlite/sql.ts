@@ -1,7 +1,7 @@
-/** One SQLite connection with its statements kept prepared. The only file that calls the driver. */
+/** One SQLite connection with a cache of prepared statements. Only this file calls the driver. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 
-/** Statement texts are a closed set, apart from filters with a varying number of values; this bounds those. */
+/** Bounds the cache: statement texts are a closed set, except filters with a varying number of values. */
 const MAX_STATEMENTS = 256
 
 export class Sql {
@@ -13,7 +13,7 @@ export class Sql {
     this.database = database
   }
 
-  /** Rows written through this connection so far: whether a piece of work left a trace is told by a difference of two readings. */
+  /** Rows written through this connection so far. A difference between two readings shows that work between them has written. */
   get changed(): number {
     return this.#changed
   }

@@ -1,7 +1,6 @@
 import { newConversationId, newEventId, type StoredEvent } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../../testing/temp.ts'
-import { systemClock } from '../../lib/index.ts'
 import { GroupCommit } from './group-commit.ts'
 import { sqliteLog } from './log.ts'
 import { connect } from './open.ts'
@@ -14,7 +13,7 @@ function open(path: string) {
   const sql = connect(path)
   const commits = new GroupCommit(sql, path)
   const sweep = new LogSweep(sql, commits)
-  const outbox = new Outbox(sql, systemClock)
+  const outbox = new Outbox(sql, () => new Date())
   const records = { ...sqliteRecords(sql, commits, sweep, outbox), ...sqliteLog(sql, commits, outbox) }
   return { sql, commits, sweep, records }
 }
@@ -39,7 +38,7 @@ const draft = (count: number) => ({
 
 const rowsIn = (sql: Sql, table: string) => sql.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)?.n
 
-test('a deleted log goes away slice by slice, its neighbours stay', async () => {
+test('a deleted log is swept slice by slice, and other logs stay', async () => {
   const { sql, sweep, records } = open(':memory:')
   const [before, gone, after] = [draft(700), draft(1_700), draft(700)]
   for (const each of [before, gone, after]) await records.create(each)
@@ -51,7 +50,7 @@ test('a deleted log goes away slice by slice, its neighbours stay', async () => 
   sql.database.close()
 })
 
-test('a sweep that a stop cut short goes on at the next start', async () => {
+test('an interrupted sweep continues at the next start', async () => {
   await using dir = await tempDir()
   const path = dir.file('parley.db')
   {

@@ -1,14 +1,14 @@
 /**
- * Removes the events of deleted conversations behind everyone's back: deleting answers after one small transaction,
- * the log goes in slices between other work. What a stop leaves over is found again at the next open.
+ * Deletes the events of deleted conversations in the background: deleting a conversation is one small transaction, and its log
+ * is deleted in slices between other work. The next open continues an interrupted sweep.
  */
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 
-/** Events removed in one transaction: a few milliseconds. */
+/** Events deleted in one transaction, which takes a few milliseconds. */
 const SLICE = 500
 
-/** A log that nobody has still to be sent (invariant O3 in `outbox.ts`). */
+/** A log that no target still needs (invariant O3 in `outbox.ts`). */
 export const SWEEPABLE_SQL = 'SELECT conversation, seq FROM deleted_logs WHERE held = 0 LIMIT 1'
 
 export class LogSweep {
@@ -22,7 +22,7 @@ export class LogSweep {
     this.#commits = commits
   }
 
-  /** Starts sweeping unless it goes on already. A failure ends it until the next start; nothing else depends on it. */
+  /** Starts a sweep unless one is running. A failure ends it until the next start; nothing else depends on it. */
   start(): void {
     if (this.#stopped || this.#running !== undefined) return
     this.#running = this.#sweep().then(
@@ -36,7 +36,7 @@ export class LogSweep {
     await this.#running
   }
 
-  /** Ends after the slice that is being written. */
+  /** Stops the sweep after the current slice. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#running
@@ -48,11 +48,11 @@ export class LogSweep {
 
   async #sweep(): Promise<void> {
     while (!this.#stopped && (await this.#commits.write(() => this.#slice()))) {
-      // The next slice waits for its own turn of the event loop, beside whatever else is written then.
+      // Each slice is written in its own turn of the event loop, together with other writes.
     }
   }
 
-  /** Removes the newest slice of one log, and the note about it with the last one. False when there is none. */
+  /** Deletes the newest slice of one log, and with the last slice its row in `deleted_logs`. False when there is no log to sweep. */
   #slice(): boolean {
     const log = this.#sql.get<{ conversation: number; seq: number }>(SWEEPABLE_SQL)
     if (log === undefined) return false

@@ -1,5 +1,4 @@
-/** Named secrets of a user, as cipher text. */
-import { type Clock, isoNow } from '../../lib/index.ts'
+/** Named secrets of a user as cipher text. */
 import type { SecretRow, SecretStore } from '../storage.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
@@ -11,7 +10,7 @@ export const GET_SQL = `SELECT ${COLUMNS} FROM secrets WHERE user = ? AND name =
 const INSERT = `INSERT INTO secrets (user, name, description, sealed, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)
   ON CONFLICT (user, name) DO`
 
-export function sqliteVault(sql: Sql, commits: GroupCommit, clock: Clock): SecretStore {
+export function sqliteVault(sql: Sql, commits: GroupCommit, now: () => Date): SecretStore {
   const get = (user: string, name: string) => sql.get<SecretRow>(GET_SQL, user, name)
   return {
     list: (user) => commits.read(() => sql.all<SecretRow>(LIST_SQL, user).map((row) => ({ ...row }))),
@@ -21,7 +20,7 @@ export function sqliteVault(sql: Sql, commits: GroupCommit, clock: Clock): Secre
         return row === undefined ? null : { ...row }
       }),
     create: (user, { name, description, sealed }) =>
-      commits.write(() => sql.run(`${INSERT} NOTHING`, user, name, description, sealed, isoNow(clock)) === 1),
+      commits.write(() => sql.run(`${INSERT} NOTHING`, user, name, description, sealed, now().toISOString()) === 1),
     put: (user, { name, description, sealed }) =>
       commits.write(() => {
         sql.run(
@@ -30,7 +29,7 @@ export function sqliteVault(sql: Sql, commits: GroupCommit, clock: Clock): Secre
           name,
           description,
           sealed,
-          isoNow(clock),
+          now().toISOString(),
         )
       }),
     rename: (user, name, to) =>
@@ -41,7 +40,7 @@ export function sqliteVault(sql: Sql, commits: GroupCommit, clock: Clock): Secre
           'UPDATE secrets SET name = ?, description = ?, updated_at = ? WHERE user = ? AND name = ?',
           to.name,
           to.description,
-          isoNow(clock),
+          now().toISOString(),
           user,
           name,
         )

@@ -2,8 +2,8 @@ import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { asConversationId, asEventId, type ActionEvent, type Observation } from '@parley/protocol'
 import { expect, test } from 'vitest'
-import { bench, never } from '../../workspace/workspace.testing.ts'
-import { fileEditorTool } from '../file-editor/index.ts'
+import { openTestWorkspaces, never } from '../../workspace/workspace.testing.ts'
+import { fileEditorTool } from '../file-editor/file-editor-tool.ts'
 import type { ToolContext } from '../tool.ts'
 import { applyPatchTool } from './apply-patch-tool.ts'
 import { PatchJournal } from './journal.ts'
@@ -13,7 +13,7 @@ import { planPatch } from './plan.ts'
 const wrapped = (...lines: string[]) => ['*** Begin Patch', ...lines, '*** End Patch'].join('\n')
 
 async function world(files: Record<string, string> = {}) {
-  const own = await bench()
+  const own = await openTestWorkspaces()
   const workspace = await own.open()
   const at = (...name: string[]) => join(workspace.workingDir, ...name)
   await mkdir(at('sub'), { recursive: true })
@@ -41,7 +41,7 @@ async function world(files: Record<string, string> = {}) {
     context,
     read: (name: string) => readFile(at(name), 'utf8').catch(() => null),
     patch: async (patch: string, callId = `call-${++calls}`, over: Partial<ToolContext['workspace']> = {}) =>
-      (await tool.perform(tool.parse({ patch }), context(callId, over))) as Extract<
+      (await tool.execute(tool.parse({ patch }), context(callId, over))) as Extract<
         Observation,
         { kind: 'ApplyPatchObservation' }
       >,
@@ -56,7 +56,7 @@ async function world(files: Record<string, string> = {}) {
   }
 }
 
-test('a patch adds, updates, moves and deletes, and tells both contents', async () => {
+test('a patch adds, updates, moves and deletes files, and its observation carries both contents', async () => {
   await using the = await world({ 'a.txt': 'one\r\ntwo\r\n', 'run.sh': '#!/bin/sh\necho hi\n', 'old.txt': 'bye\n' })
   await chmod(the.at('run.sh'), 0o755)
   await chmod(the.at('a.txt'), 0o600)
@@ -118,7 +118,7 @@ test.each<[string, string[], RegExp]>([
   ['a directory', ['*** Update File: sub', '-one'], /is not a file/],
   ['a binary file', ['*** Update File: bin', '-one'], /binary/],
   ['no patch', ['hello'], /Malformed patch/],
-])('%s is refused, and nothing else of the patch is done', async (_, lines, reason) => {
+])('a patch with %s is refused as a whole', async (_, lines, reason) => {
   await using the = await world({ 'a.txt': 'one\n', 'b.txt': 'two\n', bin: 'a\0b' })
   await symlink('a.txt', the.at('link'))
   await symlink('..', the.at('away'))
@@ -133,13 +133,13 @@ test.each<[string, string[], RegExp]>([
   ])
 })
 
-test('an absolute path inside of the working directory is taken', async () => {
+test('an absolute path inside the working directory is accepted', async () => {
   await using the = await world()
   expect(await the.patch(wrapped(`*** Add File: ${the.at('x.txt')}`, '+x'))).toMatchObject({ is_error: false })
   expect(await the.read('x.txt')).toBe('x\n')
 })
 
-test('when one file cannot be written, those before it are brought back', async () => {
+test('when one file cannot be written, the files before it are restored', async () => {
   await using the = await world({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
   let writes = 0
   const refused = await the.patch(
@@ -163,10 +163,10 @@ test('when one file cannot be written, those before it are brought back', async 
   )
   expect(refused).toMatchObject({ is_error: true, message: 'ENOSPC: no space left on device. Nothing was changed.' })
   expect([await the.read('a.txt'), await the.read('b.txt'), await the.read('c.txt')]).toEqual(['one\n', 'two\n', null])
-  expect(await the.recover('', 'call-x')).toEqual({ kind: 'perform' })
+  expect(await the.recover('', 'call-x')).toEqual({ kind: 'execute' })
 })
 
-test('an interrupt in the middle brings everything back', async () => {
+test('an interrupt in the middle of a patch restores all files', async () => {
   await using the = await world({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
   const stop = new AbortController()
   const patch = wrapped('*** Update File: a.txt', '-one', '+ONE', '*** Update File: b.txt', '-two', '+TWO')
@@ -177,21 +177,21 @@ test('an interrupt in the middle brings everything back', async () => {
       stop.abort(new Error('interrupted'))
     },
   })
-  await expect(tool.perform(tool.parse({ patch }), { ...context, signal: stop.signal })).rejects.toThrow('interrupted')
+  await expect(tool.execute(tool.parse({ patch }), { ...context, signal: stop.signal })).rejects.toThrow('interrupted')
   expect([await the.read('a.txt'), await the.read('b.txt')]).toEqual(['one\n', 'two\n'])
 })
 
-test('the undo of the file editor takes a patch back', async () => {
+test('the undo of the file editor undoes a patch', async () => {
   await using the = await world({ 'a.txt': 'one\n' })
   await the.patch(wrapped('*** Update File: a.txt', '-one', '+ONE'))
   const editor = fileEditorTool()
-  await editor.perform(editor.parse({ command: 'undo_edit', path: the.at('a.txt') }), the.context('call-u'))
+  await editor.execute(editor.parse({ command: 'undo_edit', path: the.at('a.txt') }), the.context('call-u'))
   expect(await the.read('a.txt')).toBe('one\n')
 })
 
 const CHANGE = wrapped('*** Update File: a.txt', '-one', '+ONE', '*** Add File: c.txt', '+c', '*** Delete File: b.txt')
 
-/** As a process leaves it that dies after `written` of the files. */
+/** The state left by a process that died after writing `written`. */
 async function interrupted(written: readonly string[]) {
   const the = await world({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
   const context = the.context('call-1')
@@ -205,17 +205,20 @@ async function interrupted(written: readonly string[]) {
   return the
 }
 
-test.each([[[]], [['a.txt']], [['a.txt', 'c.txt']]])('a patch that died after %j is ended, once', async (written) => {
-  await using the = await interrupted(written)
-  expect(await the.recover(CHANGE, 'call-1')).toEqual({ kind: 'perform' })
-  expect(await the.patch(CHANGE, 'call-1')).toMatchObject({
-    is_error: false,
-    message: expect.stringContaining('D b.txt'),
-  })
-  expect([await the.read('a.txt'), await the.read('b.txt'), await the.read('c.txt')]).toEqual(['ONE\n', null, 'c\n'])
-})
+test.each([[[]], [['a.txt']], [['a.txt', 'c.txt']]])(
+  'a patch whose process died after %j is completed, once',
+  async (written) => {
+    await using the = await interrupted(written)
+    expect(await the.recover(CHANGE, 'call-1')).toEqual({ kind: 'execute' })
+    expect(await the.patch(CHANGE, 'call-1')).toMatchObject({
+      is_error: false,
+      message: expect.stringContaining('D b.txt'),
+    })
+    expect([await the.read('a.txt'), await the.read('b.txt'), await the.read('c.txt')]).toEqual(['ONE\n', null, 'c\n'])
+  },
+)
 
-test('a patch that died after its last file is done, with the contents of before', async () => {
+test('a patch whose process died after its last file is done, with the earlier contents', async () => {
   await using the = await interrupted(['a.txt', 'c.txt', 'b.txt'])
   expect(await the.recover(CHANGE, 'call-1')).toMatchObject({
     kind: 'done',
@@ -223,7 +226,7 @@ test('a patch that died after its last file is done, with the contents of before
   })
 })
 
-test('a patch whose files somebody changed meanwhile has an unknown outcome', async () => {
+test('a patch whose files were changed meanwhile has an unknown outcome', async () => {
   await using the = await interrupted(['a.txt'])
   await writeFile(the.at('c.txt'), 'somebody else')
   expect(await the.recover(CHANGE, 'call-1')).toEqual({ kind: 'unknown' })

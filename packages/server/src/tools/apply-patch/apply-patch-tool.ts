@@ -1,12 +1,12 @@
-/** Changes several files at once, wholly or not at all. Source: agent-core.md 8.9. */
+/** Changes several files in one call, all or none of them. Source: agent-core.md 8.9. */
 import { ApplyPatchAction, ParleyError, textContent, type Action, type Observation } from '@parley/protocol'
 import { join } from 'node:path'
 import { MASK } from '../../secrets/index.ts'
 import { defineTool } from '../define.ts'
 import { Journal } from '../file-editor/journal.ts'
-import { Refusal } from '../file-editor/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { Tool, ToolContext } from '../tool.ts'
-import { carryOut, progressOf } from './carry-out.ts'
+import { writeAll, progressOf } from './write-files.ts'
 import { DESCRIPTION, PARAMETERS } from './description.ts'
 import { PatchJournal } from './journal.ts'
 import { parsePatch } from './parse.ts'
@@ -25,7 +25,7 @@ export function applyPatchTool(): Tool {
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     parse: (args) => ApplyPatchAction.parse({ ...args, kind: 'ApplyPatchAction' }),
     resources: ({ patch }, workspace) => filesOf(patch).map((path) => `file:${workspace.resolve(path)}`),
-    async perform({ patch }, context) {
+    async execute({ patch }, context) {
       try {
         return done(await apply(patch, context))
       } catch (error) {
@@ -43,15 +43,15 @@ export function applyPatchTool(): Tool {
     },
     recover: async (action, context) => {
       const note = await journalOf(context).read(context.callId)
-      if (note === null) return { kind: 'perform' }
+      if (note === null) return { kind: 'execute' }
       switch (await progressOf(note.writes, context)) {
         case 'all':
           return { kind: 'done', observation: done(note) }
         case 'none':
-          return { kind: 'perform' }
+          return { kind: 'execute' }
         case 'part':
-          // The rest is in the note. A call that is not performed any more cannot end what it began.
-          return { kind: action.patch.includes(MASK) ? 'unknown' : 'perform' }
+          // The rest of the patch is in the note. A call that is not executed again cannot complete a patch.
+          return { kind: action.patch.includes(MASK) ? 'unknown' : 'execute' }
         case 'unclear':
           return { kind: 'unknown' }
       }
@@ -59,7 +59,7 @@ export function applyPatchTool(): Tool {
   })
 }
 
-/** Applies the patch, or what is left of it when a process before this one died over it. */
+/** Applies the patch, or the rest of it when an earlier process died while applying it. */
 async function apply(patch: string, context: ToolContext): Promise<Plan> {
   const journal = journalOf(context)
   const history = new Journal(join(context.dataDir, 'file_editor'))
@@ -67,13 +67,13 @@ async function apply(patch: string, context: ToolContext): Promise<Plan> {
   if (begun !== null && (await progressOf(begun.writes, context)) !== 'unclear') {
     const left = []
     for (const write of begun.writes) if ((await progressOf([write], context)) !== 'all') left.push(write)
-    await carryOut(left, history, context)
+    await writeAll(left, history, context)
     return begun
   }
   const plan = await planPatch(parsePatch(patch), context)
   await journal.write({ ...plan, call_id: context.callId })
   try {
-    await carryOut(plan.writes, history, context)
+    await writeAll(plan.writes, history, context)
   } catch (error) {
     await journal.forget(context.callId)
     throw error
@@ -102,14 +102,17 @@ function done({ changes, fuzz }: Plan): PatchObservation {
   }
 }
 
-/** Paths that a patch names, as far as it can be read: what must not be worked on at the same time. */
-export function filesOf(patch: string): string[] {
+/** Returns the paths that a patch names, as far as it can be parsed, to lock them. */
+function filesOf(patch: string): string[] {
   return [...patch.matchAll(/^\*\*\* (?:(?:Add|Delete|Update) File|Move to): *(.*?) *\r?$/gm)].map(([, path]) => path!)
 }
 
 const journalOf = ({ dataDir }: ToolContext): PatchJournal => new PatchJournal(join(dataDir, 'apply_patch'))
 
-/** Why it did not work, for the model. Anything but a refusal or a failing file system is a bug and goes on. */
+/**
+ * Returns the reason of a failure, for the model. Any error but a refusal or one of the file system is a bug and is
+ * thrown again.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof Refusal || error instanceof ParleyError) return error.message
   if (error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string')

@@ -10,7 +10,7 @@ function applied(text: string, ...lines: string[]) {
   return applyHunks('f', text, section?.kind === 'update' ? section.hunks : [])
 }
 
-test('all kinds of sections are read, in order', () => {
+test('all kinds of sections are parsed, in order', () => {
   const patch = [
     '*** Begin Patch',
     '*** Add File: a b.txt',
@@ -57,7 +57,7 @@ test('all kinds of sections are read, in order', () => {
   expect(parsePatch(patch.replaceAll('\n', '\r\n'))).toEqual(parsePatch(patch))
 })
 
-test('empty lines between sections mean nothing', () => {
+test('empty lines between sections are ignored', () => {
   const patch = '*** Begin Patch\n*** Add File: a\n+x\n\n*** Update File: f\n-a\n+b\n\n*** End Patch'
   expect(parsePatch(patch)).toEqual(parsePatch(patch.replaceAll('\n\n', '\n')))
 })
@@ -72,28 +72,28 @@ test.each([
   [update('?x'), /line 3 begins with neither/],
   [update(), /line 3 begins|changes nothing|without lines/],
   [update('@@ f'), /without lines/],
-])('%j is malformed', (patch, reason) => {
+])('the patch %j is malformed', (patch, reason) => {
   expect(() => parsePatch(patch)).toThrow(reason)
   expect(() => parsePatch(patch)).toThrow(/^Malformed patch/)
 })
 
 describe('hunks', () => {
-  test('change the lines they name, at the first place after the one before', () => {
+  test('a hunk changes its lines at the first match after the hunk before', () => {
     expect(applied('a\nb\na\nb\n', ' a', '-b', '+c', '@@', ' a', '-b', '+d')).toEqual({ text: 'a\nc\na\nd\n', fuzz: 0 })
   })
 
-  test('look behind their anchors', () => {
+  test('a hunk matches after its anchors', () => {
     const text = 'def f:\n  pass\ndef g:\n  pass\n'
     expect(applied(text, '@@ def g:', '-  pass', '+  run').text).toBe('def f:\n  pass\ndef g:\n  run\n')
     expect(applied(text, '@@ def f:', '+  # new').text).toBe('def f:\n  # new\n  pass\ndef g:\n  pass\n')
   })
 
-  test('that only add go to the end', () => {
+  test('a hunk that only adds is appended', () => {
     expect(applied('a\n', '+b').text).toBe('a\nb\n')
     expect(applied('', '+b').text).toBe('b\n')
   })
 
-  test('at the end of the file mean its last lines', () => {
+  test('a hunk at the end of the file matches its last lines', () => {
     expect(applied('x\ny\nx\n', '-x', '+z', '*** End of File')).toEqual({ text: 'x\ny\nz\n', fuzz: 0 })
     expect(applied('x\ny\n', '-x', '+z', '*** End of File')).toEqual({ text: 'z\ny\n', fuzz: 10_000 })
   })
@@ -101,7 +101,7 @@ describe('hunks', () => {
   test.each([
     ['a \nb\n', 1],
     ['  a\nb\n', 100],
-  ])('overlook space at the edges of %j, and say how much', (text, fuzz) => {
+  ])('a hunk ignores space at the edges of %j, and reports the fuzz', (text, fuzz) => {
     const found = applied(text, ' a', '-b', '+c')
     expect(found).toEqual({ text: text.replace('b', 'c'), fuzz })
   })
@@ -110,17 +110,17 @@ describe('hunks', () => {
     ['a\r\nb\r\nc\r\n', 'a\r\nB\r\nnew\r\nc\r\n'],
     ['a\nb\nc', 'a\nB\nnew\nc'],
     ['a\r\nb\nc\n', 'a\r\nB\r\nnew\r\nc\n'],
-  ])('keep the line ends of %j', (text, changed) => {
+  ])('a hunk keeps the line ends of %j', (text, changed) => {
     expect(applied(text, ' a', '-b', '+B', '+new').text).toBe(changed)
   })
 
-  test('a file without a last line end goes on having none', () => {
+  test('a file without a last line end still has none after a patch', () => {
     expect(applied('a\nb', '-b', '+c').text).toBe('a\nc')
     expect(applied('a\nb', '+c').text).toBe('a\nb\nc')
     expect(applied('a\nb', '-b').text).toBe('a')
   })
 
-  test('that fit nowhere are shown', () => {
+  test('a hunk that matches nowhere is shown in the refusal', () => {
     expect(() => applied('a\n', '-b', '+c')).toThrow(/Context not found in f: .*\nb\n/)
     expect(() => applied('a\nb\n', '@@ b', '-a', '+c')).toThrow(/after line 2/)
     expect(() => applied('a\n', '@@ zzz', '+c')).toThrow(/Context not found in f: .*\nzzz\n/)

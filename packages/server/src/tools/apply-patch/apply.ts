@@ -1,14 +1,16 @@
-/** A patch's hunks put into a text. Lines that it does not name keep their bytes. Pure. Source: agent-core.md 8.9. */
-import { Refusal } from '../file-editor/refusal.ts'
+/**
+ * Applies the hunks of a patch to a text. Lines that no hunk names keep their bytes. Pure. Source: agent-core.md 8.9.
+ */
+import { Refusal } from '../refusal.ts'
 import type { Hunk } from './parse.ts'
 
-/** How far the found place was from what the hunk says: 0 exactly, 1 without trailing space, 100 without any at the edges. */
+/** Difference between the match and the hunk: 0 none, 1 trailing space, 100 space at either edge. */
 const FUZZ = [0, 1, 100] as const
 const FUZZ_NOT_AT_END = 10_000
 
 type Line = { text: string; eol: string }
 
-/** @throws Refusal when a hunk's lines are not there, showing them. */
+/** Returns the new text. @throws Refusal when the lines of a hunk are not found, with these lines. */
 export function applyHunks(path: string, text: string, hunks: readonly Hunk[]): { text: string; fuzz: number } {
   const lines = linesOf(text)
   const eol = lines.find((line) => line.eol !== '')?.eol ?? '\n'
@@ -32,7 +34,7 @@ export function applyHunks(path: string, text: string, hunks: readonly Hunk[]): 
   return { text: joined(result, eol, text === '' || text.endsWith('\n')), fuzz }
 }
 
-/** Only the last line may lack its end, and only if the text did before. */
+/** Only the last line may lack its line end, and only if the text lacked it before. */
 function joined(lines: readonly Line[], eol: string, isClosed: boolean): string {
   const ends = lines.map((line, index) => {
     const isLast = index === lines.length - 1
@@ -66,7 +68,7 @@ function findPlace(path: string, lines: readonly Line[], hunk: Hunk, from: numbe
     fuzz += found.fuzz
   }
   const wanted = hunk.lines.filter(({ op }) => op !== '+').map(({ text }) => text)
-  // What only adds goes behind its anchor, or to the end.
+  // A hunk that only adds goes after its anchor, or to the end.
   if (wanted.length === 0) return { at: hunk.anchors.length > 0 && !hunk.isAtEnd ? start : lines.length, fuzz }
   if (hunk.isAtEnd) {
     const last = find(lines, wanted, Math.max(start, lines.length - wanted.length))
@@ -87,7 +89,7 @@ const NOTHING_CHANGED = 'View the file and write the patch anew. Nothing was cha
 
 const SPELLINGS = [(text: string) => text, (text: string) => text.trimEnd(), (text: string) => text.trim()] as const
 
-/** The first place from `start` on where the lines stand; the most exact spelling that is there anywhere counts. */
+/** Returns the first match from `start`; the most exact match anywhere wins. */
 function find(lines: readonly Line[], wanted: readonly string[], start: number): Place | null {
   for (const [level, spell] of SPELLINGS.entries()) {
     const sought = wanted.map(spell)

@@ -1,4 +1,4 @@
-/** The tool as the model is told about it. */
+/** Description of the tool for the model. */
 
 export const DESCRIPTION = `Changes several files in one step: all of the patch is applied, or nothing of it. The form:
 

@@ -1,15 +1,18 @@
 /**
- * What a patch is about to do, on disk before the first file changes, so that a killed server leaves no half of it.
+ * Notes of planned patches, on disk before the first file changes, so that a killed server leaves no half-applied
+ * patch.
  *
  * Invariants
- *   P1. A note is durable before any of its files changes; without a note none was changed.
- *   P2. A note holds all that is to be written: what a dead process began, another one ends the same way.
+ *   P1. A note is durable before any of its files changes; without a note no file was changed.
+ *   P2. A note contains everything to be written: another process completes the patch of a dead one in the same way.
  */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Change, Plan, Write } from './plan.ts'
 
-/** Notes of calls whose result is long stored are of no use; this many patches are surely not under way at once. */
+/**
+ * Limit of stored notes. Notes of calls whose result is stored are not needed, and fewer patches than this run at once.
+ */
 const MAX_NOTES = 50
 
 export type Note = Plan & { call_id: string }
@@ -23,12 +26,12 @@ type Stored = {
 export class PatchJournal {
   readonly #dir: string
 
-  /** `dir` is created when first written to. */
+  /** `dir` is created at the first write. */
   constructor(dir: string) {
     this.#dir = dir
   }
 
-  /** Stores what a call is about to do (P1). */
+  /** Stores the plan of a call (P1). */
   async write({ call_id, writes, changes, fuzz }: Note): Promise<void> {
     await mkdir(this.#dir, { recursive: true, mode: 0o700 })
     const path = this.#pathOf(call_id)
@@ -44,7 +47,7 @@ export class PatchJournal {
     await this.#trim()
   }
 
-  /** The note of a call; null when it never came to writing. */
+  /** Returns the note of a call; null when the call wrote nothing. */
   async read(callId: string): Promise<Note | null> {
     try {
       const { writes, ...rest } = JSON.parse(await readFile(this.#pathOf(callId), 'utf8')) as Stored
@@ -55,12 +58,12 @@ export class PatchJournal {
     }
   }
 
-  /** A patch that was taken back was never applied. */
+  /** A patch that was rolled back counts as never applied. */
   async forget(callId: string): Promise<void> {
     await rm(this.#pathOf(callId), { force: true })
   }
 
-  /** Call ids are made by the server in rising order, but a file name is no place to trust one. */
+  /** The server makes call ids, but a file name must not depend on that. */
   #pathOf(callId: string): string {
     return join(this.#dir, `${callId.replaceAll(/[^\w-]/g, '_')}.json`)
   }

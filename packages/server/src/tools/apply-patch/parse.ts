@@ -1,13 +1,13 @@
-/** A patch in the form that models write, as data. Pure. Source: agent-core.md 8.9. */
-import { Refusal } from '../file-editor/refusal.ts'
+/** Parses a patch in the format that models write. Pure. Source: agent-core.md 8.9. */
+import { Refusal } from '../refusal.ts'
 
-export type HunkLine = { op: ' ' | '-' | '+'; text: string }
+type HunkLine = { op: ' ' | '-' | '+'; text: string }
 
 export type Hunk = {
-  /** Lines that stand somewhere before, one after the other. */
+  /** Lines that must occur earlier in the file, in this order. */
   anchors: readonly string[]
   lines: readonly HunkLine[]
-  /** Its last line is the last one of the file. */
+  /** The last line of the hunk is the last line of the file. */
   isAtEnd: boolean
 }
 
@@ -22,7 +22,7 @@ const AT_END = '*** End of File'
 const HEADER = /^\*\*\* (Add|Delete|Update) File: *(.*?) *$/
 const MOVE = /^\*\*\* Move to: *(.*?) *$/
 
-/** The sections of a patch, in order. @throws Refusal for text that is none, naming the line. */
+/** Returns the sections of a patch, in order. @throws Refusal for a malformed patch, with the line. */
 export function parsePatch(patch: string): Section[] {
   const lines = patch.replaceAll('\r\n', '\n').trim().split('\n')
   if (lines[0]?.trim() !== BEGIN) throw malformed(`it must begin with the line "${BEGIN}"`)
@@ -34,7 +34,7 @@ export function parsePatch(patch: string): Section[] {
   return sections
 }
 
-/** Lines one after the other, counted from 1; the first one is already read. */
+/** Reads lines in order, counted from 1; the first one is already read. */
 class Reader {
   readonly #lines: readonly string[]
   #at = 1
@@ -51,7 +51,7 @@ class Reader {
     return this.#at + 1
   }
 
-  /** Whether nothing but empty lines is left of the section. */
+  /** True when the section has only empty lines left. */
   get isBlankToEnd(): boolean {
     let at = this.#at
     while (this.#lines[at]?.trim() === '') at++
@@ -59,7 +59,7 @@ class Reader {
     return next === undefined || HEADER.test(next)
   }
 
-  /** The next line if it is one that belongs to a section; undefined at a header or at the end. */
+  /** Returns the next line if it belongs to the section; undefined at a header or at the end. */
   peek(): string | undefined {
     const line = this.#lines[this.#at]
     return line === undefined || HEADER.test(line) ? undefined : line
@@ -120,13 +120,13 @@ function hunk(reader: Reader): Hunk {
     lines.push(hunkLine(line, reader.number))
     reader.next()
   }
-  // Empty lines before the next part are there for the eye.
+  // Empty lines before the next section only separate it.
   while (lines.at(-1)?.op === ' ' && lines.at(-1)?.text === '') lines.pop()
   return expectLines({ anchors, lines, isAtEnd: false }, number)
 }
 
 function hunkLine(line: string, number: number): HunkLine {
-  // An empty line of context often loses its one space.
+  // An empty context line often lost its one space.
   if (line === '') return { op: ' ', text: '' }
   const op = line[0]
   if (op === ' ' || op === '-' || op === '+') return { op, text: line.slice(1) }

@@ -1,18 +1,18 @@
-/** What a patch would do to the files there are: everything is looked at before anything is written. */
+/** Plans the changes of a patch: every file is checked before any is written. */
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { decoded, expectFits, expectInside, readWithin } from '../file-editor/access.ts'
-import { Refusal } from '../file-editor/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import { encode, printable } from '../file-editor/text.ts'
 import type { ToolContext } from '../tool.ts'
 import { applyHunks } from './apply.ts'
 import type { Section } from './parse.ts'
 
-/** One path before and after; null: no file. */
+/** Content of one path before and after; null: no file. */
 export type Write = {
   path: string
   before: Uint8Array | null
   after: Uint8Array | null
-  /** Permission bits that a file at a new path takes over; null: those that new files get. */
+  /** Permission bits for a file at a new path; null: the default. */
   mode: number | null
 }
 
@@ -25,10 +25,12 @@ export type Change = {
 
 export type Plan = { writes: Write[]; changes: Record<string, Change>; fuzz: number }
 
-/** Characters of a file that an observation carries for clients to draw a difference; larger ones go without. */
+/**
+ * Largest content in characters that an observation carries for clients to show a difference; larger ones are left out.
+ */
 const MAX_CONTENT_CHARS = 1024 * 1024
 
-/** @throws Refusal for whatever stands in the way; nothing was written then. */
+/** Returns the plan of a patch. @throws Refusal when any part of it cannot be done; nothing is written then. */
 export async function planPatch(sections: readonly Section[], context: ToolContext): Promise<Plan> {
   const plan: Plan = { writes: [], changes: {}, fuzz: 0 }
   const seen = new Map<string, string>()
@@ -44,7 +46,9 @@ export async function planPatch(sections: readonly Section[], context: ToolConte
   return plan
 }
 
-/** The absolute path of a file of the patch, which no other section may name, however it is spelled. */
+/**
+ * Returns the absolute path of a file of the patch. Two sections must not name the same file, however it is spelled.
+ */
 async function place(named: string, { workspace, signal }: ToolContext, seen: Map<string, string>): Promise<string> {
   if (named.includes('\0')) throw new Refusal('A path cannot hold the character NUL. Nothing was changed.')
   const path = workspace.resolve(named)
@@ -113,7 +117,7 @@ async function expectAbsent(name: string, path: string, { workspace, signal }: T
     throw new Refusal(`${name} exists already; a patch overwrites no file. Update or delete it instead.`)
 }
 
-/** A link would go, and what it leads to would stay: hardly what was meant. */
+/** Deleting or moving a symlink would leave its target, which is hardly intended. */
 async function expectNoLink(name: string, path: string, { workspace, signal }: ToolContext): Promise<void> {
   const [real, parent] = [await workspace.realPath?.(path, signal), await workspace.realPath?.(dirname(path), signal)]
   if (real != null && parent != null && real !== join(parent, basename(path)))

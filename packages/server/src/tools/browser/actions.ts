@@ -1,24 +1,27 @@
-/** The fourteen actions of the browser, each as what it does to a session. Source: agent-core.md 8.10. */
+/** The fourteen actions of the browser, as functions of a session. Source: agent-core.md 8.10. */
 import type { BrowserAction } from '@parley/protocol'
-import type { ElementHandle } from 'playwright-core'
-import { Refusal } from '../file-editor/refusal.ts'
+import type { ElementHandle, Page } from 'playwright-core'
+import { abortable } from '../../lib/index.ts'
+import { Refusal } from '../refusal.ts'
 import type { ToolContext } from '../tool.ts'
 import { Elements } from './elements.ts'
-import { goto, PAGE_MS, settled, SETTLE_MS, webAddress, whyNot } from './moves.ts'
-import { MAX_TEXT_CHARS, type Said } from './observation.ts'
+import { goto, PAGE_MS, settled, webAddress, whyNot } from './page-loading.ts'
+import { MAX_TEXT_CHARS, type ActionResult } from './observation.ts'
 import { readPage } from './page-text.ts'
 import { Recording } from './recording.ts'
 import type { Session, Tab } from './session.ts'
 import { KEPT, readStorage, writeStorage } from './storage.ts'
 
-/** Room for what is said around a page's text. */
+/** Milliseconds from a click on a link with a target to its tab; a loaded machine needs several seconds to start a renderer. */
+const NEW_TAB_MS = 15_000
+/** Characters reserved for the lines around a page's text. */
 const FRAME_CHARS = 1_000
 
 type Act<K extends BrowserAction['kind']> = (
   action: Extract<BrowserAction, { kind: K }>,
   session: Session,
   context: ToolContext,
-) => Promise<Said>
+) => Promise<ActionResult>
 
 export const ACTIONS: { [K in BrowserAction['kind']]: Act<K> } = {
   async BrowserNavigateAction({ url, new_tab }, session) {
@@ -34,13 +37,19 @@ export const ACTIONS: { [K in BrowserAction['kind']]: Act<K> } = {
   async BrowserClickAction({ index, new_tab }, session) {
     const { element, row } = await elementOf(session, index)
     if (new_tab) return openInNewTab(element, row, session)
-    // What a link opens in a tab of its own is what was clicked for; what a script opens is only told of.
-    const opening = (await opensTab(element)) ? session.context.waitForEvent('page', { timeout: SETTLE_MS }) : null
-    opening?.catch(() => undefined)
-    await element.click().catch(whyNot(row))
-    await settled(session.page)
-    const opened = await opening?.catch(() => null)
-    if (opened != null) await settled(session.show(opened).page)
+    const opened = Promise.withResolvers<Page>()
+    const isOpening = await opensTab(element)
+    if (isOpening) session.context.once('page', opened.resolve)
+    try {
+      await element.click().catch(whyNot(row))
+      await settled(session.page)
+      // A tab that the clicked link opens becomes the current tab; a tab opened by a script is only reported. The wait begins
+      // after the click, which itself can take longer than this on a loaded machine.
+      const page = isOpening ? await abortable(opened.promise, AbortSignal.timeout(NEW_TAB_MS)).catch(() => null) : null
+      if (page !== null) await settled(session.show(page).page)
+    } finally {
+      session.context.off('page', opened.resolve)
+    }
     return { text: `Clicked ${row}. Now on ${await where(session.tab)}.` }
   },
 
@@ -119,8 +128,8 @@ export const ACTIONS: { [K in BrowserAction['kind']]: Act<K> } = {
 
   async BrowserSetStorageAction({ storage_state }, session, context) {
     const { cookies, origins } = await writeStorage(session.context, storage_state, context)
-    const said = `The storage was replaced: ${cookies.length} cookies, local storage of ${origins.length} sites.`
-    return { text: `${said} Open the page again to use it.` }
+    const message = `The storage was replaced: ${cookies.length} cookies, local storage of ${origins.length} sites.`
+    return { text: `${message} Open the page again to use it.` }
   },
 
   async BrowserStartRecordingAction(_, session) {
@@ -145,7 +154,7 @@ async function elementOf({ elements }: Session, index: number): Promise<{ elemen
   return { element: await elements.element(index).catch(whyNot(`[${index}]`)), row: elements.row(index) }
 }
 
-async function openInNewTab(element: ElementHandle, row: string, session: Session): Promise<Said> {
+async function openInNewTab(element: ElementHandle, row: string, session: Session): Promise<ActionResult> {
   const href = await element.evaluate((node) => (node as unknown as { href?: unknown }).href)
   if (typeof href !== 'string') throw new Refusal(`${row} leads nowhere by itself; click it without new_tab.`)
   const target = webAddress(href)

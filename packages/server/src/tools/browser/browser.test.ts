@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { findBubblewrap } from '../../workspace/index.ts'
 import { BROWSER_TEST_MS, browserBench, HAS_CHROMIUM, pages } from './browser.testing.ts'
-import { Patience } from './patience.ts'
-import { BrowserHolder } from './holder.ts'
+import { ActionTimeLimit } from './action-time-limit.ts'
+import { SharedBrowser } from './shared-browser.ts'
 
 const shows = HAS_CHROMIUM ? test : test.skip
 if (!HAS_CHROMIUM) console.log('browser: not tested, there is no Chromium')
@@ -23,7 +23,7 @@ const SITE = {
 }
 
 shows(
-  'pages are opened, looked at, filled in, clicked and read',
+  'pages are opened, inspected, filled in, clicked and read',
   async () => {
     await using site = await pages(SITE)
     await using the = await browserBench()
@@ -92,7 +92,7 @@ shows(
 )
 
 shows(
-  'what cannot be done is said, and the browser goes on',
+  'an impossible action is reported, and the browser stays usable',
   async () => {
     await using site = await pages({ '/': FORM, '/long': `<p>${'word '.repeat(30_000)}</p>` })
     await using the = await browserBench()
@@ -131,7 +131,7 @@ shows(
 )
 
 shows(
-  'a screenshot is a picture for the model and for clients, and is kept',
+  'a screenshot is an image for the model and for clients, and is saved',
   async () => {
     await using site = await pages(SITE)
     await using the = await browserBench()
@@ -145,7 +145,7 @@ shows(
 )
 
 shows(
-  'values of cookies and storage are kept from the model, and filled in again',
+  'values of cookies and storage are withheld from the model, and filled in again',
   async () => {
     const echo = (request: { headers: { cookie?: string } }) =>
       `<title>x</title><p>cookie: ${request.headers.cookie ?? 'none'}</p><p id="l"></p>` +
@@ -179,7 +179,7 @@ shows(
 )
 
 shows(
-  'a recording leaves its pictures in the workspace',
+  'a recording saves its images in the workspace',
   async () => {
     await using site = await pages(SITE)
     await using the = await browserBench()
@@ -196,7 +196,7 @@ shows(
 )
 
 shows(
-  'dialogs are dismissed and told of, and what happens by itself is not lost',
+  'dialogs are dismissed and reported, and events that no action caused are not lost',
   async () => {
     await using site = await pages({ '/': `<button onclick="alert('stop'); document.title = 'after'">Go</button>` })
     await using the = await browserBench()
@@ -209,14 +209,14 @@ shows(
 )
 
 shows(
-  'a browser that dies is started anew, and one that is closed leaves no process',
+  'a browser that dies is restarted, and a closed one leaves no process',
   async () => {
     await using site = await pages(SITE)
     await using the = await browserBench()
     await the.call('navigate', { url: site.url })
     expect(the.own.processes().length).toBeGreaterThan(0)
     for (const pid of the.own.processes()) process.kill(pid, 'SIGKILL')
-    // Its death is noticed a moment later, by the action then under way or before the next one.
+    // The crash is noticed a moment later, by the running action or before the next one.
     await expect
       .poll(async () => (await the.call('list_tabs')).text, { timeout: 30_000 })
       .toMatch(/new browser without the tabs/)
@@ -228,24 +228,24 @@ shows(
 )
 
 shows(
-  'a page that does not answer is given up after a while, and the third time the browser is started anew',
+  'an action on a page that does not respond times out, and the third timeout restarts the browser',
   async () => {
-    class Short extends Patience {
+    class Short extends ActionTimeLimit {
       override get limitMs() {
         return 1_500
       }
     }
     await using site = await pages({ ...SITE, '/stuck': '<button onclick="for(;;);">Freeze</button>' })
-    await using the = await browserBench(new BrowserHolder(new Short()))
-    // The first action also has to open the browser, which takes its own time.
+    await using the = await browserBench(new SharedBrowser(new Short()))
+    // The first action also starts the browser, which takes time.
     await the.call('list_tabs')
     await the.call('navigate', { url: `${site.url}/stuck` })
     await the.call('get_state')
     await the.call('click', { index: 0 })
-    let said = ''
-    for (let tries = 0; tries < 6 && !said.includes('third time'); tries++) said = (await the.call('get_content')).text
-    expect(said).toContain('did not answer within 1.5 seconds')
-    expect(said).toContain('third time in a row')
+    let text = ''
+    for (let tries = 0; tries < 6 && !text.includes('third time'); tries++) text = (await the.call('get_content')).text
+    expect(text).toContain('did not answer within 1.5 seconds')
+    expect(text).toContain('third time in a row')
     expect((await the.call('list_tabs')).text).toContain('did not answer three times in a row')
   },
   BROWSER_TEST_MS,
@@ -267,14 +267,14 @@ shows(
   BROWSER_TEST_MS,
 )
 
-const walls = await findBubblewrap()
-const behindWalls = HAS_CHROMIUM && 'path' in walls ? test : test.skip
+const bubblewrap = await findBubblewrap()
+const sandboxedTest = HAS_CHROMIUM && 'path' in bubblewrap ? test : test.skip
 
-behindWalls(
-  'inside of a sandbox without network the browser runs, and reaches nothing',
+sandboxedTest(
+  'inside a sandbox without network the browser runs, and reaches no host',
   async () => {
     await using site = await pages(SITE)
-    await using the = await browserBench(new BrowserHolder(), { sandbox: { mode: 'required', network: false } })
+    await using the = await browserBench(new SharedBrowser(), { sandbox: { mode: 'required', network: false } })
     expect(await the.call('navigate', { url: 'about:blank' })).toMatchObject({ is_error: false })
     const refused = await the.call('navigate', { url: site.url })
     expect(refused).toMatchObject({ is_error: true })
@@ -285,13 +285,13 @@ behindWalls(
   BROWSER_TEST_MS,
 )
 
-behindWalls(
-  'inside of a sandbox with a list of hosts the browser reaches those alone',
+sandboxedTest(
+  'inside a sandbox with a list of hosts the browser reaches only those',
   async () => {
     await using site = await pages(SITE)
     await using other = await pages(SITE)
     const network = [site.url.replace('http://', '')]
-    await using the = await browserBench(new BrowserHolder(), { sandbox: { mode: 'required', network } })
+    await using the = await browserBench(new SharedBrowser(), { sandbox: { mode: 'required', network } })
     expect((await the.call('navigate', { url: site.url })).text).toBe(`Opened ${site.url}/ (Form) in tab 1.`)
     const refused = await the.call('navigate', { url: other.url })
     expect(refused.text).toMatch(/ERR_|status 403/)
@@ -300,7 +300,7 @@ behindWalls(
   BROWSER_TEST_MS,
 )
 
-test('where there is no browser, the answer says so and what to do', async () => {
+test('without a browser, the observation names the cause and the fix', async () => {
   await using the = await browserBench()
   const services = { browser: { executable: '/no/such/chromium' } }
   const { is_error, text } = await the.call('navigate', { url: 'http://x.test' }, { services })
@@ -308,7 +308,7 @@ test('where there is no browser, the answer says so and what to do', async () =>
   expect(text).toMatch(/no Chromium is installed.*PARLEY_CHROMIUM/)
 })
 
-test('a program that is no browser is told by what it says', async () => {
+test('the output of a program that is no browser is reported', async () => {
   await using the = await browserBench()
   const services = { browser: { executable: '/bin/false' } }
   expect(await the.call('list_tabs', {}, { services })).toMatchObject({
@@ -317,14 +317,14 @@ test('a program that is no browser is told by what it says', async () => {
   })
 })
 
-test('two time-outs leave little time for the next action, and the third resets; anything else ends the row', () => {
-  const patience = new Patience()
-  expect(patience.limitMs).toBe(300_000)
-  expect([patience.timedOut(), patience.limitMs]).toEqual([false, 300_000])
-  expect([patience.timedOut(), patience.limitMs]).toEqual([false, 30_000])
-  expect([patience.timedOut(), patience.limitMs]).toEqual([true, 300_000])
-  patience.timedOut()
-  patience.timedOut()
-  patience.ended()
-  expect(patience.limitMs).toBe(300_000)
+test('two timeouts shorten the time limit, the third restarts the browser, and any other outcome resets the count', () => {
+  const timeLimit = new ActionTimeLimit()
+  expect(timeLimit.limitMs).toBe(300_000)
+  expect([timeLimit.timedOut(), timeLimit.limitMs]).toEqual([false, 300_000])
+  expect([timeLimit.timedOut(), timeLimit.limitMs]).toEqual([false, 30_000])
+  expect([timeLimit.timedOut(), timeLimit.limitMs]).toEqual([true, 300_000])
+  timeLimit.timedOut()
+  timeLimit.timedOut()
+  timeLimit.ended()
+  expect(timeLimit.limitMs).toBe(300_000)
 })

@@ -1,24 +1,27 @@
-/** A browser over a real workspace, and pages for it on this machine. */
+/** A browser in a real workspace, and pages for it on this machine. */
 import { existsSync } from 'node:fs'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { asConversationId } from '@parley/protocol'
-import { bench, never } from '../../workspace/workspace.testing.ts'
+import { openTestWorkspaces, never } from '../../workspace/workspace.testing.ts'
 import type { ToolContext } from '../tool.ts'
-import { BrowserHolder } from './holder.ts'
+import { SharedBrowser } from './shared-browser.ts'
 import { browserToolSet } from './tool-set.ts'
 
-/** Whether there is a Chromium to test with. */
+/** True when a Chromium is installed. */
 export const HAS_CHROMIUM = (process.env['PATH'] ?? '')
   .split(':')
   .some((dir) => ['chromium', 'chromium-browser', 'google-chrome'].some((name) => existsSync(`${dir}/${name}`)))
 
-/** Milliseconds that a test with a browser may take on a loaded machine. */
+/** Milliseconds for a test with a browser on a loaded machine. */
 export const BROWSER_TEST_MS = 90_000
 
-export async function browserBench(holder = new BrowserHolder(), options: Parameters<typeof bench>[0] = {}) {
-  const own = await bench(options)
+export async function browserBench(
+  holder = new SharedBrowser(),
+  options: Parameters<typeof openTestWorkspaces>[0] = {},
+) {
+  const own = await openTestWorkspaces(options)
   const workspace = await own.open()
   const tools = new Map(browserToolSet(holder).map((tool) => [tool.name, tool]))
   let calls = 0
@@ -29,7 +32,7 @@ export async function browserBench(holder = new BrowserHolder(), options: Parame
     holder,
     call: async (name: string, args: object = {}, over: Partial<ToolContext> = {}) => {
       const tool = tools.get(`browser_${name}`)!
-      const found = (await tool.perform(tool.parse({ ...args }), {
+      const found = (await tool.execute(tool.parse({ ...args }), {
         conversationId: asConversationId('c1'),
         callId: `call-${++calls}`,
         workspace,
@@ -40,7 +43,7 @@ export async function browserBench(holder = new BrowserHolder(), options: Parame
       })) as any
       return { ...found, text: found.content[0].text as string }
     },
-    /** The index of the first element whose row holds the text. */
+    /** Returns the index of the first element whose row contains the text. */
     indexOf: (state: { text: string }, text: string) => {
       const row = state.text.split('\n').find((line) => /^\[\d+\]/.test(line) && line.includes(text))
       if (row === undefined) throw new Error(`no element with ${text} in:\n${state.text}`)
@@ -53,7 +56,7 @@ export async function browserBench(holder = new BrowserHolder(), options: Parame
   }
 }
 
-/** Serves pages by path, or what a function makes of the request. */
+/** Serves pages by path: fixed texts, or functions of the request. */
 export async function pages(of: Record<string, string | ((request: IncomingMessage) => string)>) {
   const server = createServer((request, response) => {
     const page = of[new URL(request.url ?? '/', 'http://x').pathname]

@@ -1,10 +1,10 @@
-/** What of a page can be clicked and typed into, each with an index that lasts until the page is looked at again. */
+/** Interactive elements of a page, each with an index that is valid until the page is read again. */
 import type { ElementHandle, Frame, JSHandle, Page } from 'playwright-core'
-import { Refusal } from '../file-editor/refusal.ts'
+import { Refusal } from '../refusal.ts'
 
 const MAX_ELEMENTS = 1_000
 
-/** Runs in the page; looks into open shadow trees too. What a password field holds is never read. */
+/** Runs in the page; includes open shadow trees. The value of a password field is never read. */
 const COLLECT = `(() => {
   const selector = 'a[href],button,input:not([type=hidden]),select,textarea,summary,[contenteditable=""],[contenteditable=true],' +
     '[onclick],[role=button],[role=link],[role=checkbox],[role=radio],[role=switch],[role=tab],[role=menuitem],[role=option],' +
@@ -50,7 +50,7 @@ const COLLECT = `(() => {
 type Held = { elements: unknown[]; rows: string[] }
 type Part = { handle: JSHandle<Held>; rows: string[] }
 
-/** The elements of a page as they were when it was looked at. */
+/** The elements of a page at the time it was read. */
 export class Elements {
   readonly #parts: readonly Part[]
 
@@ -58,23 +58,23 @@ export class Elements {
     this.#parts = parts
   }
 
-  /** Looks at a page and the frames in it. */
+  /** Reads the elements of a page and its frames. */
   static async of(page: Page): Promise<Elements> {
     const parts = await Promise.all(page.frames().map(collect))
     return new Elements(parts.filter((part) => part !== null))
   }
 
-  /** One line to an element, index first. */
+  /** One line per element, index first. */
   get rows(): string[] {
     return this.#parts.flatMap(({ rows }) => rows).map((row, index) => `[${index}]${row}`)
   }
 
-  /** How an element was shown. */
+  /** Returns the row of an element. */
   row(index: number): string {
     return this.rows[index] ?? `[${index}]`
   }
 
-  /** @throws Refusal for an index that was not shown. */
+  /** @throws Refusal for an index that was not listed. */
   async element(index: number): Promise<ElementHandle> {
     let at = index
     for (const { handle, rows } of this.#parts) {
@@ -94,7 +94,7 @@ async function collect(frame: Frame): Promise<Part | null> {
     const handle = (await frame.evaluateHandle(COLLECT)) as JSHandle<Held>
     return { handle, rows: await handle.evaluate((held) => held.rows) }
   } catch (error) {
-    // A frame inside of the page may go away at any moment; the page itself may not.
+    // A frame may disappear at any moment; the page may not.
     if (frame.parentFrame() === null) throw error
     return null
   }

@@ -1,21 +1,21 @@
-/** What the model and the clients read of a browser action. Source: agent-core.md 8.10. */
+/** Observation of a browser action, for the model and clients. Source: agent-core.md 8.10. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { textContent, type Observation } from '@parley/protocol'
-import { keepIn, shorten, type Keep } from '../terminal/full-output.ts'
+import { keepIn, shorten, type Keep } from '../full-output.ts'
 import type { ToolContext } from '../tool.ts'
 
 type BrowserObservation = Extract<Observation, { kind: 'BrowserObservation' }>
 
-/** Characters of one answer. */
+/** Characters of one observation. */
 export const MAX_TEXT_CHARS = 50_000
 
-/** What an action says. */
-export type Said = { text: string; screenshot?: Buffer }
+/** The result of an action. */
+export type ActionResult = { text: string; screenshot?: Buffer }
 
-/** @param notes what happened by itself meanwhile */
+/** @param notes events that no action caused, since the last observation */
 export async function observe(
-  { text, screenshot }: Said,
+  { text, screenshot }: ActionResult,
   notes: readonly string[],
   context: ToolContext,
 ): Promise<BrowserObservation> {
@@ -23,8 +23,8 @@ export async function observe(
     context.workspace.keepText === undefined
       ? keepIn(join(context.dataDir, 'browser', 'pages'))(name, whole)
       : context.workspace.keepText(name, whole, context.signal)
-  const hide = context.services?.hide ?? ((said: string) => Promise.resolve(said))
-  // What is saved passes no other gate.
+  const hide = context.services?.hide ?? ((unmasked: string) => Promise.resolve(unmasked))
+  // Saved output passes no other masking.
   const whole = await hide([text, ...notes.map((note) => `[${note}]`)].join('\n'))
   const short = await shorten(whole, keep, { maxChars: MAX_TEXT_CHARS, prefix: 'browser' })
   const data = screenshot?.toString('base64') ?? null

@@ -1,4 +1,4 @@
-/** The text of a page as a person would read it. */
+/** Visible text of a page. */
 import type { Page } from 'playwright-core'
 
 const MAX_LINKS = 500
@@ -7,7 +7,7 @@ const LINKS = `[...document.querySelectorAll('a[href]')].slice(0, ${MAX_LINKS})
   .map((link) => [link.innerText.replace(/\\s+/g, ' ').trim(), link.href])
   .filter(([text, href]) => text !== '' && /^https?:/.test(href))`
 
-/** What is seen, headings marked; then, where they are asked for, the links in it. */
+/** Returns the visible text with marked headings; then, if requested, the links in it. */
 export async function readPage(page: Page, withLinks: boolean): Promise<string> {
   const parts = await Promise.all(page.frames().map((frame) => frame.evaluate<string>(TEXT).catch(() => '')))
   const text = parts
@@ -20,7 +20,7 @@ export async function readPage(page: Page, withLinks: boolean): Promise<string> 
   return `${text}\n\nLinks:\n${rows.join('\n') || 'none'}`
 }
 
-/** Runs in the page. The text is taken as it is drawn; headings get the marks that say how deep they are. */
+/** Runs in the page. Text is taken as rendered; headings get marks for their level. */
 const TEXT = `(() => {
   const root = document.body
   if (!root) return ''

@@ -1,17 +1,17 @@
-/** The browser's own protocol over its pipes: JSON, each message closed by NUL. No port is opened that others could speak to. */
+/** The browser's debugging protocol over its pipes: JSON messages, each ended by NUL. No port is opened. */
 import type { ConnectOverCDPTransport } from 'playwright-core'
 import type { Process } from '../../workspace/index.ts'
 
 const NUL = 0
 
-/** A transport over a process that was started with its debugging pipe at standard input and output. */
+/** Transport over a process whose debugging pipe is standard input and output. */
 export function pipeTransport(process: Process): ConnectOverCDPTransport {
   const writer = process.stdin.getWriter()
   const encoder = new TextEncoder()
   let isClosed = false
   const transport: ConnectOverCDPTransport = {
     send(message) {
-      // A browser that has ended takes nothing more; its end is told by its output.
+      // A write to a browser that ended is ignored; the end of its output reports the end.
       writer.write(encoder.encode(`${JSON.stringify(message)}\0`)).catch(() => undefined)
     },
     close() {
@@ -31,10 +31,7 @@ export function pipeTransport(process: Process): ConnectOverCDPTransport {
 }
 
 /** Calls back with each message until the stream ends. */
-export async function readMessages(
-  stream: ReadableStream<Uint8Array>,
-  onMessage: (message: object) => void,
-): Promise<void> {
+async function readMessages(stream: ReadableStream<Uint8Array>, onMessage: (message: object) => void): Promise<void> {
   let parts: Uint8Array[] = []
   for await (const chunk of stream) {
     let from = 0

@@ -1,4 +1,4 @@
-/** Pictures of a tab while things happen in it, put into the workspace when the recording ends. */
+/** Images of a tab, taken while it changes and written to the workspace when the recording stops. */
 import { join } from 'node:path'
 import type { CDPSession, Page } from 'playwright-core'
 import type { ToolContext } from '../tool.ts'
@@ -35,7 +35,7 @@ export class Recording {
     this.#bytes += frame.length
   }
 
-  /** Writes the pictures and says where they are. */
+  /** Writes the images and returns a message with their folder. */
   async stop({ workspace, callId, signal }: ToolContext): Promise<string> {
     const seconds = Math.round((performance.now() - this.#begun) / 1000)
     this.abandon()
@@ -47,7 +47,7 @@ export class Recording {
     return `Recorded ${seconds} seconds: ${this.#frames.length} pictures in ${folder}.${cut}`
   }
 
-  /** Ends it without a result. */
+  /** Stops without a result. */
   abandon(): void {
     this.#session.detach().catch(() => undefined)
   }

@@ -1,13 +1,13 @@
-/** One running browser: its tabs, what was seen of them, and what happened by itself since. */
+/** One running browser: its tabs, the elements last read in them, and events that no action caused. */
 import type { BrowserContext, Page } from 'playwright-core'
-import { Refusal } from '../file-editor/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { Elements } from './elements.ts'
 import type { Launched } from './launch.ts'
 import type { Recording } from './recording.ts'
 
-/** Milliseconds for what is done to one element. */
+/** Milliseconds for an action on one element. */
 const ELEMENT_MS = 10_000
-/** Notes of pages that nobody has been told of yet. */
+/** Limit of unreported notes of pages. */
 const MAX_NOTES = 20
 
 export type Tab = { id: string; page: Page }
@@ -19,7 +19,7 @@ export class Session {
   #made = 0
   #current: Tab | null = null
   #notes: string[] = []
-  /** Of the current tab; null: not looked at since it was left. */
+  /** Elements of the current tab; null: not read since the tab changed. */
   elements: Elements | null = null
   recording: Recording | null = null
 
@@ -28,7 +28,7 @@ export class Session {
     this.context = context
   }
 
-  /** Takes a browser that has just been started. */
+  /** Opens the session of a browser that was just started. */
   static async of(launched: Launched): Promise<Session> {
     const [context] = launched.browser.contexts()
     if (context === undefined) throw new Refusal('The browser has no window.')
@@ -50,7 +50,7 @@ export class Session {
     return this.#tabs
   }
 
-  /** The tab that actions are for. */
+  /** The tab that actions apply to. */
   get tab(): Tab {
     if (this.#current !== null) return this.#current
     throw new Refusal('Every tab is closed. Use browser_navigate to open a page.')
@@ -60,21 +60,21 @@ export class Session {
     return this.tab.page
   }
 
-  /** A tab for something new: the current one, or a fresh one where there is none or one is asked for. */
+  /** Returns a tab for a navigation: the current one, or a new one where there is none or one is requested. */
   async tabFor(isNew: boolean): Promise<Tab> {
     if (!isNew && this.#current !== null) return this.#current
     const page = await this.context.newPage()
     return this.show(page)
   }
 
-  /** Makes a page that was opened on purpose the current one; nobody has to be told of it. */
+  /** Makes a page that an action opened the current tab, without a note. */
   show(page: Page): Tab {
     const tab = this.#add(page)
     this.#notes = this.#notes.filter((note) => note !== opened(tab))
     return this.switchTo(tab)
   }
 
-  /** @throws Refusal naming the tabs there are. */
+  /** @throws Refusal with the existing tabs. */
   find(id: string): Tab {
     const found = this.#tabs.find((tab) => tab.id === id)
     if (found !== undefined) return found
@@ -92,7 +92,7 @@ export class Session {
     if (this.#notes.length < MAX_NOTES) this.#notes.push(text)
   }
 
-  /** What happened by itself since this was last asked. */
+  /** Returns the events that no action caused, since the last call. */
   takeNotes(): string[] {
     const notes = this.#notes
     this.#notes = []
@@ -122,10 +122,10 @@ export class Session {
     return tab
   }
 
-  /** Ends the browser and whatever it started. */
+  /** Ends the browser and its child processes. */
   async close(): Promise<void> {
     this.recording?.abandon()
-    // It ends when its pipe is closed; what does not is ended with its process group.
+    // The browser ends when its pipe is closed; otherwise its process group is killed.
     await this.#launched.process[Symbol.asyncDispose]()
   }
 }

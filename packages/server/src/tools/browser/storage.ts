@@ -1,15 +1,16 @@
 /**
- * Cookies and local storage. They are keys to accounts: their values stay in the conversation's own folder, and the model gets
- * the rest of them. What it hands back with the values left out is filled in again. Source: agent-core.md 8.10 (FIX).
+ * Cookies and local storage. They grant access to accounts: their values stay in the conversation's own folder, and the
+ * model
+ * gets everything else. Values left out are restored when the model sends the storage back. Source: agent-core.md 8.10.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { BrowserContext } from 'playwright-core'
-import { Refusal } from '../file-editor/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { ToolContext } from '../tool.ts'
 
-/** Stands for a value that is kept. */
+/** Placeholder of a stored value. */
 export const KEPT = '[kept]'
 
 const Entry = z.object({ name: z.string(), value: z.string() })
@@ -30,7 +31,7 @@ const StorageState = z.object({
 })
 type StorageState = z.infer<typeof StorageState>
 
-/** The storage without its values, which are kept. */
+/** Returns the storage without its values, and stores these. */
 export async function readStorage(browser: BrowserContext, context: ToolContext): Promise<StorageState> {
   const state = StorageState.parse(await browser.storageState())
   const path = pathOf(context)
@@ -45,7 +46,7 @@ export async function readStorage(browser: BrowserContext, context: ToolContext)
   return shown
 }
 
-/** Replaces the storage. @throws Refusal for a state that is none, or a value that is not kept. */
+/** Replaces the storage. @throws Refusal for an invalid storage, or a placeholder without a stored value. */
 export async function writeStorage(
   browser: BrowserContext,
   given: unknown,
@@ -67,7 +68,7 @@ export async function writeStorage(
   return state
 }
 
-/** Every entry, with a key that names it. */
+/** Returns every entry with a unique key. */
 function entries({ cookies, origins }: StorageState): { key: string; entry: { name: string; value: string } }[] {
   return [
     ...cookies.map((entry) => ({ key: JSON.stringify(['cookie', entry.domain, entry.path, entry.name]), entry })),

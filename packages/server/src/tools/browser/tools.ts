@@ -1,4 +1,4 @@
-/** The tools of the browser as the model is told about them. */
+/** Descriptions of the browser tools for the model. */
 import type { BrowserAction } from '@parley/protocol'
 
 export type Described = {
@@ -7,9 +7,9 @@ export type Described = {
   description: string
   properties: Record<string, unknown>
   required?: string[]
-  /** It changes nothing, neither in the browser nor where the page comes from. */
+  /** The tool changes nothing, neither in the browser nor at the site. */
   isReadOnly: boolean
-  /** Doing it again after a restart of the server does no harm. */
+  /** The tool can be repeated safely after a restart of the server. */
   isRepeatable: boolean
 }
 

@@ -1,16 +1,15 @@
-/** What the editor may touch, and reading it. */
+/** Checks paths for the editor and reads files. */
 import type { FileEditorAction } from '@parley/protocol'
 import { basename, dirname, isAbsolute, join, relative } from 'node:path'
+import { isInside } from '../../lib/index.ts'
 import type { FileStat } from '../../workspace/index.ts'
 import type { ToolContext } from '../tool.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../refusal.ts'
 import { decode, type Decoded } from './text.ts'
 
 const MAX_FILE_BYTES = 10 * 1024 * 1024
 
-/**
- * @throws Refusal when the path is not absolute, lies outside (`confine`), or is nothing the command works on.
- */
+/** @throws Refusal when the path is not absolute, is outside (`confine`), or does not fit the command. */
 export async function checkPath(
   { command, path }: FileEditorAction,
   confine: boolean,
@@ -31,7 +30,7 @@ export async function checkPath(
 }
 
 /**
- * The deepest part of the path that exists decides: what a link points to counts, not how it is spelled.
+ * The deepest existing part of the path decides: the target of a symlink counts, not the spelling.
  * @throws Refusal for an absolute path that leads out of the working directory.
  */
 export async function expectInside(
@@ -48,23 +47,22 @@ export async function expectInside(
   while (real === null && known !== dirname(known)) {
     const parent = dirname(known)
     real = await workspace.realPath(parent, signal)
-    // A link that leads nowhere yet: writing through it would create what it names.
+    // A symlink without a target: writing through it would create the target.
     const names = real === null ? [] : await workspace.list(real, signal)
     if (names.some(({ name }) => name === basename(known))) throw outside(path, workingDir)
     known = parent
   }
-  const inside = relative(root ?? workingDir, join(real ?? known, relative(known, path)))
-  if (inside === '..' || inside.startsWith('../')) throw outside(path, workingDir)
+  if (!isInside(root ?? workingDir, join(real ?? known, relative(known, path)))) throw outside(path, workingDir)
 }
 
-/** @throws Refusal when nothing is there. */
+/** @throws Refusal when the path does not exist. */
 export async function existing(path: string, { workspace, signal }: ToolContext): Promise<FileStat> {
   const stat = await workspace.stat(path, signal)
   if (stat === null) throw new Refusal(`The path ${path} does not exist. Give a valid path.`)
   return stat
 }
 
-/** The bytes of a file. @throws Refusal when it is too large. */
+/** Returns the bytes of a file. @throws Refusal when it is too large. */
 export async function readWithin(
   path: string,
   { size }: FileStat,
@@ -74,19 +72,19 @@ export async function readWithin(
   return workspace.readFile(path, signal)
 }
 
-/** The bytes of a file; null when there is none. */
+/** Returns the bytes of a file; null when there is none. */
 export async function readIfThere(path: string, { workspace, signal }: ToolContext): Promise<Uint8Array | null> {
   return (await workspace.stat(path, signal)) === null ? null : workspace.readFile(path, signal)
 }
 
-/** The text of a file. @throws Refusal for a binary one. */
+/** Returns the text of a file. @throws Refusal for a binary one. */
 export function decoded(path: string, bytes: Uint8Array): Decoded {
   const result = decode(bytes)
   if (result === null) throw new Refusal(`${path} is a binary file; only text files can be viewed and edited.`)
   return result
 }
 
-/** @throws Refusal for a size that is not viewed or edited. */
+/** @throws Refusal for a file too large to be viewed or edited. */
 export function expectFits(path: string, bytes: number): void {
   if (bytes <= MAX_FILE_BYTES) return
   const limit = `at most ${MAX_FILE_BYTES} can be viewed or edited`

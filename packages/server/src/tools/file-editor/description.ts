@@ -1,4 +1,4 @@
-/** The editor as the model is told about it. */
+/** Description of the editor for the model. */
 
 export const DESCRIPTION = `Views, creates and edits text files. What an edit does not touch keeps its exact bytes, line endings and encoding.
 

@@ -12,7 +12,7 @@ test('a replacement changes exactly one region and no other byte', () => {
   fc.assert(
     fc.property(file, line, line, line, (text, before, marked, fresh) => {
       const at = text.length >> 1
-      // Never between the two characters of one line break.
+      // Never between the two characters of a CRLF.
       const cut = text[at - 1] === '\r' ? at + 1 : at
       const marker = `<${marked}>`
       const whole = text.slice(0, cut) + before + marker + text.slice(cut)
@@ -36,7 +36,7 @@ test('inserting whole lines keeps every other line as it was', () => {
   )
 })
 
-test('text read from bytes and written back is the same bytes', () => {
+test('text decoded from bytes and encoded again is the same bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
       const decoded = decode(bytes)
@@ -53,7 +53,7 @@ test.each([
   ['little-endian UTF-16', Buffer.from('\ufeffgrün', 'utf16le'), 'utf-16le'],
   ['big-endian UTF-16', Buffer.from('\ufeffgrün', 'utf16le').swap16(), 'utf-16be'],
   ['mostly UTF-8', Buffer.concat([Buffer.from('grün 🌲 '), Buffer.from([0xff])]), 'utf-8'],
-])('%s is recognised', (_name, bytes, encoding) => {
+])('the encoding of %s is detected', (_name, bytes, encoding) => {
   expect(decode(bytes)?.encoding).toBe(encoding)
 })
 
@@ -61,11 +61,11 @@ test.each([
   ['a picture', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0])],
   ['a document', Buffer.from('%PDF-1.7 text')],
   ['half a UTF-16 unit', Buffer.from([0xff, 0xfe, 0x41])],
-])('%s is binary', (_name, bytes) => {
+])('%s is detected as binary', (_name, bytes) => {
   expect(decode(bytes)).toBeNull()
 })
 
-test('a broken byte survives an edit beside it', () => {
+test('an invalid byte survives an edit beside it', () => {
   const bytes = Buffer.concat([Buffer.from('é one '), Buffer.from([0xc3]), Buffer.from(' two\n')])
   const { text, encoding } = decode(bytes)!
   const edited = encode(replaceOnce(text, 'two', '2 🌲').text, encoding)
@@ -74,11 +74,11 @@ test('a broken byte survives an edit beside it', () => {
   )
 })
 
-test('a Latin-1 file that gets what Latin-1 cannot hold becomes UTF-8 as a whole', () => {
+test('a Latin-1 file becomes UTF-8 as a whole when an edit adds a character outside Latin-1', () => {
   expect(Buffer.from(encode('grün 🌲', 'latin1')).toString('utf8')).toBe('grün 🌲')
 })
 
-test('new lines in a CRLF file end as its other lines do', () => {
+test('new lines in a CRLF file end with CRLF', () => {
   expect(replaceOnce('a\r\nb\r\nc\r\n', 'a\nb', 'x\ny\nz').text).toBe('x\r\ny\r\nz\r\nc\r\n')
   expect(insertLines('a\r\nb', 1, 'x\ny').text).toBe('a\r\nx\r\ny\r\nb')
   expect(insertLines('a\r\nb', 2, 'x').text).toBe('a\r\nb\r\nx')
@@ -90,7 +90,7 @@ test.each<[string, number, string, string]>([
   ['a\nb\n', 2, 'x', 'a\nb\nx\n'],
   ['a\nb', 2, 'x', 'a\nb\nx'],
   ['a\nb\n', 1, 'x\n', 'a\nx\nb\n'],
-])('into %j after line %i goes %j: %j', (text, after, fresh, result) => {
+])('inserting into %j after line %i the text %j results in %j', (text, after, fresh, result) => {
   expect(insertLines(text, after, fresh).text).toBe(result)
 })
 
@@ -104,10 +104,10 @@ test.each<[string, string, string, string | RegExp]>([
   expect(() => replaceOnce(text, old, fresh)).toThrow(reason)
 })
 
-test('a text that matches only without the blanks around it is taken, and the new one is not trimmed', () => {
+test('a text that matches only without surrounding blanks is accepted, and the new text is not trimmed', () => {
   expect(replaceOnce('one two three', ' two \n', ' 2 ').text).toBe('one  2  three')
 })
 
-test('lines are numbered six wide with a tab', () => {
+test('line numbers are six wide, followed by a tab', () => {
   expect(numbered('a\r\nb\n', 1, 9)).toBe('     1\ta\n     2\tb')
 })

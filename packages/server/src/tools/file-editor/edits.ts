@@ -1,14 +1,16 @@
-/** Edits of a text as pure functions. Line endings of untouched lines stay; new lines take the file's own (F54). */
-import { Refusal } from './refusal.ts'
+/**
+ * Edits of a text as pure functions. Untouched lines keep their line endings; new lines get those of the file (F54).
+ */
+import { Refusal } from '../refusal.ts'
 
-/** A changed text and the lines, counted from 1, that the new part covers in it. */
+/** A changed text and its changed lines, counted from 1. */
 export type Edited = { text: string; firstLine: number; lastLine: number }
 
 const SNIPPET_CONTEXT_LINES = 4
 
 /**
- * The text with its only occurrence of `oldText` replaced. Line breaks match whether they are LF or CRLF.
- * @throws Refusal when `oldText` is blank, equals `newText`, is not there, or is there more than once.
+ * Replaces the only occurrence of `oldText`. LF and CRLF match each other.
+ * @throws Refusal when `oldText` is blank, equals `newText`, does not occur, or occurs more than once.
  */
 export function replaceOnce(text: string, oldText: string, newText: string): Edited {
   if (oldText.trim() === '') throw new Refusal('old_str must contain more than white space.')
@@ -37,7 +39,7 @@ export function replaceOnce(text: string, oldText: string, newText: string): Edi
 }
 
 /**
- * The text with `newText` as whole lines after line `afterLine` (0: at the beginning).
+ * Inserts `newText` as whole lines after line `afterLine` (0: at the beginning).
  * @throws Refusal when there is no such line.
  */
 export function insertLines(text: string, afterLine: number, newText: string): Edited {
@@ -49,7 +51,7 @@ export function insertLines(text: string, afterLine: number, newText: string): E
   const lines = inLineEndingsOf(text, newText)
   const at = starts[afterLine] ?? text.length
   const isAfterOpenLine = at === text.length && text !== '' && !text.endsWith('\n')
-  // A file that ends without a line break goes on doing so; anywhere else the next line must start on its own.
+  // A file without a line break at its end still has none; elsewhere the next line must start on its own.
   const inserted = isAfterOpenLine ? eol + lines : lines.endsWith('\n') ? lines : lines + eol
   const added = inserted.split('\n').length - 1
   return {
@@ -59,12 +61,12 @@ export function insertLines(text: string, afterLine: number, newText: string): E
   }
 }
 
-/** Number of lines; a line break at the end starts no further one. */
+/** Returns the number of lines; a line break at the end starts no further one. */
 export function countLines(text: string): number {
   return lineStarts(text).length
 }
 
-/** Lines `first` to `last`, counted from 1 and both included, as `cat -n` prints them. */
+/** Returns the lines `first` to `last`, counted from 1 and both included, in the format of `cat -n`. */
 export function numbered(text: string, first: number, last: number): string {
   const starts = lineStarts(text)
   const rows: string[] = []
@@ -75,19 +77,19 @@ export function numbered(text: string, first: number, last: number): string {
   return rows.join('\n')
 }
 
-/** The edited lines with some lines around them, numbered. */
+/** Returns the edited lines with some lines around them, numbered. */
 export function snippet({ text, firstLine, lastLine }: Edited): string {
   return numbered(text, Math.max(1, firstLine - SNIPPET_CONTEXT_LINES), lastLine + SNIPPET_CONTEXT_LINES)
 }
 
-/** What most lines of the text end with. */
-export function lineEnding(text: string): '\r\n' | '\n' {
+/** Returns the line ending of most lines. */
+function lineEnding(text: string): '\r\n' | '\n' {
   const crlf = text.split('\r\n').length - 1
   return crlf > countBreaks(text) - crlf ? '\r\n' : '\n'
 }
 
 function inLineEndingsOf(text: string, newText: string): string {
-  // A file of one line or of LF lines takes the text as it was given.
+  // A file of one line, or with LF, gets the text as given.
   if (!text.includes('\r\n')) return newText
   return toLf(newText).replaceAll('\n', lineEnding(text))
 }
@@ -98,12 +100,12 @@ const lineAt = (text: string, index: number): number => countBreaks(text.slice(0
 
 function occurrences(text: string, wanted: string): number[] {
   const found: number[] = []
-  // Overlapping ones count: which of them was meant could not be told.
+  // Overlapping occurrences count: the intended one is unknown.
   for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) found.push(at)
   return found
 }
 
-/** Where a position of the text with LF line breaks lies in the original. */
+/** Converts a position in the text with LF line breaks to one in the original. */
 function toOriginalIndex(text: string, index: number): number {
   let shift = 0
   for (let at = text.indexOf('\r\n'); at !== -1 && at - shift < index; at = text.indexOf('\r\n', at + 2)) shift++

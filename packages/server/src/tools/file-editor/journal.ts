@@ -1,10 +1,10 @@
 /**
- * What the editor remembers on disk, so that an edit can be undone and a killed server knows what it did.
+ * Journal of edits on disk, for undo and for recovery after the server was killed.
  *
  * Invariants
  *   J1. A note is durable before its file changes; without a note the file was not changed.
- *   J2. A note names the file's hash before and after; which of the two the file has now tells whether the edit took place.
- *   J3. Everything is keyed by call id, so doing a step a second time changes nothing.
+ *   J2. A note has the file's hash before and after; the file's hash now shows whether the edit took place.
+ *   J3. Everything is keyed by call id, so repeating a step changes nothing.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -12,19 +12,21 @@ import { join } from 'node:path'
 
 /** Contents kept per file. Source: agent-core.md 8.3. */
 const MAX_HISTORY = 10
-/** Notes of calls whose result is long stored are of no use; this many calls are surely not open at once. */
+/**
+ * Limit of stored notes. Notes of calls whose result is stored are not needed, and fewer calls than this run at once.
+ */
 const MAX_NOTES = 500
 
-/** Hash of a file's bytes; null stands for no file. */
+/** Hash of a file's bytes; null: no file. */
 export type Hash = string | null
 export type Note = {
   call_id: string
   path: string
   before: Hash
   after: Hash
-  /** The content that an undo took from the history. */ undoes?: string
+  /** Name of the content that an undo restores. */ undoes?: string
 }
-/** What a file was before one edit. */
+/** Content of a file before one edit. */
 export type Past = { name: string; bytes: Uint8Array | null }
 
 export const hashOf = (bytes: Uint8Array | null): Hash =>
@@ -33,12 +35,12 @@ export const hashOf = (bytes: Uint8Array | null): Hash =>
 export class Journal {
   readonly #dir: string
 
-  /** `dir` is created when first written to. */
+  /** `dir` is created at the first write. */
   constructor(dir: string) {
     this.#dir = dir
   }
 
-  /** Stores what a call is about to do (J1). */
+  /** Stores the plan of a call (J1). */
   async write(note: Note): Promise<void> {
     const dir = join(this.#dir, 'notes')
     await mkdir(dir, { recursive: true })
@@ -55,13 +57,13 @@ export class Journal {
     await trim(dir, MAX_NOTES)
   }
 
-  /** The note of a call; null when it never came to writing. */
+  /** Returns the note of a call; null when the call wrote nothing. */
   async read(callId: string): Promise<Note | null> {
     const text = await readIfThere(join(this.#dir, 'notes', `${fileName(callId)}.json`))
     return text === null ? null : (JSON.parse(text.toString('utf8')) as Note)
   }
 
-  /** Keeps what the file was before this call; null: there was none. Resolves to the name to `forget` it by. */
+  /** Stores the content before this call; null: no file. Resolves to the name for `forget`. */
   async remember(path: string, callId: string, bytes: Uint8Array | null): Promise<string> {
     const dir = this.#historyOf(path)
     await mkdir(dir, { recursive: true })
@@ -76,7 +78,7 @@ export class Journal {
     return name
   }
 
-  /** What the file was before the newest edit that is not undone; null when nothing is remembered. */
+  /** Returns the content before the newest edit that is not undone; null when there is none. */
   async newest(path: string): Promise<Past | null> {
     const dir = this.#historyOf(path)
     const name = (await listIfThere(dir)).at(-1)
@@ -84,7 +86,7 @@ export class Journal {
     return { name, bytes: name.endsWith('.absent') ? null : await readFile(join(dir, name)) }
   }
 
-  /** What the file was before one call; undefined when it is not remembered (any more). */
+  /** Returns the content before one call; undefined when it is not stored (any more). */
   async before(path: string, callId: string): Promise<Uint8Array | null | undefined> {
     const dir = this.#historyOf(path)
     const name = (await listIfThere(dir)).find((candidate) => candidate.includes(`.${fileName(callId)}.`))
@@ -92,7 +94,7 @@ export class Journal {
     return name.endsWith('.absent') ? null : await readFile(join(dir, name))
   }
 
-  /** Forgets a content that an undo has brought back, or that an edit did not replace after all. */
+  /** Removes a content that an undo restored, or that an edit did not replace after all. */
   async forget(path: string, name: string): Promise<void> {
     await rm(join(this.#historyOf(path), name), { force: true })
   }
@@ -102,7 +104,7 @@ export class Journal {
   }
 }
 
-/** Call ids are made by the server, but a file name is no place to trust one. */
+/** The server makes call ids, but a file name must not depend on that. */
 const fileName = (callId: string): string => callId.replaceAll(/[^\w-]/g, '_')
 
 async function trim(dir: string, keep: number): Promise<void> {

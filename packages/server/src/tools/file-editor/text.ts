@@ -1,6 +1,7 @@
 /**
- * Bytes to text and back without losing one: what an edit does not touch keeps its bytes, whatever the encoding.
- * A byte that is no UTF-8 inside a file that otherwise is travels as a lone surrogate (U+DC80..U+DCFF) and back.
+ * Converts bytes to text and back without loss: an edit keeps the bytes of everything else, in any encoding.
+ * A byte that is not UTF-8, in a file that otherwise is, becomes a lone surrogate (U+DC80..U+DCFF) and is converted
+ * back.
  */
 
 export type Encoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be' | 'latin1'
@@ -10,7 +11,7 @@ const UTF8_BOM = [0xef, 0xbb, 0xbf]
 const UTF16LE_BOM = [0xff, 0xfe]
 const UTF16BE_BOM = [0xfe, 0xff]
 
-/** The text of a file and how it was written; null when the content is binary. */
+/** Returns the text of a file and its encoding; null when the content is binary. */
 export function decode(bytes: Uint8Array): Decoded | null {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const starts = (mark: readonly number[]): boolean => mark.every((byte, at) => buffer[at] === byte)
@@ -33,7 +34,7 @@ export function decode(bytes: Uint8Array): Decoded | null {
   return CONTROLS.test(text) ? null : { text, encoding: 'latin1' }
 }
 
-/** The bytes of a text. What Latin-1 cannot hold turns the whole file into UTF-8. */
+/** Returns the bytes of a text. A character outside Latin-1 turns the whole file into UTF-8. */
 export function encode(text: string, encoding: Encoding): Uint8Array {
   switch (encoding) {
     case 'utf-8':
@@ -49,7 +50,7 @@ export function encode(text: string, encoding: Encoding): Uint8Array {
   }
 }
 
-/** The text as a person or a model may see it: bytes that are no text become U+FFFD. */
+/** Returns the text for people and models: invalid bytes become U+FFFD. */
 export const printable = (text: string): string => text.toWellFormed()
 
 const NOT_LATIN1 = /[^\u0000-\u00ff]/ // oxlint-disable-line no-control-regex -- the range is the point
@@ -60,7 +61,7 @@ function strictUtf8(buffer: Buffer): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(buffer)
   } catch {
-    // The one way to ask whether bytes are UTF-8; the caller goes on with another reading.
+    // Decoding is the only way to check for UTF-8; the caller tries another encoding.
     return null
   }
 }

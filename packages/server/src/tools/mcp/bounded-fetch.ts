@@ -1,8 +1,8 @@
-/** `fetch` whose answers cannot fill the memory: one message of a stranger is bounded, a stream of them is not. */
+/** `fetch` with a limit for one message of an untrusted server; a stream of many messages is not limited. */
 
 /** Bytes of one message, as over pipes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-/** What ends a message of an event stream. */
+/** The end of a message in an event stream. */
 const BLANK_LINE = /\r?\n\r?\n|\r\r/
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
@@ -16,7 +16,7 @@ export function boundedFetch(maxBytes = MAX_MESSAGE_BYTES): Fetch {
   }
 }
 
-/** Counts from the last blank line on, so that it fits both kinds of answers. */
+/** Counts from the last blank line, so that it fits both kinds of responses. */
 function limit(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let sinceBlank = 0
   let tail = ''

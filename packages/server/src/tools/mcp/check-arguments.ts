@@ -1,16 +1,19 @@
-/** Arguments of an MCP tool against the schema that its server gave. The server has the last word; this is for the model's sake. */
+/**
+ * Checks arguments of an MCP tool against the schema from its server. The check helps the model; the server decides.
+ */
 import { ParleyError } from '@parley/protocol'
 import type { JsonSchema } from '../schema.ts'
 
-/** Larger schemas are not worth the time. */
+/** Larger schemas are not checked. */
 const MAX_SCHEMA_CHARS = 200_000
 
-/** Says what is wrong with arguments; null: nothing. */
+/** Returns the error in arguments; null for valid ones. */
 export type Check = (args: Record<string, unknown>) => string | null
 
 /**
- * Loads the library; the result makes checks for schemas. A check is compiled when it is first used, and one that cannot be
- * compiled lets everything pass. Patterns are left to the server: a stranger's expression may take any time.
+ * Loads the library and resolves to a factory of checks. A check is compiled at its first use, and one that cannot be
+ * compiled
+ * accepts everything. Patterns are left to the server: an untrusted expression may take any time.
  */
 export async function loadChecker(): Promise<(schema: JsonSchema) => Check> {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv')
@@ -28,7 +31,7 @@ export async function loadChecker(): Promise<(schema: JsonSchema) => Check> {
       try {
         return (made ??= compile(schema))(args)
       } catch {
-        // No schema, or one that runs in circles: the server will say what it does not like.
+        // An invalid or circular schema: the server will report what it rejects.
         made = () => null
         return null
       }
@@ -36,7 +39,7 @@ export async function loadChecker(): Promise<(schema: JsonSchema) => Check> {
   }
 }
 
-/** @throws ParleyError `invalid_input` with what is wrong. */
+/** @throws ParleyError `invalid_input` with the error. */
 export function expectFitting(check: Check, args: Record<string, unknown>): void {
   const wrong = check(args)
   if (wrong !== null) throw new ParleyError('invalid_input', wrong)
@@ -45,7 +48,7 @@ export function expectFitting(check: Check, args: Record<string, unknown>): void
 const NAMED = new Set(['properties', '$defs', 'definitions', 'dependentSchemas'])
 const SLOW = new Set(['pattern', 'patternProperties', 'format', '$id', 'id'])
 
-/** Without keywords that are expressions, and without names that would be shared between schemas. */
+/** Removes keywords that contain expressions, and names that schemas would share. */
 function withoutPatterns(node: unknown, isNamed = false): unknown {
   if (Array.isArray(node)) return node.map((item: unknown) => withoutPatterns(item))
   if (typeof node !== 'object' || node === null) return node

@@ -1,4 +1,6 @@
-/** One connection to one MCP server, over whichever transport its endpoint has. The library is loaded with the first of them. */
+/**
+ * A connection to one MCP server, over the transport of its endpoint. The library is loaded for the first connection.
+ */
 import type * as Library from '@modelcontextprotocol/client'
 import type { CallToolResult, Client, Tool as ListedTool, Transport } from '@modelcontextprotocol/client'
 import { ParleyError } from '@parley/protocol'
@@ -8,36 +10,36 @@ import { boundedFetch } from './bounded-fetch.ts'
 import type { Endpoint } from './endpoint.ts'
 import { reasonOf } from './failure.ts'
 import { ProcessTransport } from './process-transport.ts'
-import { watchUnanswered } from './unanswered.ts'
+import { onUnansweredRequest } from './unanswered-requests.ts'
 
 export type { CallToolResult, ListedTool }
 
 const CLIENT = { name: 'parley', version: '0.1.0' }
 const MAX_PAGES = 50
-/** More would fill a model's context with descriptions alone. */
+/** More descriptions would fill a model's context. */
 const MAX_TOOLS = 500
-/** Milliseconds for saying goodbye to a session. */
-const FAREWELL_MS = 2_000
+/** Milliseconds for the request that ends a session. */
+const END_SESSION_MS = 2_000
 
 export type Connection = AsyncDisposable & {
-  /** As they were when this was last asked or told. */
+  /** Requests the list of tools. */
   list(signal: AbortSignal): Promise<ListedTool[]>
-  /** @throws whatever the library, the transport or the server says, and the signal's reason. */
+  /** @throws any error of the library, the transport or the server, and the signal's reason. */
   call(name: string, args: Record<string, unknown>, timeoutMs: number, signal: AbortSignal): Promise<CallToolResult>
-  /** Resolves when nothing can be said over it any more. */
+  /** Resolves when the connection is closed. */
   readonly closed: Promise<void>
 }
 
 export type ConnectOptions = {
-  /** Where programs are started; asked for stdio servers only. */
+  /** Opens the workspace in which programs are started; called for stdio servers only. */
   openWorkspace: (signal: AbortSignal) => Promise<Workspace>
-  /** The server says that its tools are others now. */
+  /** Called when the server announces a changed list of tools. */
   onListChanged: () => void
 }
 
 /**
- * Connects and shakes hands. What it started is ended again when that fails or the signal aborts.
- * @throws ParleyError `unavailable` with the reason, in words without credentials.
+ * Connects and negotiates. Ends what it started when that fails or the signal aborts.
+ * @throws ParleyError `unavailable` with a reason that contains no credentials.
  */
 export async function connect(
   endpoint: Endpoint,
@@ -47,16 +49,16 @@ export async function connect(
   const library = await import('@modelcontextprotocol/client')
   signal.throwIfAborted()
   const transport = await open(endpoint, openWorkspace, library, signal)
-  // No capabilities: a server gets no model, no questions to people and no folders from us.
+  // No capabilities: a server gets no model, no questions to people and no folders.
   const client = new library.Client(CLIENT, { capabilities: {} })
   const closed = Promise.withResolvers<void>()
   client.onclose = () => closed.resolve()
-  // The older transport would open its stream again by itself, as another session that knows nothing of this one.
+  // The older transport would reopen its stream by itself, as another session without the state of this one.
   client.onerror = (error) => {
     if (error instanceof library.SseError) void end(client, transport)
   }
   if (transport instanceof library.StreamableHTTPClientTransport)
-    watchUnanswered(transport, () => void end(client, transport))
+    onUnansweredRequest(transport, () => void end(client, transport))
   client.setNotificationHandler('notifications/tools/list_changed', onListChanged)
   try {
     await abortable(client.connect(transport, { signal }), signal)
@@ -72,7 +74,7 @@ export async function connect(
       client.request({ method: 'tools/call', params: { name, arguments: args } }, { signal: of, timeout }),
     closed: closed.promise,
     async [Symbol.asyncDispose]() {
-      if (transport instanceof library.StreamableHTTPClientTransport) await sayGoodbye(transport)
+      if (transport instanceof library.StreamableHTTPClientTransport) await endSession(transport)
       await end(client, transport)
       closed.resolve()
     },
@@ -94,7 +96,7 @@ async function open(
       : (new library.StreamableHTTPClientTransport(endpoint.url, options) as Transport)
   }
   const { argv, cwd, env } = endpoint
-  // The program is the runner's; what was opened to start it is not needed any more.
+  // The runner owns the program; the workspace was only needed to start it.
   await using workspace = await openWorkspace(signal)
   const process = await workspace.spawn({ argv, env, ...(cwd === undefined ? {} : { cwd }) }, signal)
   return new ProcessTransport(process, library)
@@ -102,7 +104,7 @@ async function open(
 
 async function list(client: Client, signal: AbortSignal): Promise<ListedTool[]> {
   const capabilities = client.getServerCapabilities()
-  // A client that has been closed knows nothing any more, which is not the same as a server without tools.
+  // A closed client has no capabilities, which differs from a server without tools.
   if (capabilities === undefined) throw new ParleyError('unavailable', 'it ended the connection')
   if (capabilities.tools === undefined) return []
   const tools: ListedTool[] = []
@@ -117,12 +119,12 @@ async function list(client: Client, signal: AbortSignal): Promise<ListedTool[]> 
   return tools.slice(0, MAX_TOOLS)
 }
 
-/** Tells the server that the session is over; one that does not answer will find out by itself. */
-async function sayGoodbye(transport: { terminateSession(): Promise<void> }): Promise<void> {
-  await abortable(transport.terminateSession(), AbortSignal.timeout(FAREWELL_MS)).catch(() => undefined)
+/** Ends the session at the server. A server that does not respond detects the end itself. */
+async function endSession(transport: { terminateSession(): Promise<void> }): Promise<void> {
+  await abortable(transport.terminateSession(), AbortSignal.timeout(END_SESSION_MS)).catch(() => undefined)
 }
 
-/** A client that never connected does not know its transport. */
+/** A client that never connected has no reference to its transport. */
 async function end(client: Client, transport: Transport): Promise<void> {
   await client.close().catch(() => undefined)
   await transport.close().catch(() => undefined)

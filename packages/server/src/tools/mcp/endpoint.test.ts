@@ -13,7 +13,7 @@ test.each([
   [{ url, transport: 'streamable-http' }, 'http'],
   [{ command: 'x' }, 'stdio'],
   [{ command: 'x', url, transport: 'stdio' }, 'stdio'],
-])('%o is reached by %s', (server, kind) => {
+])('the configuration %o is reached by %s', (server, kind) => {
   expect(endpointOf(read(server)).kind).toBe(kind)
 })
 
@@ -32,7 +32,7 @@ test.each([
   })
 })
 
-test('credentials in an address become a header, and are no part of what an operator trusts', () => {
+test('credentials in an address become a header, and are not part of the identity that an operator trusts', () => {
   const server = read({ url: 'https://me:p%20w@mcp.example/v1?key=x' })
   const endpoint = endpointOf(server)
   expect(endpoint).toMatchObject({ headers: { Authorization: `Basic ${Buffer.from('me:p w').toString('base64')}` } })

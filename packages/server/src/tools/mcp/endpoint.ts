@@ -1,11 +1,14 @@
-/** Where and how an MCP server is reached, read from its configuration. Pure. Source: agent-core.md 8.12 (1). */
+/** Address or command of an MCP server, from its configuration. Pure. Source: agent-core.md 8.12. */
 import { ParleyError, unreachable, type MCPServer } from '@parley/protocol'
 
 export type Endpoint =
   | { kind: 'stdio'; argv: readonly string[]; cwd?: string; env: Readonly<Record<string, string>> }
   | { kind: 'http' | 'sse'; url: URL; headers: Readonly<Record<string, string>> }
 
-/** The endpoint of a server. @throws ParleyError `unsupported` or `invalid_input` for one that cannot be reached this way. */
+/**
+ * Returns the endpoint of a server. @throws ParleyError `unsupported` or `invalid_input` for one that cannot be
+ * reached.
+ */
 export function endpointOf(server: MCPServer): Endpoint {
   const { url, transport, command, args, env, cwd, headers } = server
   if (transport === 'stdio' || url === null) {
@@ -22,7 +25,7 @@ export function endpointOf(server: MCPServer): Endpoint {
   return { kind: kindOf(transport, address), url: address, headers: { ...credentials, ...headers } }
 }
 
-/** By what an operator knows a server: its address without credentials, or its command line. */
+/** Returns the identity of a server for operators: its address without credentials, or its command line. */
 export function identityOf({ url, transport, command, args }: MCPServer): string {
   if (transport === 'stdio' || url === null) return [command ?? '', ...(args ?? [])].join(' ')
   const address = URL.parse(url)
@@ -30,7 +33,7 @@ export function identityOf({ url, transport, command, args }: MCPServer): string
   return `${address.origin}${address.pathname}`
 }
 
-/** Without a word about it, an address that ends in `/sse` speaks the older transport. */
+/** By default, an address that ends in `/sse` uses the older transport. */
 function kindOf(transport: MCPServer['transport'], { pathname }: URL): 'http' | 'sse' {
   if (transport === null) return /\/sse\/?$/.test(pathname) ? 'sse' : 'http'
   return transport === 'sse' ? 'sse' : 'http'
@@ -57,7 +60,7 @@ function credentialHeaders(auth: MCPServer['auth']): Record<string, string> {
   }
 }
 
-/** Nobody is there to log in, so a token has to be there already. */
+/** No person can log in here, so the configuration must contain a token. */
 function oauthHeader(state: Record<string, unknown> | null): Record<string, string> {
   const { access_token: token } = (state?.['tokens'] ?? {}) as Record<string, unknown>
   if (typeof token === 'string' && token !== '') return { Authorization: `Bearer ${token}` }

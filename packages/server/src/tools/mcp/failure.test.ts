@@ -6,7 +6,7 @@ const coded = (code: string | number, more: object = {}) => Object.assign(new Er
 const refused = new TypeError('fetch failed', { cause: coded('ECONNREFUSED') })
 
 test.each<[string, unknown, string | null, string]>([
-  ['nobody listens', refused, 'unsent', 'nobody listens at its address'],
+  ['the connection was refused', refused, 'unsent', 'its address refused the connection'],
   ['an unknown host', new TypeError('fetch failed', { cause: coded('ENOTFOUND') }), 'unsent', 'its host is not known'],
   ['a connection that was never there', coded('NOT_CONNECTED'), 'unsent', 'said'],
   ['a session that is not known', coded('X', { status: 404 }), 'unsent', 'it answered with status 404'],
@@ -21,7 +21,7 @@ test.each<[string, unknown, string | null, string]>([
   expect([lossOf(error), reasonOf(error)]).toEqual([loss, reason])
 })
 
-test('a reason is one bounded line without addresses', () => {
+test('the reason of an MCP failure is one bounded line without addresses', () => {
   const reason = reasonOf(
     new Error(`no way to https://me:secret@host/x?key=1\n${'long '.repeat(200)}`),
     'first\nlast words',

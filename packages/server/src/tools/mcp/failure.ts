@@ -1,16 +1,18 @@
-/** What went wrong with an MCP server, in words for people and models; no address and no credential is in them. */
+/** Reasons of MCP failures, for people and models; they contain no address and no credential. */
 import { ParleyError } from '@parley/protocol'
 
 const MAX_REASON_CHARS = 400
-/** Answers to a message that was refused as a whole: the session is not known there any more. */
+/** Status of a message that was refused as a whole: the server does not have the session any more. */
 const REFUSED = new Set([400, 404])
-/** Nobody took the message. */
+/** The message was not received. */
 const UNSENT_CODES = new Set(['NOT_CONNECTED', 'SEND_FAILED', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
 
-/** How a connection failed under a call: `unsent` when the server never took it up, `midway` when nobody knows. */
+/**
+ * How a connection failed during a call: `unsent` when the server did not receive it, `midway` when that is unknown.
+ */
 export type Loss = 'unsent' | 'midway'
 
-/** Whether an error means that the connection is gone; null: the server answered, or the time was up. */
+/** Returns how the connection was lost; null: the server responded, or the time was up. */
 export function lossOf(error: unknown): Loss | null {
   const codes = codesOf(error)
   if (statusOf(error) !== undefined) return REFUSED.has(statusOf(error)!) ? 'unsent' : null
@@ -20,21 +22,21 @@ export function lossOf(error: unknown): Loss | null {
   return isFetchFailure(error) ? 'midway' : null
 }
 
-/** One line that says why. `complaint`: what the program itself said, if it is a program. */
+/** Returns the reason in one line. `complaint`: standard error of the program, if there is one. */
 export function reasonOf(error: unknown, complaint = ''): string {
   const status = statusOf(error)
-  const said = status === undefined ? messageOf(error) : `it answered with status ${status}`
+  const reason = status === undefined ? messageOf(error) : `it answered with status ${status}`
   const last = complaint.trim().split('\n').at(-1)?.trim() ?? ''
-  return shortened(last === '' ? said : `${said}; it said: ${last}`)
+  return shortened(last === '' ? reason : `${reason}; it said: ${last}`)
 }
 
 function messageOf(error: unknown): string {
-  // Ours, whatever caused it.
+  // Already a reason, whatever its cause.
   if (error instanceof ParleyError) return error.message
   const codes = codesOf(error)
   if (codes.includes('REQUEST_TIMEOUT')) return 'it did not answer in time'
   if (codes.includes('CONNECTION_CLOSED') || isCutOff(error)) return 'it ended the connection'
-  if (codes.includes('ECONNREFUSED')) return 'nobody listens at its address'
+  if (codes.includes('ECONNREFUSED')) return 'its address refused the connection'
   if (codes.includes('ENOTFOUND') || codes.includes('EAI_AGAIN')) return 'its host is not known'
   if (error instanceof Error && error.name === 'ZodError')
     return 'it answered with something else than the protocol says'
@@ -49,7 +51,7 @@ function shortened(text: string): string {
   return line.length <= MAX_REASON_CHARS ? line : `${line.slice(0, MAX_REASON_CHARS - 1)}…`
 }
 
-/** Codes of the error and of what caused it. */
+/** Returns the codes of the error and its causes. */
 function codesOf(error: unknown, depth = 0): string[] {
   if (typeof error !== 'object' || error === null || depth > 4) return []
   const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: unknown }
@@ -61,13 +63,13 @@ function statusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { status, code, cause } = error as { status?: unknown; code?: unknown; cause?: unknown }
   if (typeof status === 'number') return status
-  // The older transport tells the status as a number in the place of a code.
+  // The older transport has the status as a number in `code`.
   if (typeof code === 'number' && code >= 300 && code < 600) return code
   return cause === undefined ? undefined : statusOf(cause)
 }
 
-/** A request that the transport gave up when its connection ended; the caller's own abort never comes here. */
+/** The transport aborted the request because its connection ended; the caller's own abort is handled elsewhere. */
 const isCutOff = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
 
-/** What `fetch` throws when the connection broke. */
+/** `fetch` throws a TypeError when the connection broke. */
 const isFetchFailure = (error: unknown): boolean => error instanceof TypeError && /fetch|terminated/.test(error.message)

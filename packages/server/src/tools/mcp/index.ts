@@ -1,5 +1,5 @@
-/** MCP servers as tools, for the door of this room. */
-export { identityOf } from './endpoint.ts'
-export { expandServer, namesIn } from './placeholders.ts'
-export { MCP_LIMITS, openMcpPool, type Home, type McpPool } from './pool.ts'
+/** MCP servers as tools. */
+export { openConversationMcp, type ConversationMcp } from './conversation-mcp.ts'
+export { expandServer } from './placeholders.ts'
+export { openMcpPool } from './pool.ts'
 export { openToolbox } from './toolbox.ts'

@@ -1,4 +1,4 @@
-/** A tool that an MCP server offers, as a tool of the agent. Source: agent-core.md 8.12. */
+/** Wraps a tool of an MCP server as a tool of the agent. Source: agent-core.md 8.12. */
 import { ToolAnnotations, type MCPToolAction, type Observation } from '@parley/protocol'
 import type { JsonSchema } from '../schema.ts'
 import type { Tool, ToolContext } from '../tool.ts'
@@ -11,15 +11,15 @@ import type { Session } from './session.ts'
 
 const MAX_DESCRIPTION_CHARS = 8_000
 
-export type McpToolParts = {
-  /** What the model calls it. */
+export type McpToolDeps = {
+  /** Name for the model. */
   name: string
   /** The server's name in the configuration. */
   server: string
   listed: ListedTool
   session: Pick<Session, 'call'>
   check: Check
-  /** The operator vouches for what the server says of its tools (F16). */
+  /** The operator trusts the server's annotations (F16). */
   isTrusted: boolean
   /** Names of the secrets that this server may receive (F17). */
   secrets: readonly string[]
@@ -27,12 +27,12 @@ export type McpToolParts = {
   callMs: number
 }
 
-export function mcpTool({ name, server, listed, session, check, isTrusted, secrets, callMs }: McpToolParts): Tool {
+export function mcpTool({ name, server, listed, session, check, isTrusted, secrets, callMs }: McpToolDeps): Tool {
   const annotations = ToolAnnotations.nullable()
     .catch(null)
     .parse(listed.annotations ?? null)
   const isReadOnly = isTrusted && annotations?.readOnlyHint === true
-  const perform = async ({ data }: MCPToolAction, { signal, secretsFor }: ToolContext): Promise<Observation> => {
+  const execute = async ({ data }: MCPToolAction, { signal, secretsFor }: ToolContext): Promise<Observation> => {
     const asked = namesInArguments(data, secrets)
     const values = asked.length === 0 ? {} : await secretsFor(asked.join(' '))
     const args = expandArguments(data, Object.fromEntries(asked.flatMap((each) => pairOf(values, each))))
@@ -40,7 +40,7 @@ export function mcpTool({ name, server, listed, session, check, isTrusted, secre
       return observationOf(name, await session.call(listed.name, args, callMs, signal))
     } catch (error) {
       signal.throwIfAborted()
-      return failedCall(name, `The MCP server '${server}' did not perform '${name}': ${reasonOf(error)}.`)
+      return failedCall(name, `The MCP server '${server}' did not execute '${name}': ${reasonOf(error)}.`)
     }
   }
   return {
@@ -59,13 +59,13 @@ export function mcpTool({ name, server, listed, session, check, isTrusted, secre
     isReadOnly,
     parse: (args) => {
       expectFitting(check, args)
-      // In a member of their own, so that an argument called `kind` is no kind.
+      // In a member of their own, so that an argument called `kind` is not taken for the action's kind.
       return { kind: 'MCPToolAction', data: args }
     },
     resources: () => null,
-    perform: (action, context) => perform(action as MCPToolAction, context),
-    // Nobody wrote down what a server did; only a call that can change nothing is made again.
-    recover: () => Promise.resolve(isReadOnly ? { kind: 'perform' } : { kind: 'unknown' }),
+    execute: (action, context) => execute(action as MCPToolAction, context),
+    // The server's effects are not recorded; only a read-only call is repeated.
+    recover: () => Promise.resolve(isReadOnly ? { kind: 'execute' } : { kind: 'unknown' }),
   }
 }
 

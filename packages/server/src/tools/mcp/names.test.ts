@@ -6,11 +6,11 @@ test.each([
   ['files', 'read_file', true, 'files_read_file'],
   ['127-0-0-1', 'echo', true, '_127-0-0-1_echo'],
   ['s', 'a.b/c d', false, 'a_b_c_d'],
-])('tool %s.%s (several: %s) is called %s', (server, tool, hasSeveral, expected) => {
+])('the tool %s.%s (several servers: %s) is called %s', (server, tool, hasSeveral, expected) => {
   expect(nameFor(server, tool, hasSeveral)).toBe(expected)
 })
 
-test('long names are cut and stay apart', () => {
+test('long names are shortened and stay distinct', () => {
   const [one, other] = ['x', 'y'].map((end) => nameFor('server', `${'long_'.repeat(20)}${end}`, true))
   expect(one).toHaveLength(64)
   expect(other).toHaveLength(64)

@@ -1,12 +1,13 @@
-/** Names of MCP tools as the model sees them. Pure. Source: agent-core.md 8.12 (3). */
+/** Names of MCP tools for the model. Pure. Source: agent-core.md 8.12. */
 import { createHash } from 'node:crypto'
 
-/** What the providers of models accept as the name of a function. */
+/** Longest function name that model providers accept. */
 const MAX_CHARS = 64
 
 /**
- * The server's own name for the tool; with several servers in front of it the server's name and an underscore. Characters that
- * a provider refuses become underscores, and what is too long is cut and told apart by a hash.
+ * Returns the tool's name at the server; with several servers, prefixed with the server's name and an underscore.
+ * Characters that
+ * a provider refuses become underscores, and a name that is too long is shortened with a hash.
  */
 export function nameFor(server: string, tool: string, hasSeveral: boolean): string {
   const wanted = hasSeveral ? `${server}_${tool}` : tool

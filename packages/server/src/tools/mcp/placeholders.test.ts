@@ -7,12 +7,12 @@ const server = MCPServer.parse({
   headers: { 'X-Key': '${KEY}', 'X-Both': '${KEY}-${OTHER}' },
 })
 
-test('a configuration asks for the names in its placeholders, each once', () => {
+test('a configuration requires the names in its placeholders, each once', () => {
   expect(namesIn(server)).toEqual(['HOST', 'KEY', 'OTHER'])
   expect(namesIn(MCPServer.parse({ command: 'x', args: ['$KEY', 'HOST'] }))).toEqual([])
 })
 
-test('values go before defaults, and what has neither stays', () => {
+test('values override defaults, and a placeholder with neither stays', () => {
   const { url, headers } = expandServer(server, { KEY: 'k' })
   expect(url).toBe('https://mcp.example/mcp')
   expect(headers).toEqual({ 'X-Key': 'k', 'X-Both': 'k-${OTHER}' })
@@ -26,12 +26,12 @@ test.each([
   ['$KEYS and $$KEY', '$KEYS and $v'],
   ['$HOME ${PATH} $1', '$HOME ${PATH} $1'],
   ['$constructor ${toString}', '$constructor ${toString}'],
-])('%s in arguments becomes %s', (text, expected) => {
+])('arguments %s become %s', (text, expected) => {
   const names = namesInArguments({ deep: [text] }, ['KEY'])
   const values = Object.fromEntries(names.map((name) => [name, 'v']))
   expect(expandArguments({ deep: [text], $KEY: 1 }, values)).toEqual({ deep: [expected], $KEY: 1 })
 })
 
-test('a value is put in as it is, also when it looks like a placeholder itself', () => {
+test('a value is inserted as it is, also when it looks like a placeholder', () => {
   expect(expandArguments('a $KEY', { KEY: '$& $OTHER', OTHER: 'no' })).toBe('a $& $OTHER')
 })

@@ -1,6 +1,7 @@
 /**
- * `${NAME}` in the configuration of an MCP server and in the arguments of its tools. Pure. Only secrets of the conversation and its
- * owner are ever put in, nothing of the server's own environment. Source: agent-core.md 1.4 (4), 8.12 (5), F17.
+ * `${NAME}` in the configuration of an MCP server and in the arguments of its tools. Pure. Only secrets of the
+ * conversation and its
+ * owner are inserted, nothing of the server's own environment. Source: agent-core.md 1.4, 8.12; F17.
  */
 import type { MCPServer } from '@parley/protocol'
 
@@ -9,10 +10,7 @@ type Values = Readonly<Record<string, string>>
 const IN_CONFIG = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g
 const IN_ARGUMENTS = /\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g
 
-/**
- * Names that a server's configuration asks for, each once. Whoever configured it has thereby allowed it to receive those, and
- * no others.
- */
+/** Returns the names in a server's configuration, each once. The server may receive these secrets, and no others. */
 export function namesIn(server: MCPServer): string[] {
   const names = new Set<string>()
   replaceTexts(expandable(server), (text) => {
@@ -22,7 +20,7 @@ export function namesIn(server: MCPServer): string[] {
   return [...names]
 }
 
-/** The configuration with its placeholders filled in; one without a value and without a default stays as it is. */
+/** Returns the configuration with values for its placeholders; one without a value and without a default stays. */
 export function expandServer(server: MCPServer, values: Values): MCPServer {
   const filled = replaceTexts(expandable(server), (text) =>
     text.replaceAll(IN_CONFIG, (whole, name: string, otherwise?: string) => own(values, name) ?? otherwise ?? whole),
@@ -30,7 +28,7 @@ export function expandServer(server: MCPServer, values: Values): MCPServer {
   return { ...server, ...(filled as Partial<MCPServer>) }
 }
 
-/** Names of `allowed` secrets that the arguments of a call refer to, as `$NAME` or `${NAME}`. */
+/** Returns the names of `allowed` secrets in the arguments of a call, as `$NAME` or `${NAME}`. */
 export function namesInArguments(args: unknown, allowed: readonly string[]): string[] {
   const names = new Set<string>()
   if (allowed.length === 0) return []
@@ -44,7 +42,7 @@ export function namesInArguments(args: unknown, allowed: readonly string[]): str
   return [...names]
 }
 
-/** The arguments with these values put in; every other `$…` is text of the caller's and stays. */
+/** Returns the arguments with these values inserted; any other `$…` stays. */
 export function expandArguments<T>(args: T, values: Values): T {
   if (Object.keys(values).length === 0) return args
   const fill = (text: string) =>
@@ -52,7 +50,7 @@ export function expandArguments<T>(args: T, values: Values): T {
   return replaceTexts(args, fill) as T
 }
 
-/** What of a server may hold placeholders. */
+/** The members of a configuration that may contain placeholders. */
 const expandable = ({ url, command, args, env, cwd, headers, auth }: MCPServer) => ({
   url,
   command,
@@ -66,7 +64,7 @@ const expandable = ({ url, command, args, env, cwd, headers, auth }: MCPServer) 
 const own = (values: Values, name: string): string | undefined =>
   Object.hasOwn(values, name) ? values[name] : undefined
 
-/** A copy with every text replaced; names of members stay. */
+/** Returns a copy with every text replaced; names of members stay. */
 function replaceTexts(value: unknown, replace: (text: string) => string): unknown {
   if (typeof value === 'string') return replace(value)
   if (Array.isArray(value)) return value.map((item: unknown) => replaceTexts(item, replace))

@@ -1,35 +1,38 @@
-/** The MCP servers of this process: conversations of one owner in one workspace with the same configuration share one. */
+/**
+ * Pool of the MCP servers of this process: conversations of one owner in one workspace with the same configuration
+ * share one.
+ */
 import { createHash, randomUUID } from 'node:crypto'
 import type { MCPServer } from '@parley/protocol'
 import type { Workspace } from '../../workspace/index.ts'
 import { endpointOf } from './endpoint.ts'
 import { Session, type SessionLimits } from './session.ts'
 
-/** Starting a server and listing its tools may take 30 s. Source: agent-core.md 8.12 (2). A stdio server costs about 80 MB. */
-export const MCP_LIMITS: SessionLimits = { connectMs: 30_000, idleMs: 240_000 }
+/** Starting a server and listing its tools may take 30 s. Source: agent-core.md 8.12. A stdio server costs about 80 MB. */
+const MCP_LIMITS: SessionLimits = { connectMs: 30_000, idleMs: 240_000 }
 
-/** Where a server is to live. */
-export type Home = {
-  /** Servers of different homes are never shared, whatever their configuration. */
+/** The workspace in which the programs of stdio servers run. */
+export type McpWorkspace = {
+  /** Servers of different workspaces are never shared, whatever their configuration. */
   key: string
-  /** Opens a workspace for one program. `name` tells it apart from every other, and is the same when it starts again. */
+  /** Opens a workspace for one program. `name` is unique to the program, and the same when it is restarted. */
   open(name: string, signal: AbortSignal): Promise<Workspace>
-  /** Ends whatever such a program has left. */
+  /** Removes everything that such a program left. */
   leave(name: string): Promise<void>
 }
 
 export type Held = {
   session: Session
-  /** Lets go of it; the server ends with its last holder. */
+  /** Releases the session; the server ends with its last user. */
   release(): Promise<void>
 }
 
 export interface McpPool extends AsyncDisposable {
   /**
-   * The session of a server, whose placeholders have been filled in. Connects to nothing yet.
-   * @throws ParleyError for a configuration that cannot be used.
+   * Returns the session of a server whose placeholders have been filled in. Does not connect yet.
+   * @throws ParleyError for an invalid configuration.
    */
-  hold(server: MCPServer, home: Home): Held
+  hold(server: MCPServer, home: McpWorkspace): Held
 }
 
 type Entry = { session: Session; holders: number; end(): Promise<void> }
@@ -38,7 +41,7 @@ export function openMcpPool(limits: SessionLimits = MCP_LIMITS): McpPool {
   const entries = new Map<string, Entry>()
   const ending = new Set<Promise<void>>()
 
-  function entryOf(server: MCPServer, home: Home): Entry {
+  function entryOf(server: MCPServer, home: McpWorkspace): Entry {
     const endpoint = endpointOf(server)
     const { timeout: _, description: _text, icon: _icon, ...rest } = server
     const key = createHash('sha256')
@@ -46,7 +49,7 @@ export function openMcpPool(limits: SessionLimits = MCP_LIMITS): McpPool {
       .digest('hex')
     const known = entries.get(key)
     if (known !== undefined) return known
-    // One that comes while another of the same kind is leaving is not taken along by it.
+    // A new program must not be removed together with an ending one of the same configuration.
     const name = randomUUID()
     let isStarted = false
     const openWorkspace = (signal: AbortSignal) => {

@@ -1,18 +1,19 @@
 /**
- * JSON-RPC over the pipes of a process that a workspace started, one message a line. Lines that are no JSON are passed over, as
- * programs print greetings; a line without end closes the connection.
+ * JSON-RPC over the pipes of a process in a workspace, one message per line. Lines that are not JSON are skipped,
+ * because programs
+ * print greetings; a line without end closes the connection.
  */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { abortable } from '../../lib/index.ts'
 import type { Process } from '../../workspace/index.ts'
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024
-/** Characters of the program's own complaints that are kept, for the reason of a failed start. */
+/** Characters of the program's standard error that are kept, for the reason of a failed start. */
 const MAX_COMPLAINT_CHARS = 2000
-/** Milliseconds for what a program that has ended said before. */
-const LAST_WORDS_MS = 300
+/** Milliseconds to wait for the last output of a program that ended. */
+const LAST_OUTPUT_MS = 300
 
-/** The library's parts for reading and writing lines; loaded with it. */
+/** The library's functions for reading and writing lines. */
 export type Lines = {
   ReadBuffer: new (options: { maxBufferSize: number }) => {
     append(chunk: Buffer): void
@@ -39,7 +40,7 @@ export class ProcessTransport implements Transport {
     this.#input.closed.catch(() => undefined)
   }
 
-  /** The end of what the program said on standard error. */
+  /** The last part of the program's standard error. */
   get complaint(): string {
     return this.#complaint.trim()
   }
@@ -55,12 +56,12 @@ export class ProcessTransport implements Transport {
     await this.#input.write(Buffer.from(this.#lines.serializeMessage(message)))
   }
 
-  /** Ends the program: first by closing its input, then by signals. Resolves when it has ended. */
+  /** Ends the program: first by closing its input, then by signals. Resolves when it ended. */
   async close(): Promise<void> {
     this.#ended()
     await this.#process[Symbol.asyncDispose]()
-    // Its last words may be on their way; a child of it can hold the pipe open for ever.
-    await abortable(this.#complained, AbortSignal.timeout(LAST_WORDS_MS)).catch(() => undefined)
+    // Output may still be on its way; a child of the program can keep the pipe open forever.
+    await abortable(this.#complained, AbortSignal.timeout(LAST_OUTPUT_MS)).catch(() => undefined)
   }
 
   #ended(): void {
@@ -90,7 +91,7 @@ export class ProcessTransport implements Transport {
         if (message === null) return
         this.onmessage?.(message)
       } catch (error) {
-        // JSON, but no message: passed over like other noise. The buffer has already moved on.
+        // JSON, but no message: skipped like other noise. The buffer has already advanced.
         this.onerror?.(error as Error)
       }
     }

@@ -1,15 +1,15 @@
-/** What an MCP server answers to a call, as an observation. Pure. Source: agent-core.md 8.12 (6). */
+/** Converts the result of an MCP call to an observation. Pure. Source: agent-core.md 8.12. */
 import { textContent, type ImageContent, type Observation, type TextContent } from '@parley/protocol'
 import type { CallToolResult } from './connection.ts'
 
-/** Kinds of images that models take. */
+/** Media types of images that models accept. */
 const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
-/** Characters of base64; a larger image would be refused by every provider. */
+/** Characters of base64; every provider refuses larger images. */
 const MAX_IMAGE_CHARS = 7 * 1024 * 1024
 
 type Part = CallToolResult['content'][number]
 
-/** Texts and images as they came, behind a line that names the tool; of anything else a line that says so. */
+/** Texts and images as received, after a line with the tool's name; a line replaces any other content. */
 export function observationOf(toolName: string, { content, structuredContent, isError }: CallToolResult): Observation {
   const parts = content.map(shown)
   if (parts.length === 0 && structuredContent !== undefined) parts.push(textContent(JSON.stringify(structuredContent)))
@@ -21,7 +21,7 @@ export function observationOf(toolName: string, { content, structuredContent, is
   }
 }
 
-/** A call that came to nothing. */
+/** Observation of a call that failed. */
 export function failedCall(toolName: string, reason: string): Observation {
   return { kind: 'MCPToolObservation', content: [textContent(reason)], is_error: true, tool_name: toolName }
 }

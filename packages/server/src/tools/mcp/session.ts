@@ -2,9 +2,10 @@
  * One MCP server of one workspace, shared by the conversations that use it.
  *
  * Invariants
- *   M1. It is connected when somebody needs it, and at most once at a time; it is let go when nobody has called it for a while.
- *   M2. A call that the server never took up is made once more over a new connection; one that may have had an effect never is.
- *   M3. A failure is its caller's alone: the next one tries again.
+ * M1. It is connected on demand, and at most once at a time; the connection is closed when it was not used for a while.
+ * M2. A call that the server did not receive is sent once more over a new connection; one that may have had an effect
+ *       never is.
+ *   M3. A failure concerns only its caller: the next caller tries again.
  */
 import { ParleyError } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
@@ -13,7 +14,7 @@ import type { Endpoint } from './endpoint.ts'
 import { lossOf, reasonOf } from './failure.ts'
 
 export type SessionLimits = {
-  /** Milliseconds for starting, shaking hands and listing tools. */
+  /** Milliseconds for starting, negotiating and listing tools. */
   connectMs: number
   /** Milliseconds without a call after which the connection is closed and the program ended. */
   idleMs: number
@@ -25,7 +26,7 @@ export type SessionDeps = {
   limits: SessionLimits
 }
 
-/** Changes of the list that come within this many milliseconds are looked at once. */
+/** Changes of the list within this many milliseconds cause one request. */
 const RELIST_AFTER_MS = 50
 
 type Live = { connection: Connection; tools: readonly ListedTool[] }
@@ -37,8 +38,8 @@ export class Session implements AsyncDisposable {
   readonly #listeners = new Set<Listener>()
   #live: Promise<Live> | null = null
   readonly #openings = new WeakMap<Live, Promise<Live>>()
-  /** The end of connections that were let go. */
-  #farewell: Promise<unknown> = Promise.resolve()
+  /** Settles when all earlier connections are closed. */
+  #closing: Promise<unknown> = Promise.resolve()
   #busy = 0
   #idle: NodeJS.Timeout | undefined
   #relisting: NodeJS.Timeout | undefined
@@ -47,12 +48,15 @@ export class Session implements AsyncDisposable {
     this.#deps = deps
   }
 
-  /** The tools as the server lists them, connecting first if need be. @throws ParleyError `unavailable` with the reason. */
+  /**
+   * Returns the tools that the server lists, connecting first if needed. @throws ParleyError `unavailable` with the
+   * reason.
+   */
   tools(signal: AbortSignal): Promise<readonly ListedTool[]> {
     return this.#using(async () => (await this.#connected(signal)).tools)
   }
 
-  /** Calls `listener` whenever the server has listed its tools; returns how to stop that. */
+  /** Calls `listener` whenever the server listed its tools; returns a function that unsubscribes. */
   onTools(listener: Listener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -60,7 +64,8 @@ export class Session implements AsyncDisposable {
 
   /**
    * Calls a tool.
-   * @throws ParleyError `unavailable` when the server cannot be reached or is lost; else what it says to a call that it refuses
+   * @throws ParleyError `unavailable` when the server cannot be reached or is lost; the server's own error for a
+   * refused call
    */
   call(name: string, args: Record<string, unknown>, timeoutMs: number, signal: AbortSignal): Promise<CallToolResult> {
     return this.#using(async () => {
@@ -72,7 +77,7 @@ export class Session implements AsyncDisposable {
           signal.throwIfAborted()
           const loss = lossOf(error)
           if (loss === null) throw error
-          this.#letGo(live)
+          this.#disconnect(live)
           if (loss === 'midway') throw unavailable(`${MIDWAY} (${reasonOf(error)})`, error)
           if (attempt === 2) throw unavailable(reasonOf(error), error)
         }
@@ -80,20 +85,20 @@ export class Session implements AsyncDisposable {
     })
   }
 
-  /** Whoever gives up waiting leaves the connection to those who wait on. */
+  /** An aborted wait leaves the connection to the other waiters. */
   #connected(signal: AbortSignal): Promise<Live> {
     if (this.#end.signal.aborted) return Promise.reject(unavailable('it was let go'))
     if (this.#live === null) {
       const opening = this.#open()
       this.#live = opening
-      const forget = () => {
+      const reset = () => {
         if (this.#live === opening) this.#live = null
       }
       opening.then((live) => {
         this.#openings.set(live, opening)
-        void live.connection.closed.then(forget)
-        this.#tell(live)
-      }, forget)
+        void live.connection.closed.then(reset)
+        this.#notify(live)
+      }, reset)
     }
     return abortable(this.#live, signal)
   }
@@ -106,7 +111,7 @@ export class Session implements AsyncDisposable {
     const signal = AbortSignal.any([limit.signal, this.#end.signal])
     let connection: Connection | null = null
     try {
-      await abortable(this.#farewell, signal)
+      await abortable(this.#closing, signal)
       let live: Live | null = null
       const onListChanged = () => {
         if (live !== null) this.#relist(live)
@@ -124,11 +129,11 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  #tell({ tools }: Live): void {
+  #notify({ tools }: Live): void {
     for (const listener of this.#listeners) listener(tools)
   }
 
-  /** A list that cannot be had leaves the old one in force. */
+  /** When the list cannot be read, the previous one remains valid. */
   #relist(live: Live): void {
     this.#relisting ??= setTimeout(() => {
       this.#relisting = undefined
@@ -136,7 +141,7 @@ export class Session implements AsyncDisposable {
       live.connection.list(signal).then(
         (tools) => {
           live.tools = tools
-          this.#tell(live)
+          this.#notify(live)
         },
         () => undefined,
       )
@@ -155,19 +160,19 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  /** Another one may have taken its place already, for somebody else who found it lost. */
-  #letGo(live: Live): void {
+  /** Another connection may have replaced it, for another caller that found it lost. */
+  #disconnect(live: Live): void {
     if (this.#live === this.#openings.get(live)) this.#live = null
-    this.#farewell = Promise.all([this.#farewell, live.connection[Symbol.asyncDispose]()])
+    this.#closing = Promise.all([this.#closing, live.connection[Symbol.asyncDispose]()])
   }
 
   async #close(isWanted = () => true): Promise<void> {
     const live = await this.#live?.catch(() => null)
-    if (live !== null && live !== undefined && isWanted()) this.#letGo(live)
-    await this.#farewell
+    if (live !== null && live !== undefined && isWanted()) this.#disconnect(live)
+    await this.#closing
   }
 
-  /** Ends what goes on, the connection and the program. Safe to call twice. */
+  /** Ends running calls, the connection and the program. May be called twice. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end.abort(unavailable('it was let go'))
     clearTimeout(this.#idle)

@@ -2,9 +2,10 @@
  * The tools of one conversation's MCP servers.
  *
  * Invariants
- *   X1. A server that cannot be used takes nothing from the others and nothing from the conversation (F56); it is told once.
- *   X2. A name belongs to whoever had it first: what a server lists later takes no name from anybody else.
+ * X1. A server that cannot be used does not affect the others or the conversation (F56); the failure is reported once.
+ *   X2. A name stays with its first owner: a tool that is listed later does not take it over.
  */
+import type { Log } from '../../observability/index.ts'
 import type { MCPServer, MCPServers } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
 import type { Notice, ToolSource } from '../tool-source.ts'
@@ -15,162 +16,189 @@ import { reasonOf } from './failure.ts'
 import { mcpTool } from './mcp-tool.ts'
 import { nameFor } from './names.ts'
 import { expandServer, namesIn } from './placeholders.ts'
-import type { Held, Home, McpPool } from './pool.ts'
+import type { Held, McpWorkspace, McpPool } from './pool.ts'
 
-/** Milliseconds for one call where the server's configuration names no time. Source: agent-core.md 8.12 (6). */
+/** Milliseconds for one call where the server's configuration sets no time. Source: agent-core.md 8.12. */
 const CALL_MS = 300_000
 /** Seconds. Source: conversation-service.md 1.1. */
 const MAX_CALL_S = 3600
-/** Milliseconds after which a server that failed is tried again, beside a step that begins then. */
+/** Milliseconds after which a failed server is tried again, in parallel to the next step. */
 const RETRY_AFTER_MS = 60_000
 
 export type ToolboxDeps = {
   servers: MCPServers
   pool: McpPool
-  home: Home
-  /** Values of the secrets that a text names. */
+  home: McpWorkspace
+  /** Returns the values of the secrets that a text names. */
   secretsFor: (text: string) => Promise<Record<string, string>>
-  /** Whether the operator vouches for what this server says of its tools. */
+  /** Returns true when the operator trusts the server's annotations of its tools. */
   isTrusted: (server: MCPServer) => boolean
-  /** Whether the agent's filter lets a tool of this name through. */
+  /** Returns true when the agent's filter accepts the name of a tool. */
   isLetThrough: (name: string) => boolean
-  log: { warn(fields: object, message: string): void }
+  log: Pick<Log, 'warn'>
 }
 
 type Offer = {
   server: string
   config: MCPServer
   held: Held | null
-  /** Takes what the server lists. */
+  /** Handles a list of tools from the server. */
   list: (listed: readonly ListedTool[]) => void
   tools: readonly Tool[]
-  /** When it failed; null: it did not, or is being tried. */
+  /** Time of the failure; null: it did not fail, or is being tried. */
   failedAt: number | null
-  isTold: boolean
+  /** The failure was reported. */
+  isReported: boolean
 }
 
-export function openToolbox(deps: ToolboxDeps): ToolSource {
-  const { pool, home, secretsFor, isTrusted, isLetThrough, log } = deps
-  const enabled = Object.entries(deps.servers).filter(([, { enabled }]) => enabled)
-  const offers = enabled.map(([server, config]): Offer => ({
-    server,
-    config,
-    held: null,
-    list: () => undefined,
-    tools: [],
-    failedAt: null,
-    isTold: false,
-  }))
-  const notices: Notice[] = []
-  const forgets: (() => void)[] = []
-  const refused = new Set<string>()
-  let owners = new Map<string, Offer>()
-  let version = 0
-  let first: Promise<unknown> | null = null
-  const end = new AbortController()
+export const openToolbox = (deps: ToolboxDeps): ToolSource => new Toolbox(deps)
 
-  async function take(offer: Offer): Promise<void> {
+class Toolbox implements ToolSource {
+  readonly #deps: ToolboxDeps
+  readonly #offers: readonly Offer[]
+  readonly #assignment = new NameAssignment()
+  readonly #notices: Notice[] = []
+  readonly #unsubscribe: (() => void)[] = []
+  readonly #closing = new AbortController()
+  #version = 0
+  #firstAttempt: Promise<unknown> | null = null
+
+  constructor(deps: ToolboxDeps) {
+    this.#deps = deps
+    const enabled = Object.entries(deps.servers).filter(([, config]) => config.enabled)
+    this.#offers = enabled.map(([server, config]) => ({
+      server,
+      config,
+      held: null,
+      list: () => undefined,
+      tools: [],
+      failedAt: null,
+      isReported: false,
+    }))
+  }
+
+  async prepare(signal: AbortSignal): Promise<void> {
+    if (this.#firstAttempt === null) this.#firstAttempt = Promise.all(this.#offers.map((offer) => this.#take(offer)))
+    else {
+      const due = performance.now() - RETRY_AFTER_MS
+      for (const offer of this.#offers) if (offer.failedAt !== null && offer.failedAt < due) void this.#take(offer)
+    }
+    await abortable(this.#firstAttempt, signal).catch(() => undefined)
+  }
+
+  get version(): number {
+    return this.#version
+  }
+
+  tools(taken: ReadonlySet<string>): readonly Tool[] {
+    const { tools, refused } = this.#assignment.assign(this.#offers, taken)
+    for (const { offer, tool } of refused) this.#notices.push(conflict(offer.server, tool.name))
+    return tools
+  }
+
+  takeNotices(): Notice[] {
+    return this.#notices.splice(0)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error('the agent was let go'))
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
+    await Promise.all(this.#offers.map(async ({ held }) => held?.release()))
+  }
+
+  async #take(offer: Offer): Promise<void> {
     offer.failedAt = null
     try {
-      const held = offer.held ?? (await hold(offer))
-      offer.list(await held.session.tools(end.signal))
+      const held = offer.held ?? (await this.#hold(offer))
+      offer.list(await held.session.tools(this.#closing.signal))
     } catch (error) {
-      if (end.signal.aborted) return
+      if (this.#closing.signal.aborted) return
       offer.failedAt = performance.now()
       const reason = reasonOf(error)
-      log.warn({ mcp_server: offer.server, reason }, 'an MCP server cannot be used')
-      if (!offer.isTold) notices.push(unavailable(offer.server, reason))
-      offer.isTold = true
+      this.#deps.log.warn({ mcp_server: offer.server, reason }, 'MCP server unavailable')
+      if (!offer.isReported) this.#notices.push(unavailable(offer.server, reason))
+      offer.isReported = true
     }
   }
 
-  async function hold(offer: Offer): Promise<Held> {
+  async #hold(offer: Offer): Promise<Held> {
     const names = namesIn(offer.config)
     const [checkerOf, values] = await Promise.all([
       loadChecker(),
-      names.length === 0 ? {} : secretsFor(names.join(' ')),
+      names.length === 0 ? {} : this.#deps.secretsFor(names.join(' ')),
     ])
-    end.signal.throwIfAborted()
-    const held = pool.hold(expandServer(offer.config, values), home)
+    this.#closing.signal.throwIfAborted()
+    const held = this.#deps.pool.hold(expandServer(offer.config, values), this.#deps.home)
     offer.held = held
     let newest = ''
     offer.list = (listed) => {
       const text = JSON.stringify(listed)
-      // The same list again, such as after a new start, changes nothing for the model.
-      if (text === newest || end.signal.aborted) return
+      // An unchanged list, for example after a restart of the server, changes nothing for the model.
+      if (text === newest || this.#closing.signal.aborted) return
       newest = text
-      offer.tools = toolsOf(offer, held, listed, checkerOf)
-      offer.isTold = false
-      version += 1
+      offer.tools = this.#toolsOf(offer, held, listed, checkerOf)
+      offer.isReported = false
+      this.#version += 1
     }
-    forgets.push(held.session.onTools((listed) => offer.list(listed)))
+    this.#unsubscribe.push(held.session.onTools((listed) => offer.list(listed)))
     return held
   }
 
-  function toolsOf(
+  #toolsOf(
     { server, config }: Offer,
     { session }: Held,
     listed: readonly ListedTool[],
     checkerOf: Awaited<ReturnType<typeof loadChecker>>,
   ): Tool[] {
-    const common = { server, session, secrets: namesIn(config), isTrusted: isTrusted(config) }
+    const isTrusted = this.#deps.isTrusted(config)
+    const common = { server, session, secrets: namesIn(config), isTrusted }
     const callMs = config.timeout === null ? CALL_MS : Math.min(config.timeout, MAX_CALL_S) * 1000
     return listed.flatMap((each) => {
-      const name = nameFor(server, each.name, offers.length > 1)
-      if (!isLetThrough(name)) return []
+      const name = nameFor(server, each.name, this.#offers.length > 1)
+      if (!this.#deps.isLetThrough(name)) return []
       return [mcpTool({ ...common, name, listed: each, check: checkerOf(each.inputSchema), callMs })]
     })
   }
+}
 
-  return {
-    async prepare(signal) {
-      if (first === null) first = Promise.all(offers.map(take))
-      else {
-        const due = performance.now() - RETRY_AFTER_MS
-        for (const offer of offers) if (offer.failedAt !== null && offer.failedAt < due) void take(offer)
+/** Decides which server's tool has a name (X2). */
+class NameAssignment {
+  #owners = new Map<string, Offer>()
+  /** Conflicts that were reported, as `<server> <tool>`. */
+  readonly #reported = new Set<string>()
+
+  /** Returns the tools that keep their names, and each tool that lost its name since the last call. */
+  assign(
+    offers: readonly Offer[],
+    taken: ReadonlySet<string>,
+  ): { tools: Tool[]; refused: { offer: Offer; tool: Tool }[] } {
+    const owners = new Map<string, Offer>()
+    const chosen = new Map<string, Tool>()
+    const isFree = (name: string) => !taken.has(name) && !chosen.has(name)
+    const choose = (offer: Offer, tool: Tool) => {
+      owners.set(tool.name, offer)
+      chosen.set(tool.name, tool)
+    }
+    const offered = offers.flatMap((offer) => offer.tools.map((tool) => ({ offer, tool })))
+    for (const { offer, tool } of offered)
+      if (this.#owners.get(tool.name) === offer && isFree(tool.name)) choose(offer, tool)
+    const refused = []
+    for (const { offer, tool } of offered) {
+      if (chosen.get(tool.name) === tool) continue
+      if (isFree(tool.name)) choose(offer, tool)
+      else if (!this.#reported.has(`${offer.server} ${tool.name}`)) {
+        this.#reported.add(`${offer.server} ${tool.name}`)
+        refused.push({ offer, tool })
       }
-      await abortable(first, signal).catch(() => undefined)
-    },
-
-    get version() {
-      return version
-    },
-
-    tools(taken) {
-      const held = new Map<string, Offer>()
-      const chosen = new Map<string, Tool>()
-      const choose = (offer: Offer, tool: Tool) => {
-        held.set(tool.name, offer)
-        chosen.set(tool.name, tool)
-      }
-      const each = offers.flatMap((offer) => offer.tools.map((tool) => [offer, tool] as const))
-      for (const [offer, tool] of each)
-        if (owners.get(tool.name) === offer && !taken.has(tool.name) && !chosen.has(tool.name)) choose(offer, tool)
-      for (const [offer, tool] of each) {
-        if (chosen.get(tool.name) === tool) continue
-        if (!taken.has(tool.name) && !chosen.has(tool.name)) choose(offer, tool)
-        else if (!refused.has(`${offer.server} ${tool.name}`)) {
-          refused.add(`${offer.server} ${tool.name}`)
-          notices.push(conflict(offer.server, tool.name))
-        }
-      }
-      owners = held
-      return each.flatMap(([, tool]) => (chosen.get(tool.name) === tool ? [tool] : []))
-    },
-
-    takeNotices: () => notices.splice(0),
-
-    async [Symbol.asyncDispose]() {
-      end.abort(new Error('the agent was let go'))
-      for (const forget of forgets) forget()
-      await Promise.all(offers.map(async ({ held }) => held?.release()))
-    },
+    }
+    this.#owners = owners
+    return { tools: offered.flatMap(({ tool }) => (chosen.get(tool.name) === tool ? [tool] : [])), refused }
   }
 }
 
 const unavailable = (server: string, reason: string): Notice => ({
   code: 'MCPServerUnavailable',
-  detail: `The MCP server '${server}' cannot be used: ${reason}. The conversation goes on without its tools.`,
+  detail: `The MCP server '${server}' cannot be used: ${reason}. The conversation continues without its tools.`,
 })
 
 const conflict = (server: string, name: string): Notice => ({

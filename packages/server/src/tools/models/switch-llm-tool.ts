@@ -4,7 +4,7 @@ import type { Tool } from '../tool.ts'
 
 type SwitchAction = Extract<Action, { kind: 'SwitchLLMAction' }>
 
-/** Gives the agent another model. Source: agent-core.md 8.6. */
+/** Switches the agent to another model. Source: agent-core.md 8.6. */
 export function switchLlmTool(): Tool {
   return defineTool<SwitchAction>({
     kind: 'SwitchLLM',
@@ -22,7 +22,7 @@ export function switchLlmTool(): Tool {
     },
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     parse: (args) => SwitchLLMAction.parse({ ...args, kind: 'SwitchLLMAction' }),
-    async perform({ profile_name, reason }, { services }) {
+    async execute({ profile_name, reason }, { services }) {
       const about = { kind: 'SwitchLLMObservation', profile_name, reason } as const
       const models = services?.models
       if (models === undefined) throw new ParleyError('invalid_input', 'This agent has one model only.')

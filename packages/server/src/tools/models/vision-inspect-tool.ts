@@ -4,10 +4,10 @@ import type { Tool } from '../tool.ts'
 
 type InspectAction = Extract<Action, { kind: 'VisionInspectAction' }>
 
-/** The name under which a model that sees nothing is told of its eyes. */
+/** Name of the tool in messages to a model without vision. */
 export const VISION_TOOL = 'inspect_image_with_vision'
 
-/** Asks a model that sees about an image. Source: agent-core.md 8.6. */
+/** Asks a model with vision about an image. Source: agent-core.md 8.6. */
 export function visionInspectTool(): Tool {
   return defineTool<InspectAction>({
     kind: 'VisionInspect',
@@ -27,7 +27,7 @@ export function visionInspectTool(): Tool {
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     parse: (args) => VisionInspectAction.parse({ ...args, kind: 'VisionInspectAction' }),
     resources: () => [],
-    async perform({ image_index, question, profile_name }, { services, signal }) {
+    async execute({ image_index, question, profile_name }, { services, signal }) {
       const vision = services?.vision
       if (vision === undefined) throw new ParleyError('invalid_input', 'This agent has no other model to ask.')
       const found = await vision.inspect({ image_index, question, profile_name }, signal)

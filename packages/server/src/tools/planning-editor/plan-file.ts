@@ -1,7 +1,7 @@
-/** Where the plan is written, and what stands in it before anything does. Source: agent-core.md 8.11. */
+/** Path and initial content of the plan. Source: agent-core.md 8.11. */
 import { basename, dirname, join } from 'node:path'
 import { expectInside } from '../file-editor/access.ts'
-import { Refusal } from '../file-editor/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { ToolContext } from '../tool.ts'
 
 /** Relative to the working directory. */
@@ -20,9 +20,10 @@ const EMPTY_PLAN = `# 1. Objective
 `
 
 /**
- * The absolute path of the plan; the file is made where there is none. Without `custom`, a plan at the root that an earlier
- * version left is gone on with.
- * @throws Refusal when the path leads elsewhere than it says.
+ * Returns the absolute path of the plan and creates the file when it is missing. Without `custom`, an existing plan at
+ * the root,
+ * where an earlier version wrote it, is reused.
+ * @throws Refusal when the path leads elsewhere through a symlink.
  */
 export async function openPlan(custom: string | null, { workspace, signal }: ToolContext): Promise<string> {
   const path = custom ?? (await usualPlan(workspace, signal))

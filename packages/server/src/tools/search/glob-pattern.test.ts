@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { splitPattern } from '../glob/split.ts'
+import { splitPattern } from './split-pattern.ts'
 import { readGlob } from './glob-pattern.ts'
 
 test.each<[string, string[], string[]]>([
@@ -40,11 +40,11 @@ test.each<[string, boolean]>([
   ['.env', true],
   ['{.env,x}', true],
   ['x/.y/*', true],
-])('%s looks at hidden names: %s', (pattern, seesHidden) => {
+])('the pattern %s includes hidden names: %s', (pattern, seesHidden) => {
   expect(readGlob(pattern).seesHidden).toBe(seesHidden)
 })
 
-test('braces that stand for too many patterns are refused', () => {
+test('braces that expand to too many patterns are refused', () => {
   expect(() => readGlob('{a,b}'.repeat(20))).toThrow('more than 256')
 })
 
@@ -57,6 +57,6 @@ test.each([
   ['/*.ts', '/', './*.ts'],
   ['~/x/*.ts', '~/x', './*.ts'],
   ['~', '~', './'],
-])('%s is split into %s and %s', (pattern, dir, glob) => {
+])('the pattern %s is split into %s and %s', (pattern, dir, glob) => {
   expect(splitPattern(pattern)).toEqual({ dir, glob })
 })

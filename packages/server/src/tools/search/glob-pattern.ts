@@ -1,23 +1,24 @@
 /**
- * File patterns, as one extended regular expression over a path relative to where the search began. Every tool that looks for
- * files reads patterns here, so that `rg`, `find` and whatever else walks the tree agree. Sources: agent-core.md 8.7, 8.8.
+ * File patterns, as one extended regular expression over a path relative to the start of the search. All file searches
+ * parse
+ * patterns here, so that `rg`, `find` and other programs agree. Sources: agent-core.md 8.7, 8.8.
  *
  *   G1. `*` and `?` stay within a name; `**` crosses directories; `{a,b}` and `[a-z]` are alternatives.
- *   G2. No wildcard matches a dot at the beginning of a name; a dot that is written out does.
- *   G3. A pattern without a slash holds at any depth.
+ *   G2. No wildcard matches a dot at the beginning of a name; a literal dot does.
+ *   G3. A pattern without a slash matches at any depth.
  */
-import { Refusal } from '../file-editor/refusal.ts'
+import { Refusal } from '../refusal.ts'
 
 const MAX_ALTERNATIVES = 256
 
 export type GlobPattern = {
   /** For `grep -E`; the same text is a JavaScript expression. */
   ere: string
-  /** Names that begin with a dot have to be looked at. */
+  /** Names that begin with a dot must be searched. */
   seesHidden: boolean
 }
 
-/** @throws Refusal when the braces stand for too much. */
+/** @throws Refusal when the braces expand to too many patterns. */
 export function readGlob(pattern: string): GlobPattern {
   const alternatives = expandBraces(pattern).map(segmentsOf)
   const ere = alternatives.map((segments) => segments.map(translate).join('')).join('|')
@@ -42,7 +43,7 @@ function translate({ text, isLast }: Segment): string {
   return isLast ? nameOf(text) : `${nameOf(text)}/`
 }
 
-/** One name. A run of wildcards is put in one order, so that only its first one has to respect a leading dot. */
+/** One name. A run of wildcards is put into one order, so that only its first one must exclude a leading dot. */
 function nameOf(text: string): string {
   let ere = ''
   for (let at = 0; at < text.length;) {
@@ -71,18 +72,19 @@ function wildcards(run: string, { isFirst, next }: { isFirst: boolean; next: str
   const isOpen = run.includes('*')
   if (!isFirst) return '[^/]'.repeat(singles) + (isOpen ? '[^/]*' : '')
   if (singles > 0) return `[^./]${'[^/]'.repeat(singles - 1)}${isOpen ? '[^/]*' : ''}`
-  // Nothing at all may stand for the star only where what follows is no dot.
+  // The star may match nothing only where no dot follows.
   return next === undefined || next === '.' || next === '\\' || next === '[' ? ANY_NAME : `(${ANY_NAME})?`
 }
 
-/** A bracket expression; inside of one a backslash means itself, so its members are put where they need none. */
+/** A bracket expression. A backslash is literal inside one, so members are put where they need no escape. */
 function setOf(text: string): string {
   const isNegated = text[1] === '!' || text[1] === '^'
   const members = text.slice(isNegated ? 2 : 1, -1).replaceAll(/\\(.)/g, '$1')
   const rest = members.replaceAll(/[\]^/\\]/g, '').replace(/^-|-$/, '')
   const has = (char: string) => members.includes(char)
   const dash = members.startsWith('-') || members.endsWith('-') ? '-' : ''
-  // A closing bracket is an alternative of its own: in front, where POSIX wants it, JavaScript reads an empty set.
+  // A closing bracket becomes a separate alternative: in front, where POSIX requires it, JavaScript would parse an
+  // empty set.
   const caret = has('^') ? '^' : ''
   if (isNegated) return `[^/${rest}${caret}${dash}]`
   const set = rest === '' && caret === '' ? dash : `[${rest}${caret === '' || rest === '' ? '' : caret}${dash}]`
@@ -99,7 +101,7 @@ function literal(char: string): string {
   return '.[()*+?{|$'.includes(char) ? `[${char}]` : char
 }
 
-/** The patterns without braces that one with braces stands for. */
+/** Returns the patterns without braces that a pattern with braces expands to. */
 function expandBraces(pattern: string): string[] {
   const group = firstGroup(pattern)
   if (group === null) return [pattern]

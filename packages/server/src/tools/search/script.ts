@@ -1,10 +1,13 @@
 /**
- * The search itself, as lines of `/bin/sh`, so that it runs wherever a workspace is. ripgrep where it is installed; else `find`
- * and `grep`, with git asked about ignored files. Both ways give the same answer. Sources: agent-core.md 8.7, 8.8.
+ * The search as a script for `/bin/sh`, so that it runs in every workspace. It uses ripgrep where it is installed;
+ * otherwise `find`
+ * and `grep`, with git for ignored files. Both return the same result. Sources: agent-core.md 8.7, 8.8.
  *
- * Arguments: kind (`names` or `text`), directory, name expression, `not` to turn that round, `hidden` to look at hidden names,
- * text expression, the same for `grep -E` (empty: it cannot say it). Prints the directory, then time of change and path of the
- * newest files, one to a line. A name with a line break in it is left out.
+ * Arguments: kind (`names` or `text`), directory, expression for names, `not` to invert it, `hidden` to include hidden
+ * names,
+ * expression for text, the same for `grep -E` (empty: not possible). Prints the directory, then modification time and
+ * path of the
+ * newest files, one per line. Names with a line break are left out.
  */
 export const SEARCH = `kind=$1 dir=$2 names=$3 not=$4 hidden=$5 text=$6 ere=$7
 utf8=C.UTF-8

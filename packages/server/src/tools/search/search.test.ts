@@ -4,9 +4,9 @@ import { chmod, mkdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { asConversationId, type GlobObservation, type GrepObservation } from '@parley/protocol'
 import { describe, expect, test } from 'vitest'
-import { bench, never } from '../../workspace/workspace.testing.ts'
-import { globTool } from '../glob/index.ts'
-import { grepTool } from '../grep/index.ts'
+import { openTestWorkspaces, never } from '../../workspace/workspace.testing.ts'
+import { globTool } from './glob-tool.ts'
+import { grepTool } from './grep-tool.ts'
 import type { ToolContext } from '../tool.ts'
 
 const findProgram = (name: string) =>
@@ -29,9 +29,9 @@ const PROGRAMS = [
   'cat',
 ]
 
-/** A workspace where `walker` does the work; files as given, the first one the newest. */
+/** A workspace in which `walker` searches; files as given, the first one the newest. */
 async function world(walker: 'rg' | 'find', files: Record<string, string>) {
-  const own = await bench()
+  const own = await openTestWorkspaces()
   const workspace = await own.open()
   await mkdir(own.dir.file('bin'))
   const programs = walker === 'rg' ? [...PROGRAMS, 'rg'] : PROGRAMS
@@ -61,18 +61,18 @@ async function world(walker: 'rg' | 'find', files: Record<string, string>) {
   }
   const globbing = globTool()
   const inside = (paths: readonly string[]) => paths.map((path) => path.replace(`${workspace.workingDir}/`, ''))
-  const said = ({ content: [part] }: GrepObservation | GlobObservation) => (part?.type === 'text' ? part.text : '')
+  const textOf = ({ content: [part] }: GrepObservation | GlobObservation) => (part?.type === 'text' ? part.text : '')
   return {
     dir: own.dir,
     work: workspace.workingDir,
     grep: async (args: object, confine = false) => {
       const grepping = grepTool({ confine })
-      const found = (await grepping.perform(grepping.parse({ ...args }), context)) as GrepObservation
-      return { ...found, names: inside(found.matches), text: said(found) }
+      const found = (await grepping.execute(grepping.parse({ ...args }), context)) as GrepObservation
+      return { ...found, names: inside(found.matches), text: textOf(found) }
     },
     glob: async (args: object) => {
-      const found = (await globbing.perform(globbing.parse({ ...args }), context)) as GlobObservation
-      return { ...found, names: inside(found.files), text: said(found) }
+      const found = (await globbing.execute(globbing.parse({ ...args }), context)) as GlobObservation
+      return { ...found, names: inside(found.files), text: textOf(found) }
     },
     git: (...args: string[]) => execFileSync('git', args, { cwd: workspace.workingDir }),
     [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),
@@ -81,31 +81,34 @@ async function world(walker: 'rg' | 'find', files: Record<string, string>) {
 
 const HAS_RG = findProgram('rg') !== null
 
-describe.each(['find', 'rg'] as const)('with %s', (walker) => {
+describe.each(['find', 'rg'] as const)('a search with %s', (walker) => {
   const shows = walker === 'rg' && !HAS_RG ? test.skip : test
 
-  shows('grep names files with a matching line, newest first, hidden ones only where include names them', async () => {
-    await using at = await world(walker, {
-      'src/new.ts': 'const Needle = 1\n',
-      'old.ts': 'x\nneedle two\n',
-      'other.ts': 'nothing\n',
-      'page.tsx': 'NEEDLE\n',
-      '.env': 'needle\n',
-      '.hidden/a.ts': 'needle\n',
-      'it has a \'quote" and $x.ts': 'needle\n',
-      'picture.png': 'needle\0',
-    })
-    const found = await at.grep({ pattern: 'needle' })
-    expect(found).toMatchObject({ is_error: false, truncated: false, search_path: at.work, include_pattern: null })
-    expect(found.names).toEqual(['src/new.ts', 'old.ts', 'page.tsx', 'it has a \'quote" and $x.ts'])
-    expect(found.text).toMatch(/^Found 4 files: .*\n\/.*src\/new\.ts\n/)
-    expect((await at.grep({ pattern: 'needle', include: '*.{ts,tsx}' })).names).toHaveLength(4)
-    expect((await at.grep({ pattern: 'needle', include: '!*.ts' })).names).toEqual(['page.tsx'])
-    expect((await at.grep({ pattern: 'needle', include: 'src/*' })).names).toEqual(['src/new.ts'])
-    expect((await at.grep({ pattern: 'needle', include: '.env*' })).names).toEqual(['.env'])
-    expect((await at.grep({ pattern: 'needle', path: 'src' })).names).toEqual(['src/new.ts'])
-    expect(await at.grep({ pattern: '^absent$' })).toMatchObject({ is_error: false, names: [] })
-  })
+  shows(
+    'grep lists files with a matching line, newest first, hidden ones only where the pattern includes them',
+    async () => {
+      await using at = await world(walker, {
+        'src/new.ts': 'const Needle = 1\n',
+        'old.ts': 'x\nneedle two\n',
+        'other.ts': 'nothing\n',
+        'page.tsx': 'NEEDLE\n',
+        '.env': 'needle\n',
+        '.hidden/a.ts': 'needle\n',
+        'it has a \'quote" and $x.ts': 'needle\n',
+        'picture.png': 'needle\0',
+      })
+      const found = await at.grep({ pattern: 'needle' })
+      expect(found).toMatchObject({ is_error: false, truncated: false, search_path: at.work, include_pattern: null })
+      expect(found.names).toEqual(['src/new.ts', 'old.ts', 'page.tsx', 'it has a \'quote" and $x.ts'])
+      expect(found.text).toMatch(/^Found 4 files: .*\n\/.*src\/new\.ts\n/)
+      expect((await at.grep({ pattern: 'needle', include: '*.{ts,tsx}' })).names).toHaveLength(4)
+      expect((await at.grep({ pattern: 'needle', include: '!*.ts' })).names).toEqual(['page.tsx'])
+      expect((await at.grep({ pattern: 'needle', include: 'src/*' })).names).toEqual(['src/new.ts'])
+      expect((await at.grep({ pattern: 'needle', include: '.env*' })).names).toEqual(['.env'])
+      expect((await at.grep({ pattern: 'needle', path: 'src' })).names).toEqual(['src/new.ts'])
+      expect(await at.grep({ pattern: '^absent$' })).toMatchObject({ is_error: false, names: [] })
+    },
+  )
 
   shows('a pattern that looks like an option, or like a command, is only a pattern', async () => {
     await using at = await world(walker, { a: 'x --version y\n', b: '$(touch made) `touch made`\n' })
@@ -123,7 +126,7 @@ describe.each(['find', 'rg'] as const)('with %s', (walker) => {
     [{ pattern: '(a)\\1' }, /backreferences/],
     [{ pattern: 'x', path: 'a.txt' }, /is not a directory/],
     [{ pattern: 'x', path: '/no/such/place' }, /is not a directory/],
-  ])('grep %j is an error that says why', async (args, reason) => {
+  ])('grep %j is an error with a reason', async (args, reason) => {
     await using at = await world(walker, { 'a.txt': 'ab\n' })
     const found = await at.grep(args)
     expect(found).toMatchObject({ is_error: true, matches: [] })
@@ -148,7 +151,7 @@ describe.each(['find', 'rg'] as const)('with %s', (walker) => {
     expect(await at.glob({ pattern: '*.rs' })).toMatchObject({ is_error: false, files: [], truncated: false })
   })
 
-  shows('what version control ignores is left out, unless it is where the search begins', async () => {
+  shows('files that version control ignores are left out, unless the search begins there', async () => {
     await using at = await world(walker, {
       'a.log': 'word\n',
       'keep.log': 'word\n',
@@ -164,7 +167,7 @@ describe.each(['find', 'rg'] as const)('with %s', (walker) => {
     expect((await at.glob({ pattern: '*', path: 'out' })).names).toEqual(['out/b.ts'])
   })
 
-  shows('a hundred files are all there are, and one more is said to be too many', async () => {
+  shows('a search returns a hundred files, and reports that there are more', async () => {
     const files = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}.txt`, 'x\n']))
     await using at = await world(walker, files)
     expect(await at.glob({ pattern: '*.txt' })).toMatchObject({ truncated: false })
@@ -176,7 +179,7 @@ describe.each(['find', 'rg'] as const)('with %s', (walker) => {
     expect(await at.grep({ pattern: 'x' })).toMatchObject({ truncated: true })
   })
 
-  shows('where it is confined, it looks below the working directory only', async () => {
+  shows('a confined search stays below the working directory', async () => {
     await using at = await world(walker, { 'a.txt': 'word\n' })
     await symlink('/', join(at.work, 'out'))
     for (const path of ['/', '..', '~', 'out/tmp'])
@@ -184,7 +187,7 @@ describe.each(['find', 'rg'] as const)('with %s', (walker) => {
     expect((await at.grep({ pattern: 'word' }, true)).names).toEqual(['a.txt'])
   })
 
-  shows('what cannot be read is left out', async () => {
+  shows('files that cannot be read are left out', async () => {
     await using at = await world(walker, { 'a.txt': 'word\n', 'locked/b.txt': 'word\n' })
     await chmod(join(at.work, 'locked'), 0)
     const { names } = await at.grep({ pattern: 'word' })

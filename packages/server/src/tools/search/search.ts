@@ -1,27 +1,27 @@
-/** Looks for files in a workspace, by name or by what is in them; newest first. Sources: agent-core.md 8.7, 8.8. */
+/** Searches files in a workspace, by name or content; newest first. Sources: agent-core.md 8.7, 8.8. */
 import { expectInside } from '../file-editor/access.ts'
-import { Refusal } from '../file-editor/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { ToolContext } from '../tool.ts'
 import { readGlob } from './glob-pattern.ts'
 import { SEARCH } from './script.ts'
 import { toEre } from './text-pattern.ts'
 
-/** Files of one answer. */
-export const MAX_FOUND = 100
+/** Files of one result. */
+const MAX_FOUND = 100
 const LIMIT_MS = 30_000
 
 export type Wanted = {
   /** Absolute, or beginning with `~`. */
   dir: string
-  /** File pattern; null: every file. A leading `!` turns it round. */
+  /** File pattern; null: every file. A leading `!` inverts it. */
   glob: string | null
-  /** Regular expression that one line has to match; null: names only. */
+  /** Regular expression for one line; null: names only. */
   text: string | null
-  /** Refuse a directory outside of the working directory, also through links. */
+  /** Refuse a directory outside the working directory, also through symlinks. */
   confine: boolean
 }
 
-export type Found = {
+export type SearchResult = {
   /** Absolute. */
   dir: string
   /** Absolute, newest first, at most `MAX_FOUND`. */
@@ -29,8 +29,11 @@ export type Found = {
   truncated: boolean
 }
 
-/** @throws Refusal when the search cannot be done as asked. */
-export async function search({ dir, glob, text, confine }: Wanted, { workspace, signal }: ToolContext): Promise<Found> {
+/** @throws Refusal when the search cannot be executed as requested. */
+export async function search(
+  { dir, glob, text, confine }: Wanted,
+  { workspace, signal }: ToolContext,
+): Promise<SearchResult> {
   if (confine) await expectInside(workspace.resolve(dir.startsWith('~') ? '/' : dir), workspace, signal)
   const isNegated = glob?.startsWith('!') === true
   const pattern = glob === null ? null : readGlob(isNegated ? glob.slice(1) : glob)
@@ -47,7 +50,7 @@ export async function search({ dir, glob, text, confine }: Wanted, { workspace, 
   return { dir: at, files: files.slice(0, MAX_FOUND), truncated: files.length > MAX_FOUND }
 }
 
-function expectSearched(dir: string, code: number | null, said: string): void {
+function expectSearched(dir: string, code: number | null, stderr: string): void {
   switch (code) {
     case 0:
       return
@@ -56,19 +59,19 @@ function expectSearched(dir: string, code: number | null, said: string): void {
     case 11:
       throw new Refusal(`${dir} cannot be read: permission denied.`)
     case 12:
-      throw new Refusal(`Invalid regex pattern: ${said.trim()}`)
+      throw new Refusal(`Invalid regex pattern: ${stderr.trim()}`)
     case 13:
       throw new Refusal(
         'Invalid regex pattern: it uses something that this workspace cannot search for, because ripgrep is not ' +
           'installed there. Write it with plain characters, sets, groups and repetition.',
       )
     default:
-      throw new Refusal(`The search failed: ${said.trim() || `exit code ${code}`}`)
+      throw new Refusal(`The search failed: ${stderr.trim() || `exit code ${code}`}`)
   }
 }
 
-/** What the model reads: how many, one path to a line, and whether there are more. */
-export function describeFound({ files, truncated }: Found, what: string): string {
+/** Returns the text for the model: the number of files, one path per line, and whether there are more. */
+export function describeResult({ files, truncated }: SearchResult, what: string): string {
   if (files.length === 0) return `No files found: ${what}.`
   const count = files.length === 1 ? '1 file' : `${files.length} files`
   const more = truncated

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { expectLinear, toEre } from './text-pattern.ts'
 
-/** Whether `grep -E` finds it, which is what the translation is for. */
+/** True when `grep -E` finds the line. */
 function greps(ere: string, line: string): boolean {
   const { status } = spawnSync('grep', ['-qiE', '-e', ere], {
     input: `${line}\n`,
@@ -44,14 +44,17 @@ test.each<[string, string[], string[]]>([
   expect(others.filter((line) => greps(ere, line))).toEqual([])
 })
 
-test.each(['a(?=b)', '(?<!a)b', '(a)\\1', '(?<x>a)\\k<x>', 'a\\nb', 'a\nb'])('%j is no linear search', (pattern) => {
-  expect(() => expectLinear(pattern)).toThrow('Invalid regex pattern')
-})
+test.each(['a(?=b)', '(?<!a)b', '(a)\\1', '(?<x>a)\\k<x>', 'a\\nb', 'a\nb'])(
+  'the pattern %j is refused because it is not linear',
+  (pattern) => {
+    expect(() => expectLinear(pattern)).toThrow('Invalid regex pattern')
+  },
+)
 
-test.each(['\\(?=', '[(?=]', '\\\\n', '[\\1]x'])('%s only looks like one that is not', (pattern) => {
+test.each(['\\(?=', '[(?=]', '\\\\n', '[\\1]x'])('the pattern %s only looks non-linear and is accepted', (pattern) => {
   expect(() => expectLinear(pattern)).not.toThrow()
 })
 
-test.each(['\\p{L}', '(?s)a.b', '[a&&b]', '(?x) a'])('%s has no form for grep', (pattern) => {
+test.each(['\\p{L}', '(?s)a.b', '[a&&b]', '(?x) a'])('the pattern %s cannot be translated for grep', (pattern) => {
   expect(toEre(pattern)).toBeNull()
 })

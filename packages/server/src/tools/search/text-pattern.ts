@@ -1,14 +1,15 @@
 /**
- * Regular expressions for `grep -E`, from the spelling that models use. Only what can be matched in linear time is taken, so a
- * search means the same and ends in time whatever program performs it. Source: agent-core.md 8.7.
+ * Translates the regular expressions that models write for `grep -E`. Only expressions that match in linear time are
+ * accepted, so a
+ * search has the same meaning and ends in time with every program. Source: agent-core.md 8.7.
  */
-import { Refusal } from '../file-editor/refusal.ts'
+import { Refusal } from '../refusal.ts'
 
-/** Inside of a bracket expression, and outside of one. */
+/** Inside a bracket expression, and outside one. */
 const CLASSES: Readonly<Record<string, string>> = { d: '0-9', w: '[:alnum:]_', s: '[:space:]' }
 const CONTROLS: Readonly<Record<string, string>> = { t: '\t', f: '\f', v: '\v', r: '\r', a: '\u0007', e: '\u001b' }
 
-/** @throws Refusal for what no linear search can do. */
+/** @throws Refusal for an expression that is not linear. */
 export function expectLinear(pattern: string): void {
   if (/[\n\0]/.test(pattern) || /(^|[^\\])(\\\\)*\\n/.test(pattern))
     throw new Refusal('Invalid regex pattern: a search looks at one line at a time, so it cannot hold a line break.')
@@ -17,7 +18,7 @@ export function expectLinear(pattern: string): void {
   if (/\\([1-9]|k[<{'])/.test(bare)) throw new Refusal('Invalid regex pattern: backreferences are not supported.')
 }
 
-/** The pattern as `grep -E -i` takes it; null when it has no way to say it. */
+/** Returns the pattern for `grep -E -i`; null when it cannot be translated. */
 export function toEre(pattern: string): string | null {
   let ere = ''
   for (let at = 0; at < pattern.length;) {
@@ -34,7 +35,7 @@ export function toEre(pattern: string): string | null {
     } else if (rest.startsWith('(?')) {
       return null
     } else if (lazy !== undefined) {
-      // Whether a line matches does not depend on how much of it does.
+      // A lazy quantifier does not change which lines match.
       ere += lazy.slice(0, -1)
       at += lazy.length
     } else if (rest.startsWith('\\')) {
@@ -71,7 +72,7 @@ function escaped(rest: string): Piece | null {
   return /[a-zA-Z0-9]/.test(char) ? null : { ere: literal(char), length: 2 }
 }
 
-/** A bracket expression: POSIX has no escapes in one, and wants some characters in their place. */
+/** A bracket expression: POSIX has no escapes in one, and requires a special order of some characters. */
 function bracket(rest: string): Piece | null {
   const isNegated = rest[1] === '^'
   let ranges = ''
@@ -105,7 +106,7 @@ function bracket(rest: string): Piece | null {
   const pick = (char: string) => (has.includes(char) ? char : '')
   const members = `${pick(']')}${ranges}${pick('[')}${pick('^')}${pick('-')}`
   if (!isNegated && members === '^') return { ere: '\\^', length: at + 1 }
-  // A caret that would stand first is put behind the dash, which may stand anywhere at an end.
+  // A caret in front would negate the set, so it goes after the dash, which may be first or last.
   const ordered = !isNegated && members === '^-' ? '-^' : members
   return { ere: `[${isNegated ? '^' : ''}${ordered}]`, length: at + 1 }
 }

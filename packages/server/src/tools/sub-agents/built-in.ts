@@ -1,7 +1,7 @@
-/** Types of sub-agents that are always there. Source: agent-core.md 12.1. */
+/** Built-in types of sub-agents. Source: agent-core.md 12.1. */
 import { AgentDefinition } from '@parley/protocol'
 
-/** The type of a task that names none. */
+/** The type of a task without one. */
 export const DEFAULT_TYPE = 'general-purpose'
 
 const REPORT =
@@ -45,7 +45,7 @@ const definitions = [
   },
 ]
 
-/** The definitions, ready to be used. */
+/** The built-in definitions, parsed. */
 export const BUILT_IN_TYPES: readonly AgentDefinition[] = definitions.map((definition) =>
   AgentDefinition.parse({ ...definition, level: 'builtin' }),
 )
@@ -56,5 +56,5 @@ const FORMER: ReadonlyMap<string, string> = new Map([
   ['bash', 'bash-runner'],
 ])
 
-/** The name under which a type is known now. */
+/** Returns the current name of a type that was renamed. */
 export const currentTypeName = (name: string): string => FORMER.get(name) ?? name

@@ -2,14 +2,14 @@ import { DelegateAction, ParleyError, textContent, type Observation } from '@par
 import { defineTool } from '../define.ts'
 import { UNLIMITED_MS, type Tool, type ToolContext } from '../tool.ts'
 import { DEFAULT_TYPE } from './built-in.ts'
-import { describeTypes } from './described.ts'
+import { describeTypes } from './describe-types.ts'
 import type { SubAgentEnd, SubAgentType } from './sub-agents.ts'
 import { servedBy } from './task-tool.ts'
 
-/** Delegates of one conversation at a time. Source: agent-core.md 12.1. */
+/** Limit of delegates of one conversation at a time. Source: agent-core.md 12.1. */
 export const MAX_DELEGATES = 5
 
-/** Makes sub-agents that stay, and has several of them work at once. Source: agent-core.md 12.1. */
+/** Creates sub-agents that persist, and runs several of them in parallel. Source: agent-core.md 12.1. */
 export function delegateTool(types?: readonly SubAgentType[]): Tool {
   return defineTool<DelegateAction>({
     kind: 'Delegate',
@@ -43,15 +43,15 @@ export function delegateTool(types?: readonly SubAgentType[]): Tool {
     limitMs: UNLIMITED_MS,
     parse: (args) => DelegateAction.parse({ ...args, kind: 'DelegateAction' }),
     resources: () => [],
-    perform,
+    execute,
     async recover(action, context) {
-      if (!(await servedBy(context).knows(context.callId))) return { kind: 'perform' }
-      return { kind: 'done', observation: await perform(action, context) }
+      if (!(await servedBy(context).knows(context.callId))) return { kind: 'execute' }
+      return { kind: 'done', observation: await execute(action, context) }
     },
   })
 }
 
-async function perform(action: DelegateAction, context: ToolContext): Promise<Observation> {
+async function execute(action: DelegateAction, context: ToolContext): Promise<Observation> {
   const { callId, signal } = context
   if (action.command === 'spawn') {
     const ids = action.ids ?? []
@@ -71,7 +71,7 @@ async function perform(action: DelegateAction, context: ToolContext): Promise<Ob
   )
 }
 
-/** A shorter list of types goes on with the default one. */
+/** Missing types at the end of the list are the default type. */
 function typesOf(ids: readonly string[], given: readonly string[]): string[] {
   if (ids.length === 0) throw new ParleyError('invalid_input', 'ids is empty; name each sub-agent that is to be made.')
   if (new Set(ids).size < ids.length || ids.includes(''))

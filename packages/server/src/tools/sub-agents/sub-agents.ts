@@ -1,24 +1,24 @@
-/** What tools ask of sub-agents: conversations of their own, which work in the same directory. Source: agent-core.md 12.1. */
+/** Sub-agents as a service for tools: conversations that work in the same directory. Source: agent-core.md 12.1. */
 import type { ConversationExecutionStatus, ConversationId } from '@parley/protocol'
 
-/** A type of sub-agent as the model is told about it. */
+/** A type of sub-agent in the description for the model. */
 export type SubAgentType = { name: string; description: string; when_to_use_examples: readonly string[] }
 
-/** How the work of a sub-agent ended. */
+/** The end of a sub-agent's run. */
 export type SubAgentEnd = {
   conversation_id: ConversationId
-  /** Task id, or the id that the delegate was given. */
+  /** Task id, or the id of the delegate. */
   name: string
   type: string
   status: ConversationExecutionStatus
   /** Why it stopped before it had finished; null when it finished. */
   reason: string | null
-  /** Its last words, or what there is of them. */
+  /** Its final message, or the part that exists. */
   text: string
 }
 
 export type TaskRequest = {
-  /** The id of the ActionEvent: asked again with it, the same work is attended to, and none begun. */
+  /** The id of the ActionEvent: a repeated request with it attaches to the same run and starts none. */
   callId: string
   description: string | null
   prompt: string
@@ -33,16 +33,16 @@ export type SpawnRequest = { callId: string; ids: readonly string[]; types: read
 export type DelegateRequest = { callId: string; tasks: Readonly<Record<string, string>> }
 
 /**
- * Bound to one conversation. Whoever waits here holds no place among the runs; aborting the signal stops the sub-agents too.
- * Each throws ParleyError `invalid_input` for what the model got wrong, naming what there is instead.
+ * Sub-agents of one conversation. A waiting call holds no run slot; aborting the signal stops the sub-agents too.
+ * Each method throws ParleyError `invalid_input` for a wrong request of the model, with the valid alternatives.
  */
 export interface SubAgents {
-  /** Has a sub-agent work on a prompt until it ends. */
+  /** Runs a sub-agent on a prompt until it ends. */
   task(request: TaskRequest, signal: AbortSignal): Promise<SubAgentEnd>
-  /** Makes delegates, all of them or none. An id that is taken is given to the new one. */
+  /** Creates delegates, all of them or none. An id in use passes to the new one. */
   spawn(request: SpawnRequest, signal: AbortSignal): Promise<void>
-  /** Has delegates work, all at once; the ends in the order of the request. */
+  /** Runs delegates in parallel; resolves to their ends in the order of the request. */
   delegate(request: DelegateRequest, signal: AbortSignal): Promise<SubAgentEnd[]>
-  /** Whether a call has been taken up already, by an earlier process perhaps. */
+  /** Returns true when a call was already started, possibly by an earlier process. */
   knows(callId: string): Promise<boolean>
 }

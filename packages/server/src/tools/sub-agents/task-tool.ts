@@ -2,10 +2,10 @@ import { ParleyError, TaskAction, textContent, type Observation } from '@parley/
 import { defineTool } from '../define.ts'
 import { UNLIMITED_MS, type Tool, type ToolContext } from '../tool.ts'
 import { DEFAULT_TYPE } from './built-in.ts'
-import { describeTypes } from './described.ts'
+import { describeTypes } from './describe-types.ts'
 import type { SubAgentEnd, SubAgents, SubAgentType } from './sub-agents.ts'
 
-/** Has a sub-agent do a task, and waits for its result. Source: agent-core.md 12.1; agent-server-wire.md 4.8. */
+/** Runs a sub-agent on a task and waits for its result. Source: agent-core.md 12.1; agent-server-wire.md 4.8. */
 export function taskTool(types?: readonly SubAgentType[]): Tool {
   return defineTool<TaskAction>({
     kind: 'Task',
@@ -29,18 +29,18 @@ export function taskTool(types?: readonly SubAgentType[]): Tool {
     },
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     limitMs: UNLIMITED_MS,
-    // Older models also send how many turns it may take; definitions say that.
+    // Older models also send a number of turns; the limit is part of the definition.
     parse: ({ max_turns: _turns, ...args }) => TaskAction.parse({ ...args, kind: 'TaskAction' }),
     resources: () => [],
-    perform,
+    execute,
     async recover(action, context) {
-      if (!(await servedBy(context).knows(context.callId))) return { kind: 'perform' }
-      return { kind: 'done', observation: await perform(action, context) }
+      if (!(await servedBy(context).knows(context.callId))) return { kind: 'execute' }
+      return { kind: 'done', observation: await execute(action, context) }
     },
   })
 }
 
-async function perform(
+async function execute(
   { description, prompt, subagent_type, resume }: TaskAction,
   context: ToolContext,
 ): Promise<Observation> {

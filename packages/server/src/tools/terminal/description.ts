@@ -1,4 +1,4 @@
-/** The terminal as the model is told about it. */
+/** Description of the terminal for the model. */
 
 export const DESCRIPTION = `Runs commands in a bash shell that lasts for the whole conversation: the working directory, variables, functions and background jobs stay from one call to the next.
 

@@ -1,14 +1,14 @@
-/** What the model and the clients read of a terminal call. Source: agent-core.md 8.2, agent-server-wire.md 4.8. */
+/** Observation of a terminal call, for the model and clients. Source: agent-core.md 8.2; agent-server-wire.md 4.8. */
 import { textContent, type TerminalAction, type TerminalObservation } from '@parley/protocol'
 import type { TerminalResult } from '../../workspace/index.ts'
-import { shorten, type Keep } from './full-output.ts'
+import { shorten, type Keep } from '../full-output.ts'
 
 const STILL_RUNNING = -1
 
 export type Shown = {
   action: TerminalAction
   result: TerminalResult
-  /** Where output goes that is too long. */
+  /** Saves output that is too long. */
   keep: Keep
   noChangeSeconds: number
 }
@@ -37,7 +37,7 @@ export async function observe({ action, result, keep, noChangeSeconds }: Shown):
   }
 }
 
-/** An answer of the tool itself: nothing was executed, or what was is not known. */
+/** Observation of a call that was not executed, or whose outcome is unknown. */
 export function refusal(action: TerminalAction, reason: string): TerminalObservation {
   return {
     kind: 'TerminalObservation',

@@ -40,13 +40,13 @@ const context = (secrets: Record<string, string> = {}, callId = `call-${calls++}
     Promise.resolve(Object.fromEntries(Object.entries(secrets).filter(([name]) => text.includes(name)))),
   signal,
 })
-const perform = async (args: Record<string, unknown>, at = context()) =>
-  (await tool.perform(tool.parse(args), at)) as TerminalObservation
+const execute = async (args: Record<string, unknown>, at = context()) =>
+  (await tool.execute(tool.parse(args), at)) as TerminalObservation
 
 const textOf = ({ content }: TerminalObservation) =>
   content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
-test('an observation has the form of the wire', async () => {
+test('a terminal observation has the form of the wire', async () => {
   const action = tool.parse({ command: ' echo hi; echo there; (exit 3)\n' })
   expect(action).toEqual({
     kind: 'TerminalAction',
@@ -55,7 +55,7 @@ test('an observation has the form of the wire', async () => {
     timeout: null,
     reset: false,
   })
-  expect(await tool.perform(action, context())).toEqual({
+  expect(await tool.execute(action, context())).toEqual({
     kind: 'TerminalObservation',
     content: [textContent('hi\nthere')],
     is_error: false,
@@ -83,11 +83,11 @@ describe('arguments', () => {
     [{ command: 'x', other: 1 }],
     [{ command: 'x', timeout: -1 }],
     [{ command: '', reset: true, is_input: true }],
-  ])('%j are refused', (args) => {
+  ])('the arguments %j are refused', (args) => {
     expect(() => tool.parse(args)).toThrow()
   })
 
-  test('parameters of the tool are checked', () => {
+  test('parameters of the terminal tool are checked', () => {
     expect(() => terminalTool({ no_such: 1 })).toThrow()
     expect(() => terminalTool({ shell_path: '/bin/zsh' })).toThrow(/bash/)
     expect(() => terminalTool({ terminal_type: 'tmux', no_change_timeout_seconds: 10, env: { A: 'b' } })).not.toThrow()
@@ -96,7 +96,7 @@ describe('arguments', () => {
   test.each(['[{"a": 1}]', '["ls"]', "['ls', '-l']", '{"command": "ls"}', "{'a': 1}", '[[x'])(
     'a literal is not executed: %s',
     async (command) => {
-      const observation = await perform({ command })
+      const observation = await execute({ command })
       expect(observation).toMatchObject({
         is_error: true,
         exit_code: -1,
@@ -105,42 +105,42 @@ describe('arguments', () => {
     },
   )
 
-  test.each(['[ 1 = 1 ]', '[[ 1 == 1 ]]', '{ true; }'])('a test or group is: %s', async (command) => {
-    expect(await perform({ command })).toMatchObject({ is_error: false, exit_code: 0 })
+  test.each(['[ 1 = 1 ]', '[[ 1 == 1 ]]', '{ true; }'])('a shell test or group is executed: %s', async (command) => {
+    expect(await execute({ command })).toMatchObject({ is_error: false, exit_code: 0 })
   })
 })
 
-describe('a command that goes on', () => {
-  test('is told apart by exit code, flag and suffix, and continued', async () => {
-    const first = await perform({ command: 'echo a; read -r x; echo "got $x"', timeout: 0.1 })
+describe('a running command', () => {
+  test('a running command is marked by exit code, flag and suffix, and can be continued', async () => {
+    const first = await execute({ command: 'echo a; read -r x; echo "got $x"', timeout: 0.1 })
     expect(first).toMatchObject({ exit_code: -1, timeout: true, is_error: false, content: [{ text: 'a' }] })
     expect(first.metadata.suffix).toMatch(/not done after 0.1 seconds and is still running/)
-    const refused = await perform({ command: 'ls' })
+    const refused = await execute({ command: 'ls' })
     expect(refused).toMatchObject({ is_error: true, exit_code: -1, timeout: false })
     expect(refused.content[0]).toMatchObject({ text: expect.stringContaining('Not executed') })
-    const last = await perform({ command: 'it', is_input: true })
+    const last = await execute({ command: 'it', is_input: true })
     expect(last).toMatchObject({ exit_code: 0, timeout: false, content: [{ text: 'got it' }] })
     expect(last.metadata.prefix).toMatch(/output of the previous command/)
-    expect(await perform({ command: '' })).toMatchObject({
+    expect(await execute({ command: '' })).toMatchObject({
       is_error: true,
       content: [{ text: expect.stringContaining('No previous') }],
     })
   })
 
-  test('is told to be silent', async () => {
+  test('a running command without output is reported as silent', async () => {
     const quick = terminalTool({ no_change_timeout_seconds: 0.05 })
-    const observation = (await quick.perform(quick.parse({ command: 'sleep 30' }), context())) as TerminalObservation
+    const observation = (await quick.execute(quick.parse({ command: 'sleep 30' }), context())) as TerminalObservation
     expect(observation).toMatchObject({ exit_code: -1, timeout: true })
     expect(observation.metadata.suffix).toMatch(/printed nothing for 0.05 seconds/)
-    expect(await perform({ command: 'C-c', is_input: true })).toMatchObject({ exit_code: 130 })
+    expect(await execute({ command: 'C-c', is_input: true })).toMatchObject({ exit_code: 130 })
   })
 
-  test('is ended by a reset', async () => {
-    await perform({ command: 'x=1; sleep 30', timeout: 0 })
-    const observation = await perform({ command: 'echo "[$x]"', reset: true })
+  test('a running command is ended by a reset', async () => {
+    await execute({ command: 'x=1; sleep 30', timeout: 0 })
+    const observation = await execute({ command: 'echo "[$x]"', reset: true })
     expect(observation).toMatchObject({ command: '[RESET] echo "[$x]"', exit_code: 0, content: [{ text: '[]' }] })
     expect(observation.metadata.prefix).toMatch(/reset/)
-    expect(await perform({ command: '', reset: true })).toMatchObject({
+    expect(await execute({ command: '', reset: true })).toMatchObject({
       command: '[RESET]',
       exit_code: 0,
       is_error: false,
@@ -148,16 +148,16 @@ describe('a command that goes on', () => {
   })
 })
 
-test('the end of the shell is an error that says what is gone', async () => {
-  const observation = await perform({ command: 'exit 4' })
+test('the end of the shell is an error that names the lost state', async () => {
+  const observation = await execute({ command: 'exit 4' })
   expect(observation).toMatchObject({ is_error: true, exit_code: 4 })
   expect(observation.metadata.suffix).toMatch(/new shell/)
-  expect(await perform({ command: 'true' })).toMatchObject({ exit_code: 0 })
+  expect(await execute({ command: 'true' })).toMatchObject({ exit_code: 0 })
 })
 
 test('long output is cut in the middle, and the whole of it saved once', async () => {
   const at = context()
-  const observation = await perform({ command: 'seq 1 20000' }, at)
+  const observation = await execute({ command: 'seq 1 20000' }, at)
   const text = textOf(observation)
   expect(text.length).toBeLessThanOrEqual(30_000)
   expect(text).toMatch(/^1\n2\n[^]*19999\n20000$/)
@@ -167,20 +167,20 @@ test('long output is cut in the middle, and the whole of it saved once', async (
   expect(saved).toHaveLength(20_000)
   expect(text.split('\n')[Number(line) - 1]?.length).toBeGreaterThan(0)
   expect(saved[Number(line) - 1]?.startsWith(text.split('\n')[Number(line) - 1] ?? '?')).toBe(true)
-  expect(await perform({ command: 'seq 1 20000' }, at)).toEqual(observation)
+  expect(await execute({ command: 'seq 1 20000' }, at)).toEqual(observation)
 })
 
 test('a secret reaches the command that names it, no other, and no file', async () => {
   const secrets = { API_TOKEN: 'top-secret-value' }
-  const observation = await perform({ command: 'echo "$API_TOKEN ${#API_TOKEN}"; seq 1 10000' }, context(secrets))
+  const observation = await execute({ command: 'echo "$API_TOKEN ${#API_TOKEN}"; seq 1 10000' }, context(secrets))
   expect(observation.content[0]).toMatchObject({ text: expect.stringMatching(/^<secret-hidden> 16\n/) })
   const text = textOf(observation)
   const [, path = ''] = /is in (\S+);/.exec(text) ?? []
   expect(readFileSync(path, 'utf8')).not.toContain('top-secret')
-  expect((await perform({ command: 'env | grep -c TOKEN' }, context(secrets))).content[0]).toMatchObject({ text: '0' })
+  expect((await execute({ command: 'env | grep -c TOKEN' }, context(secrets))).content[0]).toMatchObject({ text: '0' })
 })
 
-test('after a crash: attach to what is known, begin what was not, leave what cannot be known', async () => {
+test('after a crash, known calls are attached, absent ones started and unknown ones left', async () => {
   const event = {
     kind: 'ActionEvent',
     id: asEventId('x'),
@@ -188,16 +188,16 @@ test('after a crash: attach to what is known, begin what was not, leave what can
   } as ActionEvent
   const at = { started_at: '', ended_at: '' }
   const recover = (ledger: Parameters<typeof tool.recover>[1]) => tool.recover(event, ledger, context())
-  expect(await recover({ state: 'absent' })).toEqual({ kind: 'perform' })
-  expect(await recover({ state: 'running', pid: 1, started_at: '' })).toEqual({ kind: 'perform' })
-  expect(await recover({ state: 'exited', exit_code: 0, signal: null, ...at })).toEqual({ kind: 'perform' })
+  expect(await recover({ state: 'absent' })).toEqual({ kind: 'execute' })
+  expect(await recover({ state: 'running', pid: 1, started_at: '' })).toEqual({ kind: 'execute' })
+  expect(await recover({ state: 'exited', exit_code: 0, signal: null, ...at })).toEqual({ kind: 'execute' })
   expect(await recover({ state: 'unknown' })).toEqual({ kind: 'unknown' })
   const again = context()
-  const first = await perform({ command: 'echo x >>once; wc -l <once' }, again)
-  expect(await perform({ command: 'echo x >>once; wc -l <once' }, again)).toEqual(first)
+  const first = await execute({ command: 'echo x >>once; wc -l <once' }, again)
+  expect(await execute({ command: 'echo x >>once; wc -l <once' }, again)).toEqual(first)
 })
 
-test('the definition is that of the wire, and one session is locked', () => {
+test('the terminal definition is that of the wire, and one session is locked', () => {
   expect(tool.definition).toMatchObject({ kind: 'TerminalTool', title: 'terminal', action_type: 'TerminalAction' })
   expect(tool.resources(tool.parse({ command: 'ls' }), workspace)).toEqual(['terminal:session'])
   expect(tool.isReadOnly).toBe(false)

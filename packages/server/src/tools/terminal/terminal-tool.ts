@@ -6,16 +6,18 @@ import type { TerminalRequest, TerminalResult } from '../../workspace/index.ts'
 import { defineTool } from '../define.ts'
 import type { Tool, ToolContext } from '../tool.ts'
 import { DESCRIPTION, PARAMETERS } from './description.ts'
-import { keepIn, type Keep } from './full-output.ts'
+import { keepIn, type Keep } from '../full-output.ts'
 import { observe, refusal } from './observation.ts'
 import { mask } from '../../secrets/index.ts'
 
 const Params = z.strictObject({
-  /** Seconds of silence after which control returns. */
+  /** Seconds without output after which the call returns. */
   no_change_timeout_seconds: z.number().positive().nullish(),
-  /** Set for every command. */
+  /** Environment variables of every command. */
   env: z.record(z.string(), z.string()).nullish(),
-  /** Taken for compatibility: there is one kind of terminal here, and commands run as the user of the server. */
+  /**
+   * Accepted for compatibility and ignored: there is one kind of terminal, and commands run as the user of the server.
+   */
   terminal_type: z.enum(['tmux', 'subprocess']).nullish(),
   username: z.string().nullish(),
   shell_path: z
@@ -26,12 +28,12 @@ const Params = z.strictObject({
 
 const NO_CHANGE_SECONDS = 30
 
-/** A list or a dictionary where a command should be, but not `[ … ]`, `[[ … ]]` or `{ …; }`. */
+/** A list or a dictionary in place of a command, but not `[ … ]`, `[[ … ]]` or `{ …; }`. */
 const LITERAL = /^(\[\{|\["|\['|\[\[\S|\{"|\{')/
 
 /**
  * The `terminal` tool.
- * @throws z.ZodError for parameters it does not take.
+ * @throws z.ZodError for unknown parameters.
  */
 export function terminalTool(params: Record<string, unknown> = {}): Tool {
   const { no_change_timeout_seconds, env } = Params.parse(params)
@@ -51,7 +53,7 @@ export function terminalTool(params: Record<string, unknown> = {}): Tool {
       )
     },
     resources: () => ['terminal:session'],
-    async perform(action, context) {
+    async execute(action, context) {
       const command = action.is_input ? action.command : action.command.trim()
       if (!action.is_input && LITERAL.test(command)) return refusal(action, literalHint(command))
       const secrets = command === '' || action.is_input ? {} : await context.secretsFor(command)
@@ -68,16 +70,16 @@ export function terminalTool(params: Record<string, unknown> = {}): Tool {
       if (result === null) return refusal(action, UNKNOWN)
       const hasFailed = result.outcome === 'exited' && result.exit_code !== 0
       if (hasFailed && Object.keys(secrets).length > 0) context.services?.secretsFailed?.(command)
-      // Before it is cut and kept in a file: half a secret is found by nobody.
+      // Masked before it is cut and saved: half a secret would not be recognised.
       const output = await hidden(result.output, Object.values(secrets), context)
       return observe({ action, result: { ...result, output }, keep: keepFor(context), noChangeSeconds })
     },
-    // The runner's ledger holds every call that may have begun, and attaches a repeated one to it.
-    recover: async (_, __, ledger) => ({ kind: ledger.state === 'unknown' ? 'unknown' : 'perform' }),
+    // The runner's ledger has every call that may have started, and attaches a repeated one to it.
+    recover: async (_, __, ledger) => ({ kind: ledger.state === 'unknown' ? 'unknown' : 'execute' }),
   })
 }
 
-/** A path is of use only where the conversation's commands run. */
+/** The path must be readable for the conversation's commands. */
 function keepFor({ workspace, dataDir, signal }: ToolContext): Keep {
   if (workspace.keepText === undefined) return keepIn(join(dataDir, 'terminal'))
   return (name, text) => workspace.keepText!(name, text, signal)
@@ -91,7 +93,9 @@ const literalHint = (command: string): string =>
   `[Not executed: this is a list or a dictionary, not a command: ${command.slice(0, 80)}\n` +
   'Give the command itself as a plain string, as you would type it into a shell.]'
 
-/** The result; null when nobody can know it. A lost connection is no lost command: it is attached to once more. */
+/**
+ * Returns the result; null when it is unknown. A lost connection does not end a command: the call attaches once more.
+ */
 async function attended(request: TerminalRequest, { workspace, signal }: ToolContext): Promise<TerminalResult | null> {
   try {
     return await workspace.terminal(request, signal)
@@ -110,6 +114,6 @@ async function attended(request: TerminalRequest, { workspace, signal }: ToolCon
 const isUnknown = (error: unknown): boolean =>
   error instanceof ParleyError && error.details['reason'] === 'unknown_outcome'
 
-/** Saved output passes no other gate, so secrets are hidden here, at least the command's own. */
+/** Saved output passes no other masking, so secrets are masked here, at least those of the command. */
 const hidden = async (text: string, own: readonly string[], { services }: ToolContext): Promise<string> =>
   services?.hide === undefined ? mask(text, own) : services.hide(text)

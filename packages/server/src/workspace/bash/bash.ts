@@ -1,11 +1,11 @@
 /**
- * Commands that a user runs outside a conversation. Source: agent-server-wire.md 1.7.
+ * Commands that a user runs outside conversations. Source: agent-server-wire.md 1.7.
  *
  * Invariants
- *   B1. A command is stored before it begins, and goes through the runner under its id: a server that was killed meanwhile
- *       finds its end after the restart and starts nothing twice.
- *   B2. Of each stream at most `MAX_BYTES` are kept, the beginning and the end; the last output says what is missing.
- *   B3. A command, its output and its announcement belong to one user; nobody else finds or hears them.
+ *   B1. A command is stored before it begins, and its id is the call id in the runner: a server that was killed in between
+ *       finds the end of the command after its restart and starts nothing twice.
+ *   B2. At most `MAX_BYTES` of each stream are kept, the beginning and the end; the last output says how much is missing.
+ *   B3. A command, its outputs and their announcements belong to one user; other users neither find nor receive them.
  *   B4. There is exactly one output with an exit code, and it is the last.
  */
 import { createHash, randomUUID } from 'node:crypto'
@@ -20,15 +20,16 @@ import {
   ParleyError,
 } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
+import type { Log } from '../../observability/index.ts'
 import type { BashEventRow, BashQuery, BashStore } from '../../storage/index.ts'
 import type { Hosts } from '../hosts.ts'
 import { type Chunk, chunksOf, failed } from './chunks.ts'
 
 /** Bytes kept of each stream. */
 const MAX_BYTES = 8 * 1024 * 1024
-/** What is remembered of a user's commands, oldest first out. */
+/** Bounds of the stored events of one user; the oldest are deleted first. */
 const KEPT = { atMost: 10_000, maxBytes: 256 * 1024 * 1024 }
-/** Commands between two looks at those bounds. */
+/** Commands between two checks of those bounds. */
 const PRUNE_EVERY = 32
 const ATTEMPTS = 3
 /** Longest time limit of one command, in seconds. */
@@ -37,39 +38,118 @@ const MAX_SECONDS = 2_147_483
 export type BashDeps = {
   store: BashStore
   hosts: Hosts
-  /** Takes a user's secrets out of what a command printed, whole, so that none is split over outputs. Absent: nothing is. */
+  /** Masks a user's secrets in a complete stream, before it is cut into outputs. Absent: nothing is masked. */
   hide?: (user: string, text: string) => Promise<string>
-  log: { error: (fields: object, text: string) => void }
+  log: Pick<Log, 'error'>
 }
 
 export interface Bash extends AsyncDisposable {
-  /** Resolves when the command is stored; it goes on by itself. */
+  /** Resolves when the command is stored; the command then runs by itself. */
   start(user: string, request: ExecuteBashRequest): Promise<BashCommand>
-  /** Runs to the end and resolves with the last output. An abort ends the waiting, not the command. */
+  /** Runs a command and resolves with its last output. Aborting ends the waiting, not the command. */
   execute(user: string, request: ExecuteBashRequest, signal: AbortSignal): Promise<BashOutput>
   get(user: string, id: string): Promise<BashEvent | null>
   search(user: string, query: BashQuery): Promise<{ items: BashEvent[]; next: string | null }>
-  /** How many events were forgotten. What runs goes on. */
+  /** Deletes the events of a user and returns their count. Running commands continue. */
   clear(user: string): Promise<number>
-  /** Hears every event of this user from now on, as JSON too; ends when disposed. */
+  /** Calls `listener` with every later event of this user, until disposed. */
   listen(user: string, listener: (event: BashEvent) => void): Disposable
-  /** Takes up commands whose end is not stored yet. Resolves when all are taken up. */
+  /** Resumes commands whose end is not stored yet. Resolves when all are resumed, not when they have ended. */
   recover(): Promise<void>
 }
 
-export function openBash(deps: BashDeps): Bash {
-  const { store, hosts, log, hide = async (_, text) => text } = deps
-  const closing = new AbortController()
-  const listeners = new Map<string, Set<(event: BashEvent) => void>>()
-  const running = new Set<Promise<unknown>>()
-  let begun = 0
+export const openBash = (deps: BashDeps): Bash => new BashCommands(deps)
 
-  async function record(user: string, event: BashEvent, closes = false): Promise<void> {
-    await store.append(user, rowOf(event), closes)
-    for (const listener of listeners.get(user) ?? []) listener(event)
+class BashCommands implements Bash {
+  readonly #deps: BashDeps
+  readonly #closing = new AbortController()
+  readonly #listeners = new Map<string, Set<(event: BashEvent) => void>>()
+  readonly #running = new Set<Promise<unknown>>()
+  #ended = 0
+
+  constructor(deps: BashDeps) {
+    this.#deps = deps
   }
 
-  async function outcome(user: string, command: BashCommand): Promise<Chunk[]> {
+  async start(user: string, request: ExecuteBashRequest): Promise<BashCommand> {
+    const { command } = await this.#begin(user, request)
+    return command
+  }
+
+  async execute(user: string, request: ExecuteBashRequest, signal: AbortSignal): Promise<BashOutput> {
+    const { last } = await this.#begin(user, request)
+    return abortable(last, signal)
+  }
+
+  async get(user: string, id: string): Promise<BashEvent | null> {
+    const row = await this.#deps.store.get(user, id)
+    return row === null ? null : eventOf(row)
+  }
+
+  async search(user: string, query: BashQuery): Promise<{ items: BashEvent[]; next: string | null }> {
+    const { items, next } = await this.#deps.store.search(user, query)
+    return { items: items.map(eventOf), next }
+  }
+
+  clear(user: string): Promise<number> {
+    return this.#deps.store.clear(user)
+  }
+
+  listen(user: string, listener: (event: BashEvent) => void): Disposable {
+    const mine = this.#listeners.get(user) ?? new Set()
+    this.#listeners.set(user, mine.add(listener))
+    return {
+      [Symbol.dispose]: () => {
+        mine.delete(listener)
+        if (mine.size === 0 && this.#listeners.get(user) === mine) this.#listeners.delete(user)
+      },
+    }
+  }
+
+  async recover(): Promise<void> {
+    for (const { user, event } of await this.#deps.store.open()) {
+      const command = BashCommand.parse(JSON.parse(event.json))
+      void this.#track(this.#follow(user, command), command).catch(() => undefined)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new ParleyError('unavailable', 'the server is closing'))
+    await Promise.allSettled(this.#running)
+  }
+
+  /** Stores a command and starts it. The promise is wrapped, because `await` would wait for it. */
+  async #begin(
+    user: string,
+    request: ExecuteBashRequest,
+  ): Promise<{ command: BashCommand; last: Promise<BashOutput> }> {
+    this.#closing.signal.throwIfAborted()
+    const command: BashCommand = { ...stamp(randomUUID().replaceAll('-', '')), ...request, kind: 'BashCommand' }
+    await this.#record(user, command)
+    return { command, last: this.#track(this.#follow(user, command), command) }
+  }
+
+  /** Runs a command to its end and stores its outputs, also when no caller waits for the last one. */
+  async #follow(user: string, command: BashCommand): Promise<BashOutput> {
+    const { hosts, store, log } = this.#deps
+    const chunks = await this.#run(user, command).catch((error: unknown): Chunk[] => {
+      this.#closing.signal.throwIfAborted()
+      log.error({ err: error, command_id: command.id }, 'bash command failed unexpectedly')
+      return [failed('Internal Server Error')]
+    })
+    const last = chunks.length - 1
+    let output: BashOutput | undefined
+    for (const [order, chunk] of chunks.entries()) {
+      output = { ...stamp(outputId(command, order)), command_id: command.id, order, ...chunk, kind: 'BashOutput' }
+      await this.#record(user, output, order === last)
+    }
+    hosts.forget?.(user, [command.id])
+    if (this.#ended++ % PRUNE_EVERY === 0) await store.prune(user, KEPT)
+    return output!
+  }
+
+  async #run(user: string, command: BashCommand): Promise<Chunk[]> {
+    const { hosts, hide = async (_, text) => text } = this.#deps
     const cwd = resolve(hosts.cwd, command.cwd ?? '.')
     const isDirectory = await stat(cwd).then(
       (found) => found.isDirectory(),
@@ -85,101 +165,39 @@ export function openBash(deps: BashDeps): Bash {
     }
     for (let attempt = 1; ; attempt++) {
       try {
-        const result = await (await hosts.of(user)).exec(request, closing.signal)
+        const result = await (await hosts.of(user)).exec(request, this.#closing.signal)
         const [stdout, stderr] = [await hide(user, result.stdout), await hide(user, result.stderr)]
         return chunksOf({ ...result, stdout, stderr })
       } catch (error) {
-        closing.signal.throwIfAborted()
+        this.#closing.signal.throwIfAborted()
         if (!(error instanceof ParleyError)) throw error
-        // Under the same call id nothing is started twice; a new runner tells what became of it (B1).
+        // Repeating the call id starts nothing twice: a new runner answers from the record of the call (B1).
         if (error.code !== 'unavailable' || attempt === ATTEMPTS) return [failed(error.message)]
       }
     }
   }
 
-  async function follow(user: string, command: BashCommand): Promise<BashOutput> {
-    const chunks = await outcome(user, command).catch((error: unknown): Chunk[] => {
-      closing.signal.throwIfAborted()
-      log.error({ err: error, command_id: command.id }, 'a command failed unexpectedly')
-      return [failed('Internal Server Error')]
-    })
-    const last = chunks.length - 1
-    let output: BashOutput | undefined
-    for (const [order, chunk] of chunks.entries()) {
-      output = { ...stamp(outputId(command, order)), command_id: command.id, order, ...chunk, kind: 'BashOutput' }
-      await record(user, output, order === last)
-    }
-    hosts.forget?.(user, [command.id])
-    if (begun++ % PRUNE_EVERY === 0) await store.prune(user, KEPT)
-    return output!
+  async #record(user: string, event: BashEvent, closes = false): Promise<void> {
+    await this.#deps.store.append(user, rowOf(event), closes)
+    for (const listener of this.#listeners.get(user) ?? []) listener(event)
   }
 
-  /** The end is written down whether or not somebody waits for it. */
-  function keep<T>(work: Promise<T>, command: BashCommand): Promise<T> {
-    running.add(work)
-    const forget = () => void running.delete(work)
+  /** Keeps `work` until it ends, so that closing waits for it, and logs a failure that would leave a command without an end. */
+  #track<T>(work: Promise<T>, command: BashCommand): Promise<T> {
+    this.#running.add(work)
+    const forget = () => void this.#running.delete(work)
     work.then(forget, (error: unknown) => {
       forget()
-      if (!closing.signal.aborted) log.error({ err: error, command_id: command.id }, 'the end of a command is lost')
+      if (this.#closing.signal.aborted) return
+      this.#deps.log.error({ err: error, command_id: command.id }, 'end of a bash command not stored')
     })
     return work
-  }
-
-  async function begin(user: string, request: ExecuteBashRequest): Promise<[BashCommand, Promise<BashOutput>]> {
-    closing.signal.throwIfAborted()
-    const command: BashCommand = { ...stamp(randomUUID().replaceAll('-', '')), ...request, kind: 'BashCommand' }
-    await record(user, command)
-    return [command, keep(follow(user, command), command)]
-  }
-
-  return {
-    start: async (user, request) => (await begin(user, request))[0],
-
-    async execute(user, request, signal) {
-      const [, ended] = await begin(user, request)
-      return abortable(ended, signal)
-    },
-
-    async get(user, id) {
-      const row = await store.get(user, id)
-      return row === null ? null : eventOf(row)
-    },
-
-    async search(user, query) {
-      const { items, next } = await store.search(user, query)
-      return { items: items.map(eventOf), next }
-    },
-
-    clear: (user) => store.clear(user),
-
-    listen(user, listener) {
-      const mine = listeners.get(user) ?? new Set()
-      listeners.set(user, mine.add(listener))
-      return {
-        [Symbol.dispose]: () => {
-          mine.delete(listener)
-          if (mine.size === 0 && listeners.get(user) === mine) listeners.delete(user)
-        },
-      }
-    },
-
-    async recover() {
-      for (const { user, event } of await store.open()) {
-        const command = BashCommand.parse(JSON.parse(event.json))
-        void keep(follow(user, command), command).catch(() => undefined)
-      }
-    },
-
-    async [Symbol.asyncDispose]() {
-      closing.abort(new ParleyError('unavailable', 'the server is closing'))
-      await Promise.allSettled(running)
-    },
   }
 }
 
 const stamp = (id: string) => ({ id, timestamp: `${eventTimestamp(new Date())}Z` })
 
-/** The same after a restart, so that an output that was stored before is not stored again. */
+/** The same id after a restart, so that an output is not stored twice. */
 const outputId = ({ id }: BashCommand, order: number): string =>
   createHash('sha256').update(`${id}.${order}`).digest('hex').slice(0, 32)
 

@@ -1,16 +1,16 @@
-/** Cuts what a command printed into outputs of bounded size. Pure. Source: agent-server-wire.md 1.7. */
+/** Splits the output of a command into events of bounded size. Pure. Source: agent-server-wire.md 1.7. */
 import { constants } from 'node:os'
 import type { BashOutput } from '@parley/protocol'
 import type { ExecResult } from '../workspace.ts'
 
 /** Characters of one stream in one output. */
-export const CHUNK_CHARS = 1024 * 1024
-/** What a command that ran out of time, or never began, ends with. */
-export const NO_EXIT_CODE = -1
+const CHUNK_CHARS = 1024 * 1024
+/** Exit code of a command that ran into its time limit or never started. */
+const NO_EXIT_CODE = -1
 
 export type Chunk = Pick<BashOutput, 'exit_code' | 'stdout' | 'stderr'>
 
-/** At least one; only the last one has an exit code, because clients stop reading at the first (agent-server-wire.md 11, 17). */
+/** At least one chunk; only the last one has an exit code, because clients stop reading at the first exit code (agent-server-wire.md 11). */
 export function chunksOf(result: ExecResult): Chunk[] {
   const stdout = pieces(result.stdout)
   const stderr = pieces(result.stderr + leftOut(result.dropped))
@@ -23,7 +23,7 @@ export function chunksOf(result: ExecResult): Chunk[] {
   ]
 }
 
-/** The one output of a command that could not be run. */
+/** The only output of a command that could not be run. */
 export const failed = (reason: string): Chunk => ({
   exit_code: NO_EXIT_CODE,
   stdout: null,
@@ -33,7 +33,7 @@ export const failed = (reason: string): Chunk => ({
 function exitCode({ timedOut, exit_code, signal }: ExecResult): number {
   if (timedOut) return NO_EXIT_CODE
   if (exit_code !== null) return exit_code
-  // As the parent of a process is told: minus the number of the signal.
+  // A negative exit code is the number of the signal that ended the process.
   return -(constants.signals[signal as NodeJS.Signals] ?? 1)
 }
 
@@ -46,7 +46,7 @@ function leftOut({ stdout, stderr }: ExecResult['dropped']): string {
 
 const orNull = (text: string | undefined): string | null => (text === undefined || text === '' ? null : text)
 
-/** A character of two units is never cut through. */
+/** Splits a text without cutting through a surrogate pair. */
 function pieces(text: string): string[] {
   const list: string[] = []
   let from = 0

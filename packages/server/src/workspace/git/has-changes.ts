@@ -1,12 +1,12 @@
-/** Whether work has left anything behind: the question of a critic. Source: agent-core.md 3.3, F48. */
+/** Checks a working directory for changes, for a critic. Source: agent-core.md 3.3, F48. */
 import type { Workspace } from '../workspace.ts'
 import { shownBaseOf } from './repository.ts'
 import { gitIn } from './run.ts'
 
 /**
- * Whether the working directory differs from what its work is compared with when somebody looks at it, untracked files
- * included; null where there is no repository. Works on another server too.
- * @throws ParleyError `bad_request` when git cannot tell.
+ * Returns true when the working directory differs from the base that its changes are shown against, including untracked files;
+ * null outside a repository. Works on another server too.
+ * @throws ParleyError `bad_request` when git fails.
  */
 export async function hasChanges(workspace: Workspace, signal: AbortSignal): Promise<boolean | null> {
   const git = gitIn(workspace, workspace.workingDir)

@@ -1,20 +1,20 @@
-/** What clients ask about repositories. Outside of one there is nothing to say, which is no error. Source: agent-server-wire.md 1.9. */
+/** Queries of clients about repositories. Outside a repository the answers are empty, not errors. Source: agent-server-wire.md 1.9. */
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { basename, isAbsolute, join, relative } from 'node:path'
 import { type GitChange, type GitCommitsPage, type GitDiff, ParleyError } from '@parley/protocol'
 import type { Workspace } from '../workspace.ts'
 import { commitOf, existingDirectoryOf, parentOf, type Repository, repositoryOf, shownBaseOf } from './repository.ts'
 
-/** Bytes of a file that is shown whole. */
+/** Largest file that is shown, in bytes. */
 const MAX_FILE_BYTES = 1024 * 1024
-/** A move is told as what it was and what it is, as the published clients tell it. */
+/** Renames are reported as a deleted and an added file, as the published clients expect. */
 const COMPARE = ['--no-ext-diff', '--no-textconv', '--no-renames', '--name-status', '-z']
-/** Repositories inside repositories that are looked into. */
+/** Levels of repositories inside repositories that are included. */
 const MAX_DEPTH = 4
 
 /**
- * Files of the working tree that differ from a commit, untracked ones included, by path; a repository inside the repository
- * is looked into for itself.
+ * Files of the working tree that differ from a commit, including untracked ones, by path. A repository inside the repository is
+ * compared with its own base.
  * @throws ParleyError `bad_request`.
  */
 export async function changesSince(
@@ -53,7 +53,7 @@ export async function changesOf(
 }
 
 /**
- * Both sides of a file: against a commit, or what a commit made of it.
+ * Both sides of a file: the working tree against a commit, or a commit against its parent.
  * @throws ParleyError `bad_request` for both at once, and for a file that is on neither side or too large.
  */
 export async function fileDiff(
@@ -78,7 +78,7 @@ export async function fileDiff(
   return { modified: shown(modified), original: shown(original) }
 }
 
-/** The newest commits of what is checked out. @throws ParleyError `bad_request`. */
+/** The newest commits of the checked-out branch. @throws ParleyError `bad_request`. */
 export async function newestCommits(
   workspace: Workspace,
   { path, limit }: { path: string; limit: number },
@@ -104,7 +104,7 @@ const fields = (text: string): string[] => text.split('\0').filter((field) => fi
 
 const STATUS: Readonly<Record<string, GitChange['status']>> = { A: 'ADDED', D: 'DELETED' }
 
-/** Of `--name-status -z` without renames: a status and a name, again and again. */
+/** Parses the output of `--name-status -z` without renames: pairs of a status and a name. */
 function parseChanges(text: string): GitChange[] {
   const parts = fields(text)
   return parts.flatMap((letter, at) =>
@@ -113,7 +113,7 @@ function parseChanges(text: string): GitChange[] {
 }
 
 /**
- * A side of a diff as the published clients know it: without the line end of the last line, and empty where the file does not
+ * A side of a diff in the form that the published clients expect: without the last line end, and empty when the file does not
  * exist on this side.
  */
 const shown = (text: string | null): string => (text ?? '').replace(/\r?\n$/, '')

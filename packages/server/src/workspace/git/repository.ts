@@ -1,4 +1,4 @@
-/** A repository, and what its work is compared with. Source: agent-server-wire.md 1.9. */
+/** A repository, and the commits that its changes are compared with. Source: agent-server-wire.md 1.9. */
 import { stat } from 'node:fs/promises'
 import { dirname, isAbsolute } from 'node:path'
 import { ParleyError } from '@parley/protocol'
@@ -25,14 +25,14 @@ export async function repositoryOf(
   return { root: line, git: gitIn(workspace, line) }
 }
 
-/** The nearest directory above a path that still exists: a deleted file may have taken its directory with it. */
+/** The nearest existing directory above a path, because a deleted file's directory may be deleted too. */
 export async function existingDirectoryOf(path: string): Promise<string> {
   const above = dirname(path)
   const found = await stat(above).catch(() => null)
   return found?.isDirectory() === true || above === path ? above : existingDirectoryOf(above)
 }
 
-/** @throws ParleyError `bad_request` for what names no commit. */
+/** @throws ParleyError `bad_request` when `ref` names no commit. */
 export async function commitOf({ git }: Repository, ref: string, signal: AbortSignal): Promise<string> {
   const sha = ref.startsWith('-') ? null : await verified(git, `${ref}^{commit}`, signal)
   if (sha === null) throw new ParleyError('bad_request', `No commit is called ${ref} here`)
@@ -45,8 +45,8 @@ export async function parentOf({ git }: Repository, sha: string, signal: AbortSi
 }
 
 /**
- * What the work in a repository is compared with when it is taken elsewhere: the branch's upstream, else where it left the
- * default branch, else nothing at all, so that everything is new.
+ * The base of an archive of changes: the branch's upstream, otherwise the commit where it left the default branch, otherwise the
+ * empty tree, so that all files are new.
  */
 export async function baseOf(repository: Repository, signal: AbortSignal): Promise<string> {
   return (
@@ -55,8 +55,8 @@ export async function baseOf(repository: Repository, signal: AbortSignal): Promi
 }
 
 /**
- * What it is compared with when somebody looks at it. A branch that is pushed whole still shows what it did, and where there
- * is nothing else to compare with, what is not committed yet is the work. Existing clients find the same by themselves.
+ * The base that changes are shown against. A branch that is pushed completely still shows its changes; without any other base,
+ * uncommitted changes are shown. Existing clients compute the same base themselves.
  */
 export async function shownBaseOf(repository: Repository, signal: AbortSignal): Promise<string> {
   const { git } = repository
@@ -77,7 +77,7 @@ async function upstreamOf({ git }: Repository, signal: AbortSignal): Promise<str
   return null
 }
 
-/** Where the branch left the default one. */
+/** The commit where the branch left the default branch. */
 async function forkOf({ git }: Repository, signal: AbortSignal): Promise<string | null> {
   const branch = await branchOf(git, signal)
   for (const ref of [...DEFAULT_BRANCHES, ...LOCAL.filter((name) => name !== `refs/heads/${branch}`)]) {
@@ -105,6 +105,6 @@ async function verified(git: Git, name: string, signal: AbortSignal): Promise<st
   return (await git.ask(['rev-parse', '--verify', '--quiet', name], signal))?.trim() ?? null
 }
 
-/** Its name depends on how the repository hashes. */
+/** The id of the empty tree, which depends on the repository's hash algorithm. */
 const emptyTree = async (git: Git, signal: AbortSignal): Promise<string> =>
   (await git.tell(['hash-object', '-t', 'tree', '--stdin'], signal)).trim()

@@ -1,11 +1,11 @@
 /**
- * Git that only looks: arguments as a list, nothing of the account's configuration, nothing over the network, and no program
- * that the repository itself names.
+ * Git for read-only queries: arguments as a list, without the account's configuration, without network access, and without
+ * programs that the repository itself configures.
  */
 import { ParleyError } from '@parley/protocol'
 import type { Workspace } from '../workspace.ts'
 
-/** Bytes of an answer; one that is longer is refused, never cut. */
+/** Bytes of an answer; a longer one is refused, never truncated. */
 const MAX_BYTES = 16 * 1024 * 1024
 const TIMEOUT_MS = 60_000
 
@@ -13,7 +13,7 @@ const CONFIG: readonly (readonly [string, string])[] = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
   ['core.quotePath', 'false'],
-  // Whoever may ask may read the files anyway; whose they are is no reason to refuse.
+  // A caller of these queries may read the files anyway, so their owner is no reason to refuse.
   ['safe.directory', '*'],
 ]
 
@@ -32,7 +32,7 @@ const FIXED: Readonly<Record<string, string>> = {
   ),
 }
 
-/** What git is started with. */
+/** Environment of git. */
 export const gitEnvironment = (workspace: Workspace): Record<string, string> => ({
   HOME: workspace.workingDir,
   ...FIXED,
@@ -40,9 +40,9 @@ export const gitEnvironment = (workspace: Workspace): Record<string, string> => 
 
 /** Git in one directory. */
 export type Git = {
-  /** What it prints; null when it ends with another code than 0. */
+  /** Returns the output; null when the exit code is not 0. */
   ask(args: readonly string[], signal: AbortSignal): Promise<string | null>
-  /** What it prints. @throws ParleyError `bad_request` with its own words. */
+  /** Returns the output. @throws ParleyError `bad_request` with git's message when the exit code is not 0. */
   tell(args: readonly string[], signal: AbortSignal): Promise<string>
 }
 

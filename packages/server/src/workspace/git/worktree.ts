@@ -1,19 +1,19 @@
-/** A working tree of its own for one conversation. Source: agent-server-wire.md 5.4. */
+/** A separate working tree for one conversation. Source: agent-server-wire.md 5.4. */
 import { mkdir, realpath, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Workspace } from '../workspace.ts'
 import { defaultBranchOf, repositoryOf } from './repository.ts'
 
 export type Worktree = {
-  /** Where the conversation works from now on: in the tree, at the place that it had in the repository. */
+  /** Working directory of the conversation: its path in the repository, inside the worktree. */
   workingDir: string
   branch: string
   base: string
 }
 
 /**
- * Where the worktree of a conversation is going to be; null where `directory` is in no repository. Looks at files only, so that
- * an answer can name the place before anything is made.
+ * The future path of a conversation's worktree; null when `directory` is in no repository. Reads the file system only, so that an
+ * answer can contain the path before the worktree exists.
  */
 export async function placeOfWorktree(directory: string, root: string, name: string): Promise<string | null> {
   const real = await realpath(directory).catch(() => null)
@@ -26,9 +26,9 @@ export async function placeOfWorktree(directory: string, root: string, name: str
 }
 
 /**
- * Makes a worktree of the repository that `directory` is in, on a branch of its own. May be repeated: what is there is taken.
+ * Creates a worktree of the repository of `directory`, on its own branch. May be repeated: an existing worktree is reused.
  * @returns null outside a repository, and in one without commits
- * @throws ParleyError `bad_request` with git's words
+ * @throws ParleyError `bad_request` with git's message
  */
 export async function makeWorktree(
   workspace: Workspace,

@@ -11,7 +11,7 @@ const SHOWN_KEY = 'key-that-commands-show-4c21'
 
 export const never = new AbortController().signal
 
-export type RemoteBench = AsyncDisposable & {
+export type RemoteTestWorkspaces = AsyncDisposable & {
   readonly server: TestServer
   readonly dir: TempDir
   /** Working directory on the other side. */
@@ -25,7 +25,7 @@ export type RemoteBench = AsyncDisposable & {
   ): Promise<Workspace>
 }
 
-export async function remoteBench(): Promise<RemoteBench> {
+export async function openRemoteTestWorkspaces(): Promise<RemoteTestWorkspaces> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const server = stack.use(await startTestServer({ HOME: dir.path, PARLEY_SESSION_API_KEYS: `${KEY},${SHOWN_KEY}` }))

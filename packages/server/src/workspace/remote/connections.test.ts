@@ -26,7 +26,7 @@ async function listen(handle: RequestListener) {
   }
 }
 
-test('silence before and within an answer ends it; an answer that keeps coming does not', async () => {
+test('a request fails after the read timeout before or within an answer, and not while bytes keep arriving', async () => {
   await using server = await listen(async ({ url }, response) => {
     if (url === '/never') return
     response.write('a')
@@ -43,7 +43,7 @@ test('silence before and within an answer ends it; an answer that keeps coming d
   expect(await (await connections.fetch(`${server.url}/slow`)).text()).toBe('abbbbbbbb')
 })
 
-test('no more connections than allowed are open; the others wait', async () => {
+test('no more connections than max_connections are open, and further requests wait', async () => {
   await using server = await listen(async (incoming, response) => {
     incoming.resume()
     await delay(20)
@@ -58,7 +58,7 @@ test('no more connections than allowed are open; the others wait', async () => {
   expect(server.most()).toBe(2)
 })
 
-test('an abort rejects with its reason, waiting or reading', async () => {
+test('aborting a request rejects with the reason, while it waits and while it reads', async () => {
   await using server = await listen((_, response) => response.write('a'))
   using connections = openConnections({ readTimeoutMs: 5_000, maxConnections: 1 })
   const reading = new AbortController()

@@ -1,14 +1,14 @@
 /**
- * The HTTP connections of one remote workspace: a pool with a bound, in which silence has a limit.
+ * The HTTP connections of one remote workspace: a bounded pool with a read timeout.
  *
- * It stands in for the runtime's own `fetch`, which knows no bound of connections and gives up an answer that does not begin
- * within five minutes, whatever `read_timeout` says.
+ * It replaces the runtime's own `fetch`, which cannot limit the number of connections and gives up on an answer that does not
+ * begin within five minutes, regardless of `read_timeout`.
  */
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { nodeHttp, nodeHttps } from '../../lib/index.ts'
 
-/** Milliseconds that making a connection may take. Source: agent-core.md 12.9. */
+/** Milliseconds to wait for a connection. Source: agent-core.md 12.9. */
 const CONNECT_MS = 10_000
 /** Milliseconds an unused connection is kept. */
 const IDLE_MS = 30_000
@@ -18,7 +18,7 @@ const BODYLESS = new Set([204, 205, 304])
 export type ConnectionsOptions = {
   /** Milliseconds without a byte after which a request fails. */
   readTimeoutMs: number
-  /** Connections at the same time; more requests wait for a free one. Null: no limit. */
+  /** Concurrent connections; further requests wait for a free one. Null: no limit. */
   maxConnections: number | null
 }
 
@@ -26,15 +26,15 @@ export interface Connections extends Disposable {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** The other side was silent for the whole time allowed. */
+/** No byte arrived within the read timeout. */
 export class ReadTimeout extends Error {
   constructor(ms: number) {
-    super(`nothing was heard for ${ms / 1000} s`)
+    super(`no data was received for ${ms / 1000} s`)
     this.name = 'ReadTimeout'
   }
 }
 
-/** Opens no connection yet. Idle ones do not keep the process alive; disposing of it closes them all. */
+/** Opens no connection before the first request. Idle connections do not keep the process alive; disposal closes all. */
 export function openConnections({ readTimeoutMs, maxConnections }: ConnectionsOptions): Connections {
   const pool = {
     keepAlive: true,
@@ -44,7 +44,7 @@ export function openConnections({ readTimeoutMs, maxConnections }: ConnectionsOp
   } as const
   const [http, https] = [nodeHttp(), nodeHttps()]
   const agents = { 'http:': new http.Agent(pool), 'https:': new https.Agent(pool) }
-  const silenceMs = Math.min(readTimeoutMs, MAX_TIMER_MS)
+  const timeoutMs = Math.min(readTimeoutMs, MAX_TIMER_MS)
 
   function send(url: URL, init: RequestInit): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
@@ -57,11 +57,11 @@ export function openConnections({ readTimeoutMs, maxConnections }: ConnectionsOp
       method: init.method ?? 'GET',
       headers,
       agent,
-      timeout: silenceMs,
+      timeout: timeoutMs,
     })
     let answer: IncomingMessage | null = null
-    // Once there is an answer, its reader is who has to learn the reason. A request that waits for a connection hears of its
-    // own end only when it gets one.
+    // Once there is an answer, the error goes to its reader. A request that waits for a connection reports its own end only when
+    // it gets one, so the promise is rejected here.
     const fail = (error: Error) => {
       reject(error)
       ;(answer ?? outgoing).destroy(error)
@@ -70,7 +70,7 @@ export function openConnections({ readTimeoutMs, maxConnections }: ConnectionsOp
     const onAbort = () => fail(signal?.reason instanceof Error ? signal.reason : new Error('aborted'))
     signal?.addEventListener('abort', onAbort, { once: true })
     outgoing.once('close', () => signal?.removeEventListener('abort', onAbort))
-    outgoing.once('timeout', () => fail(new ReadTimeout(silenceMs)))
+    outgoing.once('timeout', () => fail(new ReadTimeout(timeoutMs)))
     outgoing.once('socket', (socket) => {
       if (!socket.connecting) return
       const late = setTimeout(() => fail(new Error(`no connection within ${CONNECT_MS / 1000} s`)), CONNECT_MS)

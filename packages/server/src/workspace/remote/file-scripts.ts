@@ -1,8 +1,8 @@
-/** Files on the other side, as lines of `/bin/sh`; what the file system refuses is said in one word. */
+/** File operations on the other server, as scripts for `/bin/sh`. A refusal of the file system is printed as one word. */
 import { ParleyError, type ErrorCode } from '@parley/protocol'
 import type { FileStat } from '../workspace.ts'
 
-/** Words that a script ends with when it could not do what it was asked. */
+/** Words that a failed script prints. */
 const REFUSALS: Readonly<Record<string, { code: ErrorCode; says: string }>> = {
   ENOENT: { code: 'not_found', says: 'no such file or directory' },
   EACCES: { code: 'forbidden', says: 'permission denied' },
@@ -13,25 +13,25 @@ const REFUSALS: Readonly<Record<string, { code: ErrorCode; says: string }>> = {
   EIO: { code: 'unavailable', says: 'it could not be written' },
 }
 
-/** @throws ParleyError when the script ended with a refusal. */
-export function expectDone(path: string, said: string): string {
-  const [, word = ''] = /^refused (\w+)$/m.exec(said) ?? []
-  if (word === '') return said
+/** Returns the output of a script. @throws ParleyError when it ended with a refusal. */
+export function expectDone(path: string, output: string): string {
+  const [, word = ''] = /^refused (\w+)$/m.exec(output) ?? []
+  if (word === '') return output
   const { code, says } = REFUSALS[word] ?? { code: 'unavailable' as const, says: word }
   throw new ParleyError(code, `${path}: ${says}`, { details: { path } })
 }
 
 const NO = 'no() { echo "refused $1"; exit 0; }\n'
 
-/** Argument: path. Follows links; prints nothing where nothing is. */
+/** Argument: path. Follows symlinks; prints nothing when nothing exists there. */
 export const STAT = `p=$1
 [ -e "$p" ] || exit 0
 k=other; [ -f "$p" ] && k=file; [ -d "$p" ] && k=directory
 echo "$k $(stat -L -c '%s %a %Y' -- "$p" 2>/dev/null || stat -L -f '%z %Lp %m' -- "$p")"
 `
 
-export function readStat(said: string): FileStat | null {
-  const [, kind, size, mode, seconds] = /^(file|directory|other) (\d+) ([0-7]+) (\d+)/.exec(said) ?? []
+export function readStat(output: string): FileStat | null {
+  const [, kind, size, mode, seconds] = /^(file|directory|other) (\d+) ([0-7]+) (\d+)/.exec(output) ?? []
   if (kind === undefined) return null
   return {
     kind: kind as FileStat['kind'],
@@ -46,7 +46,7 @@ export const REAL_PATH = `[ -e "$1" ] || exit 0
 readlink -f -- "$1" | base64
 `
 
-/** Argument: path. Kind and name of each entry, NUL between them, in base64. */
+/** Argument: path. Prints kind and name of each entry, separated by NUL, in base64. */
 export const LIST = `${NO}[ -e "$1" ] || no ENOENT
 [ -d "$1" ] || no ENOTDIR
 cd -- "$1" 2>/dev/null && [ -r . ] || no EACCES
@@ -56,9 +56,9 @@ for f in * .[!.]* ..?*; do
 done | base64
 `
 
-export function readList(said: string): { name: string; kind: FileStat['kind'] }[] {
+export function readList(output: string): { name: string; kind: FileStat['kind'] }[] {
   const kinds = { f: 'file', d: 'directory', o: 'other' } as const
-  return Buffer.from(said, 'base64')
+  return Buffer.from(output, 'base64')
     .toString('utf8')
     .split('\0')
     .filter((entry) => entry !== '')
@@ -66,7 +66,7 @@ export function readList(said: string): { name: string; kind: FileStat['kind'] }
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Argument: path. A file, a link (not what it leads to), or an empty directory. */
+/** Argument: path. Removes a file, a symlink (not its target), or an empty directory. */
 export const REMOVE = `${NO}if [ -d "$1" ] && ! [ -L "$1" ]; then
   rmdir -- "$1" 2>/dev/null && exit 0
   [ -n "$(ls -A -- "$1" 2>/dev/null)" ] && no ENOTEMPTY
@@ -77,8 +77,8 @@ rm -f -- "$1" 2>/dev/null || no EACCES
 `
 
 /**
- * Arguments: path, uploaded file, a name that nobody else uses. Puts it in the place of the file in one step; a link is followed,
- * the mode of an existing file is kept, a new one gets what the umask leaves. An uploaded file that is gone was put already.
+ * Arguments: path, uploaded file, a unique name. Replaces the file at `path` atomically by the uploaded one; follows a symlink, keeps
+ * the mode of an existing file, applies the umask to a new one. When the uploaded file is missing, an earlier attempt has moved it.
  */
 export const PLACE = `${NO}p=$1
 n=0

@@ -1,9 +1,9 @@
-/** The file `run` of a job: what a command is on the other side. The secrets of the command are in it and nowhere else. */
+/** The file `run` of a job on the other server. The secrets of the command are in this file only. */
 import { exports, quote, shellLine } from './quote.ts'
 
 export type ProgramJob = { argv: readonly string[]; cwd: string; env: Readonly<Record<string, string>> }
 
-/** A program that takes the place of the shell that started it. */
+/** Script that replaces its shell by the program. */
 export function programScript({ argv, cwd, env }: ProgramJob): string {
   return `{
 rm -f -- "$0"
@@ -16,21 +16,21 @@ ${exports(env)}exec -- ${shellLine(argv)}
 export type ShellJob = {
   command: string
   env: Readonly<Record<string, string>>
-  /** Where a conversation's first command begins. */
+  /** Start directory of a conversation's first command. */
   workingDir: string
   /** Folder of the conversation and of the job. */
   root: string
   folder: string
 }
 
-/** Variables that a shell makes by itself, or that belong to one command. */
+/** Variables that bash sets itself, or that belong to one command. */
 const OWN_VARIABLES =
   'BASH*|FUNCNAME|GROUPS|DIRSTACK|PIPESTATUS|EUID|UID|PPID|SHELLOPTS|RANDOM|SRANDOM|SECONDS|EPOCH*|LINENO|HISTCMD|OPT*|' +
   'PWD|OLDPWD|SHLVL|COMP_*|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|PARLEY_REMOTE|_|__parley_*'
 
 /**
- * A command line in a bash that begins where the one before ended: directory, variables, functions and umask are read back and
- * kept again. A command that ends the shell itself (`exit`, `set -e`) leaves them as they were before it.
+ * Script that runs a command line in a bash with the state of the previous one: it restores directory, variables, functions and
+ * umask, and saves them afterwards. A command that ends the shell itself (`exit`, `set -e`) leaves the saved state unchanged.
  */
 export function shellScript({ command, env, workingDir, root, folder }: ShellJob): string {
   const state = quote(`${root}/state`)

@@ -1,27 +1,27 @@
 import type { LedgerEntry } from '../workspace.ts'
-import type { RemoteHands } from './hands.ts'
+import type { RemoteExecutor } from './remote-executor.ts'
 import type { Note, Notes } from './notes.ts'
 
-/** What became of calls, from the notes of this side and the jobs of the other. Asks nobody about calls that were never sent. */
-export async function ledgerOf(
+/** State of calls, from the notes of this server and the jobs of the other one. Calls that were never sent need no request. */
+export async function callStates(
   callIds: readonly string[],
-  hands: RemoteHands,
+  executor: RemoteExecutor,
   notes: Notes,
   signal: AbortSignal,
 ): Promise<Record<string, LedgerEntry>> {
   const entries: Record<string, LedgerEntry> = {}
   for (const id of callIds) {
     const note = await notes.of(id)
-    entries[id] = note === null ? { state: 'absent' } : await entryOf(note, hands, signal)
+    entries[id] = note === null ? { state: 'absent' } : await entryOf(note, executor, signal)
   }
   return entries
 }
 
-async function entryOf(note: Note, hands: RemoteHands, signal: AbortSignal): Promise<LedgerEntry> {
-  const { token } = await hands.greet(signal)
-  // A new folder under the same name: the other machine was replaced, and what ran there with it.
+async function entryOf(note: Note, executor: RemoteExecutor, signal: AbortSignal): Promise<LedgerEntry> {
+  const { token } = await executor.greet(signal)
+  // A new folder with the same name: the other machine was replaced, and its processes are lost.
   if (token !== note.token) return { state: 'unknown' }
-  const { state, number } = await hands.look(note.job, { from: note.from, waitMs: 0, isOutputWanted: false }, signal)
+  const { state, number } = await executor.look(note.job, { from: note.from, waitMs: 0, isOutputWanted: false }, signal)
   const started_at = note.at
   switch (state) {
     case 'running':

@@ -1,10 +1,10 @@
 /**
- * What a remote workspace asks its agent server, and how long it keeps asking.
+ * Requests of a remote workspace to its agent server, with retries.
  *
  * Invariants
- *   K1. Everything asked here may be asked twice: what has an effect is keyed by its call, on the other side.
- *   K2. Nothing waits for ever: a server that is away is asked again until the patience ends, a silent one twice.
- *   K3. The key travels in its header alone, and is in no message.
+ *   K1. Every request may be repeated: the other side identifies requests with an effect by their call.
+ *   K2. Every request ends: an unreachable server is retried until the retry budget is used up, a silent one once.
+ *   K3. The API key is sent in its header only, and appears in no message.
  */
 import { CallError, WorkspaceClient } from '@parley/client'
 import { ParleyError, type RemoteWorkspace } from '@parley/protocol'
@@ -12,20 +12,20 @@ import { backoffMs, sleep } from '../../lib/index.ts'
 import { openConnections, ReadTimeout, type Connections } from './connections.ts'
 import { shellLine } from './quote.ts'
 
-/** Milliseconds that a server may be away in the middle of something. */
-export const PATIENCE_MS = 60_000
-/** Attempts that may end in silence. */
-const SILENCES = 2
-/** Answers of 500 to the same request, until it counts as refused. */
-const FAILURES = 3
+/** Milliseconds of retries while a server cannot be reached. */
+const RETRY_BUDGET_MS = 60_000
+/** Read timeouts of one request, until it fails. */
+const MAX_READ_TIMEOUTS = 2
+/** Answers with status 500 to one request, until it fails. */
+const MAX_FAILURES = 3
 const BACKOFF = { baseMs: 100, maxMs: 2_000 }
-/** Seconds that a script has beyond the time that it waits by itself. */
+/** Seconds that a script may take beyond its own waiting time. */
 const SCRIPT_SECONDS = 60
 
 export type LinkOptions = Pick<RemoteWorkspace, 'host' | 'api_key' | 'read_timeout' | 'max_connections'>
 
-/** Where a request gives up. */
-export type Patience = { patienceMs?: number }
+/** Milliseconds after which a request is not retried; default `RETRY_BUDGET_MS`. */
+export type RetryBudget = { retryBudgetMs?: number }
 
 export class RemoteLink implements Disposable {
   /** Scheme, host and port, for people. */
@@ -47,51 +47,51 @@ export class RemoteLink implements Disposable {
   }
 
   /**
-   * Runs a script of ours to its end; what it prints.
+   * Runs a script to its end and returns its output.
    * @param waitMs milliseconds that the script itself may wait
-   * @throws ParleyError `unavailable`, `forbidden`, `unsupported`; so does every call below.
+   * @throws ParleyError `unavailable`, `forbidden`, `unsupported`; so do the methods below.
    */
   async run(
     script: string,
     args: readonly string[],
     signal: AbortSignal,
-    { waitMs = 0, ...patience }: { waitMs?: number } & Patience = {},
+    { waitMs = 0, ...retryBudget }: { waitMs?: number } & RetryBudget = {},
   ): Promise<string> {
     const command = shellLine(['/bin/sh', '-c', script, 'parley', ...args])
     const timeout = Math.ceil(waitMs / 1000) + SCRIPT_SECONDS
-    const { exit_code, stdout, stderr } = await this.#patiently(
+    const { exit_code, stdout, stderr } = await this.#retrying(
       () => this.#client.execute(command, { timeout }, signal),
       signal,
-      patience,
+      retryBudget,
     )
     if (exit_code === 0) return stdout
-    const said = `${stdout}${stderr}`.trim().slice(-500)
+    const output = `${stdout}${stderr}`.trim().slice(-500)
     throw new ParleyError(
       'unavailable',
-      `${this.origin} could not do what a workspace needs (exit code ${exit_code}): ${said}`,
+      `${this.origin} could not do what a workspace needs (exit code ${exit_code}): ${output}`,
     )
   }
 
-  /** Starts a line of `/bin/sh` that goes on by itself. */
+  /** Starts a line of `/bin/sh` in the background. */
   async start(line: string, timeoutSeconds: number, signal: AbortSignal): Promise<void> {
-    await this.#patiently(() => this.#client.start(line, { timeout: timeoutSeconds }, signal), signal)
+    await this.#retrying(() => this.#client.start(line, { timeout: timeoutSeconds }, signal), signal)
   }
 
   async upload(path: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    await this.#patiently(() => this.#client.upload(path, bytes, signal), signal)
+    await this.#retrying(() => this.#client.upload(path, bytes, signal), signal)
   }
 
   download(path: string, signal: AbortSignal): Promise<Uint8Array> {
-    return this.#patiently(() => this.#client.download(path, signal), signal)
+    return this.#retrying(() => this.#client.download(path, signal), signal)
   }
 
-  async #patiently<T>(
+  async #retrying<T>(
     ask: () => Promise<T>,
     signal: AbortSignal,
-    { patienceMs = PATIENCE_MS }: Patience = {},
+    { retryBudgetMs: budgetMs = RETRY_BUDGET_MS }: RetryBudget = {},
   ): Promise<T> {
     const begun = performance.now()
-    let silences = 0
+    let readTimeouts = 0
     let failures = 0
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted()
@@ -100,26 +100,26 @@ export class RemoteLink implements Disposable {
       } catch (error) {
         signal.throwIfAborted()
         if (!(error instanceof CallError)) throw error
-        if (isSilence(error)) silences += 1
+        if (isReadTimeout(error)) readTimeouts += 1
         if (error.status === 500) failures += 1
         const elapsedMs = performance.now() - begun
-        const isOver = elapsedMs >= patienceMs || silences >= SILENCES || failures >= FAILURES
-        if (!error.isPassing || isOver) throw this.#told(error, elapsedMs)
+        const isOver = elapsedMs >= budgetMs || readTimeouts >= MAX_READ_TIMEOUTS || failures >= MAX_FAILURES
+        if (!error.isPassing || isOver) throw this.#asParleyError(error, elapsedMs)
         await sleep(error.retryAfterMs ?? 20 + backoffMs(BACKOFF, attempt), signal)
       }
     }
   }
 
-  /** In words for the model and for people. */
-  #told(error: CallError, elapsedMs: number): ParleyError {
+  /** The error with a message for the model and for people. */
+  #asParleyError(error: CallError, elapsedMs: number): ParleyError {
     const { status } = error
     const details = { host: this.origin, status }
     if (status === 401 || status === 403) {
       const message = `The agent server at ${this.origin} refused the key of this workspace (${status}). Start a conversation whose workspace has a valid api_key.`
       return new ParleyError('forbidden', message, { details: { ...details, reason: 'remote_refused' }, cause: error })
     }
-    if (isSilence(error)) {
-      const message = `The agent server at ${this.origin} did not answer: ${SILENCES} times nothing was heard for ${this.readTimeoutMs / 1000} s (read_timeout).`
+    if (isReadTimeout(error)) {
+      const message = `The agent server at ${this.origin} did not answer: ${MAX_READ_TIMEOUTS} times no data was received for ${this.readTimeoutMs / 1000} s (read_timeout).`
       return new ParleyError('unavailable', message, { details: { ...details, reason: 'remote_silent' }, cause: error })
     }
     if (status === null || error.isPassing) {
@@ -137,7 +137,7 @@ export class RemoteLink implements Disposable {
   }
 }
 
-function isSilence(error: CallError): boolean {
+function isReadTimeout(error: CallError): boolean {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof ReadTimeout) return true
   }

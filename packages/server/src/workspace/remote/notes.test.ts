@@ -12,7 +12,7 @@ const note = (call: string): Note => ({
   at: '2026-11-21T10:00:00.000Z',
 })
 
-test('what was noted is there for the next process, also after half a line', async () => {
+test('notes and marks are read by the next process, also after an incomplete line', async () => {
   await using dir = await tempDir()
   const path = dir.file('deep', 'calls.ndjson')
   const first = new Notes(path)

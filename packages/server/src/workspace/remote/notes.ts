@@ -1,34 +1,34 @@
 /**
- * What this side remembers of the calls it has sent to another server.
+ * Record of the calls that this server has sent to another one.
  *
  * Invariants
- *   N1. A call is noted durably before anything of it is sent: without a note it was never sent.
- *   N2. A note names the folder that the call went to; in another folder of the same name nothing is known of it.
+ *   N1. A note is on disk before any part of its call is sent: a call without a note was never sent.
+ *   N2. A note names the folder of its call; a different folder with the same name does not know the call.
  */
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 export type Note = {
   call: string
-  /** Whose output the call shows. */
+  /** Job whose output the call shows. */
   job: string
-  /** First byte that it shows. */
+  /** First byte of the shown output. */
   from: number
-  /** `start`: the call is what the job runs. `look`: it reads, or types into, one that runs. */
+  /** `start`: the call starts the job. `look`: the call reads the output of a running job, or types into it. */
   kind: 'start' | 'look'
   token: string
   /** ISO 8601. */
   at: string
 }
 
-/** How far a job has been shown. `told`: also how it ended. */
+/** Number of bytes of a job that have been shown. `told`: its exit has been shown too. */
 export type Mark = { job: string; upTo: number; told: boolean }
 
 export class Notes {
   readonly #path: string
   #loaded: Promise<{ notes: Map<string, Note>; marks: Map<string, Mark> }> | null = null
 
-  /** The file is made when the first note is written. */
+  /** The first note creates the file. */
   constructor(path: string) {
     this.#path = path
   }
@@ -41,13 +41,13 @@ export class Notes {
     return (await this.#load()).marks.get(job) ?? null
   }
 
-  /** Durable when it resolves (N1). */
+  /** Resolves when the note is on disk (N1). */
   async add(note: Note): Promise<void> {
     ;(await this.#load()).notes.set(note.call, note)
     await this.#append(note, true)
   }
 
-  /** A lost mark shows something twice, so it is not waited for on disk. */
+  /** Does not wait for the disk, because a lost mark only shows output twice. */
   async mark(mark: Mark): Promise<void> {
     ;(await this.#load()).marks.set(mark.job, mark)
     await this.#append(mark, false)
@@ -87,7 +87,7 @@ export class Notes {
   }
 }
 
-/** The last line may be half of one, when the process was killed while it wrote. */
+/** Null for an incomplete line, which a process leaves that was killed while it wrote. */
 function parsed(line: string): Note | Mark | null {
   if (line === '') return null
   try {

@@ -1,7 +1,7 @@
-/** Bytes that programs on another server have printed, as text. */
-import { PlainText } from '../runner/plain-text.ts'
+/** Output of programs on another server as text. */
+import { PlainText } from '../runner/terminal/plain-text.ts'
 
-/** As a terminal shows them; beginning and end of a long output are set apart. */
+/** Output as a terminal would show it. The beginning and the end of a long output are separated by a line break. */
 export function plainText(head: Buffer, tail: Buffer): string {
   const pieces = [head, ...(tail.length === 0 ? [] : [tail])].map((bytes) => {
     let text = ''
@@ -18,7 +18,7 @@ export function plainText(head: Buffer, tail: Buffer): string {
   return pieces.join('\n')
 }
 
-/** The first and the last bytes of more than `maxBytes`, and how many are between them. */
+/** The first and the last bytes of an output longer than `maxBytes`, and the number of bytes between them. */
 export function bounded(bytes: Buffer, maxBytes: number): { text: string; dropped: number } {
   if (bytes.length <= maxBytes) return { text: bytes.toString('utf8'), dropped: 0 }
   const half = maxBytes >> 1

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { pauses } from './hands.ts'
+import { pauses } from './remote-executor.ts'
 import { exports, quote, shellLine } from './quote.ts'
 
-test('any words reach a program as they are', () => {
+test('words of a shell line reach a program unchanged', () => {
   const word = fc.string({
     unit: fc.constantFrom('a', "'", '"', '\\', '$', '`', ' ', '\n', '*', '!', '-', 'é', ';', '('),
   })
@@ -17,18 +17,18 @@ test('any words reach a program as they are', () => {
   )
 })
 
-test('a word that no program could get is refused', () => {
+test('a word with a NUL character is refused', () => {
   expect(() => quote('a\0b')).toThrow(RangeError)
 })
 
-test('variables are exported as they are, and names that no shell takes are left out', () => {
+test('exported variables keep their values, and invalid names are left out', () => {
   const lines = exports({ A: "it's $HOME", 'not-a-name': 'x', B_2: 'two\nlines' })
   const said = execFileSync('/bin/sh', ['-c', `${lines}printf '%s|%s' "$A" "$B_2"`]).toString()
   expect(said).toBe("it's $HOME|two\nlines")
   expect(lines).not.toContain('not-a-name')
 })
 
-test.each([0, 5, 20, 1_000, 10_000])('the pauses of %i ms are that long in all, short ones first', (ms) => {
+test.each([0, 5, 20, 1_000, 10_000])('pauses for %i ms add up to that time, short ones first', (ms) => {
   const list = pauses(ms).split(' ').filter(Boolean).map(Number)
   const sum = list.reduce((total, each) => total + each, 0) * 1000
   expect(sum).toBeLessThanOrEqual(ms)

@@ -1,9 +1,10 @@
-/** Text in a shell line. */
+/** Words and variables in lines for a shell. */
+import { shellQuote } from '../../lib/index.ts'
 
 /** One word, whatever is in it. @throws RangeError for NUL, which no word can have. */
 export function quote(word: string): string {
   if (word.includes('\0')) throw new RangeError('a word of a command cannot hold the character NUL')
-  return `'${word.replaceAll("'", String.raw`'\''`)}'`
+  return shellQuote(word)
 }
 
 /** Words of a command. */

@@ -3,21 +3,21 @@ import { join } from 'node:path'
 import { asConversationId } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Workspace } from '../workspace.ts'
-import { never, remoteBench, terminal, type RemoteBench } from './bench.testing.ts'
+import { never, openRemoteTestWorkspaces, terminal, type RemoteTestWorkspaces } from './bench.testing.ts'
 
 const HOME = join(process.env['HOME'] ?? '/', '.parley-hands')
 const ID = '5e000000-0000-4000-8000-000000000001'
-let bench: RemoteBench
+let bench: RemoteTestWorkspaces
 let workspace: Workspace
 
 beforeAll(async () => {
-  bench = await remoteBench()
+  bench = await openRemoteTestWorkspaces()
   workspace = await bench.open(ID)
 }, 30_000)
 afterAll(() => bench[Symbol.asyncDispose](), 30_000)
 
 describe('the terminal', () => {
-  test('answers with output and exit code, and who runs it where', async () => {
+  test('a remote terminal returns output, exit code, user and host', async () => {
     const result = await terminal(workspace, 'echo out; echo err >&2; (exit 3)')
     expect(result).toMatchObject({
       outcome: 'exited',
@@ -29,7 +29,7 @@ describe('the terminal', () => {
     expect(result.shell).toMatchObject({ user: expect.stringMatching(/./), host: expect.stringMatching(/./) })
   })
 
-  test('keeps directory, variables, functions and umask from one command to the next', async () => {
+  test('a remote terminal keeps directory, variables, functions and umask between commands', async () => {
     await terminal(
       workspace,
       `mkdir -p 'a b' && cd 'a b'; X="it's \\$5
@@ -41,19 +41,19 @@ two"; export Y=(1 '2 3'); f() { echo "f:$X"; }; umask 077`,
     await terminal(workspace, 'cd ..; umask 022')
   })
 
-  test('a command that ends the shell leaves what was kept before', async () => {
+  test('a remote command that ends its shell leaves the saved state unchanged', async () => {
     expect(await terminal(workspace, 'X=changed; cd /; exit 4')).toMatchObject({ outcome: 'exited', exit_code: 4 })
     expect((await terminal(workspace, 'pwd')).output).toBe(`${bench.work}\n`)
   })
 
-  test('a syntax error is an answer', async () => {
+  test('a syntax error in a remote command is returned as output', async () => {
     const { exit_code, output } = await terminal(workspace, 'if then')
     expect(exit_code).not.toBe(0)
     expect(output).toMatch(/^bash: .*line \d+: syntax error/m)
     expect(output).not.toContain('.parley-hands')
   })
 
-  test('a secret reaches one command, and no text or file of the other server', async () => {
+  test('a secret reaches one remote command, and no text or file of the other server', async () => {
     const env = { API_TOKEN: `quo'te"d $HOME \`x\`\n2` }
     const told = await terminal(workspace, 'printf %s "$API_TOKEN" | wc -c; echo "$API_TOKEN" > secret-of-mine', {
       env,
@@ -71,12 +71,12 @@ two"; export Y=(1 '2 3'); f() { echo "f:$X"; }; umask 077`,
     expect((await stat(join(HOME, ID))).mode & 0o077).toBe(0)
   })
 
-  test('the key of the other server is hidden in what commands print', async () => {
+  test("the other server's key is masked in the output of commands", async () => {
     const { api_key } = bench.place()
     expect((await terminal(workspace, `echo key=${api_key}`)).output).toBe('key=<secret-hidden>\n')
   })
 
-  test('a limit ends the waiting, not the command; it is looked at, typed into and interrupted', async () => {
+  test('a limit ends the waiting for a remote command, which can then be observed, typed into and interrupted', async () => {
     const first = await terminal(workspace, 'echo a; read -r x; echo "got $x"; sleep 60; echo never', {
       timeoutMs: 400,
     })
@@ -97,7 +97,7 @@ two"; export Y=(1 '2 3'); f() { echo "f:$X"; }; umask 077`,
     expect(await terminal(workspace, 'x', { isInput: true })).toMatchObject({ outcome: 'refused' })
   })
 
-  test('what a command printed after it was left is shown by the next one', async () => {
+  test('output of a remote command after a limit is shown by the next one', async () => {
     const waits = (name: string) => `until [ -e gate ]; do sleep 0.05; done; rm gate; echo ${name}`
     const open = () => writeFile(join(bench.work, 'gate'), '')
     await terminal(workspace, waits('late'), { timeoutMs: 0 })
@@ -112,7 +112,7 @@ two"; export Y=(1 '2 3'); f() { echo "f:$X"; }; umask 077`,
     }
   })
 
-  test('a reset ends everything and forgets the shell', async () => {
+  test('a reset ends all remote processes and discards the state of the shell', async () => {
     await terminal(workspace, 'KEPT=1; cd /; sleep 61 & sleep 62', { timeoutMs: 300 })
     const { output, exit_code } = await terminal(workspace, 'echo "[$KEPT]"; pwd; pgrep -f "sleep 6[12]"', {
       reset: true,
@@ -121,7 +121,7 @@ two"; export Y=(1 '2 3'); f() { echo "f:$X"; }; umask 077`,
     expect(exit_code).toBe(1)
   })
 
-  test('long output keeps its beginning and its end', async () => {
+  test('long output of a remote command keeps its beginning and its end', async () => {
     const { output, dropped } = await terminal(workspace, 'seq 1 100000')
     expect(output).toMatch(/^1\n2\n[^]*\n99999\n100000\n$/)
     expect(dropped).toBeGreaterThan(300_000)
@@ -129,7 +129,7 @@ two"; export Y=(1 '2 3'); f() { echo "f:$X"; }; umask 077`,
     expect((await terminal(workspace, `cat ${path}`)).output).toBe('öll')
   })
 
-  test('the same call again is the same command, also for another process with the same notes', async () => {
+  test('a repeated remote call runs its command once, also for another process with the same notes', async () => {
     const call = { callId: 'once' }
     const first = await terminal(workspace, 'echo x >> times; wc -l < times', call)
     expect(await terminal(workspace, 'echo x >> times; wc -l < times', call)).toEqual(first)
@@ -146,7 +146,7 @@ two"; export Y=(1 '2 3'); f() { echo "f:$X"; }; umask 077`,
 })
 
 describe('programs', () => {
-  test('have streams of their own, input, variables, a directory and a time limit', async () => {
+  test('a remote program has separate streams, input, variables, a directory and a time limit', async () => {
     const argv = ['sh', '-c', 'cat; echo "$V" >&2; pwd; exit 4']
     await mkdir(join(bench.work, 'sub'), { recursive: true })
     const result = await workspace.exec({ argv, stdin: 'in ', env: { V: "a'b" }, cwd: 'sub' }, never)
@@ -172,7 +172,7 @@ describe('programs', () => {
     expect(long.dropped.stdout).toBe(588_895 - 1000)
   })
 
-  test('an abort ends one that nobody else could ask for', async () => {
+  test('aborting ends a remote program without a call id', async () => {
     const abort = new AbortController()
     const running = workspace.exec({ argv: ['sh', '-c', 'touch started; exec sleep 64'] }, abort.signal)
     while ((await workspace.stat('started', never)) === null) continue
@@ -181,13 +181,13 @@ describe('programs', () => {
     expect(await workspace.exec({ argv: ['pgrep', '-f', 'sleep 64'] }, never)).toMatchObject({ exit_code: 1 })
   })
 
-  test('with open pipes are refused', async () => {
+  test('a remote program with open pipes is refused', async () => {
     await expect(workspace.spawn({ argv: ['cat'] }, never)).rejects.toMatchObject({ code: 'unsupported' })
   })
 })
 
 describe('files', () => {
-  test('are written in one step: the mode stays, a link is followed, folders are made', async () => {
+  test('a remote file is written atomically: its mode stays, a symlink is followed, folders are created', async () => {
     const bytes = Uint8Array.from({ length: 70_000 }, (_, at) => at % 251)
     await workspace.writeFile('deep/er/bytes', bytes, never)
     expect(new Uint8Array(await readFile(join(bench.work, 'deep/er/bytes')))).toEqual(bytes)
@@ -214,12 +214,12 @@ describe('files', () => {
     ['bad_request', (at: Workspace) => at.writeFile('deep', new Uint8Array(), never)],
     ['bad_request', (at: Workspace) => at.readFile('deep', never)],
     ['conflict', (at: Workspace) => at.remove('deep', never)],
-  ])('what cannot be done is refused as %s', async (code, work) => {
+  ])('a remote file operation that fails is refused as %s', async (code, work) => {
     await expect(work(workspace)).rejects.toMatchObject({ name: 'ParleyError', code })
   })
 })
 
-test('a release ends every process of the conversation and leaves nothing of it', async () => {
+test('releasing a remote conversation ends all its processes and removes its folder', async () => {
   const id = '5e000000-0000-4000-8000-000000000002'
   const released = await bench.open(id)
   await terminal(released, '(setsid sleep 65 &) ; sleep 66', { timeoutMs: 300 })

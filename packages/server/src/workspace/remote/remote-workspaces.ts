@@ -1,23 +1,26 @@
-/** Opens workspaces, wherever they are: on this machine, or on another agent server. */
+/** Opens workspaces on this machine and on other agent servers. */
+import type { Log } from '../../observability/index.ts'
 import { isAbsolute, join } from 'node:path'
 import { ParleyError, type RemoteWorkspace as RemotePlace } from '@parley/protocol'
-import type { Workspaces } from '../workspace.ts'
+import type { Workspaces, WorkspaceSpec } from '../workspace.ts'
 import { RemoteLink } from './link.ts'
 import { RemoteWorkspace } from './remote-workspace.ts'
 
+type RemoteSpec = WorkspaceSpec & { remote: RemotePlace }
+
 export type EveryWorkspacesOptions = {
   local: Workspaces
-  /** What a conversation's remote workspace remembers is in `<dataDir>/conversations/<id>`. */
+  /** The calls of a conversation's remote workspace are stored in `<dataDir>/conversations/<id>`. */
   dataDir: string
-  log: { warn(fields: object, message: string): void }
+  log: Pick<Log, 'warn'>
 }
 
-/** Asks no other server before the first request. Disposing of it closes the connections and the local workspaces. */
+/** Contacts no other server before the first request. Disposal closes the connections and the local workspaces. */
 export function openEveryWorkspace({ local, dataDir, log }: EveryWorkspacesOptions): Workspaces {
   const links = new Map<string, { link: RemoteLink; users: number }>()
 
-  /** One pool of connections for each conversation, however often its workspace is open. */
-  function linkOf(id: string, remote: RemotePlace): { link: RemoteLink; letGo: () => void } {
+  /** One pool of connections per conversation, which all its open workspaces share. */
+  function linkOf(id: string, remote: RemotePlace): { link: RemoteLink; release: () => void } {
     const { host, api_key, read_timeout, max_connections } = remote
     const key = JSON.stringify([id, host, api_key, read_timeout, max_connections])
     const shared = links.get(key) ?? { link: new RemoteLink(remote), users: 0 }
@@ -26,7 +29,7 @@ export function openEveryWorkspace({ local, dataDir, log }: EveryWorkspacesOptio
     let isHeld = true
     return {
       link: shared.link,
-      letGo: () => {
+      release: () => {
         if (isHeld) shared.users -= 1
         isHeld = false
         if (shared.users > 0) return
@@ -36,22 +39,22 @@ export function openEveryWorkspace({ local, dataDir, log }: EveryWorkspacesOptio
     }
   }
 
-  function open(id: string, workingDir: string, epoch: number, remote: RemotePlace): RemoteWorkspace {
+  function open({ remote, ...spec }: RemoteSpec): RemoteWorkspace {
+    const { conversationId: id, workingDir } = spec
     if (!isAbsolute(workingDir))
       throw new ParleyError('invalid_input', 'working_dir of a RemoteWorkspace has to be absolute', {
         details: { member: 'working_dir' },
       })
-    const { link, letGo } = linkOf(id, remote)
+    const { link, release } = linkOf(id, remote)
     const notesFile = join(dataDir, 'conversations', id, 'remote', 'calls.ndjson')
-    const spec = { conversationId: id as never, workingDir, epoch, apiKey: remote.api_key, notesFile }
-    return new RemoteWorkspace(spec, link, letGo)
+    return new RemoteWorkspace({ ...spec, apiKey: remote.api_key, notesFile }, link, release)
   }
 
   return {
     async open({ remote = null, ...spec }, signal) {
       if (remote === null) return local.open(spec, signal)
       signal.throwIfAborted()
-      return open(spec.conversationId, spec.workingDir, spec.epoch, remote)
+      return open({ ...spec, remote })
     },
 
     forget: (id, calls) => local.forget?.(id, calls),
@@ -59,10 +62,10 @@ export function openEveryWorkspace({ local, dataDir, log }: EveryWorkspacesOptio
     async release(id, remote = null) {
       await local.release(id)
       if (remote === null) return
-      await using workspace = open(id, remote.working_dir, 0, remote)
+      await using workspace = open({ conversationId: id, workingDir: remote.working_dir, epoch: 0, remote })
       await workspace.release().catch((error: unknown) => {
-        // A conversation can end although its workspace cannot be reached; what is left there is its own server's business.
-        log.warn({ conversation_id: id, err: error }, 'processes of a remote workspace could not be ended')
+        // A conversation can end although its workspace cannot be reached; its processes then stay on the other server.
+        log.warn({ conversation_id: id, err: error }, 'processes of a remote workspace not ended')
       })
     },
 

@@ -1,26 +1,26 @@
 /**
- * What runs on the other side, as text of its own `/bin/sh` (and bash for commands): an agent server starts lines of shell
- * and nothing else, so what a runner keeps here is kept there by these few lines, in a folder that only its user can read.
+ * Scripts for the other server's `/bin/sh` (and bash for commands). An agent server can only run shell lines, so these scripts do
+ * there the work of the runner here, in a folder that only its user can read.
  *
  *   <root>/<conversation>/            the folder of one conversation
- *     token  epoch  current  state    which folder it is; newest owner; newest terminal job; variables and functions
- *     jobs/<job>/run                  what to run, secrets in it; removes itself when it begins
- *     jobs/<job>/pid out err exit cwd who runs it, what it printed, how it ended
+ *     token  epoch  current  state    identity of the folder; newest owner; newest terminal job; variables and functions
+ *     jobs/<job>/run                  script of the job, with its secrets; removes itself when it begins
+ *     jobs/<job>/pid out err exit cwd process of the job, its output, its exit
  *
  * Invariants
- *   S1. A job begins once, whoever asks how often: its `pid` can be made only once.
- *   S2. A job whose process is gone without an `exit` has an outcome that nobody knows.
- *   S3. An owner with an older epoch begins nothing.
- *   S4. Every process of a conversation carries the mark, so that all of them are found.
+ *   S1. A job begins at most once, because its file `pid` can be created only once.
+ *   S2. The outcome of a job whose process has ended without an `exit` is unknown.
+ *   S3. An owner with an older epoch starts no job.
+ *   S4. Every process of a conversation has the mark in its environment, so that all of them can be found.
  */
 
 /** Variable that marks the processes of a conversation; its value is the conversation's folder. */
 export const MARK = 'PARLEY_REMOTE'
-/** Finished jobs that are remembered. */
+/** Finished jobs that are kept. */
 const KEPT_JOBS = 200
 const SECONDS_BETWEEN_LOOKS = 5
 
-/** When a process was born: a number that no later process of the same pid has. Nothing for one that is no more. */
+/** Prints the start time of a process, which tells it apart from a later process with the same pid; prints nothing when it has ended. */
 const BORN = `born() {
   if { IFS= read -r x < "/proc/$1/stat"; } 2>/dev/null; then
     x=\${x##*) }; set -- $x; [ "$1" = Z ] && return 1
@@ -29,10 +29,10 @@ const BORN = `born() {
 }
 `
 
-/** Folders of all conversations, the first that works: nobody else can read them. */
+/** Candidates for the folder of all conversations, which only its user can read. The first usable one is taken. */
 const ROOTS = '"$HOME/.parley-hands" "/tmp/.parley-hands-$(id -u)"'
 
-/** Arguments: conversation, proposed token, epoch, working directory. Makes the folders and says where they are. */
+/** Arguments: conversation, proposed token, epoch, working directory. Creates the folders and prints their paths. */
 export const GREET = `W=$4
 for R in ${ROOTS}; do
   (umask 077; mkdir -p "$R/$1/jobs") 2>/dev/null
@@ -57,8 +57,8 @@ echo "trouble $M"
 `
 
 /**
- * For bash; arguments: folder of the job, of the conversation, epoch, kind. Stays until the job's own background processes have
- * ended too, so that a server which ends what nobody waits for does not end those.
+ * For bash; arguments: folder of the job, of the conversation, epoch, kind. Waits until the job's background processes have ended
+ * too, because some servers end the remaining processes of a command that has ended.
  */
 export const SUPERVISE = `${BORN}J=$1; B=$2
 [ "$(cat "$B/epoch" 2>/dev/null || echo 0)" -le "$3" ] || exit 0
@@ -81,8 +81,8 @@ while kill -0 -- "-$c" 2> /dev/null; do sleep ${SECONDS_BETWEEN_LOOKS}; done
 `
 
 /**
- * Arguments: folder of the job, first byte wanted, most bytes of each stream, pauses between looks, whether to print the output
- * of a job that still runs. Waits until the job has ended or the pauses are over.
+ * Arguments: folder of the job, first byte, largest number of bytes of each stream, pauses between checks, 1 to print the output of a
+ * running job. Waits until the job has ended or the pauses are over.
  */
 export const LOOK = `${BORN}J=$1; O=$2; M=$3
 state() {
@@ -117,7 +117,7 @@ cut_out "$J/out" "$O" "$o"
 cut_out "$J/err" 0 "$e"
 `
 
-/** Arguments: folder of the job, signal, seconds until KILL (nothing: never). */
+/** Arguments: folder of the job, signal, seconds between the checks before SIGKILL (empty: no SIGKILL). */
 export const SIGNAL = `J=$1
 [ -e "$J/exit" ] && exit 0
 c=$(cat "$J/group" 2>/dev/null) || exit 0
@@ -128,14 +128,14 @@ kill -s KILL -- "-$c" 2>/dev/null
 exit 0
 `
 
-/** Argument: folder of the job. A job that has not begun never begins after this. */
+/** Argument: folder of the job. Prevents a job that has not begun from beginning. */
 export const CANCEL = `mkdir -p -- "$1"
 (set -C; echo "0 0" > "$1/pid") 2>/dev/null
 rm -f "$1/run" "$1/stdin"
 exit 0
 `
 
-/** Arguments: folder of the job, mark of this call, bytes in base64. Types once for each call. */
+/** Arguments: folder of the job, id of this call, bytes in base64. Types once per call. */
 export const TYPE = `J=$1
 [ -e "$J/exit" ] && exit 0
 mkdir "$J/typed-$2" 2>/dev/null || exit 0
@@ -151,14 +151,14 @@ end_all() {
 }
 `
 
-/** Argument: folder of the conversation. Ends all its processes and forgets what a shell would. */
+/** Argument: folder of the conversation. Ends all its processes and removes the state of its shell. */
 export const RESET = `B=$1
 ${END_ALL}end_all
 rm -f "$B/state" "$B/current"
 exit 0
 `
 
-/** Argument: conversation. Leaves nothing of it. */
+/** Argument: conversation. Ends its processes and removes its folder. */
 export const RELEASE = `${END_ALL}for R in ${ROOTS}; do
   B=$R/$1
   [ -O "$R" ] && [ -d "$B" ] || continue

@@ -6,7 +6,7 @@ import { startGitServer, type GitServer } from '../../../testing/git-server.ts'
 import { tempDir, type TempDir } from '../../../testing/temp.ts'
 import { openLocalWorkspaces } from '../local-workspaces.ts'
 import type { Workspace } from '../workspace.ts'
-import { clone, lookAtRemote, takeBranch } from './clone.ts'
+import { clone, inspectRemote, takeBranch } from './clone.ts'
 import { findRemote, type Remote } from './remote.ts'
 
 const never = new AbortController().signal
@@ -33,14 +33,14 @@ afterAll(() => stack.disposeAsync())
 const remote = (name: string): Promise<Remote> =>
   findRemote({ name, provider: 'gitlab' }, { hosts: { gitlab: git.url }, tokenOf: async () => null })
 
-test('a clone that was killed half-way is removed and made again', async () => {
+test('the rest of a killed clone is removed, and the clone is repeated', async () => {
   const workspace = await open()
   for (const left of ['.parley-clone-0123', 'shop/.git/objects']) {
     await mkdir(`${workspace.workingDir}/${left}`, { recursive: true })
     await writeFile(`${workspace.workingDir}/${left}/half`, 'x')
   }
   const shop = await remote('acme/shop')
-  const { url, defaultBranch } = await lookAtRemote(workspace, shop, null, 5000, never)
+  const { url, defaultBranch } = await inspectRemote(workspace, shop, null, 5000, never)
   expect(defaultBranch).toBe('main')
   await clone(workspace, shop, { url, branch: null, identity }, never)
   expect(await readdir(workspace.workingDir)).toEqual(['shop'])
@@ -54,30 +54,30 @@ test('a clone that was killed half-way is removed and made again', async () => {
   expect(who.stdout.trim()).toBe(identity.name)
 })
 
-test('a branch whose name only ends alike is not the wanted one', async () => {
+test('a branch whose name only ends with the requested name is not found', async () => {
   await git.git('acme/shop', 'branch', 'refs/heads/other', 'main')
-  const looking = lookAtRemote(await open(), await remote('acme/shop'), 'other', 5000, never)
+  const looking = inspectRemote(await open(), await remote('acme/shop'), 'other', 5000, never)
   await expect(looking).rejects.toMatchObject({ code: 'GIT$BRANCH_NOT_FOUND' })
 })
 
-test('an empty repository is cloned too, onto a fresh branch', async () => {
+test('an empty repository is cloned onto a new branch', async () => {
   const workspace = await open()
   await git.addEmpty('acme/empty')
   const empty = await remote('acme/empty')
-  const { url } = await lookAtRemote(workspace, empty, null, 5000, never)
+  const { url } = await inspectRemote(workspace, empty, null, 5000, never)
   await clone(workspace, empty, { url, branch: null, identity }, never)
   await takeBranch(workspace, 'empty', { name: 'parley/x', isFresh: true }, never)
   const { stdout } = await workspace.exec({ argv: ['git', 'branch', '--show-current'], cwd: 'empty' }, never)
   expect(stdout).toBe('parley/x\n')
 })
 
-test('a clone that is called off ends at once, and git with it', async () => {
+test('an aborted clone and its git process end at once', async () => {
   const workspace = await open()
   const shop = await remote('acme/shop')
   git.mode = 'silent'
   const from = git.requests.length
   const calling = new AbortController()
-  const looking = lookAtRemote(workspace, shop, null, 60_000, calling.signal)
+  const looking = inspectRemote(workspace, shop, null, 60_000, calling.signal)
   const arrived = async () => {
     while (git.requests.length === from) await new Promise((resolve) => setTimeout(resolve, 10))
   }

@@ -1,24 +1,24 @@
-/** Brings a repository into a workspace: looks at the remote first, clones shallow, then takes the branch. */
+/** Clones a repository into a workspace: queries the remote, makes a shallow clone, then checks out the branch. */
 import { randomBytes } from 'node:crypto'
 import type { Workspace } from '../workspace.ts'
 import { GitFailure, gitFailure } from './failure.ts'
 import { agentHelper, git } from './git.ts'
 import type { Remote } from './remote.ts'
 
-/** Commits that a clone holds of its branch; `git fetch --unshallow` brings the rest. */
+/** Commits of the branch in a clone; `git fetch --unshallow` fetches the rest. */
 export const CLONE_DEPTH = 50
-/** Beginning of the folder that a clone is made in before it gets its name; what is left of a killed one begins with it too. */
+/** Prefix of the temporary folder of a clone, which a killed clone leaves behind. */
 const UNFINISHED = '.parley-clone-'
 
 export type Found = { url: string; defaultBranch: string | null }
 export type Identity = { name: string; email: string }
 
 /**
- * Asks the remote for the branch, before anything is downloaded.
+ * Queries the remote for the branch, before anything is downloaded.
  * @param branch null: its default branch
  * @throws GitFailure
  */
-export async function lookAtRemote(
+export async function inspectRemote(
   workspace: Workspace,
   remote: Remote,
   branch: string | null,
@@ -44,8 +44,8 @@ export async function lookAtRemote(
 }
 
 /**
- * Clones into `<working directory>/<remote.directory>`, with the identity of whoever commits there. A clone that was killed
- * half-way leaves nothing that counts: it is removed and made again. The files appear with `takeBranch`, without credential.
+ * Clones into `<working directory>/<remote.directory>` and configures the identity of committers. The rest of a killed clone is
+ * removed and the clone repeated. `takeBranch` then checks out the files, without a credential.
  * @throws GitFailure
  */
 export async function clone(
@@ -78,7 +78,7 @@ export async function clone(
 }
 
 /**
- * Checks the branch out, or makes a fresh one from what was cloned. May be repeated.
+ * Checks out the branch, or creates a new one from the cloned commit. May be repeated.
  * @throws GitFailure
  */
 export async function takeBranch(
@@ -92,7 +92,7 @@ export async function takeBranch(
     const result = await git(workspace, args, options, signal)
     if (result.exit_code !== 0) throw gitFailure(result, directory, [])
   }
-  // One that was killed in the middle of its work leaves its lock behind; nobody else works here yet.
+  // A killed git leaves its lock behind; no other process uses the repository yet.
   await run(workspace, ['rm', '-f', '--', `${directory}/.git/index.lock`], signal)
   if (!branch.isFresh) return must('switch', '--discard-changes', branch.name)
   const head = await git(workspace, ['rev-parse', '--verify', '--quiet', 'HEAD'], options, signal)

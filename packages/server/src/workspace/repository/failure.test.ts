@@ -22,17 +22,17 @@ test.each<[string, GitFailureCode]>([
   ["fatal: unable to access 'https://x/': Could not resolve host: x", 'GIT$CLONE_FAILED'],
   ['fatal: write error: No space left on device', 'GIT$CLONE_FAILED'],
   ['', 'GIT$CLONE_FAILED'],
-])('%j means %s', (stderr, code) => {
+])('the git message %j is reported as %s', (stderr, code) => {
   const failure = gitFailure(ended(stderr), 'x/a', [])
   expect(failure.code).toBe(code)
   expect(failure.message).toContain('x/a')
 })
 
-test('a missing git is said as such', () => {
+test('a missing git program is named in the failure', () => {
   expect(gitFailure(ended('git: command not found', { exit_code: 127 }), 'x/a', []).message).toContain('not installed')
 })
 
-test('what git printed is told without the credential, in whatever spelling it came', () => {
+test('the failure repeats the message of git without the credential in any form', () => {
   const token = 'a+b/c=d'
   const header = Buffer.from(`oauth2:${token}`).toString('base64')
   const stderr = `fatal: ${token} ${encodeURIComponent(token)} ${header} https://u:p@host/x`
@@ -40,7 +40,7 @@ test('what git printed is told without the credential, in whatever spelling it c
   for (const spelling of [token, encodeURIComponent(token), header, 'u:p@']) expect(message).not.toContain(spelling)
 })
 
-test('only the end of a long output is told', () => {
+test('the failure contains only the end of a long output of git', () => {
   expect(lastWords(Array.from({ length: 9 }, (_, line) => `line ${line}`).join('\n'))).toBe('line 6 line 7 line 8')
   expect(lastWords('x'.repeat(5000)).length).toBeLessThan(1000)
 })

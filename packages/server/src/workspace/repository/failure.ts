@@ -1,4 +1,4 @@
-/** Why a repository could not be brought into a workspace: a code for programs, a sentence for people, never a credential. */
+/** Failures of a clone: a code for programs, a sentence for people, never a credential. */
 import type { ExecResult } from '../workspace.ts'
 
 export type GitFailureCode =
@@ -19,7 +19,7 @@ export class GitFailure extends Error {
   }
 }
 
-/** What git says in the C locale; another program's words are all there is to tell these cases apart. */
+/** Messages of git in the C locale, which are the only way to distinguish these cases. */
 const REFUSED =
   /authentication failed|could not read (?:username|password)|terminal prompts disabled|invalid (?:username|credentials)|returned error: 40[13]|access denied|permission denied|not authori[sz]ed/i
 const UNKNOWN =
@@ -29,7 +29,7 @@ const SILENT = /timed out|operation too slow|timeout/i
 const LAST_LINES = 3
 const MAX_WORDS = 600
 
-/** What a git command that talked to `slug` ended with. Pure; `secrets` never appear in it. */
+/** The failure of a git command that contacted `slug`. Pure; `secrets` never appear in it. */
 export function gitFailure(result: ExecResult, slug: string, secrets: readonly string[]): GitFailure {
   const words = lastWords(result.stderr, secrets)
   const said = words === '' ? '' : ` git said: ${words}`
@@ -51,7 +51,7 @@ export function gitFailure(result: ExecResult, slug: string, secrets: readonly s
   return new GitFailure('GIT$CLONE_FAILED', `${slug} could not be cloned.${said}`)
 }
 
-/** The end of what a program printed, on one line, without secrets. */
+/** The last lines of a program's output, joined to one line, without secrets. */
 export function lastWords(text: string, secrets: readonly string[] = []): string {
   const lines = masked(text, secrets)
     .split('\n')
@@ -60,7 +60,7 @@ export function lastWords(text: string, secrets: readonly string[] = []): string
   return lines.slice(-LAST_LINES).join(' ').slice(-MAX_WORDS)
 }
 
-/** Every spelling in which a credential can come back: as it is, in an address, in a basic header. */
+/** Masks every form in which a credential can appear: plain, in a URL, in a basic authentication header. */
 function masked(text: string, secrets: readonly string[]): string {
   let shown = text.replace(/\/\/[^/@\s]+@/g, '//')
   for (const secret of secrets.filter((value) => value.length > 0)) {

@@ -5,16 +5,16 @@ import { GitFailure, gitFailure } from './failure.ts'
 import { git } from './git.ts'
 import type { Remote } from './remote.ts'
 
-/** Beginning of the folder that something is fetched into before it gets its name. */
+/** Prefix of the temporary folder of a fetch. */
 const UNFINISHED = '.parley-fetch-'
 const CLEANUP_MS = 10_000
-/** Nothing is fetched for that long. */
+/** Age after which a temporary folder counts as left behind: no fetch takes that long. */
 const STALE_MINUTES = 60
 
 /**
- * Brings one commit of a repository into a folder named for it, without history and without a credential in it. What is
- * there already under that name is the same, and stays.
- * @param base absolute path of the folder that such folders are kept in; outside of the working directory as well
+ * Fetches one commit of a repository into a folder named after it, without history and credential. An existing folder of that name
+ * has the same content and is kept.
+ * @param base absolute path of the parent folder, which may be outside the working directory
  * @param ref branch, tag or commit; null: the default branch
  * @throws GitFailure
  */
@@ -32,7 +32,7 @@ export async function fetchFolder(
     return result.stdout.trim()
   }
   await must(workspace, ['mkdir', '-p', '--', base], signal)
-  // What is left of those that were killed.
+  // Folders that killed fetches left behind.
   const stale = [
     '-maxdepth',
     '1',
@@ -62,7 +62,7 @@ export async function fetchFolder(
   }
 }
 
-/** Two repositories of one name are not mistaken for each other. */
+/** The hash distinguishes repositories with the same name. */
 function folderOf({ directory, slug }: Remote, commit: string): string {
   return `${directory}-${createHash('sha256').update(slug).digest('hex').slice(0, 8)}-${commit}`
 }

@@ -1,10 +1,10 @@
 /**
- * Git as a program in a workspace: arguments as a list, a known environment, and a credential that only this process sees.
+ * Runs git in a workspace: arguments as a list, a fixed environment, and a credential that only this process gets.
  *
  * Invariants
- *   G3. A credential is in the environment of one git process and nowhere else: not in an address, an argument, a
- *       configuration file, a log or an event (F29).
- *   G4. The configuration and the stored logins of the account that the server runs under are not used.
+ *   G3. A credential is in the environment of one git process only: not in a URL, an argument, a configuration file, a log or
+ *       an event (F29).
+ *   G4. The configuration and the stored logins of the server's account are not used.
  */
 import type { ExecResult, Workspace } from '../workspace.ts'
 import { GitFailure } from './failure.ts'
@@ -13,7 +13,7 @@ import type { Credential } from './remote.ts'
 export type GitOptions = {
   /** Relative to the working directory. */
   cwd?: string
-  /** Where it may connect to, and as whom; absent: it stays on this machine. */
+  /** Remote and credential; absent: git makes no connection. */
   remote?: { slug: string; credential: Credential | null; isPlain: boolean }
   /** Milliseconds; null: only the signal ends it. */
   timeoutMs?: number | null
@@ -21,13 +21,13 @@ export type GitOptions = {
 
 const MAX_BYTES = 256 * 1024
 
-/** A credential helper that answers out of the environment. Git hands it `get`, `store` or `erase`. */
+/** A credential helper that reads the environment. Git calls it with `get`, `store` or `erase`. */
 const helper = (username: string, variable: string): string =>
   `!f() { test "$1" = get && test -n "$${variable}" && printf "username=%s\\npassword=%s\\n" "${username}" "$${variable}" || true; }; f`
 
 const OWN_HELPER = helper('$PARLEY_GIT_USERNAME', 'PARLEY_GIT_PASSWORD')
 
-/** Configuration of a clone by which git finds the token in a variable of the command that it runs in; holds no secret. */
+/** Configuration of a clone that makes git read the token from a variable of its environment; contains no secret. */
 export const agentHelper = ({
   origin,
   variable,
@@ -72,7 +72,7 @@ function environment(workspace: Workspace, remote: GitOptions['remote']): Record
     ['advice.detachedHead', 'false'],
   ]
   const env: Record<string, string> = {
-    // A home of the conversation's own: that of the account holds logins (.netrc) and configuration of somebody else.
+    // The account's home contains logins (.netrc) and configuration that do not belong to the conversation.
     HOME: workspace.workingDir,
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_TERMINAL_PROMPT: '0',

@@ -17,23 +17,23 @@ test.each<[string, string | null, string]>([
   ['a/b/c/shop', 'git_host_2', 'https://git.example.org/scm/a/b/c/shop.git'],
   ['acme/shop', 'enterprise_sso', 'http://10.0.0.1:3000/acme/shop.git'],
   ['https://elsewhere.example.org/x/shop.git/', 'github', 'https://elsewhere.example.org/x/shop.git'],
-])('%s of %s is at %s', async (name, provider, url) => {
+])('the repository %s of provider %s has the address %s', async (name, provider, url) => {
   expect((await find(name, provider)).urls[0]).toBe(url)
 })
 
-test('the folder is the last part of the path, made harmless', async () => {
+test('the folder of a clone is the last part of the path without unsafe characters', async () => {
   expect((await find('a/b/shop.git')).directory).toBe('shop')
   expect((await find('a/~s+x')).directory).toBe('-s-x')
   expect((await find('https://git.example.org/scm/shop')).directory).toBe('shop')
 })
 
-test('without a provider, the one whose token is stored is meant', async () => {
+test('without a provider, the first one with a stored token is used', async () => {
   const remote = await find('acme/shop', null, { bitbucket: { token: 't' } })
   expect(remote.slug).toBe('bitbucket.org/acme/shop')
   expect(remote.credential).toEqual({ scope: 'https://bitbucket.org', username: 'x-token-auth', password: 't' })
 })
 
-test('an address is known by its host', async () => {
+test('the provider of an address follows from its host', async () => {
   const remote = await find('https://git.example.org/scm/acme/shop', null, { gitlab: { token: 't' } })
   expect(remote.credential).toEqual({ scope: 'https://git.example.org', username: 'oauth2', password: 't' })
   expect(remote.agentLogin).toEqual({ variable: 'GITLAB_TOKEN', username: 'oauth2' })
@@ -44,12 +44,12 @@ test.each([
   ['a host with a longer name', 'https://git.example.org.evil.example/scm/acme/shop'],
   ['another port', 'https://git.example.org:8443/scm/acme/shop'],
   ['another path of the host', 'https://git.example.org/other/acme/shop'],
-])('G1. %s gets no token', async (_, address) => {
+])('G1. %s is not sent a token', async (_, address) => {
   const remote = await find(address, 'gitlab', { gitlab: { token: 't' } })
   expect([remote.credential, remote.agentLogin]).toEqual([null, null])
 })
 
-test('the host that was stored with a token goes before the configured one', async () => {
+test('the host stored with a token takes precedence over the configured one', async () => {
   const tokens = { gitlab: { token: 't', host: 'mine.example.org' } }
   const remote = await find('acme/shop', 'gitlab', tokens)
   expect(remote.slug).toBe('mine.example.org/acme/shop')
@@ -57,7 +57,7 @@ test('the host that was stored with a token goes before the configured one', asy
   expect((await find('https://git.example.org/scm/acme/shop', 'gitlab', tokens)).credential).toBeNull()
 })
 
-test('a token of Bitbucket may be an account and its password', async () => {
+test('a token of Bitbucket may consist of an account and its password', async () => {
   const { credential } = await find('acme/shop', 'bitbucket', { bitbucket: { token: 'ann:app:word' } })
   expect(credential).toMatchObject({ username: 'ann', password: 'app:word' })
 })
@@ -66,11 +66,11 @@ test.each<[string, string | null, Partial<Record<GitHost, GitToken>>]>([
   ['http://git.example.org/scm/acme/shop', null, {}],
   ['http://10.0.0.1/acme/shop', null, {}],
   ['acme/shop', 'github', { github: { token: 't', host: 'http://git.example.org' } }],
-])('G2. %s of %s is not asked over plain http', async (name, provider, tokens) => {
+])('G2. no plain http request goes to %s of %s', async (name, provider, tokens) => {
   await expect(find(name, provider, tokens)).rejects.toMatchObject({ code: 'GIT$HOST_NOT_ALLOWED' })
 })
 
-test('a provider without an address is said as such', async () => {
+test('a provider without an address is refused by its name', async () => {
   await expect(find('acme/shop', 'enterprise_sso', {}, {})).rejects.toMatchObject({
     code: 'GIT$PROVIDER_NOT_CONFIGURED',
     message: expect.stringContaining('git_hosts'),

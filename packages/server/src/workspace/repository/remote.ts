@@ -1,16 +1,16 @@
 /**
- * From what a request names to an address and a credential.
+ * Turns the repository of a request into an address and a credential.
  *
  * Invariants
  *   G1. A token goes only to the host that it was stored for.
- *   G2. Plain http is spoken only to hosts that the configuration names with it.
+ *   G2. Plain http is used only for hosts that are configured with it.
  */
 import { GitFailure } from './failure.ts'
 
-export const GIT_HOSTS = ['github', 'gitlab', 'bitbucket', 'enterprise_sso'] as const
-/** A kind of git provider under its own name. */
+const GIT_HOSTS = ['github', 'gitlab', 'bitbucket', 'enterprise_sso'] as const
+/** A kind of git provider. */
 export type GitHost = (typeof GIT_HOSTS)[number]
-/** Base address per provider; those left out have the public ones. */
+/** Base address per provider; default: the public one. */
 export type GitHosts = Readonly<Partial<Record<GitHost, string>>>
 export type GitToken = { token: string; host?: string | null }
 
@@ -20,7 +20,7 @@ const PUBLIC: GitHosts = {
   bitbucket: 'https://bitbucket.org',
 }
 
-/** The seed's neutral names. Source: conversation-service.md, Names the seed masks. */
+/** Neutral names of the conversation service. Source: conversation-service.md 0. */
 const ALIASES: Readonly<Record<string, GitHost>> = {
   git_host_1: 'github',
   git_host_2: 'gitlab',
@@ -34,16 +34,16 @@ export function gitHostOf(provider: string): GitHost | null {
 export type Credential = { scope: string; username: string; password: string }
 
 export type Remote = {
-  /** In the order to try: with and without `.git` where the request named no address. */
+  /** Addresses in the order of the attempts: with and without `.git` when the request has no address. */
   urls: readonly string[]
   /** Host and path, for people and for trust: `github.com/acme/shop`. */
   slug: string
-  /** Name of the folder that it is cloned into. */
+  /** Name of the folder of the clone. */
   directory: string
   credential: Credential | null
-  /** Variable that a command of the agent gets the token in, and the account that goes with it; null for an unknown host. */
+  /** Variable with the token in the agent's commands, and the user name for it; null for an unknown host. */
   agentLogin: { variable: string; username: string } | null
-  /** Whether plain http is allowed for it. */
+  /** True when plain http is allowed for it. */
   isPlain: boolean
 }
 
@@ -55,7 +55,7 @@ export type RemoteDeps = {
 
 /**
  * The remote of a repository.
- * @param provider under any spelling; null: the one that the address belongs to, or the first with a token, or github
+ * @param provider in any spelling; null: the provider of the address, otherwise the first one with a token, otherwise github
  * @throws GitFailure for a provider without an address, and for plain http where it is not configured
  */
 export async function findRemote(
@@ -97,9 +97,9 @@ export async function findRemote(
   }
 }
 
-/** Source: conversation-service.md 4.3, exported as. */
+/** Source: conversation-service.md 4.3. */
 const VARIABLES = { github: 'GITHUB_TOKEN', gitlab: 'GITLAB_TOKEN', bitbucket: 'BITBUCKET_TOKEN' } as const
-/** How each provider wants its tokens. Source: conversation-service.md 1.6, URL credentials. */
+/** User name for a token, per provider. Source: conversation-service.md 1.6. */
 const USERNAMES: Readonly<Record<GitHost, string>> = {
   github: 'x-access-token',
   gitlab: 'oauth2',
@@ -109,7 +109,7 @@ const USERNAMES: Readonly<Record<GitHost, string>> = {
 
 const trimmed = (url: string): string => url.replace(/\/+$/, '')
 
-/** A stored host is a bare name, or an address. */
+/** A stored host is a host name or a URL. */
 const baseOf = (host: string): string => (host.includes('://') ? host : `https://${host}`)
 
 function ownerOf(address: string, hosts: GitHosts): GitHost | null {
@@ -127,7 +127,7 @@ async function firstWithToken({ tokenOf }: RemoteDeps): Promise<GitHost | null> 
   return null
 }
 
-/** A token of Bitbucket may be a user and an app password in one. */
+/** A token of Bitbucket may consist of a user name and an app password. */
 function credentialOf(host: GitHost, token: string, { origin }: URL): Credential {
   const [user, ...rest] = token.split(':')
   if (host === 'bitbucket' && rest.length > 0) return { scope: origin, username: user!, password: rest.join(':') }

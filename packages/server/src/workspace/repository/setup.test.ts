@@ -11,6 +11,6 @@ test.each<[string, string[], boolean]>([
   ['githubXcom/acme/shop', ['github.com/acme/*'], false],
   ['github.com/acme/shop', ['acme/shop'], false],
   ['github.com/acme/shop', ['*'], true],
-])('%s under %j: %s', (slug, patterns, expected) => {
+])('whether %s is trusted by the patterns %j: %s', (slug, patterns, expected) => {
   expect(isTrusted(slug, patterns)).toBe(expected)
 })

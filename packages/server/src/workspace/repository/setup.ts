@@ -1,4 +1,4 @@
-/** What a repository brings to set itself up: run only for repositories that the operator trusts. */
+/** Set-up scripts of repositories, which are run only for repositories that the operator trusts. */
 import { join } from 'node:path'
 import type { Workspace } from '../workspace.ts'
 import { lastWords } from './failure.ts'
@@ -8,7 +8,7 @@ const PRE_COMMIT = '.openhands/pre-commit.sh'
 const MAX_BYTES = 64 * 1024
 
 /**
- * Whether one of the patterns means this repository. A pattern is host and path, `*` stands for any characters:
+ * Returns true when a pattern matches this repository. A pattern consists of host and path, `*` stands for any characters:
  * `github.com/acme/*`. Case does not matter.
  */
 export function isTrusted(slug: string, patterns: readonly string[]): boolean {
@@ -19,9 +19,9 @@ export function isTrusted(slug: string, patterns: readonly string[]): boolean {
 }
 
 /**
- * Runs the set-up script and installs the pre-commit hook of a repository, if it has them and is trusted. A script that
- * fails does not end the start: what became of it is told.
- * @returns what was done, in words; null when there was nothing to do
+ * Runs the set-up script and installs the pre-commit hook of a repository, if it has them and is trusted. A failed script does not
+ * fail the start; the result reports it.
+ * @returns a description for people; null when there was nothing to do
  */
 export async function setUpRepository(
   workspace: Workspace,

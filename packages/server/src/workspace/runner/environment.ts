@@ -1,12 +1,12 @@
-/** The environment of everything that the runner starts (W4, F74). */
+/** The environment of every process that the runner starts (W4, F74). */
 import { createHash } from 'node:crypto'
 
 const ALLOWED = new Set(['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'TERM'])
 
-/** A variable that marks the processes of one conversation, so that one which left its session is still found. */
+/** Variable that marks the processes of one conversation, so that a process that left its session is still found. */
 export const MARK = 'AI_AGENT_RUN'
 
-/** What may pass from a server into its runner, and from the runner into its children. */
+/** The variables that pass from a server to its runner, and from the runner to its children. */
 export function allowListed(source: NodeJS.ProcessEnv): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const [name, value] of Object.entries(source)) {
@@ -25,15 +25,15 @@ export function conversationMark(root: string, conversation: string): string {
   return `/${root}.${createHash('sha256').update(conversation).digest('hex').slice(0, 16)}.`
 }
 
-/** The mark of all processes that the runner with this pid started, or of one start. Reused pids are told apart by time. */
+/** The mark of all processes that this runner process started, or of one start. The time tells reused pids apart. */
 export const startMark = (root: string, start?: number): string =>
   `/${root}~${RUN}.${start === undefined ? '' : `${start}.`}`
 
 const RUN = `${process.pid}-${Math.trunc(performance.timeOrigin).toString(36)}`
 
 /**
- * The environment of one child: allow-listed, pagers off, `AI_AGENT` set so that programs know, then what the request names.
- * A mark that the runner itself carries is kept in front: it runs inside somebody else's conversation. Source: agent-core.md 8.1.
+ * The environment of one child: allow-listed variables, pagers off, `AI_AGENT`, then the variables of the request. A mark of
+ * the runner itself stays in front: this runner then runs inside a conversation of another server. Source: agent-core.md 8.1.
  */
 export function childEnvironment(marks: string, requested: Readonly<Record<string, string>>): Record<string, string> {
   return {

@@ -1,18 +1,18 @@
-/** Runs programs to their end and keeps what they printed. */
+/** Runs programs to their end and keeps their output. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { statSync } from 'node:fs'
-import { BoundedOutput } from './bounded-output.ts'
-import type { Ledger, Result } from './ledger.ts'
-import { pipesOnly } from './masters.ts'
+import { BoundedOutput } from './ledger/bounded-output.ts'
+import type { Ledger, Result } from './ledger/ledger.ts'
+import { withoutPtyFds } from './terminal/pty-fds.ts'
 import { endProcesses } from './process-tree.ts'
-import type { ExecSpec } from './protocol.ts'
-import { replyExec, type Reply } from './reply.ts'
-import type { NotStarted, Program } from './sandbox.ts'
+import type { ExecSpec } from './ipc/protocol.ts'
+import { replyExec, type Reply } from './ipc/reply.ts'
+import type { NotStarted, Program } from './sandbox/sandbox.ts'
 
-/** Milliseconds of silence after a program's exit, until what still holds its pipes is no longer listened to. */
+/** Milliseconds without output after a program's exit, until pipes that other processes still hold open are closed. */
 const DRAIN_MS = 100
 
-/** A program of its own process group, or the reason why it could not be started, with the exit code a shell would give. */
+/** Starts a program in its own process group. When that fails, returns the reason and the exit code that a shell would give. */
 export async function startProgram({ argv, cwd, env }: Program): Promise<ChildProcess | NotStarted> {
   const [file, ...args] = argv
   if (file === undefined || file === '') return { exit_code: 127, reason: 'no program was named' }
@@ -21,7 +21,7 @@ export async function startProgram({ argv, cwd, env }: Program): Promise<ChildPr
   }
   const { promise, resolve, reject } = Promise.withResolvers<ChildProcess>()
   try {
-    const child = spawn(file, args, { cwd, env, detached: true, stdio: pipesOnly() })
+    const child = spawn(file, args, { cwd, env, detached: true, stdio: withoutPtyFds() })
     child.once('spawn', () => resolve(child))
     child.once('error', reject)
     return await promise
@@ -32,12 +32,12 @@ export async function startProgram({ argv, cwd, env }: Program): Promise<ChildPr
   }
 }
 
-/** One program on its way to its end. */
+/** One running program. */
 export class Exec {
   readonly #child: ChildProcess
   readonly #mark: string
   #isTimedOut = false
-  /** How it ended, once its output is complete. */
+  /** Resolves once the output is complete. */
   readonly ended: Promise<Result>
 
   constructor(child: ChildProcess, spec: ExecSpec, mark: string, outputs: string) {
@@ -54,17 +54,17 @@ export class Exec {
     const child = this.#child
     const stdout = new BoundedOutput(outputs, spec.maxBytes)
     const stderr = new BoundedOutput(outputs, spec.maxBytes)
-    let heardAt = 0
+    let lastOutputAt = 0
     for (const [stream, output] of [
       [child.stdout, stdout],
       [child.stderr, stderr],
     ] as const) {
       stream?.on('data', (data: Buffer) => {
-        heardAt = performance.now()
+        lastOutputAt = performance.now()
         output.append(data)
       })
     }
-    // A program that does not read its input is no error.
+    // A program that does not read its input is not an error.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(spec.stdin === null ? undefined : Buffer.from(spec.stdin, 'base64'))
     const limit =
@@ -73,10 +73,10 @@ export class Exec {
     child.once('close', () => closed.resolve())
     const { exit_code, signal } = await exitOf(child)
     if (limit !== null) clearTimeout(limit)
-    // A child that it left behind may hold the pipes open for ever.
-    heardAt = performance.now()
+    // A child process that the program left behind may keep the pipes open for ever.
+    lastOutputAt = performance.now()
     const drain = () => {
-      const silentMs = performance.now() - heardAt
+      const silentMs = performance.now() - lastOutputAt
       if (silentMs >= DRAIN_MS) closed.resolve()
       else timer = setTimeout(drain, DRAIN_MS - silentMs)
     }
@@ -94,7 +94,7 @@ export class Exec {
     await this.end()
   }
 
-  /** Ends it and everything it started. */
+  /** Ends the program and everything it started. */
   async end(): Promise<void> {
     await endProcesses({ mark: this.#mark, leaders: new Set([this.pid]) })
   }
@@ -112,18 +112,18 @@ export function exitOf(child: ChildProcess): Promise<{ exit_code: number | null;
 /** The result of a program that did not start. */
 export function notStarted({ exit_code, reason }: NotStarted): Result {
   const nothing = { kind: 'inline', data: '', chars: 0 } as const
-  const said = { kind: 'inline', data: Buffer.from(`${reason}\n`).toString('base64'), chars: 0 } as const
+  const message = { kind: 'inline', data: Buffer.from(`${reason}\n`).toString('base64'), chars: 0 } as const
   return {
     exit_code,
     signal: null,
     answer: { exit_code, signal: null, timedOut: false },
     stdout: nothing,
-    stderr: said,
+    stderr: message,
   }
 }
 
-/** Tells everybody who waits for it, once. */
-export function tellAll(waiting: Set<Reply>, ledger: Ledger, result: Result): void {
+/** Answers every waiting request, once. */
+export function replyAll(waiting: Set<Reply>, ledger: Ledger, result: Result): void {
   for (const reply of waiting) replyExec(reply, ledger.outputs, result)
   waiting.clear()
 }

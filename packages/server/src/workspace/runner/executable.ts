@@ -1,12 +1,12 @@
 import { accessSync, constants, statSync } from 'node:fs'
 
-/** Whether a path is a file that this account may run. */
+/** True for a file that this account may execute. */
 export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK)
     return statSync(file).isFile()
   } catch {
-    // Not there or not allowed.
+    // Missing, or not permitted.
     return false
   }
 }

@@ -1,10 +1,10 @@
 /**
  * The runner as a process: `node main.ts <data dir> <idle exit ms> <orphan exit ms>`. Writes one line to standard output
- * once it is known who the runner of the data directory is, this process or an earlier one, and closes it.
+ * once it is decided whether this process or an earlier one is the runner of the data directory, and closes the descriptor.
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { crashReport } from '../../lib/index.ts'
-import { openPlace } from './place.ts'
+import { openPlace } from './ipc/place.ts'
 import { Runner } from './runner.ts'
 
 const [dataDir, idleExitMs, orphanExitMs] = process.argv.slice(2)
@@ -20,8 +20,8 @@ const runner = new Runner({
   onEnd: exit,
 })
 
-// A mistake in one request must not take the processes of every conversation with it.
-// It holds the environments of commands, so it says where an error came from, and not in which words.
+// An error in one request must not end the processes of every conversation. Messages of errors may contain values from the
+// environments of commands, so only the type and the stack frames are logged.
 process.on('uncaughtException', (error) => log(`uncaught: ${JSON.stringify(crashReport(error))}`))
 process.on('unhandledRejection', (reason) => log(`unhandled: ${JSON.stringify(crashReport(reason))}`))
 process.on('SIGHUP', () => undefined)
@@ -32,7 +32,7 @@ try {
   const isRunner = await runner.start()
   writeSync(1, `${JSON.stringify({ runner: isRunner ? process.pid : null })}\n`)
   closeSync(1)
-  // Descriptor 1 must not become something else.
+  // Keeps descriptor 1 taken, so that no other file gets it.
   openSync('/dev/null', 'w')
   if (!isRunner) process.exit(0)
 } catch (error) {

@@ -1,19 +1,19 @@
-/** A running program whose pipes a server holds: stdio MCP servers, ACP subprocesses. */
+/** A running program with pipes to a server: stdio MCP servers, ACP agents. */
 import type { ChildProcess } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { exitOf } from './exec.ts'
 import { signalGroup } from './process-tree.ts'
-import type { OutputStream, RunnerEvent } from './protocol.ts'
+import type { OutputStream, RunnerEvent } from './ipc/protocol.ts'
 
-/** Whoever holds the pipes; events go to it, and it says when it can take more. */
+/** The connection that a program's pipes are attached to. */
 export interface Holder {
-  /** False when the holder has enough for now; it then calls `onDrain` once. */
+  /** Sends an event. Returns false when the holder's buffer is full; it then calls `onDrain` once. */
   send(event: RunnerEvent, onDrain: () => void): boolean
 }
 
 /**
- * While nobody holds the pipes, nothing is read from them: the program waits in its next write, and no byte of its
- * protocol is lost or left out.
+ * Without a holder, nothing is read from the pipes: the program blocks in its next write, and no byte of its protocol is
+ * lost.
  */
 export class Pipes {
   readonly handle: number
@@ -32,7 +32,7 @@ export class Pipes {
     this.#read('stderr', child.stderr)
     this.exited = exitOf(child).then((exit) => {
       this.#exit = exit
-      this.#tellExit()
+      this.#sendExit()
       return exit
     })
   }
@@ -66,17 +66,17 @@ export class Pipes {
     })
   }
 
-  /** Gives the pipes to `holder`; what was not read yet goes there. */
-  hold(holder: Holder): void {
+  /** Sends everything that was not read yet, and all later output, to `holder`. */
+  attach(holder: Holder): void {
     this.#holder = holder
     this.#paused = { stdout: false, stderr: false }
     for (const stream of this.#ended) holder.send({ event: 'end', process: this.handle, stream }, () => undefined)
-    this.#tellExit()
+    this.#sendExit()
     this.#child.stdout?.resume()
     this.#child.stderr?.resume()
   }
 
-  letGo(): void {
+  detach(): void {
     this.#holder = null
     this.#child.stdout?.pause()
     this.#child.stderr?.pause()
@@ -87,7 +87,7 @@ export class Pipes {
     signalGroup(this.pid, name)
   }
 
-  /** The holder has enough for now, or can take more again. */
+  /** Pauses or resumes a stream on request of the holder. */
   flow(stream: OutputStream, isPaused: boolean): void {
     this.#paused[stream] = isPaused
     const from = this.#child[stream]
@@ -95,11 +95,11 @@ export class Pipes {
     else if (this.#holder !== null) from?.resume()
   }
 
-  #tellExit(): void {
+  #sendExit(): void {
     if (this.#exit !== null) this.#holder?.send({ event: 'exit', process: this.handle, ...this.#exit }, () => undefined)
   }
 
-  /** Resolves when the pipe has taken the bytes; false when nobody reads there any more. */
+  /** Writes to standard input; null closes it. Resolves when the pipe has taken the bytes, with false when it is closed. */
   input(data: Buffer | null): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const { stdin } = this.#child

@@ -1,45 +1,45 @@
-/** Finding and ending every process that belongs to something, whatever session or group it moved to. */
+/** Finds and ends processes by mark, session and group, so that a process cannot escape by changing its session or group. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MARK } from './environment.ts'
 
-/** Milliseconds between the polite signal and the final one. */
+/** Milliseconds between SIGTERM or SIGHUP, and SIGKILL. */
 const GRACE_MS = 1_000
 const GIVE_UP_MS = 5_000
 
-export type Belonging = {
-  /** A mark in their environment; null: only the leaders count. */
+export type ProcessSelection = {
+  /** A mark in their environment; null: select by `leaders` only. */
   mark: string | null
-  /** Processes whose session or group these lead. */
+  /** Pids of session and group leaders. */
   leaders: ReadonlySet<number>
 }
 
-export type Found = {
+export type FoundProcess = {
   pid: number
-  /** It leads the session of a terminal: a shell, most likely an interactive one, which ignores TERM. */
+  /** Leads the session of a terminal: most likely an interactive shell, which ignores SIGTERM. */
   leadsTerminal: boolean
-  /** It keeps a sandbox: its end would hide how the program inside ends, so it is only ever killed. */
+  /** The bubblewrap process of a sandbox. Only SIGKILL is sent to it, because its end would hide how the program inside ends. */
   isKeeper: boolean
 }
 
-/** The program name of those, inside and outside of the sandbox. */
+/** Program name of bubblewrap processes, inside and outside of the sandbox. */
 const KEEPER = 'bwrap'
 
-/** Living processes that belong; zombies are over. Where there is no /proc, only the leaders' groups can be asked for. */
-export function findProcesses({ mark, leaders }: Belonging): Found[] {
+/** Selected processes that are alive, without zombies. Without /proc, only the groups of `leaders` can be tested. */
+export function findProcesses({ mark, leaders }: ProcessSelection): FoundProcess[] {
   const entries = readProc()
   if (entries === null) {
     return [...leaders]
       .filter((pid) => signal(-pid, 0))
       .map((pid) => ({ pid: -pid, leadsTerminal: true, isKeeper: false }))
   }
-  const found: (Found & { parent: number; hasTerminal: boolean })[] = []
+  const found: (FoundProcess & { parent: number; hasTerminal: boolean })[] = []
   for (const name of entries) {
     const pid = Number(name)
     if (!Number.isInteger(pid) || pid === process.pid) continue
     const stat = tryRead(`/proc/${name}/stat`)
     if (stat === null) continue
-    // The program name is in parentheses and may hold anything; state, parent, group, session and terminal follow the last one.
+    // The program name is in parentheses and may contain any character; state, parent, group, session and terminal follow the last parenthesis.
     const [state, parent, group, session, tty] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (state === 'Z' || state === 'X') continue
     const isLed = leaders.has(Number(group)) || leaders.has(Number(session))
@@ -50,7 +50,7 @@ export function findProcesses({ mark, leaders }: Belonging): Found[] {
     found.push({ pid, leadsTerminal, isKeeper, parent: Number(parent), hasTerminal })
   }
   const keepers = new Set(found.filter(({ isKeeper }) => isKeeper).map(({ pid }) => pid))
-  // The shell in a sandbox is its first program, and its terminal is led by the keeper outside.
+  // The shell in a sandbox is its first program; the bubblewrap process outside leads its terminal.
   return found.map(({ parent, hasTerminal, ...one }) => ({
     ...one,
     leadsTerminal: one.leadsTerminal || (hasTerminal && keepers.has(parent) && !one.isKeeper),
@@ -59,13 +59,13 @@ export function findProcesses({ mark, leaders }: Belonging): Found[] {
 
 const ENDING: ReadonlySet<string> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'])
 
-/** Signals a process group; of a sandbox only what is inside, unless it is to be killed. */
+/** Signals a process group. In a sandbox, signals other than SIGKILL go to the processes inside only. */
 export function signalGroup(leader: number, name: NodeJS.Signals): void {
   if (name === 'SIGKILL') return void signal(-leader, name)
   const members = findProcesses({ mark: null, leaders: new Set([leader]) })
   if (!members.some(({ isKeeper }) => isKeeper)) return void signal(-leader, name)
   const inside = members.filter(({ isKeeper }) => !isKeeper)
-  // Nobody is inside yet: it ends before it begins, and the keeper outside tells by which signal.
+  // The program inside has not started yet: bubblewrap ends instead, and the process outside reports the signal.
   if (inside.length === 0 && ENDING.has(name)) {
     for (const { pid } of members) signal(pid, pid === leader ? name : 'SIGKILL')
   }
@@ -79,35 +79,35 @@ function hasMark(pid: string, mark: string): boolean {
 }
 
 /**
- * Ends what belongs: TERM (HUP for a shell), then KILL after a second, until nothing is left. Resolves with the pids that
- * could not be ended, normally none. /proc has no events, so it is looked at again and again.
+ * Ends the selected processes: SIGTERM (SIGHUP for a shell), then SIGKILL after a second, until none is left. Resolves with the
+ * pids that could not be ended, normally none. Polls, because /proc has no events.
  */
-export async function endProcesses(belonging: Belonging): Promise<number[]> {
+export async function endProcesses(selection: ProcessSelection): Promise<number[]> {
   const begun = performance.now()
-  const asked = new Set<number>()
+  const signalled = new Set<number>()
   let wasEmpty = false
   for (let pauseMs = 3; ; pauseMs = Math.min(50, pauseMs * 2)) {
-    const living = findProcesses(belonging)
+    const living = findProcesses(selection)
     const elapsedMs = performance.now() - begun
-    // A process that is just being replaced by a program shows no environment for a moment: one look is not enough.
+    // During execve a process shows no environment for a moment, so the selection must be empty twice.
     if ((living.length === 0 && wasEmpty) || elapsedMs > GIVE_UP_MS) return living.map(({ pid }) => pid)
     wasEmpty = living.length === 0
     if (wasEmpty) pauseMs = 3
     for (const { pid, leadsTerminal, isKeeper } of living) {
       if (elapsedMs > GRACE_MS) signal(pid, 'SIGKILL')
-      else if (!asked.has(pid) && !isKeeper) {
+      else if (!signalled.has(pid) && !isKeeper) {
         signal(pid, leadsTerminal ? 'SIGHUP' : 'SIGTERM')
-        // What is stopped would not hear it.
+        // A stopped process handles no signal before it continues.
         signal(pid, 'SIGCONT')
       }
-      asked.add(pid)
+      signalled.add(pid)
     }
     await delay(pauseMs)
   }
 }
 
-/** Sends a signal; false when there is nobody to get it. */
-export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+/** Sends a signal. Returns false when the process is gone or belongs to another user. */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name)
   } catch (error) {
@@ -122,7 +122,7 @@ function readProc(): string[] | null {
   return readdirSync('/proc')
 }
 
-/** A process may end while it is looked at, or belong to another user. */
+/** Null when the process has ended meanwhile, or belongs to another user. */
 function tryRead(path: string): string | null {
   try {
     return readFileSync(path, 'latin1')

@@ -1,25 +1,25 @@
 /**
- * The runner: owns every process of every conversation of one data directory, and outlives the servers that ask for them.
+ * The runner: owns every process of every conversation of one data directory, and outlives the servers that request them.
  *
  * Invariants
- *   R1. Nothing ends because a connection ends, except what nobody could ever ask for again: programs without a call id.
+ *   R1. The end of a connection ends only programs without a call id, because no later request could refer to them.
  *   R2. A request with an older epoch than the newest seen for its conversation is refused (W3).
- *   R3. Without any server for `orphanExitMs`, or with no way for one to come, everything is ended. With nothing to keep
- *       for `idleExitMs`, the runner ends.
- *   R4. After `bye`, nothing that comes in is begun; whoever asked may ask the next runner.
+ *   R3. Without a connected server for `orphanExitMs`, or when no server can connect any more, every process is ended. With
+ *       nothing to keep for `idleExitMs`, the runner ends.
+ *   R4. No request that arrives after `bye` is begun; its sender may send it to the next runner.
  */
 import { existsSync, watch } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { Connection } from './connection.ts'
+import { Connection } from './ipc/connection.ts'
 import { rootMark, startMark } from './environment.ts'
-import { Ledger } from './ledger.ts'
+import { Ledger } from './ledger/ledger.ts'
 import type { Pipes } from './pipes.ts'
-import { becomeRunner, type Place } from './place.ts'
+import { becomeRunner, type Place } from './ipc/place.ts'
 import { endProcesses } from './process-tree.ts'
-import { PROTOCOL, Refusal, type PingAnswer, type Request } from './protocol.ts'
-import type { Reply } from './reply.ts'
-import { Residence } from './residence.ts'
-import { Sandbox } from './sandbox.ts'
+import { PROTOCOL, Refusal, type PingAnswer, type Request } from './ipc/protocol.ts'
+import type { Reply } from './ipc/reply.ts'
+import { ConversationProcesses } from './conversation-processes.ts'
+import { Sandbox } from './sandbox/sandbox.ts'
 
 export type RunnerOptions = {
   place: Place
@@ -29,7 +29,7 @@ export type RunnerOptions = {
   onEnd: () => void
 }
 
-/** On a busy machine a caller may take this long to come, or to say what it wants. */
+/** On a busy machine a server may need this long to connect, or to send its first request. */
 const FIRST_REQUEST_MS = 3_000
 
 type Scoped = Extract<Request, { conversation: string }>
@@ -39,7 +39,7 @@ export class Runner {
   readonly #server: Server
   readonly #sandbox: Sandbox
   readonly #connections = new Set<Connection>()
-  readonly #residences = new Map<string, Residence>()
+  readonly #conversations = new Map<string, ConversationProcesses>()
   readonly #releasing = new Map<string, Promise<void>>()
   readonly #pipes = new Map<number, Pipes>()
   #ledger: Ledger | null = null
@@ -47,29 +47,28 @@ export class Runner {
   #open = 0
   #isEnding = false
   #hasStarted = false
-  #isLost = false
-  /** Somebody has connected. */
-  #isMet = false
+  #isUnreachable = false
+  #wasConnected = false
   #idle: NodeJS.Timeout | null = null
   #orphaned: NodeJS.Timeout | null = null
-  /** What must be over before anything is begun: leftovers of a runner that died. */
+  /** Ends leftover processes of a runner that died; must be over before any program is started. */
   #swept: Promise<unknown> = Promise.resolve()
 
   constructor(options: RunnerOptions) {
     this.#options = options
     this.#sandbox = new Sandbox(options.place.home, options.place.sockets)
     this.#server = createServer((socket) =>
-      this.#welcome(
+      this.#onConnect(
         new Connection(socket, {
-          onRequest: (request, connection) => this.#take(request, connection),
-          onClose: (connection) => this.#farewell(connection),
-          onBroken: (error) => options.log(`a connection was cut: ${String(error)}`),
+          onRequest: (request, connection) => this.#onRequest(request, connection),
+          onClose: (connection) => this.#onDisconnect(connection),
+          onBroken: (error) => options.log(`connection closed after an invalid frame: ${String(error)}`),
         }),
       ),
     )
   }
 
-  /** Listens; false when this place has a living runner already. */
+  /** Listens; resolves with false when this place has a living runner already. */
   async start(): Promise<boolean> {
     const { place } = this.#options
     const path = await becomeRunner(this.#server, place)
@@ -77,49 +76,49 @@ export class Runner {
       this.#server.close()
       return false
     }
-    // Without its name, with its data directory most likely, it can be found by no server any more.
+    // Without its socket, no server can find this runner. Most likely the whole data directory was removed.
     const names = watch(place.sockets, () => {
       if (existsSync(path)) return
-      this.#isLost = true
-      this.#watch()
+      this.#isUnreachable = true
+      this.#updateTimers()
     })
     names.on('error', () => names.close())
     this.#ledger = new Ledger(place.home)
     if (this.#ledger.wasInterrupted) this.#swept = endProcesses({ mark: rootMark(place.root), leaders: new Set() })
-    this.#watch()
+    this.#updateTimers()
     return true
   }
 
-  #welcome(connection: Connection): void {
+  #onConnect(connection: Connection): void {
     if (this.#isEnding) return connection.end()
-    this.#isMet = true
+    this.#wasConnected = true
     this.#connections.add(connection)
     connection.send({ event: 'hello', protocol: PROTOCOL, pid: process.pid })
     if (this.#idle !== null) clearTimeout(this.#idle)
-    // Whoever comes has something to ask and is given the time for it.
+    // A new connection is given time for its first request.
     this.#idle = setTimeout(() => void this.end(), Math.max(this.#options.idleExitMs, FIRST_REQUEST_MS))
-    this.#watch()
+    this.#updateTimers()
   }
 
-  #farewell(connection: Connection): void {
+  #onDisconnect(connection: Connection): void {
     this.#connections.delete(connection)
     for (const reply of connection.waiting.values()) {
-      for (const residence of this.#residences.values()) residence.leave(reply)
+      for (const processes of this.#conversations.values()) processes.leave(reply)
       reply.refuse('unavailable', 'the connection was closed')
     }
-    for (const residence of this.#residences.values()) residence.letGo(connection)
-    this.#watch()
+    for (const processes of this.#conversations.values()) processes.detach(connection)
+    this.#updateTimers()
   }
 
-  #take(request: Request, connection: Connection): void {
+  #onRequest(request: Request, connection: Connection): void {
     if (this.#isEnding) return
     this.#open += 1
     const epoch = 'epoch' in request ? (request.epoch ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
     const reply = connection.reply(request.id, epoch, () => {
       this.#open -= 1
-      this.#watch()
+      this.#updateTimers()
     })
-    this.#watch()
+    this.#updateTimers()
     this.#perform(request, connection, reply).catch((error: unknown) => {
       if (error instanceof Refusal) return reply.refuse(error.code, error.message)
       this.#options.log(`request ${request.op} failed: ${error instanceof Error ? error.stack : String(error)}`)
@@ -130,11 +129,11 @@ export class Runner {
   async #perform(request: Request, connection: Connection, reply: Reply): Promise<void> {
     switch (request.op) {
       case 'ping':
-        return reply.ok(this.#vitals())
+        return reply.ok(this.#stats())
       case 'cancel': {
         const target = connection.waiting.get(request.target)
         if (target !== undefined) {
-          for (const residence of this.#residences.values()) residence.leave(target)
+          for (const processes of this.#conversations.values()) processes.leave(target)
           target.refuse('unavailable', 'cancelled')
         }
         return reply.ok({})
@@ -177,20 +176,20 @@ export class Runner {
     await this.#releasing.get(conversation)
     this.#admit(conversation, request.epoch)
     if (request.op === 'interrupt') {
-      await this.#residences.get(conversation)?.interrupt()
+      await this.#conversations.get(conversation)?.interrupt()
       return reply.ok({})
     }
-    const residence = this.#reside(conversation)
+    const processes = this.#processesOf(conversation)
     this.#hasStarted = true
-    if (request.op === 'exec') return residence.exec(request.call, request.spec, reply)
-    if (request.op === 'terminal') return residence.terminal(request.spec, reply)
-    const pipes = await residence.spawn(request.call, request.spec, connection, reply, () => this.#nextHandle++)
+    if (request.op === 'exec') return processes.exec(request.call, request.spec, reply)
+    if (request.op === 'terminal') return processes.terminal(request.spec, reply)
+    const pipes = await processes.spawn(request.call, request.spec, connection, reply, () => this.#nextHandle++)
     this.#pipes.set(pipes.handle, pipes)
     void pipes.exited.then(() => this.#pipes.delete(pipes.handle))
-    if (!this.#connections.has(connection)) residence.letGo(connection)
+    if (!this.#connections.has(connection)) processes.detach(connection)
   }
 
-  /** R2. A newer epoch turns away everybody who still waits with an older one. */
+  /** Checks the epoch of a request (R2). A newer one also refuses requests that still wait with an older one. */
   #admit(conversation: string, epoch: number | null): void {
     if (epoch === null) return
     const ledger = this.#knownLedger()
@@ -200,67 +199,67 @@ export class Runner {
     }
     if (epoch === newest) return
     ledger.claim(conversation, epoch)
-    this.#residences.get(conversation)?.fence(epoch)
+    this.#conversations.get(conversation)?.fence(epoch)
   }
 
-  #reside(conversation: string): Residence {
-    const known = this.#residences.get(conversation)
+  #processesOf(conversation: string): ConversationProcesses {
+    const known = this.#conversations.get(conversation)
     if (known !== undefined) return known
     const { root, home } = this.#options.place
     const onChange = () => {
-      if (fresh.isEmpty && this.#residences.get(conversation) === fresh) this.#residences.delete(conversation)
-      this.#watch()
+      if (fresh.isEmpty && this.#conversations.get(conversation) === fresh) this.#conversations.delete(conversation)
+      this.#updateTimers()
     }
-    const fresh: Residence = new Residence(conversation, {
+    const fresh: ConversationProcesses = new ConversationProcesses(conversation, {
       root,
       home,
       ledger: this.#knownLedger(),
       sandbox: this.#sandbox,
       onChange,
     })
-    this.#residences.set(conversation, fresh)
+    this.#conversations.set(conversation, fresh)
     return fresh
   }
 
   async #release(conversation: string, reply: Reply): Promise<void> {
     const before = this.#releasing.get(conversation) ?? Promise.resolve()
-    const residence = this.#reside(conversation)
-    const released = before.then(() => residence.release())
+    const processes = this.#processesOf(conversation)
+    const released = before.then(() => processes.release())
     this.#releasing.set(conversation, released)
     try {
       await released
     } finally {
       if (this.#releasing.get(conversation) === released) {
         this.#releasing.delete(conversation)
-        this.#residences.delete(conversation)
+        this.#conversations.delete(conversation)
       }
     }
     reply.ok({})
   }
 
-  #vitals(): PingAnswer {
+  #stats(): PingAnswer {
     let processes = 0
     let terminals = 0
-    for (const residence of this.#residences.values()) {
-      processes += residence.processes
-      terminals += residence.hasShell ? 1 : 0
+    for (const conversation of this.#conversations.values()) {
+      processes += conversation.processes
+      terminals += conversation.hasShell ? 1 : 0
     }
     return { pid: process.pid, processes, terminals, rssBytes: process.memoryUsage.rss() }
   }
 
-  /** R3. Looks at what there is to keep, and sets or stops the two clocks. */
-  #watch(): void {
-    if (this.#isLost && this.#connections.size === 0) return void this.end()
-    const { processes, terminals } = this.#vitals()
+  /** Starts or stops the two timers of R3, depending on what there is to keep. */
+  #updateTimers(): void {
+    if (this.#isUnreachable && this.#connections.size === 0) return void this.end()
+    const { processes, terminals } = this.#stats()
     const hasWork = processes + terminals + this.#open + this.#releasing.size > 0
     const { idleExitMs, orphanExitMs } = this.#options
     if (hasWork && this.#idle !== null) {
       clearTimeout(this.#idle)
       this.#idle = null
     }
-    // Whoever started it is on the way.
-    const patienceMs = this.#isMet ? idleExitMs : Math.max(idleExitMs, FIRST_REQUEST_MS)
-    if (!hasWork) this.#idle ??= setTimeout(() => void this.end(), patienceMs)
+    // The server that started this runner has yet to connect.
+    const exitMs = this.#wasConnected ? idleExitMs : Math.max(idleExitMs, FIRST_REQUEST_MS)
+    if (!hasWork) this.#idle ??= setTimeout(() => void this.end(), exitMs)
     if (this.#connections.size > 0 && this.#orphaned !== null) {
       clearTimeout(this.#orphaned)
       this.#orphaned = null
@@ -268,17 +267,17 @@ export class Runner {
     if (this.#connections.size === 0) this.#orphaned ??= setTimeout(() => void this.end(), orphanExitMs)
   }
 
-  /** Ends every process, then this one. What is on record stays on disk for the next runner. */
+  /** Ends every process, then this one. The ledger stays on disk for the next runner. */
   async end(): Promise<void> {
     if (this.#isEnding) return
     this.#isEnding = true
     for (const connection of this.#connections) {
-      // R4: what has begun is not begun again by the next runner.
+      // Requests that were begun are refused as failed, so that they are not begun again by the next runner (R4).
       for (const reply of connection.waiting.values()) reply.refuse('unavailable', 'the runner was told to end')
       connection.send({ event: 'bye' })
     }
     this.#server.close()
-    // Not all of the data directory: the next runner may have begun already. Programs that left their group are found by the mark.
+    // Only processes of this runner, because the next one may have started some already. The mark finds programs that left their group.
     if (this.#hasStarted) await endProcesses({ mark: startMark(this.#options.place.root), leaders: new Set() })
     for (const connection of this.#connections) connection.end()
     this.#options.onEnd()

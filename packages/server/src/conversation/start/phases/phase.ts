@@ -2,24 +2,20 @@
  * A start as a list of named phases.
  *
  * Invariants
- *   P1. A phase is recorded before it begins and after it ended; what it changed in the record is stored with its end.
- *   P2. A phase may be killed anywhere and be run again. One whose end is stored is not run again: it no longer applies.
- *   P3. Each has a deadline of its own; when that passes, the start fails with the phase's code.
+ *   P1. A phase is recorded before it begins and after it ended; its change of the record is stored with its end.
+ *   P2. A phase may be killed at any point and run again. A phase whose end is stored is not run again: it no longer applies.
+ *   P3. Each phase has its own deadline; when that passes, the start fails with the phase's code.
  */
-import type { ConversationId } from '@parley/protocol'
-import type { ConversationRecord } from '../../record/record.ts'
+import type { ConversationRecord, OwnedConversation } from '../../record/record.ts'
 
-/** In this order. `agent` and `ready` are the heart's own. */
+/** In this order. `agent` and `ready` belong to the engine. */
 export const PHASES = ['workspace', 'repository', 'branch', 'setup', 'skills', 'agent', 'ready'] as const
 export type PhaseName = (typeof PHASES)[number]
 
-/** The conversation that starts. */
-export type Starting = { id: ConversationId; owner: string; epoch: number; record: ConversationRecord }
-
 export type PhaseEnd = {
-  /** In words, for the event. */
+  /** A sentence for the event. */
   detail?: string | null
-  /** Stored together with the event. */
+  /** Change of the record, stored together with the event. */
   change?: Partial<ConversationRecord>
 }
 
@@ -27,19 +23,19 @@ export type Phase = {
   name: Exclude<PhaseName, 'ready'>
   /** Milliseconds. */
   deadlineMs: number
-  /** Of a start that this deadline ended. */
+  /** Code of a start that this deadline ended. */
   timeoutCode: string
-  /** What was too slow, in words. */
+  /** Subject of the sentence that reports a passed deadline. */
   subject(record: ConversationRecord): string
   applies(record: ConversationRecord): boolean
-  /** Stops what it started when the signal aborts, and only then rejects. */
-  run(starting: Starting, signal: AbortSignal): Promise<PhaseEnd>
+  /** Stops its work when the signal aborts, and only then rejects. */
+  run(conversation: OwnedConversation, signal: AbortSignal): Promise<PhaseEnd>
 }
 
 /** Milliseconds that each phase may take. */
 export type PhaseDeadlines = Record<Exclude<PhaseName, 'ready'>, number>
 
-/** Source of the one for a clone: agent-core.md 12.9; of a set-up script: conversation-service.md 1.6. */
+/** Source of the deadline for a clone: agent-core.md 12.9; for a set-up script: conversation-service.md 1.6. */
 export const DEFAULT_DEADLINES: PhaseDeadlines = {
   workspace: 30_000,
   repository: 300_000,
@@ -49,7 +45,7 @@ export const DEFAULT_DEADLINES: PhaseDeadlines = {
   agent: 120_000,
 }
 
-/** Why a start ended: the phase's code, and a sentence for people. */
+/** The failure of a start: the phase's code, and a sentence for people. */
 export class StartFailure extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -59,7 +55,5 @@ export class StartFailure extends Error {
   }
 }
 
-/** The code of a start that somebody called off, and of a conversation that was stopped. Source: conversation-service.md 1.5. */
-export const STOPPED = 'STATUS$STOPPED'
-/** The code of a deadline that has no more exact one. */
+/** Code of a passed deadline without a more specific code. */
 export const START_TIMEOUT = 'STATUS$START_TIMEOUT'

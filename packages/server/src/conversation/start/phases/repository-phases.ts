@@ -6,7 +6,7 @@ import {
   clone,
   CLONE_DEPTH,
   findRemote,
-  lookAtRemote,
+  inspectRemote,
   setUpRepository,
   takeBranch,
   type GitHost,
@@ -15,28 +15,33 @@ import {
   type Identity,
   type Workspaces,
 } from '../../../workspace/index.ts'
-import { remoteOf, type ConversationRecord, type RepositoryChoice } from '../../record/record.ts'
+import {
+  workspaceSpec,
+  type ConversationRecord,
+  type OwnedConversation,
+  type RepositoryChoice,
+} from '../../record/record.ts'
 import { isOwedWorktree, takeWorktree } from './worktree.ts'
-import { DEFAULT_DEADLINES, START_TIMEOUT, type Phase, type PhaseDeadlines, type Starting } from './phase.ts'
+import { DEFAULT_DEADLINES, START_TIMEOUT, type Phase, type PhaseDeadlines } from './phase.ts'
 
-/** Longest wait for a host's first answer; shorter where the whole phase has less. */
+/** Longest wait for a host's first response; shorter where the whole phase has less. */
 const LOOK_MS = 60_000
-/** How long a start waits for another agent server that is away; shorter than the phase, so that the reason is told. */
-const REMOTE_PATIENCE_MS = 10_000
+/** Longest wait for an unreachable agent server; shorter than the phase, so that the start reports the reason. */
+const REMOTE_WAIT_MS = 10_000
 const GIT_TIMEOUT = 'GIT$TIMEOUT'
-const NOBODY: Identity = { name: 'Parley', email: 'noreply@parley.invalid' }
+const DEFAULT_IDENTITY: Identity = { name: 'Parley', email: 'noreply@parley.invalid' }
 
 export type StartSources = {
   workspaces: Workspaces
-  /** How far commands on this machine are kept apart from it, in words. */
+  /** How commands on this machine are isolated, in words. */
   isolation?: string
   hosts: GitHosts
-  /** Patterns of repositories whose set-up scripts are run. */
+  /** Patterns of repositories whose set-up scripts may run. */
   trusted: readonly string[]
   deadlines?: Partial<PhaseDeadlines>
-  /** The token that a user has stored for a provider; null when there is none. */
+  /** Returns the token that a user has stored for a provider; null when there is none. */
   providerToken: (user: string, host: GitHost) => Promise<GitToken | null>
-  /** Who a user's agents commit as; members that nobody chose are left out. */
+  /** Returns the committer of a user's agents; unset members are left out. */
   gitIdentity: (user: string) => Promise<Partial<Identity>>
 }
 
@@ -48,11 +53,8 @@ export function startPhases(sources: StartSources): Phase[] {
     deadlineMs: deadlines[name],
     timeoutCode,
   })
-  const open = ({ id, record, epoch }: Starting, signal: AbortSignal) =>
-    sources.workspaces.open(
-      { conversationId: id, workingDir: record.workspace.working_dir, epoch, remote: remoteOf(record.workspace) },
-      signal,
-    )
+  const open = (conversation: OwnedConversation, signal: AbortSignal) =>
+    sources.workspaces.open(workspaceSpec(conversation), signal)
   return [
     {
       ...limits('workspace', START_TIMEOUT),
@@ -63,7 +65,7 @@ export function startPhases(sources: StartSources): Phase[] {
         if (isOwedWorktree(record)) return takeWorktree(starting, sources.workspaces, signal)
         if (record.workspace.kind === 'RemoteWorkspace') {
           await using workspace = await open(starting, signal)
-          await workspace.prepare?.(signal, REMOTE_PATIENCE_MS)
+          await workspace.prepare?.(signal, REMOTE_WAIT_MS)
           return { detail: `on the agent server at ${new URL(record.workspace.host).origin}` }
         }
         await mkdir(record.workspace.working_dir, { recursive: true })
@@ -81,8 +83,8 @@ export function startPhases(sources: StartSources): Phase[] {
         const tokenOf = (host: GitHost) => sources.providerToken(owner, host)
         const remote = await findRemote(choice, { hosts: sources.hosts, tokenOf })
         const lookMs = Math.min(LOOK_MS, deadlines.repository)
-        const { url, defaultBranch } = await lookAtRemote(workspace, remote, choice.branch, lookMs, signal)
-        const identity = { ...NOBODY, ...(await sources.gitIdentity(owner)) }
+        const { url, defaultBranch } = await inspectRemote(workspace, remote, choice.branch, lookMs, signal)
+        const identity = { ...DEFAULT_IDENTITY, ...(await sources.gitIdentity(owner)) }
         await clone(workspace, remote, { url, branch: choice.branch, identity }, signal)
         const working_dir = join(record.workspace.working_dir, remote.directory)
         const what = `${remote.slug} at ${choice.branch ?? defaultBranch ?? 'its default branch'}`
@@ -106,7 +108,7 @@ export function startPhases(sources: StartSources): Phase[] {
         const name = choice.branch ?? `parley/${id.slice(0, 8)}`
         await takeBranch(workspace, '.', { name, isFresh: choice.branch === null }, signal)
         const repository = { ...choice, checked_out: name }
-        return { detail: `on branch ${name}`, change: { repository, agent: told(record, repository) } }
+        return { detail: `on branch ${name}`, change: { repository, agent: withDirectory(record, repository) } }
       },
     },
     {
@@ -127,8 +129,11 @@ export function startPhases(sources: StartSources): Phase[] {
 const isAsked = (repository: RepositoryChoice | null | undefined): repository is RepositoryChoice =>
   repository !== null && repository !== undefined
 
-/** The agent of the record, told where it works. */
-function told({ agent, workspace }: ConversationRecord, repository: RepositoryChoice): ConversationRecord['agent'] {
+/** The agent of the record, with its working directory in the prompt. */
+function withDirectory(
+  { agent, workspace }: ConversationRecord,
+  repository: RepositoryChoice,
+): ConversationRecord['agent'] {
   const { slug, checked_out, branch, token_variable } = repository
   const lines = [
     '<repository>',

@@ -1,43 +1,45 @@
-import type { Draft, StartPhaseEvent, StartProgress } from '@parley/protocol'
-import type { ConversationRecord } from '../../record/record.ts'
-import { PHASES, StartFailure, type Phase, type PhaseName, type Starting } from './phase.ts'
+import type { Draft, StartPhaseEvent } from '@parley/protocol'
+import type { LiveReader } from '../../live-access.ts'
+import type { ConversationRecord, OwnedConversation } from '../../record/record.ts'
+import { PHASES, StartFailure, type Phase, type PhaseName } from './phase.ts'
 
-export type PhaseHost = {
-  starting(): Starting
-  /** The newest phase that was recorded. */
-  progress(): StartProgress | null
-  /** Resolves when both are durable. */
-  commit(drafts: readonly Draft[], change: Partial<ConversationRecord>): Promise<void>
-}
+/** Resolves when the drafts and the change of the record are durable. */
+export type CommitPhase = (drafts: readonly Draft[], change: Partial<ConversationRecord>) => Promise<unknown>
 
-/** What the last phase has to say, for the commit that ends the start. */
-export type LastWords = { drafts: Draft[]; change: Partial<ConversationRecord> }
+/** The end of the last phase, for the commit that ends the start. */
+export type LastPhaseEnd = { drafts: Draft[]; change: Partial<ConversationRecord> }
 
 /**
- * Takes a start through those phases that still apply. The end of one and the beginning of the next are one commit; the end of
- * the last is returned, because what follows belongs into the same transaction.
+ * Takes a start through those phases that still apply. The end of one phase and the beginning of the next are one commit. The
+ * end of the last phase is returned, because the same transaction also stores the end of the start.
  * @throws StartFailure when a deadline passed, the phase's own error, or the signal's reason
  */
-export async function runPhases(phases: readonly Phase[], host: PhaseHost, signal: AbortSignal): Promise<LastWords> {
-  let last: LastWords = { drafts: [], change: {} }
-  const from = PHASES.findIndex((name) => name === host.progress()?.phase)
+export async function runPhases(
+  phases: readonly Phase[],
+  live: Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'state' | 'record'>,
+  commit: CommitPhase,
+  signal: AbortSignal,
+): Promise<LastPhaseEnd> {
+  const { id, owner, epoch, state, record } = live
+  let last: LastPhaseEnd = { drafts: [], change: {} }
+  const from = PHASES.findIndex((name) => name === state().start?.phase)
   for (const phase of phases) {
-    // The agent lives in this process, so what an earlier one recorded of it does not count.
+    // The agent lives in this process, so the record that an earlier process made of its phase does not count.
     if (PHASES.indexOf(phase.name) < from && phase.name !== 'agent') continue
-    if (!phase.applies({ ...host.starting().record, ...last.change })) continue
-    const { phase: newest, status } = host.progress() ?? {}
+    if (!phase.applies({ ...record(), ...last.change })) continue
+    const { phase: newest, status } = state().start ?? {}
     const isBegun = last.drafts.length === 0 && newest === phase.name && status === 'started'
-    if (!isBegun) await host.commit([...last.drafts, phaseEvent(phase.name, 'started')], last.change)
-    const { detail = null, change = {} } = await inTime(phase, host.starting(), signal)
+    if (!isBegun) await commit([...last.drafts, phaseEvent(phase.name, 'started')], last.change)
+    const { detail = null, change = {} } = await inTime(phase, { id, owner, epoch, record: record() }, signal)
     last = { drafts: [phaseEvent(phase.name, 'done', null, detail)], change }
   }
   return last
 }
 
-async function inTime(phase: Phase, starting: Starting, signal: AbortSignal) {
+async function inTime(phase: Phase, conversation: OwnedConversation, signal: AbortSignal) {
   const late = new AbortController()
   const { deadlineMs, timeoutCode } = phase
-  const subject = phase.subject(starting.record)
+  const subject = phase.subject(conversation.record)
   const reason = new StartFailure(
     timeoutCode,
     `${subject} took longer than the ${deadlineMs / 1000} s that it may take.`,
@@ -45,9 +47,9 @@ async function inTime(phase: Phase, starting: Starting, signal: AbortSignal) {
   const timer = setTimeout(() => late.abort(reason), deadlineMs)
   try {
     signal.throwIfAborted()
-    return await phase.run(starting, AbortSignal.any([signal, late.signal]))
+    return await phase.run(conversation, AbortSignal.any([signal, late.signal]))
   } catch (error) {
-    // What a phase says when it was cut off is less than why it was.
+    // The reason of the abort says more than the error of the interrupted phase.
     signal.throwIfAborted()
     late.signal.throwIfAborted()
     throw error

@@ -1,167 +1,182 @@
-import { isTreeEvent, type ConversationState, type Draft } from '@parley/protocol'
-import type { Agent } from '../../../agent/index.ts'
+import { isTreeEvent, ParleyError, type ConversationState, type Draft } from '@parley/protocol'
 import { abortable } from '../../../lib/index.ts'
+import type { Log } from '../../../observability/index.ts'
 import { conversationError, describe, statusChanged } from '../../drafts.ts'
-import { submitted, type Beginning, type Submission } from '../../live/hooked.ts'
+import type { ConversationHooks } from '../../hooks/conversation-hooks.ts'
+import { isInterruption } from '../../interruption.ts'
+import type { LiveActions, LiveReader } from '../../live-access.ts'
 import type { ConversationRecord, MessageContent } from '../../record/record.ts'
-import {
-  DEFAULT_DEADLINES,
-  PHASES,
-  START_TIMEOUT,
-  STOPPED,
-  type Phase,
-  type PhaseName,
-  type Starting,
-} from './phase.ts'
-import { phaseEvent, runPhases } from './run-phases.ts'
-import { hasToStartAgain, isReady } from './standing.ts'
+import { hasToStartAgain, isReady, STOPPED } from '../../record/start-status.ts'
+import { submitted, type SessionBeginning, type Submission } from '../../submission.ts'
+import { DEFAULT_DEADLINES, PHASES, START_TIMEOUT, type Phase, type PhaseName } from './phase.ts'
+import { phaseEvent, runPhases, type LastPhaseEnd } from './run-phases.ts'
 
-/** The conversation as its start needs it. */
-export type StartHost = {
-  /** Phases before the agent itself, in order. */
+export type StartupDeps = {
+  /** Phases before the agent's own, in order. */
   phases: readonly Phase[]
-  agentDeadlineMs: number | undefined
-  starting(): Starting
-  state(): ConversationState
-  openAgent(): Promise<Agent>
-  /** Tells hooks that the session begins, once all phases are over. */
-  beginSession(signal: AbortSignal): Promise<Beginning>
-  /** Asks hooks about a message that has waited for the start. */
-  submit(content: MessageContent, config: Beginning['config'], signal: AbortSignal): Promise<Submission>
-  /** Runs `work` alone among everything that changes the conversation. */
-  inTurn<T>(work: () => Promise<T>): Promise<T>
-  /** Only in a turn: stores the drafts together with a change of the record. */
-  append(drafts: readonly Draft[], change: Partial<ConversationRecord>): Promise<void>
-  startRun(): void
-  /** Whether a person called the start off, rather than the process that it runs in. */
-  isCalledOff(reason: unknown): boolean
-  /** This copy of the conversation counts no more. */
-  isLost(): boolean
-  onFailure(phase: string, code: string): void
+  /** Milliseconds that opening the agent may take. */
+  agentDeadlineMs?: number | undefined
+  log: Pick<Log, 'warn'>
 }
 
-/** The start of one conversation: at most one at a time; who asks while it goes on waits for the same end. */
-export class Startup {
-  readonly #host: StartHost
-  #going: { controller: AbortController; ended: Promise<void> } | null = null
+type Live = Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'state' | 'record' | 'isClosed'> &
+  Pick<LiveActions, 'inTurn' | 'append' | 'openAgent' | 'startRun'>
 
-  constructor(host: StartHost) {
-    this.#host = host
+/** The start of one conversation: at most one at a time; every caller during a start waits for the same end. */
+export class Startup {
+  readonly #live: Live
+  readonly #hooks: ConversationHooks
+  readonly #deps: StartupDeps
+  #current: { controller: AbortController; ended: Promise<void> } | null = null
+
+  constructor(live: Live, hooks: ConversationHooks, deps: StartupDeps) {
+    this.#live = live
+    this.#hooks = hooks
+    this.#deps = deps
   }
 
-  get isGoingOn(): boolean {
-    return this.#going !== null
+  get isActive(): boolean {
+    return this.#current !== null
   }
 
   /** Takes the start through its phases. Rejects with the reason that was recorded. */
   run(): Promise<void> {
-    if (this.#going !== null) return this.#going.ended
+    if (this.#current !== null) return this.#current.ended
     const controller = new AbortController()
     const ended = this.#start(controller.signal).finally(() => {
-      this.#going = null
+      this.#current = null
     })
-    this.#going = { controller, ended }
+    this.#current = { controller, ended }
     return ended
   }
 
-  /** Takes a failed or stopped start up again, without waiting for it. What waits to be said is said then. */
+  /** @throws ParleyError `conflict` when the conversation is stopped */
+  expectNotStopped(): void {
+    if (hasToStartAgain(this.#live.state()))
+      throw new ParleyError('conflict', 'The conversation is stopped. Start it again first.')
+  }
+
+  /** Resolves when the conversation is ready, starting it if needed. @throws ParleyError `conflict`; the reason of a failed start. */
+  async ready(): Promise<void> {
+    this.expectNotStopped()
+    if (!isReady(this.#live.state())) await this.run()
+  }
+
+  /** Starts a failed or stopped conversation again, without waiting for the end. Pending messages follow the start. */
   async again(): Promise<void> {
-    const host = this.#host
-    await host.inTurn(async () => {
-      const { start, execution_status } = host.state()
-      if (!hasToStartAgain(host.state()) || this.isGoingOn) return
-      const isOwed = host.starting().record.pending_messages.length > 0
+    const { inTurn, state, record, startRun } = this.#live
+    await inTurn(async () => {
+      const { start, execution_status } = state()
+      if (!hasToStartAgain(state()) || this.isActive) return
+      const hasPending = record().pending_messages.length > 0
       const drafts = [phaseEvent(start?.phase === 'ready' ? 'agent' : newest(start), 'started')]
-      if (isOwed) drafts.push(statusChanged('running'))
+      if (hasPending) drafts.push(statusChanged('running'))
       else if (execution_status === 'error') drafts.push(statusChanged('idle'))
-      await host.append(drafts, {})
-      if (isOwed) host.startRun()
+      await this.#append(drafts)
+      if (hasPending) startRun()
       else this.run().catch(() => undefined)
     })
   }
 
-  /** Calls it off and waits until nothing of it goes on. */
+  /** Cancels the start and waits for its end. */
   async cancel(reason: Error): Promise<void> {
-    const going = this.#going
-    if (going === null) return
-    going.controller.abort(reason)
-    await going.ended.catch(() => undefined)
+    const current = this.#current
+    if (current === null) return
+    current.controller.abort(reason)
+    await current.ended.catch(() => undefined)
   }
 
   async #start(signal: AbortSignal): Promise<void> {
-    const host = this.#host
-    if (isReady(host.state())) return
+    if (isReady(this.#live.state())) return
     const commit = async (drafts: readonly Draft[], change: Partial<ConversationRecord>) => {
       signal.throwIfAborted()
-      await host.append(drafts, change)
+      await this.#append(drafts, change)
     }
     try {
-      const { drafts, change } = await runPhases(
-        [...host.phases, this.#agentPhase()],
-        {
-          starting: () => host.starting(),
-          progress: () => host.state().start,
-          commit: (...phase) => host.inTurn(() => commit(...phase)),
-        },
-        signal,
-      )
-      // Hooks take their time, outside of a turn: messages that come meanwhile are asked about in another round.
-      const begun = await host.beginSession(signal)
-      const { record } = host.starting()
-      const isSaying = record.pending_messages.length > 0 || begun.drafts.some(isTreeDraft)
-      // Outside of a turn too: tools of others are asked for when somebody is going to need them.
-      if (isSaying || host.state().execution_status === 'running') await (await host.openAgent()).prepare?.(signal)
-      const heard = new Map<MessageContent, Submission>()
-      for (let isDone = false; !isDone;) {
-        for (const content of host.starting().record.pending_messages)
-          if (!heard.has(content)) heard.set(content, await host.submit(content, begun.config, signal))
-        isDone = await host.inTurn(async () => {
-          const state = host.state()
-          const pending = host.starting().record.pending_messages.map((content) => heard.get(content))
-          if (pending.includes(undefined)) return false
-          const said = [...begun.drafts, ...submitted(state, pending as Submission[])]
-          const isOpening = (said.some(isTreeDraft) || state.execution_status === 'running') && !state.has_system_prompt
-          const opening = isOpening ? (await host.openAgent()).preamble() : []
-          const ready = [...drafts, phaseEvent('ready', 'done', null, begun.detail), ...opening, ...said]
-          await commit(ready, { ...change, pending_messages: [] })
-          return true
-        })
-      }
+      const phases = [...this.#deps.phases, this.#agentPhase()]
+      const { inTurn } = this.#live
+      const last = await runPhases(phases, this.#live, (...phase) => inTurn(() => commit(...phase)), signal)
+      await this.#finish(last, commit, signal)
     } catch (error) {
-      await this.#record(error, signal)
+      await this.#recordFailure(error, signal)
       throw error
     }
   }
 
-  /** It is this process's own, so every start has it. */
+  /** Begins the session, then commits the end of the start together with the pending messages. */
+  async #finish(
+    { drafts, change }: LastPhaseEnd,
+    commit: (drafts: readonly Draft[], change: Partial<ConversationRecord>) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { state, record, inTurn, openAgent } = this.#live
+    // Hooks take time, so they run outside of a turn: messages that arrive meanwhile are submitted in another round.
+    const session = await this.#hooks.begin(signal)
+    const hasMessages = record().pending_messages.length > 0 || session.drafts.some(isTreeDraft)
+    // Outside of a turn too: the tools of MCP servers are loaded when a run is going to need them.
+    if (hasMessages || state().execution_status === 'running') await (await openAgent()).prepare?.(signal)
+    const submissions = new Map<MessageContent, Submission>()
+    for (let isDone = false; !isDone;) {
+      await this.#submitPending(submissions, session.config, signal)
+      isDone = await inTurn(async () => {
+        const pending = record().pending_messages.map((content) => submissions.get(content))
+        if (pending.includes(undefined)) return false
+        const messages = [...session.drafts, ...submitted(state(), pending as Submission[])]
+        const isRunning = state().execution_status === 'running'
+        const isOpening = (messages.some(isTreeDraft) || isRunning) && !state().has_system_prompt
+        const opening = isOpening ? (await openAgent()).preamble() : []
+        const ready = phaseEvent('ready', 'done', null, session.detail)
+        await commit([...drafts, ready, ...opening, ...messages], { ...change, pending_messages: [] })
+        return true
+      })
+    }
+  }
+
+  /** Runs the hooks on the pending messages that have no submission yet. */
+  async #submitPending(
+    submissions: Map<MessageContent, Submission>,
+    config: SessionBeginning['config'],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const content of this.#live.record().pending_messages)
+      if (!submissions.has(content)) submissions.set(content, await this.#hooks.submit(content, config, signal))
+  }
+
+  /** Opening the agent belongs to this process, so every start has this phase. */
   #agentPhase(): Phase {
     return {
       name: 'agent',
-      deadlineMs: this.#host.agentDeadlineMs ?? DEFAULT_DEADLINES.agent,
+      deadlineMs: this.#deps.agentDeadlineMs ?? DEFAULT_DEADLINES.agent,
       timeoutCode: START_TIMEOUT,
       subject: () => 'Opening the agent',
       applies: () => true,
       run: async (_, signal) => {
-        await abortable(this.#host.openAgent(), signal)
+        await abortable(this.#live.openAgent(), signal)
         return {}
       },
     }
   }
 
-  /** A start that ended because its process ends goes on in the next one; nothing is recorded of that. */
-  async #record(error: unknown, signal: AbortSignal): Promise<void> {
-    const host = this.#host
-    const phase = newest(host.state().start)
+  /** Records why the start ended. Nothing is recorded when its process ends: the next process continues the start. */
+  async #recordFailure(error: unknown, signal: AbortSignal): Promise<void> {
+    const { id, state, inTurn, isClosed } = this.#live
+    const phase = newest(state().start)
     if (signal.aborted) {
-      if (!host.isCalledOff(signal.reason)) return
+      if (!isInterruption(signal.reason) || isClosed()) return
       const reason = 'The start was called off. Start the conversation again to go on.'
-      return host.inTurn(() => host.append([phaseEvent(phase, 'failed', STOPPED, reason)], {}))
+      return inTurn(() => this.#append([phaseEvent(phase, 'failed', STOPPED, reason)]))
     }
-    if (host.isLost()) return
+    if (isClosed()) return
     const { code, detail } = describe(error)
-    host.onFailure(phase, code)
+    this.#deps.log.warn({ conversation_id: id, phase, code }, 'conversation start failed')
     const failed = phaseEvent(phase, 'failed', code, detail)
-    await host.inTurn(() => host.append([failed, conversationError(code, detail), statusChanged('error', code)], {}))
+    await inTurn(() => this.#append([failed, conversationError(code, detail), statusChanged('error', code)]))
+  }
+
+  /** Only in a turn: stores the drafts together with a change of the record. */
+  async #append(drafts: readonly Draft[], change: Partial<ConversationRecord> = {}): Promise<void> {
+    const { record, append } = this.#live
+    await append(drafts, Object.keys(change).length === 0 ? undefined : { ...record(), ...change })
   }
 }
 

@@ -2,40 +2,43 @@
 import { mkdir } from 'node:fs/promises'
 import { AgentContext } from '@parley/protocol'
 import { makeWorktree, type Workspaces } from '../../../workspace/index.ts'
-import type { ConversationRecord } from '../../record/record.ts'
-import type { PhaseEnd, Starting } from './phase.ts'
+import type { ConversationRecord, OwnedConversation } from '../../record/record.ts'
+import type { PhaseEnd } from './phase.ts'
 
-/** Whether the worktree was asked for and has not been made yet. */
+/** True when the request contains a worktree that is not created yet. */
 export const isOwedWorktree = ({ worktree }: ConversationRecord): boolean =>
   worktree !== null && worktree !== undefined && worktree.branch === null
 
-/** Makes it; where there is nothing to make it from, the conversation works where the request said. */
+/** Creates the worktree; without a repository, the conversation works in the directory of the request. */
 export async function takeWorktree(
-  { id, record, epoch }: Starting,
+  { id, record, epoch }: OwnedConversation,
   workspaces: Workspaces,
   signal: AbortSignal,
 ): Promise<PhaseEnd> {
   const asked = record.worktree!
   await using workspace = await workspaces.open({ conversationId: id, workingDir: asked.source, epoch }, signal)
-  const made = await makeWorktree(workspace, { directory: asked.source, root: asked.root, name: id }, signal)
-  if (made === null) {
+  const created = await makeWorktree(workspace, { directory: asked.source, root: asked.root, name: id }, signal)
+  if (created === null) {
     await mkdir(asked.source, { recursive: true })
     const back = { ...record.workspace, working_dir: asked.source }
     return { detail: 'no repository to make a worktree of', change: { workspace: back, worktree: null } }
   }
-  const worktree = { ...asked, branch: made.branch }
+  const worktree = { ...asked, branch: created.branch }
   const change = {
-    workspace: { ...record.workspace, working_dir: made.workingDir },
+    workspace: { ...record.workspace, working_dir: created.workingDir },
     worktree,
-    agent: told(record, made),
+    agent: withDirectory(record, created),
   }
-  return { detail: `worktree on branch ${made.branch}, from ${made.base}`, change }
+  return { detail: `worktree on branch ${created.branch}, from ${created.base}`, change }
 }
 
-function told({ agent, worktree }: ConversationRecord, made: { workingDir: string; branch: string; base: string }) {
+function withDirectory(
+  { agent, worktree }: ConversationRecord,
+  created: { workingDir: string; branch: string; base: string },
+) {
   const note = [
     '<worktree>',
-    `Your working directory ${made.workingDir} is a git worktree that was made for this conversation from ${worktree!.source}. The branch ${made.branch} is checked out; it starts at ${made.base}.`,
+    `Your working directory ${created.workingDir} is a git worktree that was made for this conversation from ${worktree!.source}. The branch ${created.branch} is checked out; it starts at ${created.base}.`,
     'Work and commit here. Other working trees of the same repository belong to others.',
     '</worktree>',
   ].join('\n')

@@ -1,0 +1,332 @@
+/** Method and path of every endpoint, as data. Generated from the rows of @parley/protocol by `npm run generate`. */
+import type * as rows from '@parley/protocol'
+import type { RouteOf } from './route.ts'
+
+export const activateAgentProfile: RouteOf<typeof rows.activateAgentProfile> = {
+  method: 'POST',
+  path: '/api/agent-profiles/{profile_id}/activate',
+}
+export const activateProfile: RouteOf<typeof rows.activateProfile> = {
+  method: 'POST',
+  path: '/api/profiles/{name}/activate',
+}
+export const addMcpServer: RouteOf<typeof rows.addMcpServer> = {
+  method: 'POST',
+  path: '/api/settings/mcp/{settings_key}',
+}
+export const agentFinalResponse: RouteOf<typeof rows.agentFinalResponse> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/agent_final_response',
+}
+export const agentSettingsSchema: RouteOf<typeof rows.agentSettingsSchema> = {
+  method: 'GET',
+  path: '/api/settings/agent-schema',
+}
+export const alive: RouteOf<typeof rows.alive> = { method: 'GET', path: '/alive' }
+export const archiveDirectory: RouteOf<typeof rows.archiveDirectory> = { method: 'GET', path: '/api/file/archive' }
+export const askAgent: RouteOf<typeof rows.askAgent> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/ask_agent',
+}
+export const batchGetBashEvents: RouteOf<typeof rows.batchGetBashEvents> = {
+  method: 'GET',
+  path: '/api/bash/bash_events/',
+}
+export const chatCompletion: RouteOf<typeof rows.chatCompletion> = { method: 'POST', path: '/v1/chat/completions' }
+export const clearBashEvents: RouteOf<typeof rows.clearBashEvents> = { method: 'DELETE', path: '/api/bash/bash_events' }
+export const closeWorkspaceSession: RouteOf<typeof rows.closeWorkspaceSession> = {
+  method: 'DELETE',
+  path: '/api/auth/workspace-session',
+}
+export const condenseConversation: RouteOf<typeof rows.condenseConversation> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/condense',
+}
+export const conversationProgress: RouteOf<typeof rows.conversationProgress> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/status',
+}
+export const conversationSettingsSchema: RouteOf<typeof rows.conversationSettingsSchema> = {
+  method: 'GET',
+  path: '/api/settings/conversation-schema',
+}
+export const countConversations: RouteOf<typeof rows.countConversations> = {
+  method: 'GET',
+  path: '/api/conversations/count',
+}
+export const countEvents: RouteOf<typeof rows.countEvents> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/events/count',
+}
+export const createConversation: RouteOf<typeof rows.createConversation> = {
+  method: 'POST',
+  path: '/api/conversations',
+}
+export const createDirectory: RouteOf<typeof rows.createDirectory> = {
+  method: 'POST',
+  path: '/api/file/create_directory',
+}
+export const createKey: RouteOf<typeof rows.createKey> = { method: 'POST', path: '/api/keys' }
+export const createProviderConnection: RouteOf<typeof rows.createProviderConnection> = {
+  method: 'POST',
+  path: '/api/llm/provider-connections',
+}
+export const createSecret: RouteOf<typeof rows.createSecret> = { method: 'POST', path: '/api/secrets' }
+export const deleteAgentProfile: RouteOf<typeof rows.deleteAgentProfile> = {
+  method: 'DELETE',
+  path: '/api/agent-profiles/{name}',
+}
+export const deleteConversation: RouteOf<typeof rows.deleteConversation> = {
+  method: 'DELETE',
+  path: '/api/conversations/{conversation_id}',
+}
+export const deleteProfile: RouteOf<typeof rows.deleteProfile> = { method: 'DELETE', path: '/api/profiles/{name}' }
+export const deleteProviderConnection: RouteOf<typeof rows.deleteProviderConnection> = {
+  method: 'DELETE',
+  path: '/api/llm/provider-connections/{connection_id}',
+}
+export const deleteSecret: RouteOf<typeof rows.deleteSecret> = { method: 'DELETE', path: '/api/secrets/{secret_id}' }
+export const deleteStoredSecret: RouteOf<typeof rows.deleteStoredSecret> = {
+  method: 'DELETE',
+  path: '/api/settings/secrets/{name}',
+}
+export const downloadFile: RouteOf<typeof rows.downloadFile> = { method: 'GET', path: '/api/file/download' }
+export const downloadTrajectory: RouteOf<typeof rows.downloadTrajectory> = {
+  method: 'GET',
+  path: '/api/file/download-trajectory/{conversation_id}',
+}
+export const executeBashCommand: RouteOf<typeof rows.executeBashCommand> = {
+  method: 'POST',
+  path: '/api/bash/execute_bash_command',
+}
+export const fileHome: RouteOf<typeof rows.fileHome> = { method: 'GET', path: '/api/file/home' }
+export const forkConversation: RouteOf<typeof rows.forkConversation> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/fork',
+}
+export const getAgentProfile: RouteOf<typeof rows.getAgentProfile> = {
+  method: 'GET',
+  path: '/api/agent-profiles/{name}',
+}
+export const getBashEvent: RouteOf<typeof rows.getBashEvent> = {
+  method: 'GET',
+  path: '/api/bash/bash_events/{event_id}',
+}
+export const getConversation: RouteOf<typeof rows.getConversation> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}',
+}
+export const getConversations: RouteOf<typeof rows.getConversations> = { method: 'GET', path: '/api/conversations' }
+export const getEvent: RouteOf<typeof rows.getEvent> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/events/{event_id}',
+}
+export const getProfile: RouteOf<typeof rows.getProfile> = { method: 'GET', path: '/api/profiles/{name}' }
+export const getTrajectory: RouteOf<typeof rows.getTrajectory> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/trajectory',
+}
+export const gitChanges: RouteOf<typeof rows.gitChanges> = { method: 'GET', path: '/api/git/changes' }
+export const gitCommitChanges: RouteOf<typeof rows.gitCommitChanges> = {
+  method: 'GET',
+  path: '/api/git/commits/{sha}/changes',
+}
+export const gitCommits: RouteOf<typeof rows.gitCommits> = { method: 'GET', path: '/api/git/commits' }
+export const gitDiff: RouteOf<typeof rows.gitDiff> = { method: 'GET', path: '/api/git/diff' }
+export const health: RouteOf<typeof rows.health> = { method: 'GET', path: '/health' }
+export const interruptConversation: RouteOf<typeof rows.interruptConversation> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/interrupt',
+}
+export const listAgentProfiles: RouteOf<typeof rows.listAgentProfiles> = { method: 'GET', path: '/api/agent-profiles' }
+export const listDeliveries: RouteOf<typeof rows.listDeliveries> = { method: 'GET', path: '/api/webhooks/deliveries' }
+export const listGatewayModels: RouteOf<typeof rows.listGatewayModels> = { method: 'GET', path: '/v1/models' }
+export const listKeys: RouteOf<typeof rows.listKeys> = { method: 'GET', path: '/api/keys' }
+export const listModels: RouteOf<typeof rows.listModels> = { method: 'GET', path: '/api/llm/models' }
+export const listProfiles: RouteOf<typeof rows.listProfiles> = { method: 'GET', path: '/api/profiles' }
+export const listProviderConnections: RouteOf<typeof rows.listProviderConnections> = {
+  method: 'GET',
+  path: '/api/llm/provider-connections',
+}
+export const listProviders: RouteOf<typeof rows.listProviders> = { method: 'GET', path: '/api/llm/providers' }
+export const listSecrets: RouteOf<typeof rows.listSecrets> = { method: 'GET', path: '/api/secrets' }
+export const listStoredSecrets: RouteOf<typeof rows.listStoredSecrets> = {
+  method: 'GET',
+  path: '/api/settings/secrets',
+}
+export const listTools: RouteOf<typeof rows.listTools> = { method: 'GET', path: '/api/tools/' }
+export const listVerifiedModels: RouteOf<typeof rows.listVerifiedModels> = {
+  method: 'GET',
+  path: '/api/llm/models/verified',
+}
+export const loadHooks: RouteOf<typeof rows.loadHooks> = { method: 'POST', path: '/api/hooks' }
+export const loadPlugin: RouteOf<typeof rows.loadPlugin> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/load_plugin',
+}
+export const loadSkills: RouteOf<typeof rows.loadSkills> = { method: 'POST', path: '/api/skills' }
+export const materializeAgentProfile: RouteOf<typeof rows.materializeAgentProfile> = {
+  method: 'POST',
+  path: '/api/agent-profiles/{name}/materialize',
+}
+export const navigateConversation: RouteOf<typeof rows.navigateConversation> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/navigate',
+}
+export const openWorkspaceSession: RouteOf<typeof rows.openWorkspaceSession> = {
+  method: 'POST',
+  path: '/api/auth/workspace-session',
+}
+export const patchMcpServer: RouteOf<typeof rows.patchMcpServer> = {
+  method: 'PATCH',
+  path: '/api/settings/mcp/{settings_key}',
+}
+export const patchSettings: RouteOf<typeof rows.patchSettings> = { method: 'PATCH', path: '/api/settings' }
+export const pauseConversation: RouteOf<typeof rows.pauseConversation> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/pause',
+}
+export const postClientToolResult: RouteOf<typeof rows.postClientToolResult> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/events/{event_id}/result',
+}
+export const putStoredSecret: RouteOf<typeof rows.putStoredSecret> = { method: 'PUT', path: '/api/settings/secrets' }
+export const readAudit: RouteOf<typeof rows.readAudit> = { method: 'GET', path: '/api/audit' }
+export const readSettings: RouteOf<typeof rows.readSettings> = { method: 'GET', path: '/api/settings' }
+export const readStoredSecret: RouteOf<typeof rows.readStoredSecret> = {
+  method: 'GET',
+  path: '/api/settings/secrets/{name}',
+}
+export const ready: RouteOf<typeof rows.ready> = { method: 'GET', path: '/ready' }
+export const receiveConversation: RouteOf<typeof rows.receiveConversation> = {
+  method: 'POST',
+  path: '/api/v1/webhooks/conversations',
+}
+export const receiveEvents: RouteOf<typeof rows.receiveEvents> = {
+  method: 'POST',
+  path: '/api/v1/webhooks/events/{conversation_id}',
+}
+export const redeliver: RouteOf<typeof rows.redeliver> = {
+  method: 'POST',
+  path: '/api/webhooks/deliveries/{delivery_id}/redeliver',
+}
+export const removeMcpServer: RouteOf<typeof rows.removeMcpServer> = {
+  method: 'DELETE',
+  path: '/api/settings/mcp/{settings_key}',
+}
+export const renameAgentProfile: RouteOf<typeof rows.renameAgentProfile> = {
+  method: 'POST',
+  path: '/api/agent-profiles/{name}/rename',
+}
+export const renameProfile: RouteOf<typeof rows.renameProfile> = { method: 'POST', path: '/api/profiles/{name}/rename' }
+export const respondToConfirmation: RouteOf<typeof rows.respondToConfirmation> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/events/respond_to_confirmation',
+}
+export const resumeGoal: RouteOf<typeof rows.resumeGoal> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/goal/resume',
+}
+export const revokeKey: RouteOf<typeof rows.revokeKey> = { method: 'DELETE', path: '/api/keys/{key_id}' }
+export const rotateKey: RouteOf<typeof rows.rotateKey> = { method: 'POST', path: '/api/keys/{key_id}/rotate' }
+export const runConversation: RouteOf<typeof rows.runConversation> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/run',
+}
+export const saveAgentProfile: RouteOf<typeof rows.saveAgentProfile> = {
+  method: 'POST',
+  path: '/api/agent-profiles/{name}',
+}
+export const saveProfile: RouteOf<typeof rows.saveProfile> = { method: 'POST', path: '/api/profiles/{name}' }
+export const searchBashEvents: RouteOf<typeof rows.searchBashEvents> = {
+  method: 'GET',
+  path: '/api/bash/bash_events/search',
+}
+export const searchConversations: RouteOf<typeof rows.searchConversations> = {
+  method: 'GET',
+  path: '/api/conversations/search',
+}
+export const searchEvents: RouteOf<typeof rows.searchEvents> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/events/search',
+}
+export const searchSubdirectories: RouteOf<typeof rows.searchSubdirectories> = {
+  method: 'GET',
+  path: '/api/file/search_subdirs',
+}
+export const sendMessage: RouteOf<typeof rows.sendMessage> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/events',
+}
+export const serverInfo: RouteOf<typeof rows.serverInfo> = { method: 'GET', path: '/server_info' }
+export const setConfirmationPolicy: RouteOf<typeof rows.setConfirmationPolicy> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/confirmation_policy',
+}
+export const setSecurityAnalyzer: RouteOf<typeof rows.setSecurityAnalyzer> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/security_analyzer',
+}
+export const startAgain: RouteOf<typeof rows.startAgain> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/start',
+}
+export const startBashCommand: RouteOf<typeof rows.startBashCommand> = {
+  method: 'POST',
+  path: '/api/bash/start_bash_command',
+}
+export const startGoal: RouteOf<typeof rows.startGoal> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/goal',
+}
+export const stopConversation: RouteOf<typeof rows.stopConversation> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/stop',
+}
+export const stopGoal: RouteOf<typeof rows.stopGoal> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/goal/stop',
+}
+export const storeSettings: RouteOf<typeof rows.storeSettings> = { method: 'POST', path: '/api/settings' }
+export const streamEvents: RouteOf<typeof rows.streamEvents> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/events/stream',
+}
+export const switchAcpModel: RouteOf<typeof rows.switchAcpModel> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/switch_acp_model',
+}
+export const switchLlm: RouteOf<typeof rows.switchLlm> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/switch_llm',
+}
+export const switchProfile: RouteOf<typeof rows.switchProfile> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/switch_profile',
+}
+export const updateConversation: RouteOf<typeof rows.updateConversation> = {
+  method: 'PATCH',
+  path: '/api/conversations/{conversation_id}',
+}
+export const updateProviderConnection: RouteOf<typeof rows.updateProviderConnection> = {
+  method: 'PATCH',
+  path: '/api/llm/provider-connections/{connection_id}',
+}
+export const updateSecret: RouteOf<typeof rows.updateSecret> = { method: 'PUT', path: '/api/secrets/{secret_id}' }
+export const updateSecrets: RouteOf<typeof rows.updateSecrets> = {
+  method: 'POST',
+  path: '/api/conversations/{conversation_id}/secrets',
+}
+export const uploadFile: RouteOf<typeof rows.uploadFile> = { method: 'POST', path: '/api/file/upload' }
+export const validateProfile: RouteOf<typeof rows.validateProfile> = {
+  method: 'POST',
+  path: '/api/profiles/{name}/validate',
+}
+export const workspaceFile: RouteOf<typeof rows.workspaceFile> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/workspace/{file_path}',
+}
+export const workspaceIndex: RouteOf<typeof rows.workspaceIndex> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/workspace',
+}

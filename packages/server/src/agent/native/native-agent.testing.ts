@@ -1,0 +1,102 @@
+/** For tests: a native agent over a real workspace and a scripted model. */
+import { Agent, type AgentInput, type ConversationState, type LLMInput } from '@parley/protocol'
+import { mkdir } from 'node:fs/promises'
+import { startScriptedModel, type ScriptedAnswer } from '../../../testing/scripted-model.ts'
+import { tempDir } from '../../../testing/temp.ts'
+import { openLlm } from '../../llm/index.ts'
+import { createLocks } from '../../tools/index.ts'
+import { openLocalWorkspaces } from '../../workspace/index.ts'
+import { notice } from '../drafts.ts'
+import { NO_FILES } from '../prompts/files.ts'
+import { createNativeAgent, type NativeAgentDeps } from './native-agent.ts'
+import { CONVERSATION, never, StepDriver } from './step-driver.testing.ts'
+
+const log = { warn: () => undefined, error: () => undefined }
+
+/** No secrets, no hooks, no services; every risk is UNKNOWN. */
+const BARE_AGENT_DEPS = {
+  secrets: [],
+  secretsFor: () => Promise.resolve({}),
+  services: {},
+  analyze: () => Promise.resolve({ risk: 'UNKNOWN', costs: [] }),
+  hooks: {
+    before: () => Promise.resolve({ blocked: null, drafts: [] }),
+    after: () => Promise.resolve({ drafts: [] }),
+  },
+  clientTools: [],
+  visionProfiles: () => Promise.resolve([]),
+  completeConfig: (config) => Promise.resolve(config),
+  promptFiles: () => NO_FILES,
+} satisfies Partial<NativeAgentDeps>
+
+export type TestAgentOptions = {
+  agent?: Partial<AgentInput>
+  llm?: LLMInput
+  /** Members of a condenser whose model is the agent's own; absent: no condenser. */
+  condenser?: object
+  state?: Partial<ConversationState>
+  deps?: Partial<NativeAgentDeps>
+}
+
+/** Opens an agent with its system prompt and a first message; the test drives its steps. */
+export async function openTestAgent(
+  answers: readonly ScriptedAnswer[] | ((work: string) => ScriptedAnswer[]),
+  options: TestAgentOptions = {},
+) {
+  const dir = await tempDir()
+  await mkdir(dir.file('work'))
+  const model = await startScriptedModel({
+    answers: typeof answers === 'function' ? answers(dir.file('work')) : answers,
+    strict: true,
+  })
+  const llm = {
+    model: 'openai/test',
+    base_url: `${model.url}/v1`,
+    api_key: 'k',
+    stream: true,
+    num_retries: 0,
+    usage_id: 'agent',
+    ...options.llm,
+  }
+  const condenser = { kind: 'LLMSummarizingCondenser', llm, ...options.condenser }
+  const config = Agent.parse({
+    llm,
+    ...(options.condenser === undefined ? {} : { condenser }),
+    tools: [{ name: 'FileEditorTool' }, { name: 'task_tracker' }],
+    ...options.agent,
+  })
+  const workspaces = openLocalWorkspaces({ dataDir: dir.file('server'), idleExitMs: 200 })
+  const workspace = await workspaces.open(
+    { conversationId: CONVERSATION, workingDir: dir.file('work'), epoch: 1 },
+    never,
+  )
+  const deps = {
+    ...BARE_AGENT_DEPS,
+    openLlm,
+    workspace,
+    dataDir: dir.file('data'),
+    conversationId: CONVERSATION,
+    locks: createLocks(),
+    log,
+  }
+  const agent = createNativeAgent(config, { ...deps, ...options.deps })
+  const driver = new StepDriver(options.state)
+  driver.commit(agent.preamble())
+  driver.commit([{ ...notice('do it'), source: 'user' } as ReturnType<typeof notice>])
+  return {
+    agent,
+    workspace,
+    model,
+    driver,
+    at: (name: string) => dir.file('work', name),
+    think: () => driver.drive(agent.think(driver.context, never)),
+    execute: () => driver.drive(agent.execute(driver.open(), driver.context, never)),
+    recover: () => driver.drive(agent.recover(driver.open(), driver.context, never)),
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]()
+      await workspaces[Symbol.asyncDispose]()
+      await model[Symbol.asyncDispose]()
+      await dir[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,40 @@
+/** Completion callbacks for runs of conversations in remote workspaces. */
+import { join } from 'node:path'
+import type { Config } from '../config/index.ts'
+import { runEnd, type RunObserver } from '../conversation/index.ts'
+import type { Log } from '../observability/index.ts'
+import type { Storage } from '../storage/index.ts'
+import { openCompletions } from '../workspace/index.ts'
+
+export type Automation = AsyncDisposable & {
+  /** Empty without a callback target. */
+  runs: { runs?: RunObserver }
+  /** Sends the callbacks that an earlier process did not send. */
+  recover(): Promise<void>
+}
+
+export function openAutomation(config: Config, storage: Pick<Storage, 'conversations'>, log: Log): Automation {
+  const { automation: target } = config
+  if (target === null) return { runs: {}, recover: async () => undefined, [Symbol.asyncDispose]: async () => undefined }
+  // A run does not fail because its callback cannot be recorded.
+  const recorded = (id: string, work: Promise<void>) =>
+    work.catch((error: unknown) => log.error({ conversation_id: id, err: error }, 'completion callback not recorded'))
+  const completions = openCompletions({ target, folder: join(config.dataDir, 'callbacks'), log })
+  return {
+    runs: {
+      runs: {
+        began: async (id, { workspace }) => {
+          if (workspace.kind === 'RemoteWorkspace') await recorded(id, completions.began(id))
+        },
+        ended: (id, _, end) => recorded(id, completions.ended(id, end)),
+      },
+    },
+    recover: () =>
+      completions.recover(async (id) => {
+        const row = await storage.conversations.get(id)
+        // The costs are left out: they would need the whole conversation.
+        return runEnd('running', { execution_status: row?.status ?? 'deleting', stats: {} })
+      }),
+    [Symbol.asyncDispose]: () => completions[Symbol.asyncDispose](),
+  }
+}

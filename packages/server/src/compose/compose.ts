@@ -1,0 +1,127 @@
+/** The composition root: opens the modules in order, and passes each what it depends on. Nothing is decided here. */
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openAutomation } from './automation.ts'
+import { ConfigError, isLoopback, secretsOf, type Config } from '../config/index.ts'
+import { composeEdge, type EdgeDeps } from './edge.ts'
+import { composeEngine } from './engine.ts'
+import { openTransport } from '../llm/index.ts'
+import { openLog, type Log } from '../observability/index.ts'
+import { openCipher, openKnownSecrets, secretValues } from '../secrets/index.ts'
+import {
+  makeFirstKey,
+  openCommandSecrets,
+  openConversationSecretAccess,
+  openFindLlm,
+  openIdentities,
+  openNamedSecrets,
+  openUserSettings,
+  type Identities,
+} from '../settings/index.ts'
+import { openConversationFolders, openSqlite, type Storage } from '../storage/index.ts'
+import { openConversationMcp } from '../tools/index.ts'
+import { openWebhooks } from '../webhooks/index.ts'
+import { probeIsolation, openEveryWorkspace, openLocalWorkspaces } from '../workspace/index.ts'
+
+export type Server = AsyncDisposable & {
+  /** Address that it listens on, without a trailing slash. */
+  url: string
+  /** The key that this start made; null when there was one already. Shown once, never again. */
+  firstKey: string | null
+}
+
+/** Replacements that tests make. */
+export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs'> & {
+  wrapStorage?: (storage: Storage) => Storage
+}
+
+/**
+ * Starts a server and resumes what an earlier one left running. Resolves when it answers requests.
+ * @throws the system's error when it cannot listen; ParleyError when the data directory cannot be used; ConfigError when it
+ * would listen on other addresses without a key.
+ */
+export async function startServer(
+  config: Config,
+  { wrapStorage = (storage) => storage, ...overrides }: CompositionOverrides = {},
+): Promise<Server> {
+  const { dataDir } = config
+  const known = openKnownSecrets(secretsOf(config, secretValues))
+  const log = openLog(config.logLevel, known.hide)
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await using opened = new AsyncDisposableStack()
+
+  const path = config.ephemeral ? ':memory:' : join(dataDir, 'parley.db')
+  const storage = wrapStorage(opened.use(await openSqlite({ path })))
+  const foldersDir = opened.use(await openConversationFolders(config)).path
+  const keyText = config.secretKey === null ? {} : { keyText: config.secretKey }
+  const cipher = known.watch(await openCipher({ ...keyText, keyFile: join(dataDir, 'secret-key') }))
+  const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())
+  const firstKey = await firstKeyOf(config, identities)
+
+  const isolation = await isolationOf(config, log)
+  const { sandbox } = config
+  const local = openLocalWorkspaces({ dataDir, orphanExitMs: config.runner.orphanExitMs, sandbox, log })
+  const workspaces = opened.use(openEveryWorkspace({ local, dataDir, log }))
+
+  const secrets = openNamedSecrets(storage.secrets, cipher)
+  const findLlm = openFindLlm(storage.documents, cipher)
+  const settings = openUserSettings(storage.settings, secrets, cipher, findLlm)
+  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, log })
+  const ownSecrets = openConversationSecretAccess({ cipher, commandSecrets, hosts: config.secretLookupHosts, log })
+  const transport = openTransport()
+  opened.defer(() => transport[Symbol.dispose]())
+  // Opened before the first commit, and closed after the last one.
+  opened.use(await openWebhooks({ targets: config.webhooks, outbox: storage.outbox, now: () => new Date(), log }))
+  const automation = opened.use(openAutomation(config, storage, log))
+  const mcp = opened.use(
+    openConversationMcp({
+      workspaces,
+      trusted: config.trustedMcpServers,
+      isSandboxed: sandbox.mode !== 'off',
+      loadFullMatch: async () => (await import('../security/index.ts')).fullMatch,
+      log,
+    }),
+  )
+
+  const shared = { config, storage, cipher, workspaces, settings, findLlm, commandSecrets, ownSecrets, transport }
+  const engine = composeEngine({ ...shared, foldersDir, isolation, mcp, log, ...automation.runs })
+  opened.defer(() => engine.close())
+  const edge = composeEdge({ ...shared, engine, identities, secrets, isolation, log, ...overrides })
+  opened.defer(() => edge.close())
+
+  const url = urlOf(await edge.listen({ host: config.host, port: config.port }))
+  ownSecrets.listensAt(url)
+  const notice = join(dataDir, 'server.json')
+  await writeFile(notice, JSON.stringify({ url, pid: process.pid }), { mode: 0o600 })
+  opened.defer(() => rm(notice, { force: true }))
+  const resuming = { commands: edge, 'completion callbacks': automation, conversations: engine }
+  for (const [of, part] of Object.entries(resuming))
+    part.recover().catch((err: unknown) => log.error({ err, of }, 'recovery failed'))
+
+  const open = opened.move()
+  return { url, firstKey, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** Makes a key when none is configured and none is stored; only for a server that other machines do not reach. */
+async function firstKeyOf(
+  { withoutKeys, sessionApiKeys, host, dataDir }: Config,
+  identities: Identities,
+): Promise<string | null> {
+  if (withoutKeys || sessionApiKeys.length > 0) return null
+  if ((await identities.list()).length > 0) return null
+  if (isLoopback(host)) return makeFirstKey(dataDir, identities)
+  throw new ConfigError(
+    `no key is configured, so the server listens on this machine only, not on ${host}; ` +
+      'set PARLEY_SESSION_API_KEYS or make a key with: parley keys create',
+  )
+}
+
+async function isolationOf({ sandbox }: Config, log: Log) {
+  const isolation = await probeIsolation(sandbox)
+  if (isolation.level === 'none' && sandbox.mode !== 'off')
+    log.warn({ sandbox: sandbox.mode, reason: isolation.reason }, 'no sandbox for commands')
+  return isolation
+}
+
+const urlOf = ({ host, port }: { host: string; port: number }): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`

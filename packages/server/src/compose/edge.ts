@@ -1,0 +1,199 @@
+/** Composes the edge that takes requests: the engine, and what users keep and do on the machine outside of conversations. */
+import { join, resolve } from 'node:path'
+import { InitSessionRequest, newConversationId, ParleyError, type LLM } from '@parley/protocol'
+import { expectAgent, withLlm } from '../agent/index.ts'
+import type { Config } from '../config/index.ts'
+import {
+  fromAgentServer,
+  fromConversationService,
+  openHooksOf,
+  unknownConversation,
+  type Actor,
+  type Engine,
+  type LaunchResolution,
+} from '../conversation/index.ts'
+import { createApp, openWorkspaceSessions, type App, type AppDeps, type Gateway, type Machine } from '../http/index.ts'
+import { openCatalogue, openLlm, probeModel, type Transport } from '../llm/index.ts'
+import type { Log } from '../observability/index.ts'
+import type { Cipher } from '../secrets/index.ts'
+import {
+  conversationDefaults,
+  DEFAULT_USER,
+  launchAgent,
+  openAgentProfiles,
+  openedLlm,
+  openLlmProfiles,
+  openProviderConnections,
+  type AgentProfiles,
+  type CommandSecrets,
+  type ConversationSecretAccess,
+  type FindLlm,
+  type Identities,
+  type NamedSecrets,
+  type UserSettings,
+} from '../settings/index.ts'
+import { openSkillListing, skillNamesOf } from '../skills/index.ts'
+import { AuditLog, type Storage } from '../storage/index.ts'
+import { toolNames } from '../tools/index.ts'
+import { openBash, openHosts, placeOfWorktree, type Isolation, type Workspaces } from '../workspace/index.ts'
+
+export type EdgeDeps = {
+  config: Config
+  log: Log
+  engine: Engine
+  storage: Storage
+  cipher: Cipher
+  identities: Identities
+  settings: UserSettings
+  secrets: NamedSecrets
+  commandSecrets: Pick<CommandSecrets, 'masker'>
+  ownSecrets: ConversationSecretAccess
+  findLlm: FindLlm
+  workspaces: Workspaces
+  transport: Transport
+  isolation: Isolation
+  /** Limits of live connections; default: those of the server. */
+  liveLimits?: AppDeps['limits']
+  /** Milliseconds that a chat completion waits for its answer; default: the gateway's. */
+  chatWaitMs?: Gateway['waitMs']
+}
+
+export type Edge = App & {
+  /** Resumes commands that were running when an earlier process ended. */
+  recover(): Promise<void>
+}
+
+/** The server's edge; it does not listen yet. */
+export function composeEdge(deps: EdgeDeps): Edge {
+  const { config, engine, storage, cipher, identities, settings, secrets, ownSecrets, findLlm, isolation, log } = deps
+  const machine = composeMachine(deps)
+  const app = createApp({
+    conversations: engine,
+    receiver: engine,
+    deliveries: storage.outbox,
+    keys: identities,
+    audit: new AuditLog(storage.audit, log),
+    rateLimitPerMinute: config.rateLimitPerMinute,
+    authenticate: (key) => identities.authenticate(key),
+    settings,
+    secrets,
+    ...composeStarts(deps, machine.agentProfiles),
+    machine,
+    skillsOf: openSkillListing({ hosts: machine.hosts, home: config.home, log }),
+    hooksOf: openHooksOf({ hosts: machine.hosts, trusted: config.trustedHooks, log }),
+    steering: {
+      acceptSecrets: (given) => ownSecrets.own.accept(given),
+      openedLlm: (llm) => openedLlm(llm, cipher),
+      findLlm,
+    },
+    gateway: composeGateway(deps, machine.profiles),
+    info: { usableTools: toolNames(), isolation: { level: isolation.level, network: isolation.network } },
+    corsOrigins: config.corsOrigins,
+    hostNames: [config.host, ...config.publicHosts],
+    takesKeyInUrl: config.socketKeyInUrl,
+    bodyLimitBytes: config.bodyLimitBytes,
+    log,
+    ...(deps.liveLimits && { limits: deps.liveLimits }),
+    ...(config.withoutKeys ? { noKeys: { user: DEFAULT_USER, role: 'admin', keyId: 'none' } } : {}),
+  })
+  return {
+    listen: (address) => app.listen(address),
+    async close() {
+      await app.close()
+      await machine.bash[Symbol.asyncDispose]()
+    },
+    recover: () => machine.bash.recover(),
+  }
+}
+
+/** The two ways to start a conversation. */
+function composeStarts(
+  { config, engine, cipher, settings, ownSecrets }: EdgeDeps,
+  profiles: AgentProfiles,
+): Pick<AppDeps, 'startFromConversationService' | 'startFromAgentServer'> {
+  return {
+    startFromConversationService: async (body, actor, options) => {
+      const defaults = conversationDefaults(await settings.current(actor.user), config)
+      return engine.start(fromConversationService(body, defaults, options), actor)
+    },
+    startFromAgentServer: async (body, actor) => {
+      // A known id finds its conversation; nothing else of the body counts. Source: agent-server-wire.md 1.4.
+      const known = body.conversation_id === null ? null : await engine.ownInfo(body.conversation_id, actor)
+      if (known !== null) return { created: false, info: known }
+      const launched = await launchAgent(actor.user, body, { profiles, cipher })
+      const worktree = await worktreeOf(body, join(config.dataDir, 'worktrees'))
+      const accepted = ownSecrets.ofStart(body, launched.agent)
+      const request = fromAgentServer(body, { ...launched, worktree, secrets: accepted })
+      await expectAgent(request.agent, request.client_tools ?? [], config.dataDir)
+      return engine.start(request, actor)
+    },
+  }
+}
+
+async function worktreeOf(
+  body: Parameters<typeof fromAgentServer>[0],
+  root: string,
+): Promise<LaunchResolution['worktree']> {
+  if (!body.worktree) return null
+  const id = body.conversation_id ?? newConversationId()
+  const workingDir = await placeOfWorktree(body.workspace.working_dir, root, id)
+  return workingDir === null ? null : { id, workingDir, root }
+}
+
+/** Commands, files, git and profiles on this machine, outside of conversations. */
+function composeMachine(deps: EdgeDeps): Machine {
+  const { config, engine, storage, cipher, identities, settings, commandSecrets, findLlm, workspaces, log } = deps
+  const { documents } = storage
+  const hosts = openHosts(workspaces, resolve('.'))
+  const hide = async (user: string, text: string) => (await commandSecrets.masker(user)).text(text)
+  const models = { transport: deps.transport, scriptsDirectory: join(config.dataDir, 'scripts') }
+  return {
+    bash: openBash({ store: storage.bash, hosts, hide, log }),
+    hosts,
+    sessions: openWorkspaceSessions(cipher, identities),
+    workingDirOf: async (id, actor) => {
+      const info = await engine.ownInfo(id, actor)
+      if (info === null) throw unknownConversation(id)
+      const { workspace } = info
+      if (workspace.kind === 'RemoteWorkspace')
+        throw new ParleyError('unsupported', `The files of this conversation are on another server: ${workspace.host}`)
+      return workspace.working_dir
+    },
+    tools: toolNames(),
+    catalogue: openCatalogue(),
+    profiles: openLlmProfiles(documents, settings, cipher),
+    probe: (llm: LLM, signal) => probeModel(llm, (record) => openLlm(record, models), signal),
+    agentProfiles: openAgentProfiles({
+      documents,
+      settings,
+      findLlm,
+      serverModel: config.llm,
+      skillsOf: skillNamesOf(config.home),
+    }),
+    connections: openProviderConnections(documents, cipher, () => new Date()),
+  }
+}
+
+/** Conversations for programs that know only chat completions: started as New Conversation starts them, with a profile's model. */
+function composeGateway(
+  { config, engine, settings, findLlm, chatWaitMs }: EdgeDeps,
+  profiles: Machine['profiles'],
+): Gateway {
+  return {
+    ...(chatWaitMs && { waitMs: chatWaitMs }),
+    profiles: async (user) => (await profiles.list(user)).profiles.map(({ name }) => name),
+    async start({ id, profile, content, instructions }, actor: Actor) {
+      const llm = await findLlm(actor.user, profile)
+      if (llm === null)
+        throw new ParleyError('not_found', `Profile '${profile}' not found`, { details: { profile_name: profile } })
+      const defaults = conversationDefaults(await settings.current(actor.user), config)
+      const body = InitSessionRequest.parse({
+        conversation_id: id,
+        ...(instructions === null ? {} : { conversation_instructions: instructions }),
+      })
+      const request = fromConversationService(body, defaults)
+      const agent = request.agent.kind === 'Agent' ? withLlm(request.agent, llm) : request.agent
+      return engine.start({ ...request, agent, initial_message: { content } }, actor)
+    },
+  }
+}

@@ -1,0 +1,153 @@
+/** Composes the engine: agents, models, hooks, start phases and masking of its conversations. */
+import { join } from 'node:path'
+import { openAgents } from './agents.ts'
+import type { Config } from '../config/index.ts'
+import {
+  findDefinitionsIn,
+  gitAccess,
+  judgeModels,
+  openConversationHooks,
+  openEngine,
+  skillPhase,
+  startPhases,
+  type Engine,
+  type Phase,
+  type RunObserver,
+} from '../conversation/index.ts'
+import { Slots } from '../lib/index.ts'
+import { openLlm, withFallbacks, withUsersModel, type OpenLlm, type Transport } from '../llm/index.ts'
+import type { Log } from '../observability/index.ts'
+import type { Cipher } from '../secrets/index.ts'
+import type { Analysis, Analyze } from '../security/index.ts'
+import {
+  conversationDefaults,
+  LLM_PROFILES,
+  openLlmProfiles,
+  openMasking,
+  type CommandSecrets,
+  type ConversationSecretAccess,
+  type FindLlm,
+  type UserSettings,
+} from '../settings/index.ts'
+import type { Storage } from '../storage/index.ts'
+import { createLocks, type ConversationMcp } from '../tools/index.ts'
+import { describeIsolation, type Isolation, type Workspaces } from '../workspace/index.ts'
+
+/** Milliseconds, the longest timer there is: idle conversations stay in memory until the process ends. */
+const NEVER_MS = 2 ** 31 - 1
+
+export type ComposeEngineDeps = {
+  config: Config
+  log: Log
+  storage: Storage
+  cipher: Cipher
+  workspaces: Workspaces
+  isolation: Isolation
+  /** Folder that holds a folder for each conversation. */
+  foldersDir: string
+  transport: Transport
+  mcp: ConversationMcp
+  commandSecrets: CommandSecrets
+  ownSecrets: ConversationSecretAccess
+  settings: UserSettings
+  findLlm: FindLlm
+  runs?: RunObserver
+}
+
+/** The engine; it resumes nothing before `recover`. */
+export function composeEngine(deps: ComposeEngineDeps): Engine {
+  const { config, storage, cipher, workspaces, foldersDir, mcp, commandSecrets, ownSecrets, settings, findLlm, log } =
+    deps
+  const locks = createLocks()
+  const { open, openLlmOf, usersModel } = composeModels(deps)
+  const { analyze, acceptAnalyzer } = composeAnalysis(deps, open)
+  const dataDirOf = (id: string) => join(foldersDir, id)
+  const trusted = config.trustedHooks
+  const { mask, masker } = openMasking(commandSecrets, ownSecrets)
+  const openHooks = openConversationHooks({ workspaces, trusted, openLlmOf, mask, dataDirOf, locks, log })
+  const profiles = openLlmProfiles(storage.documents, settings, cipher)
+
+  const engine: Engine = openEngine({
+    storage,
+    cipher,
+    workspaces,
+    findLlm,
+    ...(deps.runs === undefined ? {} : { runs: deps.runs }),
+    log,
+    llmNames: async (owner) => (await storage.documents.list(owner, LLM_PROFILES)).map(({ name }) => name),
+    findDefinitions: findDefinitionsIn({ workspaces, home: config.home, trusted, log }),
+    openAgent: openAgents({
+      config,
+      workspaces,
+      openHooks,
+      openLlmOf,
+      findLlm,
+      profileNames: async (user) => (await profiles.list(user)).profiles.map(({ name }) => name),
+      mcp,
+      commandSecrets,
+      ownSecrets,
+      masker,
+      cipher,
+      events: storage.events,
+      dataDirOf,
+      analyze,
+      locks,
+      conversations: () => engine,
+      log,
+    }),
+    openHooks,
+    acceptAnalyzer,
+    openLlm: open,
+    judgeModel: judgeModels(usersModel),
+    phases: composePhases(deps),
+    ...(config.starts.deadlines.agent === undefined ? {} : { agentDeadlineMs: config.starts.deadlines.agent }),
+    mask,
+    masker,
+    now: () => new Date(),
+    dataDir: config.dataDir,
+    foldersDir,
+    ephemeral: config.ephemeral,
+    idleUnloadMs: config.idleUnloadMs ?? NEVER_MS,
+    runSlots: new Slots(config.maxConcurrentRuns),
+    notifies: config.webhooks.length > 0,
+  })
+  return engine
+}
+
+function composeModels({ config, transport, settings, findLlm, log }: ComposeEngineDeps) {
+  const models = { transport, scriptsDirectory: join(config.dataDir, 'scripts') }
+  const open: OpenLlm = (record) => openLlm(record, models)
+  const usersModel = async (owner: string) => conversationDefaults(await settings.current(owner), config).llm
+  const openLlmOf = (owner: string) =>
+    withFallbacks(
+      withUsersModel(open, () => usersModel(owner)),
+      { find: (name) => findLlm(owner, name), log },
+    )
+  return { open, openLlmOf, usersModel }
+}
+
+/** Analyzers bring two parsers, so they are loaded for the first conversation that has one. */
+function composeAnalysis({ config, cipher }: ComposeEngineDeps, open: OpenLlm) {
+  let loading: Promise<Analysis> | undefined
+  const load = () =>
+    (loading ??= import('../security/index.ts').then(({ openAnalysis }) =>
+      openAnalysis({ openLlm: open, vendor: config.vendor, cipher }),
+    ))
+  const analyze: Analyze = async (...asked) => (await load()).analyze(...asked)
+  const acceptAnalyzer = async (...asked: Parameters<Analysis['accept']>) => (await load()).accept(...asked)
+  return { analyze, acceptAnalyzer }
+}
+
+function composePhases({ config, workspaces, isolation, settings, log }: ComposeEngineDeps): Phase[] {
+  const shared = { ...config.starts, ...gitAccess(settings), workspaces }
+  return [
+    ...startPhases({ ...shared, isolation: describeIsolation(isolation) }),
+    skillPhase({
+      ...shared,
+      home: config.home,
+      trusted: config.trustedHooks,
+      pluginsDir: join(config.dataDir, 'plugins'),
+      log,
+    }),
+  ]
+}

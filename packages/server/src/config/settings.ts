@@ -1,0 +1,414 @@
+/**
+ * Every setting as one row. `Config`, reading, `parley config`, the flags and docs/configuration.md follow from the rows.
+ *
+ * The place of a row in `SETTINGS` is the place of its value in `Config`. Its `name` has three spellings: `--data-dir`,
+ * `PARLEY_DATA_DIR`, `"data_dir"`.
+ */
+import { isAbsolute, join } from 'node:path'
+import type { Network } from '../lib/index.ts'
+import type { StartSources } from '../conversation/index.ts'
+import type { SandboxPolicy } from '../workspace/index.ts'
+import { deadlines, gitHosts } from './starts.ts'
+import {
+  bool,
+  httpUrl,
+  integer,
+  keys,
+  list,
+  logLevel,
+  type LogLevel,
+  network,
+  path,
+  type Reader,
+  sandboxMode,
+  SECONDS,
+  seconds,
+  secondsOrNever,
+  text,
+  webOrigins,
+} from './values.ts'
+import { type ConfiguredTarget, webhooks } from './webhooks.ts'
+
+export type ConfigSources = {
+  /** Parsed command line, by flag name without dashes. */
+  flags: Readonly<Record<string, string | boolean | undefined>>
+  env: Readonly<Record<string, string | undefined>>
+  /** Base of relative paths in flags and environment; in the file, the base is the folder of the file. */
+  cwd: string
+  home: string
+}
+
+export type Flag = { type: 'string' | 'boolean'; value?: string; short?: string; about: string }
+
+export type Setting<T = unknown> = {
+  /** The member of the file; the flag and the environment name follow from it. */
+  name: string
+  /** Further environment names of the same meaning. Source: agent-server-wire.md 10.2. */
+  env?: readonly string[]
+  /** An environment name that holds one item of the list, including its commas. */
+  envItem?: string
+  read: Reader<T>
+  default: T | ((sources: ConfigSources) => T)
+  /** The default for people, where the value does not show it. */
+  defaultText?: string
+  /** Present: the setting is also a flag. `value` is its placeholder in the help text. */
+  flag?: { value?: string; short?: string }
+  isSecret?: boolean
+  /** One sentence without a full stop. */
+  describe: string
+  /** Page under docs/ that explains the setting. */
+  page?: string
+  /** The value as `parley config` prints it, where the value itself does not do. */
+  print?(value: T): unknown
+}
+
+const setting = <T>(row: Setting<T>): Setting<T> => row
+const MIB = 1024 * 1024
+
+export const SETTINGS = {
+  host: setting({
+    name: 'host',
+    flag: { value: 'HOST' },
+    read: text,
+    default: '127.0.0.1',
+    describe: 'Address to listen on',
+  }),
+  port: setting({
+    name: 'port',
+    flag: { value: 'PORT', short: 'p' },
+    read: integer(0, 65_535),
+    default: 8000,
+    describe: 'Port to listen on; 0 selects a free one',
+  }),
+  dataDir: setting({
+    name: 'data_dir',
+    flag: { value: 'DIR' },
+    read: path,
+    default: defaultDataDir,
+    defaultText: '`$XDG_DATA_HOME/parley`, else `~/.parley`',
+    describe: "Folder of the store, the runner's socket and the conversations' files",
+    page: 'operations.md',
+  }),
+  ephemeral: setting({
+    name: 'ephemeral',
+    flag: {},
+    read: bool,
+    default: false,
+    describe: 'Keeps conversations in memory; they end with the server',
+  }),
+  sessionApiKeys: setting<string[]>({
+    name: 'session_api_keys',
+    env: ['OH_SESSION_API_KEYS'],
+    envItem: 'SESSION_API_KEY',
+    read: keys,
+    default: [],
+    defaultText: 'the first start creates one',
+    isSecret: true,
+    describe: 'Keys of the user `default`, in addition to issued keys',
+    page: 'keys.md',
+  }),
+  secretKey: setting<string | null>({
+    name: 'secret_key',
+    env: ['OH_SECRET_KEY'],
+    read: text,
+    default: null,
+    defaultText: 'the first start creates one in the data folder',
+    isSecret: true,
+    describe: 'Encrypts stored secrets',
+    page: 'secrets.md',
+  }),
+  withoutKeys: setting({
+    name: 'without_keys',
+    flag: {},
+    read: bool,
+    default: false,
+    describe: 'Answers every request as the user `default`; only on loopback',
+    page: 'keys.md',
+  }),
+  corsOrigins: setting<string[]>({
+    name: 'allow_cors_origins',
+    env: ['OH_ALLOW_CORS_ORIGINS'],
+    read: webOrigins,
+    default: [],
+    describe: 'Browser origins that may read answers, in addition to those on this machine',
+    page: 'security.md',
+  }),
+  publicHosts: setting<string[]>({
+    name: 'public_hosts',
+    read: list,
+    default: [],
+    describe: 'Host names of this server besides addresses and `localhost`; `*.example.org` for all below, `*` for any',
+    page: 'security.md',
+  }),
+  socketKeyInUrl: setting({
+    name: 'socket_key_in_url',
+    read: bool,
+    default: true,
+    describe: 'Accepts the key of a WebSocket in its URL, as existing clients send it',
+    page: 'security.md',
+  }),
+  bodyLimitBytes: setting({
+    name: 'body_limit_bytes',
+    read: integer(1024, 1024 * MIB),
+    default: 32 * MIB,
+    describe: 'Largest request body, in bytes',
+  }),
+  idleUnloadMs: setting<number | null>({
+    name: 'idle_unload_seconds',
+    env: ['OH_CONVERSATION_IDLE_TTL_SECONDS'],
+    read: secondsOrNever,
+    default: 1200 * SECONDS,
+    describe: 'Time after which an idle conversation leaves memory',
+    print: (ms) => (ms === null ? 'never' : ms / SECONDS),
+  }),
+  runner: {
+    orphanExitMs: setting({
+      name: 'runner_orphan_exit_seconds',
+      read: seconds,
+      default: 900 * SECONDS,
+      describe: 'Time after which a runner without a server ends its processes and itself',
+      page: 'operations.md',
+      print: (ms) => ms / SECONDS,
+    }),
+  },
+  logLevel: setting<LogLevel>({
+    name: 'log_level',
+    flag: { value: 'LEVEL' },
+    read: logLevel,
+    default: 'info',
+    describe: 'Least level of log lines',
+    page: 'operations.md',
+  }),
+  maxConcurrentRuns: setting({
+    name: 'max_concurrent_runs',
+    env: ['OH_MAX_CONCURRENT_RUNS'],
+    read: integer(1, 100_000),
+    default: 64,
+    describe: 'Runs at the same time; further runs wait',
+  }),
+  rateLimitPerMinute: setting({
+    name: 'rate_limit_per_minute',
+    read: integer(0, 1_000_000_000),
+    default: 60_000,
+    describe: 'Requests of one key in a minute; 0: no limit',
+    page: 'security.md',
+  }),
+  llm: {
+    model: setting<string | null>({
+      name: 'llm_model',
+      env: ['LLM_MODEL'],
+      read: text,
+      default: null,
+      describe: 'Model of conversations that name none; the settings of a user go first',
+      page: 'models.md',
+    }),
+    apiKey: setting<string | null>({
+      name: 'llm_api_key',
+      env: ['LLM_API_KEY'],
+      read: text,
+      default: null,
+      isSecret: true,
+      describe: 'Key for that model',
+      page: 'models.md',
+    }),
+    baseUrl: setting<string | null>({
+      name: 'llm_base_url',
+      env: ['LLM_BASE_URL'],
+      read: httpUrl,
+      default: null,
+      defaultText: 'that of the provider',
+      describe: 'Base URL for that model',
+      page: 'models.md',
+    }),
+  },
+  searchUrl: setting({
+    name: 'search_mcp_url',
+    read: httpUrl,
+    default: 'https://mcp.tavily.com/mcp/',
+    describe: 'MCP server for web search; used only for users with a `search_api_key`',
+    page: 'mcp.md',
+  }),
+  vendor: {
+    apiKey: setting<string | null>({
+      name: 'vendor_api_key',
+      env: ['GRAYSWAN_API_KEY'],
+      read: text,
+      default: null,
+      isSecret: true,
+      describe: 'Key for the monitoring service of VendorAnalyzer; goes before the settings of a conversation',
+      page: 'security-analyzers.md',
+    }),
+    policyId: setting<string | null>({
+      name: 'vendor_policy_id',
+      env: ['GRAYSWAN_POLICY_ID'],
+      read: text,
+      default: null,
+      describe: 'Policy at the monitoring service',
+      page: 'security-analyzers.md',
+    }),
+    apiUrl: setting<string | null>({
+      name: 'vendor_api_url',
+      read: httpUrl,
+      default: null,
+      defaultText: 'that of the vendor',
+      describe: 'Address of the monitoring service',
+      page: 'security-analyzers.md',
+    }),
+  },
+  automation: {
+    url: setting<string | null>({
+      name: 'automation_callback_url',
+      env: ['AUTOMATION_CALLBACK_URL'],
+      read: httpUrl,
+      default: null,
+      describe: 'Address that is called when a run in a remote workspace ends',
+      page: 'remote-workspace.md',
+    }),
+    apiKey: setting<string | null>({
+      name: 'automation_callback_api_key',
+      env: ['AUTOMATION_CALLBACK_API_KEY'],
+      read: text,
+      default: null,
+      isSecret: true,
+      describe: 'Bearer token of these calls, and key of their signature',
+      page: 'remote-workspace.md',
+    }),
+    runId: setting<string | null>({
+      name: 'automation_run_id',
+      env: ['AUTOMATION_RUN_ID'],
+      read: text,
+      default: null,
+      describe: 'Id that each of these calls repeats',
+      page: 'remote-workspace.md',
+    }),
+  },
+  webhooks: setting<ConfiguredTarget[]>({
+    name: 'webhooks',
+    env: ['OH_WEBHOOKS'],
+    read: webhooks,
+    default: [],
+    describe: 'Targets of notifications and events',
+    page: 'webhooks.md',
+    print: (targets) => targets.map(({ base_url }) => base_url),
+  }),
+  secretLookupHosts: setting<readonly string[]>({
+    name: 'secret_lookup_hosts',
+    read: list,
+    default: [],
+    describe: 'Hosts, with or without a port, from which a LookupSecret may be read, in addition to this server',
+    page: 'secrets.md',
+  }),
+  starts: {
+    hosts: setting<Required<StartSources>['hosts']>({
+      name: 'git_hosts',
+      read: gitHosts,
+      default: {},
+      defaultText: 'the public hosts',
+      describe: 'Base addresses of git hosts',
+      page: 'new-conversation.md',
+      print: JSON.stringify,
+    }),
+    trusted: setting<readonly string[]>({
+      name: 'trusted_repositories',
+      read: list,
+      default: [],
+      describe: 'Repositories whose set-up scripts are run',
+      page: 'new-conversation.md',
+    }),
+    deadlines: setting<Required<StartSources>['deadlines']>({
+      name: 'start_deadlines',
+      read: deadlines,
+      default: {},
+      defaultText: 'those on the page',
+      describe: 'Time limits of the phases of a start',
+      page: 'new-conversation.md',
+      print: JSON.stringify,
+    }),
+  },
+  trustedHooks: setting<readonly string[]>({
+    name: 'trusted_hooks',
+    read: list,
+    default: [],
+    describe:
+      'Projects whose `.openhands/hooks.json` and commands in skills are used: `github.com/acme/*`, or absolute paths',
+    page: 'hooks.md',
+  }),
+  trustedMcpServers: setting<readonly string[]>({
+    name: 'trusted_mcp_servers',
+    read: list,
+    default: [],
+    describe: 'MCP servers whose annotations of their own tools count: addresses without query, or whole command lines',
+    page: 'mcp.md',
+  }),
+  chromium: setting<string | null>({
+    name: 'chromium',
+    read: path,
+    default: null,
+    defaultText: 'the installed Chromium',
+    describe: 'Browser of agents',
+    page: 'tools.md',
+  }),
+  sandbox: {
+    mode: setting<SandboxPolicy['mode']>({
+      name: 'sandbox',
+      read: sandboxMode,
+      default: 'off',
+      describe: 'Runs commands of agents in a sandbox; `auto` where the machine supports it',
+      page: 'security.md',
+    }),
+    network: setting<Network>({
+      name: 'sandbox_network',
+      read: network,
+      default: true,
+      describe: 'Network of the sandbox: all, none, or the listed hosts, such as `github.com,*.npmjs.org`',
+      page: 'security.md',
+    }),
+  },
+}
+
+function defaultDataDir({ env, home }: ConfigSources): string {
+  const shared = env['XDG_DATA_HOME']
+  // The XDG specification requires that a relative path in this variable is ignored.
+  return shared !== undefined && isAbsolute(shared) ? join(shared, 'parley') : join(home, '.parley')
+}
+
+/** The values in the shape of the rows. */
+export type ValuesOf<R> = { [K in keyof R]: R[K] extends Setting<infer T> ? T : ValuesOf<R[K]> }
+
+type Rows = { readonly [key: string]: Setting | Rows }
+
+const isRow = (node: Setting | Rows): node is Setting => typeof node['name'] === 'string'
+
+/** Replaces each row by what `value` returns for it, in the order of the rows. */
+export function mapRows<R extends Rows>(rows: R, value: (row: Setting) => unknown): ValuesOf<R> {
+  const entries = Object.entries(rows).map(([key, node]) => [key, isRow(node) ? value(node) : mapRows(node, value)])
+  return Object.fromEntries(entries) as ValuesOf<R>
+}
+
+/** Each row with its value in `values`, in the order of the rows. */
+export function withValues(values: unknown, rows: Rows = SETTINGS): { row: Setting; value: unknown }[] {
+  return Object.entries(rows).flatMap(([key, node]) => {
+    const value = (values as Record<string, unknown> | undefined)?.[key]
+    return isRow(node) ? [{ row: node, value }] : withValues(value, node)
+  })
+}
+
+/** All rows, in order. */
+export const ROWS: readonly Setting[] = withValues(undefined).map(({ row }) => row)
+
+/** Environment names of a setting, the first one first in precedence. */
+export const envNames = ({ name, env = [] }: Setting): string[] => [`PARLEY_${name.toUpperCase()}`, ...env]
+
+export const flagName = ({ name }: Setting): string => name.replaceAll('_', '-')
+
+/** The flags of the settings, and `--config`. */
+export function configFlags(): Record<string, Flag> {
+  const flags = ROWS.flatMap((row): [string, Flag][] => {
+    if (row.flag === undefined) return []
+    const isSwitch = row.read === (bool as Reader<unknown>)
+    const otherwise = row.defaultText?.replaceAll('`', '') ?? String(row.default)
+    const about = `${row.describe.replaceAll('`', '')}${isSwitch ? '' : ` (default ${otherwise})`}`
+    return [[flagName(row), { type: isSwitch ? 'boolean' : 'string', ...row.flag, about }]]
+  })
+  return { ...Object.fromEntries(flags), config: { type: 'string', value: 'FILE', about: 'JSON file with settings' } }
+}

@@ -1,0 +1,113 @@
+/** Opens the engine: connects its parts and offers them as the one interface that the APIs use. */
+import { join } from 'node:path'
+import { DEFAULT_PERSISTENCE_DIR } from '@parley/protocol'
+import type { Slots } from '../lib/index.ts'
+import type { Cipher } from '../secrets/index.ts'
+import type { Storage } from '../storage/index.ts'
+import type { Workspaces } from '../workspace/index.ts'
+import type { Conversations } from './conversations.ts'
+import { ConversationAccess } from './engine/access.ts'
+import { openCommands, type CommandDeps } from './engine/commands.ts'
+import { openReads, type Reads } from './engine/reading.ts'
+import { openWatching, type Watching } from './engine/watching.ts'
+import { ClientCallBoard } from './live/client-calls.ts'
+import type { LiveDeps } from './live/deps.ts'
+import { Roster } from './live/roster.ts'
+import { openReceiver, type Receiver } from './engine/received.ts'
+import { readRecord, writeRecord } from './record/record.ts'
+import type { StartDeps } from './start/start.ts'
+import { SubAgentSupervisor, type SubAgentSupervisorDeps } from './sub-agents/index.ts'
+
+export type EngineDeps = Pick<
+  LiveDeps,
+  | 'openAgent'
+  | 'openHooks'
+  | 'runs'
+  | 'phases'
+  | 'agentDeadlineMs'
+  | 'openLlm'
+  | 'findLlm'
+  | 'judgeModel'
+  | 'mask'
+  | 'masker'
+  | 'log'
+> &
+  Pick<CommandDeps, 'acceptAnalyzer'> &
+  Pick<SubAgentSupervisorDeps, 'llmNames' | 'findDefinitions'> & {
+    storage: Storage
+    workspaces: Workspaces
+    cipher: Cipher
+    now: () => Date
+    dataDir: string
+    /** Parent of the conversations' own folders. */
+    foldersDir: string
+    /** True when no conversation outlives the process. */
+    ephemeral: boolean
+    idleUnloadMs: number
+    /** One is taken by each run. */
+    runSlots: Slots
+    /** True when webhooks are configured. */
+    notifies: boolean
+  }
+
+export type Engine = Conversations & Receiver & Pick<Reads, 'ownInfo'> & Pick<Watching, 'recover' | 'close'>
+
+/** Opens the engine over a store. It starts nothing by itself; call `recover` once the server listens. */
+export function openEngine(deps: EngineDeps): Engine {
+  const { storage, cipher, foldersDir } = deps
+  let lastActivity = performance.now()
+  const start: StartDeps = {
+    storage,
+    stamps: { now: deps.now },
+    writeRecord: (record) => writeRecord(record, cipher),
+    workspacesDir: join(deps.dataDir, 'workspaces'),
+    folderOf: (id) => join(foldersDir, id),
+    persistenceDir: deps.ephemeral ? null : DEFAULT_PERSISTENCE_DIR,
+    notifies: deps.notifies,
+  }
+  const roster = openRoster(deps, start, () => {
+    lastActivity = performance.now()
+  })
+  const access = new ConversationAccess(storage, cipher, roster)
+  return {
+    ...openReads(access, storage, roster),
+    ...openReceiver({ storage, cipher, now: deps.now }),
+    ...openCommands(access, roster, { ...deps, start, readRecord: (text) => readRecord(text, cipher) }),
+    ...openWatching(access, storage, roster, deps.log),
+    idleMs: () => performance.now() - lastActivity,
+  }
+}
+
+/** The roster with the sub-agents and client calls of its conversations, which need the roster themselves. */
+function openRoster(deps: EngineDeps, start: StartDeps, onActivity: () => void): Roster {
+  const read = (text: string) => readRecord(text, deps.cipher)
+  const subAgents: SubAgentSupervisor = new SubAgentSupervisor({
+    ...deps,
+    start,
+    readRecord: read,
+    roster: {
+      load: (id) => roster.load(id),
+      admit: (...created) => roster.admit(...created),
+      channel: (...of) => roster.channel(...of),
+      release: (id) => roster.release(id),
+    },
+  })
+  const clientCalls = new ClientCallBoard(start.folderOf)
+  const roster: Roster = new Roster({
+    ...deps,
+    ...start,
+    openAgent: (opening, signal) => {
+      const withoutSlot = async <T>(work: () => Promise<T>, own: AbortSignal) =>
+        (await roster.load(opening.id)).withoutSlot(work, own)
+      const tools = { subAgents: subAgents.of(opening), clientCalls: clientCalls.of(opening.id, withoutSlot) }
+      return deps.openAgent({ ...opening, ...tools }, signal)
+    },
+    clientCalls,
+    parentLink: subAgents,
+    readRecord: read,
+    runSlot: (signal) => deps.runSlots.take(signal),
+    onAnswered: (id, calls) => deps.workspaces.forget?.(id, calls),
+    onActivity,
+  })
+  return roster
+}

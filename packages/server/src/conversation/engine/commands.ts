@@ -1,0 +1,121 @@
+import { rm } from 'node:fs/promises'
+import type { ConversationId, Draft, SecurityAnalyzer } from '@parley/protocol'
+import { hasHooks } from '../../hooks/index.ts'
+import type { Log } from '../../observability/index.ts'
+import type { OutboxDraft } from '../../storage/index.ts'
+import type { Workspaces } from '../../workspace/index.ts'
+import { withAcceptedAnalyzer } from '../commands.ts'
+import type { Actor, Conversations } from '../conversations.ts'
+import type { Roster } from '../live/roster.ts'
+import { runEnd } from '../log/run-end.ts'
+import { notification, usageRecords } from '../record/notify.ts'
+import { remoteOf, type ConversationRecord } from '../record/record.ts'
+import { isReady } from '../record/start-status.ts'
+import type { RunObserver } from '../run/running.ts'
+import { fork } from '../start/fork.ts'
+import { expectParent } from '../start/parent.ts'
+import { accepted, create, expectSame, type StartDeps } from '../start/start.ts'
+import { unknownConversation, type ConversationAccess } from './access.ts'
+
+export type CommandDeps = {
+  start: StartDeps
+  readRecord: (text: string) => ConversationRecord
+  workspaces: Workspaces
+  runs?: RunObserver | undefined
+  /** An analyzer's configuration as it is stored. @throws ParleyError `invalid_input` for one that cannot be opened. */
+  acceptAnalyzer: (requested: SecurityAnalyzer) => Promise<SecurityAnalyzer>
+  log: Pick<Log, 'warn'>
+}
+
+export type Commands = Pick<Conversations, 'start' | 'update' | 'delete' | 'send' | 'ask' | 'fork'>
+
+/** The calls of the engine that create, change and delete conversations. */
+export function openCommands(access: ConversationAccess, roster: Roster, deps: CommandDeps): Commands {
+  const { start, readRecord, workspaces, acceptAnalyzer } = deps
+  const { conversations } = start.storage
+
+  return {
+    async start(requested, actor) {
+      const request = await accepted(requested, acceptAnalyzer)
+      await expectParent(request, actor, { get: (id) => conversations.get(id), readRecord })
+      const started = await create(start, request, actor)
+      if ('existing' in started) {
+        const row = await conversations.get(started.existing)
+        expectSame(row, row === null ? null : readRecord(row.record), request, actor)
+        return { created: false, info: await access.info(await access.readRow(row!)) }
+      }
+      const live = roster.admit(started.row, started.record, started.state)
+      live.resume()
+      const reading = { row: started.row, record: live.record, state: live.state() }
+      return { created: true, info: await access.info(reading) }
+    },
+
+    async update(id, change, actor) {
+      const live = await access.live(id, actor)
+      const drafts: Draft[] = []
+      if (change.tags !== undefined)
+        drafts.push({ kind: 'StateChangedEvent', source: 'user', key: 'tags', value: change.tags } as Draft)
+      await live.update(change, drafts)
+    },
+
+    async delete(id, actor) {
+      const { row, record, state } = await access.read(id, actor)
+      const channel = roster.channel(id, row.seq)
+      if (isReady(state) && hasHooks(state.hook_config, 'SessionEnd')) await endSession(id, roster, deps.log)
+      await roster.evict(id, 'deleted')
+      await conversations.delete(id, await deletionNotice(id, actor, access, start))
+      channel.emit({ kind: 'deleted' })
+      const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
+      if (ended !== null) await deps.runs?.ended(id, record, ended)
+      await workspaces.release(id, remoteOf(record.workspace))
+      // A process that is ending may still write there.
+      await rm(start.folderOf(id), { recursive: true, force: true, maxRetries: 5 })
+    },
+
+    async send(id, requested, actor) {
+      const command = await withAcceptedAnalyzer(requested, acceptAnalyzer)
+      const live = await access.live(id, actor)
+      await live.send(command, actor)
+      if (command.kind !== 'stop') return
+      const { record, state } = await access.read(id, actor)
+      // A call whose result is unknown is recovered later, which needs its ledger.
+      if (state.open_actions.length === 0) await workspaces.release(id, remoteOf(record.workspace))
+    },
+
+    async ask(id, question, actor, signal) {
+      // A received conversation is unknown here, not a conflict.
+      if ((await access.find(id, actor)).origin === 'received') throw unknownConversation(id)
+      const live = await access.live(id, actor)
+      return live.ask(question, signal)
+    },
+
+    async fork(id, request, actor) {
+      const source = await access.read(id, actor)
+      const made = await fork(start, source, request, actor)
+      return access.info(await access.read(made, actor))
+    },
+  }
+}
+
+/** Runs the hooks at the end of a session. Their failure does not stop a deletion. */
+async function endSession(id: ConversationId, roster: Roster, log: Pick<Log, 'warn'>): Promise<void> {
+  try {
+    await (await roster.load(id)).endSession()
+  } catch (error) {
+    log.warn({ conversation_id: id, err: error }, 'hooks of a deleted conversation not run')
+  }
+}
+
+/** The notifications of the deletion of a conversation that has left memory. */
+async function deletionNotice(
+  id: ConversationId,
+  actor: Actor,
+  access: ConversationAccess,
+  { storage, stamps, notifies }: StartDeps,
+): Promise<OutboxDraft[]> {
+  if (!notifies) return []
+  const { row, record, state } = await access.read(id, actor)
+  const deleted = { ...row, updated_at: stamps.now().toISOString() }
+  const usage = await usageRecords(storage.events, id, state)
+  return [notification('conversation.deleted', { row: deleted, record, state, usage })]
+}

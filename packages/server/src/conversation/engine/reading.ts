@@ -1,0 +1,171 @@
+import {
+  textOf,
+  type ConversationId,
+  type ConversationInfo,
+  type ConversationProgress,
+  type EventId,
+} from '@parley/protocol'
+import type { EventStore, ListedRow, ReceivedRow, Storage } from '../../storage/index.ts'
+import { ancestors } from '../branch/reader.ts'
+import type { Actor, Conversations } from '../conversations.ts'
+import { listed, receivedProgress } from '../listing.ts'
+import type { Roster } from '../live/roster.ts'
+import { eventPage } from '../log/event-page.ts'
+import { conversationProgress } from '../record/progress.ts'
+import type { Reading } from '../record/reading.ts'
+import { conversationStatus } from '../record/start-status.ts'
+import type { ConversationAccess } from './access.ts'
+
+export type Reads = Pick<
+  Conversations,
+  | 'info'
+  | 'infos'
+  | 'progress'
+  | 'progresses'
+  | 'list'
+  | 'search'
+  | 'count'
+  | 'finalResponse'
+  | 'searchEvents'
+  | 'countEvents'
+  | 'event'
+> & {
+  /** As `info`, for a conversation of this server only; null for an unknown or a received one. */
+  ownInfo(id: ConversationId, actor: Actor): Promise<ConversationInfo | null>
+}
+
+/** Reads rows of this server and of other servers in the forms that the calls return. */
+function openRowReads(access: ConversationAccess, conversations: Storage['conversations'], roster: Roster) {
+  async function progressOf(reading: Reading): Promise<ConversationProgress> {
+    const { id, seq } = reading.row
+    const children = await conversations.children(id)
+    const { watchers } = roster.channel(id, seq)
+    roster.release(id)
+    return conversationProgress(reading, { watchers, children })
+  }
+
+  /** Reads the rows in their order, each in the way of its origin; null for rows that are null. */
+  async function each<T>(
+    rows: readonly (ListedRow | null)[],
+    actor: Actor,
+    { own, other }: { own: (reading: Reading) => Promise<T>; other: (row: ReceivedRow) => T },
+  ): Promise<(T | null)[]> {
+    const readings = await access.readRows(
+      rows.map((row) => (row?.origin === 'own' ? row : null)),
+      actor,
+    )
+    return Promise.all(
+      rows.map(async (row, index) => {
+        if (row?.origin === 'received') return other(row)
+        const reading = readings[index] ?? null
+        return reading === null ? null : own(reading)
+      }),
+    )
+  }
+  const asInfo = {
+    own: (reading: Reading) => access.info(reading),
+    other: (row: ReceivedRow) => access.receivedInfo(row),
+  }
+  const asProgress = {
+    own: progressOf,
+    other: (row: ReceivedRow) => {
+      const { created_at, updated_at: last_updated_at } = row
+      return receivedProgress(access.receivedInfo(row), { created_at, last_updated_at })
+    },
+  }
+  const ownRows = async (ids: readonly ConversationId[]) =>
+    (await conversations.getMany(ids)).map((row) => (row === null ? null : { ...row, origin: 'own' as const }))
+
+  return { progressOf, each, asInfo, asProgress, ownRows }
+}
+
+/** The calls of the engine that read conversations and their events, including those of conversations of other servers. */
+export function openReads(
+  access: ConversationAccess,
+  { conversations, events, received }: Storage,
+  roster: Roster,
+): Reads {
+  const { progressOf, each, asInfo, asProgress, ownRows } = openRowReads(access, conversations, roster)
+
+  return {
+    async info(id, actor, exposure) {
+      const row = await access.find(id, actor)
+      return row.origin === 'received' ? access.receivedInfo(row) : access.info(await access.readRow(row), exposure)
+    },
+
+    async infos(ids, actor) {
+      const own = await each(await ownRows(ids), actor, asInfo)
+      const missing = async (id: ConversationId) => {
+        const row = await received.get(actor.user, id)
+        return row === null ? null : access.receivedInfo(row)
+      }
+      return Promise.all(own.map(async (info, index) => info ?? missing(ids[index]!)))
+    },
+
+    async ownInfo(id, actor) {
+      const [info = null] = await each(await ownRows([id]), actor, asInfo)
+      return info
+    },
+
+    async progress(id, actor) {
+      const row = await access.row(id, actor)
+      const reading = await access.readRow(row)
+      if (conversationStatus(reading.state) !== 'STARTING') return progressOf(reading)
+      // Loading resumes a start that the previous process left.
+      await roster.load(id)
+      return progressOf(await access.readRow(row))
+    },
+
+    progresses: async (ids, actor) => each(await ownRows(ids), actor, asProgress),
+
+    list: (search, actor) =>
+      listed(search, {
+        rows: (limit, from) =>
+          received.search({ owner: actor.user, sort: 'CREATED_AT_DESC', limit, ...(from && { from }) }),
+        read: (rows) => each(rows, actor, asProgress),
+      }),
+
+    async search({ sort_order, limit, status, page_id }, actor) {
+      const { items, next } = await received.search({
+        owner: actor.user,
+        sort: sort_order,
+        limit,
+        ...(status && { status }),
+        ...(page_id && { from: page_id }),
+      })
+      const infos = await each(items, actor, asInfo)
+      return { items: infos.filter((info) => info !== null), next_page_id: next }
+    },
+
+    count: async (actor, status) =>
+      (await conversations.count(actor.user, status)) + (await received.count(actor.user, status)),
+
+    async finalResponse(id, actor) {
+      const { state } = await access.read(id, actor)
+      return state.leaf_event_id === null ? '' : finalText(events, id, state.leaf_event_id)
+    },
+
+    async searchEvents(id, search, actor) {
+      return eventPage(await access.log(id, actor), id, search)
+    },
+
+    async countEvents(id, filter, actor) {
+      return (await access.log(id, actor)).count(id, filter)
+    },
+
+    async event(id, event, actor) {
+      return (await access.log(id, actor)).get(id, event)
+    },
+  }
+}
+
+/** Text of the last finish or agent message on the branch of a leaf; empty when there is none. */
+async function finalText(events: EventStore, id: ConversationId, leaf: EventId): Promise<string> {
+  for await (const { event } of ancestors(events, id, leaf)) {
+    if (event.kind === 'ActionEvent' && event.tool_name === 'finish')
+      return event.action !== null && 'message' in event.action ? String(event.action.message) : ''
+    if (event.kind === 'MessageEvent' && event.source === 'agent')
+      return textOf(event.llm_message.content, { separator: '' })
+  }
+  return ''
+}

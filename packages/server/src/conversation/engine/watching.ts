@@ -1,0 +1,55 @@
+import type { Log } from '../../observability/index.ts'
+import type { Storage } from '../../storage/index.ts'
+import { Slots } from '../../lib/index.ts'
+import type { Conversations } from '../conversations.ts'
+import type { Roster } from '../live/roster.ts'
+import { fullState } from '../record/info.ts'
+import { watch } from '../watch/watch.ts'
+import type { ConversationAccess } from './access.ts'
+
+const MAX_CONCURRENT_RECOVERIES = 8
+
+export type Watching = Pick<Conversations, 'watch'> & {
+  /** Resumes every conversation that was running when the previous process ended. Resolves when all are loaded. */
+  recover(): Promise<void>
+  /** Stops all runs without recording an end; a later process continues them. */
+  close(): Promise<void>
+}
+
+/** The calls of the engine that follow conversations, and those that begin and end its own work. */
+export function openWatching(
+  access: ConversationAccess,
+  { conversations, events }: Storage,
+  roster: Roster,
+  log: Pick<Log, 'error'>,
+): Watching {
+  return {
+    async watch(id, after, actor, signal) {
+      const { row, record, state } = await access.read(id, actor)
+      const channel = roster.channel(id, row.seq)
+      const source = {
+        channel,
+        page: (from: number, limit: number) => events.page(id, { from, limit }),
+        onClose: () => roster.release(id),
+      }
+      const first = { kind: 'snapshot' as const, seq: state.seq, value: fullState(id, record, state) }
+      return watch(source, after === 'now' ? channel.latest : after, first, signal)
+    },
+
+    async recover() {
+      const ids = await conversations.running()
+      const slots = new Slots(MAX_CONCURRENT_RECOVERIES)
+      const never = new AbortController().signal
+      await Promise.all(
+        ids.map(async (id) => {
+          using _slot = await slots.take(never)
+          await roster.load(id).catch((error: unknown) => {
+            log.error({ conversation_id: id, err: error }, 'running conversation not recovered')
+          })
+        }),
+      )
+    },
+
+    close: () => roster.close(),
+  }
+}

@@ -1,0 +1,38 @@
+/** One conversation in memory as its parts see it: the facts that they may read, and the actions that they may take. */
+import type { ConversationId, ConversationState, Draft, StoredEvent } from '@parley/protocol'
+import type { Agent } from '../agent/index.ts'
+import type { Masker } from '../secrets/index.ts'
+import type { ConversationRecord } from './record/record.ts'
+
+export type LiveReader = {
+  readonly id: ConversationId
+  readonly owner: string
+  readonly epoch: number
+  /** State as of the last commit. */
+  readonly state: () => ConversationState
+  /** Record as of the last commit. */
+  readonly record: () => ConversationRecord
+  /** Hides the secret values that the conversation has at this moment. */
+  readonly masker: () => Promise<Masker>
+  /** True once this copy has left memory or another owner has taken over. */
+  readonly isClosed: () => boolean
+}
+
+export type LiveActions = {
+  /** Runs `work` alone among everything that changes the conversation. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>
+  /** Commits the drafts, and the record where one is given. Only in a turn. `isEdited`: a person changed the title or the tags. */
+  readonly append: (drafts: readonly Draft[], record?: ConversationRecord, isEdited?: boolean) => Promise<StoredEvent[]>
+  /** Runs `work` beside the run. Its signal aborts with the given one, and when the conversation leaves memory. */
+  readonly inBackground: <T>(work: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal) => Promise<T>
+  /** Opens the agent on first use. Rejects when it cannot be opened; the next call tries again. */
+  readonly openAgent: () => Promise<Agent>
+  /** Returns the agent that is open or being opened; null when there is none. */
+  readonly currentAgent: () => Promise<Agent | null>
+  /** Takes the conversation through its start. Rejects with the reason that was recorded. */
+  readonly start: () => Promise<void>
+  /** Starts a run, which waits for the start of the conversation. Does nothing while one is active. */
+  readonly startRun: () => void
+  /** Sends the whole state to the watchers. */
+  readonly emitSnapshot: () => void
+}

@@ -1,0 +1,47 @@
+import type { Agent } from '../../agent/index.ts'
+import type { LiveReader } from '../live-access.ts'
+import type { LiveDeps } from './deps.ts'
+
+/** The agent of one conversation: opened on first use, and only once at a time. */
+export class LazyAgent {
+  readonly #live: Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'record'>
+  readonly #openAgent: LiveDeps['openAgent']
+  #agent: Promise<Agent> | null = null
+  #opened: Agent | null = null
+
+  constructor(live: Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'record'>, openAgent: LiveDeps['openAgent']) {
+    this.#live = live
+    this.#openAgent = openAgent
+  }
+
+  /** Returns the agent; the first caller opens it. Rejects when it cannot be opened; the next call tries again. */
+  open(): Promise<Agent> {
+    const { id, owner, epoch, record } = this.#live
+    const secrets = () => record().secrets ?? {}
+    const opening = { id, owner, epoch, record: record(), secrets, current: record }
+    this.#agent ??= this.#openAgent(opening, new AbortController().signal)
+      .then((agent) => (this.#opened = agent))
+      .catch((error: unknown) => {
+        this.#agent = null
+        throw error
+      })
+    return this.#agent
+  }
+
+  /** True while the agent has work open that would be lost with it. */
+  get isHolding(): boolean {
+    return this.#agent !== null && this.#opened?.hasOpenWork?.() === true
+  }
+
+  /** Returns the agent that is open or being opened; null when there is none. */
+  async current(): Promise<Agent | null> {
+    return (await this.#agent?.catch(() => null)) ?? null
+  }
+
+  /** Passes the agent to the caller; the next `open` opens another one. */
+  release(): Promise<Agent | null> {
+    const released = this.current()
+    this.#agent = null
+    return released
+  }
+}

@@ -1,0 +1,45 @@
+/** Moving to another point of the conversation: when it is allowed, and where it leads. */
+import { ParleyError } from '@parley/protocol'
+import { abortable } from '../../lib/index.ts'
+import type { EventStore } from '../../storage/index.ts'
+import type { NavigationTarget } from '../branch/navigation-target.ts'
+import { navigationTarget, readBranch } from '../branch/reader.ts'
+import type { Command } from '../conversations.ts'
+import type { LiveReader } from '../live-access.ts'
+import { givenOn } from '../log/knowledge.ts'
+import type { CondensationRequest } from '../run/condensation-request.ts'
+import type { Running } from '../run/running.ts'
+
+/** Longest wait for the end of a step that a pause lets finish, in milliseconds. */
+const STEP_WAIT_MS = 5000
+
+/** A step that is finishing belongs to the branch that it began on. @throws ParleyError `conflict` while it is active */
+export async function expectAtRest(
+  { state }: Pick<LiveReader, 'state'>,
+  running: Running,
+  condensation: CondensationRequest,
+): Promise<void> {
+  if (condensation.isOpen)
+    throw new ParleyError('conflict', 'The conversation is being condensed. Navigate when that is done.')
+  if (state().execution_status === 'running' || !running.isActive) return
+  if (!running.isWaiting) await abortable(running.ended, AbortSignal.timeout(STEP_WAIT_MS)).catch(() => undefined)
+  if (!running.isActive) return
+  throw new ParleyError(
+    'conflict',
+    'The conversation is paused, but a step of it is still running. Interrupt it before you navigate, or wait for its end.',
+  )
+}
+
+/** The target of a navigation, and the active skills whose text stands on its branch. @throws ParleyError `not_found` */
+export async function targetOf(
+  event: Extract<Command, { kind: 'navigate' }>['event_id'],
+  { id, state }: Pick<LiveReader, 'id' | 'state'>,
+  events: EventStore,
+): Promise<{ kind: 'navigate'; target: NavigationTarget; given?: string[] }> {
+  const { blocked_messages, activated_knowledge_skills: active } = state()
+  const target = await navigationTarget(events, id, event, blocked_messages)
+  if (target === null) throw new ParleyError('not_found', `Event not found: ${event}`, { details: { event_id: event } })
+  if (active.length === 0) return { kind: 'navigate', target }
+  const path = await readBranch(events, id, target.to)
+  return { kind: 'navigate', target, given: givenOn(path, active) }
+}

@@ -1,0 +1,127 @@
+/**
+ * The only place where an error becomes a status and a body, and the only one with status numbers of errors.
+ * Source: agent-server-wire.md 0.2 and 1.5.
+ */
+import { randomBytes } from 'node:crypto'
+import { type ErrorCode, ParleyError } from '@parley/protocol'
+import type { Log } from '../../observability/index.ts'
+import { InvalidInput } from '../input/validation.ts'
+
+export type Answer = {
+  status: number
+  /** An object is written as JSON, a string as plain text; undefined: no body. */
+  body?: unknown
+  headers?: Record<string, string>
+  /** The conversation of the answer, where the path does not name it. */
+  about?: string
+}
+
+const STATUS = {
+  bad_request: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  nothing_pending: 409,
+  too_large: 413,
+  invalid_input: 422,
+  rate_limited: 429,
+  unsupported: 501,
+  unavailable: 503,
+  timed_out: 504,
+} satisfies Record<ErrorCode, number>
+
+/**
+ * Answers of routes for a conversation that does not exist or belongs to another user. They differ between routes and clients
+ * depend on the difference, so each route names its answer. Source: agent-server-wire.md 1.5.
+ */
+export const UNKNOWN_CONVERSATION = {
+  not_found: () => detail(404, 'Not Found'),
+  bad_request: () => detail(400, 'Bad Request'),
+  not_successful: () => ({ status: 200, body: { success: false } }),
+  named: () => detail(404, 'Conversation not found'),
+  source: () => detail(404, 'Source conversation not found'),
+  with_id: (id: string) => detail(404, `Conversation not found: ${id}`),
+} satisfies Record<string, (id: string) => Answer>
+export type UnknownConversation = keyof typeof UNKNOWN_CONVERSATION
+
+const detail = (status: number, text: string): Answer => ({ status, body: { detail: text } })
+
+export const UNAUTHORIZED = detail(401, 'Unauthorized')
+export const NOT_FOUND = detail(404, 'Not Found')
+export const READ_ONLY = detail(403, 'This key may only read. Use a key with the role "user" or "admin".')
+export const FOREIGN = detail(
+  403,
+  'This server runs without keys and answers only this machine. Set PARLEY_SESSION_API_KEYS to open it.',
+)
+export const FOREIGN_HOST = detail(
+  403,
+  'Without a valid key this server answers for its own host names only. Add this one to public_hosts (PARLEY_PUBLIC_HOSTS).',
+)
+export const UNREADABLE_BODY = detail(400, 'There was an error parsing the body')
+export const methodNotAllowed = (allowed: readonly string[]): Answer => ({
+  ...detail(405, 'Method Not Allowed'),
+  headers: { allow: allowed.join(', ') },
+})
+export const bodyTooLarge = (limitBytes: number): Answer => ({
+  ...detail(413, `Request body is larger than ${limitBytes} bytes`),
+  headers: { connection: 'close' },
+})
+/** The path without, or with, its last slash is a route; the client repeats the request there, with the same method and body. */
+export const redirect = (location: string): Answer => ({ status: 307, headers: { location } })
+
+/** A time limit was exceeded. The message is in `exception`, where clients of this API read it. */
+export const NOT_IN_TIME = (text: string): Answer => masked(504, text)
+/** A run failed whose result is the answer. */
+export const failedRun = (text: string): Answer => masked(500, text)
+
+const masked = (status: number, text: string): Answer => ({
+  status,
+  body: { detail: 'Internal Server Error', exception: `${status}: ${text}` },
+})
+
+/** True for an error about a missing conversation, or a missing event. An error that names an event or a profile is about that one. */
+export function isNotFound(error: unknown, what: 'conversation' | 'event'): boolean {
+  if (!(error instanceof ParleyError) || error.code !== 'not_found') return false
+  const { details } = error
+  return what === 'event' ? 'event_id' in details : !('event_id' in details || 'profile_name' in details)
+}
+
+/**
+ * The answer to an error of a route. An unexpected error is logged in full under an id and answered without its text, which may
+ * contain secrets.
+ */
+export function toAnswer(error: unknown, log: Log): Answer {
+  if (error instanceof InvalidInput) return { status: STATUS.invalid_input, body: { detail: error.detail } }
+  if (error instanceof ParleyError) return refusal(error)
+  return unexpected(error, log)
+}
+
+/** Details are members beside the message, for programs; `unavailable` uses the envelope that clients of this API expect. */
+function refusal(error: ParleyError): Answer {
+  const status = STATUS[error.code]
+  if (error.code === 'timed_out') return NOT_IN_TIME(error.message)
+  if (error.code === 'unavailable')
+    return { status, body: { detail: 'Internal Server Error', exception: `${status}: ${error.message}` } }
+  // For an agent profile that cannot be launched, one object names the missing servers. Source: agent-server-wire.md 1.4.
+  if ('dangling_mcp_server_refs' in error.details)
+    return { status, body: { detail: { message: error.message, ...error.details } } }
+  return { status, body: { detail: error.message, ...extra(error.details) } }
+}
+
+/** Details must not replace the message. */
+function extra(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(details).filter(([name]) => name !== 'detail'))
+}
+
+function unexpected(error: unknown, log: Log): Answer {
+  const error_id = randomBytes(16).toString('hex')
+  log.error({ error_id, err: error }, 'request failed unexpectedly')
+  const exception = error instanceof Error ? error.constructor.name : typeof error
+  // Closes the connection: after a bug it is unknown how much of the body was read.
+  return {
+    status: 500,
+    body: { detail: 'Internal Server Error', exception, error_id },
+    headers: { connection: 'close' },
+  }
+}

@@ -1,0 +1,80 @@
+/** Routes from endpoint rows and handlers. The schemas of the row parse the request, in the order of the 422 format. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import { asConversationId, type ConversationId, type Endpoint, type Received } from '@parley/protocol'
+import type { Actor } from '../../conversation/index.ts'
+import { type Answer, isNotFound, UNKNOWN_CONVERSATION, type UnknownConversation } from './errors.ts'
+import { readJsonBody } from '../input/json-body.ts'
+import { InvalidInput, type Read, read, readBody, readQuery } from '../input/validation.ts'
+import type { RawRequest, Route, Streamed } from './web.ts'
+
+/** A parsed request. */
+export type Call<E extends Endpoint> = Received<E> & {
+  /** The conversation in the path; empty where the path has none. */
+  id: ConversationId
+  headers: IncomingHttpHeaders
+  /** The body of a route that reads it as a stream; absent for an empty body. */
+  stream: Readable | undefined
+  contentType: string | undefined
+  /** Aborts when the caller has disconnected or the server closes. */
+  callerSignal: () => AbortSignal
+}
+
+type Serve<E extends Endpoint, Who> = (call: Call<E>, actor: Who) => Promise<Answer | Streamed>
+
+/** A route that needs a key. `unknown`: its answer for an unknown conversation. Source: agent-server-wire.md 1.5. */
+export function route<const E extends Endpoint>(
+  row: E,
+  serve: Serve<E, Actor>,
+  unknown: UnknownConversation = 'not_found',
+): Route {
+  return {
+    ...placeOf(row),
+    answer: async (request) => {
+      const { actor } = request
+      if (actor === null) throw new Error(`${row.method} ${row.path} was served without an actor`)
+      const call = readCall(row, request)
+      try {
+        return await serve(call, actor)
+      } catch (error) {
+        if (isNotFound(error, 'conversation') && call.id !== '') return UNKNOWN_CONVERSATION[unknown](call.id)
+        throw error
+      }
+    },
+  }
+}
+
+/** A route that needs no key. */
+export function openRoute<const E extends Endpoint>(row: E, serve: (call: Call<E>) => Promise<Answer>): Route {
+  return { ...placeOf(row), answer: async (request) => serve(readCall(row, request)) }
+}
+
+/** The row's successful answer with this body. */
+export const ok = (row: Endpoint, body: unknown): Answer => ({ status: row.ok.status, body })
+
+const placeOf = (row: Endpoint) => ({ row, method: row.method, path: row.path, isOpen: row.auth === 'none' })
+
+const NOTHING: Read<undefined> = { value: undefined, entries: [] }
+
+/** @throws InvalidInput with all failures of path, query and body. */
+function readCall<E extends Endpoint>(row: E, request: RawRequest): Call<E> {
+  const params = row.params === undefined ? NOTHING : read(row.params, request.path, ['path'])
+  const query = row.query === undefined ? NOTHING : readQuery(row.query, request.query)
+  // A route without a body ignores it; clients send nothing, `{}` or other values.
+  const body =
+    row.body === undefined
+      ? NOTHING
+      : readBody(row.body, readJsonBody(request.body, request.contentType), row.bodyOptional === true)
+  const entries = [...params.entries, ...query.entries, ...body.entries]
+  if (entries.length > 0) throw new InvalidInput(entries)
+  const id = (params.value as { conversation_id?: ConversationId } | undefined)?.conversation_id ?? asConversationId('')
+  const received = { params: params.value, query: query.value, body: body.value } as Received<E>
+  return {
+    ...received,
+    id,
+    headers: request.headers,
+    stream: request.stream,
+    contentType: request.contentType,
+    callerSignal: () => request.callerSignal(),
+  }
+}

@@ -1,0 +1,35 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** Largest part of a refused body that is read before the answer. */
+const MOST_BYTES = 256 * 1024 * 1024
+const LONGEST_MS = 30_000
+/** A client that is silent for this long waits for the answer. */
+const SILENT_MS = 1_000
+
+/**
+ * Reads and drops the rest of a refused body; resolves when the client has sent it all. Many clients read no answer before that,
+ * and one whose connection breaks while it writes never sees the reason. For a body without an end, or one that is too long to
+ * wait for, it resolves early and the rest is dropped behind the answer.
+ */
+export async function takeTheRest({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> {
+  reply.removeHeader('connection')
+  if (raw.readableEnded || raw.destroyed) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const longest = setTimeout(resolve, LONGEST_MS)
+  const silence = setTimeout(resolve, SILENT_MS)
+  let taken = 0
+  const count = (chunk: Buffer) => {
+    taken += chunk.length
+    silence.refresh()
+    if (taken > MOST_BYTES) resolve()
+  }
+  const ends = ['end', 'close', 'error'] as const
+  raw.on('data', count)
+  for (const end of ends) raw.once(end, () => resolve())
+  raw.resume()
+  const length = Number(raw.headers['content-length'] ?? Infinity)
+  if (length > MOST_BYTES) resolve()
+  await promise
+  clearTimeout(longest)
+  clearTimeout(silence)
+}

@@ -1,0 +1,334 @@
+/**
+ * The web framework, which is used only in this file. A request is authenticated before its body is read; the body is read as
+ * bytes and parsed by routes that expect JSON.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http'
+import { type Duplex, Readable } from 'node:stream'
+import { fastify, type FastifyHttpOptions, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { type Endpoint, ParleyError } from '@parley/protocol'
+import type { Actor } from '../../conversation/index.ts'
+import type { Log } from '../../observability/index.ts'
+import type { AuditLog } from '../../storage/index.ts'
+import { admit, type Auth, isForeign } from './auth.ts'
+import type { Cors } from './cors.ts'
+import {
+  type Answer,
+  bodyTooLarge,
+  FOREIGN,
+  FOREIGN_HOST,
+  methodNotAllowed,
+  NOT_FOUND,
+  redirect,
+  toAnswer,
+  UNREADABLE_BODY,
+} from './errors.ts'
+import type { IsOurHost } from './hosts.ts'
+import type { KeyBudgets } from './rate-limits.ts'
+import { takeTheRest } from './take-the-rest.ts'
+
+/** A request as routes see it. */
+export type RawRequest = {
+  headers: IncomingHttpHeaders
+  path: Readonly<Record<string, string>>
+  query: Readonly<Record<string, unknown>>
+  /** Absent for an empty body, and for a route that reads the stream. */
+  body: Buffer | undefined
+  /** The body as a stream, for a route that asks for it. */
+  stream?: Readable
+  contentType: string | undefined
+  /** Null only on open routes. */
+  actor: Actor | null
+  /** Aborts when the caller has disconnected or the server closes. */
+  callerSignal: () => AbortSignal
+}
+
+/** An answer that continues after its headers; the function owns the response from then on. */
+export type Streamed = { stream(response: ServerResponse, headers: Record<string, string>): void }
+
+export type Route = {
+  /** The endpoint that the route serves. A route at another path than its row's is an alias, which the API description omits. */
+  row?: Endpoint
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With `{name}` for a variable part. */
+  path: string
+  /** Needs no key. */
+  isOpen: boolean
+  /** Reports only that the server is there, and is therefore answered under any host name. */
+  isProbe?: boolean
+  /** The last variable part takes the rest of the path, slashes included. */
+  takesRest?: boolean
+  /** Reads its body itself, of any length. */
+  streamsBody?: boolean
+  /** Authenticates a request without a valid key. */
+  alsoAdmits?: (headers: IncomingHttpHeaders) => Promise<Actor | null>
+  /** Pages of every origin may read the answer. */
+  forAnyPage?: boolean
+  /** Errors of callers are answers, too; `errors.ts` answers everything that it throws. */
+  answer(request: RawRequest): Promise<Answer | Streamed>
+}
+
+export type WebDeps = {
+  auth: Auth
+  cors: Cors
+  /** Absent: all host names are accepted. */
+  isOurHost?: IsOurHost | undefined
+  bodyLimitBytes: number
+  log: Log
+  /** Absent: no limit. */
+  budgets?: KeyBudgets
+  /** Absent: no audit log. */
+  audit?: AuditLog | undefined
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
+}
+
+/**
+ * Headers of every answer: no caching, no sniffing, no referrer, no scripts, no framing and no embedding by other sites. A route
+ * that answers with a page sends its own policy.
+ */
+const ALWAYS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+}
+/** Time limit of a whole request in milliseconds; a large upload over a slow connection takes long. */
+const REQUEST_LIMIT_MS = 3_600_000
+/** Longer than any id or name in a path; a longer one is an unknown route. */
+const MAX_PATH_PART = 512
+
+/** Content type that stands for a body that its route reads itself. */
+const UNREAD = 'application/x-unread'
+
+const contentTypes = new WeakMap<IncomingMessage, string>()
+const actors = new WeakMap<FastifyRequest, Actor>()
+
+export type Web = {
+  listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
+  /** Stops accepting, and waits until the running requests have ended. */
+  close(): Promise<void>
+}
+
+export function createWeb(routes: readonly Route[], deps: WebDeps): Web {
+  const { bodyLimitBytes, log } = deps
+  const compiler = (() => () => () => true) as never
+  const options: FastifyHttpOptions<Server> = {
+    logger: false,
+    bodyLimit: bodyLimitBytes,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_LIMIT_MS,
+    // Routes carry no schemas of the framework's; with these two its validators and serializers are never loaded.
+    schemaController: { compilersFactory: { buildValidator: compiler, buildSerializer: compiler } },
+    routerOptions: { maxParamLength: MAX_PATH_PART },
+    frameworkErrors: (_error, _request, reply) => void send(reply as FastifyReply, NOT_FOUND),
+    // Only sockets are upgraded; a client that offers HTTP/2 gets its answer in HTTP/1.1.
+    http: { shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket' },
+  }
+  const app = fastify(options)
+  app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.addContentTypeParser(UNREAD, (_request, body, done) => done(null, body))
+  app.addHook('onRequest', (request, reply, next) => {
+    if (beforeRouting(request, reply, routes, deps)) next()
+  })
+  app.setNotFoundHandler((request, reply) => send(reply, unrouted(request, routes)))
+  app.setErrorHandler(async (error, request, reply) => {
+    const answer = frameworkError(error, bodyLimitBytes, log)
+    if (answer.status === 413) await takeTheRest(request, reply)
+    note(request, answer, deps.audit)
+    return send(reply, answer)
+  })
+  const closing = new AbortController()
+  for (const route of routes) mount(app, route, deps, closing.signal)
+  app.server.on('upgrade', (request, socket, head) => void deps.upgrade(request, socket, head))
+  app.server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  })
+
+  return {
+    listen: async ({ host, port }) => {
+      await app.listen({ host, port })
+      const address = app.server.address()
+      return typeof address === 'object' && address !== null ? { host, port: address.port } : { host, port }
+    },
+    close: async () => {
+      closing.abort(new ParleyError('unavailable', 'the server is closing'))
+      await app.close()
+    },
+  }
+}
+
+/** False when the request has been answered: a preflight, a request of a foreign page, or an unknown path. */
+function beforeRouting(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  routes: readonly Route[],
+  { cors, auth }: WebDeps,
+): boolean {
+  const { origin } = request.headers
+  const forAnyPage = origin !== undefined && !cors.isAllowed(origin) && isForAnyPage(request.url, routes)
+  const isPreflight = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
+  if (origin !== undefined && isPreflight) {
+    const { allowed, headers, text } = cors.preflight(
+      origin,
+      request.headers['access-control-request-headers'],
+      forAnyPage,
+    )
+    send(reply, { status: allowed ? 200 : 400, body: text, headers })
+    return false
+  }
+  void reply.headers(cors.answer(origin, forAnyPage))
+  if (auth.noKeys !== undefined && isForeign(request.headers, cors.isAllowed)) return (send(reply, FOREIGN), false)
+  // Answered here, before a body that no route reads is received.
+  if (request.is404) return (send(reply, unrouted(request, routes)), false)
+  const contentType = request.headers['content-type']
+  if (contentType !== undefined) {
+    // The route interprets the content type; the framework must not refuse one.
+    contentTypes.set(request.raw, contentType)
+    const { streamsBody } = request.routeOptions.config as Carried
+    request.raw.headers['content-type'] = streamsBody === true ? UNREAD : 'application/octet-stream'
+  }
+  return true
+}
+
+const REST = /\{(\w+)\}$/
+
+const urlOf = ({ path, takesRest }: Route): string =>
+  (takesRest === true ? path.replace(REST, '*') : path).replaceAll(/\{(\w+)\}/g, ':$1')
+
+/** The framework has its own name for the rest of a path. */
+function pathOf({ path, takesRest }: Route, params: Record<string, string>): Record<string, string> {
+  if (takesRest !== true) return params
+  const { '*': rest = '', ...others } = params
+  return { ...others, [REST.exec(path)![1]!]: rest }
+}
+
+const isForAnyPage = (url: string, routes: readonly Route[]): boolean =>
+  routes.some((route) => route.forAnyPage === true && matches(route, splitOnce(url, '?')[0]))
+
+/** Route data that the framework carries. */
+type Carried = { streamsBody?: boolean; action?: string }
+
+/** Records a request that may have changed something, and its answer, in the audit log. */
+function note(request: FastifyRequest, { status, about }: { status: number; about?: string }, audit?: AuditLog): void {
+  const actor = actors.get(request)
+  const { action } = request.routeOptions.config as Carried
+  if (audit === undefined || actor === undefined || action === undefined || request.method === 'GET') return
+  const { conversation_id } = request.params as { conversation_id?: string }
+  audit.note({ action, actor, status, conversationId: about ?? conversation_id })
+}
+
+function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: AbortSignal): void {
+  const { auth, log, budgets, audit } = deps
+  app.route({
+    method: route.method,
+    url: urlOf(route),
+    config: { streamsBody: route.streamsBody === true, action: `${route.method} ${route.path}` } satisfies Carried,
+    ...(route.isOpen && route.isProbe !== true && { onRequest: guardOpen(deps) }),
+    ...(!route.isOpen && {
+      onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+        const admitted = await admit(request, auth)
+        const also = admitted.refusal === undefined ? null : ((await route.alsoAdmits?.(request.headers)) ?? null)
+        const refused = also === null ? admitted.refusal : undefined
+        const actor = also ?? admitted.actor
+        if (actor !== undefined) actors.set(request, actor)
+        const spent = actor === undefined ? undefined : budgets?.spend(actor.keyId)
+        void reply.headers(spent?.headers ?? {})
+        const refusal = spent?.refusal ?? refused
+        if (refusal === undefined) return undefined
+        // Requests beyond the budget are not recorded: a flood would displace all other entries.
+        if (spent?.refusal === undefined) note(request, refusal, audit)
+        if (route.streamsBody === true) await takeTheRest(request, reply)
+        return send(reply, refusal)
+      },
+    }),
+    handler: async (request, reply) => {
+      try {
+        const answer = await route.answer({
+          headers: request.headers,
+          path: pathOf(route, request.params as Record<string, string>),
+          query: request.query as Record<string, unknown>,
+          ...(request.body instanceof Readable
+            ? { body: undefined, stream: request.body }
+            : { body: request.body as Buffer | undefined }),
+          contentType: contentTypes.get(request.raw),
+          actor: actors.get(request) ?? null,
+          callerSignal: () => AbortSignal.any([closing, closeOf(reply.raw)]),
+        })
+        note(request, 'stream' in answer ? { status: 200 } : answer, audit)
+        if (!('stream' in answer)) return send(reply, answer)
+        const headers = { ...ALWAYS, ...(reply.getHeaders() as Record<string, string>) }
+        reply.hijack()
+        answer.stream(reply.raw, headers)
+        return reply
+      } catch (error) {
+        if (request.body instanceof Readable) await takeTheRest(request, reply)
+        const answer = toAnswer(error, log)
+        note(request, answer, audit)
+        return send(reply, answer)
+      }
+    },
+  })
+}
+
+/** A request under a foreign host name may come from a page (DNS rebinding); one with a key does not. */
+function guardOpen({ auth, isOurHost }: WebDeps) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    if (isOurHost === undefined || isOurHost(request.headers.host)) return undefined
+    const { refusal } = await admit(request, auth)
+    return refusal === undefined ? undefined : send(reply, FOREIGN_HOST)
+  }
+}
+
+/** Aborts when the connection of `response` closes before the answer. */
+function closeOf(response: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  response.once('close', () => controller.abort(new ParleyError('unavailable', 'the caller has gone away')))
+  return controller.signal
+}
+
+function send(reply: FastifyReply, { status, body, headers = {} }: Answer): FastifyReply {
+  void reply.code(status).headers(ALWAYS).headers(headers)
+  if (body === undefined) return reply.send()
+  const isText = typeof body === 'string'
+  if (headers['content-type'] === undefined)
+    void reply.header('content-type', isText ? 'text/plain; charset=utf-8' : 'application/json')
+  // Sent as bytes, because the framework adds a charset to JSON text, and JSON has none.
+  return reply.send(Buffer.from(isText ? body : JSON.stringify(body)))
+}
+
+/** The answer for an unknown route: the path exists with another method, with or without its last slash, or not at all. */
+function unrouted(request: FastifyRequest, routes: readonly Route[]): Answer {
+  const [path, query] = splitOnce(request.url, '?')
+  const methods = routes.filter((route) => matches(route, path)).map((route) => route.method)
+  if (methods.length > 0) return methodNotAllowed(methods)
+  const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`
+  if (path !== '/' && !path.startsWith('//') && routes.some((route) => matches(route, other)))
+    return redirect(query === undefined ? other : `${other}?${query}`)
+  return NOT_FOUND
+}
+
+function splitOnce(text: string, at: string): [string, string | undefined] {
+  const index = text.indexOf(at)
+  return index === -1 ? [text, undefined] : [text.slice(0, index), text.slice(index + 1)]
+}
+
+function matches({ path: template, takesRest }: Route, path: string): boolean {
+  const wanted = template.split('/')
+  const parts = path.split('/')
+  const given = takesRest === true ? parts.slice(0, wanted.length) : parts
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, at) => (part.startsWith('{') ? given[at] !== '' || takesRest === true : part === given[at]))
+  )
+}
+
+/** The answer to an error before a route saw the request. */
+function frameworkError(error: unknown, bodyLimitBytes: number, log: Log): Answer {
+  const { code, statusCode } = error as { code?: string; statusCode?: number }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(bodyLimitBytes)
+  if (statusCode !== undefined && statusCode < 500) return UNREADABLE_BODY
+  return toAnswer(error, log)
+}

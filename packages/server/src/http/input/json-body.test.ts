@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { readJsonBody } from './json-body.ts'
+import { findJsonFault, MAX_JSON_DEPTH } from './json-scan.ts'
+
+const read = (text: string, type: string | undefined = 'application/json') => readJsonBody(Buffer.from(text), type)
+
+describe('a malformed body is located in code points', () => {
+  test.each<[string, number, string]>([
+    ['{"a":', 5, 'Expecting value'],
+    ['{"a": tru}', 6, 'Expecting value'],
+    ['[1,', 3, 'Expecting value'],
+    ['[', 1, 'Expecting value'],
+    ['   ', 3, 'Expecting value'],
+    ['{a:1}', 1, 'Expecting property name enclosed in double quotes'],
+    ["{'a':1}", 1, 'Expecting property name enclosed in double quotes'],
+    ['{', 1, 'Expecting property name enclosed in double quotes'],
+    ['{"a":1,}', 7, 'Expecting property name enclosed in double quotes'],
+    ['{"a" 1}', 5, "Expecting ':' delimiter"],
+    ['{"a"', 4, "Expecting ':' delimiter"],
+    ['{"a":1', 6, "Expecting ',' delimiter"],
+    ['{"a":1 "b":2}', 7, "Expecting ',' delimiter"],
+    ['[1 2]', 3, "Expecting ',' delimiter"],
+    ['{"a":1} x', 8, 'Extra data'],
+    ['01', 1, 'Extra data'],
+    ['1.', 1, 'Extra data'],
+    ['-', 0, 'Expecting value'],
+    ['"', 0, 'Unterminated string starting at'],
+    ['{"a": "b', 6, 'Unterminated string starting at'],
+    ['"a\\', 0, 'Unterminated string starting at'],
+    ['"a\nb"', 2, 'Invalid control character at'],
+    ['"\\x"', 1, 'Invalid \\escape'],
+    ['"\\u12"', 2, 'Invalid \\uXXXX escape'],
+    ['"\\u12zz"', 2, 'Invalid \\uXXXX escape'],
+    ['"\\u0041', 2, 'Invalid \\uXXXX escape'],
+    ['{"a":NaN}', 5, 'Expecting value'],
+    ['[Infinity]', 1, 'Expecting value'],
+    ['[-Infinity]', 1, 'Expecting value'],
+    ['{"a":1e400}', 5, 'Number out of range'],
+    ['{"😀":1,}', 7, 'Expecting property name enclosed in double quotes'],
+  ])('%j fails at %i: %s', (text, offset, reason) => {
+    expect(read(text)).toEqual({ kind: 'malformed', offset, reason })
+  })
+
+  test('the JSON scanner finds no fault in text that JSON.parse accepts', () => {
+    for (const text of ['{}', '[]', ' {"a":[1,-0.5e+3,"\\u00e9\\n",true,false,null,{"b":""}]} ', '"\ud83d\ude00"'])
+      expect(findJsonFault(text)).toBeNull()
+  })
+})
+
+describe('what is read', () => {
+  test('a body without bytes is absent', () => {
+    expect(readJsonBody(undefined, 'application/json')).toEqual({ kind: 'absent' })
+    expect(readJsonBody(Buffer.alloc(0), undefined)).toEqual({ kind: 'absent' })
+  })
+
+  test('a byte order mark of a body is skipped, and of equal members the last one counts', () => {
+    expect(read('\ufeff{"a":1,"a":2}')).toEqual({ kind: 'value', value: { a: 2 } })
+  })
+
+  test.each([undefined, 'application/json; charset=latin1', 'application/merge-patch+json', 'Application/JSON'])(
+    'content type %s is read as JSON',
+    (type) => expect(readJsonBody(Buffer.from('{"a":1}'), type)).toEqual({ kind: 'value', value: { a: 1 } }),
+  )
+
+  test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx'])(
+    'content type %s is not',
+    (type) => expect(read('{"a":1}', type)).toEqual({ kind: 'text', value: '{"a":1}' }),
+  )
+
+  test('a body that is not UTF-8 is unreadable', () => {
+    expect(readJsonBody(Buffer.from([0x7b, 0xff, 0x7d]), 'application/json')).toEqual({ kind: 'unreadable' })
+  })
+
+  test('the nesting of a body is limited, in valid and in invalid JSON', () => {
+    const nested = (depth: number, end: string) => '['.repeat(depth) + end
+    expect(read(nested(MAX_JSON_DEPTH, ']'.repeat(MAX_JSON_DEPTH))).kind).toBe('value')
+    expect(read(nested(MAX_JSON_DEPTH + 1, ']'.repeat(MAX_JSON_DEPTH + 1)))).toEqual({ kind: 'unreadable' })
+    expect(read(nested(200_000, ''))).toEqual({ kind: 'unreadable' })
+  })
+})

@@ -1,0 +1,239 @@
+/**
+ * Converts messages to the prompt of a provider library. Pure.
+ *
+ * Rules
+ * P1. Arguments are sent back as the model wrote them where the API takes text, else as the parsed value. Arguments
+ *       that are no
+ *       JSON object are sent back as `{}`, because the library would quote a malformed string a second time.
+ * P2. Thinking blocks come first, byte for byte, and only to their origin: a signature is valid at the vendor that made
+ *       it.
+ *   P3. No empty text is sent: vendors refuse empty text blocks and empty messages.
+ * P4. Cache breakpoints: the first system part and the last part of the last user or tool message (agent-core.md 10.4).
+ */
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolResultOutput,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider'
+import type { RedactedThinkingBlock, ThinkingBlock } from '@parley/protocol'
+import { parseRecord } from '../../lib/index.ts'
+import { GEMINI_SIGNATURE, geminiSignature } from './gemini-signature.ts'
+import type { LlmImage, LlmMessage, LlmText } from '../llm.ts'
+import { excess, filePart, imagePart, type ImageOptions } from '../images/prompt-images.ts'
+import type { ModelApi } from '../models/route.ts'
+
+export type PromptOptions = ImageOptions & {
+  api: ModelApi
+  cacheMarkers: boolean
+  echoReasoning: boolean
+  vision: boolean
+  /** Content is sent as one string, which cannot contain an image. */
+  stringContent?: boolean
+  /** Encrypted reasoning is sent back to the Responses API. Default: true. */
+  sealedReasoning?: boolean
+}
+
+type Assistant = Extract<LlmMessage, { role: 'assistant' }>
+type AssistantParts = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
+type ToolMessage = Extract<LlmMessage, { role: 'tool' }>
+
+const MARK: SharedV4ProviderOptions = {
+  anthropic: { cacheControl: { type: 'ephemeral' } },
+  openaiCompatible: { cache_control: { type: 'ephemeral' } },
+}
+
+/** Returns the prompt of one request. */
+export function toPrompt(messages: readonly LlmMessage[], options: PromptOptions): LanguageModelV4Prompt {
+  const leading = messages.findIndex((message) => message.role !== 'system')
+  const start = leading < 0 ? messages.length : leading
+  const system = messages.slice(0, start).flatMap((message) => (message.role === 'system' ? message.content : []))
+  const marked = options.cacheMarkers
+    ? messages.findLastIndex((message) => message.role === 'user' || message.role === 'tool')
+    : -1
+  const prompt = systemMessages(system, options)
+  let pictures: LanguageModelV4FilePart[] = []
+  for (const [at, message] of messages.entries()) {
+    if (at < start) continue
+    if (message.role !== 'tool') pictures = flush(pictures, prompt)
+    const mark = at === marked
+    if (message.role === 'tool') pictures.push(...pushResult(message, mark, options, prompt))
+    else if (message.role === 'assistant') pushAssistant(message, options, prompt)
+    // All vendors but one take a system message in the middle as the user's turn.
+    else pushUser(message.content, mark, options, prompt)
+  }
+  flush(pictures, prompt)
+  return prompt
+}
+
+function systemMessages(parts: readonly LlmText[], { api, cacheMarkers }: PromptOptions): LanguageModelV4Prompt {
+  const filled = parts.filter((part) => part.text.trim() !== '')
+  if (filled.length === 0) return []
+  // Many chat templates accept only one system message.
+  if (api !== 'anthropic') {
+    const content = filled.map((part) => part.text).join('\n\n')
+    return [{ role: 'system', content, ...(cacheMarkers ? { providerOptions: MARK } : {}) }]
+  }
+  const flagged = filled.some((part) => part.cache === true)
+  return filled.map((part, at) => {
+    const mark = cacheMarkers && (flagged ? part.cache === true : at === 0)
+    return { role: 'system', content: part.text, ...(mark ? { providerOptions: MARK } : {}) }
+  })
+}
+
+function pushUser(
+  content: readonly (LlmText | LlmImage)[],
+  mark: boolean,
+  options: PromptOptions,
+  prompt: LanguageModelV4Prompt,
+): void {
+  const parts = userParts(content, options)
+  const last = parts.at(-1)
+  if (last === undefined) return
+  if (mark) last.providerOptions = MARK
+  prompt.push({ role: 'user', content: parts })
+}
+
+function userParts(
+  content: readonly (LlmText | LlmImage)[],
+  options: PromptOptions,
+): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
+  const { api, vision, stringContent = false } = options
+  const texts = content.filter((part) => part.type === 'text').filter((part) => part.text.trim() !== '')
+  const images = vision && !stringContent ? content.filter((part) => part.type === 'image') : []
+  // Every server accepts plain strings, not every server lists of parts.
+  if (api === 'compatible' && images.length === 0 && texts.length > 1)
+    return [{ type: 'text', text: texts.map((part) => part.text).join('\n') }]
+  return content.flatMap((part): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] => {
+    if (part.type === 'image') return vision && !stringContent ? [imagePart(part, options)] : []
+    return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
+  })
+}
+
+function pushAssistant(message: Assistant, options: PromptOptions, prompt: LanguageModelV4Prompt): void {
+  const text = message.content.map((part) => part.text).join('')
+  const content: AssistantParts = [...reasoningParts(message, options)]
+  const signed = (of: 'call' | 'text') => {
+    const signature = options.api === 'google' ? geminiSignature(message.thinkingBlocks, of) : undefined
+    return signature === undefined ? {} : { providerOptions: { google: { thoughtSignature: signature } } }
+  }
+  if (text.trim() !== '') content.push({ type: 'text', text, ...signed('text') })
+  for (const [n, call] of message.toolCalls.entries()) {
+    content.push({
+      type: 'tool-call',
+      toolCallId: call.id,
+      toolName: call.name,
+      input: inputOf(call, options.api),
+      ...(n === 0 ? signed('call') : {}),
+    })
+  }
+  if (content.some((part) => part.type !== 'reasoning')) prompt.push({ role: 'assistant', content })
+}
+
+function reasoningParts(
+  message: Assistant,
+  { api, echoReasoning, sealedReasoning = true }: PromptOptions,
+): AssistantParts {
+  switch (api) {
+    case 'anthropic':
+      return (message.thinkingBlocks ?? []).flatMap((block): AssistantParts => {
+        if (block.type === 'redacted_thinking')
+          return [{ type: 'reasoning', text: '', providerOptions: { anthropic: { redactedData: block.data } } }]
+        if (!isSignedByAnthropic(block)) return []
+        return [
+          { type: 'reasoning', text: block.thinking, providerOptions: { anthropic: { signature: block.signature } } },
+        ]
+      })
+    case 'responses': {
+      const { reasoningItem: item } = message
+      if (!sealedReasoning || !item?.encrypted_content) return []
+      const openai = {
+        ...(item.id === null ? {} : { itemId: item.id }),
+        reasoningEncryptedContent: item.encrypted_content,
+      }
+      const summaries = item.summary.length === 0 ? [''] : item.summary
+      return summaries.map((text) => ({ type: 'reasoning', text, providerOptions: { openai } }))
+    }
+    case 'compatible':
+      return echoReasoning && message.reasoning ? [{ type: 'reasoning', text: message.reasoning }] : []
+    default:
+      return []
+  }
+}
+
+/** Returns true when Anthropic accepts `block` back. Blocks of other vendors have no signature, or Gemini's. */
+export function isSignedByAnthropic(block: ThinkingBlock | RedactedThinkingBlock): boolean {
+  return block.type === 'redacted_thinking' || Boolean(block.signature && !block.signature.startsWith(GEMINI_SIGNATURE))
+}
+
+/** Calls whose arguments are sent back as text: each is parsed once, not again with every later request. */
+const asWritten = new WeakSet<object>()
+
+function inputOf(call: Assistant['toolCalls'][number], api: ModelApi): unknown {
+  if (takesText(api) && asWritten.has(call)) return call.arguments
+  const input = argumentsFor(call.arguments, api)
+  if (typeof input === 'string') asWritten.add(call)
+  return input
+}
+
+/** Returns true when the API carries arguments as text. */
+const takesText = (api: ModelApi) => api === 'compatible' || api === 'chat' || api === 'responses'
+
+/** See P1. The library parses the text again and fails on `__proto__` in it, so such arguments are sent parsed. */
+export function argumentsFor(text: string, api: ModelApi): unknown {
+  const value = parseRecord(text)
+  if (value === null) return {}
+  return takesText(api) && !/__proto__|constructor/.test(text) ? text : value
+}
+
+/** Returns the images that must follow in a user message, where a tool result can only be text. */
+function pushResult(
+  message: ToolMessage,
+  mark: boolean,
+  options: PromptOptions,
+  prompt: LanguageModelV4Prompt,
+): LanguageModelV4FilePart[] {
+  const shown = options.vision && options.stringContent !== true
+  const text = message.content
+    .flatMap((part) => (part.type === 'text' ? [part.text] : shown ? (excess(part, options.maxPixels) ?? []) : []))
+    .join('\n')
+  const pictures = shown ? message.content.filter((part) => part.type === 'image') : []
+  const images = pictures.flatMap((part) => (excess(part, options.maxPixels) === null ? (filePart(part) ?? []) : []))
+  const textOnly = options.api === 'compatible' || options.api === 'chat'
+  // Where the API has no flag for errors, the library would wrap the text of a failure in JSON.
+  const isError = message.isError && options.api !== 'responses'
+  const output = images.length === 0 || textOnly ? textOutput(text, isError) : mixedOutput(text, images)
+  const result = {
+    type: 'tool-result' as const,
+    toolCallId: message.toolCallId,
+    toolName: message.toolName,
+    output,
+    ...(mark ? { providerOptions: MARK } : {}),
+  }
+  const last = prompt.at(-1)
+  // The results of one batch of calls form one message.
+  if (last?.role === 'tool') last.content.push(result)
+  else prompt.push({ role: 'tool', content: [result] })
+  return textOnly ? images : []
+}
+
+const textOutput = (value: string, isError: boolean): LanguageModelV4ToolResultOutput => ({
+  type: isError ? 'error-text' : 'text',
+  value,
+})
+
+const mixedOutput = (text: string, images: LanguageModelV4FilePart[]): LanguageModelV4ToolResultOutput => ({
+  type: 'content',
+  value: [
+    ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+    ...images.map(({ data, mediaType }) => ({ type: 'file' as const, data, mediaType })),
+  ],
+})
+
+function flush(pictures: LanguageModelV4FilePart[], prompt: LanguageModelV4Prompt): LanguageModelV4FilePart[] {
+  if (pictures.length > 0)
+    prompt.push({ role: 'user', content: [{ type: 'text', text: 'Images returned by the tools above:' }, ...pictures] })
+  return []
+}

@@ -1,0 +1,102 @@
+/**
+ * A model behind a provider library: sends the request and collects the library's stream as deltas and one answer, with
+ * retries.
+ */
+import { randomUUID } from 'node:crypto'
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { LLM } from '@parley/protocol'
+import { abortable } from '../../lib/index.ts'
+import { collect } from './collect.ts'
+import { retryAfterSeconds, toLlmError } from './errors.ts'
+import { featuresOf } from '../models/features.ts'
+import type { Llm, LlmAnswer, LlmDelta, LlmRequest } from '../llm.ts'
+import { loadModel } from './library-model.ts'
+import { toCall } from './request.ts'
+import { withRetries, type RetryDeps } from '../retry.ts'
+import type { Remote } from '../models/route.ts'
+import type { Transport } from './transport.ts'
+import { loadPriceBook, type PriceBook } from '../models/prices.ts'
+import { toUsage } from './usage.ts'
+
+/** Dependencies of a remote model. */
+export type RemoteDeps = RetryDeps & {
+  transport: Transport
+  /** Milliseconds. */
+  now: () => number
+}
+
+/** Loads and connects nothing before the first `complete`. */
+export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
+  const features = featuresOf(config)
+  const context = { model: config.model, apiKey: route.apiKey, baseUrl: route.baseUrl }
+  const fetch = deps.transport.fetch(config.timeout === null ? null : config.timeout * 1000)
+  const inlines = features.vision && (features.inlineImages || route.api === 'google')
+  let model: Promise<LanguageModelV4> | null = null
+  let book: Promise<PriceBook> | null = null
+
+  const attempt = async (
+    request: LlmRequest,
+    temperature: number | null,
+    onDelta: (delta: LlmDelta) => void,
+    signal: AbortSignal,
+  ): Promise<LlmAnswer> => {
+    model ??= loadModel(config, route, fetch)
+    const loaded = await model
+    const messages = inlines ? await deps.transport.images.inline(request.messages, signal) : request.messages
+    const started = performance.now()
+    const { stream, response } = await loaded.doStream({
+      ...toCall(config, route, features, { ...request, messages }, temperature),
+      abortSignal: signal,
+    })
+    // After the request was sent, so that loading the table adds no delay.
+    book ??= loadPriceBook()
+    const { tokens, responseId, ...answer } = await collect(stream, onDelta)
+    const latency = (performance.now() - started) / 1000
+    const usage = toUsage({ config, route, tokens, headers: response?.headers ?? {}, latency, book: await book })
+    return {
+      ...answer,
+      toolCalls: withNewIds(answer.toolCalls, request),
+      responseId: responseId || randomUUID(),
+      usage,
+    }
+  }
+
+  return {
+    model: config.model,
+    usageId: config.usage_id,
+    complete(request, onDelta, signal) {
+      // Deltas that one attempt sent are not sent again by the next: clients see one beginning, then the stored answer.
+      let streamingAttempt: number | null = null
+      const emitter = (n: number) => (delta: LlmDelta) => {
+        streamingAttempt ??= n
+        if (streamingAttempt === n) onDelta(delta)
+      }
+      const run = withRetries(
+        config,
+        (n, before) =>
+          attempt(request, temperatureFor(config, before?.code), config.stream ? emitter(n) : () => {}, signal),
+        (thrown) => ({ error: toLlmError(thrown, context), retryAfter: retryAfterSeconds(thrown, deps.now()) }),
+        deps,
+        signal,
+      )
+      return abortable(run, signal)
+    },
+  }
+}
+
+/** An empty answer at temperature 0 would be repeated by the same request (agent-core.md 10.5). */
+const temperatureFor = (config: LLM, before: string | undefined): number | null =>
+  before === 'LLMNoResponseError' && config.temperature === 0 ? 1 : config.temperature
+
+/** Some servers number their calls from the start in every answer; within a conversation an id must name one call. */
+function withNewIds(calls: LlmAnswer['toolCalls'], request: LlmRequest): LlmAnswer['toolCalls'] {
+  if (calls.length === 0) return calls
+  const used = new Set<string>()
+  for (const message of request.messages)
+    if (message.role === 'assistant') for (const call of message.toolCalls) used.add(call.id)
+  return calls.map((call) => {
+    const id = used.has(call.id) || call.id === '' ? `call_${randomUUID().replaceAll('-', '')}` : call.id
+    used.add(id)
+    return { ...call, id }
+  })
+}

@@ -1,0 +1,56 @@
+/** Usage of one answer: tokens, time and cost. Source: agent-core.md 10.8. */
+import type { LanguageModelV4Usage } from '@ai-sdk/provider'
+import type { LLM } from '@parley/protocol'
+import type { LlmUsage } from '../llm.ts'
+import type { Counts, PriceBook } from '../models/prices.ts'
+import type { Remote } from '../models/route.ts'
+
+/** Proxies report their cost in this header. */
+const COST_HEADER = 'x-litellm-response-cost'
+
+type Answered = {
+  config: LLM
+  route: Remote
+  tokens: LanguageModelV4Usage | null
+  headers: Record<string, string>
+  latency: number
+  book: PriceBook
+}
+
+/** `prompt_tokens` includes cached ones; `per_turn_token` is this call's total, `context_window` 0 where unknown. */
+export function toUsage({ config, route, tokens, headers, latency, book }: Answered): LlmUsage {
+  const { inputTokens, outputTokens } = tokens ?? {}
+  const cacheRead = inputTokens?.cacheRead ?? 0
+  const cacheWrite = inputTokens?.cacheWrite ?? 0
+  const input = Math.max(inputTokens?.total ?? 0, cacheRead + cacheWrite)
+  const output = outputTokens?.total ?? 0
+  const counts = { input, output, cacheRead, cacheWrite }
+  const quote = book(route, config.model_canonical_name ?? route.modelId, counts)
+  return {
+    tokens: {
+      model: config.model,
+      prompt_tokens: input,
+      completion_tokens: output,
+      cache_read_tokens: cacheRead,
+      cache_write_tokens: cacheWrite,
+      reasoning_tokens: outputTokens?.reasoning ?? 0,
+      context_window: config.max_input_tokens ?? quote.contextWindow ?? 0,
+      per_turn_token: input + output,
+    },
+    costUsd: configuredCost(config, counts) ?? reportedCost(headers, tokens) ?? quote.costUsd,
+    latency,
+  }
+}
+
+/** A cost needs both prices of the configuration. */
+function configuredCost(
+  { input_cost_per_token: perInput, output_cost_per_token: perOutput }: LLM,
+  { input, output }: Counts,
+): number | null {
+  return perInput === null || perOutput === null ? null : input * perInput + output * perOutput
+}
+
+function reportedCost(headers: Record<string, string>, tokens: LanguageModelV4Usage | null): number | null {
+  const cost = Number(headers[COST_HEADER] ?? tokens?.raw?.cost ?? Number.NaN)
+  return Number.isFinite(cost) && cost >= 0 ? cost : null
+}

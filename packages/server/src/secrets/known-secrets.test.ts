@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { openKnownSecrets } from './known-secrets.ts'
+import { makeCipher } from './cipher.ts'
+
+const cipher = makeCipher(randomBytes(32), 'a test')
+
+test('values that the cipher sealed or opened, and given ones, are hidden in any text', () => {
+  const known = openKnownSecrets(['key-of-the-server', null])
+  const watched = known.watch(cipher)
+  const sealed = cipher.seal('opened-value')
+  expect(known.hide({ message: 'opened-value' })).toEqual({ message: 'opened-value' })
+  expect(watched.open(watched.seal('sealed-value'))).toBe('sealed-value')
+  expect(watched.open(sealed)).toBe('opened-value')
+  expect(watched.keyId).toBe(cipher.keyId)
+  expect(known.hide({ message: 'a sealed-value b', deep: ['opened-value', 7], key: 'key-of-the-server' })).toEqual({
+    message: 'a <secret-hidden> b',
+    deep: ['<secret-hidden>', 7],
+    key: '<secret-hidden>',
+  })
+})
+
+test('at most a thousand secrets are kept, the most recently used ones', () => {
+  const known = openKnownSecrets([])
+  const watched = known.watch(cipher)
+  for (let n = 0; n < 1000; n++) watched.seal(`secret-value-${n}-`)
+  watched.seal('secret-value-0-')
+  watched.seal('secret-value-1000-')
+  expect(known.hide(['secret-value-0-', 'secret-value-1-', 'secret-value-1000-'])).toEqual([
+    '<secret-hidden>',
+    'secret-value-1-',
+    '<secret-hidden>',
+  ])
+})

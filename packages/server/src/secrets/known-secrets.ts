@@ -1,0 +1,44 @@
+/**
+ * Secrets that this process has seen, so that its log can hide them. Errors repeat the values they were given (`"…" is an
+ * invalid header value`), which their class does not show; every stored secret passes through the cipher, where it is noted.
+ */
+import type { Cipher } from './cipher.ts'
+import { makeMasker, type Masker } from './mask.ts'
+
+/** Number of secrets kept, the most recently used ones. */
+const MAX_SECRETS = 1000
+/** Characters of the longest secret kept. */
+const MAX_LENGTH = 16_384
+
+export type KnownSecrets = {
+  /** The same cipher; values that it seals and opens are known from then on. */
+  watch: (cipher: Cipher) => Cipher
+  /** A copy of plain data with every known secret replaced by the mask. */
+  hide: <T>(value: T) => T
+}
+
+/** @param own secrets that do not pass through the cipher, such as those of the configuration */
+export function openKnownSecrets(own: Iterable<string | null>): KnownSecrets {
+  const values = new Set([...own].filter((value) => value !== null))
+  let masker: Masker | null = null
+
+  function remember(text: string): string {
+    // Messages that wait for a start are sealed too (JSON arrays); they are not secrets.
+    if (text.length > MAX_LENGTH || text.startsWith('[')) return text
+    // Insertion order is order of use: the oldest is dropped first.
+    if (!values.delete(text)) masker = null
+    values.add(text)
+    const [oldest] = values
+    if (values.size > MAX_SECRETS && oldest !== undefined) values.delete(oldest)
+    return text
+  }
+  return {
+    watch: (cipher) => ({
+      ...cipher,
+      seal: (text) => cipher.seal(remember(text)),
+      open: (sealed) => remember(cipher.open(sealed)),
+    }),
+    // Built on demand: secrets change more often than errors are logged.
+    hide: (value) => (masker ??= makeMasker(values)).json(value),
+  }
+}

@@ -1,0 +1,26 @@
+/** Masking of all secrets in a conversation: its owner's secrets, its own, and the credentials in its record. */
+import type { Draft } from '@parley/protocol'
+import { secretValues, type Masker } from '../secrets/index.ts'
+import type { CommandSecrets } from './command-secrets.ts'
+import type { ConversationSecretAccess } from './conversation-secret-access.ts'
+
+type MaskedRecord = Parameters<ConversationSecretAccess['valuesOf']>[0] & object
+
+export type Masking = {
+  /** Masks drafts before they become events. */
+  mask: (drafts: readonly Draft[], owner: string, record: MaskedRecord) => Promise<readonly Draft[]>
+  /** Masks texts. */
+  masker: (owner: string, record: MaskedRecord) => Promise<Masker>
+}
+
+export function openMasking(
+  commandSecrets: Pick<CommandSecrets, 'mask' | 'masker'>,
+  ownSecrets: Pick<ConversationSecretAccess, 'valuesOf'>,
+): Masking {
+  // Looked-up values are in no record. Keys of models, workspaces and MCP servers are in the conversation's record.
+  const valuesOf = (record: MaskedRecord) => [...ownSecrets.valuesOf(record), ...secretValues(record)]
+  return {
+    mask: (drafts, owner, record) => commandSecrets.mask(owner, drafts, valuesOf(record)),
+    masker: (owner, record) => commandSecrets.masker(owner, valuesOf(record)),
+  }
+}

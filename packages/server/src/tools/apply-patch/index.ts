@@ -1,1 +1,0 @@
-export { applyPatchTool } from './apply-patch-tool.ts'

@@ -1,1 +1,0 @@
-export { BrowserParams, browserToolSet } from './tool-set.ts'

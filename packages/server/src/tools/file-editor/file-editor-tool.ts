@@ -1,0 +1,221 @@
+/**
+ * Views and edits text files: unchanged bytes outside the edit, undo, and a journal that survives a crash of the
+ * server.
+ * Source: agent-core.md 8.3.
+ */
+import type { FileEditorObservation, ImageContent, TextContent } from '@parley/protocol'
+import { FileEditorAction, ParleyError, textContent } from '@parley/protocol'
+import { isAbsolute, join } from 'node:path'
+import { defineTool } from '../define.ts'
+import type { Tool, ToolContext } from '../tool.ts'
+import { checkPath, decoded, existing, expectFits, readIfThere, readWithin } from './access.ts'
+import { DESCRIPTION, PARAMETERS } from './description.ts'
+import { countLines, insertLines, numbered, replaceOnce, snippet } from './edits.ts'
+import { hashOf, Journal } from './journal.ts'
+import { clipLines, imageType, showDirectory, showImage, showText } from './view.ts'
+import { Refusal } from '../refusal.ts'
+import { decode, encode, printable, type Decoded } from './text.ts'
+
+/**
+ * Largest content in characters that an observation carries for clients to show a difference; larger ones are left out.
+ */
+const MAX_CONTENT_CHARS = 1024 * 1024
+
+export type FileEditorParams = {
+  /** Refuse paths outside the working directory, also through symlinks (F28). */
+  confine?: boolean
+}
+
+type Change = Pick<FileEditorObservation, 'prev_exist' | 'old_content' | 'new_content'>
+type Outcome = { content: (TextContent | ImageContent)[] } & Partial<Change>
+
+/** The `file_editor` tool. */
+export function fileEditorTool({ confine = false }: FileEditorParams = {}): Tool {
+  return defineTool<FileEditorAction>({
+    kind: 'FileEditor',
+    name: 'file_editor',
+    description: DESCRIPTION,
+    parameters: PARAMETERS,
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    parse: (args) => FileEditorAction.parse({ ...args, kind: 'FileEditorAction' }),
+    resources: (action, workspace) => [`file:${workspace.resolve(action.path)}`],
+    async execute(action, context) {
+      try {
+        if (isAbsolute(action.path)) action = { ...action, path: context.workspace.resolve(action.path) }
+        await checkPath(action, confine, context)
+        return observation(action, await run(action, context))
+      } catch (error) {
+        if (context.signal.aborted) throw error
+        return { ...observation(action, { content: [textContent(reasonOf(error))] }), is_error: true }
+      }
+    },
+    recover: async (action, context) => {
+      const journal = journalOf(context)
+      const note = await journal.read(context.callId)
+      if (note === null) return { kind: 'execute' }
+      const now = await readIfThere(note.path, context)
+      const hash = hashOf(now)
+      if (hash === note.after) {
+        if (note.undoes !== undefined) await journal.forget(note.path, note.undoes)
+        const before = note.undoes === undefined ? await journal.before(note.path, context.callId) : undefined
+        return {
+          kind: 'done',
+          observation: observation({ ...action, path: note.path }, recovered(action, before, now)),
+        }
+      }
+      return hash === note.before ? { kind: 'execute' } : { kind: 'unknown' }
+    },
+  })
+}
+
+function run(action: FileEditorAction, context: ToolContext): Promise<Outcome> {
+  switch (action.command) {
+    case 'view':
+      return view(action, context)
+    case 'create':
+      return create(action, context)
+    case 'str_replace': {
+      const oldText = required(action, 'old_str')
+      const newText = required(action, 'new_str')
+      return edit(action, context, (text) => replaceOnce(text, oldText, newText))
+    }
+    case 'insert': {
+      const line = required(action, 'insert_line')
+      const newText = required(action, 'new_str')
+      return edit(action, context, (text) => insertLines(text, line, newText))
+    }
+    case 'undo_edit':
+      return undo(action, context)
+  }
+}
+
+async function view({ path, view_range }: FileEditorAction, context: ToolContext): Promise<Outcome> {
+  const stat = await existing(path, context)
+  if (stat.kind === 'directory') {
+    if (view_range !== null) throw new Refusal('view_range is for files; a directory is shown as a whole.')
+    return { content: [textContent(await showDirectory(path, context.workspace, context.signal))] }
+  }
+  const bytes = await readWithin(path, stat, context)
+  const type = imageType(path)
+  if (type !== null) return { content: showImage(path, type, bytes) }
+  return { content: [textContent(showText(path, printable(decoded(path, bytes).text), view_range))] }
+}
+
+async function create(action: FileEditorAction, context: ToolContext): Promise<Outcome> {
+  const { path } = action
+  const text = required(action, 'file_text')
+  if ((await context.workspace.stat(path, context.signal)) !== null) {
+    throw new Refusal(`${path} exists already; create does not overwrite. Use str_replace or insert to change it.`)
+  }
+  await write(path, null, encode(text, 'utf-8'), context)
+  return { content: [textContent(`File created successfully at: ${path}`)], ...change(null, text) }
+}
+
+async function edit(
+  { path }: FileEditorAction,
+  context: ToolContext,
+  apply: (text: string) => ReturnType<typeof replaceOnce>,
+): Promise<Outcome> {
+  const bytes = await readWithin(path, await existing(path, context), context)
+  const before = decoded(path, bytes)
+  const edited = apply(before.text)
+  await write(path, bytes, encode(edited.text, before.encoding), context)
+  const shown = clipLines(printable(snippet(edited)))
+  const message = `${path} has been edited. The changed lines and what is around them:\n${shown}\nCheck that this is what you meant; edit again if it is not.`
+  return { content: [textContent(message)], ...change(before.text, edited.text) }
+}
+
+async function undo({ path }: FileEditorAction, context: ToolContext): Promise<Outcome> {
+  const bytes = await readWithin(path, await existing(path, context), context)
+  const journal = journalOf(context)
+  const past = await journal.newest(path)
+  if (past === null) throw new Refusal(`There is no edit history for ${path}.`)
+  await journal.write({
+    call_id: context.callId,
+    path,
+    before: hashOf(bytes),
+    after: hashOf(past.bytes),
+    undoes: past.name,
+  })
+  if (past.bytes === null) await context.workspace.remove(path, context.signal)
+  else await context.workspace.writeFile(path, past.bytes, context.signal)
+  await journal.forget(path, past.name)
+  return undone(path, decode(bytes), past.bytes)
+}
+
+function undone(path: string, before: Decoded | null, restored: Uint8Array | null): Outcome {
+  if (restored === null) {
+    const message = `The creation of ${path} has been undone: the file is gone.`
+    return { content: [textContent(message)], ...change(before?.text ?? null, null), prev_exist: false }
+  }
+  const text = decode(restored)?.text ?? ''
+  const shown = clipLines(printable(numbered(text, 1, countLines(text))))
+  return {
+    content: [textContent(`The last edit of ${path} has been undone. The file now:\n${shown}`)],
+    ...change(before?.text ?? null, text),
+  }
+}
+
+/** First the durable note, then the history, then the file: `recover` can distinguish a crash after each of them. */
+async function write(path: string, before: Uint8Array | null, after: Uint8Array, context: ToolContext): Promise<void> {
+  expectFits(path, after.byteLength)
+  const journal = journalOf(context)
+  await journal.write({ call_id: context.callId, path, before: hashOf(before), after: hashOf(after) })
+  const past = await journal.remember(path, context.callId, before)
+  try {
+    await context.workspace.writeFile(path, after, context.signal)
+  } catch (error) {
+    await journal.forget(path, past)
+    throw error
+  }
+}
+
+/** Returns the observation of an edit that took place although the server died before storing it. */
+function recovered(action: FileEditorAction, before: Uint8Array | null | undefined, now: Uint8Array | null): Outcome {
+  if (action.command === 'undo_edit') return undone(action.path, null, now)
+  const text = now === null ? null : (decode(now)?.text ?? null)
+  if (action.command === 'create')
+    return { content: [textContent(`File created successfully at: ${action.path}`)], ...change(null, text) }
+  const old = before == null ? null : (decode(before)?.text ?? null)
+  return { content: [textContent(`${action.path} has been edited.`)], ...change(old, text), prev_exist: true }
+}
+
+function required<K extends 'file_text' | 'old_str' | 'new_str' | 'insert_line'>(
+  action: FileEditorAction,
+  name: K,
+): NonNullable<FileEditorAction[K]> {
+  const value = action[name]
+  if (value === null) throw new Refusal(`The parameter ${name} is required for the command ${action.command}.`)
+  return value
+}
+
+function change(before: string | null, after: string | null): Change {
+  const isSmall = Math.max(before?.length ?? 0, after?.length ?? 0) <= MAX_CONTENT_CHARS
+  const shown = (text: string | null): string | null => (text === null || !isSmall ? null : printable(text))
+  return { prev_exist: before !== null, old_content: shown(before), new_content: shown(after) }
+}
+
+function observation({ command, path }: FileEditorAction, outcome: Outcome): FileEditorObservation {
+  return {
+    kind: 'FileEditorObservation',
+    is_error: false,
+    command,
+    path,
+    prev_exist: true,
+    old_content: null,
+    new_content: null,
+    ...outcome,
+  }
+}
+
+const journalOf = ({ dataDir }: ToolContext): Journal => new Journal(join(dataDir, 'file_editor'))
+
+/**
+ * Returns the reason of a failure, for the model. Any error but a refusal or one of the file system is a bug and is
+ * thrown again.
+ */
+function reasonOf(error: unknown): string {
+  if (error instanceof Refusal || error instanceof ParleyError) return error.message
+  if (error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string') return error.message
+  throw error
+}

@@ -1,1 +1,0 @@
-export { fileEditorTool, type FileEditorParams } from './file-editor.ts'

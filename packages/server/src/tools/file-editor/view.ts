@@ -1,0 +1,109 @@
+/** Views of the editor: a file with line numbers, an image, a directory. */
+import type { ImageContent, TextContent } from '@parley/protocol'
+import { textContent } from '@parley/protocol'
+import { extname, join } from 'node:path'
+import type { Workspace } from '../../workspace/index.ts'
+import { countLines, numbered } from './edits.ts'
+import { Refusal } from '../refusal.ts'
+
+/** Characters of one view. Source: agent-core.md 8.3. */
+const MAX_CHARS = 16_000
+const MAX_IMAGE_BYTES = 5 * 1024 * 1024
+const MAX_DEPTH = 2
+const MAX_ENTRIES = 1000
+
+const IMAGE_TYPES: Readonly<Record<string, string>> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+  '.bmp': 'image/bmp',
+}
+
+/** Returns the media type of an image, by its name; null for any other file. */
+export const imageType = (path: string): string | null => IMAGE_TYPES[extname(path).toLowerCase()] ?? null
+
+/** Returns an image for the model. @throws Refusal when it is too large to send. */
+export function showImage(path: string, type: string, bytes: Uint8Array): (TextContent | ImageContent)[] {
+  if (bytes.byteLength > MAX_IMAGE_BYTES) {
+    throw new Refusal(
+      `The image ${path} has ${bytes.byteLength} bytes; at most ${MAX_IMAGE_BYTES} can be shown. Scale it down first.`,
+    )
+  }
+  const url = `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
+  return [textContent(`The image ${path}:`), { type: 'image', image_urls: [url], cache_prompt: false }]
+}
+
+/** Returns the numbered lines of a file; all of them, or the two line numbers of `range` (−1: the last line). */
+export function showText(path: string, text: string, range: readonly number[] | null): string {
+  const count = countLines(text)
+  const { first, last, note } = range === null ? { first: 1, last: count, note: '' } : checkRange(range, count)
+  return `${path}, as \`cat -n\` shows it:\n${clipLines(numbered(text, first, last))}${note}`
+}
+
+function checkRange(range: readonly number[], count: number): { first: number; last: number; note: string } {
+  const [first, end] = range
+  if (range.length !== 2 || first === undefined || end === undefined) {
+    throw new Refusal('view_range must be a list of two integers: the first and the last line.')
+  }
+  if (first < 1 || first > count)
+    throw new Refusal(`view_range must start between 1 and ${count}, the number of lines of the file.`)
+  if (end === -1) return { first, last: count, note: '' }
+  if (end < first) throw new Refusal('view_range must not end before it starts; use -1 for the end of the file.')
+  const note = end > count ? `\nNOTE: the file ends at line ${count}.` : ''
+  return { first, last: Math.min(end, count), note }
+}
+
+/** Limits numbered lines to the characters of one view, with a hint how to see the rest. */
+export function clipLines(rows: string): string {
+  if (rows.length <= MAX_CHARS) return rows
+  const lineEnd = rows.lastIndexOf('\n', MAX_CHARS)
+  const shown = rows.slice(0, lineEnd > 0 ? lineEnd : MAX_CHARS)
+  const lastLine = shown
+    .slice(shown.lastIndexOf('\n') + 1)
+    .trimStart()
+    .split('\t', 1)[0]
+  return `${shown}\n[Cut after ${MAX_CHARS} characters, in line ${lastLine}. Use view_range, or search with the terminal, to see more.]`
+}
+
+/** Lists a directory two levels deep, without hidden entries. */
+export async function showDirectory(path: string, workspace: Workspace, signal: AbortSignal): Promise<string> {
+  const rows: string[] = []
+  let hidden = 0
+  const walk = async (dir: string, depth: number): Promise<void> => {
+    for (const { name, kind } of await entries(dir, depth, workspace, signal)) {
+      if (rows.length >= MAX_ENTRIES) return
+      if (name.startsWith('.')) {
+        if (depth === 1) hidden++
+        continue
+      }
+      const child = join(dir, name)
+      rows.push(kind === 'directory' ? `${child}/` : child)
+      if (kind === 'directory' && depth < MAX_DEPTH) await walk(child, depth + 1)
+    }
+  }
+  await walk(path, 1)
+  const listing = [`${path}/`.replace(/\/+$/, '/'), ...rows].join('\n')
+  const cut = rows.length >= MAX_ENTRIES ? `\n[Only the first ${MAX_ENTRIES} entries are shown.]` : ''
+  const note =
+    hidden === 0
+      ? ''
+      : `\n\n${hidden} hidden ${hidden === 1 ? 'entry is' : 'entries are'} not shown; use \`ls -a\` to see them.`
+  return `Files and directories in ${path}, two levels deep:\n${listing}${cut}${note}`
+}
+
+async function entries(
+  dir: string,
+  depth: number,
+  workspace: Workspace,
+  signal: AbortSignal,
+): ReturnType<Workspace['list']> {
+  try {
+    return (await workspace.list(dir, signal)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  } catch (error) {
+    // A subdirectory that cannot be read is left out; the requested directory must be readable.
+    if (depth === 1 || signal.aborted) throw error
+    return []
+  }
+}

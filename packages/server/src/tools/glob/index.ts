@@ -1,1 +1,0 @@
-export { globTool } from './glob-tool.ts'

@@ -1,1 +1,0 @@
-export { grepTool } from './grep-tool.ts'

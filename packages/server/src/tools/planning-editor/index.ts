@@ -1,1 +1,0 @@
-export { planningEditorTool, PlanningEditorParams } from './planning-editor.ts'

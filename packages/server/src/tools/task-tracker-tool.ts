@@ -1,0 +1,90 @@
+import { TaskItem, TaskTrackerAction, textContent } from '@parley/protocol'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { defineTool } from './define.ts'
+import type { Tool } from './tool.ts'
+
+const FILE = 'TASKS.json'
+const MARKS = { todo: '[ ]', in_progress: '[~]', done: '[x]' } satisfies Record<TaskItem['status'], string>
+
+/**
+ * A task list that survives condensation of the context: `plan` replaces it, `view` shows it. Source: agent-core.md
+ * 8.4.
+ */
+export function taskTrackerTool(): Tool {
+  return defineTool<TaskTrackerAction>({
+    kind: 'TaskTracker',
+    name: 'task_tracker',
+    description:
+      'Keeps a list of tasks. Use it for work of several steps: write the list down first, keep exactly one task in progress, ' +
+      'and mark a task done as soon as it is. `plan` replaces the whole list by task_list; `view` shows the list.',
+    parameters: {
+      type: 'object',
+      properties: {
+        command: {
+          type: 'string',
+          enum: ['view', 'plan'],
+          default: 'view',
+          description: 'Show the list, or replace it.',
+        },
+        task_list: {
+          type: 'array',
+          description: 'For plan: the whole list, in order.',
+          items: {
+            type: 'object',
+            properties: {
+              title: { type: 'string', description: 'What is to be done, in a few words.' },
+              notes: { type: 'string', description: 'Details, findings, how to check that it is done.' },
+              status: { type: 'string', enum: ['todo', 'in_progress', 'done'], default: 'todo' },
+            },
+            required: ['title'],
+          },
+        },
+      },
+    },
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    parse: (args) => TaskTrackerAction.parse({ ...args, kind: 'TaskTrackerAction' }),
+    async execute({ command, task_list }, { dataDir }) {
+      if (command === 'plan') await write(dataDir, task_list)
+      const tasks = command === 'plan' ? task_list : await read(dataDir)
+      const message = command === 'plan' ? `Task list has been updated with ${tasks.length} item(s).` : format(tasks)
+      return {
+        kind: 'TaskTrackerObservation',
+        content: [textContent(message)],
+        is_error: false,
+        command,
+        task_list: tasks,
+      }
+    },
+  })
+}
+
+function format(tasks: readonly TaskItem[]): string {
+  if (tasks.length === 0) return 'There is no task list yet. Use the command plan to write one.'
+  const rows = tasks.map(({ title, notes, status }, index) => {
+    const indented = notes.trim() === '' ? '' : `\n   ${notes.trim().replaceAll('\n', '\n   ')}`
+    return `${index + 1}. ${MARKS[status]} ${title}${indented}`
+  })
+  return `The task list:\n${rows.join('\n')}`
+}
+
+async function write(dir: string, tasks: readonly TaskItem[]): Promise<void> {
+  await mkdir(dir, { recursive: true })
+  const temporary = join(dir, `${FILE}.new`)
+  await writeFile(temporary, JSON.stringify(tasks, null, 2), { mode: 0o600 })
+  await rename(temporary, join(dir, FILE))
+}
+
+/** A missing or damaged list counts as empty: the agent can write a new one. */
+async function read(dir: string): Promise<TaskItem[]> {
+  const text = await readFile(join(dir, FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '[]'
+    throw error
+  })
+  try {
+    return z.array(TaskItem).parse(JSON.parse(text))
+  } catch {
+    return []
+  }
+}

@@ -1,1 +1,0 @@
-export { terminalTool } from './terminal-tool.ts'

@@ -1,0 +1,193 @@
+/** Executes the jobs of one conversation on another agent server. */
+import { createHash, randomBytes } from 'node:crypto'
+import { ParleyError, type ConversationId } from '@parley/protocol'
+import { abortable } from '../../lib/index.ts'
+import type { RetryBudget, RemoteLink } from './link.ts'
+import { quote, shellLine } from './quote.ts'
+import { CANCEL, GREET, LOOK, MARK, RELEASE, RESET, SIGNAL, SUPERVISE, TYPE } from './scripts.ts'
+
+/** Bytes of each stream in one answer: more than a terminal shows, less than the megabyte at which a server splits outputs. */
+export const MAX_LOOK_BYTES = 256 * 1024
+/** Longest wait of one status request; a shorter read timeout limits it further. */
+const MAX_WAIT_MS = 10_000
+/** Seconds until the other server ends a job: the longest time that its timers support. */
+const JOB_SECONDS = 2_147_000
+
+/** A pager would wait for input. Source: agent-core.md 8.1. */
+const NO_PAGERS = 'AI_AGENT=parley PAGER=cat GIT_PAGER=cat MANPAGER=cat SYSTEMD_PAGER=cat AWS_PAGER='
+
+export type RemoteExecutorSpec = { conversationId: ConversationId; workingDir: string; epoch: number }
+
+/** State of the conversation's folder on the other server. */
+export type Greeting = {
+  root: string
+  token: string
+  /** Newest job of the terminal; null before there was one. */
+  current: string | null
+  shell: { user: string; host: string; python: string | null }
+}
+
+type JobState = 'absent' | 'ready' | 'running' | 'exited' | 'gone'
+
+/** Status of a job. `shown` is null when the output of a running job was not requested. */
+export type Look = {
+  state: JobState
+  /** Exit code of an ended job, pid of a running one. */
+  number: number
+  outSize: number
+  errSize: number
+  shown: { cwd: string; head: Buffer; tail: Buffer; errHead: Buffer; errTail: Buffer } | null
+}
+
+export type LookRequest = { from: number; waitMs: number; isOutputWanted: boolean }
+
+export class RemoteExecutor {
+  readonly link: RemoteLink
+  readonly #spec: RemoteExecutorSpec
+  #greeting: Promise<Greeting> | null = null
+
+  constructor(link: RemoteLink, spec: RemoteExecutorSpec) {
+    this.link = link
+    this.#spec = spec
+  }
+
+  /** Longest wait of one status request, below the read timeout, so that a healthy server does not count as silent. */
+  get maxWaitMs(): number {
+    return Math.min(MAX_WAIT_MS, this.link.readTimeoutMs / 2)
+  }
+
+  /** Creates the conversation's folder and the working directory there, once. After a failure the next call tries again. */
+  greet(signal: AbortSignal, retryBudget: RetryBudget = {}): Promise<Greeting> {
+    // Several calls may wait for the same answer, and aborting one must not abort the others.
+    this.#greeting ??= this.#greet(new AbortController().signal, retryBudget).catch((error: unknown) => {
+      this.#greeting = null
+      throw error
+    })
+    return abortable(this.#greeting, signal)
+  }
+
+  async #greet(signal: AbortSignal, retryBudget: RetryBudget): Promise<Greeting> {
+    const { conversationId, workingDir, epoch } = this.#spec
+    const token = randomBytes(16).toString('hex')
+    const output = await this.link.run(GREET, [conversationId, token, String(epoch), workingDir], signal, retryBudget)
+    const of = (name: string) => new RegExp(`^${name} (.*)$`, 'm').exec(output)?.[1] ?? ''
+    this.#expectNewest(Number(of('epoch')))
+    const { origin } = this.link
+    if (of('trouble') !== '')
+      throw new ParleyError(
+        'bad_request',
+        `The working directory ${workingDir} cannot be used on ${origin}: ${of('trouble')}`,
+      )
+    if (of('bash') === '')
+      throw new ParleyError('unsupported', `${origin} has no bash, which runs the commands of a conversation.`)
+    const orNull = (text: string) => (text === '' ? null : text)
+    const shell = { user: of('user'), host: of('host'), python: orNull(of('python')) }
+    return { root: of('root'), token: of('token'), current: orNull(of('current')), shell }
+  }
+
+  #expectNewest(epoch: number): void {
+    if (epoch > this.#spec.epoch)
+      throw new ParleyError('conflict', 'a newer owner of this conversation has taken over its remote workspace')
+  }
+
+  /** Makes the next call request the folder again, because the other machine may have been replaced. */
+  forgetGreeting(): void {
+    this.#greeting = null
+  }
+
+  async folderOf(job: string, signal: AbortSignal): Promise<string> {
+    return `${(await this.greet(signal)).root}/jobs/${job}`
+  }
+
+  /** Starts a job, unless it has begun already (S1). */
+  async start(
+    job: string,
+    { kind, script, stdin }: { kind: 'terminal' | 'program'; script: string; stdin?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { root } = await this.greet(signal)
+    const folder = await this.folderOf(job, signal)
+    if (stdin !== undefined) await this.link.upload(`${folder}/stdin`, Buffer.from(stdin), signal)
+    await this.link.upload(`${folder}/run`, Buffer.from(script), signal)
+    const words = ['bash', '-c', SUPERVISE, 'parley', folder, root, String(this.#spec.epoch), kind]
+    const environment = `${MARK}=${quote(root)} ${NO_PAGERS}`
+    await this.link.start(`exec env ${environment} ${shellLine(words)}`, JOB_SECONDS, signal)
+  }
+
+  /** Returns the status of a job: immediately when it has ended, otherwise after at most `waitMs`. */
+  async look(job: string, { from, waitMs, isOutputWanted }: LookRequest, signal: AbortSignal): Promise<Look> {
+    const folder = await this.folderOf(job, signal)
+    const limit = Math.max(0, Math.min(waitMs, this.maxWaitMs))
+    const args = [folder, String(from), String(MAX_LOOK_BYTES), pauses(limit), isOutputWanted ? '1' : '0']
+    const look = readLook(await this.link.run(LOOK, args, signal, { waitMs: limit }))
+    this.#expectNewest(look.epoch)
+    return look
+  }
+
+  async signal(
+    job: string,
+    name: 'INT' | 'QUIT' | 'TERM',
+    signal: AbortSignal,
+    retryBudget: RetryBudget = {},
+  ): Promise<void> {
+    const args = [await this.folderOf(job, signal), name, name === 'TERM' ? '0.1' : '']
+    await this.link.run(SIGNAL, args, signal, { waitMs: 2_000, ...retryBudget })
+  }
+
+  /** Prevents a job from beginning, also when its start request is still in transit. */
+  async cancel(job: string, signal: AbortSignal): Promise<void> {
+    await this.link.run(CANCEL, [await this.folderOf(job, signal)], signal)
+  }
+
+  /** Ends a running job; one that has not begun will not begin. */
+  async end(job: string, signal: AbortSignal): Promise<void> {
+    await this.cancel(job, signal)
+    await this.signal(job, 'TERM', signal)
+  }
+
+  /** Types into a job. A repeated call types once. */
+  async type(job: string, call: string, bytes: Buffer, signal: AbortSignal): Promise<void> {
+    await this.link.run(TYPE, [await this.folderOf(job, signal), call, bytes.toString('base64')], signal)
+  }
+
+  /** Ends all processes of this conversation and discards the state of its shell. */
+  async reset(signal: AbortSignal): Promise<void> {
+    await this.link.run(RESET, [(await this.greet(signal)).root], signal, { waitMs: 2_000 })
+  }
+
+  /** Ends all processes of this conversation and removes its folder. */
+  async release(signal: AbortSignal, retryBudget: RetryBudget): Promise<void> {
+    this.#greeting = null
+    await this.link.run(RELEASE, [this.#spec.conversationId], signal, { waitMs: 2_000, ...retryBudget })
+  }
+}
+
+/** The job of a call: the same for the same call id. */
+export const jobOf = (callId: string): string => createHash('sha256').update(callId).digest('hex').slice(0, 32)
+
+/** Pauses between status checks, in seconds: short ones first, `limitMs` in total. */
+export function pauses(limitMs: number): string {
+  const list: string[] = []
+  let leftMs = limitMs
+  for (let pauseMs = 20; leftMs >= 10; pauseMs = Math.min(500, Math.ceil(pauseMs * 1.4))) {
+    const ms = Math.min(pauseMs, leftMs)
+    list.push((ms / 1000).toFixed(3))
+    leftMs -= ms
+  }
+  return list.join(' ')
+}
+
+function readLook(output: string): Look & { epoch: number } {
+  const [first = '', ...lines] = output.split('\n')
+  const [state, number, outSize, errSize, epoch] = first.trim().split(/\s+/)
+  const [cwd, head, tail, errHead, errTail] = lines.map((line) => Buffer.from(line, 'base64'))
+  const isShown = errTail !== undefined
+  return {
+    state: state as JobState,
+    number: Number(number),
+    outSize: Number(outSize),
+    errSize: Number(errSize),
+    epoch: Number(epoch),
+    shown: isShown ? { cwd: cwd!.toString('utf8'), head: head!, tail: tail!, errHead: errHead!, errTail } : null,
+  }
+}

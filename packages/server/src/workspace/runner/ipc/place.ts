@@ -1,0 +1,134 @@
+/**
+ * The sockets of the runner of a data directory, and the election that leaves only one runner.
+ *
+ * A living runner listens on `r<n>.sock` with the highest n. The socket of a dead runner refuses connections, so no pid file
+ * is needed. A new runner listens under a private name first, then links that socket as `r<n+1>.sock`: the link either
+ * makes it the runner or fails because another process was faster. The highest name is never removed, so no number is
+ * used twice; the winner removes lower ones. A slow process that links a removed lower number finds the higher one when it
+ * checks again, and withdraws.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { linkSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { connect, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export type Place = {
+  /** Folder of the ledger, spilled output and terminal pipes. */
+  home: string
+  /** Folder of the sockets alone; inside `home` unless that path is too long for a socket address. */
+  sockets: string
+  /** Short name of the data directory, which marks its processes. */
+  root: string
+}
+
+/** Bytes of the folder's path: a socket address has 104 to 108, of which the file name takes up to 20. */
+const LONGEST_FOLDER = 80
+
+/**
+ * Creates the runner's folders of a data directory, accessible to the owner only.
+ * @throws Error when a folder belongs to another user or is accessible to others.
+ */
+export function openPlace(dataDir: string): Place {
+  mkdirSync(dataDir, { recursive: true })
+  const real = realpathSync(dataDir)
+  const root = createHash('sha256').update(real).digest('hex').slice(0, 16)
+  const home = join(real, 'runner')
+  ensurePrivate(home)
+  const inside = join(home, 's')
+  if (Buffer.byteLength(inside) <= LONGEST_FOLDER) {
+    ensurePrivate(inside)
+    return { home, sockets: inside, root }
+  }
+  // Not os.tmpdir(), because two servers of one data directory may have different values of TMPDIR.
+  const sockets = join(process.platform === 'win32' ? tmpdir() : '/tmp', `parley-${process.getuid?.() ?? 0}-${root}`)
+  ensurePrivate(sockets)
+  return { home, sockets, root }
+}
+
+function ensurePrivate(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const stat = lstatSync(folder)
+  const isOurs = process.getuid === undefined || stat.uid === process.getuid()
+  if (stat.isDirectory() && isOurs && (stat.mode & 0o077) === 0) return
+  throw new Error(`${folder} must be a directory of this user with mode 0700; remove it or correct its owner and mode`)
+}
+
+/** Numbers of the sockets in a folder, newest first. */
+function generations(folder: string): number[] {
+  const numbers = readdirSync(folder).flatMap((name) => {
+    const match = /^r(\d+)\.sock$/.exec(name)
+    return match?.[1] === undefined ? [] : [Number(match[1])]
+  })
+  return numbers.toSorted((a, b) => b - a)
+}
+
+const socketOf = (folder: string, generation: number): string => join(folder, `r${generation}.sock`)
+
+/** A connection to the living runner, or null when there is none. */
+export async function connectRunner(place: Place): Promise<Socket | null> {
+  for (;;) {
+    const newest = generations(place.sockets)[0]
+    if (newest === undefined) return null
+    const socket = await tryConnect(socketOf(place.sockets, newest))
+    if (socket !== null) return socket
+    // Another runner may have been elected between the listing and the connection; the result counts only when the listing is unchanged.
+    if (generations(place.sockets)[0] === newest) return null
+  }
+}
+
+function tryConnect(path: string): Promise<Socket | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket | null>()
+  const socket = connect(path)
+  const onError = (error: NodeJS.ErrnoException) => {
+    // ECONNRESET: the runner ended before it accepted the connection.
+    if (['ECONNREFUSED', 'ECONNRESET', 'ENOENT'].includes(error.code ?? '')) resolve(null)
+    else reject(error)
+  }
+  socket.once('error', onError)
+  socket.once('connect', () => {
+    socket.off('error', onError)
+    resolve(socket)
+  })
+  return promise
+}
+
+/** Makes `server` listen as the only runner of this place. Resolves with the path of its socket, or null when another runner is alive. */
+export async function becomeRunner(server: Server, place: Place): Promise<string | null> {
+  const ownName = join(place.sockets, `new-${randomBytes(5).toString('hex')}`)
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen(ownName, resolve)
+  await promise
+  server.off('error', reject)
+  try {
+    for (;;) {
+      const newest = generations(place.sockets)[0] ?? 0
+      if (newest > 0) {
+        const living = await tryConnect(socketOf(place.sockets, newest))
+        living?.destroy()
+        if (living !== null) return null
+      }
+      const path = socketOf(place.sockets, newest + 1)
+      if (!tryLink(ownName, path)) continue
+      const now = generations(place.sockets)
+      if (now[0] === newest + 1) {
+        for (const older of now.slice(1)) rmSync(socketOf(place.sockets, older), { force: true })
+        return path
+      }
+      rmSync(path, { force: true })
+    }
+  } finally {
+    rmSync(ownName, { force: true })
+  }
+}
+
+function tryLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Frames of the runner's socket. Both ends normally have one version, because a server starts the runner from its own
+ * sources; `hello` carries `PROTOCOL`, so that an upgraded server notices a runner of an earlier version.
+ */
+import type { Network } from '../../../lib/index.ts'
+import type { LedgerEntry, TerminalRequest, TerminalResult } from '../../workspace.ts'
+
+export const PROTOCOL = 4
+
+/** The conversation that a request is for, and the epoch of its sender (W3). */
+export type Scope = { conversation: string; epoch: number }
+
+export type ProcessSpec = {
+  argv: readonly string[]
+  /** Absolute. */
+  cwd: string
+  env: Readonly<Record<string, string>>
+  /** Absent or null: no sandbox. */
+  box?: Box | null
+}
+
+/** The sandbox of a process. */
+export type Box = {
+  /** Without a working sandbox, the process is refused; otherwise it then runs unsandboxed. */
+  isRequired: boolean
+  network: Network
+  /** Absolute path of the writable folder. */
+  workspace: string
+}
+
+export type ExecSpec = ProcessSpec & {
+  /** Base64; null: an empty standard input. */
+  stdin: string | null
+  timeoutMs: number | null
+  maxBytes: number
+}
+
+export type TerminalSpec = TerminalRequest & {
+  /** Absolute path in which a new shell starts. */
+  cwd: string
+  /** Absent or null: no sandbox. */
+  box?: Box | null
+}
+
+export type Request = { id: number } & (
+  | ({ op: 'claim'; owner: string } & Scope)
+  | ({ op: 'exec'; call: string | null; spec: ExecSpec } & Scope)
+  | ({ op: 'spawn'; call: string | null; spec: ProcessSpec } & Scope)
+  | ({ op: 'terminal'; spec: TerminalSpec } & Scope)
+  | ({ op: 'ledger'; calls: readonly string[] } & Scope)
+  | ({ op: 'interrupt' } & Scope)
+  /** `epoch` null: any owner, because the conversation is being deleted. */
+  | { op: 'release'; conversation: string; epoch: number | null }
+  /** The output of these calls is stored elsewhere, by an owner of the conversation. */
+  | { op: 'forget'; conversation: string; epoch: null; calls: readonly string[] }
+  /** Bytes for the standard input of a spawned process; null closes it. Answered when the pipe has taken them. */
+  | { op: 'input'; process: number; data: string | null }
+  | { op: 'flow'; process: number; stream: OutputStream; isPaused: boolean }
+  | { op: 'signal'; process: number; signal: NodeJS.Signals }
+  /** The sender of request `target` no longer waits. */
+  | { op: 'cancel'; target: number }
+  | { op: 'ping' }
+  | { op: 'shutdown' }
+)
+
+/** `stale_epoch`: a newer owner has sent a request. `unknown_outcome`: an earlier runner died during this call. */
+export type RefusalCode = 'stale_epoch' | 'unknown_outcome' | 'unavailable' | 'invalid_input' | 'internal'
+
+export type OutputStream = 'stdout' | 'stderr'
+
+export type ExecAnswer = {
+  exit_code: number | null
+  signal: string | null
+  timedOut: boolean
+  dropped: { stdout: number; stderr: number }
+}
+export type TerminalAnswer = Omit<TerminalResult, 'output'>
+export type SpawnAnswer = { process: number; pid: number }
+export type LedgerAnswer = { entries: Record<string, LedgerEntry> }
+export type PingAnswer = { pid: number; processes: number; terminals: number; rssBytes: number }
+
+/** Chunks of a request come before its `ok`. */
+export type Answer =
+  | { id: number; ok: unknown }
+  | { id: number; error: { code: RefusalCode; message: string } }
+  | { id: number; chunk: { stream: OutputStream; data: string } }
+
+export type RunnerEvent =
+  | { event: 'hello'; protocol: number; pid: number }
+  /** The runner is ending. Requests without an answer were not begun. */
+  | { event: 'bye' }
+  | { event: 'output'; process: number; stream: OutputStream; data: string }
+  | { event: 'end'; process: number; stream: OutputStream }
+  | { event: 'exit'; process: number; exit_code: number | null; signal: string | null }
+
+/** Thrown inside the runner; becomes an error answer. */
+export class Refusal extends Error {
+  readonly code: RefusalCode
+  constructor(code: RefusalCode, message: string) {
+    super(message)
+    this.name = 'Refusal'
+    this.code = code
+  }
+}

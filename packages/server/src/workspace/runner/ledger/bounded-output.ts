@@ -1,0 +1,172 @@
+/** Output of any length in bounded space: its first and last part, in a file once it is longer than a few kilobytes. */
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { readAt } from './read-at.ts'
+
+/** Bytes kept in memory, and in the line of the ledger, before a file is created. */
+const INLINE_BYTES = 8 * 1024
+
+/** A finished output in the ledger. `half`: size of the head, and of the ring that follows it. */
+export type Sealed =
+  | { kind: 'inline'; data: string; chars: number }
+  | { kind: 'file'; name: string; half: number; total: number; chars: number }
+
+export type Content = {
+  head: Buffer
+  tail: Buffer
+  /** Bytes missing between head and tail. */
+  dropped: number
+}
+
+let nextFile = 0
+
+export class BoundedOutput {
+  readonly #folder: string
+  readonly #maxBytes: number
+  readonly #half: number
+  #inline: Buffer[] = []
+  #file: { fd: number; name: string } | null = null
+  #total = 0
+  /** UTF-16 units appended through `appendText`. */
+  #chars = 0
+
+  constructor(folder: string, maxBytes: number) {
+    this.#folder = folder
+    this.#maxBytes = maxBytes
+    this.#half = Math.max(1, maxBytes >> 1)
+  }
+
+  get isEmpty(): boolean {
+    return this.#total === 0
+  }
+
+  appendText(text: string): void {
+    this.#chars += text.length
+    this.append(Buffer.from(text, 'utf8'))
+  }
+
+  append(data: Buffer): void {
+    if (data.length === 0) return
+    if (this.#file === null) {
+      if (this.#total + data.length <= Math.min(INLINE_BYTES, this.#maxBytes)) {
+        this.#inline.push(Buffer.from(data))
+        this.#total += data.length
+        return
+      }
+      this.#spill()
+    }
+    this.#write(data)
+  }
+
+  #spill(): void {
+    const name = `${process.pid}-${Date.now().toString(36)}-${nextFile++}.out`
+    this.#file = { fd: openSync(join(this.#folder, name), 'wx+', 0o600), name }
+    const held = Buffer.concat(this.#inline)
+    this.#inline = []
+    this.#total = 0
+    this.#write(held)
+  }
+
+  /** Writes the head first, then into a ring of the same size, where newer bytes overwrite older ones. */
+  #write(data: Buffer): void {
+    if (this.#file === null) return
+    let from = 0
+    const free = this.#half - this.#total
+    if (free > 0) {
+      from = Math.min(free, data.length)
+      writeSync(this.#file.fd, data, 0, from, this.#total)
+      this.#total += from
+    }
+    const skipped = Math.max(0, data.length - from - this.#half)
+    from += skipped
+    this.#total += skipped
+    while (from < data.length) {
+      const at = (this.#total - this.#half) % this.#half
+      const length = Math.min(data.length - from, this.#half - at)
+      writeSync(this.#file.fd, data, from, length, this.#half + at)
+      from += length
+      this.#total += length
+    }
+  }
+
+  read(): Content {
+    if (this.#file === null) return { head: Buffer.concat(this.#inline), tail: Buffer.alloc(0), dropped: 0 }
+    return readRing(this.#file.fd, this.#half, this.#total)
+  }
+
+  get chars(): number {
+    return this.#chars
+  }
+
+  /** Ends the output; its file, if there is one, stays for `readSealed`. */
+  seal(): Sealed {
+    const { head } = this.#file === null ? this.read() : { head: Buffer.alloc(0) }
+    if (this.#file === null) return { kind: 'inline', data: head.toString('base64'), chars: this.#chars }
+    closeSync(this.#file.fd)
+    return { kind: 'file', name: this.#file.name, half: this.#half, total: this.#total, chars: this.#chars }
+  }
+
+  /** Ends the output and removes its file. */
+  discard(): void {
+    if (this.#file === null) return
+    closeSync(this.#file.fd)
+    rmSync(join(this.#folder, this.#file.name), { force: true })
+    this.#file = null
+  }
+}
+
+/** Reads a sealed output. When its file was removed, everything counts as dropped. */
+export function readSealed(folder: string, sealed: Sealed): Content {
+  if (sealed.kind === 'inline') return { head: Buffer.from(sealed.data, 'base64'), tail: Buffer.alloc(0), dropped: 0 }
+  const fd = tryOpen(join(folder, sealed.name))
+  if (fd === null) return { head: Buffer.alloc(0), tail: Buffer.alloc(0), dropped: sealed.total }
+  try {
+    return readRing(fd, sealed.half, sealed.total)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+export function discardSealed(folder: string, sealed: Sealed): void {
+  if (sealed.kind === 'file') rmSync(join(folder, sealed.name), { force: true })
+}
+
+function readRing(fd: number, half: number, total: number): Content {
+  const head = readAt(fd, 0, Math.min(total, half))
+  const behind = Math.max(0, total - half)
+  if (behind <= half) return { head, tail: readAt(fd, half, behind), dropped: 0 }
+  const at = behind % half
+  const tail = Buffer.concat([readAt(fd, half + at, half - at), readAt(fd, half, at)])
+  return { head, tail, dropped: behind - half }
+}
+
+function tryOpen(path: string): number | null {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Content as text, without the character that the cut between head and tail splits. */
+export function contentText({ head, tail, dropped }: Content): { head: string; tail: string } {
+  if (dropped === 0) return { head: Buffer.concat([head, tail]).toString('utf8'), tail: '' }
+  return { head: withoutSplitEnd(head).toString('utf8'), tail: withoutSplitStart(tail).toString('utf8') }
+}
+
+function withoutSplitStart(bytes: Buffer): Buffer {
+  let from = 0
+  while (from < 3 && from < bytes.length && ((bytes[from] ?? 0) & 0xc0) === 0x80) from += 1
+  return bytes.subarray(from)
+}
+
+function withoutSplitEnd(bytes: Buffer): Buffer {
+  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back] ?? 0
+    if ((byte & 0xc0) === 0x80) continue
+    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
+    return needed > back ? bytes.subarray(0, bytes.length - back) : bytes
+  }
+  return bytes
+}

@@ -1,0 +1,97 @@
+/** Network access of a sandbox with a list of hosts: the socket of a filtering proxy, and a program inside that offers it as a port. */
+import { createHash } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { join } from 'node:path'
+import { openFilteringProxy } from './filtering-proxy.ts'
+
+/** Paths inside the sandbox, where /run/parley is a new folder. */
+const NODE = '/run/parley/node'
+const SCRIPT = '/run/parley/way-out.cjs'
+const SOCKET = '/run/parley/way-out.sock'
+/** Port on the loopback interface of the sandbox, where nothing else listens. */
+const PORT = 3128
+
+/**
+ * Listens on the port, starts the program given by the remaining arguments, and exits as it does. Signals of the terminal reach
+ * the program directly; signals sent to this process alone are passed on.
+ */
+const PROGRAM = `'use strict'
+const net = require('net')
+const { spawn } = require('child_process')
+const [path, port, name, ...args] = process.argv.slice(2)
+const server = net.createServer({ allowHalfOpen: true }, (inside) => {
+  const outside = net.connect({ path, allowHalfOpen: true })
+  const end = () => { inside.destroy(); outside.destroy() }
+  inside.on('error', end).pipe(outside)
+  outside.on('error', end).pipe(inside)
+})
+server.on('error', (error) => { console.error(error.message); process.exit(126) })
+server.listen(Number(port), '127.0.0.1', () => {
+  const child = spawn(name, args, { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTSTP', 'SIGTTOU', 'SIGTTIN']) process.on(signal, () => undefined)
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2']) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => { console.error(error.message); process.exit(error.code === 'ENOENT' ? 127 : 126) })
+  child.on('exit', (code, signal) => process.exit(signal === null ? code : 128 + require('os').constants.signals[signal]))
+})
+`
+
+export type EgressRoute = {
+  /** Pairs of a file on this machine and its path inside. */
+  mounts: readonly (readonly [from: string, to: string])[]
+  /** Precedes the program and its arguments. */
+  argv: readonly string[]
+  env: Readonly<Record<string, string>>
+}
+
+/** One proxy per list of hosts, opened on first use and kept until the runner ends. */
+export class EgressProxy {
+  readonly #home: string
+  readonly #sockets: string
+  readonly #open = new Map<string, Promise<Server>>()
+
+  /** @param home the runner's folder, @param sockets a folder whose path is short enough for addresses */
+  constructor(home: string, sockets: string) {
+    this.#home = home
+    this.#sockets = sockets
+  }
+
+  /** @throws the system's error when the proxy cannot listen. */
+  async to(hosts: readonly string[]): Promise<EgressRoute> {
+    const name = createHash('sha256').update(JSON.stringify(hosts)).digest('hex').slice(0, 8)
+    const socket = join(this.#sockets, `w${name}.sock`)
+    const script = join(this.#home, 'way-out.cjs')
+    let proxy = this.#open.get(name)
+    if (proxy === undefined) {
+      // A leftover of an earlier runner; only one runner is alive at a time.
+      rmSync(socket, { force: true })
+      writeFileSync(script, PROGRAM, { mode: 0o600 })
+      proxy = openFilteringProxy(socket, hosts)
+      this.#open.set(name, proxy)
+    }
+    await proxy.catch((error: unknown) => {
+      this.#open.delete(name)
+      throw error
+    })
+    return {
+      mounts: [
+        [process.execPath, NODE],
+        [script, SCRIPT],
+        [socket, SOCKET],
+      ],
+      argv: [NODE, SCRIPT, SOCKET, String(PORT)],
+      env: proxyVariables(`http://127.0.0.1:${PORT}`),
+    }
+  }
+}
+
+/** All variables from which programs read the address of a proxy. */
+function proxyVariables(url: string): Record<string, string> {
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()])
+  return {
+    ...Object.fromEntries(names.map((name) => [name, url])),
+    NO_PROXY: '',
+    no_proxy: '',
+    NODE_USE_ENV_PROXY: '1',
+  }
+}

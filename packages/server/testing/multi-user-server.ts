@@ -1,0 +1,63 @@
+/** A server in its own process, with keys of several users. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openKeys } from '../src/index.ts'
+import { startServerProcess, TEST_KEY, type ServerProcess } from './server-process.ts'
+
+/** Untyped JSON of an answer. */
+export type Loose = ReturnType<typeof JSON.parse>
+export type Answered = { status: number; headers: Headers; text: string; json: Loose }
+export type CallOptions = { key?: string | null; headers?: Record<string, string> }
+
+export type Serving = AsyncDisposable & {
+  server: ServerProcess
+  /** Keys of other users; the key of `call` belongs to the user `default`, an administrator. */
+  keys: { ann: string; bob: string; reader: string }
+  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answered>
+}
+
+/** Starts a server on `dataDir`, which may be in use from an earlier start, with the log level `trace`. */
+export async function serve(dataDir: string, env: Record<string, string> = {}): Promise<Serving> {
+  const keys = await makeKeys(dataDir)
+  const server = await startServerProcess({ dataDir, env: { PARLEY_LOG_LEVEL: 'trace', ...env } })
+  return {
+    server,
+    keys,
+    async call(method, path, body, { key = TEST_KEY, headers = {} } = {}) {
+      const answer = await fetch(server.url + path, {
+        method,
+        headers: {
+          ...(key === null ? {} : { 'X-Session-API-Key': key }),
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      })
+      const text = await answer.text()
+      const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
+      return { status: answer.status, headers: answer.headers, text, json: isJson ? JSON.parse(text) : undefined }
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+async function makeKeys(dataDir: string): Promise<Serving['keys']> {
+  await using keys = await openKeys({ dataDir, sessionApiKeys: [] })
+  const make = async (user: string, role: 'user' | 'read-only') =>
+    (await keys.createKey({ user, role, label: null, expires_at: null })).key
+  return { ann: await make('ann', 'user'), bob: await make('bob', 'user'), reader: await make('ann', 'read-only') }
+}
+
+/** All files below a directory as one binary text. */
+export async function bytesOf(directory: string): Promise<string> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  const texts = await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name), 'latin1')))
+  return texts.join('\n')
+}
+
+/** The files of the store as one binary text, without the output of commands, which the runner keeps. */
+export async function storeOf(dataDir: string): Promise<string> {
+  const names = (await readdir(dataDir)).filter((name) => name.startsWith('parley.db'))
+  return (await Promise.all(names.map((name) => readFile(join(dataDir, name), 'latin1')))).join('\n')
+}

@@ -1,0 +1,144 @@
+/** A real server with a scripted model, which can be restarted on the same data directory. */
+import { once } from 'node:events'
+import { Agent, request, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readConfig, startServer } from '../src/index.ts'
+import { canary } from './canaries/values.ts'
+import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from './scripted-model.ts'
+import { startServerProcess } from './server-process.ts'
+import { tempDir } from './temp.ts'
+
+const KEY = 'key-of-the-guard-tests'
+
+/** Parsed JSON of an answer, without a type, so that tests can read any member. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Loose = any
+
+export type Answered = { status: number; body: Loose; text: string }
+
+export type Running = AsyncDisposable & {
+  readonly model: ScriptedModel
+  /** Process id of the server. */
+  pid(): number
+  /** Path in the directory that is removed with the server. */
+  file(...parts: string[]): string
+  call(method: string, path: string, body?: unknown): Promise<Answered>
+  /** Starts a conversation in its own directory; returns its id. */
+  start(members?: Record<string, unknown>): Promise<string>
+  say(id: string, text: string): Promise<Answered>
+  /** Waits until the conversation has one of these statuses; returns its info. */
+  until(id: string, ...statuses: string[]): Promise<Loose>
+  /** All events, oldest first. */
+  events(id: string): Promise<Loose[]>
+  /** Folder of a conversation's workspace. */
+  work(id: string): string
+  restart(): Promise<void>
+  /** Restarts after a SIGKILL; only for a server in a process of its own. */
+  kill(): Promise<void>
+}
+
+export async function startRunning(
+  respond: NonNullable<ScriptedModelOptions['respond']>,
+  env: Record<string, string> = {},
+  /** `inside`: in the process of the test; `process`: in a process that can be killed. */
+  where: 'inside' | 'process' = 'inside',
+): Promise<Running> {
+  await using stack = new AsyncDisposableStack()
+  const dir = stack.use(await tempDir())
+  const model = stack.use(await startScriptedModel({ respond }))
+  const open = (): Promise<
+    AsyncDisposable & { url: string; kill?: () => Promise<void>; process?: { pid?: number | undefined } }
+  > => {
+    const own = {
+      PARLEY_SESSION_API_KEYS: KEY,
+      PARLEY_LOG_LEVEL: 'silent',
+      PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+      ...env,
+    }
+    if (where === 'process') return startServerProcess({ dataDir: dir.file('data'), env: own })
+    return startServer(
+      readConfig({
+        flags: { 'data-dir': dir.file('data'), port: '0' },
+        env: own,
+        cwd: dir.path,
+        home: dir.path,
+      }).config,
+    )
+  }
+  let server = await open()
+  stack.defer(() => server[Symbol.asyncDispose]())
+  // Thousands of calls are made, and this is cheaper than fetch.
+  const agent = new Agent({ keepAlive: true })
+  stack.defer(() => agent.destroy())
+  const places = new Map<string, string>()
+  let started = 0
+
+  async function call(method: string, path: string, body?: unknown): Promise<Answered> {
+    const headers = { 'x-session-api-key': KEY, 'content-type': 'application/json' }
+    const sent = request(server.url + path, { method, headers, agent })
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    let text = ''
+    for await (const piece of response.setEncoding('utf8')) text += piece
+    const isJson = response.headers['content-type']?.includes('json') === true
+    return { status: response.statusCode ?? 0, body: isJson ? JSON.parse(text) : text, text }
+  }
+  const owned = stack.move()
+  return {
+    model,
+    pid: () => server.process?.pid ?? process.pid,
+    file: (...parts) => dir.file(...parts),
+    call,
+    async start(members = {}) {
+      const working_dir = dir.file('work', String(started++))
+      const llm = { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: canary('llm_key'), num_retries: 0 }
+      const { status, body, text } = await call('POST', '/api/conversations', {
+        workspace: { working_dir },
+        agent: { kind: 'Agent', llm, tools: [{ name: 'terminal' }, { name: 'file_editor' }] },
+        ...members,
+      })
+      if (status !== 201) throw new Error(`the start was refused with ${status}: ${text}`)
+      places.set(body.id, working_dir)
+      return body.id as string
+    },
+    say: (id, text) =>
+      call('POST', `/api/conversations/${id}/events`, { content: [{ type: 'text', text }], run: true }),
+    async until(id, ...statuses) {
+      for (;;) {
+        const { status, body, text } = await call('GET', `/api/conversations/${id}`)
+        if (status === 429) throw new Error(`${id} exceeds the rate limit: ${text}`)
+        if (statuses.includes(body.execution_status)) return body
+        await sleep(5)
+      }
+    },
+    async events(id) {
+      const all: Loose[] = []
+      for (let page: string | null = ''; page !== null;) {
+        const query: string = `limit=100${page === '' ? '' : `&page_id=${page}`}`
+        const { status, body, text } = await call('GET', `/api/conversations/${id}/events/search?${query}`)
+        if (status !== 200) throw new Error(`the events of ${id} (${query}) are answered with ${status}: ${text}`)
+        all.push(...body.items)
+        page = body.next_page_id
+      }
+      return all
+    },
+    work: (id) => places.get(id)!,
+    async restart() {
+      await server[Symbol.asyncDispose]()
+      server = await open()
+    },
+    async kill() {
+      await server.kill!()
+      server = await open()
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Risks of the actions in the newest confirmation request, by action id. */
+export function asked(events: readonly Loose[]): Record<string, string> {
+  const request = events.findLast((event) => event.key === 'confirmation_request')
+  return Object.fromEntries((request?.value.actions ?? []).map((each: Loose) => [each.action_id, each.risk]))
+}
+
+export const ofKind = (events: readonly Loose[], kind: string): Loose[] => events.filter((event) => event.kind === kind)

@@ -1,0 +1,97 @@
+'use strict'
+/** The checks and the test runs behind `npm test`, `npm run check`, `npm run test:campaign` and `npm run test:soak`. */
+const childProcess = require('child_process')
+const fs = require('fs')
+const path = require('path')
+const { run } = require('./run-program.cjs')
+
+const root = path.dirname(__dirname)
+const at = (...parts) => path.join(root, ...parts)
+/** A program of an installed package. */
+const tool = (...parts) => at('node_modules', ...parts)
+const vitest = tool('vitest', 'vitest.mjs')
+
+/** Tests about the sources themselves: import layers, citations, generated pages. They are part of the checks and of the tests. */
+const SOURCE_TESTS = ['layers', 'checks', 'citations', 'configuration-page'].map((name) => `test/${name}.test.ts`)
+
+/** @type {[name: string, args: string[]][]} */
+const CHECKS = [
+  ['lint', [tool('oxlint', 'bin', 'oxlint'), '--type-aware']],
+  ['format', [tool('oxfmt', 'bin', 'oxfmt'), '--check']],
+  ['types', [tool('typescript', 'bin', 'tsc'), '-p', at('tsconfig.json')]],
+  ['unused code', [tool('knip', 'bin', 'knip.js'), '--no-progress']],
+  ['generated client routes', [at('scripts', 'client-routes.mjs'), '--check']],
+  ['generated configuration page', [at('scripts', 'configuration.mjs'), '--check']],
+]
+const SOURCE_CHECK = ['layers and citations', [vitest, 'run', '--root', root].concat(SOURCE_TESTS)]
+
+/** Names of the checks that fail. */
+function failedChecks(checks, node, env) {
+  return checks
+    .filter(([name, args]) => {
+      process.stdout.write(`\n=== ${name}\n`)
+      return (
+        childProcess.spawnSync(node, args, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] }).status !== 0
+      )
+    })
+    .map(([name]) => name)
+}
+
+/** All checks. Resolves to `[code, signal]`. */
+function check(node, env) {
+  return Promise.resolve([failedChecks(CHECKS.concat([SOURCE_CHECK]), node, env).length > 0 ? 1 : 0, null])
+}
+
+const runVitest = (node, args, env) => run(node, [vitest, 'run', '--root', root].concat(args), env)
+
+/** The checks and all tests in their short form; with arguments only the named tests. Resolves to `[code, signal]`. */
+function test(node, args, env) {
+  // A selection is run many times in a row during work on it; the checks belong to the whole.
+  if (args.length > 0) return runVitest(node, args, env)
+  return wholeRun(node, env, failedChecks(CHECKS, node, env), 'tests.json')
+}
+
+/** The campaigns (`campaign`), or campaigns and soak tests (`soak`), with the budgets of that form. Resolves to `[code, signal]`. */
+function longTests(form, node, args, env) {
+  const own = Object.assign({}, env, { PARLEY_TEST_FORM: form })
+  return args.length > 0 ? runVitest(node, args, own) : wholeRun(node, own, [], `${form}.json`)
+}
+
+function wholeRun(node, env, failed, reportName) {
+  process.stdout.write('\n=== tests\n')
+  const report = at('artifacts', reportName)
+  fs.rmSync(report, { force: true })
+  const own = Object.assign({}, env, { PARLEY_FAILED_CHECKS: failed.join(', '), PARLEY_TEST_REPORT: report })
+  return runVitest(node, [], own)
+    .then((ending) => (ending[0] === 0 || ending[1] ? ending : inIsolation(node, own, report, ending)))
+    .then((ending) => (ending[0] === 0 && failed.length > 0 ? [1, null] : ending))
+}
+
+/** More failing files than this are a defect of the code, not of a test. */
+const MOST_AGAIN = 8
+
+/**
+ * Runs the files with failures once more, one after the other and nothing beside them. A test that fails again is a failure; a test
+ * that passes is reported as flaky. Errors outside of any file cannot be repeated.
+ */
+function inIsolation(node, env, report, ending) {
+  if (!fs.existsSync(report)) return ending
+  const first = JSON.parse(fs.readFileSync(report, 'utf8'))
+  const files = Array.from(new Set(first.failures.map((each) => each.file)))
+  if (files.length === 0 || files.length > MOST_AGAIN || first.outside > 0) return ending
+  process.stdout.write(`\n=== once more in isolation: ${files.join(', ')}\n`)
+  fs.rmSync(report, { force: true })
+  return runVitest(node, ['--no-file-parallelism'].concat(files), env).then((again) => {
+    const second = fs.existsSync(report) ? JSON.parse(fs.readFileSync(report, 'utf8')) : { failures: first.failures }
+    const nameOf = (each) => `${each.file} ${each.name}`
+    const failing = new Set(second.failures.map(nameOf))
+    const flaky = first.failures.filter((each) => !failing.has(nameOf(each)))
+    const passed = first.passed + first.failures.length - second.failures.length
+    fs.writeFileSync(report, JSON.stringify({ passed, failures: second.failures, flaky }, null, 2))
+    for (const { file, name, why } of flaky) process.stdout.write(`flaky: ${file}: ${name}: ${why.split('\n')[0]}\n`)
+    process.stdout.write(`${passed} passed, ${second.failures.length} failed\n`)
+    return again
+  })
+}
+
+module.exports = { check, test, longTests }
