@@ -43,12 +43,12 @@ export async function findTarget(flags: ConnectFlags, io: Pick<Io, 'env' | 'cwd'
   return { baseUrl, apiKey: config.sessionApiKeys[0] ?? (await readFirstKey(config.dataDir)) ?? undefined }
 }
 
-/** The running server that has written `server.json` into this data directory; null without one. */
+/** The listening server that has written `server.json` into this data directory; null without one. */
 export async function runningServer(dataDir: string): Promise<{ url: string; pid: number } | null> {
   const text = await textOf(join(dataDir, 'server.json'))
   if (text === undefined) return null
-  const { url, pid } = JSON.parse(text) as { url: string; pid: number }
-  return isRunning(pid) ? { url, pid } : null
+  const { url, pid } = JSON.parse(text) as { url: string | null; pid: number }
+  return url !== null && isRunning(pid) ? { url, pid } : null
 }
 
 function isRunning(pid: number): boolean {

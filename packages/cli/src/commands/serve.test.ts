@@ -49,3 +49,23 @@ test('the error for a taken port names the remedy', async () => {
     `parley serve: port ${port} of 127.0.0.1 is taken; choose another with --port, or any free one with --port 0\n`,
   )
 })
+
+test('a second server on one data directory is refused with pid and address of the first, until that one is killed', async () => {
+  await using folder = await temporaryFolder()
+  const options = { dataDir: folder.path }
+  const { parley: first, url } = await startServer(options)
+  await using _first = first
+  const refused = await run(['serve', '--port', '0'], options)
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toBe(
+    `parley serve: the data directory ${folder.path} is in use by the server with pid ${first.process.pid} at ${url}; ` +
+      'stop that server, or name another directory with --data-dir\n',
+  )
+  expect((await fetch(`${url}/health`)).status, 'the first server is not disturbed').toBe(200)
+  // A stopped process still holds the lock, because it may continue. A server without stored conversations is refused too.
+  first.process.kill('SIGSTOP')
+  expect((await run(['serve', '--port', '0', '--ephemeral'], options)).code).toBe(1)
+  first.process.kill('SIGKILL')
+  await first.exit()
+  await using _second = (await startServer(options)).parley
+})

@@ -1,5 +1,5 @@
 /** The composition root: opens the modules in order, and passes each what it depends on. Nothing is decided here. */
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openAutomation } from './automation.ts'
 import { ConfigError, isLoopback, secretsOf, type Config } from '../config/index.ts'
@@ -18,7 +18,7 @@ import {
   openUserSettings,
   type Identities,
 } from '../settings/index.ts'
-import { openConversationFolders, openSqlite, type Storage } from '../storage/index.ts'
+import { lockDataDir, openConversationFolders, openSqlite, type Storage } from '../storage/index.ts'
 import { openConversationMcp } from '../tools/index.ts'
 import { openWebhooks } from '../webhooks/index.ts'
 import { probeIsolation, openEveryWorkspace, openLocalWorkspaces } from '../workspace/index.ts'
@@ -37,7 +37,7 @@ export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs'> &
 
 /**
  * Starts a server and resumes what an earlier one left running. Resolves when it answers requests.
- * @throws the system's error when it cannot listen; ParleyError when the data directory cannot be used; ConfigError when it
+ * @throws the system's error when it cannot listen; ParleyError when the data directory cannot be used, or another server uses it; ConfigError when it
  * would listen on other addresses without a key.
  */
 export async function startServer(
@@ -49,6 +49,8 @@ export async function startServer(
   const log = openLog(config.logLevel, known.hide)
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await using opened = new AsyncDisposableStack()
+  // Also without a stored conversation, because the runner, the secret key and the folders belong to one server too.
+  const lock = opened.use(await lockDataDir(dataDir))
 
   const path = config.ephemeral ? ':memory:' : join(dataDir, 'parley.db')
   const storage = wrapStorage(opened.use(await openSqlite({ path })))
@@ -91,9 +93,7 @@ export async function startServer(
 
   const url = urlOf(await edge.listen({ host: config.host, port: config.port }))
   ownSecrets.listensAt(url)
-  const notice = join(dataDir, 'server.json')
-  await writeFile(notice, JSON.stringify({ url, pid: process.pid }), { mode: 0o600 })
-  opened.defer(() => rm(notice, { force: true }))
+  await lock.listensAt(url)
   const resuming = { commands: edge, 'completion callbacks': automation, conversations: engine }
   for (const [of, part] of Object.entries(resuming))
     part.recover().catch((err: unknown) => log.error({ err, of }, 'recovery failed'))

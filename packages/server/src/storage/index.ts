@@ -1,5 +1,6 @@
 export type * from './storage.ts'
 export { AuditLog } from './audit-log.ts'
 export { openConversationFolders } from './conversation-folders.ts'
+export { lockDataDir } from './data-dir-lock.ts'
 export { openSqlite } from './sqlite/open.ts'
 export { probeSqlite } from './preflight.ts'

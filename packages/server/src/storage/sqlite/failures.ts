@@ -22,6 +22,9 @@ export function isDuplicate(error: unknown): boolean {
   return code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY
 }
 
+/** True when another connection holds the lock that a statement needs. */
+export const isLocked = (error: unknown): boolean => ((resultCode(error) ?? 0) & 0xff) === BUSY
+
 const WAYS_OUT: Readonly<Record<number, string>> = {
   [BUSY]: 'another process keeps it locked: end that process, or try again',
   [READONLY]: 'it cannot be written: check the owner and mode of the file and of its directory',
