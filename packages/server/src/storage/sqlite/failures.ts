@@ -2,11 +2,13 @@
 import { ParleyError } from '@parley/protocol'
 
 const BUSY = 5
+const NOMEM = 7
 const READONLY = 8
 const IOERR = 10
 const CORRUPT = 11
 const FULL = 13
 const CANTOPEN = 14
+const PROTOCOL = 15
 const NOTADB = 26
 const CONSTRAINT_UNIQUE = 2067
 const CONSTRAINT_PRIMARYKEY = 1555
@@ -27,11 +29,13 @@ export const isLocked = (error: unknown): boolean => ((resultCode(error) ?? 0) &
 
 const WAYS_OUT: Readonly<Record<number, string>> = {
   [BUSY]: 'another process keeps it locked: end that process, or try again',
+  [NOMEM]: 'there is not enough memory: free some',
   [READONLY]: 'it cannot be written: check the owner and mode of the file and of its directory',
   [IOERR]: 'reading or writing failed: check the disk',
   [CORRUPT]: 'it is damaged: restore it from a backup',
   [FULL]: 'the disk is full: free some space',
   [CANTOPEN]: 'it cannot be opened: check that the directory exists and may be written',
+  [PROTOCOL]: 'another process keeps it locked: end that process, or try again',
   [NOTADB]: 'it is not a SQLite database: choose another data directory',
 }
 

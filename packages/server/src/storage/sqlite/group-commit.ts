@@ -5,12 +5,22 @@
  *   G1. Work resolves only after the COMMIT that contains it.
  *   G2. Work that throws leaves no trace and fails alone: the rest of its group is committed.
  *   G3. Groups run one after another, each to its end within one callback, so that no read sees a part of one.
+ *   G4. While another process holds the write lock, the group waits without blocking the thread, each member up to a limit.
  */
 import { ParleyError } from '@parley/protocol'
-import { explained } from './failures.ts'
+import { explained, isLocked } from './failures.ts'
 import type { Sql } from './sql.ts'
 
-type Member = { work: () => unknown; resolve: (value: never) => void; reject: (error: unknown) => void }
+/** Milliseconds between two attempts to get the write lock from another process. */
+const LOCK_RETRY_MS = 50
+
+type Member = {
+  work: () => unknown
+  resolve: (value: never) => void
+  reject: (error: unknown) => void
+  /** Time after which it no longer waits for the write lock. */
+  deadline: number
+}
 type Outcome = { ok: true; value: unknown } | { ok: false; error: unknown }
 
 /** Thrown to leave the fast path: a member failed after writing, so its rows must be rolled back. */
@@ -19,19 +29,24 @@ const DIRTY = Symbol('dirty')
 export class GroupCommit {
   readonly #sql: Sql
   readonly #path: string
+  readonly #lockWaitMs: number
   #waiting: Member[] = []
   #scheduled: NodeJS.Immediate | undefined
+  #retry: NodeJS.Timeout | undefined
   #closed = false
+  readonly #drained = Promise.withResolvers<void>()
 
-  constructor(sql: Sql, path: string) {
+  /** @param lockWaitMs longest wait for another process that holds the write lock, in milliseconds */
+  constructor(sql: Sql, path: string, lockWaitMs = 0) {
     this.#sql = sql
     this.#path = path
+    this.#lockWaitMs = lockWaitMs
   }
 
   /**
    * Runs `work` inside the next transaction and resolves with its result once that is durable.
-   * `work` is synchronous and may run twice, the first time without effect.
-   * @throws ParleyError `unavailable` when the store is closed or the disk fails; whatever `work` throws.
+   * `work` is synchronous and may run several times, all but the last time without effect.
+   * @throws ParleyError `unavailable` when the store is closed or locked, or the disk fails; whatever `work` throws.
    */
   write<T>(work: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -39,8 +54,8 @@ export class GroupCommit {
       reject(this.closedError())
       return promise
     }
-    this.#waiting.push({ work, resolve, reject })
-    this.#scheduled ??= setImmediate(() => this.flush())
+    this.#waiting.push({ work, resolve, reject, deadline: performance.now() + this.#lockWaitMs })
+    if (this.#retry === undefined) this.#scheduled ??= setImmediate(() => this.#flush())
     return promise
   }
 
@@ -54,28 +69,40 @@ export class GroupCommit {
     }
   }
 
-  /** Commits waiting work and refuses later calls. */
-  close(): void {
-    this.flush()
+  /** Refuses later calls, and resolves when the waiting work is committed or refused. */
+  async close(): Promise<void> {
     this.#closed = true
+    this.#flush()
+    await this.#drained.promise
   }
 
   closedError(): ParleyError {
     return new ParleyError('unavailable', `store ${this.#path} is closed`, { details: { store: this.#path } })
   }
 
-  flush(): void {
+  #flush(): void {
     clearImmediate(this.#scheduled)
+    clearTimeout(this.#retry)
     this.#scheduled = undefined
+    this.#retry = undefined
     const group = this.#waiting
-    if (group.length === 0) return
     this.#waiting = []
+    if (group.length > 0) this.#settle(group)
+    if (this.#closed && this.#waiting.length === 0) this.#drained.resolve()
+  }
+
+  #settle(group: readonly Member[]): void {
     let outcomes: Outcome[]
     try {
       outcomes = this.#commit(group)
     } catch (error) {
+      const now = performance.now()
+      const mayWait = (member: Member): boolean => isLocked(error) && member.deadline > now
+      // The order of the writes stays the same: the members that wait precede those that come later.
+      this.#waiting = group.filter(mayWait)
+      if (this.#waiting.length > 0) this.#retry = setTimeout(() => this.#flush(), LOCK_RETRY_MS)
       const cause = explained(error, this.#path)
-      for (const { reject } of group) reject(cause)
+      for (const member of group) if (!mayWait(member)) member.reject(cause)
       return
     }
     for (const [index, { resolve, reject }] of group.entries()) {

@@ -113,6 +113,42 @@ describe('an existing file', () => {
     expect(await storage.settings.update('ada', () => 'y')).toBe('y')
   })
 
+  test('a write waits for a lock of another process without blocking the thread, in the order of the writes', async () => {
+    await using dir = await tempDir()
+    const path = dir.file('parley.db')
+    await using storage = await openSqlite({ path, busyTimeoutMs: 60_000 })
+    const other = new DatabaseSync(path)
+    other.exec('BEGIN IMMEDIATE')
+    const written = storage.settings.update('ada', () => '1')
+    // Each wait is a turn of the event loop: a store that blocks the thread would keep the lock from being released.
+    let longestMs = 0
+    for (let turn = 0; turn < 10; turn += 1) {
+      const before = performance.now()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      longestMs = Math.max(longestMs, performance.now() - before)
+    }
+    const later = storage.settings.update('ada', (current) => `${current}2`)
+    other.exec('ROLLBACK')
+    other.close()
+    await expect(Promise.all([written, later])).resolves.toEqual(['1', '12'])
+    expect(longestMs).toBeLessThan(2_000)
+  })
+
+  test('a closing store commits the writes that wait for a lock of another process', async () => {
+    await using dir = await tempDir()
+    const path = dir.file('parley.db')
+    const storage = await openSqlite({ path, busyTimeoutMs: 60_000 })
+    const other = new DatabaseSync(path)
+    other.exec('BEGIN IMMEDIATE')
+    const written = storage.settings.update('ada', () => 'x')
+    await new Promise((resolve) => setImmediate(resolve))
+    const closed = storage[Symbol.asyncDispose]()
+    other.exec('ROLLBACK')
+    other.close()
+    await closed
+    await expect(written).resolves.toBe('x')
+  })
+
   test('two stores on one file share it, and an older owner is refused across them', async () => {
     await using dir = await tempDir()
     const path = dir.file('parley.db')

@@ -21,6 +21,9 @@ import { Sql } from './sql.ts'
 import { LogSweep } from './sweep.ts'
 import { sqliteVault } from './vault.ts'
 
+const BUSY_TIMEOUT_MS = 3_000
+/** Longest time for which one statement blocks the thread to wait for another process; writes repeat it. */
+const BLOCKING_WAIT_MS = 10
 const MEBIBYTE = 1024 * 1024
 
 /** `page_size` is first, because it has an effect only before any other write. */
@@ -38,7 +41,7 @@ const PRAGMAS = `
 export type SqliteOptions = {
   /** File of the store, created with its directory when missing; `:memory:` stores nothing on disk. */
   path: string
-  /** Milliseconds to wait for another process that writes to the same file; default 5,000. */
+  /** Milliseconds that a write waits for another process that writes to the same file; default 3,000. */
   busyTimeoutMs?: number
   now?: () => Date
 }
@@ -51,8 +54,8 @@ async function prepareFile(path: string): Promise<void> {
   if ((mode & 0o077) !== 0) await file.chmod(0o600)
 }
 
-/** The connection with its settings and the newest schema. */
-export function connect(path: string, busyTimeoutMs = 5_000): Sql {
+/** The connection with its settings and the newest schema. It blocks the thread while another process holds a lock. */
+export function connect(path: string, busyTimeoutMs = BUSY_TIMEOUT_MS): Sql {
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
   try {
     database.exec(PRAGMAS)
@@ -70,15 +73,20 @@ export function connect(path: string, busyTimeoutMs = 5_000): Sql {
  * Opens the store and migrates it to the newest schema. Disposal commits waiting work; later calls are refused.
  * @throws ParleyError `unavailable` when the file is locked, damaged, of another program or written by a newer Parley.
  */
-export async function openSqlite({ path, busyTimeoutMs, now = () => new Date() }: SqliteOptions): Promise<Storage> {
+export async function openSqlite({
+  path,
+  busyTimeoutMs = BUSY_TIMEOUT_MS,
+  now = () => new Date(),
+}: SqliteOptions): Promise<Storage> {
   if (path !== ':memory:') await prepareFile(path)
   let sql: Sql
   try {
     sql = connect(path, busyTimeoutMs)
+    sql.exec(`PRAGMA busy_timeout = ${Math.min(BLOCKING_WAIT_MS, busyTimeoutMs)}`)
   } catch (error) {
     throw explained(error, path)
   }
-  const commits = new GroupCommit(sql, path)
+  const commits = new GroupCommit(sql, path, busyTimeoutMs)
   const sweep = new LogSweep(sql, commits)
   const outbox = new Outbox(sql, now)
   sweep.start()
@@ -86,7 +94,7 @@ export async function openSqlite({ path, busyTimeoutMs, now = () => new Date() }
   let closing: Promise<void> | undefined
   const close = async () => {
     await sweep.stop()
-    commits.close()
+    await commits.close()
     sql.database.close()
   }
   return {

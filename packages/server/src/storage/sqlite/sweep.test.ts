@@ -59,7 +59,7 @@ test('an interrupted sweep continues at the next start', async () => {
     await records.create(gone)
     await records.delete(gone.id)
     await sweep.stop()
-    commits.close()
+    await commits.close()
     expect(rowsIn(sql, 'events')).toBeGreaterThan(0)
     sql.database.close()
   }
