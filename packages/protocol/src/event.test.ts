@@ -66,11 +66,19 @@ test('a tree event has a parent, a control event has none', () => {
   }
 })
 
-test('an event of an unknown kind is kept unchanged and is neither a tree nor a control event', () => {
+test('an event of an unknown kind without a parent is kept unchanged and is neither a tree nor a control event', () => {
   const event = { kind: 'FutureEvent', id: 'e1', timestamp: '2026-01-01T00:00:00.000000', more: { a: null } }
   expect(readEvent(event)).toEqual(event)
   expect(isTreeEvent(event)).toBe(false)
   expect(isControlEvent(event)).toBe(false)
+})
+
+test('an event of an unknown kind with a parent is a tree event', () => {
+  const future = { kind: 'FutureEvent', id: 'e1', timestamp: '2026-01-01T00:00:00.000000' }
+  expect(isTreeEvent({ ...future, parent_id: null })).toBe(true)
+  expect(isTreeEvent({ ...future, parent_id: 'e0' })).toBe(true)
+  for (const kind of ['ConversationStateUpdateEvent', 'StreamingDeltaEvent', 'ServerErrorEvent'])
+    expect(isTreeEvent({ ...future, kind, parent_id: null })).toBe(false)
 })
 
 test('a stored value that is no event is refused', () => {

@@ -80,12 +80,25 @@ export const CONTROL_KINDS: readonly ControlEvent['kind'][] = ControlEvent.optio
 
 const treeKinds: ReadonlySet<string> = new Set(TREE_KINDS)
 const controlKinds: ReadonlySet<string> = new Set(CONTROL_KINDS)
+/** Kinds that Parley does not store itself; logs of other servers contain them. Their `parent_id` has no meaning. */
+const liveKinds: ReadonlySet<string> = new Set([
+  'ConversationStateUpdateEvent',
+  'StreamingDeltaEvent',
+  'ServerErrorEvent',
+])
 
-/** True for a tree event. False for kinds that this version does not know. */
-export const isTreeEvent = (event: { kind: string }): event is TreeEvent => treeKinds.has(event.kind)
+/**
+ * True for a tree event: one of a known kind, and every other event with a `parent_id`, which a newer version wrote. The branch
+ * of a newer log is therefore complete; every `switch` over the kinds needs a default.
+ */
+export const isTreeEvent = (event: { kind: string; parent_id?: unknown }): event is TreeEvent =>
+  treeKinds.has(event.kind) || ('parent_id' in event && !controlKinds.has(event.kind) && !liveKinds.has(event.kind))
 
 /** True for a control event. False for kinds that this version does not know. */
 export const isControlEvent = (event: { kind: string }): event is ControlEvent => controlKinds.has(event.kind)
+
+/** True for the kind of an event that clients receive unchanged: a known tree event, or an event that is not stored here. */
+export const isWireKind = (kind: string): boolean => treeKinds.has(kind) || liveKinds.has(kind)
 
 /** An event of a newer version: stored and counted, not interpreted. */
 export type UnknownEvent = { kind: string; id: string; timestamp: string; [member: string]: unknown }

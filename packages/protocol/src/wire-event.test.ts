@@ -35,15 +35,18 @@ test.each<[kind: string, key: string, value: unknown]>([
   expect(wireEvent(ControlEvent.parse(sample))).toMatchObject({ key, value })
 })
 
-test('an event of an unknown kind is sent under a key that clients ignore, never as an unknown kind', () => {
-  const future = { kind: 'FutureEvent', id: 'e1', timestamp: '2026-01-01T00:00:00.000000' }
-  expect(wireEvent(future)).toMatchObject({
-    kind: 'ConversationStateUpdateEvent',
-    id: 'e1',
-    key: 'unknown_event',
-    value: future,
-  })
-})
+test.each([{}, { parent_id: null }])(
+  'an event of an unknown kind with %o is sent under a key that clients ignore, never as an unknown kind',
+  (place) => {
+    const future = { kind: 'FutureEvent', id: 'e1', timestamp: '2026-01-01T00:00:00.000000' }
+    expect(wireEvent({ ...future, ...place })).toMatchObject({
+      kind: 'ConversationStateUpdateEvent',
+      id: 'e1',
+      key: 'unknown_event',
+      value: { ...future, ...place },
+    })
+  },
+)
 
 test('a state update of another server is sent unchanged', () => {
   const update = {

@@ -1,7 +1,7 @@
 /** Converts stored events to those of the agent-server API. Pure. Source: agent-server-wire.md 2.4, 4.2, 4.5, 4.9. */
 import { unreachable } from './errors.ts'
 import type { ControlEvent, Event, TreeEvent, UnknownEvent } from './event.ts'
-import { CONTROL_KINDS, isControlEvent, isTreeEvent, TREE_KINDS } from './event.ts'
+import { CONTROL_KINDS, isControlEvent, isWireKind, TREE_KINDS } from './event.ts'
 import type { ConfirmationRequestedEvent } from './events/control.ts'
 import type { ConversationStateUpdateEvent, ServerErrorEvent, StreamingDeltaEvent } from './events/telemetry.ts'
 
@@ -15,7 +15,7 @@ export type WireEvent = TreeEvent | ConversationStateUpdateEvent | StreamingDelt
  * key.
  */
 export function wireEvent(event: Event | UnknownEvent): WireEvent {
-  if (isTreeEvent(event) || isOnWireOnly(event)) return event as WireEvent
+  if (isWireKind(event.kind)) return event as WireEvent
   const [key, value] = isControlEvent(event) ? stateUpdate(event) : ['unknown_event', event]
   return {
     kind: 'ConversationStateUpdateEvent',
@@ -27,15 +27,6 @@ export function wireEvent(event: Event | UnknownEvent): WireEvent {
     value,
   }
 }
-
-/** Kinds that Parley does not store itself; events of other servers have them and are sent unchanged. */
-const WIRE_ONLY: ReadonlySet<string> = new Set([
-  'ConversationStateUpdateEvent',
-  'StreamingDeltaEvent',
-  'ServerErrorEvent',
-])
-
-const isOnWireOnly = (event: { kind: string }): boolean => WIRE_ONLY.has(event.kind)
 
 function stateUpdate(event: ControlEvent): [key: string, value: unknown] {
   switch (event.kind) {

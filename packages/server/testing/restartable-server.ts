@@ -32,7 +32,8 @@ export type Running = AsyncDisposable & {
   events(id: string): Promise<Loose[]>
   /** Folder of a conversation's workspace. */
   work(id: string): string
-  restart(): Promise<void>
+  /** @param meanwhile runs while no server uses the data directory */
+  restart(meanwhile?: () => unknown): Promise<void>
   /** Restarts after a SIGKILL; only for a server in a process of its own. */
   kill(): Promise<void>
 }
@@ -123,8 +124,9 @@ export async function startRunning(
       return all
     },
     work: (id) => places.get(id)!,
-    async restart() {
+    async restart(meanwhile) {
       await server[Symbol.asyncDispose]()
+      await meanwhile?.()
       server = await open()
     },
     async kill() {
