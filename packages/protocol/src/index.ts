@@ -210,7 +210,7 @@ export {
   TreeEvent,
 } from './event.ts'
 export type { Draft, StoredEvent, UnknownEvent } from './event.ts'
-export { apply, EMPTY_STATE, replay } from './state.ts'
+export { apply, EMPTY_STATE, REDUCER_VERSION, replay } from './state.ts'
 export type { AwaitedApproval, ConversationState, StartProgress } from './state.ts'
 export { ActiveBranch, branch, parentOf, pendingActions } from './branch.ts'
 export type { StoredTreeEvent } from './branch.ts'

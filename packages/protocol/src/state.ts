@@ -19,6 +19,12 @@ import type { MetricsSnapshot } from './metrics.ts'
 import type { ReplayProgress } from './replay.ts'
 import type { GoalStatus } from './goal.ts'
 
+/**
+ * Number of this reducer. A state that another number computed is computed again from the log: it may lack members, or the effect of
+ * events that its reducer did not know. Increased with every change of the results of `apply`, and with every new kind of event.
+ */
+export const REDUCER_VERSION = 1
+
 /** The batch that waits for a person's decision. Source: agent-core.md 1.10; F01; F02. */
 export type AwaitedApproval = Pick<ConfirmationRequestedEvent, 'llm_response_id' | 'actions' | 'sub_agent'>
 
@@ -146,8 +152,7 @@ function grow(state: ConversationState, seq: number, event: TreeEvent): Conversa
       // Ids of calls may repeat across turns; the oldest open one is meant (F46).
       return { ...close(at, (open) => open.tool_call_id === event.tool_call_id), owes_step: true }
     case 'Condensation':
-      // A state cached by an earlier version has no count.
-      return { ...at, condensations: (at.condensations ?? 0) + 1 }
+      return { ...at, condensations: at.condensations + 1 }
     default:
       return at
   }

@@ -46,6 +46,19 @@ export function appendContract(makePlace: MakePlace): void {
       expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(1)
     })
 
+    test('a reader caches the state of the newest event only, without becoming the owner', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const draft = conversation({ events: messages(2) })
+      await storage.conversations.create(draft)
+      await storage.conversations.cacheState(draft.id, { seq: 1, json: '{"n":1}' })
+      expect(await storage.conversations.states([draft.id])).toEqual([null])
+      const state = { seq: 2, json: '{"n":2}' }
+      await storage.conversations.cacheState(draft.id, state)
+      expect(await storage.conversations.states([draft.id])).toEqual([state])
+      expect(await storage.conversations.get(draft.id)).toMatchObject({ epoch: 0 })
+    })
+
     test('a conversation can be created with thousands of events, state and outbox', async () => {
       await using place = await makePlace()
       await using storage = await place.open()

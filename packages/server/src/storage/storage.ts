@@ -98,6 +98,8 @@ export interface ConversationStore {
   children(id: ConversationId): Promise<ConversationId[]>
   /** The cached states of several conversations, for reading only; null where there is none. */
   states(ids: readonly ConversationId[]): Promise<(CachedState | null)[]>
+  /** Caches the state of a log whose newest seq is still that of the state; otherwise nothing changes. Needs no epoch. */
+  cacheState(id: ConversationId, state: CachedState): Promise<void>
   /** Raises the epoch, so that every earlier owner is refused, and returns the row and the cached state. Null for an unknown id. */
   own(id: ConversationId): Promise<{ row: ConversationRow; state: CachedState | null } | null>
   /**

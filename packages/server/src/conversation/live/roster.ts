@@ -1,11 +1,11 @@
 /** The conversations in the memory of this process: loaded when needed, unloaded when idle. */
 import { ParleyError, replay, type ConversationId, type ConversationState, type StoredEvent } from '@parley/protocol'
-import type { ConversationRow } from '../../storage/index.ts'
+import type { CachedState, ConversationRow } from '../../storage/index.ts'
 import { Channel } from '../watch/channel.ts'
 import type { Interruption } from '../interruption.ts'
 import type { LiveDeps } from './deps.ts'
 import { LiveConversation } from './live-conversation.ts'
-import type { CachedLog } from '../log/live-log.ts'
+import { readCachedLog, writeCachedLog } from '../log/cached-log.ts'
 import type { Reading } from '../record/reading.ts'
 import type { ConversationRecord } from '../record/record.ts'
 
@@ -82,9 +82,7 @@ export class Roster {
         if (row === null) return null
         const live = await this.#live.get(row.id)?.catch(() => undefined)
         if (live !== undefined) return { row, record: live.record, state: live.state() }
-        const cached = parseCached(states.get(row.id)?.json)
-        const tail = await this.#tail(row.id, cached?.state.seq ?? 0, row.seq)
-        return { row, record: this.#deps.readRecord(row.record), state: replay(tail, cached?.state) }
+        return { row, record: this.#deps.readRecord(row.record), state: await this.#stateOf(row, states.get(row.id)) }
       }),
     )
   }
@@ -110,7 +108,7 @@ export class Roster {
     if (owned === null)
       throw new ParleyError('not_found', `Conversation not found: ${id}`, { details: { conversation_id: id } })
     const { row } = owned
-    const cached = parseCached(owned.state?.json)
+    const cached = readCachedLog(owned.state)
     const tail = await this.#tail(id, cached?.state.seq ?? 0, row.seq)
     const loaded = {
       id,
@@ -125,6 +123,19 @@ export class Roster {
     await this.#deps.parentLink.beforeResuming(live)
     live.resume()
     return live
+  }
+
+  /** Computes the state of a conversation that is not in memory. One without a usable cached state gets one, for the next reader. */
+  async #stateOf(row: ConversationRow, stored: CachedState | null | undefined): Promise<ConversationState> {
+    const cached = readCachedLog(stored)
+    const tail = await this.#tail(row.id, cached?.state.seq ?? 0, row.seq)
+    const state = replay(tail, cached?.state)
+    // Only the next read is slower without it.
+    if (cached === null)
+      await this.#deps.storage.conversations
+        .cacheState(row.id, writeCachedLog({ state, view: null }))
+        .catch(() => undefined)
+    return state
   }
 
   async #tail(id: ConversationId, after: number, latest: number): Promise<StoredEvent[]> {
@@ -166,8 +177,4 @@ export class Roster {
     await live.close('interrupted')
     this.release(id)
   }
-}
-
-function parseCached(json: string | undefined): CachedLog | null {
-  return json === undefined ? null : (JSON.parse(json) as CachedLog)
 }

@@ -9,20 +9,19 @@
  */
 import type { ActionEvent, ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
 import { ParleyError, replay } from '@parley/protocol'
-import type { OutboxDraft, Storage } from '../../storage/index.ts'
+import type { CachedState, OutboxDraft, Storage } from '../../storage/index.ts'
 import { BranchView, type ViewCheckpoint } from '../branch/view.ts'
 import type { Channel } from '../watch/channel.ts'
 import { goalEndedBy } from '../goal/goal.ts'
 import { topicOf, notification, usageRecords } from '../record/notify.ts'
 import type { ConversationRecord, MaskDrafts } from '../record/record.ts'
+import { writeCachedLog, type CachedLog } from './cached-log.ts'
 import { runEnd, type RunEnd } from './run-end.ts'
 import { stamp, type Stamps } from './stamp.ts'
 import { columnStatus } from '../record/start-status.ts'
 
 /** The cached state is written when the conversation is at rest, and after at most this many events while it runs. */
 const CACHE_EVERY = 64
-
-export type CachedLog = { state: ConversationState; view: ViewCheckpoint | null }
 
 /** The stored parts that a conversation is loaded from. */
 export type Loaded = {
@@ -139,7 +138,7 @@ export class LiveLog {
           updated_at,
           ...(record === undefined ? {} : { record: this.#deps.writeRecord(record) }),
         },
-        ...(isDue ? { state: { seq: state.seq, json: this.#cacheText(state) } } : {}),
+        ...(isDue ? { state: this.#cached(state) } : {}),
         outbox,
       })
     } catch (error) {
@@ -161,7 +160,7 @@ export class LiveLog {
   async cache(): Promise<void> {
     if (this.#cachedSeq === this.#state.seq && this.#view === null) return
     const { id, epoch } = this.#loaded
-    const state = { seq: this.#state.seq, json: this.#cacheText(this.#state) }
+    const state = this.#cached(this.#state)
     await this.#deps.storage.conversations
       .append({ id, epoch, expectedSeq: this.#state.seq, events: [], state })
       .catch(() => undefined)
@@ -188,8 +187,8 @@ export class LiveLog {
     return [notification(topic, { row: { id, created_at, updated_at }, record, state, usage })]
   }
 
-  #cacheText(state: ConversationState): string {
+  #cached(state: ConversationState): CachedState {
     if (this.#view !== null) this.#checkpoint = this.#view.checkpoint()
-    return JSON.stringify({ state, view: this.#checkpoint } satisfies CachedLog)
+    return writeCachedLog({ state, view: this.#checkpoint })
   }
 }

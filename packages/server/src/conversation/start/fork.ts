@@ -20,8 +20,9 @@ import { givenOn } from '../log/knowledge.ts'
 import { notification } from '../record/notify.ts'
 import type { ConversationRecord } from '../record/record.ts'
 import type { Reading } from '../record/reading.ts'
+import { writeCachedLog } from '../log/cached-log.ts'
 import { stamp } from '../log/stamp.ts'
-import { cached, type StartDeps } from './start.ts'
+import type { StartDeps } from './start.ts'
 
 /** State that a fork inherits. Without it, a fork would evade the restrictions of its source (F04). */
 const INHERITED = [
@@ -90,7 +91,12 @@ export async function fork(
   const usage = events.filter(({ event }) => event.kind === 'UsageRecordedEvent')
   const sources = { row, record, state: settled.state, usage }
   const outbox = deps.notifies ? [notification('conversation.started', sources)] : []
-  const made = await deps.storage.conversations.create({ ...row, events, state: cached(settled.state), outbox })
+  const made = await deps.storage.conversations.create({
+    ...row,
+    events,
+    state: writeCachedLog({ state: settled.state, view: null }),
+    outbox,
+  })
   if (made === 'exists')
     throw new ParleyError('conflict', `A conversation with id ${id} exists already. Choose another id.`)
   return id

@@ -16,6 +16,7 @@ import type { Actor, StartRequest } from '../conversations.ts'
 import { statusChanged } from '../drafts.ts'
 import { notification } from '../record/notify.ts'
 import type { AttachedPlugin, ConversationRecord, RepositoryChoice } from '../record/record.ts'
+import { writeCachedLog } from '../log/cached-log.ts'
 import { stamp, type Stamps } from '../log/stamp.ts'
 import { columnStatus } from '../record/start-status.ts'
 import { keepRecording, type RecordedReplay } from '../record/recordings.ts'
@@ -82,7 +83,12 @@ export async function create(
     record: deps.writeRecord(record),
   }
   const outbox = deps.notifies ? [notification('conversation.started', { row, record, state, usage: [] })] : []
-  const made = await deps.storage.conversations.create({ ...row, events, state: cached(state), outbox })
+  const made = await deps.storage.conversations.create({
+    ...row,
+    events,
+    state: writeCachedLog({ state, view: null }),
+    outbox,
+  })
   return made === 'created' ? { row, record, state, created: true } : { existing: id }
 }
 
@@ -172,8 +178,3 @@ const replayStarts = (total: number): Draft => ({
   key: 'replay',
   value: { position: 0, total, divergences: 0, first_divergence: null, noted: [] } satisfies ReplayProgress,
 })
-
-/** A state as the store caches it, without a view. */
-export function cached(state: ConversationState): { seq: number; json: string } {
-  return { seq: state.seq, json: JSON.stringify({ state, view: null }) }
-}

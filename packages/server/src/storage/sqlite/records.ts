@@ -83,6 +83,11 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
           return state === undefined ? null : { ...state }
         }),
       ),
+    cacheState: (id, state) =>
+      commits.write(() => {
+        const row = sql.get<{ n: number }>('SELECT n FROM conversations WHERE id = ? AND seq = ?', id, state.seq)
+        if (row !== undefined) putState(sql, row.n, state)
+      }),
     delete: async (id, drafts = []) => {
       const isDeleted = await commits.write(() => deleteNow(sql, outbox, id, drafts))
       if (!isDeleted) return false
