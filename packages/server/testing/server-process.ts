@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { canary } from './canaries/values.ts'
 import { outputScanner } from './canaries/watch.ts'
+import { COMPILE_CACHE } from './compile-cache.ts'
 
 export const TEST_KEY = canary('session_key')
 
@@ -51,6 +52,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
         TZ: 'UTC',
+        NODE_COMPILE_CACHE: COMPILE_CACHE,
         PARLEY_SESSION_API_KEYS: TEST_KEY,
         PARLEY_LOG_LEVEL: 'warn',
         ...crash,

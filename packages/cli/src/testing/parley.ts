@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ParleyClient } from '@parley/client'
 
+/** The cache that the tests of the server use, too. */
+const COMPILE_CACHE = join(import.meta.dirname, '../../../../node_modules/.cache/parley-tests')
 const MAIN = join(import.meta.dirname, '..', 'main.ts')
 
 /** Shorter than the time limit of a test, so that a failing test still cleans up. */
@@ -27,7 +29,7 @@ export class Parley implements AsyncDisposable {
       PATH: process.env['PATH'] ?? '',
       HOME: dataDir,
       TZ: 'UTC',
-      NODE_DISABLE_COMPILE_CACHE: '1',
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
       PARLEY_DATA_DIR: dataDir,
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '2',
       ...env,

@@ -1,7 +1,8 @@
 /** Starts the runner of a data directory. When several servers do so at once, only one runner remains. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { join } from 'node:path'
+import { getCompileCacheDir } from 'node:module'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { ParleyError } from '@parley/protocol'
@@ -18,6 +19,16 @@ export type RunnerStart = {
   orphanExitMs: number
 }
 
+/** Folder of compiled code: that of the server, whose programs are the same; without one, a folder of the runner. */
+function compileCache(home: string): string {
+  const shared = getCompileCacheDir()
+  // Node keeps the code of each of its versions in a folder below the named one.
+  if (shared !== undefined) return dirname(shared)
+  const own = join(home, 'cache')
+  mkdirSync(own, { recursive: true, mode: 0o700 })
+  return own
+}
+
 const fromSources = () => fileURLToPath(new URL('./runner/main.ts', import.meta.url))
 
 /**
@@ -29,8 +40,7 @@ export async function startRunner(
   { dataDir, runnerEntry, idleExitMs, orphanExitMs }: RunnerStart,
 ): Promise<void> {
   const logPath = join(place.home, 'runner.log')
-  const cache = join(place.home, 'cache')
-  mkdirSync(cache, { recursive: true, mode: 0o700 })
+  const cache = compileCache(place.home)
   const log = openSync(logPath, 'a', 0o600)
   // The runner gets only the variables that its children may have, so that it cannot leak others (W4).
   const env: NodeJS.ProcessEnv = { ...allowListed(process.env), NODE_COMPILE_CACHE: cache }

@@ -3,6 +3,7 @@
  * once it is decided whether this process or an earlier one is the runner of the data directory, and closes the descriptor.
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { crashReport } from '../../lib/index.ts'
 import { openPlace } from './ipc/place.ts'
 import { Runner } from './runner.ts'
@@ -35,6 +36,8 @@ try {
   // Keeps descriptor 1 taken, so that no other file gets it.
   openSync('/dev/null', 'w')
   if (!isRunner) process.exit(0)
+  // Node writes its compile cache at an orderly exit only; a runner may be killed instead.
+  setTimeout(() => flushCompileCache(), 3000).unref()
 } catch (error) {
   log(`could not start: ${error instanceof Error ? error.stack : String(error)}`)
   process.exit(1)
