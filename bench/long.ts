@@ -1,20 +1,18 @@
 import { join } from 'node:path'
 import {
-  AgentBase,
   EMPTY_STATE,
   newConversationId,
   type ConversationId,
-  type ConversationState,
   type Draft,
   type EventId,
   type StoredEvent,
 } from '@parley/protocol'
-import type { ViewCheckpoint } from '../packages/server/src/conversation/branch/view.ts'
 import { stamp } from '../packages/server/src/conversation/log/stamp.ts'
 import { statusChanged, userMessage } from '../packages/server/src/conversation/drafts.ts'
 import { openSqlite } from '../packages/server/src/storage/index.ts'
 import { tempDir } from '../packages/server/testing/temp.ts'
 import { agentOf, median, serve, turnModel, Turns } from './harness.ts'
+import { ready, stored, type History } from './histories.ts'
 
 const SIZES = [500, 50_000] as const
 const ROUNDS = 15
@@ -47,44 +45,13 @@ async function write(dataDir: string, size: number, agent: unknown, work: string
     const id = newConversationId()
     ids.push(id)
     const history = condensed(size, stamps)
-    const record = {
-      workspace: { kind: 'LocalWorkspace', working_dir: join(work, id) },
-      agent: AgentBase.parse(agent),
-      persistence_dir: null,
-      max_iterations: 500,
-      max_budget_per_task: null,
-      stuck_detection: false,
-      title: null,
-      tags: {},
-      client_tools: [],
-      parent_conversation_id: null,
-      forked_from_conversation_id: null,
-      forked_from_event_id: null,
-      launched_agent_profile: null,
-      fingerprint: '',
-      pending_messages: [],
-    }
-    const at = new Date().toISOString()
-    await storage.conversations.create({
-      id,
-      owner: 'default',
-      created_at: at,
-      updated_at: at,
-      status: 'finished',
-      parent_conversation_id: null,
-      record: JSON.stringify(record),
-      events: history.events,
-      state: { seq: history.state.seq, json: JSON.stringify({ state: history.state, view: history.view }) },
-    })
+    await storage.conversations.create(stored(id, agent, join(work, id), history))
   }
   return ids
 }
 
 /** The log of a long task: messages, and a condensation whenever the view has reached its limit. */
-function condensed(
-  size: number,
-  stamps: { now: () => Date },
-): { events: StoredEvent[]; state: ConversationState; view: ViewCheckpoint } {
+function condensed(size: number, stamps: { now: () => Date }): History {
   const events: StoredEvent[] = []
   let state = EMPTY_STATE
   const kept: StoredEvent[] = []
@@ -145,10 +112,6 @@ async function measure(dataDir: string, ids: readonly ConversationId[]): Promise
     'last page': median(last),
     'one more turn': median(step),
   }
-}
-
-function ready(): Draft {
-  return { kind: 'StartPhaseEvent', source: 'environment', phase: 'ready', status: 'done', code: null, detail: null }
 }
 
 function condensation(ids: readonly string[]): Draft {

@@ -8,11 +8,12 @@ import { parseArgs } from 'node:util'
 import { against } from './against.ts'
 import { startup } from './startup.ts'
 import { turns } from './turns.ts'
+import { lists } from './lists.ts'
 import { long } from './long.ts'
 import { memory } from './memory.ts'
 import { root, writeFacts } from './harness.ts'
 
-const MEASUREMENTS: Record<string, () => Promise<Record<string, number>>> = { startup, turns, long, memory }
+const MEASUREMENTS: Record<string, () => Promise<Record<string, number>>> = { startup, turns, long, lists, memory }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,8 +1,5 @@
 /** Limits the time of a long computation and makes it yield to the event loop. */
-import { setImmediate } from 'node:timers/promises'
-
-/** Milliseconds between two yields. */
-const SLICE_MS = 8
+import { TimeSlices } from '../lib/index.ts'
 
 /** The computation has used up its time. */
 export class TimeBudgetExceeded extends Error {}
@@ -10,11 +7,11 @@ export class TimeBudgetExceeded extends Error {}
 export class TimeBudget {
   readonly #signal: AbortSignal
   readonly #end: number
-  #sliceStart = performance.now()
+  readonly #slices = new TimeSlices()
 
   constructor(limitMs: number, signal: AbortSignal) {
     this.#signal = signal
-    this.#end = this.#sliceStart + limitMs
+    this.#end = performance.now() + limitMs
   }
 
   /**
@@ -22,11 +19,8 @@ export class TimeBudget {
    * @throws TimeBudgetExceeded, and the signal's reason when it is aborted.
    */
   async checkpoint(): Promise<void> {
-    const now = performance.now()
-    if (now > this.#end) throw new TimeBudgetExceeded('the analysis took too long')
-    if (now - this.#sliceStart < SLICE_MS) return
-    await setImmediate()
+    if (performance.now() > this.#end) throw new TimeBudgetExceeded('the analysis took too long')
+    await this.#slices.next()
     this.#signal.throwIfAborted()
-    this.#sliceStart = performance.now()
   }
 }

@@ -1,11 +1,16 @@
-import { ParleyError, type ConversationId, type ConversationInfo } from '@parley/protocol'
+import {
+  ParleyError,
+  type ConversationId,
+  type ConversationInfo,
+  type ConversationState,
+  type StoredEvent,
+} from '@parley/protocol'
 import type { Cipher, Exposure } from '../../secrets/index.ts'
 import type { ConversationRow, EventStore, ListedRow, ReceivedRow, Storage } from '../../storage/index.ts'
 import type { Actor } from '../conversations.ts'
 import type { LiveConversation } from '../live/live-conversation.ts'
 import type { Roster } from '../live/roster.ts'
 import { conversationInfo } from '../record/info.ts'
-import { usageRecords } from '../record/notify.ts'
 import type { Reading } from '../record/reading.ts'
 import { livesElsewhere, receivedInfo } from './received.ts'
 
@@ -79,7 +84,25 @@ export class ConversationAccess {
     return conversationInfo(sources, exposure === undefined ? undefined : { exposure, cipher: this.#cipher })
   }
 
+  /** The info as lists show it: the lists of the metrics are empty, so that no usage record is read. */
+  async listedInfo({ row, record, state }: Reading): Promise<ConversationInfo> {
+    return conversationInfo({ row, record, state, children: await this.#storage.conversations.children(row.id) })
+  }
+
   receivedInfo(row: ReceivedRow): ConversationInfo {
     return receivedInfo(row, this.#cipher)
   }
+}
+
+/** Number of usage records that the lists inside `stats` contain. */
+const USAGE_LIST = 1000
+
+/** Returns the newest usage records of a conversation, oldest first. */
+async function usageRecords(
+  events: Pick<EventStore, 'newest'>,
+  id: ConversationId,
+  state: Pick<ConversationState, 'stats'>,
+): Promise<StoredEvent[]> {
+  if (Object.keys(state.stats).length === 0) return []
+  return (await events.newest(id, 'UsageRecordedEvent', USAGE_LIST)).reverse()
 }

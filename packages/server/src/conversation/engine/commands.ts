@@ -8,7 +8,7 @@ import { withAcceptedAnalyzer } from '../commands.ts'
 import type { Actor, Conversations } from '../conversations.ts'
 import type { Roster } from '../live/roster.ts'
 import { runEnd } from '../log/run-end.ts'
-import { notification, usageRecords } from '../record/notify.ts'
+import { notification } from '../record/notify.ts'
 import { remoteOf, type ConversationRecord } from '../record/record.ts'
 import { isReady } from '../record/start-status.ts'
 import type { RunObserver } from '../run/running.ts'
@@ -111,11 +111,10 @@ async function deletionNotice(
   id: ConversationId,
   actor: Actor,
   access: ConversationAccess,
-  { storage, stamps, notifies }: StartDeps,
+  { stamps, notifies }: StartDeps,
 ): Promise<OutboxDraft[]> {
   if (!notifies) return []
   const { row, record, state } = await access.read(id, actor)
   const deleted = { ...row, updated_at: stamps.now().toISOString() }
-  const usage = await usageRecords(storage.events, id, state)
-  return [notification('conversation.deleted', { row: deleted, record, state, usage })]
+  return [notification('conversation.deleted', { row: deleted, record, state })]
 }

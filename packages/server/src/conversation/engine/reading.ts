@@ -5,12 +5,14 @@ import {
   type ConversationProgress,
   type EventId,
 } from '@parley/protocol'
+import { TimeSlices } from '../../lib/index.ts'
 import type { EventStore, ListedRow, ReceivedRow, Storage } from '../../storage/index.ts'
 import { ancestors } from '../branch/reader.ts'
 import type { Actor, Conversations } from '../conversations.ts'
 import { listed, receivedProgress } from '../listing.ts'
 import type { Roster } from '../live/roster.ts'
 import { eventPage } from '../log/event-page.ts'
+import { withoutUsageLists } from '../record/info.ts'
 import { conversationProgress } from '../record/progress.ts'
 import type { Reading } from '../record/reading.ts'
 import { conversationStatus } from '../record/start-status.ts'
@@ -30,7 +32,7 @@ export type Reads = Pick<
   | 'countEvents'
   | 'event'
 > & {
-  /** As `info`, for a conversation of this server only; null for an unknown or a received one. */
+  /** As an item of `infos`, for a conversation of this server only; null for an unknown or a received one. */
   ownInfo(id: ConversationId, actor: Actor): Promise<ConversationInfo | null>
 }
 
@@ -54,17 +56,18 @@ function openRowReads(access: ConversationAccess, conversations: Storage['conver
       rows.map((row) => (row?.origin === 'own' ? row : null)),
       actor,
     )
-    return Promise.all(
-      rows.map(async (row, index) => {
-        if (row?.origin === 'received') return other(row)
-        const reading = readings[index] ?? null
-        return reading === null ? null : own(reading)
-      }),
-    )
+    const slices = new TimeSlices()
+    const shown: (T | null)[] = []
+    for (const [index, row] of rows.entries()) {
+      await slices.next()
+      const reading = readings[index] ?? null
+      shown.push(row?.origin === 'received' ? other(row) : reading === null ? null : await own(reading))
+    }
+    return shown
   }
   const asInfo = {
-    own: (reading: Reading) => access.info(reading),
-    other: (row: ReceivedRow) => access.receivedInfo(row),
+    own: (reading: Reading) => access.listedInfo(reading),
+    other: (row: ReceivedRow) => withoutUsageLists(access.receivedInfo(row)),
   }
   const asProgress = {
     own: progressOf,
@@ -97,7 +100,7 @@ export function openReads(
       const own = await each(await ownRows(ids), actor, asInfo)
       const missing = async (id: ConversationId) => {
         const row = await received.get(actor.user, id)
-        return row === null ? null : access.receivedInfo(row)
+        return row === null ? null : withoutUsageLists(access.receivedInfo(row))
       }
       return Promise.all(own.map(async (info, index) => info ?? missing(ids[index]!)))
     },

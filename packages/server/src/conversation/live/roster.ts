@@ -1,5 +1,6 @@
 /** The conversations in the memory of this process: loaded when needed, unloaded when idle. */
 import { ParleyError, replay, type ConversationId, type ConversationState, type StoredEvent } from '@parley/protocol'
+import { TimeSlices } from '../../lib/index.ts'
 import type { CachedState, ConversationRow } from '../../storage/index.ts'
 import { Channel } from '../watch/channel.ts'
 import type { Interruption } from '../interruption.ts'
@@ -74,17 +75,20 @@ export class Roster {
 
   /** Reads several conversations: from memory where possible, the others from the store. Null for unknown ones. */
   async read(rows: readonly (ConversationRow | null)[]): Promise<(Reading | null)[]> {
-    const cold = rows.filter((row) => row !== null).filter(({ id }) => !this.#live.has(id))
-    const cached = await this.#deps.storage.conversations.states(cold.map(({ id }) => id))
-    const states = new Map(cold.map(({ id }, index) => [id, cached[index] ?? null]))
-    return Promise.all(
-      rows.map(async (row): Promise<Reading | null> => {
-        if (row === null) return null
-        const live = await this.#live.get(row.id)?.catch(() => undefined)
-        if (live !== undefined) return { row, record: live.record, state: live.state() }
-        return { row, record: this.#deps.readRecord(row.record), state: await this.#stateOf(row, states.get(row.id)) }
-      }),
-    )
+    const slices = new TimeSlices()
+    const readings: (Reading | null)[] = []
+    for (const row of rows) {
+      await slices.next()
+      readings.push(row === null ? null : await this.#read(row))
+    }
+    return readings
+  }
+
+  async #read(row: ConversationRow): Promise<Reading> {
+    const live = await this.#live.get(row.id)?.catch(() => undefined)
+    if (live !== undefined) return { row, record: live.record, state: live.state() }
+    const [stored] = await this.#deps.storage.conversations.states([row.id])
+    return { row, record: this.#deps.readRecord(row.record), state: await this.#stateOf(row, stored) }
   }
 
   /** Removes one conversation from memory at once. */
@@ -140,7 +144,9 @@ export class Roster {
 
   async #tail(id: ConversationId, after: number, latest: number): Promise<StoredEvent[]> {
     const events: StoredEvent[] = []
+    const slices = new TimeSlices()
     for (let from = after + 1; from <= latest; from = events.at(-1)!.seq + 1) {
+      await slices.next()
       const page = await this.#deps.storage.events.page(id, { from, limit: PAGE })
       if (page.length === 0) break
       events.push(...page)

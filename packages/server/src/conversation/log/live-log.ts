@@ -13,7 +13,7 @@ import type { CachedState, OutboxDraft, Storage } from '../../storage/index.ts'
 import { BranchView, type ViewCheckpoint } from '../branch/view.ts'
 import type { Channel } from '../watch/channel.ts'
 import { goalEndedBy } from '../goal/goal.ts'
-import { topicOf, notification, usageRecords } from '../record/notify.ts'
+import { topicOf, notification } from '../record/notify.ts'
 import type { ConversationRecord, MaskDrafts } from '../record/record.ts'
 import { writeCachedLog, type CachedLog } from './cached-log.ts'
 import { runEnd, type RunEnd } from './run-end.ts'
@@ -55,7 +55,6 @@ export type LogListener = {
 /** The contents of a commit that notifications depend on. */
 type Commit = {
   state: ConversationState
-  events: readonly StoredEvent[]
   record: ConversationRecord
   updated_at: string
   isEdited: boolean
@@ -125,7 +124,7 @@ export class LiveLog {
     const masked = await this.#deps.mask(all, this.#loaded.owner, written)
     const { events, state } = stamp(this.#state, masked, this.#deps.stamps)
     const updated_at = this.#deps.stamps.now().toISOString()
-    const outbox = await this.#notifications({ state, events, record: written, updated_at, isEdited })
+    const outbox = this.#notifications({ state, record: written, updated_at, isEdited })
     const isDue = state.execution_status !== 'running' || state.seq - this.#cachedSeq >= CACHE_EVERY
     try {
       await this.#deps.storage.conversations.append({
@@ -177,14 +176,12 @@ export class LiveLog {
     for (const id of this.#unmasked.keys()) if (!open.has(id)) this.#unmasked.delete(id)
   }
 
-  /** Returns the notifications of a commit of `events` that leads to `state`. */
-  async #notifications({ state, events, record, updated_at, isEdited }: Commit): Promise<OutboxDraft[]> {
+  /** Returns the notifications of a commit that leads to `state`. */
+  #notifications({ state, record, updated_at, isEdited }: Commit): OutboxDraft[] {
     const topic = this.#deps.notifies ? topicOf(this.#state.execution_status, state.execution_status, isEdited) : null
     if (topic === null) return []
     const { id, created_at } = this.#loaded
-    const earlier = await usageRecords(this.#deps.storage.events, id, this.#state)
-    const usage = [...earlier, ...events.filter(({ event }) => event.kind === 'UsageRecordedEvent')]
-    return [notification(topic, { row: { id, created_at, updated_at }, record, state, usage })]
+    return [notification(topic, { row: { id, created_at, updated_at }, record, state })]
   }
 
   #cached(state: ConversationState): CachedState {

@@ -16,10 +16,19 @@ export type InfoSources = {
   row: Pick<ConversationRow, 'id' | 'created_at' | 'updated_at'>
   record: ConversationRecord
   state: ConversationState
-  /** Newest usage records, oldest first; null leaves the lists of the metrics empty. */
-  usage: readonly StoredEvent[]
+  /** The newest usage records, oldest first. Absent: the lists of the metrics stay empty, and no record has to be read. */
+  usage?: readonly StoredEvent[]
   children: readonly ConversationId[]
 }
+
+/** An info of another server as lists show it, like one of this server without `usage`. */
+export function withoutUsageLists(info: ConversationInfo): ConversationInfo {
+  const shown = Object.entries(info.stats.usage_to_metrics)
+  const usage_to_metrics = Object.fromEntries(shown.map(([id, metrics]) => [id, { ...metrics, ...noLists() }]))
+  return { ...info, stats: { ...info.stats, usage_to_metrics } }
+}
+
+const noLists = () => ({ costs: [], response_latencies: [], token_usages: [] })
 
 /** How the secrets of the record are shown to an authorised reader, and the cipher that opens them. */
 export type SecretsShown = { exposure: Exposure; cipher: Cipher }
@@ -30,7 +39,7 @@ export type SecretsShown = { exposure: Exposure; cipher: Cipher }
  * @throws ParleyError `unavailable` when an exposed secret was encrypted with another key.
  */
 export function conversationInfo(
-  { row, record, state, usage, children }: InfoSources,
+  { row, record, state, usage = [], children }: InfoSources,
   { exposure, cipher }: SecretsShown | { exposure: 'hidden'; cipher: null } = { exposure: 'hidden', cipher: null },
 ): ConversationInfo {
   const info = {
@@ -123,7 +132,7 @@ const shared = (record: ConversationRecord, state: ConversationState) => ({
 function stats(state: ConversationState, usage: readonly StoredEvent[]): ConversationStats {
   const usage_to_metrics: ConversationStats['usage_to_metrics'] = {}
   for (const [id, total] of Object.entries(state.stats)) {
-    usage_to_metrics[id] = { ...total, costs: [], response_latencies: [], token_usages: [] }
+    usage_to_metrics[id] = { ...total, ...noLists() }
   }
   for (const { event } of usage) {
     if (event.kind !== 'UsageRecordedEvent') continue

@@ -1,6 +1,6 @@
-/** Which changes notify webhooks, and with which payload. Pure, apart from reading usage. Source: interface.md, Events; agent-server-wire.md 7. */
-import type { ConversationExecutionStatus, ConversationId, ConversationState, StoredEvent } from '@parley/protocol'
-import type { EventStore, OutboxDraft } from '../../storage/index.ts'
+/** Which changes notify webhooks, and with which payload. Pure. Source: interface.md, Events; agent-server-wire.md 7. */
+import type { ConversationExecutionStatus } from '@parley/protocol'
+import type { OutboxDraft } from '../../storage/index.ts'
 import { conversationInfo, type InfoSources } from './info.ts'
 
 /** The topic of a notification: the value of its `X-Parley-Event`. */
@@ -32,23 +32,10 @@ export function topicOf(
 
 /**
  * The notification of a topic: the whole record after the commit, secrets hidden as in REST responses, skills in full,
- * `sub_conversation_ids` empty.
+ * `sub_conversation_ids` and the lists of the metrics empty.
  */
-export function notification(topic: Topic, sources: Omit<InfoSources, 'children'>): OutboxDraft {
+export function notification(topic: Topic, sources: Omit<InfoSources, 'children' | 'usage'>): OutboxDraft {
   const info = conversationInfo({ ...sources, children: [] })
   const payload = topic === 'conversation.deleted' ? { ...info, execution_status: 'deleting' as const } : info
   return { topic: topic, payload: JSON.stringify(payload) }
-}
-
-/** Number of usage records that the lists inside `stats` contain. */
-const USAGE_LIST = 1000
-
-/** Returns the newest usage records of a conversation, oldest first. */
-export async function usageRecords(
-  events: Pick<EventStore, 'newest'>,
-  id: ConversationId,
-  state: Pick<ConversationState, 'stats'>,
-): Promise<StoredEvent[]> {
-  if (Object.keys(state.stats).length === 0) return []
-  return (await events.newest(id, 'UsageRecordedEvent', USAGE_LIST)).reverse()
 }

@@ -88,8 +88,7 @@ export async function fork(
     parent_conversation_id: record.parent_conversation_id,
     record: deps.writeRecord(record),
   }
-  const usage = events.filter(({ event }) => event.kind === 'UsageRecordedEvent')
-  const sources = { row, record, state: settled.state, usage }
+  const sources = { row, record, state: settled.state }
   const outbox = deps.notifies ? [notification('conversation.started', sources)] : []
   const made = await deps.storage.conversations.create({
     ...row,

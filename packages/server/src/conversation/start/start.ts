@@ -82,7 +82,7 @@ export async function create(
     parent_conversation_id: record.parent_conversation_id,
     record: deps.writeRecord(record),
   }
-  const outbox = deps.notifies ? [notification('conversation.started', { row, record, state, usage: [] })] : []
+  const outbox = deps.notifies ? [notification('conversation.started', { row, record, state })] : []
   const made = await deps.storage.conversations.create({
     ...row,
     events,
