@@ -75,6 +75,8 @@ export const ConversationInfo = z.object({
   launched_agent_profile: LaunchedAgentProfile.nullable().default(null),
   agent: AgentBase,
   client_tools: z.array(ClientToolSpec).default([]),
+  /** Extension: why record or log cannot be read. Present only then; members that depend on them have no meaning. */
+  unreadable: z.string().optional(),
 })
 export type ConversationInfo = z.infer<typeof ConversationInfo>
 /** Input form: without defaults filled in. */

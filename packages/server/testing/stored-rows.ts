@@ -8,6 +8,12 @@ export type StoredRows = {
   append(id: string, ...events: readonly { id: string; kind: string; [member: string]: unknown }[]): void
   /** Replaces the text of an event. */
   damage(id: string, seq: number, text: string): void
+  /** Replaces the record of a conversation. */
+  damageRecord(id: string, text: string): void
+  /** Removes the cached state. */
+  forgetState(id: string): void
+  setStatus(id: string, status: string): void
+  status(id: string): string
 }
 
 /** Opens the store at `path` for one change. */
@@ -33,6 +39,16 @@ export function changeRows(path: string, change: (rows: StoredRows) => void): vo
             .run(event.id, event.kind, text, n(id))
         }
       },
+      damageRecord(id, text) {
+        database.prepare('UPDATE records SET record = ? WHERE conversation = ?').run(text, n(id))
+      },
+      forgetState(id) {
+        database.prepare('DELETE FROM states WHERE conversation = ?').run(n(id))
+      },
+      setStatus(id, status) {
+        database.prepare('UPDATE conversations SET status = ? WHERE n = ?').run(status, n(id))
+      },
+      status: (id) => database.prepare('SELECT status FROM conversations WHERE n = ?').get(n(id))!['status'] as string,
       damage(id, seq, text) {
         database.prepare('UPDATE events SET event = ? WHERE conversation = ? AND seq = ?').run(text, n(id), seq)
       },

@@ -61,17 +61,25 @@ export class ConversationAccess {
     return origin === 'own' ? this.#storage.events : this.#storage.received.events(actor.user)
   }
 
-  /** @throws ParleyError `not_found`; `conflict` for a received conversation */
+  /** @throws ParleyError `not_found`; `conflict` for a received conversation, and for one that cannot be read */
   async read(id: ConversationId, actor: Actor): Promise<Reading> {
     return this.readRow(await this.row(id, actor))
   }
 
+  /** @throws ParleyError `conflict` when record or log cannot be read */
   async readRow(row: ConversationRow): Promise<Reading> {
+    const reading = await this.readOrMark(row)
+    if (reading.unreadable !== undefined) throw reading.unreadable
+    return reading
+  }
+
+  /** Reads one conversation; one that cannot be read is marked. */
+  async readOrMark(row: ConversationRow): Promise<Reading> {
     const [reading] = await this.#roster.read([row])
     return reading!
   }
 
-  /** Null for unknown conversations. */
+  /** Null for unknown conversations. Those that cannot be read are marked. */
   readRows(rows: readonly (ConversationRow | null)[], actor: Actor): Promise<(Reading | null)[]> {
     return this.#roster.read(rows.map((row) => (row?.owner === actor.user ? row : null)))
   }

@@ -59,7 +59,8 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
     },
 
     async delete(id, actor) {
-      const { row, record, state } = await access.read(id, actor)
+      // Also one that cannot be read.
+      const { row, record, state } = await access.readOrMark(await access.row(id, actor))
       const channel = roster.channel(id, row.seq)
       if (isReady(state) && hasHooks(state.hook_config, 'SessionEnd')) await endSession(id, roster, deps.log)
       await roster.evict(id, 'deleted')
@@ -114,7 +115,7 @@ async function deletionNotice(
   { stamps, notifies }: StartDeps,
 ): Promise<OutboxDraft[]> {
   if (!notifies) return []
-  const { row, record, state } = await access.read(id, actor)
+  const { row, record, state } = await access.readOrMark(await access.row(id, actor))
   const deleted = { ...row, updated_at: stamps.now().toISOString() }
   return [notification('conversation.deleted', { row: deleted, record, state })]
 }

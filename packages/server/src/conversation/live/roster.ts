@@ -1,16 +1,14 @@
 /** The conversations in the memory of this process: loaded when needed, unloaded when idle. */
-import { ParleyError, replay, type ConversationId, type ConversationState, type StoredEvent } from '@parley/protocol'
+import { ParleyError, type ConversationId, type ConversationState } from '@parley/protocol'
 import { TimeSlices } from '../../lib/index.ts'
-import type { CachedState, ConversationRow } from '../../storage/index.ts'
+import { isUnreadable, type ConversationRow } from '../../storage/index.ts'
 import { Channel } from '../watch/channel.ts'
 import type { Interruption } from '../interruption.ts'
 import type { LiveDeps } from './deps.ts'
 import { LiveConversation } from './live-conversation.ts'
-import { readCachedLog, writeCachedLog } from '../log/cached-log.ts'
+import { StoredConversations } from '../log/stored-conversations.ts'
 import type { Reading } from '../record/reading.ts'
 import type { ConversationRecord } from '../record/record.ts'
-
-const PAGE = 500
 
 export type RosterDeps = LiveDeps & {
   readRecord: (text: string) => ConversationRecord
@@ -20,6 +18,7 @@ export type RosterDeps = LiveDeps & {
 
 export class Roster {
   readonly #deps: RosterDeps
+  readonly #stored: StoredConversations
   readonly #live = new Map<ConversationId, Promise<LiveConversation>>()
   readonly #channels = new Map<ConversationId, Channel>()
   readonly #timers = new Map<ConversationId, NodeJS.Timeout>()
@@ -27,6 +26,7 @@ export class Roster {
 
   constructor(deps: RosterDeps) {
     this.#deps = deps
+    this.#stored = new StoredConversations(deps)
   }
 
   /** Returns the conversation, loaded if necessary. @throws ParleyError `not_found`. */
@@ -54,8 +54,9 @@ export class Roster {
       owner: row.owner,
       created_at: row.created_at,
       record,
-      cached: { state, view: null },
-      tail: [],
+      state,
+      view: null,
+      cachedSeq: state.seq,
     }
     const live = new LiveConversation(loaded, this.#channel(row.id, state.seq), this.#deps)
     this.#live.set(row.id, Promise.resolve(live))
@@ -73,7 +74,10 @@ export class Roster {
     if (this.#channels.get(id)?.isUnused === true && !this.#live.has(id)) this.#channels.delete(id)
   }
 
-  /** Reads several conversations: from memory where possible, the others from the store. Null for unknown ones. */
+  /**
+   * Reads several conversations: from memory where possible, the others from the store. Null for unknown ones. One that cannot
+   * be read is marked and does not affect the others.
+   */
   async read(rows: readonly (ConversationRow | null)[]): Promise<(Reading | null)[]> {
     const slices = new TimeSlices()
     const readings: (Reading | null)[] = []
@@ -88,7 +92,7 @@ export class Roster {
     const live = await this.#live.get(row.id)?.catch(() => undefined)
     if (live !== undefined) return { row, record: live.record, state: live.state() }
     const [stored] = await this.#deps.storage.conversations.states([row.id])
-    return { row, record: this.#deps.readRecord(row.record), state: await this.#stateOf(row, stored) }
+    return this.#stored.read(row, stored ?? null)
   }
 
   /** Removes one conversation from memory at once. */
@@ -111,47 +115,21 @@ export class Roster {
     const owned = await this.#deps.storage.conversations.own(id)
     if (owned === null)
       throw new ParleyError('not_found', `Conversation not found: ${id}`, { details: { conversation_id: id } })
-    const { row } = owned
-    const cached = readCachedLog(owned.state)
-    const tail = await this.#tail(id, cached?.state.seq ?? 0, row.seq)
-    const loaded = {
-      id,
-      epoch: row.epoch,
-      owner: row.owner,
-      created_at: row.created_at,
-      record: this.#deps.readRecord(row.record),
-      cached,
-      tail,
-    }
-    const live = new LiveConversation(loaded, this.#channel(id, row.seq), this.#deps)
+    const loaded = await this.#stored.load(owned).catch((error: unknown) => this.#setAside(owned.row, error))
+    const live = new LiveConversation(loaded, this.#channel(id, owned.row.seq), this.#deps)
     await this.#deps.parentLink.beforeResuming(live)
     live.resume()
     return live
   }
 
-  /** Computes the state of a conversation that is not in memory. One without a usable cached state gets one, for the next reader. */
-  async #stateOf(row: ConversationRow, stored: CachedState | null | undefined): Promise<ConversationState> {
-    const cached = readCachedLog(stored)
-    const tail = await this.#tail(row.id, cached?.state.seq ?? 0, row.seq)
-    const state = replay(tail, cached?.state)
-    // Only the next read is slower without it.
-    if (cached === null)
-      await this.#deps.storage.conversations
-        .cacheState(row.id, writeCachedLog({ state, view: null }))
-        .catch(() => undefined)
-    return state
-  }
-
-  async #tail(id: ConversationId, after: number, latest: number): Promise<StoredEvent[]> {
-    const events: StoredEvent[] = []
-    const slices = new TimeSlices()
-    for (let from = after + 1; from <= latest; from = events.at(-1)!.seq + 1) {
-      await slices.next()
-      const page = await this.#deps.storage.events.page(id, { from, limit: PAGE })
-      if (page.length === 0) break
-      events.push(...page)
+  /** Gives a running conversation that cannot be read the stored status `error`, so that no start resumes it. Throws the reason. */
+  async #setAside({ id, epoch, seq, status }: ConversationRow, error: unknown): Promise<never> {
+    if (isUnreadable(error) && status === 'running') {
+      this.#deps.log.error({ conversation_id: id, err: error }, 'unreadable conversation set aside')
+      const row = { status: 'error' as const }
+      await this.#deps.storage.conversations.append({ id, epoch, expectedSeq: seq, events: [], row })
     }
-    return events
+    throw error
   }
 
   #channel(id: ConversationId, latest: number): Channel {

@@ -1,5 +1,5 @@
 /** The cached result of a log, as the store keeps it beside the events. */
-import { REDUCER_VERSION, type ConversationState } from '@parley/protocol'
+import { EMPTY_STATE, REDUCER_VERSION, type ConversationState } from '@parley/protocol'
 import type { CachedState } from '../../storage/index.ts'
 import type { ViewCheckpoint } from '../branch/view.ts'
 
@@ -13,6 +13,15 @@ export function writeCachedLog({ state, view }: CachedLog): CachedState {
 /** Null when there is none, or when another version of the reducer computed it: the log then gives the state again. */
 export function readCachedLog(cached: CachedState | null | undefined): CachedLog | null {
   if (cached === null || cached === undefined) return null
-  const { reducer, state, view } = JSON.parse(cached.json) as CachedLog & { reducer?: number }
+  const { reducer, state, view } = parsed(cached.json)
   return reducer === REDUCER_VERSION ? { state, view } : null
+}
+
+/** A damaged text counts as none, because the log is complete without it. */
+function parsed(json: string): CachedLog & { reducer?: number } {
+  try {
+    return JSON.parse(json) as CachedLog & { reducer?: number }
+  } catch {
+    return { reducer: 0, state: EMPTY_STATE, view: null }
+  }
 }

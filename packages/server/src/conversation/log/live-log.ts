@@ -8,14 +8,14 @@
  *   G4. Stored events are masked. Executed actions are the agent's own, as long as this process remembers them.
  */
 import type { ActionEvent, ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
-import { ParleyError, replay } from '@parley/protocol'
+import { ParleyError } from '@parley/protocol'
 import type { CachedState, OutboxDraft, Storage } from '../../storage/index.ts'
 import { BranchView, type ViewCheckpoint } from '../branch/view.ts'
 import type { Channel } from '../watch/channel.ts'
 import { goalEndedBy } from '../goal/goal.ts'
 import { topicOf, notification } from '../record/notify.ts'
 import type { ConversationRecord, MaskDrafts } from '../record/record.ts'
-import { writeCachedLog, type CachedLog } from './cached-log.ts'
+import { writeCachedLog } from './cached-log.ts'
 import { runEnd, type RunEnd } from './run-end.ts'
 import { stamp, type Stamps } from './stamp.ts'
 import { columnStatus } from '../record/start-status.ts'
@@ -30,8 +30,11 @@ export type Loaded = {
   owner: string
   created_at: string
   record: ConversationRecord
-  cached: CachedLog | null
-  tail: StoredEvent[]
+  state: ConversationState
+  /** The cached view; null when there is none. */
+  view: ViewCheckpoint | null
+  /** `seq` of the cached state; 0 for none. */
+  cachedSeq: number
 }
 
 export type LogDeps = {
@@ -61,7 +64,7 @@ type Commit = {
 }
 
 export class LiveLog {
-  readonly #loaded: Omit<Loaded, 'record' | 'cached' | 'tail'>
+  readonly #loaded: Omit<Loaded, 'record' | 'state' | 'view' | 'cachedSeq'>
   readonly #channel: Channel
   readonly #deps: LogDeps
   readonly #listener: LogListener
@@ -73,15 +76,20 @@ export class LiveLog {
   readonly #unmasked = new Map<EventId, ActionEvent>()
   #record: ConversationRecord
 
-  constructor({ record, cached, tail, ...loaded }: Loaded, channel: Channel, deps: LogDeps, listener: LogListener) {
+  constructor(
+    { record, state, view, cachedSeq, ...loaded }: Loaded,
+    channel: Channel,
+    deps: LogDeps,
+    listener: LogListener,
+  ) {
     this.#loaded = loaded
     this.#channel = channel
     this.#deps = deps
     this.#listener = listener
     this.#record = record
-    this.#state = replay(tail, cached?.state)
-    this.#checkpoint = cached?.view ?? null
-    this.#cachedSeq = cached?.state.seq ?? 0
+    this.#state = state
+    this.#checkpoint = view
+    this.#cachedSeq = cachedSeq
   }
 
   /** The state as of the last commit. */

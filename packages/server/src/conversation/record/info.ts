@@ -10,6 +10,7 @@ import {
 import { z } from 'zod'
 import { encryptSecrets, redact, unsealRecord, type Cipher, type Exposure, type Json } from '../../secrets/index.ts'
 import type { ConversationRow } from '../../storage/index.ts'
+import type { Reading } from './reading.ts'
 import type { ConversationRecord } from './record.ts'
 
 export type InfoSources = {
@@ -19,6 +20,8 @@ export type InfoSources = {
   /** The newest usage records, oldest first. Absent: the lists of the metrics stay empty, and no record has to be read. */
   usage?: readonly StoredEvent[]
   children: readonly ConversationId[]
+  /** Set when record or log cannot be read. */
+  unreadable?: Reading['unreadable']
 }
 
 /** An info of another server as lists show it, like one of this server without `usage`. */
@@ -39,7 +42,7 @@ export type SecretsShown = { exposure: Exposure; cipher: Cipher }
  * @throws ParleyError `unavailable` when an exposed secret was encrypted with another key.
  */
 export function conversationInfo(
-  { row, record, state, usage = [], children }: InfoSources,
+  { row, record, state, usage = [], children, unreadable }: InfoSources,
   { exposure, cipher }: SecretsShown | { exposure: 'hidden'; cipher: null } = { exposure: 'hidden', cipher: null },
 ): ConversationInfo {
   const info = {
@@ -59,6 +62,7 @@ export function conversationInfo(
     launched_agent_profile: record.launched_agent_profile,
     agent: withClientTools(record),
     client_tools: record.client_tools,
+    ...(unreadable === undefined ? {} : { unreadable: unreadable.message }),
   }
   if (exposure === 'hidden') return redact(info, 'rest') as ConversationInfo
   // An analyzer's secrets are encrypted in the state too.

@@ -2,6 +2,7 @@
 import { type ConversationId, readEvent, type StoredEvent } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
 import type { EventFilter, EventStore } from '../storage.ts'
+import { unreadable } from '../unreadable.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { packedId } from './log.ts'
 import type { Sql } from './sql.ts'
@@ -11,7 +12,16 @@ type EventRow = { seq: number; event: string }
 const COLUMNS = 'seq, event'
 const RANGE = 'conversation = ? AND seq BETWEEN ? AND ?'
 
-const stored = ({ seq, event }: EventRow): StoredEvent => ({ seq, event: readEvent(JSON.parse(event)) })
+/** @throws ParleyError `conflict` for a row that holds no event */
+const storedIn =
+  (id: ConversationId) =>
+  ({ seq, event }: EventRow): StoredEvent => {
+    try {
+      return { seq, event: readEvent(JSON.parse(event)) }
+    } catch (error) {
+      throw unreadable(id, `event ${seq} of its log`, error)
+    }
+  }
 
 /** The conditions of a filter as SQL and its values, to append to a range. */
 export function filterSql(filter: EventFilter | undefined): { where: string; values: SQLInputValue[] } {
@@ -93,7 +103,7 @@ export function sqliteEvents(sql: Sql, commits: GroupCommit, find: FindLog): Eve
         const last = order === 'asc' ? seq : Math.min(seq, from ?? seq)
         if (limit < 1 || first > last) return []
         const { where, values } = filterSql(filter)
-        return sql.all<EventRow>(pageSql(order, where), n, first, last, ...values, limit).map(stored)
+        return sql.all<EventRow>(pageSql(order, where), n, first, last, ...values, limit).map(storedIn(id))
       }),
 
     count: (id, filter) =>
@@ -107,14 +117,14 @@ export function sqliteEvents(sql: Sql, commits: GroupCommit, find: FindLog): Eve
     get: (id, event) =>
       reading(id, null, ({ n }) => {
         const row = sql.get<EventRow>(GET_SQL, packedId(event), n)
-        return row === undefined ? null : stored(row)
+        return row === undefined ? null : storedIn(id)(row)
       }),
 
     getMany: (id, seqs) =>
       reading(id, [], ({ n, seq: newest }) => {
         const wanted = [...new Set(seqs)].filter((seq) => seq >= 1 && seq <= newest).sort((a, b) => a - b)
         const rows = wanted.map((seq) => sql.get<EventRow>(GET_BY_SEQ_SQL, n, seq))
-        return rows.filter((row) => row !== undefined).map(stored)
+        return rows.filter((row) => row !== undefined).map(storedIn(id))
       }),
 
     newest: (id, kind, limit) =>
@@ -124,7 +134,7 @@ export function sqliteEvents(sql: Sql, commits: GroupCommit, find: FindLog): Eve
           kind === 'UsageRecordedEvent'
             ? sql.all<EventRow>(text, n, limit)
             : sql.all<EventRow>(text, n, 1, seq, kind, limit)
-        return rows.map(stored)
+        return rows.map(storedIn(id))
       }),
   }
 }
