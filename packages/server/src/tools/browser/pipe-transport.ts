@@ -1,4 +1,5 @@
 /** The browser's debugging protocol over its pipes: JSON messages, each ended by NUL. No port is opened. */
+import { setImmediate as nextTask } from 'node:timers/promises'
 import type { ConnectOverCDPTransport } from 'playwright-core'
 import type { Process } from '../../workspace/index.ts'
 
@@ -30,7 +31,10 @@ export function pipeTransport(process: Process): ConnectOverCDPTransport {
   return transport
 }
 
-/** Calls back with each message until the stream ends. */
+/**
+ * Calls back with each message until the stream ends. Every message gets a task of its own: the reader subscribes to events after it
+ * has awaited an answer, and would miss an event that is delivered in the same task as the answer.
+ */
 async function readMessages(stream: ReadableStream<Uint8Array>, onMessage: (message: object) => void): Promise<void> {
   let parts: Uint8Array[] = []
   for await (const chunk of stream) {
@@ -40,6 +44,7 @@ async function readMessages(stream: ReadableStream<Uint8Array>, onMessage: (mess
       parts = []
       from = at + 1
       onMessage(JSON.parse(text) as object)
+      await nextTask()
     }
     if (from < chunk.length) parts.push(chunk.subarray(from))
   }
