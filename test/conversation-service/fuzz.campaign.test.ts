@@ -5,7 +5,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
-import { byForm, timeoutFor } from '../../packages/server/testing/campaign.ts'
+import { byForm, form, timeoutFor } from '../../packages/server/testing/campaign.ts'
+import { recordFacts } from '../facts.ts'
 import { bodyOf, type Sent } from './fuzz/bodies.ts'
 import { type Chance, chanceOf } from './fuzz/chance.ts'
 import { flood, type Hit, type Shot } from './fuzz/flood.ts'
@@ -121,13 +122,14 @@ type Tally = Map<string, number>
 
 /** Floods one endpoint and returns the number of answers by status. Fails with the bodies that were answered with 5xx. */
 async function under(
+  name: string,
   make: (chance: Chance, n: number) => Shot,
   seen: (hit: Hit, shot: Shot) => void = () => {},
 ): Promise<Tally> {
   const chance = chanceOf(SEED)
   const tally: Tally = new Map()
   const failed: unknown[] = []
-  const count = await flood(
+  const { sent, longestSilenceMs } = await flood(
     serving.server.url,
     BUDGET,
     (n) => make(chance, n),
@@ -139,8 +141,9 @@ async function under(
     },
   )
   expect(failed.slice(0, 5)).toEqual([])
+  if (form !== 'test') recordFacts(`fuzz_${name}`, { sent, longest_silence_ms: longestSilenceMs })
   // Bodies that are all refused alike, or all accepted, would prove little.
-  expect(tally.get('422')).toBeGreaterThan(count / 4)
+  expect(tally.get('422')).toBeGreaterThan(sent / 4)
   expect([...tally.keys()].filter((status) => !/^(?:200|201|400|404|409|422)$/.test(status))).toEqual([])
   expect((await serving.call('GET', '/health')).status).toBe(200)
   return tally
@@ -159,7 +162,7 @@ function rows(sql: string): number {
 test(
   'Create Custom Secret stores exactly what it says it has created',
   async () => {
-    const tally = await under((chance) => {
+    const tally = await under('create_secret', (chance) => {
       const good = { name: `NAME_${chance.under(500)}`, value: 'a value', description: 'what it is for' }
       return { method: 'POST', path: '/api/secrets', ...bodyOf(chance, good) }
     })
@@ -174,7 +177,7 @@ test(
   async () => {
     const before = rows('SELECT count(*) FROM secrets')
     const paths = ['%00', '%', '..%2f', 'A'.repeat(600), encodeURIComponent('\u{1f600}'), '__proto__', '%ff']
-    const tally = await under((chance) => {
+    const tally = await under('update_secret', (chance) => {
       const name = chance.is(0.8) ? `NAME_${chance.under(500)}` : chance.pick(paths)
       return {
         method: 'PUT',
@@ -192,7 +195,11 @@ test(
   'Store Settings stays readable, whatever was stored',
   async () => {
     await serving.call('POST', '/api/settings', settings)
-    const tally = await under((chance) => ({ method: 'POST', path: '/api/settings', ...bodyOf(chance, settings) }))
+    const tally = await under('store_settings', (chance) => ({
+      method: 'POST',
+      path: '/api/settings',
+      ...bodyOf(chance, settings),
+    }))
     expect(tally.get('200')).toBeGreaterThan(10)
     expect(rows('SELECT count(*) FROM settings')).toBe(1)
     expect((await serving.call('GET', '/api/settings')).status).toBe(200)
@@ -206,6 +213,7 @@ test(
   async () => {
     const taken = new Set<string>()
     const tally = await under(
+      'webhook_receiver',
       (chance) => ({
         method: 'POST',
         path: '/api/v1/webhooks/conversations',
@@ -227,6 +235,7 @@ test(
   async () => {
     const made = new Set<string>()
     await under(
+      'new_conversation',
       (chance) => {
         const good = chance.is(0.7)
           ? conversation(chance)
