@@ -162,11 +162,51 @@ export function outboxContract(makePlace: MakePlace): void {
       await told(storage)
       await notified(storage, range(1, 6).map(String))
       for (const _ of range(1, 4)) await acknowledge(storage, (await due(storage))[0]!)
-      const keep = { deliveredBefore: '2000', parkedBefore: '2000' }
+      const keep = { deliveredBefore: '2000', parkedBefore: '2000', maxParked: 9 }
       expect(await storage.outbox.prune({ ...keep, maxDelivered: 2 })).toBe(2)
       expect((await notifications(storage)).map(({ topic }) => topic)).toEqual(['3', '4', '5', '6'])
-      expect(await storage.outbox.prune({ deliveredBefore: LATER, parkedBefore: LATER, maxDelivered: 9 })).toBe(2)
+      expect(await storage.outbox.prune({ ...keep, deliveredBefore: LATER, maxDelivered: 9 })).toBe(2)
       expect((await notifications(storage)).map(({ status }) => status)).toEqual(['pending', 'pending'])
+      for (const _ of range(1, 2)) await park(storage, (await due(storage))[0]!)
+      expect(await storage.outbox.prune({ ...keep, maxDelivered: 9, maxParked: 1 })).toBe(1)
+      expect((await notifications(storage)).map(({ topic }) => topic)).toEqual(['6'])
+    })
+
+    test('waiting notifications are parked oldest first, by age or beyond a bound, and the next one of a lane is due', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      await notified(storage, range(1, 4).map(String))
+      const [first] = await due(storage)
+      const all = { at: outcome.at, reason: 'too old', except: [first!.id] }
+      const parking = (which: Parameters<Storage['outbox']['park']>[1]['which'], except: string[] = []) =>
+        storage.outbox.park(TARGET, { ...all, which, except })
+      expect(await parking({ queuedBefore: '2000' })).toEqual({ parked: 0, batches: [] })
+      expect(await parking({ atMost: 4, maxBytes: 1e9 })).toEqual({ parked: 0, batches: [] })
+      const bytes = Buffer.byteLength('{"of":"1"}')
+      // One of four is too many, and the first is excepted.
+      expect(await parking({ atMost: 9, maxBytes: 3 * bytes }, [first!.id])).toEqual({ parked: 1, batches: [] })
+      expect((await storage.outbox.list({ status: 'parked', limit: 9 })).items).toMatchObject([
+        { topic: '2', last_error: 'too old', finished_at: outcome.at, attempts: 0 },
+      ])
+      expect(await parking({ atMost: 2, maxBytes: 1e9 })).toMatchObject({ parked: 1 })
+      expect((await due(storage)).map(({ topic }) => topic)).toEqual(['3'])
+      expect(await parking({ queuedBefore: LATER })).toMatchObject({ parked: 2 })
+      expect(await due(storage)).toEqual([])
+      expect(await storage.outbox.redeliver(first!.id)).toBe('queued')
+      expect((await due(storage)).map(({ topic }) => topic)).toEqual(['1'])
+    })
+
+    test('a notification whose next attempt is more than a day ahead is due, because the clock was set back', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await told(storage)
+      await notified(storage, ['a'])
+      const [a] = await due(storage)
+      const next_attempt_at = '2027-01-01T00:00:00.000Z'
+      await storage.outbox.record(a!.id, { ...outcome, status: 'pending', next_attempt_at })
+      expect(await storage.outbox.due(TARGET, '2026-12-31T00:00:00.000Z', 9)).toEqual([])
+      expect(await storage.outbox.due(TARGET, '2026-12-30T23:59:59.999Z', 9)).toMatchObject([{ topic: 'a' }])
     })
 
     test('a notification is announced after its commit', async () => {

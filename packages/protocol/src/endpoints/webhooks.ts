@@ -59,6 +59,8 @@ export const WebhookDelivery = z.object({
   status: DeliveryStatus,
   created_at: z.string(),
   attempts: z.int(),
+  /** Time of its creation or of the last redelivery; its age counts from it. */
+  queued_at: z.string(),
   first_attempt_at: z.string().nullable(),
   /** Null while an earlier delivery of the same conversation is in progress, and after the last attempt. */
   next_attempt_at: z.string().nullable(),

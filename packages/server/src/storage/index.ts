@@ -1,4 +1,5 @@
 export type * from './storage.ts'
+export { MAX_DELIVERY_WAIT_MS } from './storage.ts'
 export { AuditLog } from './audit-log.ts'
 export { openConversationFolders } from './conversation-folders.ts'
 export { lockDataDir } from './data-dir-lock.ts'

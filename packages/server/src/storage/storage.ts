@@ -145,6 +145,8 @@ export type Delivery = {
   sequence: number
   status: DeliveryStatus
   created_at: string
+  /** Time of the insertion or of the last `redeliver`; the age of a delivery counts from it. */
+  queued_at: string
   /** Attempts that reached the target, since the insertion or the last `redeliver`. */
   attempts: number
   first_attempt_at: string | null
@@ -160,6 +162,9 @@ export type Delivery = {
 export type DeliveryBody =
   | { kind: 'notification'; payload: string }
   | { kind: 'events'; events: readonly StoredEvent[] }
+
+/** Longest time between an attempt and the next one, in milliseconds. */
+export const MAX_DELIVERY_WAIT_MS = 24 * 3600 * 1000
 
 /** Result of an attempt. */
 export type DeliveryOutcome = {
@@ -201,7 +206,10 @@ export interface OutboxStore {
   setTargets(targets: readonly OutboxTarget[]): Promise<void>
   /** Calls `listener` after each commit of this process that adds deliveries or events. Returns a function that unsubscribes. */
   subscribe(listener: (change: OutboxChange) => void): () => void
-  /** The first deliveries of lanes that are due at `now`, the longest waiting first. */
+  /**
+   * The first deliveries of lanes that are due at `now`, the longest waiting first. One whose time is more than `MAX_DELIVERY_WAIT_MS`
+   * ahead is due too: no wait is that long, so the clock was set back.
+   */
   due(target: string, now: string, limit: number): Promise<Delivery[]>
   /** Time at which the next delivery after `now` is due; null when none waits. */
   nextDue(target: string, now: string): Promise<string | null>
@@ -209,6 +217,19 @@ export interface OutboxStore {
   body(id: string): Promise<DeliveryBody | null>
   /** Records the result of an attempt. When the delivery is finished, the next one of its lane is due at once. */
   record(id: string, outcome: DeliveryOutcome): Promise<void>
+  /**
+   * Parks a slice of the waiting deliveries of a target, the oldest first, except the given ids. Returns the number of parked
+   * ones, and the conversations of batches among them. `which`: those queued before a time, or those beyond the bounds.
+   */
+  park(
+    target: string,
+    parking: {
+      which: { queuedBefore: string } | { atMost: number; maxBytes: number }
+      at: string
+      reason: string
+      except: readonly string[]
+    },
+  ): Promise<{ parked: number; batches: ConversationId[] }>
   /**
    * Inserts the next batch of events of a conversation, unless the previous one is still pending (`isBusy`).
    * `left`: number of events that still wait.
@@ -229,7 +250,12 @@ export interface OutboxStore {
   /** Queues a parked or acknowledged delivery again. `gone`: its body or its target no longer exists; `pending`: it has not finished. */
   redeliver(id: string): Promise<'queued' | 'unknown' | 'gone' | 'pending'>
   /** Deletes a slice of the old acknowledged and parked deliveries. Returns their number. */
-  prune(bounds: { deliveredBefore: string; parkedBefore: string; maxDelivered: number }): Promise<number>
+  prune(bounds: {
+    deliveredBefore: string
+    parkedBefore: string
+    maxDelivered: number
+    maxParked: number
+  }): Promise<number>
 }
 
 /** A conversation that another server has reported. */

@@ -40,3 +40,13 @@ test('one response of any kind frees all slots', () => {
   availability.onUnreachable(10)
   expect(availability.probeInMs(10)).toBe(1000)
 })
+
+test('the time without a connection counts from the first failure to the next response', () => {
+  const availability = open()
+  expect(availability.unreachableMs(5)).toBe(0)
+  availability.onUnreachable(10)
+  availability.onUnreachable(5000)
+  expect(availability.unreachableMs(6010)).toBe(6000)
+  availability.onResponse()
+  expect(availability.unreachableMs(7000)).toBe(0)
+})

@@ -214,3 +214,71 @@ test('deliveries that were running or waiting at the end of a process are sent b
   expect(again).toEqual([first])
   expect(receiver.faults).toEqual([])
 })
+
+test('deliveries continue at once when the clock is set back by a year', async () => {
+  await using dir = await tempDir()
+  let offsetMs = 365 * 24 * 3600 * 1000
+  const clock = () => new Date(Date.now() + offsetMs)
+  await using storage = await openSqlite({ path: dir.file('parley.db'), now: clock })
+  await using receiver = await startWebhookReceiver({ behave: () => ({ status: 503 }) })
+  await using _webhooks = await openWebhooks({ targets: [target(receiver)], outbox: storage.outbox, now: clock, log })
+  const [failing, cut] = [await conversation(storage), await conversation(storage)]
+  await failing.notify('a')
+  await until(() => receiver.attempts.length > 1)
+  await receiver.down()
+  await cut.notify('b')
+  offsetMs = 0
+  receiver.behave = () => undefined
+  await receiver.up()
+  await until(() => receiver.accepted.length === 2)
+  expect(receiver.faults).toEqual([])
+})
+
+test('while a target is unreachable, deliveries older than a day are parked, those never attempted too, and the others wait', async () => {
+  await using dir = await tempDir()
+  let offsetMs = 0
+  const clock = () => new Date(Date.now() + offsetMs)
+  await using storage = await openSqlite({ path: dir.file('parley.db'), now: clock })
+  await using receiver = await startWebhookReceiver()
+  await receiver.down()
+  const deps = { outbox: storage.outbox, now: clock, uptimeMs: () => performance.now() + offsetMs, log }
+  await using _webhooks = await openWebhooks({ targets: [target(receiver, { retry_delay: 0.001 })], ...deps })
+  const old = await Promise.all(Array.from({ length: 3 }, () => conversation(storage)))
+  for (const { notify } of old) for (const topic of ['a', 'b']) await notify(topic)
+  await until(async () => (await storage.outbox.list({ limit: 9 })).items.some(({ last_error }) => last_error !== null))
+  offsetMs = 25 * 3600 * 1000
+  const young = await conversation(storage)
+  await young.notify('c')
+  const listed = async (status: 'parked' | 'pending') => (await storage.outbox.list({ status, limit: 9 })).items
+  await until(async () => (await listed('parked')).length === 6)
+  for (const { last_error } of await listed('parked'))
+    expect(last_error).toBe('the target was unreachable; given up after a day')
+  expect(await listed('pending')).toMatchObject([{ topic: 'c' }])
+  await receiver.up()
+  await until(() => receiver.accepted.length === 1)
+})
+
+test('beyond the bound of waiting deliveries, the oldest are parked', async () => {
+  await using dir = await tempDir()
+  const path = dir.file('parley.db')
+  await using receiver = await startWebhookReceiver()
+  await receiver.down()
+  const targets = [target(receiver)]
+  {
+    await using storage = await openSqlite({ path })
+    await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
+    const { notify } = await conversation(storage)
+    for (const topic of ['a', 'b', 'c', 'd']) await notify(topic)
+  }
+  await using storage = await openSqlite({ path })
+  await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log, maxWaiting: 2 })
+  const parked = async () => (await storage.outbox.list({ status: 'parked', limit: 9 })).items
+  await until(async () => (await parked()).length === 2)
+  await receiver.up()
+  await until(() => receiver.accepted.length === 2)
+  const sent = receiver.accepted.map(({ body }) => body.topic as string)
+  const left = (await parked()).map(({ topic }) => topic)
+  expect([...left, ...sent].toSorted()).toEqual(['a', 'b', 'c', 'd'])
+  // The delivery that is being attempted is never parked.
+  expect(sent.at(-1)).toBe('d')
+})

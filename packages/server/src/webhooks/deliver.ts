@@ -10,10 +10,14 @@ const DAY_MS = 24 * HOUR_MS
 const KEEP_DELIVERED_MS = 7 * DAY_MS
 const KEEP_PARKED_MS = 30 * DAY_MS
 const MAX_DELIVERED = 10_000
+const MAX_PARKED = 100_000
 /** Number of deliveries after which the log is pruned again. */
 const PRUNE_EVERY = 1000
 
-export type WebhookDeps = Pick<SenderDeps, 'now' | 'log' | 'timeoutMs'> & {
+export type WebhookDeps = Pick<
+  SenderDeps,
+  'now' | 'log' | 'timeoutMs' | 'uptimeMs' | 'maxWaiting' | 'maxWaitingBytes'
+> & {
   targets: readonly WebhookTarget[]
   outbox: OutboxStore
 }
@@ -29,7 +33,8 @@ export async function openWebhooks({ targets, outbox, ...deps }: WebhookDeps): P
     const sender = new Sender({ ...deps, target, outbox, onBatchEnd: (id) => batches.onBatchEnd(id) })
     return { target, batches, sender }
   })
-  const pruning = pruneRegularly(outbox, deps)
+  const parkSurplus = () => Promise.all(channels.map(({ sender }) => sender.parkSurplus()))
+  const pruning = pruneRegularly(outbox, parkSurplus, deps)
   const unsubscribe = outbox.subscribe(({ conversation_id, deliveries, events, isOver }) => {
     if (deliveries) pruning.count()
     for (const { target, batches, sender } of channels) {
@@ -52,8 +57,12 @@ export async function openWebhooks({ targets, outbox, ...deps }: WebhookDeps): P
   }
 }
 
-/** Prunes old deliveries now, every hour, and after every `PRUNE_EVERY` deliveries. */
-function pruneRegularly(outbox: Pick<OutboxStore, 'prune'>, { now, log }: Pick<WebhookDeps, 'now' | 'log'>) {
+/** Bounds the waiting deliveries and prunes the old ones: now, every hour, and after every `PRUNE_EVERY` deliveries. */
+function pruneRegularly(
+  outbox: Pick<OutboxStore, 'prune'>,
+  parkSurplus: () => Promise<unknown>,
+  { now, log }: Pick<WebhookDeps, 'now' | 'log'>,
+) {
   let sinceLast = 0
   let pruning: Promise<void> | null = null
   const prune = async (): Promise<void> => {
@@ -62,7 +71,9 @@ function pruneRegularly(outbox: Pick<OutboxStore, 'prune'>, { now, log }: Pick<W
       deliveredBefore: before(KEEP_DELIVERED_MS),
       parkedBefore: before(KEEP_PARKED_MS),
       maxDelivered: MAX_DELIVERED,
+      maxParked: MAX_PARKED,
     })
+    await parkSurplus()
     while (!isClosed && (await outbox.prune(bounds())) > 0) {
       // Each call prunes one slice in a transaction of its own.
     }

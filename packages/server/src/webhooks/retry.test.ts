@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { GIVE_UP_MS, classifyResponse, MAX_WAIT_MS, type DeliveryResponse } from './retry.ts'
+import { GIVE_UP_MS, classifyResponse, MAX_WAIT_MS, MIN_FAILING_MS, type DeliveryResponse } from './retry.ts'
 
 const response = (status: number, retryAfterMs: number | null = null): DeliveryResponse => ({
   kind: 'response',
   status,
   retryAfterMs,
 })
-const first = { baseMs: 1000, attempts: 1, sinceFirstMs: 0 }
+const first = { baseMs: 1000, attempts: 1, ageMs: 0, sinceFirstMs: 0 }
 const LONGEST = () => 1
 
 test.each<[number, string]>([
@@ -51,11 +51,22 @@ test('a longer wait in Retry-After is honoured', () => {
   expect(classifyResponse(response(503, 10), first, LONGEST)).toMatchObject({ waitMs: 1000 })
 })
 
-test('a delivery is given up after a last attempt one day after the first', () => {
-  const late = { ...first, attempts: 90, sinceFirstMs: GIVE_UP_MS - 5 }
+test('a delivery is given up after a last attempt one day after its creation', () => {
+  const late = { ...first, attempts: 90, ageMs: GIVE_UP_MS - 5, sinceFirstMs: MIN_FAILING_MS }
   expect(classifyResponse(response(503, 60_000), late)).toMatchObject({ status: 'pending', waitMs: 5 })
-  expect(classifyResponse(response(500), { ...late, sinceFirstMs: GIVE_UP_MS })).toEqual({
+  expect(classifyResponse(response(500), { ...late, ageMs: GIVE_UP_MS })).toEqual({
     status: 'parked',
     reason: 'HTTP 500; given up after a day',
   })
+})
+
+test('an old delivery is tried for 15 minutes before it is given up', () => {
+  const old = { ...first, attempts: 90, ageMs: 7 * GIVE_UP_MS, sinceFirstMs: MIN_FAILING_MS - 5 }
+  expect(classifyResponse(response(500), old)).toMatchObject({ status: 'pending', waitMs: 5 })
+  expect(classifyResponse(response(500), { ...old, sinceFirstMs: MIN_FAILING_MS }).status).toBe('parked')
+})
+
+test('no wait is longer than a day, even when the clock was set back since the delivery was queued', () => {
+  const future = { ...first, ageMs: -365 * GIVE_UP_MS, sinceFirstMs: -365 * GIVE_UP_MS }
+  expect(classifyResponse(response(503, 30 * GIVE_UP_MS), future)).toMatchObject({ waitMs: GIVE_UP_MS })
 })

@@ -13,12 +13,15 @@ import { shownEvent } from '../secrets/index.ts'
 import type { Delivery, DeliveryBody, OutboxStore } from '../storage/index.ts'
 import { post, TIMEOUT_MS } from './post.ts'
 import { TargetAvailability } from './availability.ts'
-import { classifyResponse, type DeliveryDecision } from './retry.ts'
+import { classifyResponse, type DeliveryDecision, GIVE_UP_MS, MIN_FAILING_MS } from './retry.ts'
 import { signatureHeaders } from './sign.ts'
 import type { WebhookTarget } from './target.ts'
 
 /** Maximum number of concurrent attempts per target. */
 const MAX_CONCURRENT = 16
+/** Bounds of what may wait for one target: deliveries, and bytes of notifications. */
+const MAX_WAITING = 100_000
+const MAX_WAITING_BYTES = 1024 * 1024 * 1024
 /** Milliseconds before the next read after the store failed. */
 const STORE_PAUSE_MS = 1000
 /** Longest timer in milliseconds. Timers stop while a machine sleeps, so the clock is checked this often. */
@@ -32,6 +35,11 @@ export type SenderDeps = {
   /** Called when a batch of events was delivered or parked. */
   onBatchEnd: (id: Delivery['conversation_id']) => void
   timeoutMs?: number
+  /** Milliseconds of a clock that is never set. Default: `performance.now`. */
+  uptimeMs?: () => number
+  /** Bounds for tests. */
+  maxWaiting?: number
+  maxWaitingBytes?: number
 }
 
 export class Sender implements AsyncDisposable {
@@ -39,12 +47,14 @@ export class Sender implements AsyncDisposable {
   readonly #closing = new AbortController()
   readonly #running = new Map<string, Promise<void>>()
   readonly #availability: TargetAvailability
+  readonly #uptimeMs: () => number
   #scanning: Promise<void> | null = null
   #mustScan = false
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: SenderDeps) {
     this.#deps = deps
+    this.#uptimeMs = deps.uptimeMs ?? (() => performance.now())
     this.#availability = new TargetAvailability(deps.target.retry_delay * 1000)
   }
 
@@ -65,11 +75,11 @@ export class Sender implements AsyncDisposable {
       this.#mustScan = false
       try {
         const at = now().toISOString()
-        const freeSlots = () => this.#availability.freeSlots(this.#running.size, MAX_CONCURRENT, now().getTime())
+        const freeSlots = () => this.#availability.freeSlots(this.#running.size, MAX_CONCURRENT, this.#uptimeMs())
         // Running deliveries are still due, so that MAX_CONCURRENT rows include a free one if there is any.
         const due = freeSlots() > 0 ? await outbox.due(target.base_url, at, MAX_CONCURRENT) : []
         for (const delivery of due) if (freeSlots() > 0) this.#start(delivery)
-        const probeInMs = this.#availability.probeInMs(now().getTime())
+        const probeInMs = this.#availability.probeInMs(this.#uptimeMs())
         if (probeInMs !== null) {
           // The end of a running attempt wakes the sender.
           if (this.#running.size === 0) this.#wakeIn(probeInMs)
@@ -115,12 +125,13 @@ export class Sender implements AsyncDisposable {
     const response = body === null ? null : await post(url, headers, text, timeoutMs, signal)
     const at = now()
     const isSent = response?.kind !== 'unreachable'
-    if (response?.kind === 'unreachable') this.#availability.onUnreachable(at.getTime())
+    if (response?.kind === 'unreachable') this.#availability.onUnreachable(this.#uptimeMs())
     if (response?.kind === 'response') this.#availability.onResponse()
     const first = delivery.first_attempt_at === null ? at.getTime() : Date.parse(delivery.first_attempt_at)
     const progress = {
       baseMs: target.retry_delay * 1000,
       attempts: delivery.attempts + (isSent ? 1 : 0),
+      ageMs: at.getTime() - Date.parse(delivery.queued_at),
       sinceFirstMs: at.getTime() - first,
     }
     const decision: DeliveryDecision =
@@ -129,7 +140,7 @@ export class Sender implements AsyncDisposable {
         : classifyResponse(response, progress)
     const last_status = response?.kind === 'response' ? response.status : null
     await outbox.record(delivery.id, { at: at.toISOString(), last_status, isSent, ...recordedOutcome(decision, at) })
-    if (decision.status === 'pending') return
+    if (decision.status === 'pending') return this.#parkOld()
     if (decision.status === 'parked') {
       const { id, conversation_id, topic } = delivery
       log.warn(
@@ -138,6 +149,36 @@ export class Sender implements AsyncDisposable {
       )
     }
     if (delivery.kind === 'events') onBatchEnd(delivery.conversation_id)
+  }
+
+  /** Parks the deliveries that are older than a day, once the target has been unreachable for a while. */
+  async #parkOld(): Promise<void> {
+    if (this.#availability.unreachableMs(this.#uptimeMs()) < MIN_FAILING_MS) return
+    const queuedBefore = new Date(this.#deps.now().getTime() - GIVE_UP_MS).toISOString()
+    await this.#park({ queuedBefore }, 'the target was unreachable; given up after a day')
+  }
+
+  /** Parks the oldest deliveries beyond the bounds of what may wait for one target. */
+  async parkSurplus(): Promise<void> {
+    const { maxWaiting = MAX_WAITING, maxWaitingBytes = MAX_WAITING_BYTES } = this.#deps
+    const which = { atMost: maxWaiting, maxBytes: maxWaitingBytes }
+    await this.#park(which, 'too many deliveries waited for the target')
+  }
+
+  async #park(which: Parameters<OutboxStore['park']>[1]['which'], reason: string): Promise<void> {
+    const { outbox, target, now, log, onBatchEnd } = this.#deps
+    let count = 0
+    for (let isDone = false; !isDone && !this.#closing.signal.aborted;) {
+      const except = [...this.#running.keys()]
+      const at = now().toISOString()
+      const { parked, batches } = await outbox.park(target.base_url, { which, at, reason, except })
+      for (const id of batches) onBatchEnd(id)
+      count += parked
+      isDone = parked === 0
+    }
+    if (count === 0) return
+    log.warn({ target: target.base_url, count, reason }, 'webhook deliveries parked')
+    this.wake()
   }
 
   /** Aborts the running attempts. Their deliveries stay pending, and the next process sends them. */

@@ -41,7 +41,9 @@ export class ClientCallBoard {
     // From here on the deadline does not apply: the result is going to be acknowledged.
     waiter?.hold()
     try {
-      if (waiter?.isLate === true || hasPassed(await readJson(fileOf(dir, callId, 'time')))) throw tooLate(callId)
+      // The timer of a wait is exact; the stored deadline follows the clock, which may have been set meanwhile.
+      const isLate = waiter?.isLate ?? hasPassed(await readJson(fileOf(dir, callId, 'time')))
+      if (isLate) throw tooLate(callId)
       if ((await readResult(dir, callId)) !== null) throw answered(callId)
       await writeJson(dir, fileOf(dir, callId, 'result'), result)
     } catch (error) {
@@ -60,8 +62,9 @@ export class ClientCallBoard {
       result: async (callId, timeoutMs, signal) => {
         signal.throwIfAborted()
         const begun = await readJson<Time>(fileOf(dir, callId, 'time'))
-        const deadline = begun?.deadline ?? Date.now() + timeoutMs
-        if (begun === null) await writeJson(dir, fileOf(dir, callId, 'time'), { deadline })
+        // Never later than a call that begins now: after the clock was set back, the stored deadline is too far ahead.
+        const deadline = Math.min(begun?.deadline ?? Number.POSITIVE_INFINITY, Date.now() + timeoutMs)
+        if (begun?.deadline !== deadline) await writeJson(dir, fileOf(dir, callId, 'time'), { deadline })
         return lend(() => this.#wait(dir, callId, deadline, signal), signal)
       },
     }

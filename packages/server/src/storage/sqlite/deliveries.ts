@@ -1,19 +1,29 @@
 /** Deliveries: those that are due, their outcomes, and the list of past ones. Invariants O1 to O3 in `outbox.ts`. */
 import { type ConversationId, readEvent } from '@parley/protocol'
-import type { BatchLimits, Delivery, DeliveryBody, DeliveryOutcome, OutboxStore, OutboxTarget } from '../storage.ts'
+import {
+  type BatchLimits,
+  type Delivery,
+  type DeliveryBody,
+  type DeliveryOutcome,
+  MAX_DELIVERY_WAIT_MS,
+  type OutboxStore,
+  type OutboxTarget,
+} from '../storage.ts'
 import { cutBatch } from './event-batches.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Outbox } from './outbox.ts'
 import type { Sql } from './sql.ts'
 import type { LogSweep } from './sweep.ts'
+import { parkWaiting } from './waiting-deliveries.ts'
 
 /** Deliveries deleted in one transaction. */
 const SLICE = 500
 
-const COLUMNS = `id, target, conversation_id, kind, topic, sequence, status, created_at, attempts, first_attempt_at,
+const COLUMNS = `id, target, conversation_id, kind, topic, sequence, status, created_at, queued_at, attempts, first_attempt_at,
   next_attempt_at, last_status, last_error, finished_at`
 
 export const DUE_SQL = `SELECT ${COLUMNS} FROM deliveries WHERE target = ? AND next_attempt_at <= ? ORDER BY next_attempt_at LIMIT ?`
+export const FAR_AHEAD_SQL = `SELECT ${COLUMNS} FROM deliveries WHERE target = ? AND next_attempt_at > ? ORDER BY next_attempt_at LIMIT ?`
 export const NEXT_DUE_SQL = 'SELECT min(next_attempt_at) AS at FROM deliveries WHERE target = ? AND next_attempt_at > ?'
 export const PROMOTE_SQL = `SELECT n, next_attempt_at FROM deliveries
   WHERE target = ? AND conversation_id = ? AND kind = ? AND status = 'pending' ORDER BY n LIMIT 1`
@@ -25,6 +35,9 @@ export const listSql = (hasStatus: boolean, hasCursor: boolean): string => {
   const terms = [...(hasStatus ? ['status = ?'] : []), ...(hasCursor ? ['n < ?'] : [])]
   return `SELECT ${COLUMNS} FROM deliveries ${terms.length === 0 ? '' : `WHERE ${terms.join(' AND ')}`} ORDER BY n DESC LIMIT ?`
 }
+
+/** The last time whose text still compares like the time itself. */
+const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z')
 
 type Lane = Pick<Delivery, 'target' | 'conversation_id' | 'kind'>
 /** The columns of a delivery that lead to its body. */
@@ -59,7 +72,12 @@ export class Deliveries implements OutboxStore {
   }
 
   due(target: string, now: string, limit: number): Promise<Delivery[]> {
-    return this.#commits.read(() => this.#sql.all<Delivery>(DUE_SQL, target, now, limit).map((row) => ({ ...row })))
+    return this.#commits.read(() => {
+      const due = this.#sql.all<Delivery>(DUE_SQL, target, now, limit)
+      const horizon = new Date(Math.min(Date.parse(now) + MAX_DELIVERY_WAIT_MS, LAST_TIME)).toISOString()
+      const farAhead = this.#sql.all<Delivery>(FAR_AHEAD_SQL, target, horizon, limit - due.length)
+      return [...due, ...farAhead].map((row) => ({ ...row }))
+    })
   }
 
   nextDue(target: string, now: string): Promise<string | null> {
@@ -76,6 +94,16 @@ export class Deliveries implements OutboxStore {
   async record(id: string, outcome: DeliveryOutcome): Promise<void> {
     const isSweepable = await this.#commits.write(() => this.#record(id, outcome))
     if (isSweepable) this.#sweep.start()
+  }
+
+  async park(target: string, parking: Parameters<OutboxStore['park']>[1]): ReturnType<OutboxStore['park']> {
+    const parked = await this.#commits.write(() => {
+      const rows = parkWaiting(this.#sql, target, parking)
+      for (const lane of rows) this.#promote(lane, parking.at)
+      return rows
+    })
+    const batches = parked.filter(({ kind }) => kind === 'events').map(({ conversation_id }) => conversation_id)
+    return { parked: parked.length, batches }
   }
 
   async cut(target: string, id: ConversationId, limits: BatchLimits): ReturnType<OutboxStore['cut']> {
@@ -107,13 +135,18 @@ export class Deliveries implements OutboxStore {
   }
 
   async prune(bounds: Parameters<OutboxStore['prune']>[0]): Promise<number> {
-    const { deliveredBefore, parkedBefore, maxDelivered } = bounds
+    const { deliveredBefore, parkedBefore, maxDelivered, maxParked } = bounds
     const deleted = await this.#commits.write(() => {
-      const surplus = this.#sql.get<{ n: number }>(
-        `SELECT n FROM deliveries WHERE status = 'delivered' ORDER BY n DESC LIMIT 1 OFFSET ?`,
-        maxDelivered,
+      const surplus = (status: 'delivered' | 'parked', atMost: number) =>
+        this.#sql.get<{ n: number }>(
+          'SELECT n FROM deliveries WHERE status = ? ORDER BY n DESC LIMIT 1 OFFSET ?',
+          status,
+          atMost,
+        )?.n ?? 0
+      return (
+        this.#deleteOld('delivered', deliveredBefore, surplus('delivered', maxDelivered)) +
+        this.#deleteOld('parked', parkedBefore, surplus('parked', maxParked))
       )
-      return this.#deleteOld('delivered', deliveredBefore, surplus?.n ?? 0) + this.#deleteOld('parked', parkedBefore, 0)
     })
     if (deleted > 0) this.#sweep.start()
     return deleted
@@ -193,7 +226,9 @@ export class Deliveries implements OutboxStore {
     if (row.status === 'pending') return 'pending'
     if (this.#bodyOf(row) === null || !this.#outbox.targets.some(({ name }) => name === row.target)) return 'gone'
     this.#sql.run(
-      `UPDATE deliveries SET status = 'pending', attempts = 0, first_attempt_at = NULL, finished_at = NULL WHERE id = ?`,
+      `UPDATE deliveries SET status = 'pending', attempts = 0, first_attempt_at = NULL, finished_at = NULL, queued_at = ?
+       WHERE id = ?`,
+      this.#outbox.now(),
       id,
     )
     // After the delivery of the lane that is under way, and before the waiting ones.

@@ -36,7 +36,7 @@ export function cutBatch(
     const first = log.seq + 1
     const last = lastThatFits(sql, log.log, first, Math.min(end, log.seq + atMost), maxBytes)
     const lane = { target, conversation_id: id, kind: 'events', topic: 'conversation.events' } as const
-    outbox.insert({ ...lane, sequence: first, outbox: null, log: log.log, lastSeq: last })
+    outbox.insert({ ...lane, sequence: first, outbox: null, log: log.log, lastSeq: last, bytes: 0 })
     sql.run('UPDATE followed_logs SET seq = ? WHERE log = ? AND target = ?', last, log.log, target)
     if (isOver && last === end) outbox.unfollow(log.log, target)
     return { isCut: true, isBusy: false, left: end - last }

@@ -201,6 +201,13 @@ const MIGRATIONS: readonly string[] = [
   );
   CREATE INDEX audit_user ON audit (user, n);
   `,
+  `
+  ALTER TABLE deliveries ADD COLUMN queued_at TEXT NOT NULL DEFAULT '';
+  ALTER TABLE deliveries ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  UPDATE deliveries SET queued_at = created_at,
+    bytes = coalesce((SELECT octet_length(payload) FROM outbox WHERE outbox.id = deliveries.outbox), 0);
+  CREATE INDEX deliveries_waiting ON deliveries (target, queued_at, n, bytes) WHERE status = 'pending';
+  `,
 ]
 
 /** Number of the newest step in this version. */

@@ -27,6 +27,8 @@ export type NewDelivery = {
   outbox: number | null
   log: number | null
   lastSeq: number | null
+  /** Size of the payload of a notification; 0 for a batch, whose events are in the log. */
+  bytes: number
 }
 
 export class Outbox {
@@ -90,6 +92,7 @@ export class Outbox {
     if (this.#targets.length === 0) return
     for (const [index, { topic, payload }] of drafts.entries()) {
       const sequence = after + index + 1
+      const bytes = Buffer.byteLength(payload)
       const made = this.#sql.returning<{ id: number }>(
         'INSERT INTO outbox (conversation_id, topic, payload, created_at, sequence) VALUES (?, ?, ?, ?, ?) RETURNING id',
         id,
@@ -99,7 +102,7 @@ export class Outbox {
         sequence,
       )
       for (const { name: target } of this.#targets) {
-        const common = { kind: 'notification' as const, topic, sequence, log: null, lastSeq: null }
+        const common = { kind: 'notification' as const, topic, sequence, log: null, lastSeq: null, bytes }
         this.insert({ ...common, target, conversation_id: id, outbox: made?.id ?? null })
       }
     }
@@ -107,12 +110,13 @@ export class Outbox {
 
   /** Inserts a delivery at the end of its lane (O1). */
   insert(delivery: NewDelivery): void {
-    const { target, conversation_id, kind, topic, sequence, outbox, log, lastSeq } = delivery
+    const { target, conversation_id, kind, topic, sequence, outbox, log, lastSeq, bytes } = delivery
     const at = this.now()
     this.#sql.run(
       `INSERT INTO deliveries
-         (id, target, conversation_id, kind, topic, sequence, status, created_at, next_attempt_at, outbox, log, last_seq)
-       VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
+         (id, target, conversation_id, kind, topic, sequence, status, created_at, queued_at, next_attempt_at, outbox, log,
+          last_seq, bytes)
+       VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?)`,
       newEventId(),
       target,
       conversation_id,
@@ -120,10 +124,12 @@ export class Outbox {
       topic,
       sequence,
       at,
+      at,
       this.isLaneBusy(target, conversation_id, kind) ? null : at,
       outbox,
       log,
       lastSeq,
+      bytes,
     )
   }
 

@@ -15,6 +15,7 @@ import * as records from './records.ts'
 import type { Sql } from './sql.ts'
 import { SWEEPABLE_SQL } from './sweep.ts'
 import * as vault from './vault.ts'
+import * as waiting from './waiting-deliveries.ts'
 
 let sql: Sql
 beforeAll(() => {
@@ -106,6 +107,17 @@ test.each([
     'next due',
     deliveries.NEXT_DUE_SQL,
     /^SEARCH deliveries USING COVERING INDEX deliveries_due \(target=\? AND next_attempt_at>\?\)$/,
+  ],
+  [
+    'deliveries far ahead',
+    deliveries.FAR_AHEAD_SQL,
+    /^SEARCH deliveries USING INDEX deliveries_due \(target=\? AND next_attempt_at>\?\)$/,
+  ],
+  ['waiting', waiting.WAITING_SQL, /^SEARCH deliveries USING COVERING INDEX deliveries_waiting \(target=\?\)$/],
+  [
+    'oldest waiting',
+    waiting.OLDEST_WAITING_SQL,
+    /^SEARCH deliveries USING COVERING INDEX deliveries_waiting \(target=\?\)$/,
   ],
   ['first of a lane', deliveries.PROMOTE_SQL, /^SEARCH deliveries USING INDEX deliveries_lane \(/],
   ['busy lane', outbox.LANE_SQL, /^SEARCH deliveries USING (COVERING )?INDEX deliveries_lane \(/],
