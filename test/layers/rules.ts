@@ -67,7 +67,7 @@ const conversationLines = [
   ['live'],
   ['commands.ts', 'listing.ts', 'run', 'start', 'titles'],
   ['log'],
-  ['goal'],
+  ['approvals.ts', 'goal'],
   ['branch', 'definitions', 'hooks', 'trajectory', 'watch'],
   ['conversations.ts', 'live-access.ts', 'submission.ts'],
   ['drafts.ts', 'interruption.ts', 'record'],

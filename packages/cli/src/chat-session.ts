@@ -70,7 +70,7 @@ export class ChatSession {
     try {
       if (line === '/pause') await this.#conversation.pause()
       else if (line === '/interrupt') await this.#conversation.interrupt()
-      else if (line === '/run') await this.#resume(() => this.#conversation.run())
+      else if (line === '/run') await this.#resume(() => this.#conversation.run(this.#shownBatch()))
       else if (line.startsWith('/')) this.#say(`there is no ${line}; there are /pause, /run, /interrupt and /quit`)
       else if (this.#turn.status === 'waiting_for_confirmation') await this.#decide(line)
       else if (line !== '') await this.#send(line)
@@ -93,11 +93,18 @@ export class ChatSession {
 
   async #decide(line: string): Promise<void> {
     if (line === '') return this.#askToDecide()
-    if (/^y(es)?$/i.test(line)) return this.#resume(() => this.#conversation.respond({ accept: true }))
+    if (/^y(es)?$/i.test(line))
+      return this.#resume(() => this.#conversation.respond({ accept: true, ...this.#shownBatch() }))
     const isBare = /^no?$/i.test(line)
-    await this.#conversation.respond({ accept: false, ...(isBare ? {} : { reason: line }) })
+    await this.#conversation.respond({ accept: false, ...this.#shownBatch(), ...(isBare ? {} : { reason: line }) })
     // A rejection with a reason lets the agent continue; without one the person writes the next message.
     if (!isBare) await this.#resume(() => this.#conversation.run())
+  }
+
+  /** Names the batch on the screen, so that no other one is approved. */
+  #shownBatch(): { batch_id?: string } {
+    const { status, batchId } = this.#turn
+    return status !== 'waiting_for_confirmation' || batchId === undefined ? {} : { batch_id: batchId }
   }
 
   async #resume(call: () => Promise<unknown>): Promise<void> {

@@ -12,6 +12,9 @@ export class Turn {
   /** The message is in the log, but its run has not begun. */
   #awaitsRun = false
 
+  /** The newest batch that a person was asked about; undefined before the first one. */
+  batchId: string | undefined
+
   constructor(status: string) {
     this.#status = status
   }
@@ -54,6 +57,7 @@ export class Turn {
         return
       case 'ConversationStateUpdateEvent':
         if (event.key === 'execution_status') this.statusIs(String(event.value))
+        if (event.key === 'confirmation_request') this.batchId = (event.value as { batch_id?: string }).batch_id
         // A hook refused the message: no run follows.
         if (event.key === 'blocked_messages') this.#awaitsRun = false
         return

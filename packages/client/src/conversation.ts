@@ -54,9 +54,13 @@ export class Conversation {
     await this.#call(routes.sendMessage, { body }, options.signal)
   }
 
-  /** Starts a run in the background. @throws CallError with status 409 during a run. */
-  async run(signal?: AbortSignal): Promise<void> {
-    await this.#call(routes.runConversation, {}, signal)
+  /**
+   * Starts a run in the background; `batch_id` approves that batch of a `confirmation_request`.
+   * @throws CallError with status 409 during a run, and when another batch waits.
+   */
+  async run(options: { batch_id?: string; signal?: AbortSignal } = {}): Promise<void> {
+    const { batch_id, signal } = options
+    await this.#call(routes.runConversation, batch_id === undefined ? {} : { body: { batch_id } }, signal)
   }
 
   /** Pauses the run before its next step. */
@@ -69,9 +73,13 @@ export class Conversation {
     await this.#call(routes.interruptConversation, {}, signal)
   }
 
-  /** Approves or rejects the pending batch of actions, or the batch of `llm_response_id`. */
+  /**
+   * Approves or rejects the batch of actions that a `confirmation_request` with this `batch_id` has shown. Without it, the
+   * pending batch is meant, and the server approves only one that a client of the user has received.
+   * @throws CallError with status 409 when that batch does not wait, or the opposite was decided.
+   */
   async respond(
-    answer: { accept: boolean; reason?: string; llm_response_id?: string },
+    answer: { accept: boolean; reason?: string; batch_id?: string; llm_response_id?: string },
     signal?: AbortSignal,
   ): Promise<void> {
     await this.#call(routes.respondToConfirmation, { body: answer }, signal)

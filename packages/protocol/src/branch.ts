@@ -1,4 +1,5 @@
 /** Functions of the event tree: the active branch, common ancestors, and open actions. */
+import type { ActionEvent } from './events/action.ts'
 import type { OpenAction } from './events/control.ts'
 import type { StoredEvent, TreeEvent } from './event.ts'
 import { isTreeEvent } from './event.ts'
@@ -39,8 +40,7 @@ export function pendingActions(path: readonly StoredTreeEvent[]): OpenAction[] {
     switch (event.kind) {
       case 'ActionEvent': {
         if (event.action === null) break
-        const { id, tool_call_id, tool_name, llm_response_id } = event
-        open.push({ id, tool_call_id, tool_name, llm_response_id, seq })
+        open.push(openAction(seq, event))
         break
       }
       case 'ObservationEvent':
@@ -54,6 +54,12 @@ export function pendingActions(path: readonly StoredTreeEvent[]): OpenAction[] {
     }
   }
   return open
+}
+
+/** Returns a stored action as an open one. */
+export function openAction(seq: number, event: ActionEvent): OpenAction {
+  const { id, tool_call_id, tool_name, llm_response_id, security_risk: risk } = event
+  return { id, tool_call_id, tool_name, llm_response_id, seq, risk }
 }
 
 function drop(open: OpenAction[], isMeant: (action: OpenAction) => boolean): void {

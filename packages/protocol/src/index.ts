@@ -76,6 +76,7 @@ export {
   ForkConversationRequest,
   NavigateRequest,
   PluginSource,
+  RunRequest,
   SendMessageRequest,
   SetConfirmationPolicyRequest,
   SetSecurityAnalyzerRequest,
@@ -211,7 +212,7 @@ export {
 } from './event.ts'
 export type { Draft, StoredEvent, UnknownEvent } from './event.ts'
 export { apply, EMPTY_STATE, REDUCER_VERSION, replay } from './state.ts'
-export type { AwaitedApproval, ConversationState, StartProgress } from './state.ts'
+export type { AwaitedApproval, ConversationState, DecidedApproval, StartProgress } from './state.ts'
 export { ActiveBranch, branch, parentOf, pendingActions } from './branch.ts'
 export type { StoredTreeEvent } from './branch.ts'
 export { dropNulls, wireEvent, wireKindToStored } from './wire-event.ts'

@@ -4,6 +4,7 @@ import { RequestedAgent } from './agent.ts'
 import { AgentDefinition } from './agent-definition.ts'
 import { ContentPart } from './events/message.ts'
 import { HookConfig } from './hooks.ts'
+import { isRecord } from './is-record.ts'
 import { laxBoolean, laxInt, laxNumber } from './lax.ts'
 import { laxConversationId, laxUuid, text, valueError } from './lax-text.ts'
 import { ConfirmationPolicy } from './policy.ts'
@@ -153,10 +154,26 @@ export type NavigateRequest = z.infer<typeof NavigateRequest>
 export const ConfirmationResponseRequest = z.object({
   accept: laxBoolean(),
   reason: z.string().default('User rejected the action.'),
-  /** Parley's own: binds the decision to one batch. Absent: the batch that is pending now. */
+  /**
+   * Parley's own: binds the decision to one batch, by the `batch_id` of its `confirmation_request`. Absent: the batch that
+   * is pending now; to accept it, a client of the same user must have received it.
+   */
+  batch_id: z.string().optional(),
+  /** As `batch_id`, by the id of the model's answer, which some model servers repeat. */
   llm_response_id: z.string().optional(),
 })
 export type ConfirmationResponseRequest = z.infer<typeof ConfirmationResponseRequest>
+
+const RunBody = z.object({
+  /** Parley's own: approves this batch. Null: approves the pending batch if a client of the same user has received it. */
+  batch_id: z.string().nullable().default(null),
+})
+/** Existing clients send no body, `{}` or other values, which mean nothing. */
+export const RunRequest = z.preprocess((value) => (isRecord(value) ? value : {}), RunBody) as unknown as z.ZodType<
+  z.output<typeof RunBody>,
+  z.input<typeof RunBody>
+>
+export type RunRequest = z.infer<typeof RunRequest>
 
 export const SetConfirmationPolicyRequest = z.object({ policy: ConfirmationPolicy })
 export type SetConfirmationPolicyRequest = z.infer<typeof SetConfirmationPolicyRequest>

@@ -7,9 +7,10 @@
  *   F3. State that depends on the branch (open actions, last user message) is part of LeafMovedEvent, so that
  *       moving the leaf needs no look-up here.
  */
-import type { OpenAction, ConfirmationRequestedEvent, StartPhaseEvent } from './events/control.ts'
+import type { ApprovalEvent, OpenAction, ConfirmationRequestedEvent, StartPhaseEvent } from './events/control.ts'
 import type { Event, StoredEvent, TreeEvent } from './event.ts'
 import { isTreeEvent } from './event.ts'
+import { openAction } from './branch.ts'
 import type { EventId } from './ids.ts'
 import type { ConversationExecutionStatus } from './conversation.ts'
 import type { ConfirmationPolicy } from './policy.ts'
@@ -23,10 +24,16 @@ import type { GoalStatus } from './goal.ts'
  * Number of this reducer. A state that another number computed is computed again from the log: it may lack members, or the effect of
  * events that its reducer did not know. Increased with every change of the results of `apply`, and with every new kind of event.
  */
-export const REDUCER_VERSION = 1
+export const REDUCER_VERSION = 2
 
 /** The batch that waits for a person's decision. Source: agent-core.md 1.10; F01; F02. */
-export type AwaitedApproval = Pick<ConfirmationRequestedEvent, 'llm_response_id' | 'actions' | 'sub_agent'>
+export type AwaitedApproval = Pick<ConfirmationRequestedEvent, 'llm_response_id' | 'actions' | 'sub_agent'> & {
+  /** The id of its request, and so made by the engine; `llm_response_id` is the model server's, and some repeat it. */
+  batch_id: string
+}
+
+/** The decision about a batch that waits no more. */
+export type DecidedApproval = Pick<ApprovalEvent, 'batch_id' | 'llm_response_id' | 'decision'>
 
 /** The newest phase of the start. Source: decisions.md, A start that fails. */
 export type StartProgress = Pick<StartPhaseEvent, 'phase' | 'status' | 'code' | 'detail'>
@@ -45,6 +52,8 @@ export type ConversationState = {
   /** Actions of the active branch without a result, oldest first. */
   open_actions: OpenAction[]
   awaiting_approval: AwaitedApproval | null
+  /** The newest decision, until there is another question, a message of a person or a navigation; otherwise null. */
+  decided_approval: DecidedApproval | null
   /** The branch has an event that the agent has not reacted to. */
   owes_step: boolean
   /** `seq` of the newest message that is not from the agent; 0 for none. */
@@ -85,6 +94,7 @@ export const EMPTY_STATE: ConversationState = {
   last_user_message_id: null,
   open_actions: [],
   awaiting_approval: null,
+  decided_approval: null,
   owes_step: true,
   last_input_seq: 0,
   seen_seq: 0,
@@ -131,16 +141,14 @@ function grow(state: ConversationState, seq: number, event: TreeEvent): Conversa
         // A message blocked by a hook needs no answer; the block is stored before the message (F14).
         if (Object.hasOwn(at.blocked_messages, event.id))
           return { ...received, owes_step: at.owes_step && at.last_input_seq > 0 }
-        return { ...received, owes_step: true, last_input_seq: seq }
+        return { ...withdrawConsent(received), owes_step: true, last_input_seq: seq }
       }
       if (event.source !== 'agent') return { ...at, owes_step: true, last_input_seq: seq }
       return { ...countAnswer(at, event.llm_response_id), owes_step: !hasText(event) || hasUnseenInput(at) }
     case 'ActionEvent': {
       const counted = countAnswer(at, event.llm_response_id)
       if (event.action === null) return { ...counted, owes_step: true }
-      const { id, tool_call_id, tool_name, llm_response_id } = event
-      const open = { id, tool_call_id, tool_name, llm_response_id, seq }
-      return { ...counted, owes_step: true, open_actions: [...at.open_actions, open] }
+      return { ...counted, owes_step: true, open_actions: [...at.open_actions, openAction(seq, event)] }
     }
     case 'ObservationEvent': {
       const closed = close(at, (open) => open.id === event.action_id)
@@ -178,13 +186,14 @@ function control(at: ConversationState, event: Exclude<Event, TreeEvent>): Conve
         last_input_seq: 0,
         seen_seq: 0,
         awaiting_approval: null,
+        decided_approval: null,
         // At another point of the tree, the recording does not apply any more.
         replay: null,
       }
     case 'ConfirmationRequestedEvent':
-      return { ...at, awaiting_approval: asked(event) }
+      return { ...at, awaiting_approval: asked(event), decided_approval: null }
     case 'ApprovalEvent':
-      return at.awaiting_approval?.llm_response_id === event.llm_response_id ? { ...at, awaiting_approval: null } : at
+      return decide(at, event)
     case 'UsageRecordedEvent':
       return { ...at, stats: event.totals, seen_seq: event.seen_seq ?? at.seen_seq }
     case 'StartPhaseEvent':
@@ -205,8 +214,32 @@ function nextRound(at: ConversationState, goal: unknown): Partial<ConversationSt
   return isNew ? { iterations: 0, condensations: 0 } : {}
 }
 
-function asked({ llm_response_id, actions, sub_agent }: ConfirmationRequestedEvent): AwaitedApproval {
-  return { llm_response_id, actions, ...(sub_agent === undefined ? {} : { sub_agent }) }
+function asked({ id, llm_response_id, actions, sub_agent }: ConfirmationRequestedEvent): AwaitedApproval {
+  return { batch_id: id, llm_response_id, actions, ...(sub_agent === undefined ? {} : { sub_agent }) }
+}
+
+/** An approval counts only for the batch that waits; that of another batch changes nothing. */
+function decide(at: ConversationState, event: ApprovalEvent): ConversationState {
+  const { batch_id, llm_response_id, decision, action_ids } = event
+  const awaited = at.awaiting_approval
+  const isSame = batch_id === undefined ? awaited?.llm_response_id === llm_response_id : awaited?.batch_id === batch_id
+  if (awaited === null || !isSame) return at
+  const decided_approval = { ...(batch_id === undefined ? {} : { batch_id }), llm_response_id, decision }
+  const closed = { ...at, awaiting_approval: null, decided_approval }
+  if (decision === 'reject') return closed
+  const approved = new Set<string>(action_ids)
+  const open_actions = at.open_actions.map((open): OpenAction => {
+    if (!approved.has(open.id)) return open
+    const origin = awaited.actions.find(({ action_id }) => action_id === open.id)?.origin
+    return { ...open, consent: 'given', ...(origin === undefined ? {} : { origin }) }
+  })
+  return { ...closed, open_actions }
+}
+
+/** A person who writes has seen something new: what was approved before is not approved any more. */
+function withdrawConsent(at: ConversationState): ConversationState {
+  const open_actions = at.open_actions.map((open): OpenAction => ({ ...open, consent: 'needed' }))
+  return { ...at, open_actions, decided_approval: null }
 }
 
 function close(at: ConversationState, isMeant: (open: OpenAction) => boolean): ConversationState {

@@ -2,7 +2,7 @@
 import { unreachable } from './errors.ts'
 import type { ControlEvent, Event, TreeEvent, UnknownEvent } from './event.ts'
 import { CONTROL_KINDS, isControlEvent, isWireKind, TREE_KINDS } from './event.ts'
-import type { ConfirmationRequestedEvent } from './events/control.ts'
+import type { ApprovalEvent, ConfirmationRequestedEvent } from './events/control.ts'
 import type { ConversationStateUpdateEvent, ServerErrorEvent, StreamingDeltaEvent } from './events/telemetry.ts'
 
 /** An event in a frame or a page. */
@@ -37,8 +37,7 @@ function stateUpdate(event: ControlEvent): [key: string, value: unknown] {
     case 'ConfirmationRequestedEvent':
       return ['confirmation_request', confirmationRequest(event)]
     case 'ApprovalEvent': {
-      const { llm_response_id, action_ids, decision, actor, reason } = event
-      return ['approval', { llm_response_id, action_ids, decision, actor, reason }]
+      return ['approval', approval(event)]
     }
     case 'UsageRecordedEvent':
       return ['stats', { usage_to_metrics: event.totals }]
@@ -127,6 +126,11 @@ function prune(value: unknown): unknown {
   return pruned
 }
 
-function confirmationRequest({ llm_response_id, actions, sub_agent }: ConfirmationRequestedEvent): object {
-  return { llm_response_id, actions, ...(sub_agent === undefined ? {} : { sub_agent }) }
+function confirmationRequest({ id, llm_response_id, actions, sub_agent }: ConfirmationRequestedEvent): object {
+  return { batch_id: id, llm_response_id, actions, ...(sub_agent === undefined ? {} : { sub_agent }) }
+}
+
+function approval({ batch_id, llm_response_id, action_ids, actions, decision, actor, reason }: ApprovalEvent): object {
+  const bound = { ...(batch_id === undefined ? {} : { batch_id }), ...(actions === undefined ? {} : { actions }) }
+  return { ...bound, llm_response_id, action_ids, decision, actor, reason }
 }

@@ -22,7 +22,7 @@ export type Running = AsyncDisposable & {
   pid(): number
   /** Path in the directory that is removed with the server. */
   file(...parts: string[]): string
-  call(method: string, path: string, body?: unknown): Promise<Answered>
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>
   /** Starts a conversation in its own directory; returns its id. */
   start(members?: Record<string, unknown>): Promise<string>
   say(id: string, text: string): Promise<Answered>
@@ -74,8 +74,13 @@ export async function startRunning(
   const places = new Map<string, string>()
   let started = 0
 
-  async function call(method: string, path: string, body?: unknown): Promise<Answered> {
-    const headers = { 'x-session-api-key': KEY, 'content-type': 'application/json' }
+  async function call(
+    method: string,
+    path: string,
+    body?: unknown,
+    more: Record<string, string> = {},
+  ): Promise<Answered> {
+    const headers = { 'x-session-api-key': KEY, 'content-type': 'application/json', ...more }
     const sent = request(server.url + path, { method, headers, agent })
     sent.end(body === undefined ? undefined : JSON.stringify(body))
     const [response] = (await once(sent, 'response')) as [IncomingMessage]

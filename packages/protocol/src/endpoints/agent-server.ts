@@ -10,6 +10,7 @@ import {
   ConfirmationResponseRequest,
   ForkConversationRequest,
   NavigateRequest,
+  RunRequest,
   SendMessageRequest,
   SetConfirmationPolicyRequest,
   SetSecurityAnalyzerRequest,
@@ -159,8 +160,11 @@ export const runConversation = endpoint({
   ...conversations,
   method: 'POST',
   path: `${one}/run`,
-  description: 'Starts a run in the background and accepts a pending batch of actions.',
+  description:
+    'Starts a run in the background, and accepts the pending batch of actions: that of `batch_id`, or one that a client of the same user has received.',
   params,
+  body: RunRequest,
+  bodyOptional: true,
   ok: done('Started'),
   errors: [400, 404, 409],
 })
@@ -359,7 +363,8 @@ export const respondToConfirmation = endpoint({
   ...events,
   method: 'POST',
   path: `${one}/events/respond_to_confirmation`,
-  description: 'Accepts or rejects the pending batch of actions.',
+  description:
+    'Accepts or rejects the pending batch of actions. Without `batch_id`, a batch that no client of the same user has received cannot be accepted.',
   params,
   body: ConfirmationResponseRequest,
   ok: done('Recorded'),

@@ -25,6 +25,15 @@ export const OpenAction = z.strictObject({
   tool_name: z.string(),
   llm_response_id: z.string(),
   seq: z.int(),
+  /** Absent in older logs: UNKNOWN. */
+  risk: SecurityRisk.optional(),
+  /**
+   * `given`: a person approved it. `needed`: a person wrote a message after it was stored or approved. Absent: only the
+   * policy decides.
+   */
+  consent: z.enum(['given', 'needed']).optional(),
+  /** What `given` is bound to besides the arguments: see `origin` of a ConfirmationRequestedEvent. */
+  origin: z.string().optional(),
 })
 /** An action of a branch without a result. */
 export type OpenAction = z.infer<typeof OpenAction>
@@ -45,6 +54,8 @@ export const SubAgentQuestion = z.strictObject({
   conversation_id: ConversationId,
   /** The batch in that conversation's own log. */
   llm_response_id: z.string(),
+  /** Id of that batch; absent in older logs. */
+  batch_id: z.string().optional(),
   /** Task id, or the id of the delegate. */
   name: z.string(),
   subagent: z.string(),
@@ -65,21 +76,29 @@ export const ConfirmationRequestedEvent = z.strictObject({
   kind: z.literal('ConfirmationRequestedEvent'),
   ...controlFields,
   llm_response_id: z.string(),
-  actions: z.array(z.strictObject({ action_id: EventId, risk: SecurityRisk })),
+  /** `origin`: the server and schema of a tool that another server provides; absent for own tools. */
+  actions: z.array(z.strictObject({ action_id: EventId, risk: SecurityRisk, origin: z.string().optional() })),
   /**
    * Present when a sub-agent asks: `actions` is then the call that waits for it, and the decision applies to its own
    * actions.
    */
   sub_agent: SubAgentQuestion.optional(),
 })
-/** A batch that waits for approval. */
+/** A batch that waits for approval. The id of the event is the id of the batch. */
 export type ConfirmationRequestedEvent = z.infer<typeof ConfirmationRequestedEvent>
 
 export const ApprovalEvent = z.strictObject({
   kind: z.literal('ApprovalEvent'),
   ...controlFields,
+  /** Id of the batch, which is that of its ConfirmationRequestedEvent; absent in older logs. */
+  batch_id: z.string().optional(),
   llm_response_id: z.string(),
   action_ids: z.array(EventId),
+  /**
+   * The actions that the person decided about, each with the SHA-256 of its tool and arguments as they are stored; those of
+   * the sub-agent when a sub-agent asked. Absent in older logs.
+   */
+  actions: z.array(z.strictObject({ action_id: EventId, digest: z.string() })).optional(),
   decision: z.enum(['accept', 'reject']),
   /** Origin of the decision: the id of a key or the name of a user. */
   actor: z.string(),

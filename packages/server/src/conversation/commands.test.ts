@@ -6,6 +6,7 @@ import {
   type ConversationState,
 } from '@parley/protocol'
 import { describe, expect, test } from 'vitest'
+import type { Approvals } from './approvals.ts'
 import { decide } from './commands.ts'
 
 const a1 = { id: asEventId('a1'), tool_call_id: 'c1', tool_name: 'terminal', llm_response_id: 'r1', seq: 4 }
@@ -14,10 +15,15 @@ const waiting: Partial<ConversationState> = {
   execution_status: 'waiting_for_confirmation',
   open_actions: [a1, a2],
   awaiting_approval: {
+    batch_id: 'b1',
     llm_response_id: 'r1',
     actions: [a1, a2].map(({ id }) => ({ action_id: id, risk: 'HIGH' as const })),
   },
 }
+const digested = [a1, a2].map(({ id }) => ({ action_id: id, digest: `digest of ${id}` }))
+const seen: Approvals = { actor: 'key-1', isShown: () => true, actions: digested }
+const unseen: Approvals = { ...seen, isShown: () => false }
+const accepted = { batch_id: 'b1', llm_response_id: 'r1', decision: 'accept' as const }
 const state = (change: Partial<ConversationState>): ConversationState => ({
   ...EMPTY_STATE,
   has_system_prompt: true,
@@ -25,12 +31,16 @@ const state = (change: Partial<ConversationState>): ConversationState => ({
 })
 const say = (run: boolean): Parameters<typeof decide>[1] => ({ kind: 'send_message', content: [], run })
 const kinds = (change: Partial<ConversationState>, command: Parameters<typeof decide>[1]) => {
-  const { drafts, runs } = decide(state(change), command, 'key-1', [])
+  const { drafts, runs } = decide(state(change), command, seen, [])
   return [drafts.map((draft) => (draft.kind === 'StatusChangedEvent' ? draft.status : draft.kind)).join(' '), runs]
 }
-const refusal = (change: Partial<ConversationState>, command: Parameters<typeof decide>[1]): string => {
+const refusal = (
+  change: Partial<ConversationState>,
+  command: Parameters<typeof decide>[1],
+  approvals: Approvals = seen,
+): string => {
   try {
-    decide(state(change), command, 'key-1', [])
+    decide(state(change), command, approvals, [])
   } catch (error) {
     if (error instanceof ParleyError) return error.code
     throw error
@@ -50,13 +60,34 @@ describe('run', () => {
   })
   test('run is refused while running', () =>
     expect(refusal({ execution_status: 'running' }, { kind: 'run' })).toBe('conflict'))
+  test('run approves no batch that no client of the user has received', () => {
+    expect(refusal(waiting, { kind: 'run' }, unseen)).toBe('conflict')
+  })
+  test('run approves an unseen batch that it names', () => {
+    expect(refusal(waiting, { kind: 'run', batch_id: 'b1' }, unseen)).toBe('accepted')
+  })
+  test('run with the id of another batch is refused', () => {
+    expect(refusal(waiting, { kind: 'run', batch_id: 'r1' })).toBe('conflict')
+  })
+  test('run with the id of a batch is refused when none waits', () => {
+    expect(refusal({ execution_status: 'idle' }, { kind: 'run', batch_id: 'b1' })).toBe('conflict')
+  })
+  test('run that names the batch that was approved succeeds again without effect', () => {
+    const approved = { execution_status: 'running' as const, decided_approval: accepted }
+    expect(kinds(approved, { kind: 'run', batch_id: 'b1' })).toEqual(['', false])
+  })
+  test('run of the server itself approves nothing', () => {
+    expect(refusal(waiting, { kind: 'run', batch_id: null })).toBe('conflict')
+  })
   test('run approves the pending batch with an approval event', () => {
-    const { drafts } = decide(state(waiting), { kind: 'run' }, 'key-1', [])
+    const { drafts } = decide(state(waiting), { kind: 'run' }, seen, [])
     expect(drafts[0]).toMatchObject({
       kind: 'ApprovalEvent',
       decision: 'accept',
       actor: 'key-1',
+      batch_id: 'b1',
       action_ids: ['a1', 'a2'],
+      actions: digested,
     })
   })
   test('run approves nothing when the batch was proposed but the conversation is paused', () => {
@@ -117,6 +148,42 @@ describe('a confirmation', () => {
   test('a confirmation while the approved run is active changes nothing', () => {
     expect(kinds({ execution_status: 'running' }, answer(true))).toEqual(['', false])
   })
+  test('an acceptance that names no batch is refused when no client has received the batch', () => {
+    expect(refusal(waiting, answer(true), unseen)).toBe('conflict')
+    expect(refusal(waiting, answer(true, 'r1'), unseen)).toBe('conflict')
+    expect(refusal(waiting, { ...answer(true), batch_id: 'b1' }, unseen)).toBe('accepted')
+  })
+  test('a rejection counts for a batch that no client has received', () =>
+    expect(refusal(waiting, answer(false), unseen)).toBe('accepted'))
+  test.each([true, false])('an answer with accept %s to another batch is refused', (accept) => {
+    expect(refusal(waiting, { ...answer(accept), batch_id: 'b0' })).toBe('conflict')
+  })
+  test.each([
+    [['a1'], 'conflict'],
+    [['a1', 'a3'], 'conflict'],
+    [['a1', 'a2', 'a3'], 'conflict'],
+    [['a2', 'a1'], 'accepted'],
+  ])('an answer to the actions %s of the batch a1, a2 is answered with %s', (ids, result) => {
+    const action_ids = ids.map(asEventId)
+    expect(refusal(waiting, { ...answer(true), batch_id: 'b1', action_ids })).toBe(result)
+  })
+
+  const rejected = { ...accepted, decision: 'reject' as const }
+  const byBatch = (accept: boolean, batch_id: string) => ({ ...answer(accept), batch_id })
+  test.each<[string, ConversationState['decided_approval'], Parameters<typeof decide>[1], string]>([
+    ['a rejection after the approval', accepted, answer(false), 'conflict'],
+    ['a rejection of the approved batch', accepted, byBatch(false, 'b1'), 'conflict'],
+    ['a rejection of the approved answer', accepted, answer(false, 'r1'), 'conflict'],
+    ['an approval of the rejected batch', rejected, byBatch(true, 'b1'), 'conflict'],
+    ['an approval after the rejection', rejected, answer(true), 'nothing_pending'],
+    ['an approval of the approved batch', accepted, byBatch(true, 'b1'), 'accepted'],
+    ['a rejection of the rejected batch', rejected, byBatch(false, 'b1'), 'accepted'],
+    ['a rejection after the rejection', rejected, answer(false), 'accepted'],
+    ['an answer to a batch that is not known', accepted, byBatch(true, 'b0'), 'conflict'],
+    ['a rejection of a batch that is not known', null, byBatch(false, 'b0'), 'conflict'],
+  ])('while nothing waits, %s is answered as it has to be', (_name, decided_approval, command, result) => {
+    expect(refusal({ execution_status: 'finished', decided_approval }, command)).toBe(result)
+  })
   test('a rejection without a pending batch changes nothing', () =>
     expect(kinds({ execution_status: 'idle' }, answer(false))).toEqual(['', false]))
 })
@@ -135,6 +202,6 @@ describe('navigate', () => {
 
 test('the first message of a branch is preceded by the preamble', () => {
   const preamble = [{ kind: 'PauseEvent', source: 'user' }] as const
-  const { drafts } = decide(EMPTY_STATE, say(false), 'key-1', preamble)
+  const { drafts } = decide(EMPTY_STATE, say(false), seen, preamble)
   expect(drafts.map(({ kind }) => kind)).toEqual(['PauseEvent', 'MessageEvent'])
 })

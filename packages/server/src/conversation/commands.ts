@@ -1,13 +1,8 @@
-import {
-  ParleyError,
-  type ConversationState,
-  type Draft,
-  type OpenAction,
-  type SecurityAnalyzer,
-} from '@parley/protocol'
+import { ParleyError, type ConversationState, type Draft, type SecurityAnalyzer } from '@parley/protocol'
 import { hasHooks } from '../hooks/index.ts'
+import { approvedByRun, respond, type Approvals } from './approvals.ts'
 import type { Command } from './conversations.ts'
-import { closeAction, pausing, rejectAction, statusChanged, userMessage } from './drafts.ts'
+import { closeAction, pausing, statusChanged, userMessage } from './drafts.ts'
 import { decideGoal, interrupted, type GoalCommand } from './goal/goal.ts'
 import { submitted, type Submission } from './submission.ts'
 import type { NavigationTarget } from './branch/navigation-target.ts'
@@ -22,8 +17,7 @@ export type Decision = {
 
 /** The inputs of a decision besides state and command. */
 type Context = {
-  /** Id of the key that sent the command. */
-  actor: string
+  approvals: Approvals
   /** Drafts that precede the first message of a branch; empty on a branch that has begun. */
   opening: readonly Draft[]
   /** The message of the command after the hooks ran; absent when no hook applies. */
@@ -42,7 +36,8 @@ const DECIDERS = {
   send_message: sendMessage,
   run: startRun,
   pause,
-  respond,
+  respond: (state: ConversationState, command: CommandOf<'respond'>, { approvals }: Context) =>
+    respond(state, command, approvals),
   navigate,
   set_confirmation_policy: (_: ConversationState, { policy }: CommandOf<'set_confirmation_policy'>) =>
     changed({ key: 'confirmation_policy', value: policy }),
@@ -57,20 +52,20 @@ export type Decidable = Navigation | CommandOf<Exclude<keyof typeof DECIDERS, 'n
 
 /**
  * Decides what a command does to a conversation. Pure. Source: agent-core.md 1.2; agent-server-wire.md 6.2; F01, F02, F05.
- * @param actor id of the key that sent the command
+ * @param approvals what an approval by this command is made of
  * @param preamble drafts that precede the first message of a branch
  * @param submission the message of the command after the hooks ran; absent when no hook applies
- * @throws ParleyError `conflict` (already running), `nothing_pending`.
+ * @throws ParleyError `conflict` (already running, another batch), `nothing_pending`.
  */
 export function decide(
   state: ConversationState,
   command: Decidable,
-  actor: string,
+  approvals: Approvals,
   preamble: readonly Draft[],
   submission?: Submission,
 ): Decision {
   const decider = DECIDERS[command.kind] as Decider<Decidable>
-  return decider(state, command, { actor, opening: state.has_system_prompt ? [] : preamble, submission })
+  return decider(state, command, { approvals, opening: state.has_system_prompt ? [] : preamble, submission })
 }
 
 function sendMessage(
@@ -88,18 +83,19 @@ function sendMessage(
   return { drafts, runs, snapshot: false }
 }
 
-function startRun(state: ConversationState, _: CommandOf<'run'>, { actor, opening }: Context): Decision {
-  const { execution_status: status, awaiting_approval: awaiting } = state
+function startRun(state: ConversationState, command: CommandOf<'run'>, { approvals, opening }: Context): Decision {
+  const { execution_status: status } = state
+  const approved = approvedByRun(state, command, approvals)
+  if (approved !== null) return approved
   if (status === 'running') throw alreadyRunning()
   // Stop hooks run again each time: their answer may have changed (agent-core.md 1.2).
-  if (status === 'finished' && !hasHooks(state.hook_config, 'Stop')) return nothing({ snapshot: true })
-  // This approves only the pending batch; any other action needs an approval of its own.
-  if (status === 'waiting_for_confirmation' && awaiting !== null) return approve(state, awaiting.llm_response_id, actor)
+  if (status === 'finished' && !hasHooks(state.hook_config, 'Stop')) return { drafts: [], runs: false, snapshot: true }
   return { drafts: [...opening, statusChanged('running')], runs: true, snapshot: false }
 }
 
 function pause({ execution_status: status, awaiting_approval: awaiting }: ConversationState): Decision {
-  if (status !== 'idle' && status !== 'running' && awaiting?.sub_agent === undefined) return nothing({ snapshot: true })
+  if (status !== 'idle' && status !== 'running' && awaiting?.sub_agent === undefined)
+    return { drafts: [], runs: false, snapshot: true }
   return { drafts: pausing(), runs: false, snapshot: true }
 }
 
@@ -127,81 +123,8 @@ function messageOf({ content, message_id }: CommandOf<'send_message'>): Draft {
   return { ...userMessage(content), ...(message_id === undefined ? {} : { id: message_id }) }
 }
 
-function respond(state: ConversationState, command: CommandOf<'respond'>, { actor }: Context): Decision {
-  const { execution_status: status, awaiting_approval: awaiting } = state
-  if (awaiting === null) {
-    // Existing clients answer while the approved run is already active, and reject without checking (agent-server-wire.md 1.6).
-    if (status === 'running' || !command.accept) return nothing({ snapshot: false })
-    throw new ParleyError(
-      'nothing_pending',
-      'No action of this conversation waits for a confirmation. Use run to continue.',
-    )
-  }
-  const batch = awaiting.llm_response_id
-  if (command.llm_response_id !== undefined && command.llm_response_id !== batch) {
-    throw new ParleyError(
-      'conflict',
-      `The batch that waits is ${batch}, not ${command.llm_response_id}. Look at it and answer again.`,
-    )
-  }
-  if (command.accept) return approve(state, batch, actor)
-  const waiting = awaited(state)
-  // The answer concerns the sub-agent's own actions; the call that waits for the sub-agent continues.
-  if (awaiting.sub_agent !== undefined)
-    return {
-      drafts: [approval(waiting, batch, 'reject', actor, command.reason), statusChanged('running')],
-      runs: true,
-      snapshot: true,
-    }
-  // A goal that waited for this answer continues with it.
-  const continues = state.goal?.active === true
-  return {
-    drafts: [
-      approval(waiting, batch, 'reject', actor, command.reason),
-      // The rest of the batch, such as calls that a hook has blocked, gets its answer here too (P24).
-      ...state.open_actions.map((action) => refuse(action, state.blocked_actions[action.id], command.reason)),
-      statusChanged(continues ? 'running' : 'idle'),
-    ],
-    runs: continues,
-    snapshot: true,
-  }
-}
-
-function refuse(action: OpenAction, blockedBecause: string | undefined, reason: string): Draft {
-  if (blockedBecause === undefined) return rejectAction(action, reason)
-  return { ...rejectAction(action, blockedBecause), rejection_source: 'hook' } as Draft
-}
-
-function approve(state: ConversationState, batch: string, actor: string): Decision {
-  return {
-    drafts: [approval(awaited(state), batch, 'accept', actor, null), statusChanged('running')],
-    runs: true,
-    snapshot: false,
-  }
-}
-
-function approval(
-  actions: readonly OpenAction[],
-  llm_response_id: string,
-  decision: 'accept' | 'reject',
-  actor: string,
-  reason: string | null,
-): Draft {
-  const action_ids = actions.map(({ id }) => id)
-  return { kind: 'ApprovalEvent', source: 'user', llm_response_id, action_ids, decision, actor, reason }
-}
-
-function awaited(state: ConversationState): OpenAction[] {
-  const ids = new Set(state.awaiting_approval?.actions.map(({ action_id }) => action_id))
-  return state.open_actions.filter(({ id }) => ids.has(id))
-}
-
 function changed(change: { key: 'confirmation_policy' | 'security_analyzer'; value: unknown }): Decision {
   return { drafts: [{ kind: 'StateChangedEvent', source: 'user', ...change } as Draft], runs: false, snapshot: false }
-}
-
-function nothing({ snapshot }: { snapshot: boolean }): Decision {
-  return { drafts: [], runs: false, snapshot }
 }
 
 const OPENING: ReadonlySet<Command['kind']> = new Set<Command['kind']>([

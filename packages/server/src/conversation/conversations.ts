@@ -79,11 +79,23 @@ export type StartRequest = {
   fingerprint: string
 }
 
+/** The answer to a batch. Each of the optional members binds it to one batch; without any, it means the pending one. */
+export type ResponseToBatch = {
+  kind: 'respond'
+  accept: boolean
+  reason: string
+  batch_id?: string
+  llm_response_id?: string
+  /** The actions that were shown; set by the engine only. */
+  action_ids?: readonly EventId[]
+}
+
 /** A request to change a conversation. Decided by a pure function, applied in the conversation's mailbox. */
 export type Command =
   /** `message_id`: the message is stored at most once under this id; set by the engine only. */
   | { kind: 'send_message'; content: (TextContent | ImageContent)[]; run: boolean; message_id?: EventId }
-  | { kind: 'run' }
+  /** `batch_id` names the batch that the run approves. Absent: the pending one, if a client has received it. Null: none. */
+  | { kind: 'run'; batch_id?: string | null }
   | { kind: 'pause' }
   | { kind: 'interrupt' }
   /** Shortens the view, between two steps if a run is active. Executes no tool; resolves when it is done (F47). */
@@ -92,8 +104,7 @@ export type Command =
   | { kind: 'start' }
   /** Interrupts, ends the conversation's processes, and rests until the conversation is started again. */
   | { kind: 'stop' }
-  /** `llm_response_id` binds the answer to one batch; absent: the pending batch. */
-  | { kind: 'respond'; accept: boolean; reason: string; llm_response_id?: string }
+  | ResponseToBatch
   | { kind: 'navigate'; event_id: EventId | null }
   | { kind: 'set_confirmation_policy'; policy: ConfirmationPolicy }
   | { kind: 'set_security_analyzer'; analyzer: SecurityAnalyzer | null }
@@ -120,6 +131,9 @@ type ConversationSearch = {
   limit: number
   page_id?: ConversationId
 }
+
+/** `show` (the default): a client receives the result, and so the batch that waits. `decide`: only the server uses it. */
+export type Purpose = 'show' | 'decide'
 
 /** Query for the list that products show. */
 export type ListSearch = {
@@ -153,7 +167,8 @@ export type WatchItem =
   | ({ kind: 'event' } & StoredEvent)
   | { kind: 'delta'; delta: LlmDelta }
   /** The whole state (agent-server-wire.md 2.4), secrets hidden: as the first item, and after each run, pause and interrupt. */
-  | { kind: 'snapshot'; seq: number; value: Record<string, unknown> }
+  /** `batch_id`: the batch that waits, when the state says that one does. */
+  | { kind: 'snapshot'; seq: number; value: Record<string, unknown>; batch_id?: string }
   | { kind: 'deleted' }
 
 /**
@@ -172,11 +187,11 @@ export interface Conversations {
    */
   start(request: StartRequest, actor: Actor): Promise<{ created: boolean; info: ConversationInfo }>
   /** @throws ParleyError `not_found`, also for another user's conversation. So does every call below. */
-  info(id: ConversationId, actor: Actor, exposure?: Exposure): Promise<ConversationInfo>
+  info(id: ConversationId, actor: Actor, exposure?: Exposure, purpose?: Purpose): Promise<ConversationInfo>
   /** In the order of `ids`; null for unknown ones. */
   infos(ids: readonly ConversationId[], actor: Actor): Promise<(ConversationInfo | null)[]>
   /** Returns the progress as products show it, and resumes a start that a previous process left. */
-  progress(id: ConversationId, actor: Actor): Promise<ConversationProgress>
+  progress(id: ConversationId, actor: Actor, purpose?: Purpose): Promise<ConversationProgress>
   search(
     search: ConversationSearch,
     actor: Actor,
@@ -213,7 +228,13 @@ export interface Conversations {
   countEvents(id: ConversationId, filter: EventFilter, actor: Actor): Promise<number>
   event(id: ConversationId, event: EventId, actor: Actor): Promise<StoredEvent | null>
   /** `after`: a seq (0 for everything), or `now` for live only. */
-  watch(id: ConversationId, after: number | 'now', actor: Actor, signal: AbortSignal): Promise<Watcher>
+  watch(
+    id: ConversationId,
+    after: number | 'now',
+    actor: Actor,
+    signal: AbortSignal,
+    purpose?: Purpose,
+  ): Promise<Watcher>
   /** Milliseconds since the last command or commit of any conversation. */
   idleMs(): number
 }

@@ -16,6 +16,7 @@ import { Roster } from './live/roster.ts'
 import { openReceiver, type Receiver } from './engine/received.ts'
 import { readRecord, writeRecord } from './record/record.ts'
 import type { StartDeps } from './start/start.ts'
+import { ShownBatches } from './watch/shown-batches.ts'
 import { SubAgentSupervisor, type SubAgentSupervisorDeps } from './sub-agents/index.ts'
 
 export type EngineDeps = Pick<
@@ -65,21 +66,23 @@ export function openEngine(deps: EngineDeps): Engine {
     persistenceDir: deps.ephemeral ? null : DEFAULT_PERSISTENCE_DIR,
     notifies: deps.notifies,
   }
-  const roster = openRoster(deps, start, () => {
+  const shownBatches = new ShownBatches()
+  const onActivity = () => {
     lastActivity = performance.now()
-  })
+  }
+  const roster = openRoster({ ...deps, shownBatches, onActivity }, start)
   const access = new ConversationAccess(storage, cipher, roster)
   return {
-    ...openReads(access, storage, roster),
+    ...openReads(access, storage, roster, shownBatches),
     ...openReceiver({ storage, cipher, now: deps.now }),
     ...openCommands(access, roster, { ...deps, start, readRecord: (text) => readRecord(text, cipher) }),
-    ...openWatching(access, storage, roster, deps.log),
+    ...openWatching(access, storage, roster, shownBatches, deps.log),
     idleMs: () => performance.now() - lastActivity,
   }
 }
 
 /** The roster with the sub-agents and client calls of its conversations, which need the roster themselves. */
-function openRoster(deps: EngineDeps, start: StartDeps, onActivity: () => void): Roster {
+function openRoster(deps: EngineDeps & Pick<LiveDeps, 'shownBatches' | 'onActivity'>, start: StartDeps): Roster {
   const read = (text: string) => readRecord(text, deps.cipher)
   const subAgents: SubAgentSupervisor = new SubAgentSupervisor({
     ...deps,
@@ -107,7 +110,6 @@ function openRoster(deps: EngineDeps, start: StartDeps, onActivity: () => void):
     readRecord: read,
     runSlot: (signal) => deps.runSlots.take(signal),
     onAnswered: (id, calls) => deps.workspaces.forget?.(id, calls),
-    onActivity,
   })
   return roster
 }

@@ -22,6 +22,8 @@ export type ScriptedUsage = {
 }
 
 export type ScriptedAnswer = {
+  /** Id of the response; default: a new one. Some model servers give every response the same. */
+  id?: string
   text?: string
   /** Plain reasoning text, where the format supports it. */
   reasoning?: string
@@ -68,7 +70,7 @@ export type PlayedAnswer = {
 export function play(answer: ScriptedAnswer): PlayedAnswer {
   const calls = answer.toolCalls ?? []
   return {
-    id: randomUUID().replaceAll('-', ''),
+    id: answer.id ?? randomUUID().replaceAll('-', ''),
     text: answer.text ?? '',
     reasoning: answer.reasoning ?? '',
     thinking: answer.thinking ?? [],

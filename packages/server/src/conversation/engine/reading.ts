@@ -8,7 +8,8 @@ import {
 import { TimeSlices } from '../../lib/index.ts'
 import type { EventStore, ListedRow, ReceivedRow, Storage } from '../../storage/index.ts'
 import { ancestors } from '../branch/reader.ts'
-import type { Actor, Conversations } from '../conversations.ts'
+import type { Exposure } from '../../secrets/index.ts'
+import type { Actor, Conversations, Purpose } from '../conversations.ts'
 import { listed, receivedProgress } from '../listing.ts'
 import type { Roster } from '../live/roster.ts'
 import { eventPage } from '../log/event-page.ts'
@@ -16,6 +17,7 @@ import { withoutUsageLists } from '../record/info.ts'
 import { conversationProgress } from '../record/progress.ts'
 import type { Reading } from '../record/reading.ts'
 import { conversationStatus } from '../record/start-status.ts'
+import type { ShownBatches } from '../watch/shown-batches.ts'
 import type { ConversationAccess } from './access.ts'
 
 export type Reads = Pick<
@@ -37,8 +39,14 @@ export type Reads = Pick<
 }
 
 /** Reads rows of this server and of other servers in the forms that the calls return. */
-function openRowReads(access: ConversationAccess, conversations: Storage['conversations'], roster: Roster) {
-  async function progressOf(reading: Reading): Promise<ConversationProgress> {
+function openRowReads(
+  access: ConversationAccess,
+  conversations: Storage['conversations'],
+  roster: Roster,
+  shownBatches: ShownBatches,
+) {
+  async function progressOf(reading: Reading, purpose: Purpose = 'show'): Promise<ConversationProgress> {
+    if (purpose === 'show') shownBatches.addStatus(reading.state)
     const { id, seq } = reading.row
     const children = await conversations.children(id)
     const { watchers } = roster.channel(id, seq)
@@ -65,12 +73,19 @@ function openRowReads(access: ConversationAccess, conversations: Storage['conver
     }
     return shown
   }
+  const infoOf = (reading: Reading, exposure?: Exposure, purpose: Purpose = 'show') => {
+    if (purpose === 'show') shownBatches.addStatus(reading.state)
+    return access.info(reading, exposure)
+  }
   const asInfo = {
-    own: (reading: Reading) => access.listedInfo(reading),
+    own: (reading: Reading) => {
+      shownBatches.addStatus(reading.state)
+      return access.listedInfo(reading)
+    },
     other: (row: ReceivedRow) => withoutUsageLists(access.receivedInfo(row)),
   }
   const asProgress = {
-    own: progressOf,
+    own: (reading: Reading) => progressOf(reading),
     other: (row: ReceivedRow) => {
       const { created_at, updated_at: last_updated_at } = row
       return receivedProgress(access.receivedInfo(row), { created_at, last_updated_at })
@@ -79,7 +94,7 @@ function openRowReads(access: ConversationAccess, conversations: Storage['conver
   const ownRows = async (ids: readonly ConversationId[]) =>
     (await conversations.getMany(ids)).map((row) => (row === null ? null : { ...row, origin: 'own' as const }))
 
-  return { progressOf, each, asInfo, asProgress, ownRows }
+  return { progressOf, infoOf, each, asInfo, asProgress, ownRows }
 }
 
 /** The calls of the engine that read conversations and their events, including those of conversations of other servers. */
@@ -87,13 +102,19 @@ export function openReads(
   access: ConversationAccess,
   { conversations, events, received }: Storage,
   roster: Roster,
+  shownBatches: ShownBatches,
 ): Reads {
-  const { progressOf, each, asInfo, asProgress, ownRows } = openRowReads(access, conversations, roster)
+  const { progressOf, infoOf, each, asInfo, asProgress, ownRows } = openRowReads(
+    access,
+    conversations,
+    roster,
+    shownBatches,
+  )
 
   return {
-    async info(id, actor, exposure) {
+    async info(id, actor, exposure, purpose) {
       const row = await access.find(id, actor)
-      return row.origin === 'received' ? access.receivedInfo(row) : access.info(await access.readRow(row), exposure)
+      return row.origin === 'received' ? access.receivedInfo(row) : infoOf(await access.readRow(row), exposure, purpose)
     },
 
     async infos(ids, actor) {
@@ -106,17 +127,18 @@ export function openReads(
     },
 
     async ownInfo(id, actor) {
-      const [info = null] = await each(await ownRows([id]), actor, asInfo)
+      const own = { own: (reading: Reading) => access.listedInfo(reading), other: asInfo.other }
+      const [info = null] = await each(await ownRows([id]), actor, own)
       return info
     },
 
-    async progress(id, actor) {
+    async progress(id, actor, purpose) {
       const row = await access.row(id, actor)
       const reading = await access.readRow(row)
-      if (conversationStatus(reading.state) !== 'STARTING') return progressOf(reading)
+      if (conversationStatus(reading.state) !== 'STARTING') return progressOf(reading, purpose)
       // Loading resumes a start that the previous process left.
       await roster.load(id)
-      return progressOf(await access.readRow(row))
+      return progressOf(await access.readRow(row), purpose)
     },
 
     progresses: async (ids, actor) => each(await ownRows(ids), actor, asProgress),
@@ -149,7 +171,9 @@ export function openReads(
     },
 
     async searchEvents(id, search, actor) {
-      return eventPage(await access.log(id, actor), id, search)
+      const page = await eventPage(await access.log(id, actor), id, search)
+      shownBatches.addEvents(page.items)
+      return page
     },
 
     async countEvents(id, filter, actor) {
@@ -157,7 +181,9 @@ export function openReads(
     },
 
     async event(id, event, actor) {
-      return (await access.log(id, actor)).get(id, event)
+      const stored = await (await access.log(id, actor)).get(id, event)
+      if (stored !== null) shownBatches.addEvents([stored])
+      return stored
     },
   }
 }

@@ -3,7 +3,8 @@ import type { Storage } from '../../storage/index.ts'
 import { Slots } from '../../lib/index.ts'
 import type { Conversations } from '../conversations.ts'
 import type { Roster } from '../live/roster.ts'
-import { fullState } from '../record/info.ts'
+import { snapshotOf } from '../record/info.ts'
+import type { ShownBatches } from '../watch/shown-batches.ts'
 import { watch } from '../watch/watch.ts'
 import type { ConversationAccess } from './access.ts'
 
@@ -21,10 +22,11 @@ export function openWatching(
   access: ConversationAccess,
   { conversations, events }: Storage,
   roster: Roster,
+  shownBatches: ShownBatches,
   log: Pick<Log, 'error'>,
 ): Watching {
   return {
-    async watch(id, after, actor, signal) {
+    async watch(id, after, actor, signal, purpose = 'show') {
       const { row, record, state } = await access.read(id, actor)
       const channel = roster.channel(id, row.seq)
       const source = {
@@ -32,8 +34,8 @@ export function openWatching(
         page: (from: number, limit: number) => events.page(id, { from, limit }),
         onClose: () => roster.release(id),
       }
-      const first = { kind: 'snapshot' as const, seq: state.seq, value: fullState(id, record, state) }
-      return watch(source, after === 'now' ? channel.latest : after, first, signal)
+      const watcher = watch(source, after === 'now' ? channel.latest : after, snapshotOf(id, record, state), signal)
+      return purpose === 'show' ? shownBatches.noting(watcher) : watcher
     },
 
     async recover() {

@@ -11,6 +11,7 @@ import type { Running } from '../run/running.ts'
 import type { Startup } from '../start/phases/index.ts'
 import type { Submission } from '../submission.ts'
 import type { Reminder } from '../watch/reminder.ts'
+import { approvalsOf } from './approvals.ts'
 import type { Changes } from './changes.ts'
 import type { LiveDeps } from './deps.ts'
 import type { Ending } from './ending.ts'
@@ -49,11 +50,19 @@ export type CommandParts = {
 export function commandHandlers(
   live: LiveReader & LiveActions,
   parts: CommandParts,
-  deps: Pick<LiveDeps, 'judgeModel' | 'storage'>,
+  deps: Pick<LiveDeps, 'judgeModel' | 'storage' | 'shownBatches'>,
 ): CommandHandlers {
   const { startup, running, ending, changes, intake, condensation, reminder } = parts
   const { owner, state, record, inTurn, startRun, emitSnapshot } = live
 
+  // Only in a turn: commits the drafts of a command.
+  const commit = async (command: Decidable, actor: Actor, submission?: Submission): Promise<Decision> => {
+    const preamble: readonly Draft[] = isOpening(live, command) ? (await live.openAgent()).preamble() : []
+    const approvals = await approvalsOf(live, actor, { events: deps.storage.events, shownBatches: deps.shownBatches })
+    const decision = decide(state(), command, approvals, preamble, submission)
+    await live.append(decision.drafts)
+    return decision
+  }
   const follow = ({ runs, snapshot }: Decision): void => {
     if (runs) startRun()
     if (snapshot) emitSnapshot()
@@ -61,7 +70,7 @@ export function commandHandlers(
   const decided: CommandHandler<Extract<Decidable, Command>> = {
     async apply(command, actor, submission) {
       await prepareOpening(live, command)
-      await inTurn(async () => follow(await commit(live, command, actor, submission)))
+      await inTurn(async () => follow(await commit(command, actor, submission)))
     },
   }
   const goal: CommandHandler<Exclude<GoalCommand, { kind: 'stop_goal' }>> = {
@@ -83,7 +92,7 @@ export function commandHandlers(
         await prepareOpening(live, command)
         await inTurn(async () => {
           if (!isReady(state())) return intake.keepForLater(command)
-          const decision = await commit(live, command, actor, submission)
+          const decision = await commit(command, actor, submission)
           if (decision.runs && running.isActive) (await live.currentAgent())?.onUserMessage?.()
           follow(decision)
         })
@@ -93,7 +102,7 @@ export function commandHandlers(
       async apply(command, actor) {
         await prepareOpening(live, command)
         await inTurn(async () => {
-          const decision = await commit(live, command, actor)
+          const decision = await commit(command, actor)
           follow(decision)
           if (!decision.runs) reminder.ended(performance.now())
         })
@@ -102,7 +111,7 @@ export function commandHandlers(
     navigate: {
       prepare: () => expectAtRest(live, running, condensation),
       apply: ({ event_id }, actor) =>
-        inTurn(async () => follow(await commit(live, await targetOf(event_id, live, deps.storage.events), actor))),
+        inTurn(async () => follow(await commit(await targetOf(event_id, live, deps.storage.events), actor))),
     },
     condense: {
       // The loop serves the request between two steps. Without a run the loop starts for it alone, and changes no status.
@@ -137,17 +146,4 @@ const isOpening = ({ state }: LiveReader, command: Pick<Command, 'kind'>): boole
 
 async function prepareOpening(live: LiveReader & LiveActions, command: Command): Promise<void> {
   if (isOpening(live, command)) await (await live.openAgent()).prepare?.(AbortSignal.timeout(PREPARE_MS))
-}
-
-/** Only in a turn: commits the drafts of a command. */
-async function commit(
-  live: LiveReader & LiveActions,
-  command: Decidable,
-  actor: Actor,
-  submission?: Submission,
-): Promise<Decision> {
-  const preamble: readonly Draft[] = isOpening(live, command) ? (await live.openAgent()).preamble() : []
-  const decision = decide(live.state(), command, actor.keyId, preamble, submission)
-  await live.append(decision.drafts)
-  return decision
 }

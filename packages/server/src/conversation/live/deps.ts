@@ -10,6 +10,7 @@ import type { RunDeps } from '../run/running.ts'
 import type { StartupDeps } from '../start/phases/index.ts'
 import type { GoalDeps } from '../goal/rounds.ts'
 import type { OwnSubAgents } from '../run/parent-link.ts'
+import type { ShownBatches } from '../watch/shown-batches.ts'
 import type { TitleDeps } from '../titles/title.ts'
 
 /** The conversation that an agent is opened for. */
@@ -38,5 +39,7 @@ export type LiveDeps = Pick<TitleDeps, 'openLlm' | 'findLlm'> &
     /** Called with the ids of calls whose answers are durable. */
     onAnswered: (id: ConversationId, callIds: readonly string[]) => void
     openHooks: OpenHooks
+    /** The batches that clients have received. */
+    shownBatches: ShownBatches
     onActivity: () => void
   }

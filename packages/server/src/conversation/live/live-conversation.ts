@@ -17,7 +17,7 @@ import { RunCancelled, type Interruption } from '../interruption.ts'
 import type { LiveActions, LiveReader } from '../live-access.ts'
 import { withKnowledge } from '../log/knowledge.ts'
 import { LiveLog, type Loaded } from '../log/live-log.ts'
-import { fullState } from '../record/info.ts'
+import { snapshotOf } from '../record/info.ts'
 import type { ConversationRecord } from '../record/record.ts'
 import { hasToStartAgain, isReady } from '../record/start-status.ts'
 import { CondensationRequest } from '../run/condensation-request.ts'
@@ -209,8 +209,8 @@ export class LiveConversation {
     await (await this.#agent.current())?.[Symbol.asyncDispose]()
   }
 
-  snapshot(): { kind: 'snapshot'; seq: number; value: Record<string, unknown> } {
-    return { kind: 'snapshot', seq: this.#log.state.seq, value: fullState(this.id, this.#log.record, this.#log.state) }
+  snapshot() {
+    return snapshotOf(this.id, this.#log.record, this.#log.state)
   }
 
   /** Only in a turn. */

@@ -93,11 +93,7 @@ function withClientTools({ agent, client_tools }: ConversationRecord): Conversat
 }
 
 /** The value of a `full_state` update. Source: agent-server-wire.md 2.4. */
-export function fullState(
-  id: ConversationId,
-  record: ConversationRecord,
-  state: ConversationState,
-): Record<string, unknown> {
+function fullState(id: ConversationId, record: ConversationRecord, state: ConversationState): Record<string, unknown> {
   const value = {
     id,
     agent: withClientTools(record),
@@ -111,6 +107,14 @@ export function fullState(
     ...(state.goal === null || state.goal === undefined ? {} : { goal: state.goal }),
   }
   return redact(value, 'socket') as Record<string, unknown>
+}
+
+/** The whole state as an item of a watcher. */
+export function snapshotOf(id: ConversationId, record: ConversationRecord, state: ConversationState) {
+  const { seq, execution_status: status, awaiting_approval: awaited } = state
+  const waits = status === 'waiting_for_confirmation' && awaited !== null
+  const value = fullState(id, record, state)
+  return { kind: 'snapshot' as const, seq, value, ...(waits ? { batch_id: awaited.batch_id } : {}) }
 }
 
 /** Members that both APIs show. */

@@ -3,7 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { next, type Around, type Limits, type Next } from './next.ts'
 
 const open = [{ id: asEventId('a1'), tool_call_id: 'c1', tool_name: 'terminal', llm_response_id: 'r1', seq: 4 }]
-const waits = { llm_response_id: 'r1', actions: [{ action_id: asEventId('a1'), risk: 'HIGH' as const }] }
+const waits = {
+  batch_id: 'b1',
+  llm_response_id: 'r1',
+  actions: [{ action_id: asEventId('a1'), risk: 'HIGH' as const }],
+}
 const spent = (accumulated_cost: number): Record<string, MetricsSnapshot> => ({
   default: { model_name: 'm', accumulated_cost, max_budget_per_task: null, accumulated_token_usage: null },
 })

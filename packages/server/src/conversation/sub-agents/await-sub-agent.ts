@@ -136,8 +136,11 @@ async function execute(
       await child.send({ kind: 'set_security_analyzer', analyzer: todo.analyzer }, actor)
       return true
     case 'pause':
+      await child.send({ kind: 'pause' }, actor)
+      return true
     case 'run':
-      await child.send({ kind: todo.kind }, actor)
+      // A batch that waits by now is a person's to decide.
+      await child.send({ kind: 'run', batch_id: null }, actor)
       return true
     case 'withdraw':
       return parent.commit((state) => withdrawing(state, childId))
@@ -153,10 +156,11 @@ async function execute(
     case 'consult': {
       const answer = await answerTo(events, parentId, questionId(childId, todo.batch))
       if (answer !== null) {
-        const { decision, reason } = answer
+        const { decision, reason, actions = [] } = answer
         const by = { ...actor, keyId: answer.actor }
         const response = { accept: decision === 'accept', reason: reason ?? 'User rejected the action.' }
-        await child.send({ kind: 'respond', ...response, llm_response_id: todo.batch }, by)
+        const action_ids = actions.map(({ action_id }) => action_id)
+        await child.send({ kind: 'respond', ...response, batch_id: todo.batch, action_ids }, by)
         return true
       }
       const awaited = child.state().awaiting_approval

@@ -52,7 +52,7 @@ async function isAtRest(roster: CancelDeps['roster'], id: ConversationId): Promi
       return !AT_WORK.has(child.state().execution_status)
     }
     const reason = 'The conversation that asked for this work was interrupted.'
-    await child.send({ kind: 'respond', accept: false, reason, llm_response_id: awaited.llm_response_id }, ACTOR)
+    await child.send({ kind: 'respond', accept: false, reason, batch_id: awaited.batch_id }, ACTOR)
     return false
   } catch (error) {
     const isRace = error instanceof RunCancelled || (error instanceof ParleyError && error.code === 'conflict')

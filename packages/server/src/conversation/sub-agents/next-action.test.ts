@@ -5,13 +5,14 @@ import { nextAction, type NextAction, type ParentAndChild } from './next-action.
 type Some = Partial<ConversationState>
 
 const question = (batch: string): string => `child/${batch}`
-const asks = (llm_response_id: string): Some => ({
+const asks = (batch_id: string): Some => ({
   execution_status: 'waiting_for_confirmation',
-  awaiting_approval: { llm_response_id, actions: [] },
+  awaiting_approval: { batch_id, llm_response_id: 'r1', actions: [] },
 })
 const isAsked = (batch: string): Some => ({
   execution_status: 'waiting_for_confirmation',
   awaiting_approval: {
+    batch_id: 'own',
     llm_response_id: question(batch),
     actions: [],
     sub_agent: { conversation_id: 'child' as never, llm_response_id: batch, name: 't', subagent: 's', actions: [] },

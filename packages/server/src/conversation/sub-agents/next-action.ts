@@ -1,5 +1,5 @@
 /** The next action of a conversation that waits for a sub-agent. Pure. Source: agent-core.md 12.1; F09, F66. */
-import type { ConfirmationPolicy, ConversationState, SecurityAnalyzer } from '@parley/protocol'
+import { type ConfirmationPolicy, type ConversationState, type SecurityAnalyzer } from '@parley/protocol'
 import { hasToStartAgain } from '../record/start-status.ts'
 import { tighten } from '../definitions/guard.ts'
 
@@ -35,7 +35,7 @@ export function nextAction({ parent, child, question, hasWorked, isOverdrawn }: 
   if (!isSame(policy, child.confirmation_policy) || !isSame(analyzer, child.security_analyzer))
     return { kind: 'guard', policy, analyzer }
   const isWanted = isActive(parent)
-  const batch = child.awaiting_approval?.llm_response_id ?? null
+  const batch = child.awaiting_approval?.batch_id ?? null
   const asked = parent.awaiting_approval
   if (
     asked?.sub_agent !== undefined &&

@@ -1,17 +1,17 @@
 /** A sub-agent's pending batch as a question of its parent. Source: agent-core.md 12.1, F09. */
-import type {
-  ConversationId,
-  ConversationState,
-  Draft,
-  EventId,
-  SecurityRisk,
-  SubAgentQuestion,
+import {
+  type ConversationId,
+  type ConversationState,
+  type Draft,
+  type EventId,
+  type SecurityRisk,
+  type SubAgentQuestion,
 } from '@parley/protocol'
 import type { EventStore } from '../../storage/index.ts'
 import { statusChanged } from '../drafts.ts'
 import type { SubAgentOrigin } from '../record/record.ts'
 
-/** Id of a question in the parent's log; with an empty batch, the common prefix of all questions of this child. */
+/** Name of a question in the parent's log; with an empty batch, the common prefix of all questions of this child. */
 export const questionId = (child: ConversationId, batch: string): string => `${child}/${batch}`
 
 /** Number of newest answers that are searched. */
@@ -33,7 +33,8 @@ export async function questionOf(
   awaited: NonNullable<ConversationState['awaiting_approval']>,
 ): Promise<SubAgentQuestion> {
   const { llm_response_id } = awaited
-  const asker = { conversation_id: child, llm_response_id, name: origin.name, subagent: origin.type }
+  const batch_id = awaited.batch_id
+  const asker = { conversation_id: child, llm_response_id, batch_id, name: origin.name, subagent: origin.type }
   // The batch belongs to a sub-agent of the child: its actions are shown.
   if (awaited.sub_agent !== undefined) return { ...asker, actions: awaited.sub_agent.actions }
   const actions = await Promise.all(
@@ -59,7 +60,7 @@ export function asking(parent: ConversationState, callId: string, question: SubA
     {
       kind: 'ConfirmationRequestedEvent',
       source: 'environment',
-      llm_response_id: questionId(question.conversation_id, question.llm_response_id),
+      llm_response_id: questionId(question.conversation_id, question.batch_id ?? question.llm_response_id),
       actions: [{ action_id: callId as EventId, risk }],
       sub_agent: question,
     },

@@ -108,8 +108,8 @@ export function conversationRoutes(conversations: Conversations, log: Pick<Log, 
 
 function actionRoutes(conversations: Conversations): Route[] {
   return [
-    route(runConversation, async ({ id }, actor) => {
-      await conversations.send(id, { kind: 'run' }, actor)
+    route(runConversation, async ({ id, body: { batch_id } }, actor) => {
+      await conversations.send(id, { kind: 'run', ...(batch_id !== null && { batch_id }) }, actor)
       return ok(runConversation, SUCCESS)
     }),
     route(

@@ -88,12 +88,12 @@ export function eventRoutes(
     ),
     route(
       respondToConfirmation,
-      async ({ id, body: { accept, reason, llm_response_id } }, actor) => {
-        await conversations.send(
-          id,
-          { kind: 'respond', accept, reason, ...(llm_response_id !== undefined && { llm_response_id }) },
-          actor,
-        )
+      async ({ id, body: { accept, reason, batch_id, llm_response_id } }, actor) => {
+        const named = {
+          ...(batch_id !== undefined && { batch_id }),
+          ...(llm_response_id !== undefined && { llm_response_id }),
+        }
+        await conversations.send(id, { kind: 'respond', accept, reason, ...named }, actor)
         return ok(respondToConfirmation, SUCCESS)
       },
       'with_id',

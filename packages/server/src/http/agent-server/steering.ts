@@ -50,7 +50,7 @@ export function steeringRoutes(conversations: Conversations, steering: Steering)
     }),
     ...modelRoutes(conversations, steering),
     route(loadPlugin, async ({ id, body }, actor) => {
-      await conversations.info(id, actor)
+      await conversations.info(id, actor, undefined, 'decide')
       const reason = `Plugin '${body.plugin_ref}' cannot be loaded: this version knows no marketplaces`
       throw new ParleyError('bad_request', `${reason}. Attach it with plugins when a conversation starts.`)
     }),
@@ -65,7 +65,7 @@ function modelRoutes(conversations: Conversations, steering: Steering): Route[] 
     }),
     route(switchProfile, async ({ id, body: { profile_name } }, actor) => {
       // Checked first: for another user's conversation the answer must not depend on profiles.
-      await conversations.info(id, actor)
+      await conversations.info(id, actor, undefined, 'decide')
       const found = await steering.findLlm(actor.user, profile_name).catch(cannotBeLoaded)
       if (found === null)
         throw new ParleyError('not_found', `Profile '${profile_name}' not found`, { details: { profile_name } })

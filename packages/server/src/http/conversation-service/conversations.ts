@@ -39,7 +39,7 @@ export function startRoutes(
       if (body.api === 'conversation-service') {
         // A new conversation is answered as STARTING, even if its start has ended since; a repeated request gets the current status.
         const isStarting = started.created && waitMs === undefined
-        const status = isStarting ? 'STARTING' : (await conversations.progress(id, actor)).status
+        const status = isStarting ? 'STARTING' : (await conversations.progress(id, actor, 'decide')).status
         return { ...startAnswer(id, status), ...applied }
       }
       const info = waitMs === undefined ? started.info : await conversations.info(id, actor)

@@ -31,7 +31,7 @@ export function lifecycleRoutes(conversations: Conversations): Route[] {
 }
 
 async function statusOf(conversations: Conversations, id: Parameters<Conversations['progress']>[0], actor: Actor) {
-  return (await conversations.progress(id, actor)).status
+  return (await conversations.progress(id, actor, 'decide')).status
 }
 
 const answerOf = (

@@ -22,9 +22,9 @@ export async function untilRested(
 ): Promise<void> {
   const enough = AbortSignal.any([AbortSignal.timeout(ms), callerSignal])
   try {
-    await using watcher = await conversations.watch(id, 'now', actor, enough)
+    await using watcher = await conversations.watch(id, 'now', actor, enough, 'decide')
     for (;;) {
-      const { status, execution_status } = await conversations.progress(id, actor)
+      const { status, execution_status } = await conversations.progress(id, actor, 'decide')
       if (status !== 'STARTING' && execution_status !== 'running') return
       let items = await watcher.next()
       while (!items.some(mayEndIt)) items = await watcher.next()
