@@ -7,7 +7,7 @@ import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
 import { openTransport } from '../llm/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
-import { openCipher, openKnownSecrets, secretValues } from '../secrets/index.ts'
+import { openKnownSecrets, openStoreCipher, secretValues } from '../secrets/index.ts'
 import {
   makeFirstKey,
   openCommandSecrets,
@@ -56,7 +56,8 @@ export async function startServer(
   const storage = wrapStorage(opened.use(await openSqlite({ path })))
   const foldersDir = opened.use(await openConversationFolders(config)).path
   const keyText = config.secretKey === null ? {} : { keyText: config.secretKey }
-  const cipher = known.watch(await openCipher({ ...keyText, keyFile: join(dataDir, 'secret-key') }))
+  const keyOptions = { ...keyText, keyFile: join(dataDir, 'secret-key'), replaces: config.replaceSecretKey }
+  const cipher = known.watch(await openStoreCipher(storage.sealTest, keyOptions))
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())
   const firstKey = await firstKeyOf(config, identities)
 

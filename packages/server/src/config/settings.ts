@@ -117,6 +117,13 @@ export const SETTINGS = {
     describe: 'Encrypts stored secrets',
     page: 'secrets.md',
   }),
+  replaceSecretKey: setting({
+    name: 'replace_secret_key',
+    read: bool,
+    default: false,
+    describe: 'Accepts another secret key than the one of the store; values of the earlier key stay unreadable',
+    page: 'operations.md',
+  }),
   withoutKeys: setting({
     name: 'without_keys',
     flag: {},

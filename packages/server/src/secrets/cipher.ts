@@ -8,6 +8,10 @@ import { readOrMakeKeyFile } from './key-file.ts'
 const VERSION = 'v1'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+/** Beginning of every sealed text. */
+export const SEALED_PREFIX = `${VERSION}:`
+/** Finds sealed texts in any text. */
+export const SEALED_ANYWHERE = /v1:[0-9a-f]{8}:[A-Za-z0-9_-]{38,}/g
 const SEALED = /^v1:([0-9a-f]{8}):([A-Za-z0-9_-]+)$/
 
 export interface Cipher {
@@ -24,6 +28,8 @@ export type CipherOptions = {
   /** The configured secret key, any text. Without it the key is read from `keyFile`, which is created when missing. */
   keyText?: string
   keyFile: string
+  /** False: a missing key file is refused. Default true. */
+  mayCreate?: boolean
 }
 
 /** True for a text in the format of `seal`. */
@@ -33,12 +39,12 @@ export const isSealed = (text: string): boolean => SEALED.test(text)
  * Opens the cipher of a data directory.
  * @throws ParleyError `unavailable` when the configured key is blank or the key file cannot be used.
  */
-export async function openCipher({ keyText, keyFile }: CipherOptions): Promise<Cipher> {
+export async function openCipher({ keyText, keyFile, mayCreate = true }: CipherOptions): Promise<Cipher> {
   if (keyText?.trim() === '') {
     throw new ParleyError('unavailable', 'the configured secret key is blank: give it a text, or leave it out')
   }
   if (keyText !== undefined) return makeCipher(digest(keyText), 'the configured secret key')
-  return makeCipher(digest(await readOrMakeKeyFile(keyFile)), `the key file ${keyFile}`)
+  return makeCipher(digest(await readOrMakeKeyFile(keyFile, mayCreate)), `the key file ${keyFile}`)
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest()

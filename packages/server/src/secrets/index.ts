@@ -1,4 +1,5 @@
 export { openCipher, type Cipher } from './cipher.ts'
+export { openStoreCipher } from './expect-key.ts'
 export { encryptSecrets, type Exposure } from './expose.ts'
 export { isFernetToken } from './fernet.ts'
 export { isObject, type Json, type JsonObject } from './json.ts'

@@ -12,11 +12,19 @@ const hasCode = (error: unknown, code: string): boolean =>
 /**
  * Returns the text of the key file and creates it, with mode 0600, when it is missing. Processes that do so at once get the same key:
  * a complete file is linked into place, and the first link wins.
- * @throws ParleyError `unavailable` when the file contains no key: a new key could not decrypt what is sealed.
+ * @param mayCreate false: a missing file is refused
+ * @throws ParleyError `unavailable` when the file contains no key, or may not be created: a new key could not decrypt what is sealed.
  */
-export async function readOrMakeKeyFile(path: string): Promise<string> {
+export async function readOrMakeKeyFile(path: string, mayCreate: boolean): Promise<string> {
   const existing = await readKey(path)
   if (existing !== null) return existing
+  if (!mayCreate)
+    throw new ParleyError(
+      'unavailable',
+      `the key file ${path} is missing, but the store contains values that were sealed with it: put it back from a backup, or set ` +
+        'PARLEY_SECRET_KEY if the store was used with that. If the key is lost, start once with PARLEY_REPLACE_SECRET_KEY=true: ' +
+        'values sealed with it cannot be read any more',
+    )
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const draft = `${path}.${randomBytes(8).toString('hex')}.tmp`
   try {

@@ -390,6 +390,15 @@ export interface BashStore {
   open(): Promise<{ user: string; event: BashEventRow }[]>
 }
 
+/** A value that was sealed with the key of the store; another key does not open it. */
+export interface SealTestStore {
+  /** Null before the first `put`. */
+  get(): Promise<string | null>
+  put(sealed: string): Promise<void>
+  /** Texts of secrets, settings, documents and records that contain `prefix`; a bounded number. */
+  samples(prefix: string): Promise<string[]>
+}
+
 export type Role = 'admin' | 'user' | 'read-only'
 export type KeyRow = {
   /** Public id. */
@@ -447,4 +456,5 @@ export interface Storage extends AsyncDisposable {
   readonly bash: BashStore
   readonly keys: KeyStore
   readonly audit: AuditStore
+  readonly sealTest: SealTestStore
 }

@@ -93,8 +93,8 @@ export class ConversationAccess {
   }
 
   /** The info as lists show it: the lists of the metrics are empty, so that no usage record is read. */
-  async listedInfo({ row, record, state }: Reading): Promise<ConversationInfo> {
-    return conversationInfo({ row, record, state, children: await this.#storage.conversations.children(row.id) })
+  async listedInfo(reading: Reading): Promise<ConversationInfo> {
+    return conversationInfo({ ...reading, children: await this.#storage.conversations.children(reading.row.id) })
   }
 
   receivedInfo(row: ReceivedRow): ConversationInfo {

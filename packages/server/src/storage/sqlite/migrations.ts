@@ -208,6 +208,12 @@ const MIGRATIONS: readonly string[] = [
     bytes = coalesce((SELECT octet_length(payload) FROM outbox WHERE outbox.id = deliveries.outbox), 0);
   CREATE INDEX deliveries_waiting ON deliveries (target, queued_at, n, bytes) WHERE status = 'pending';
   `,
+  `
+  CREATE TABLE seal_test (
+    n INTEGER PRIMARY KEY CHECK (n = 1),
+    sealed TEXT NOT NULL
+  );
+  `,
 ]
 
 /** Number of the newest step in this version. */

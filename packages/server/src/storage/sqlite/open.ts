@@ -16,6 +16,7 @@ import { migrate } from './migrations.ts'
 import { Outbox } from './outbox.ts'
 import { ReceivedConversations } from './received.ts'
 import { sqliteRecords } from './records.ts'
+import { sqliteSealTest } from './seal-test.ts'
 import { sqliteSettings } from './settings.ts'
 import { Sql } from './sql.ts'
 import { LogSweep } from './sweep.ts'
@@ -108,6 +109,7 @@ export async function openSqlite({
     bash: sqliteBash(sql, commits),
     keys: sqliteKeys(sql, commits, now),
     audit: sqliteAudit(sql, commits),
+    sealTest: sqliteSealTest(sql, commits),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   }
 }

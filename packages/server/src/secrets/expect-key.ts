@@ -1,0 +1,49 @@
+import { ParleyError } from '@parley/protocol'
+import type { SealTestStore } from '../storage/index.ts'
+import { openCipher, SEALED_ANYWHERE, SEALED_PREFIX, type Cipher, type CipherOptions } from './cipher.ts'
+
+const TEST_TEXT = 'parley'
+
+export type StoreCipherOptions = Omit<CipherOptions, 'mayCreate'> & {
+  /** Accepts another key than the one of the store. Values of the earlier key can then not be read. */
+  replaces: boolean
+}
+
+/**
+ * Opens the cipher of a store. The store keeps a sealed test value, so that a missing or another key is noticed before
+ * anything is sealed with it. A store without one, of version 0.1.0, is tested with the values that it contains.
+ * @throws ParleyError `unavailable` when the key is missing or another one
+ */
+export async function openStoreCipher(
+  store: SealTestStore,
+  { replaces, ...options }: StoreCipherOptions,
+): Promise<Cipher> {
+  const test = await store.get()
+  const sealed = test === null ? (await store.samples(SEALED_PREFIX)).flatMap(sealedIn) : [test]
+  const cipher = await openCipher({ ...options, mayCreate: replaces || sealed.length === 0 })
+  const isExpected = sealed.length === 0 || sealed.some((text) => opens(cipher, text))
+  if (!isExpected && !replaces) throw otherKey(cipher.keyId, sealed[0]!)
+  if (test === null || !isExpected) await store.put(cipher.seal(TEST_TEXT))
+  return cipher
+}
+
+const sealedIn = (text: string): string[] => [...text.matchAll(SEALED_ANYWHERE)].map(([found]) => found)
+
+function opens(cipher: Cipher, sealed: string): boolean {
+  try {
+    cipher.open(sealed)
+    return true
+  } catch {
+    // Damaged, or of another key: another sample decides.
+    return false
+  }
+}
+
+const otherKey = (keyId: string, sealed: string): ParleyError =>
+  new ParleyError(
+    'unavailable',
+    `the secret key (${keyId}) is not the one of the store (${sealed.split(':')[1]}): start with the key that the store was used with ` +
+      '(PARLEY_SECRET_KEY, or the file secret-key of this data directory from a backup). If that key is lost, start once with ' +
+      'PARLEY_REPLACE_SECRET_KEY=true: values sealed with it cannot be read any more',
+    { details: { key_id: keyId } },
+  )

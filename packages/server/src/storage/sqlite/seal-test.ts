@@ -1,0 +1,29 @@
+/** The test value of the sealing key, and what was sealed before there was one. */
+import type { SealTestStore } from '../storage.ts'
+import type { GroupCommit } from './group-commit.ts'
+import type { Sql } from './sql.ts'
+
+/** Rows read for the test of a store without a test value; the newest conversations are first. */
+const SAMPLES = 1_000
+
+const SAMPLES_SQL = `
+  SELECT sealed AS text FROM secrets
+  UNION ALL SELECT json FROM settings WHERE instr(json, ?1) > 0
+  UNION ALL SELECT json FROM documents WHERE instr(json, ?1) > 0
+  UNION ALL SELECT text FROM (SELECT record AS text FROM records WHERE instr(record, ?1) > 0 ORDER BY conversation DESC)
+  LIMIT ?2`
+
+export function sqliteSealTest(sql: Sql, commits: GroupCommit): SealTestStore {
+  return {
+    get: () => commits.read(() => sql.get<{ sealed: string }>('SELECT sealed FROM seal_test')?.sealed ?? null),
+    put: (sealed) =>
+      commits.write(() => {
+        sql.run(
+          'INSERT INTO seal_test (n, sealed) VALUES (1, ?) ON CONFLICT (n) DO UPDATE SET sealed = excluded.sealed',
+          sealed,
+        )
+      }),
+    samples: (prefix) =>
+      commits.read(() => sql.all<{ text: string }>(SAMPLES_SQL, prefix, SAMPLES).map(({ text }) => text)),
+  }
+}
