@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { createDecipheriv, createHash, hkdfSync } from 'node:crypto'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../testing/temp.ts'
@@ -37,6 +38,42 @@ test('opening with another key is refused with both key ids and advice, and with
   expect(open).not.toThrow(/hunter2|first key|second key/)
 })
 
+/** Sealed by version 0.1.0 with the configured key `a key`. */
+const STORED = 'v1:ed8e5708:RnVImvoKNTc8EEAbN-G-Fg5RZKOBNR1sr4bppIQ7NP5fQtMhaiYeshODmVA'
+
+test('a text that version 0.1.0 sealed can be opened', async () => {
+  expect((await cipherOf('a key')).open(STORED)).toBe('kept since 0.1.0')
+})
+
+test('the version and the key id are bound into the cipher text', async () => {
+  const [, keyId, body] = STORED.split(':')
+  const data = Buffer.from(body!, 'base64url')
+  const secret = createHash('sha256').update('a key').digest()
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'parley sealed text v1', 32))
+  const openWith = (header: string) => {
+    const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, 12), { authTagLength: 16 })
+    decipher.setAAD(Buffer.from(header)).setAuthTag(data.subarray(-16))
+    return Buffer.concat([decipher.update(data.subarray(12, -16)), decipher.final()]).toString()
+  }
+  expect(openWith(`v1:${keyId}`)).toBe('kept since 0.1.0')
+  for (const header of [`v2:${keyId}`, 'v1:00000000', `v1`, keyId!, ''])
+    expect(() => openWith(header)).toThrow('authenticate')
+  const sealed = (await cipherOf('a key')).seal('x')
+  expect((await cipherOf('a key')).open(sealed)).toBe('x')
+})
+
+test('a sealed text of another version, with characters after it, or cut off, is refused', async () => {
+  const cipher = await cipherOf('a key')
+  const [, keyId, body] = STORED.split(':')
+  expect(isSealed(`v2:${keyId}:${body}`)).toBe(false)
+  for (const text of [`v2:${keyId}:${body}`, `${STORED}!`, `x${STORED}`])
+    expect(() => cipher.open(text)).toThrow('not a sealed text of a known version')
+  expect(() => cipher.open(`v1:${keyId}:${body!.slice(0, 27)}`)).toThrow('cut off')
+  expect(() => cipher.open(`v1:${keyId}:${body!.slice(0, 27)}`)).toThrow(
+    expect.objectContaining({ details: { key_id: keyId } }),
+  )
+})
+
 test('a blank configured key is refused', async () => {
   await expect(cipherOf('  ')).rejects.toMatchObject({ code: 'unavailable' })
 })
@@ -56,6 +93,11 @@ test('concurrent first starts get the same key', async () => {
   const ciphers = await Promise.all(Array.from({ length: 16 }, () => openCipher({ keyFile: dir.file('secret.key') })))
   expect(new Set(ciphers.map(({ keyId }) => keyId)).size).toBe(1)
   expect(await readdir(dir.path)).toEqual(['secret.key'])
+})
+
+test('a key file that cannot be read is refused with the remedy', async () => {
+  await using dir = await tempDir()
+  await expect(openCipher({ keyFile: dir.path })).rejects.toThrow('cannot be read: check its owner and mode')
 })
 
 test('a damaged key file is refused and not changed', async () => {

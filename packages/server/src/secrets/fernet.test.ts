@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { isFernetToken, makeFernet } from './fernet.ts'
 
@@ -41,6 +42,22 @@ test('a Fernet token with one changed character is refused', () => {
 
 test.each(['', 'gAAAAA', 'plain text', 'gAAAAA!!', `${SPEC.token}x`])('%j is not a Fernet token', (text) => {
   expect(makeFernet(SPEC.key).decrypt(text)).toBeNull()
+})
+
+test('only the standard prefix marks a Fernet token, and a key of another length is refused', () => {
+  expect(isFernetToken('gA plain text')).toBe(false)
+  for (const bytes of [16, 31, 33]) expect(() => makeFernet(Buffer.alloc(bytes))).toThrow('32 bytes')
+})
+
+test('a signed token of another version, or with half a block, is refused', () => {
+  const resigned = (change: (data: Buffer) => Buffer) => {
+    const data = change(Buffer.from(SPEC.token, 'base64url').subarray(0, -32))
+    const tag = createHmac('sha256', SPEC.key.subarray(0, 16)).update(data).digest()
+    return Buffer.concat([data, tag]).toString('base64url')
+  }
+  expect(makeFernet(SPEC.key).decrypt(resigned((data) => data))).toBe('hello')
+  expect(makeFernet(SPEC.key).decrypt(resigned((data) => (data.writeUInt8(0x81, 0), data)))).toBeNull()
+  expect(makeFernet(SPEC.key).decrypt(resigned((data) => Buffer.concat([data, Buffer.alloc(8)])))).toBeNull()
 })
 
 test('a Fernet token of another key is refused', () => {

@@ -11,6 +11,11 @@ test('the hash of a key is SHA-256 in hex', () => {
   expect(hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })
 
+test('the hash of a new key is the hash of its text', () => {
+  const { key, hash } = makeKey()
+  expect(hash).toBe(hashKey(key))
+})
+
 test.each([
   ['pk_a', 'pk_a', true],
   ['pk_a', 'pk_b', false],

@@ -20,6 +20,14 @@ test('values that the cipher sealed or opened, and given ones, are hidden in any
   })
 })
 
+test('longer texts than a secret and waiting messages are not kept as secrets', () => {
+  const known = openKnownSecrets([])
+  const watched = known.watch(cipher)
+  const texts = ['[{"text":"hello there"}]', 'x'.repeat(16_385), 'y'.repeat(16_384)]
+  for (const text of texts) watched.seal(text)
+  expect(known.hide(texts)).toEqual([texts[0], texts[1], '<secret-hidden>'])
+})
+
 test('at most a thousand secrets are kept, the most recently used ones', () => {
   const known = openKnownSecrets([])
   const watched = known.watch(cipher)

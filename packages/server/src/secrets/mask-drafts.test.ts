@@ -31,6 +31,14 @@ test.each<[string, Draft]>([
   ['an argument that is called like a structural member', called({ name: SECRET, id: SECRET, kind: SECRET })],
   ['a word that an action is about', { ...called({}), action: { kind: 'InvokeSkillAction', name: SECRET } } as never],
   [
+    'an observation with a member that is called like a structural one',
+    {
+      kind: 'ObservationEvent',
+      source: 'environment',
+      observation: { kind: 'TaskObservation', status: SECRET },
+    } as never,
+  ],
+  [
     'an error',
     { kind: 'AgentErrorEvent', source: 'agent', tool_name: 't', tool_call_id: 'c', error: `bad ${SECRET}` } as never,
   ],
@@ -59,6 +67,10 @@ test('masking of drafts leaves structural members unchanged even when a secret e
     expect(event).toMatchObject({ kind: draft.kind, source: 'agent' })
     expect(JSON.stringify(masked)).toContain('<secret-hidden>')
   }
+})
+
+test('masking of drafts keeps their form, lists included', () => {
+  expect(maskDrafts([said(`it is ${SECRET} here`)], makeMasker([SECRET]))).toEqual([said('it is <secret-hidden> here')])
 })
 
 test('masking of drafts without secrets returns the same drafts', () => {

@@ -26,6 +26,16 @@ test('a mask stream passes ordinary text at once and holds back a possible begin
   expect(stream.write('fresh')).toBe('fresh')
 })
 
+test('a mask stream shows a complete secret as a mask at once when no longer secret begins with it', () => {
+  const stream = makeMasker(['s3cret-value']).stream()
+  expect(stream.write('x s3cret-value')).toBe(`x ${MASK}`)
+})
+
+test('a mask that is split over pieces stays as it is, also when a secret is a part of it', () => {
+  for (let at = 0; at <= MASK.length; at++) expect(through(['-hidden'], [MASK.slice(0, at), MASK.slice(at)])).toBe(MASK)
+  expect(through(['-hidden'], MASK.split(''))).toBe(MASK)
+})
+
 test('a mask stream waits for a longer secret when a shorter one is complete', () => {
   const stream = makeMasker(['abcd', 'abcdefgh']).stream()
   expect(stream.write('x abcd')).toBe('x ')

@@ -16,8 +16,32 @@ test.each([
   ['percent-encoded', encodeURIComponent('pa"ss\nword')],
   ['in base64', Buffer.from('pa"ss\nword').toString('base64')],
   ['as it is', 'pa"ss\nword'],
+  ['with the line ends of a terminal', 'pa"ss\r\nword'],
 ])('a secret value is found %s', (_, text) => {
   expect(mask(`<${text}>`, ['pa"ss\nword'])).toContain(MASK)
+})
+
+test('a secret value with the line ends of another system is found with those of a file', () => {
+  expect(mask('<one\ntwo>', ['one\r\ntwo\r\n'])).toBe(`<${MASK}>`)
+})
+
+test('a secret value is found in base64 and in base64url, with its padding or without', () => {
+  const value = 'a>?>?>?>c'.padEnd(10, '~')
+  const [base64, base64url] = [Buffer.from(value).toString('base64'), Buffer.from(value).toString('base64url')]
+  expect(base64).toMatch(/[+/].*=$/)
+  expect(base64url).toMatch(/[-_]/)
+  for (const text of [base64, base64url, base64.replace(/=+$/, '')]) {
+    expect(mask(text, [value])).toMatch(new RegExp(`^${MASK}=*$`))
+  }
+})
+
+test('masking keeps every member of an object that holds a secret, also one named __proto__', () => {
+  const value = JSON.parse('{"__proto__":"s3cret","other":"kept"}') as object
+  expect(JSON.stringify(makeMasker(['s3cret']).json(value))).toBe(`{"__proto__":"${MASK}","other":"kept"}`)
+})
+
+test('a value with half a character is found by its whole characters', () => {
+  expect(mask('<s3cret\ud800>', ['s3cret\ud800'])).toBe(`<${MASK}>`)
 })
 
 test('texts inside arrays and objects are masked, names of members are not', () => {

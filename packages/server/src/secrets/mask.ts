@@ -28,12 +28,17 @@ export interface Masker {
 export const isMaskable = (value: string): boolean =>
   value.length >= MIN_CHARS && !COMMON_WORDS.has(value.toLowerCase()) && value.trim() !== ''
 
-/** The forms in which a value can appear in output: plain, with a terminal's line ends, escaped for JSON, percent-encoded, in base64. */
+/**
+ * The forms in which a value can appear in output: plain, with the line ends of a file or of a terminal, escaped for JSON,
+ * percent-encoded, in base64.
+ */
 function formsOf(value: string): string[] {
   const bytes = Buffer.from(value, 'utf8')
+  const lines = value.replaceAll('\r\n', '\n').trim()
   return [
     value,
-    value.replaceAll('\r\n', '\n').trim(),
+    lines,
+    lines.replaceAll('\n', '\r\n'),
     JSON.stringify(value).slice(1, -1),
     encodeURIComponent(value.toWellFormed()),
     bytes.toString('base64').replace(/=+$/, ''),

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Cipher, openCipher } from './cipher.ts'
+import { encryptSecrets } from './expose.ts'
 import { HIDDEN, redact } from './redact.ts'
 import { sealRecord, unsealRecord } from './seal-record.ts'
 
@@ -31,7 +32,7 @@ function recordWith(secret: () => string) {
             strategy: 'oauth2',
             authentication: { type: 'oauth', client_id: 'shown id', client_secret: secret() },
             state: {
-              tokens: { access_token: secret(), refresh_token: secret() },
+              tokens: { access_token: secret(), refresh_token: secret(), issued: secret() },
               client_info: { client_secret: secret() },
               token_expires_at: 5,
             },
@@ -47,7 +48,7 @@ function recordWith(secret: () => string) {
           LOOKUP: {
             kind: 'LookupSecret',
             url: 'https://vault.example',
-            headers: { 'X-Session-API-Key': secret(), Accept: 'text/plain' },
+            headers: { 'X-Session-API-Key': secret(), Cookie: secret(), Accept: 'text/plain' },
           },
         },
       },
@@ -67,15 +68,17 @@ function recordWith(secret: () => string) {
       search_api_key: secret(),
       sandbox_api_key: secret(),
       secrets_store: {
-        provider_tokens: { github: { token: secret(), user_id: 'shown user' } },
+        provider_tokens: { github: { token: secret(), user_id: 'shown user' }, gitlab: secret() },
         custom_secrets: { OTHER: { secret: secret(), description: 'shown too' }, SHORT: secret() },
       },
       mcp: {
         sse_servers: [{ url: 'https://sse.example', api_key: secret() }],
-        stdio_servers: [{ env: { K: secret() } }],
+        stdio_servers: [{ env: { K: secret(), LIST: [secret(), secret()] } }],
       },
     },
-    workspace: { kind: 'RemoteWorkspace', host: 'https://host.example', api_key: secret() },
+    workspace: { kind: 'RemoteWorkspace', host: 'https://host.example', api_key: secret(), session_api_key: secret() },
+    signing: { private_key: secret(), upload_token: secret() },
+    option: { kind: 'Choice', value: 'shown value' },
     tags: { token: 'shown tag', password: 'shown tag too' },
     client_tools: [
       {
@@ -112,6 +115,7 @@ const SHOWN = [
   'shown tag too',
   'shown type',
   'shown default',
+  'shown value',
   '--fast',
 ]
 const SHOWN_HEADERS = ['shown title', 'text/plain']
@@ -187,6 +191,21 @@ describe('sealing', () => {
   })
 })
 
+describe('encrypting', () => {
+  test('each secret of a record is encrypted exactly once, and everything else is unchanged', () => {
+    const { record, secrets } = sample()
+    const encrypted: string[] = []
+    const encrypt = (text: string) => `token ${encrypted.push(text)}`
+    const text = JSON.stringify(encryptSecrets(record as never, { encrypt }))
+    expect(encrypted).toEqual(secrets)
+    for (const shown of [...SHOWN, ...SHOWN_HEADERS]) expect(text).toContain(shown)
+  })
+
+  test('an empty secret is not encrypted', () => {
+    expect(encryptSecrets({ api_key: '' }, cipher.fernet)).toEqual({ api_key: '' })
+  })
+})
+
 describe('redacting', () => {
   test.each(['rest', 'socket'] as const)('redacting in mode %s shows no secret, and everything else', (mode) => {
     fc.assert(
@@ -209,6 +228,10 @@ describe('redacting', () => {
     const { record } = sample()
     const hidden = recordWith(() => HIDDEN)
     expect(redact(record, 'socket')).toEqual(hidden)
+  })
+
+  test('redacting in mode socket keeps an empty secret empty, so that clients see that none is set', () => {
+    expect(redact({ api_key: '', token: 'x' }, 'socket')).toEqual({ api_key: '', token: HIDDEN })
   })
 
   test('redacting in mode rest makes fields null, removes credentials of MCP servers and masks named texts', () => {

@@ -42,6 +42,18 @@ test('a refused body that is not JSON is hidden when it mentions a secret', () =
   expect(redactInput('{"api_key":"x"}', ['body'])).toBe(HIDDEN)
   expect(redactInput('name=a&password=x', ['body'])).toBe(HIDDEN)
   expect(redactInput('just text', ['body'])).toBe('just text')
+  expect(redactInput('{"title":1}', ['body'])).toBe('{"title":1}')
+  expect(redactInput('the token: x', ['body', 'title'])).toBe('the token: x')
+})
+
+test('of a long refused input the beginning is shown', () => {
+  expect(redactInput('x'.repeat(1500))).toBe(`${'x'.repeat(1024)}…`)
+  const numbers = Array.from({ length: 60 }, (_, index) => index)
+  expect(redactInput(numbers)).toEqual(numbers.slice(0, 50))
+  const members = (count: number) => Object.fromEntries(numbers.slice(0, count).map((n) => [`m${n}`, n]))
+  expect(redactInput(members(60))).toEqual(members(50))
+  const long = (count: number) => Object.fromEntries(numbers.slice(0, count).map((n) => [`m${n}`, 'x'.repeat(1000)]))
+  expect(redactInput(long(10))).toEqual(long(4))
 })
 
 test('the shown part of a refused input is short for any input', () => {

@@ -21,7 +21,10 @@ test.each<[string, object, string[]]>([
   ['what looks like one', { env: { GH_PAT: 'ghp_0123456789' } }, ['ghp_0123456789']],
   ['a word of everyday', { env: { NODE_ENV: 'production' } }, []],
   ['a place', { env: { HOME: '/home/somebody1' } }, []],
+  ['places on several lines', { env: { PATHS: '/opt/a1\n/opt/b2' } }, []],
   ['a number', { env: { PORT: '8080' } }, []],
+  ['a short text', { env: { RELEASE: 'v1.2.3' } }, []],
+  ['an ordinary header of a look-up', { x: { kind: 'LookupSecret', headers: { Accept: 'text/plain' } } }, []],
   ['an ordinary header', { headers: { Accept: 'application/json' } }, []],
   ['a credential without its scheme', { headers: { Authorization: 'Bearer t0ken-1' } }, ['Bearer t0ken-1', 't0ken-1']],
 ])('secretValues reads environments and headers: %s', (_, record, found) => {

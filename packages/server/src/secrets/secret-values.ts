@@ -27,7 +27,7 @@ function isOrdinary(text: string, place: SecretPlace, name: string): boolean {
     case 'env':
     case 'header':
     case 'lookup_header':
-      return !isSecretName(name) && /^(?:[^0-9]*|\/.*|\d{1,6}|\S{0,7})$/s.test(text)
+      return !isSecretName(name) && /^(?:[^0-9]*|\/.*|\S{0,7})$/s.test(text)
     case 'field':
     case 'static':
     case 'named':

@@ -12,7 +12,9 @@ describe('which origins may read an answer', () => {
     ['https://app.example.org', true],
     ['https://app.example.org:444', false],
     ['http://app.example.org', false],
+    ['HTTPS://App.Example.Org', true],
     ['http://localhost.example.org', false],
+    ['xhttp://localhost', false],
     ['http://localhost:5173.example.org', false],
     ['http://example.org/?http://localhost', false],
     ['null', false],
@@ -20,6 +22,31 @@ describe('which origins may read an answer', () => {
     expect(cors.answer(origin)['access-control-allow-origin']).toBe(allowed ? origin : undefined)
     expect(cors.preflight(origin, undefined).allowed).toBe(allowed)
   })
+})
+
+test('an answer for any page is readable from every web origin, and not from the origin null of a sandboxed frame', () => {
+  for (const origin of ['https://any.example', 'http://any.example:81', 'HTTP://ANY.EXAMPLE']) {
+    expect(cors.answer(origin, true)['access-control-allow-origin']).toBe(origin)
+    expect(cors.preflight(origin, undefined, true)).toMatchObject({
+      allowed: true,
+      headers: { 'access-control-allow-origin': origin },
+    })
+    expect(cors.answer(origin)).toEqual({ vary: 'Origin' })
+  }
+  for (const origin of ['null', 'file://any', 'https://any.example/path', 'https://']) {
+    expect(cors.answer(origin, true)).toEqual({ vary: 'Origin' })
+    expect(cors.preflight(origin, undefined, true)).toMatchObject({ allowed: false, text: 'Disallowed CORS origin' })
+  }
+})
+
+test('the origin * allows every origin', () => {
+  expect(createCors(['*']).isAllowed('https://any.example')).toBe(true)
+})
+
+test('an allowed page may read the headers about retries and limits', () => {
+  const headers = cors.answer('http://localhost')
+  expect(headers['access-control-expose-headers']).toContain('Retry-After')
+  expect(headers['access-control-allow-credentials']).toBe('true')
 })
 
 test('every CORS answer varies by origin', () => {

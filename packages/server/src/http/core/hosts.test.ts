@@ -23,6 +23,8 @@ test.each<[string | undefined, boolean]>([
   ['parley.example.org.evil.example', false],
   ['127.0.0.1.evil.example', false],
   ['notlocalhost', false],
+  ['fox', false],
+  ['evilsvc.example', false],
   ['', false],
   ['localhost@evil.example', false],
   ['localhost evil', false],

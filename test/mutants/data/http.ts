@@ -1,0 +1,85 @@
+/** Authentication, host names and browser origins. */
+import type { MutatedFile } from '../mutant.ts'
+
+export const http: readonly MutatedFile[] = [
+  {
+    file: 'packages/server/src/http/core/auth.ts',
+    tests: ['packages/server/src/http/core/auth.test.ts'],
+    mutants: [
+      {
+        before: "headers[HEADER] ?? (webhook ? headers['x-access-token'] : undefined)",
+        after: "headers[HEADER] ?? headers['x-access-token']",
+      },
+      { before: '  if (!bearer) return undefined\n', after: '' },
+      { before: 'if (auth.noKeys !== undefined) return { actor: auth.noKeys }\n', after: '' },
+      { before: "key === undefined || key === ''", after: 'key === undefined' },
+      { before: '  if (refusal !== null) return { refusal }\n', after: '' },
+      { before: 'key.length > MAX_KEY_CHARS ? null : await', after: 'await' },
+      { before: 'if (actor === null) auth.guesses?.wasWrong(key, address)\n  else ', after: '' },
+      { before: 'else auth.guesses?.wasRight(key)', after: '' },
+      { before: 'actor === null ? { refusal: UNAUTHORIZED } : { actor }', after: '{ actor: actor! }' },
+      { before: "url.startsWith('/v1/')", after: 'true' },
+      { before: "url.startsWith('/api/v1/webhooks/')", after: 'true' },
+      { before: "|| request.method === 'HEAD'", after: '' },
+      { before: "actor?.role === 'read-only' && !reads", after: 'false' },
+      { before: "if (role !== 'admin')", after: "if (role === 'read-only')" },
+      { before: 'if (origin !== undefined && !isAllowedOrigin(origin)) return true\n', after: '' },
+      { before: '(?::\\d+)?$/i.test(host)', after: '(?::\\d+)?/i.test(host)' },
+      { before: '!/^(?:localhost', after: '!/(?:localhost' },
+      { before: 'host !== undefined && !', after: '!' },
+    ],
+  },
+  {
+    file: 'packages/server/src/http/core/cors.ts',
+    tests: ['packages/server/src/http/core/cors.test.ts'],
+    mutants: [
+      { before: ".replace(/\\/+$/, '')", after: '' },
+      { before: "listed.has('*') || ", after: '' },
+      { before: 'listed.has(origin.toLowerCase())', after: 'listed.has(origin)' },
+      { before: ' || isLocal(origin)\n', after: '\n' },
+      { before: '!(isAllowed(origin) || (forAnyPage && isWeb(origin)))', after: '!(isAllowed(origin) || forAnyPage)' },
+      {
+        before: '!(isAllowed(origin) || (forAnyPage && isWeb(origin)))',
+        after: '!(isAllowed(origin) || isWeb(origin))',
+      },
+      { before: '!(isAllowed(origin) || (forAnyPage && isWeb(origin)))', after: '!isAllowed(origin)' },
+      {
+        before: 'const allowed = isAllowed(origin) || (forAnyPage && isWeb(origin))',
+        after: 'const allowed = isAllowed(origin) || forAnyPage',
+      },
+      {
+        before: 'const allowed = isAllowed(origin) || (forAnyPage && isWeb(origin))',
+        after: 'const allowed = isAllowed(origin)',
+      },
+      { before: '...(allowed && allow(origin))', after: '...allow(origin)' },
+      { before: "'access-control-expose-headers': EXPOSED, vary: 'Origin' }", after: "vary: 'Origin' }" },
+      { before: "? { vary: 'Origin' }", after: '? {}' },
+      { before: 'isWeb = (origin: string): boolean => /^https?', after: 'isWeb = (origin: string): boolean => /^\\w+' },
+      { before: '[^/\\s]+$/i.test(origin)', after: '[^/\\s]+/i.test(origin)' },
+      { before: '(?::\\d{1,5})?$/i.test(origin)', after: '(?::\\d{1,5})?/i.test(origin)' },
+      { before: 'return /^https?:', after: 'return /https?:' },
+    ],
+  },
+  {
+    file: 'packages/server/src/http/core/hosts.ts',
+    tests: ['packages/server/src/http/core/hosts.test.ts'],
+    mutants: [
+      { before: 'if (header === undefined) return true', after: 'if (header === undefined) return false' },
+      { before: 'isAddress(name) || ', after: '' },
+      { before: 'isLocalName(name) || ', after: '' },
+      { before: "listed === '*' || ", after: '' },
+      { before: "listed.startsWith('*.') && ", after: '' },
+      { before: 'name.endsWith(listed.slice(1))', after: 'name.endsWith(listed.slice(2))' },
+      { before: "name === 'localhost' || name.endsWith('.localhost')", after: "name.endsWith('localhost')" },
+      { before: "name === 'localhost' || name.endsWith('.localhost')", after: "name.startsWith('localhost')" },
+      { before: '(?::\\d{1,5})?$/i.exec(header)', after: '(?::\\d{1,5})?/i.exec(header)' },
+      { before: 'names.map((name) => name.toLowerCase()', after: 'names.map((name) => name' },
+      { before: "found[1]!.toLowerCase().replace(/\\.$/, '')", after: 'found[1]!.toLowerCase()' },
+      { before: 'URL.canParse(origin) && ', after: '' },
+      {
+        before: 'new URL(origin).host === host.toLowerCase()',
+        after: 'new URL(origin).hostname === host.toLowerCase()',
+      },
+    ],
+  },
+]
