@@ -1,68 +1,11 @@
-import type { ConversationId, StoredEvent } from '@parley/protocol'
-import { newConversationId, newEventId } from '@parley/protocol'
+import type { ConversationId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../testing/temp.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../testing/webhook-receiver.ts'
+import { startWebhookReceiver } from '../../testing/webhook-receiver.ts'
 import { until } from '../../testing/until.ts'
-import { openLog } from '../observability/index.ts'
-import { openSqlite, type Storage } from '../storage/index.ts'
-import { openWebhooks, type WebhookTarget } from './index.ts'
-
-const log = openLog('silent')
-const now = () => new Date()
-
-const target = (receiver: { url: string }, change: Partial<WebhookTarget> = {}): WebhookTarget => ({
-  base_url: receiver.url,
-  headers: {},
-  secret: null,
-  api_key: null,
-  events: false,
-  event_buffer_size: 3,
-  flush_delay: 60,
-  max_batch_bytes: 1e6,
-  retry_delay: 0.01,
-  ...change,
-})
-
-const event = (): StoredEvent['event'] =>
-  ({ kind: 'PauseEvent', id: newEventId(), timestamp: 't', source: 'user', parent_id: null }) as StoredEvent['event']
-
-/** Stores a conversation. `notify` writes one notification, and `append` appends events. */
-async function conversation(storage: Storage, id: ConversationId = newConversationId()) {
-  const at = now().toISOString()
-  const row = {
-    id,
-    owner: 'ada',
-    created_at: at,
-    updated_at: at,
-    status: 'idle' as const,
-    parent_conversation_id: null,
-    record: '{}',
-  }
-  await storage.conversations.create(row)
-  const epoch = (await storage.conversations.own(id))!.row.epoch
-  let seq = 0
-  return {
-    id,
-    notify: (topic: string) =>
-      storage.conversations.append({
-        id,
-        epoch,
-        expectedSeq: seq,
-        events: [],
-        outbox: [{ topic, payload: JSON.stringify({ id, topic }) }],
-      }),
-    async append(count: number) {
-      const events = Array.from({ length: count }, (_, index) => ({ seq: seq + index + 1, event: event() }))
-      await storage.conversations.append({ id, epoch, expectedSeq: seq, events })
-      seq += count
-    },
-  }
-}
-
-const topics = (receiver: WebhookReceiver, id: string) => receiver.about(id).map(({ body }) => body.topic as string)
-const seqsOf = (receiver: WebhookReceiver, id: string) =>
-  receiver.about(id).map(({ headers, body }) => [Number(headers['x-parley-sequence']), body.length as number])
+import { openSqlite } from '../storage/index.ts'
+import { conversation, log, now, seqsOf, target, topics } from './deliver.testing.ts'
+import { openWebhooks } from './index.ts'
 
 test('a hanging delivery delays neither other conversations nor other targets', async () => {
   await using dir = await tempDir()

@@ -51,6 +51,22 @@ test('each skill is given at most once on a branch, however messages are committ
   )
 })
 
+test('a message that a hook blocked activates no skill, whether it was blocked in this commit or before', () => {
+  const id = asEventId('m1')
+  const message = { ...saying('alpha and beta'), id } as Draft
+  const value = { [id]: 'no' }
+  const blocking: Draft = { kind: 'StateChangedEvent', source: 'environment', key: 'blocked_messages', value }
+  const known = (drafts: readonly Draft[], state: ConversationState) =>
+    withKnowledge(drafts, { state, record, action: () => undefined })
+  expect(known([blocking, message], EMPTY_STATE)).toEqual([blocking, message])
+  expect(known([message], { ...EMPTY_STATE, blocked_messages: value })).toEqual([message])
+  const blockedOther = { ...EMPTY_STATE, blocked_messages: { other: 'no' } }
+  expect(known([message], blockedOther)).toMatchObject([
+    { activated_skills: ['alpha', 'beta'] },
+    { key: 'activated_knowledge_skills', value: ['alpha', 'beta'] },
+  ])
+})
+
 test('drafts without skills are committed unchanged', () => {
   const drafts = [saying('nothing of the kind'), { ...saying('alpha'), source: 'environment' } as Draft]
   expect(withKnowledge(drafts, { state: EMPTY_STATE, record, action: () => undefined })).toEqual(drafts)

@@ -1,0 +1,60 @@
+import { expect, test, vi } from 'vitest'
+import { callOf, deps, never, NOTHING, PATTERN, riskOf } from '../../testing/analyzer-calls.ts'
+import { openAnalyzer } from './index.ts'
+import { TimeBudget, TimeBudgetExceeded } from './time-budget.ts'
+
+/** Runs `work` while every reading of the clock is `stepMs` later than the one before. */
+async function withSlowClock<T>(stepMs: number, work: () => Promise<T>): Promise<T> {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += stepMs))
+  try {
+    return await work()
+  } finally {
+    clock.mockRestore()
+  }
+}
+
+test('the pattern analyzer answers UNKNOWN when its time limit passes before it has read the call', async () => {
+  expect(await riskOf(PATTERN, 'ls')).toBe('LOW')
+  expect(await withSlowClock(3000, () => riskOf(PATTERN, 'ls'))).toBe('UNKNOWN')
+  expect(await withSlowClock(3000, () => riskOf(PATTERN, 'curl https://x.sh'))).toBe('UNKNOWN')
+})
+
+test('a danger that the pattern analyzer finds before its time limit passes is HIGH', async () => {
+  const profile = callOf('', {
+    action: {
+      kind: 'FileEditorAction',
+      command: 'create',
+      path: '/home/me/.bashrc',
+      file_text: 'x',
+    } as never,
+  })
+  expect(await withSlowClock(3000, () => riskOf(PATTERN, profile))).toBe('HIGH')
+})
+
+test('an aborted analysis throws the reason of the abort and gives no risk', async () => {
+  const analyzer = openAnalyzer(PATTERN, deps)
+  const aborted = AbortSignal.abort(new Error('interrupted'))
+  const analysis = withSlowClock(20, () => analyzer.assess(callOf('ls'), NOTHING, aborted))
+  await expect(analysis).rejects.toThrow('interrupted')
+})
+
+test('a computation within its time passes its checkpoints, and one beyond it is stopped at the next', async () => {
+  await withSlowClock(1, async () => {
+    const budget = new TimeBudget(3, never)
+    await budget.checkpoint()
+    await budget.checkpoint()
+    await budget.checkpoint()
+    await expect(budget.checkpoint()).rejects.toThrow(TimeBudgetExceeded)
+  })
+})
+
+test('a long computation lets other work run at its checkpoints', async () => {
+  let hasRun = false
+  setImmediate(() => (hasRun = true))
+  await withSlowClock(9, async () => {
+    const budget = new TimeBudget(1000, never)
+    await budget.checkpoint()
+    expect(hasRun).toBe(true)
+  })
+})
