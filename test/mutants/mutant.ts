@@ -30,9 +30,9 @@ export function verdictOf(run: { code: number | null; tests: number; isLate: boo
 }
 
 /** Share of killed mutants that every module must reach. */
-export const REQUIRED_SHARE = 0.9
+const REQUIRED_SHARE = 0.9
 
-export type Tally = { killed: number; survived: number; accepted: number; invalid: number }
+type Tally = { killed: number; survived: number; accepted: number; invalid: number }
 
 /** Counts the verdicts. Accepted survivors are counted separately, and only while they survive. */
 export function tally(results: readonly { mutant: Mutant; verdict: Verdict }[]): Tally {

@@ -8,7 +8,7 @@ import { root } from '../source-files.ts'
 import { mutated, type Mutant } from './mutant.ts'
 
 /** Result of one test run. `isLate`: the time limit ended it. */
-export type TestRun = { code: number | null; tests: number; isLate: boolean; ms: number; output: string }
+type TestRun = { code: number | null; tests: number; isLate: boolean; ms: number; output: string }
 
 export type Tree = AsyncDisposable & {
   /** Runs test files and stops at the first failure. */
