@@ -78,7 +78,7 @@ test('pruning the deliveries of one target keeps the notification that another t
   const [mine] = await due(at.storage)
   const [others] = await due(at.storage, OTHER)
   await acknowledge(at.storage, mine!)
-  const bounds = { deliveredBefore: LATER, parkedBefore: LATER, maxDelivered: 100 }
+  const bounds = { deliveredBefore: LATER, parkedBefore: LATER, maxDelivered: 100, maxParked: 100 }
   expect(await at.storage.outbox.prune(bounds)).toBe(1)
   expect(await at.storage.outbox.body(others!.id)).toEqual({ kind: 'notification', payload: '{"of":"a"}' })
   await acknowledge(at.storage, others!)
@@ -96,7 +96,7 @@ test('pruning keeps deliveries that ended after the bound of their status', asyn
   await acknowledge(at.storage, await next(), '2026-01-03T00:00:00.000Z')
   const parked = { ...outcome, at: '2026-01-01T00:00:00.000Z', status: 'parked' as const, last_error: 'HTTP 404' }
   await at.storage.outbox.record((await next()).id, parked)
-  const bounds = { deliveredBefore: '2026-01-02', parkedBefore: '2025-01-01', maxDelivered: 100 }
+  const bounds = { deliveredBefore: '2026-01-02', parkedBefore: '2025-01-01', maxDelivered: 100, maxParked: 100 }
   expect(await at.storage.outbox.prune(bounds)).toBe(1)
   const left = (await at.storage.outbox.list({ limit: 9 })).items
   expect(left.map(({ topic, status }) => `${topic} ${status}`).toSorted()).toEqual(['b delivered', 'c parked'])
