@@ -1,0 +1,84 @@
+/** The stored data of every release opens, is shown and continues. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { startRunning, type Loose, type Running } from '../../packages/server/testing/restartable-server.ts'
+import type { ModelRequest } from '../../packages/server/testing/scripted-model.ts'
+
+const RELEASES = fileURLToPath(new URL('../fixtures/releases/', import.meta.url))
+/** The key that the releases were stored with. */
+const env = { PARLEY_SECRET_KEY: 'key of the stored releases' }
+
+type Ids = Record<'finished' | 'waiting' | 'goal' | 'parent' | 'child' | 'fork' | 'open' | 'received', string>
+
+const file = (release: string, name: string) => readFileSync(`${RELEASES}${release}/${name}`)
+
+/** Starts a server on the data directory of a release. */
+async function startOnRelease(release: string): Promise<Running> {
+  const respond = ({ text }: ModelRequest) => ({
+    text: text.includes('You judge whether') ? '{"score":1,"complete":true,"missing":""}' : 'Done.',
+  })
+  const server = await startRunning(respond, env)
+  const store = server.file('data', 'parley.db')
+  await server.restart(async () => {
+    for (const end of ['', '-wal', '-shm']) await rm(store + end, { force: true })
+    const sql = gunzipSync(file(release, 'parley.sql.gz'))
+      .toString()
+      .replaceAll('@MODEL@', server.model.url)
+      .replaceAll('@WORK@', server.file('work'))
+      .replaceAll('@DATA@', server.file('data'))
+    await mkdir(server.file('work'), { recursive: true })
+    using database = new DatabaseSync(store)
+    database.exec(sql)
+  })
+  return server
+}
+
+const messagesOf = (events: readonly Loose[]) => events.filter(({ kind }) => kind === 'MessageEvent')
+/** Number of lines of a file; 0 for a missing one. */
+const lines = async (path: string) => (await readFile(path, 'utf8').catch(() => '')).split('\n').length - 1
+
+test.each(readdirSync(RELEASES))('data of release %s opens, is shown complete, and continues', async (release) => {
+  const ids = JSON.parse(file(release, 'ids.json').toString()) as Ids
+  const { open, received, ...others } = ids
+  await using server = await startOnRelease(release)
+
+  // The call that was open ends by itself: executed, or reported as unknown.
+  await server.until(open, 'finished')
+  expect(await lines(server.file('work', 'open', 'opened.txt'))).toBeLessThanOrEqual(1)
+
+  const { body: page } = await server.call('GET', '/api/conversations/search?limit=100')
+  const statuses = Object.fromEntries(page.items.map((item: Loose) => [item.id, item.execution_status]))
+  expect(statuses).toEqual({
+    [ids.finished]: 'finished',
+    [ids.waiting]: 'waiting_for_confirmation',
+    [ids.goal]: 'finished',
+    [ids.parent]: 'finished',
+    [ids.child]: 'finished',
+    [ids.fork]: 'idle',
+    [open]: 'finished',
+    [received]: 'idle',
+  })
+  for (const item of page.items) expect(item).not.toHaveProperty('unreadable')
+  expect((await server.call('GET', `/api/conversations/${ids.goal}`)).body.title).toBe('goal')
+  expect((await server.call('GET', `/api/conversations/${ids.parent}`)).body.sub_conversation_ids).toEqual([ids.child])
+  expect((await server.call('GET', '/api/settings/secrets/FIXTURE_SECRET')).text).toBe('value-of-the-fixture-secret')
+
+  const respond = `/api/conversations/${ids.waiting}/events/respond_to_confirmation`
+  expect((await server.call('POST', respond, { accept: true })).status).toBe(200)
+  await server.until(ids.waiting, 'finished')
+  expect(await lines(server.file('work', 'waiting', 'approved.txt'))).toBe(1)
+
+  for (const id of Object.values(others)) {
+    const before = messagesOf(await server.events(id)).length
+    expect((await server.say(id, 'and now')).status).toBe(200)
+    await server.until(id, 'finished')
+    expect(messagesOf(await server.events(id))).toHaveLength(before + 2)
+  }
+  const again = (await server.call('GET', '/api/conversations/search?limit=100')).body
+  await server.restart()
+  expect((await server.call('GET', '/api/conversations/search?limit=100')).body).toEqual(again)
+})
