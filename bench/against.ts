@@ -4,6 +4,8 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { median, root } from './harness.ts'
 
+type Measured = { sources: string; bundle: string }
+
 /** A median ratio above this is a regression. */
 const LIMIT = 1.1
 
@@ -33,15 +35,17 @@ export async function against(
 ): Promise<number> {
   const commit = git('rev-parse', '--short', rev)
   const folder = join(root, 'artifacts', 'bench')
-  const [mineDir, otherDir] = [join(folder, 'this', 'dist'), join(folder, commit, 'dist')]
+  const otherRoot = join(folder, commit)
+  const mineAt = { sources: root, bundle: join(folder, 'this', 'dist') }
+  const otherAt = { sources: otherRoot, bundle: join(otherRoot, 'dist') }
   console.log(`building this working copy and ${commit} …`)
-  node(root, 'scripts/build.mjs', mineDir)
-  buildCommit(commit, join(folder, commit))
+  node(root, 'scripts/build.mjs', mineAt.bundle)
+  buildCommit(commit, otherRoot)
   const mine: Record<string, number>[] = []
   const other: Record<string, number>[] = []
   for (let pair = 0; pair < pairs; pair++) {
     // The order alternates, so that a machine that slows down harms both alike.
-    const order = [() => mine.push(figuresOf(mineDir, names)), () => other.push(figuresOf(otherDir, names))]
+    const order = [() => mine.push(figuresOf(mineAt, names)), () => other.push(figuresOf(otherAt, names))]
     for (const measure of pair % 2 === 0 ? order : order.toReversed()) measure()
     console.log(`pair ${pair + 1} of ${pairs} measured`)
   }
@@ -66,9 +70,9 @@ function buildCommit(commit: string, folder: string): void {
   node(folder, 'scripts/build.mjs')
 }
 
-/** Runs the measurements of this working copy on a bundle. */
-function figuresOf(bundleDir: string, names: readonly string[]): Record<string, number> {
-  const env = { ...process.env, PARLEY_BENCH_BUNDLE: join(bundleDir, 'parley.js') }
+/** Runs the measurements of this working copy on a bundle and the sources that it was built from. */
+function figuresOf({ sources, bundle }: Measured, names: readonly string[]): Record<string, number> {
+  const env = { ...process.env, PARLEY_BENCH_BUNDLE: join(bundle, 'parley.js'), PARLEY_BENCH_SOURCES: sources }
   const output = execFileSync(process.execPath, [join(root, 'bench', 'main.ts'), '--json', ...names], {
     env,
     encoding: 'utf8',

@@ -1,8 +1,10 @@
 /** Parts of every measurement: a server of its own, a model that answers at once, medians. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import WebSocket from 'ws'
+import type { openSqlite } from '../packages/server/src/storage/index.ts'
 import { startScriptedModel, type ScriptedModel } from '../packages/server/testing/scripted-model.ts'
 import { startServerProcess, TEST_KEY, type ServerProcess } from '../packages/server/testing/server-process.ts'
 import { tempDir, type TempDir } from '../packages/server/testing/temp.ts'
@@ -14,6 +16,15 @@ const bundle = process.env['PARLEY_BENCH_BUNDLE'] ?? `${root}dist/parley.js`
 export function entry(): string[] {
   if (!existsSync(bundle)) throw new Error('there is no bundle to measure; run: npm run build')
   return [bundle]
+}
+
+/** Opens a store as the measured commit does, whose sources are in `PARLEY_BENCH_SOURCES`: it refuses the store of a newer one. */
+export async function openStore(path: string): ReturnType<typeof openSqlite> {
+  const sources = process.env['PARLEY_BENCH_SOURCES'] ?? root
+  const storage = (await import(join(sources, 'packages/server/src/storage/index.ts'))) as {
+    openSqlite: typeof openSqlite
+  }
+  return storage.openSqlite({ path })
 }
 
 export const serve = (dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> =>

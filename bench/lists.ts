@@ -2,10 +2,9 @@ import { join } from 'node:path'
 import { EMPTY_STATE, newConversationId, TokenUsage, type Draft, type StoredEvent } from '@parley/protocol'
 import { stamp } from '../packages/server/src/conversation/log/stamp.ts'
 import { statusChanged, userMessage } from '../packages/server/src/conversation/drafts.ts'
-import { openSqlite } from '../packages/server/src/storage/index.ts'
 import { TEST_KEY, type ServerProcess } from '../packages/server/testing/server-process.ts'
 import { tempDir } from '../packages/server/testing/temp.ts'
-import { agentOf, median, serve, turnModel } from './harness.ts'
+import { agentOf, median, openStore, serve, turnModel } from './harness.ts'
 import { ready, stored, type History } from './histories.ts'
 
 const CONVERSATIONS = 100
@@ -58,7 +57,7 @@ async function page(server: ServerProcess): Promise<{ pageMs: number; stallMs: n
 /** All conversations have the same log: their events differ in nothing that a list reads. */
 async function write(dataDir: string, agent: unknown, work: string): Promise<void> {
   const history = worked()
-  await using storage = await openSqlite({ path: join(dataDir, 'parley.db') })
+  await using storage = await openStore(join(dataDir, 'parley.db'))
   for (let at = 0; at < CONVERSATIONS; at++) {
     const id = newConversationId()
     await storage.conversations.create(stored(id, agent, join(work, id), history))

@@ -9,9 +9,8 @@ import {
 } from '@parley/protocol'
 import { stamp } from '../packages/server/src/conversation/log/stamp.ts'
 import { statusChanged, userMessage } from '../packages/server/src/conversation/drafts.ts'
-import { openSqlite } from '../packages/server/src/storage/index.ts'
 import { tempDir } from '../packages/server/testing/temp.ts'
-import { agentOf, median, serve, turnModel, Turns } from './harness.ts'
+import { agentOf, median, openStore, serve, turnModel, Turns } from './harness.ts'
 import { ready, stored, type History } from './histories.ts'
 
 const SIZES = [500, 50_000] as const
@@ -38,7 +37,7 @@ export async function long(): Promise<Record<string, number>> {
 
 /** Writes three conversations, so that the first request to each opens one that is not in memory. */
 async function write(dataDir: string, size: number, agent: unknown, work: string): Promise<ConversationId[]> {
-  await using storage = await openSqlite({ path: join(dataDir, 'parley.db') })
+  await using storage = await openStore(join(dataDir, 'parley.db'))
   const ids: ConversationId[] = []
   const stamps = { now: () => new Date() }
   for (let round = 0; round < 3; round++) {

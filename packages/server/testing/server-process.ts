@@ -52,7 +52,8 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
         TZ: 'UTC',
-        NODE_COMPILE_CACHE: COMPILE_CACHE,
+        // A bundle has its own.
+        ...(options.argv === undefined ? { NODE_COMPILE_CACHE: COMPILE_CACHE } : {}),
         PARLEY_SESSION_API_KEYS: TEST_KEY,
         PARLEY_LOG_LEVEL: 'warn',
         ...crash,
