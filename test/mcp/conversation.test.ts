@@ -189,7 +189,8 @@ test('calls of MCP tools pass policy, analyzer and hooks like all other calls', 
   expect(Object.values(asked(waiting))).toEqual(['HIGH'])
   // Approved after a restart, the call is executed before the next model call.
   await running.restart()
-  await running.call('POST', `/api/conversations/${id}/events/respond_to_confirmation`, { accept: true })
+  const { batch_id } = waiting.find(({ key }) => key === 'confirmation_request').value
+  await running.call('POST', `/api/conversations/${id}/events/respond_to_confirmation`, { accept: true, batch_id })
   await running.until(id, 'finished', 'error')
   const events = await running.events(id)
   expect(textsOf(ofKind(events, 'ObservationEvent')[1])).toContain('{"kind":"rm -rf /"}')

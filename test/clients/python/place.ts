@@ -86,6 +86,7 @@ function everyTool(): unknown[] {
   const mcp = mcpTool({
     name: 'fetch',
     server: 'web',
+    at: 'https://web.example',
     listed: { name: 'fetch', title: 'Fetch', description: 'Fetches.', inputSchema: PARAMETERS },
     session: { call: () => Promise.reject(new Error('nothing is called here')) },
     check: () => null,

@@ -8,6 +8,7 @@ import type {
   ConversationId,
   ConversationState,
   Draft,
+  EventId,
   StoredEvent,
   TreeEvent,
 } from '@parley/protocol'
@@ -25,6 +26,11 @@ export type StepContext = {
   state: () => ConversationState
   /** The active branch as the model sees it: condensed, every call paired with its result or still open. Root first. */
   view: () => readonly TreeEvent[]
+  /**
+   * True while this process remembers an open action in the agent's own form. Otherwise only the stored form is left, in which secret
+   * values are masked.
+   */
+  isOriginal: (id: EventId) => boolean
   /** True when a condensation was requested and is not in the log yet. */
   isCondensationRequested: () => boolean
   /** Sends a live delta to the watchers of the conversation; deltas are never stored. */

@@ -148,8 +148,16 @@ export function unknownEffect({ tool_name, tool_call_id }: ActionEvent): Draft {
 /** The result of a call that never began and whose log entry has its secrets masked. */
 export function maskedCall(event: ActionEvent): Draft {
   const error =
-    'The service restarted before this call began, and its text held a secret value that is not kept. It was not performed; ' +
-    'make the call again.'
+    'The service unloaded this conversation before the call began, and the text of the call held a secret value that is not kept. ' +
+    'It was not performed; make the call again.'
+  return agentError(event.tool_name, event.tool_call_id, error, INTERNAL_ERROR)
+}
+
+/** The result of an approved call whose tool is another one by now. */
+export function changedTool(event: ActionEvent): Draft {
+  const error =
+    'This call was approved for a tool of another server, or with another schema, than the tool that has its name now. It was not ' +
+    'performed; make the call again if you still want it.'
   return agentError(event.tool_name, event.tool_call_id, error, INTERNAL_ERROR)
 }
 

@@ -96,7 +96,7 @@ function executor(tools: ReadonlyMap<string, Tool>, deps: HookHelperDeps, signal
     if (prepared.kind === 'invalid') return resultOf(call, [textPart(prepared.error)], true)
     if (prepared.action.kind === 'FinishAction') return { finished: prepared.action.message }
     const event = eventOf(prepared)
-    const [draft] = callResult(event, await gateway.execute(event, EMPTY_STATE, signal)).slice(-1)
+    const [draft] = callResult(event, await gateway.perform(event, EMPTY_STATE, signal)).slice(-1)
     const { content, isError } = renderResult(draft as CallResult)
     const text = textOf(content, { other: '[an image, which is not shown]' })
     return resultOf(call, [textPart(await mask(text))], isError)

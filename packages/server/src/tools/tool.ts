@@ -37,6 +37,8 @@ export interface Tool {
   readonly definition: ToolDefinition
   /** JSON Schema of the arguments, without the added `security_risk` and `summary`. */
   readonly parameters: Record<string, unknown>
+  /** Identifies the server and the schema behind a tool that another server provides; absent for own tools. */
+  readonly origin?: string
   /** True when no call of the tool changes anything. */
   readonly isReadOnly: boolean
   /**

@@ -84,6 +84,9 @@ export type CallOutcome =
   | { kind: 'observation'; observation: Observation; drafts: Draft[] }
   | { kind: 'error'; error: string; classification: ErrorClassification }
 
+/** A call that has not begun, because a person has to decide first. */
+export type HeldCall = { kind: 'held' }
+
 /** The decision about a stored call without a result: execute it, or close it as unknown. */
 export type RecoveryDecision = Exclude<Recovery, { kind: 'done' }>
 
@@ -134,16 +137,48 @@ export class ToolGateway {
     return Promise.all(assessed)
   }
 
-  /** Executes a stored action. @throws the signal's reason when aborted. */
-  async execute(event: ActionEvent, state: ConversationState, signal: AbortSignal): Promise<CallOutcome> {
+  /**
+   * Executes a stored action for the first time. `mayBegin` is asked when the call has its locks; without its consent the call is
+   * held, and nothing has happened. @throws the signal's reason when aborted.
+   */
+  async execute(
+    event: ActionEvent,
+    state: ConversationState,
+    signal: AbortSignal,
+    mayBegin: () => boolean,
+  ): Promise<CallOutcome | HeldCall> {
+    try {
+      return await this.#call(event, state, signal, mayBegin)
+    } catch (error) {
+      if (error instanceof CallHeld) return { kind: 'held' }
+      throw error
+    }
+  }
+
+  /** Executes an action without a further question, or attaches to its execution. @throws the signal's reason when aborted. */
+  perform(event: ActionEvent, state: ConversationState, signal: AbortSignal): Promise<CallOutcome> {
+    return this.#call(event, state, signal, () => true)
+  }
+
+  /** The server and schema behind a tool that another server provides; undefined for own and unknown tools. */
+  originOf(name: string): string | undefined {
+    return this.#deps.tools.get(name)?.origin
+  }
+
+  async #call(
+    event: ActionEvent,
+    state: ConversationState,
+    signal: AbortSignal,
+    mayBegin: () => boolean,
+  ): Promise<CallOutcome> {
     const { tools, log } = this.#deps
     const tool = tools.get(event.tool_name)
     if (tool === undefined || event.action === null) return unknownTool(event.tool_name, tools)
     try {
-      const observation = await this.#run(tool, event, event.action, signal)
+      const observation = await this.#run(tool, event, event.action, signal, mayBegin)
       return await this.#finished(event, event.action, bounded(observation), state, signal)
     } catch (error) {
-      if (signal.aborted) throw error
+      if (signal.aborted || error instanceof CallHeld) throw error
       if (!isArgumentError(error) && !(error instanceof LockTimeout) && !(error instanceof CallTimeout)) {
         log.error({ action_id: event.id, tool: tool.name, err: error }, 'tool failed')
       }
@@ -174,12 +209,22 @@ export class ToolGateway {
     }
   }
 
-  async #run(tool: Tool, event: ActionEvent, action: Action, signal: AbortSignal): Promise<Observation> {
+  async #run(
+    tool: Tool,
+    event: ActionEvent,
+    action: Action,
+    signal: AbortSignal,
+    mayBegin: () => boolean,
+  ): Promise<Observation> {
     const { workspace, locks, conversationId, callLimitMs = CALL_LIMIT_MS } = this.#deps
     const keys = tool.resources(action, workspace) ?? [`tool:${tool.name}`]
     // Locks on files are shared by all conversations in the directory; shells belong to one conversation (F68).
     const scoped = keys.map((key) => (key.startsWith('terminal:') ? `${key}@${conversationId}` : key))
     const held = await locks.acquire(workspace.workingDir, scoped, signal)
+    if (!mayBegin()) {
+      held[Symbol.dispose]()
+      throw new CallHeld('a person has to decide first')
+    }
     const limitMs = tool.limitMs ?? Math.max(callLimitMs, ownLimitMs(action))
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(new CallTimeout(limitMs)), limitMs)
@@ -256,6 +301,9 @@ export class ToolGateway {
     }
   }
 }
+
+/** Thrown by a call that may not begin. */
+class CallHeld extends Error {}
 
 class CallTimeout extends Error {
   constructor(limitMs: number) {

@@ -4,24 +4,26 @@
 import type { ActionEvent, Draft } from '@parley/protocol'
 import type { Step, StepContext } from '../agent.ts'
 import type { ToolGateway } from '../gateway/tool-gateway.ts'
-import { callResult, hookRejection } from '../drafts.ts'
+import { hookRejection } from '../drafts.ts'
+import { FirstExecution } from './first-execution.ts'
 
-/** Executes open actions, at most `limit` at the same time. */
-export function execute(
+/** Executes open actions, at most `limit` at the same time, and asks about those that may not begin any more. */
+export async function* execute(
   actions: readonly ActionEvent[],
   gateway: ToolGateway,
   limit: number,
   context: StepContext,
   signal: AbortSignal,
 ): Step {
-  const work = async (event: ActionEvent, own: AbortSignal): Promise<Draft[]> =>
-    callResult(event, await gateway.execute(event, context.state(), own))
-  return resultsInOrder(
+  const first = new FirstExecution(gateway, context)
+  yield* resultsInOrder(
     actions,
-    (event, own) => blockedResult(event, actions, context) ?? work(event, own),
+    (event, own) => blockedResult(event, actions, context) ?? first.run(event, own),
     limit,
     signal,
   )
+  const question = first.question()
+  if (question.length > 0) yield question
 }
 
 /**

@@ -6,9 +6,9 @@ import type { ActionEvent, Draft } from '@parley/protocol'
 import type { LedgerEntry, Workspace } from '../../workspace/index.ts'
 import type { Step, StepContext } from '../agent.ts'
 import type { ToolGateway } from '../gateway/tool-gateway.ts'
-import { MASK } from '../../secrets/index.ts'
-import { callResult, maskedCall, unknownEffect } from '../drafts.ts'
+import { callResult, unknownEffect } from '../drafts.ts'
 import { blockedResult, resultsInOrder } from './execute.ts'
+import { FirstExecution } from './first-execution.ts'
 
 /** Resolves inherited actions, at most `limit` at the same time. */
 export async function* recover(
@@ -22,13 +22,15 @@ export async function* recover(
     actions.map(({ id }) => id),
     signal,
   )
+  const first = new FirstExecution(gateway, context)
   const work = async (event: ActionEvent, own: AbortSignal): Promise<Draft[]> => {
     const entry: LedgerEntry = ledger[event.id] ?? { state: 'absent' }
     const recovery = await gateway.recover(event, entry, context.state(), own)
     switch (recovery.kind) {
       case 'execute':
-        if (entry.state === 'absent' && isMasked(event)) return [maskedCall(event)]
-        return callResult(event, await gateway.execute(event, context.state(), own))
+        // What the ledger does not know has not begun; anything else is attached to, and begins nothing.
+        if (entry.state === 'absent') return first.run(event, own)
+        return callResult(event, await gateway.perform(event, context.state(), own))
       case 'unknown':
         return [unknownEffect(event)]
       default:
@@ -41,9 +43,6 @@ export async function* recover(
     limit,
     signal,
   )
-}
-
-/** Returns whether a secret in the action was masked; executing the masked text would do something else. */
-function isMasked({ action }: ActionEvent): boolean {
-  return JSON.stringify(action).includes(MASK)
+  const question = first.question()
+  if (question.length > 0) yield question
 }

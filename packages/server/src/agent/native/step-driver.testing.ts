@@ -35,6 +35,7 @@ export class StepDriver {
     conversationId: CONVERSATION,
     state: () => this.state,
     view: () => this.#view.events(),
+    isOriginal: () => true,
     isCondensationRequested: () => this.#view.isCondensationRequested,
     emit: (delta) => this.deltas.push(delta),
   }

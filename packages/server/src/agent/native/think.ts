@@ -173,7 +173,11 @@ function confirmation(
   const batch = calls.filter(({ blocked }) => blocked === null)
   const isLoneHarmless = calls.length === 1 && calls.every(({ action }) => isHarmless(action))
   if (isLoneHarmless || !batch.some(({ risk }) => needsConfirmation(confirmation_policy, risk))) return []
-  const actions = batch.map(({ id, risk }) => ({ action_id: id, risk }))
+  const actions = batch.map(({ id, risk, tool: { origin } }) => ({
+    action_id: id,
+    risk,
+    ...(origin === undefined ? {} : { origin }),
+  }))
   return [{ kind: 'ConfirmationRequestedEvent', source: 'environment', llm_response_id: responseId, actions }]
 }
 

@@ -72,8 +72,8 @@ export class LiveLog {
   #checkpoint: ViewCheckpoint | null
   #view: BranchView | null = null
   #cachedSeq: number
-  /** Open actions whose stored form is masked, in the agent's own form. */
-  readonly #unmasked = new Map<EventId, ActionEvent>()
+  /** Open actions that this process has stored, in the agent's own form. */
+  readonly #originals = new Map<EventId, ActionEvent>()
   #record: ConversationRecord
 
   constructor(
@@ -112,7 +112,12 @@ export class LiveLog {
    * remains in the command. After a restart only the stored form exists.
    */
   actions(ids: readonly EventId[]): ActionEvent[] {
-    return (this.#view?.actions(ids) ?? []).map((action) => this.#unmasked.get(action.id) ?? action)
+    return (this.#view?.actions(ids) ?? []).map((action) => this.#originals.get(action.id) ?? action)
+  }
+
+  /** True for an open action whose own form is known. */
+  isOriginal(id: EventId): boolean {
+    return this.#originals.has(id)
   }
 
   async openView(): Promise<BranchView> {
@@ -176,12 +181,13 @@ export class LiveLog {
   #remember(drafts: readonly Draft[], masked: readonly Draft[], events: readonly StoredEvent[]): void {
     events.forEach(({ event }, at) => {
       const draft = drafts[at]
-      if (event.kind !== 'ActionEvent' || draft?.kind !== 'ActionEvent' || draft === masked[at]) return
-      this.#unmasked.set(event.id, { ...event, action: draft.action, tool_call: draft.tool_call })
+      if (event.kind !== 'ActionEvent' || draft?.kind !== 'ActionEvent') return
+      const isSame = draft === masked[at]
+      this.#originals.set(event.id, isSame ? event : { ...event, action: draft.action, tool_call: draft.tool_call })
     })
-    if (this.#unmasked.size === 0) return
+    if (this.#originals.size === 0) return
     const open = new Set(this.#state.open_actions.map(({ id }) => id))
-    for (const id of this.#unmasked.keys()) if (!open.has(id)) this.#unmasked.delete(id)
+    for (const id of this.#originals.keys()) if (!open.has(id)) this.#originals.delete(id)
   }
 
   /** Returns the notifications of a commit that leads to `state`. */

@@ -41,7 +41,7 @@ export type RunDeps = {
 
 /** The parts of a conversation that its run works with. */
 export type RunParts = {
-  log: Pick<LiveLog, 'view' | 'openView' | 'actions'>
+  log: Pick<LiveLog, 'view' | 'openView' | 'actions' | 'isOriginal'>
   channel: Channel
   goal: GoalRounds
   hooks: ConversationHooks
@@ -164,6 +164,7 @@ export class Running {
       ...(origin && parent !== null ? { cacheKey: parent } : {}),
       state,
       view: (): readonly TreeEvent[] => view.events(),
+      isOriginal: (action) => this.#parts.log.isOriginal(action),
       isCondensationRequested: () => view.isCondensationRequested,
       emit: (delta: LlmDelta) => deltas.take(delta),
       settle: () => deltas.end(),

@@ -1,4 +1,5 @@
 /** Wraps a tool of an MCP server as a tool of the agent. Source: agent-core.md 8.12. */
+import { createHash } from 'node:crypto'
 import { ToolAnnotations, type MCPToolAction, type Observation } from '@parley/protocol'
 import type { JsonSchema } from '../schema.ts'
 import type { Tool, ToolContext } from '../tool.ts'
@@ -16,6 +17,8 @@ export type McpToolDeps = {
   name: string
   /** The server's name in the configuration. */
   server: string
+  /** The program or address of the server. */
+  at: string
   listed: ListedTool
   session: Pick<Session, 'call'>
   check: Check
@@ -27,7 +30,7 @@ export type McpToolDeps = {
   callMs: number
 }
 
-export function mcpTool({ name, server, listed, session, check, isTrusted, secrets, callMs }: McpToolDeps): Tool {
+export function mcpTool({ name, server, at, listed, session, check, isTrusted, secrets, callMs }: McpToolDeps): Tool {
   const annotations = ToolAnnotations.nullable()
     .catch(null)
     .parse(listed.annotations ?? null)
@@ -56,6 +59,7 @@ export function mcpTool({ name, server, listed, session, check, isTrusted, secre
       mcp_tool: listed,
     },
     parameters: listed.inputSchema as JsonSchema,
+    origin: originOf(server, at, listed),
     isReadOnly,
     parse: (args) => {
       expectFitting(check, args)
@@ -67,6 +71,12 @@ export function mcpTool({ name, server, listed, session, check, isTrusted, secre
     // The server's effects are not recorded; only a read-only call is repeated.
     recover: () => Promise.resolve(isReadOnly ? { kind: 'execute' } : { kind: 'unknown' }),
   }
+}
+
+/** Name of the server, and a digest of its place, the tool's name there, and its schema. */
+function originOf(server: string, at: string, { name, inputSchema }: ListedTool): string {
+  const digest = createHash('sha256').update(JSON.stringify([server, at, name, inputSchema]))
+  return `${server}#${digest.digest('hex').slice(0, 16)}`
 }
 
 const pairOf = (values: Record<string, string>, name: string): [string, string][] => {

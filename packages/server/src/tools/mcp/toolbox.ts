@@ -151,7 +151,8 @@ class Toolbox implements ToolSource {
     checkerOf: Awaited<ReturnType<typeof loadChecker>>,
   ): Tool[] {
     const isTrusted = this.#deps.isTrusted(config)
-    const common = { server, session, secrets: namesIn(config), isTrusted }
+    const at = JSON.stringify([config.url, config.command, config.args])
+    const common = { server, at, session, secrets: namesIn(config), isTrusted }
     const callMs = config.timeout === null ? CALL_MS : Math.min(config.timeout, MAX_CALL_S) * 1000
     return listed.flatMap((each) => {
       const name = nameFor(server, each.name, this.#offers.length > 1)
