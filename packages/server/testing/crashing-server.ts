@@ -1,6 +1,6 @@
 /**
  * The real server, which kills itself at the commit named by a variable: `PARLEY_TEST_CRASH=before:3` or `after:3`, or
- * `after:Condensation` for the first commit with an event of that kind.
+ * `after:Condensation` for the first commit with an event of that kind, or `after:delete` for the first deletion.
  */
 import { parseArgs } from 'node:util'
 import { readConfig, startServer } from '../src/index.ts'
@@ -28,9 +28,13 @@ function crashAt(point: string | undefined): (storage: Storage) => Storage {
       await conversations.append(change)
       if (when === 'after' && isPoint) process.kill(process.pid, 'SIGKILL')
     }
-    const crashing = new Proxy(conversations, {
-      get: (target, name) => (name === 'append' ? append : bound(target, name)),
-    })
+    const remove: typeof conversations.delete = async (...removed) => {
+      const isDeleted = await conversations.delete(...removed)
+      if (at === 'delete') process.kill(process.pid, 'SIGKILL')
+      return isDeleted
+    }
+    const replaced: Record<string | symbol, unknown> = { append, delete: remove }
+    const crashing = new Proxy(conversations, { get: (target, name) => replaced[name] ?? bound(target, name) })
     return new Proxy(storage, { get: (target, name) => (name === 'conversations' ? crashing : bound(target, name)) })
   }
 }

@@ -46,6 +46,19 @@ export function appendContract(makePlace: MakePlace): void {
       expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(1)
     })
 
+    test('a deleted conversation owes its release until it is released, and keeps its id so long', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const draft = conversation()
+      await storage.conversations.create(draft)
+      await storage.conversations.delete(draft.id)
+      expect(await storage.conversations.owedReleases()).toEqual([{ id: draft.id, record: draft.record }])
+      expect(await storage.conversations.create(draft)).toBe('exists')
+      await storage.conversations.released(draft.id)
+      expect(await storage.conversations.owedReleases()).toEqual([])
+      expect(await storage.conversations.create(draft)).toBe('created')
+    })
+
     test('a reader caches the state of the newest event only, without becoming the owner', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
@@ -299,6 +312,7 @@ export function appendContract(makePlace: MakePlace): void {
       await using storage = await place.open()
       const row = await owned(storage, { events: messages(600) })
       await storage.conversations.delete(row.id)
+      await storage.conversations.released(row.id)
       await storage.conversations.create(conversation({ id: row.id, events: messages(1) }))
       expect(await storage.events.count(row.id)).toBe(1)
       expect((await storage.conversations.own(row.id))?.state).toBeNull()

@@ -53,6 +53,7 @@ export function outboxContract(makePlace: MakePlace): void {
       const id = await notified(storage, ['a', 'b'])
       await notified(storage, ['x'])
       await storage.conversations.delete(id, [{ topic: 'c', payload: '{}' }])
+      await storage.conversations.released(id)
       const mine = (await notifications(storage)).filter(({ conversation_id }) => conversation_id === id)
       expect(mine.map(({ topic, sequence }) => `${topic}${sequence}`)).toEqual(['a1', 'a1', 'b2', 'b2', 'c3', 'c3'])
       await storage.conversations.create(conversation({ id, outbox: [{ topic: 'd', payload: '{}' }] }))
@@ -273,6 +274,7 @@ export function outboxContract(makePlace: MakePlace): void {
         await told(storage, true)
         id = (await owned(storage, { events: messages(5) })).id
         await storage.conversations.delete(id)
+        await storage.conversations.released(id)
         await storage.conversations.create(conversation({ id, events: messages(2) }))
       }
       await using storage = await place.open()

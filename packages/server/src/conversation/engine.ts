@@ -9,6 +9,7 @@ import type { Conversations } from './conversations.ts'
 import { ConversationAccess } from './engine/access.ts'
 import { openCommands, type CommandDeps } from './engine/commands.ts'
 import { openReads, type Reads } from './engine/reading.ts'
+import { openReleases } from './engine/releases.ts'
 import { openWatching, type Watching } from './engine/watching.ts'
 import { ClientCallBoard } from './live/client-calls.ts'
 import type { LiveDeps } from './live/deps.ts'
@@ -72,11 +73,14 @@ export function openEngine(deps: EngineDeps): Engine {
   }
   const roster = openRoster({ ...deps, shownBatches, onActivity }, start)
   const access = new ConversationAccess(storage, cipher, roster)
+  const read = (text: string) => readRecord(text, cipher)
+  const { conversations } = storage
+  const releases = openReleases({ ...deps, conversations, folderOf: start.folderOf, readRecord: read })
   return {
     ...openReads(access, storage, roster, shownBatches),
     ...openReceiver({ storage, cipher, now: deps.now }),
-    ...openCommands(access, roster, { ...deps, start, readRecord: (text) => readRecord(text, cipher) }),
-    ...openWatching(access, storage, roster, shownBatches, deps.log),
+    ...openCommands(access, roster, { ...deps, start, releases, readRecord: read }),
+    ...openWatching(access, storage, roster, shownBatches, releases, deps.log),
     idleMs: () => performance.now() - lastActivity,
   }
 }

@@ -85,7 +85,7 @@ export type ConversationQuery = {
 }
 
 export interface ConversationStore {
-  /** Returns `exists`, without a change, when the id is taken. */
+  /** Returns `exists`, without a change, when the id is taken, or when the release of a deleted conversation with this id is owed. */
   create(conversation: NewConversation): Promise<'created' | 'exists'>
   get(id: ConversationId): Promise<ConversationRow | null>
   /** Several rows in the order of `ids`; null for an unknown id. */
@@ -107,8 +107,15 @@ export interface ConversationStore {
    * @throws ParleyError `conflict` with `details.reason` `epoch` or `seq`, without a change.
    */
   append(append: Append): Promise<void>
-  /** Deletes log, row and cached state, and writes the outbox rows in the same transaction. False for an unknown id. */
+  /**
+   * Deletes log, row and cached state, and writes the outbox rows in the same transaction, which also records that the release
+   * of the conversation is owed. False for an unknown id.
+   */
   delete(id: ConversationId, outbox?: readonly OutboxDraft[]): Promise<boolean>
+  /** Deleted conversations whose processes and folders may still exist, with their records. */
+  owedReleases(): Promise<{ id: ConversationId; record: SealedJson }[]>
+  /** Nothing of a deleted conversation is left. */
+  released(id: ConversationId): Promise<void>
 }
 
 export interface EventStore {

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import type { ConversationId, Draft, SecurityAnalyzer } from '@parley/protocol'
 import { hasHooks } from '../../hooks/index.ts'
 import type { Log } from '../../observability/index.ts'
@@ -16,11 +15,13 @@ import { fork } from '../start/fork.ts'
 import { expectParent } from '../start/parent.ts'
 import { accepted, create, expectSame, type StartDeps } from '../start/start.ts'
 import { unknownConversation, type ConversationAccess } from './access.ts'
+import type { Releases } from './releases.ts'
 
 export type CommandDeps = {
   start: StartDeps
   readRecord: (text: string) => ConversationRecord
   workspaces: Workspaces
+  releases: Pick<Releases, 'settle'>
   runs?: RunObserver | undefined
   /** An analyzer's configuration as it is stored. @throws ParleyError `invalid_input` for one that cannot be opened. */
   acceptAnalyzer: (requested: SecurityAnalyzer) => Promise<SecurityAnalyzer>
@@ -31,7 +32,7 @@ export type Commands = Pick<Conversations, 'start' | 'update' | 'delete' | 'send
 
 /** The calls of the engine that create, change and delete conversations. */
 export function openCommands(access: ConversationAccess, roster: Roster, deps: CommandDeps): Commands {
-  const { start, readRecord, workspaces, acceptAnalyzer } = deps
+  const { start, readRecord, workspaces, releases, acceptAnalyzer } = deps
   const { conversations } = start.storage
 
   return {
@@ -68,9 +69,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       channel.emit({ kind: 'deleted' })
       const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
       if (ended !== null) await deps.runs?.ended(id, record, ended)
-      await workspaces.release(id, remoteOf(record.workspace))
-      // A process that is ending may still write there.
-      await rm(start.folderOf(id), { recursive: true, force: true, maxRetries: 5 })
+      await releases.settle(id, record)
     },
 
     async send(id, requested, actor) {

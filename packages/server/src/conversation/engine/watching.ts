@@ -7,11 +7,12 @@ import { snapshotOf } from '../record/info.ts'
 import type { ShownBatches } from '../watch/shown-batches.ts'
 import { watch } from '../watch/watch.ts'
 import type { ConversationAccess } from './access.ts'
+import type { Releases } from './releases.ts'
 
 const MAX_CONCURRENT_RECOVERIES = 8
 
 export type Watching = Pick<Conversations, 'watch'> & {
-  /** Resumes every conversation that was running when the previous process ended. Resolves when all are loaded. */
+  /** Settles owed releases, and resumes every conversation that was running when the previous process ended. Resolves when all are loaded. */
   recover(): Promise<void>
   /** Stops all runs without recording an end; a later process continues them. */
   close(): Promise<void>
@@ -23,6 +24,7 @@ export function openWatching(
   { conversations, events }: Storage,
   roster: Roster,
   shownBatches: ShownBatches,
+  releases: Pick<Releases, 'recover'>,
   log: Pick<Log, 'error'>,
 ): Watching {
   return {
@@ -42,14 +44,15 @@ export function openWatching(
       const ids = await conversations.running()
       const slots = new Slots(MAX_CONCURRENT_RECOVERIES)
       const never = new AbortController().signal
-      await Promise.all(
-        ids.map(async (id) => {
+      await Promise.all([
+        releases.recover(),
+        ...ids.map(async (id) => {
           using _slot = await slots.take(never)
           await roster.load(id).catch((error: unknown) => {
             log.error({ conversation_id: id, err: error }, 'running conversation not recovered')
           })
         }),
-      )
+      ])
     },
 
     close: () => roster.close(),

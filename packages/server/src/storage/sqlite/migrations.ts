@@ -214,6 +214,12 @@ const MIGRATIONS: readonly string[] = [
     sealed TEXT NOT NULL
   );
   `,
+  `
+  CREATE TABLE owed_releases (
+    id TEXT NOT NULL UNIQUE,
+    record TEXT NOT NULL
+  );
+  `,
 ]
 
 /** Number of the newest step in this version. */

@@ -88,6 +88,13 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
         const row = sql.get<{ n: number }>('SELECT n FROM conversations WHERE id = ? AND seq = ?', id, state.seq)
         if (row !== undefined) putState(sql, row.n, state)
       }),
+    owedReleases: () =>
+      commits.read(() =>
+        sql
+          .all<{ id: ConversationId; record: string }>('SELECT id, record FROM owed_releases')
+          .map((row) => ({ ...row })),
+      ),
+    released: (id) => commits.write(() => void sql.run('DELETE FROM owed_releases WHERE id = ?', id)),
     delete: async (id, drafts = []) => {
       const isDeleted = await commits.write(() => deleteNow(sql, outbox, id, drafts))
       if (!isDeleted) return false
@@ -100,6 +107,8 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
 
 /** Inserts row, record and first events; false when the id is taken. */
 function createNow(sql: Sql, outbox: Outbox, row: NewConversation, events: readonly EventColumns[]): boolean {
+  // Its release would end the processes of the new conversation.
+  if (sql.get('SELECT 1 FROM owed_releases WHERE id = ?', row.id) !== undefined) return false
   const made = sql.returning<{ n: number }>(
     `INSERT INTO conversations (id, owner, created_at, updated_at, seq, epoch, status, parent_conversation_id, notified)
      VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
@@ -153,6 +162,11 @@ function searchNow(sql: Sql, cursors: Cursors, query: ConversationQuery) {
 
 /** Deletes the row and writes the last notifications; the log is left to the sweep. False when there is no such row. */
 function deleteNow(sql: Sql, outbox: Outbox, id: ConversationId, drafts: readonly OutboxDraft[]): boolean {
+  sql.run(
+    `INSERT OR REPLACE INTO owed_releases (id, record)
+     SELECT c.id, r.record FROM conversations c JOIN records r ON r.conversation = c.n WHERE c.id = ?`,
+    id,
+  )
   const row = sql.returning<{ n: number; seq: number; notified: number }>(
     'DELETE FROM conversations WHERE id = ? RETURNING n, seq, notified',
     id,
