@@ -1,6 +1,17 @@
 import type { MutatedFile } from '../mutant.ts'
+import { agent } from './agent.ts'
 import { http } from './http.ts'
 import { secrets } from './secrets.ts'
+import { security } from './security.ts'
+import { state } from './state.ts'
+import { webhooks } from './webhooks.ts'
 
 /** The mutants by module, in the order in which they run. */
-export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = { http, secrets }
+export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
+  state,
+  http,
+  secrets,
+  security,
+  webhooks,
+  agent,
+}
