@@ -176,7 +176,7 @@ export type WatchItem =
  * does not pull costs nothing, and the events that it missed are read from the store.
  */
 export interface Watcher extends AsyncDisposable {
-  /** Returns at least one item, at most about `maxBytes` of event text; waits for the first. Rejects when the signal aborts. */
+  /** Returns at least one item, at most about `maxBytes` of event text; waits for the first. Rejects when the signal aborts, and with `unavailable` when another process has taken the conversation over. */
   next(maxBytes?: number): Promise<WatchItem[]>
 }
 

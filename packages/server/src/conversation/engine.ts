@@ -1,7 +1,7 @@
 /** Opens the engine: connects its parts and offers them as the one interface that the APIs use. */
 import { join } from 'node:path'
 import { DEFAULT_PERSISTENCE_DIR } from '@parley/protocol'
-import type { Slots } from '../lib/index.ts'
+import type { Backoff, Slots } from '../lib/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import type { Storage } from '../storage/index.ts'
 import type { Workspaces } from '../workspace/index.ts'
@@ -14,6 +14,7 @@ import { openWatching, type Watching } from './engine/watching.ts'
 import { ClientCallBoard } from './live/client-calls.ts'
 import type { LiveDeps } from './live/deps.ts'
 import { Roster } from './live/roster.ts'
+import { AppendRetry } from './log/append-retry.ts'
 import { openReceiver, type Receiver } from './engine/received.ts'
 import { readRecord, writeRecord } from './record/record.ts'
 import type { StartDeps } from './start/start.ts'
@@ -50,6 +51,8 @@ export type EngineDeps = Pick<
     runSlots: Slots
     /** True when webhooks are configured. */
     notifies: boolean
+    /** Waits between repetitions of an append that the store refused; default 1 s to 1 min. */
+    appendBackoff?: Backoff
   }
 
 export type Engine = Conversations & Receiver & Pick<Reads, 'ownInfo'> & Pick<Watching, 'recover' | 'close'>
@@ -112,6 +115,7 @@ function openRoster(deps: EngineDeps & Pick<LiveDeps, 'shownBatches' | 'onActivi
     clientCalls,
     parentLink: subAgents,
     readRecord: read,
+    appendRetry: new AppendRetry(deps.appendBackoff),
     runSlot: (signal) => deps.runSlots.take(signal),
     onAnswered: (id, calls) => deps.workspaces.forget?.(id, calls),
   })

@@ -1,5 +1,6 @@
 export type { Actor, Conversations, ForkRequest, Watcher, WatchItem } from './conversations.ts'
 export { PHASES, startPhases, type Phase, type PhaseDeadlines, type StartSources } from './start/phases/index.ts'
+export { RunCancelled } from './interruption.ts'
 export { runEnd } from './log/run-end.ts'
 export type { RunObserver } from './run/running.ts'
 export type { OpenHooks } from './hooks/conversation-hooks.ts'

@@ -3,8 +3,8 @@ export type Interruption = 'interrupted' | 'draining' | 'deleted' | 'lost'
 /** The reason why a run was cancelled. */
 export class RunCancelled extends Error {
   readonly why: Interruption
-  constructor(why: Interruption) {
-    super(`the run was cancelled: ${why}`)
+  constructor(why: Interruption, cause?: unknown) {
+    super(`the run was cancelled: ${why}`, { cause })
     this.name = 'RunCancelled'
     this.why = why
   }

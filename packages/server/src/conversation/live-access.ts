@@ -21,6 +21,14 @@ export type LiveReader = {
 export type LiveActions = {
   /** Runs `work` alone among everything that changes the conversation. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>
+  /**
+   * Runs `work` in a turn. While the store refuses its append, the same work is repeated, with growing waits between the turns.
+   * Rejects with the signal's reason as soon as it aborts, and with the error of work that can never be stored. `isForced`: such
+   * an error is a reason to repeat the work, too.
+   */
+  readonly untilStored: <T>(work: () => Promise<T>, signal: AbortSignal, force?: { isForced: boolean }) => Promise<T>
+  /** Checks that the store accepts appends, before work that would be lost without it. @throws the error of the store */
+  readonly expectAccepting: () => Promise<void>
   /** Commits the drafts, and the record where one is given. Only in a turn. `isEdited`: a person changed the title or the tags. */
   readonly append: (drafts: readonly Draft[], record?: ConversationRecord, isEdited?: boolean) => Promise<StoredEvent[]>
   /** Runs `work` beside the run. Its signal aborts with the given one, and when the conversation leaves memory. */

@@ -47,10 +47,15 @@ export function openWatching(
       await Promise.all([
         releases.recover(),
         ...ids.map(async (id) => {
-          using _slot = await slots.take(never)
-          await roster.load(id).catch((error: unknown) => {
-            log.error({ conversation_id: id, err: error }, 'running conversation not recovered')
-          })
+          try {
+            using _slot = await slots.take(never)
+            await roster.load(id)
+          } catch {
+            // Without a slot: a conversation that cannot be loaded yet must not delay the others.
+            await roster.resume(id).catch((error: unknown) => {
+              log.error({ conversation_id: id, err: error }, 'running conversation not recovered')
+            })
+          }
         }),
       ])
     },

@@ -25,7 +25,7 @@ export type GoalDeps = {
   log: Pick<Log, 'warn'>
 }
 
-type Live = Pick<LiveReader, 'id' | 'owner' | 'state' | 'record'> & Pick<LiveActions, 'inTurn' | 'append'>
+type Live = Pick<LiveReader, 'id' | 'owner' | 'state' | 'record'> & Pick<LiveActions, 'untilStored' | 'append'>
 
 /** The verdicts on one conversation's goal, one at a time. */
 export class GoalRounds {
@@ -49,7 +49,7 @@ export class GoalRounds {
     this.#judging = judging
     try {
       const drafts = await this.#verdict(goal.objective, AbortSignal.any([signal, judging.signal]))
-      await this.#commit(drafts)
+      await this.#commit(drafts, signal)
     } catch (error) {
       signal.throwIfAborted()
       // The goal is over meanwhile: the verdict is not needed.
@@ -57,7 +57,7 @@ export class GoalRounds {
       this.#deps.log.warn({ conversation_id: id, err: error }, 'goal verdict failed')
       const { code, detail } = describe(error)
       const failure = conversationError(code, `The goal could not be judged: ${detail} Resume it to try again.`)
-      await this.#commit((now) => [...interrupted(now), failure])
+      await this.#commit((now) => [...interrupted(now), failure], signal)
     } finally {
       this.#judging = null
     }
@@ -94,8 +94,11 @@ export class GoalRounds {
   }
 
   /** Stores the drafts that `make` returns for the state of that moment. */
-  #commit(make: (now: ConversationState) => readonly Draft[]): Promise<unknown> {
-    const { inTurn, append, state } = this.#live
-    return inTurn(() => append(make(state())))
+  #commit(make: (now: ConversationState) => readonly Draft[], signal: AbortSignal): Promise<unknown> {
+    const { untilStored, append, state } = this.#live
+    return untilStored(async () => {
+      signal.throwIfAborted()
+      return append(make(state()))
+    }, signal)
   }
 }

@@ -21,12 +21,26 @@ export async function afterCommit(
   deps.onActivity()
   // The parent's costs include this one before the conversation proceeds.
   if (record.sub_agent && events.some(({ event }) => event.kind === 'UsageRecordedEvent'))
-    running.remainingBudget = await deps.parentLink.reportSpending(id, record, state())
+    await reportSpending(record, { id, state }, running, deps)
   if (ended !== null) await deps.runs?.ended(id, record, ended)
   if (events.some(({ event }) => event.kind === 'MessageEvent' && event.source === 'user')) titles.start()
   await forgetResults(events, id, deps)
   const answered = events.flatMap(({ event }) => (event.kind === 'ObservationEvent' ? [event.action_id] : []))
   if (answered.length > 0) deps.onAnswered(id, answered)
+}
+
+/** A failed report is repeated when the parent waits for the sub-agent again. */
+async function reportSpending(
+  record: ConversationRecord,
+  { id, state }: Pick<LiveReader, 'id' | 'state'>,
+  running: Running,
+  { parentLink, log }: LiveDeps,
+): Promise<void> {
+  try {
+    running.remainingBudget = await parentLink.reportSpending(id, record, state())
+  } catch (err) {
+    log.warn({ conversation_id: id, err }, 'spending of a sub-agent not reported')
+  }
 }
 
 async function forgetResults(events: readonly StoredEvent[], id: LiveReader['id'], deps: LiveDeps): Promise<void> {

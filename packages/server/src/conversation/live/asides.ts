@@ -13,20 +13,22 @@ export type AsideParts = { log: Pick<LiveLog, 'openView'>; running: Running; sta
  */
 export function answerAside(
   question: string,
-  live: Pick<LiveReader, 'masker'> & Pick<LiveActions, 'inTurn' | 'append' | 'inBackground' | 'openAgent'>,
+  live: Pick<LiveReader, 'masker'> &
+    Pick<LiveActions, 'inTurn' | 'untilStored' | 'expectAccepting' | 'append' | 'inBackground' | 'openAgent'>,
   { log, running, startup }: AsideParts,
   signal: AbortSignal,
 ): Promise<string> {
-  const { masker, inTurn, append, inBackground, openAgent } = live
+  const { masker, inTurn, untilStored, expectAccepting, append, inBackground, openAgent } = live
   return inBackground(async (own) => {
     await abortable(startup.ready(), own)
+    await expectAccepting()
     const agent = await openAgent()
     const turn = running.turn(await inTurn(() => log.openView()))
     const { text, drafts } = await agent.ask(question, turn, own).catch((error: unknown) => {
       throw refusalOf(error)
     })
     await turn.settle()
-    await inTurn(() => append(drafts))
+    await untilStored(() => append(drafts), own)
     // The answer passes no commit, so its secret values are hidden here.
     return expectText((await masker()).text(text))
   }, signal)

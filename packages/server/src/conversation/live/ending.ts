@@ -15,7 +15,8 @@ import type { LazyAgent } from './lazy-agent.ts'
 /** Longest wait for the cancelled run, in milliseconds. Source: agent-server-wire.md 10.1. */
 const INTERRUPT_WAIT_MS = 5000
 
-type Live = Pick<LiveReader, 'id' | 'state'> & Pick<LiveActions, 'inTurn' | 'append' | 'inBackground' | 'emitSnapshot'>
+type Live = Pick<LiveReader, 'id' | 'state'> &
+  Pick<LiveActions, 'inTurn' | 'untilStored' | 'append' | 'inBackground' | 'emitSnapshot'>
 
 /** The parts of a conversation that an interruption ends. */
 export type EndingParts = { agent: LazyAgent; hooks: ConversationHooks; running: Running; startup: Startup }
@@ -27,6 +28,8 @@ export class Ending {
   readonly #parentLink: ParentLink
   /** One at a time: a second interruption must not store its end before the drafts of the first. */
   readonly #interruptions = new Mailbox()
+  /** An interruption that is not stored yet. It holds runs back: none may continue what was cancelled. */
+  #owed: (Cancelled & { hold: Disposable }) | null = null
 
   constructor(live: Live, parts: EndingParts, parentLink: ParentLink) {
     this.#live = live
@@ -53,20 +56,44 @@ export class Ending {
   }
 
   async #interrupt(stop?: Draft): Promise<Agent | null> {
-    const { state, inTurn, append, emitSnapshot } = this.#live
-    const { agent, running } = this.#parts
+    const { inTurn, untilStored, inBackground } = this.#live
     // A message must not start a run that takes up what is being cancelled.
-    using _hold = running.hold()
-    const cancelled = await this.#cancel()
-    const released = await inTurn(async () => {
-      const drafts = interruption(state(), cancelled, stop !== undefined)
-      if (stop !== undefined && !hasToStartAgain(state())) drafts.push(stop)
-      await append(drafts)
-      emitSnapshot()
-      // In an object, so that the turn does not wait for an agent that is being opened.
-      return stop === undefined ? null : { agent: agent.release() }
-    })
-    return (await released?.agent) ?? null
+    using _hold = this.#parts.running.hold()
+    const { wasRunning, left } = await this.#cancel()
+    const isRepeated = this.#owed !== null
+    this.#owed = {
+      wasRunning: wasRunning || this.#owed?.wasRunning === true,
+      left: [...(this.#owed?.left ?? []), ...left],
+      hold: this.#owed?.hold ?? this.#parts.running.hold(),
+    }
+    try {
+      const released = await inTurn(() => this.#record(stop))
+      return (await released?.agent) ?? null
+    } catch (error) {
+      // The run has ended, so its end is recorded as soon as the store accepts it; the caller learns that it is not durable yet.
+      if (!isRepeated)
+        inBackground((signal) => untilStored(() => this.#record(), signal, { isForced: true })).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Stores an interruption that the store has refused, so that what follows is stored after it. @throws the error of the store */
+  async recordOwed(): Promise<void> {
+    if (this.#owed !== null) await this.#live.inTurn(() => this.#record())
+  }
+
+  /** Only in a turn: stores the interruption that is owed. Returns the agent that a stop releases. */
+  async #record(stop?: Draft): Promise<{ agent: Promise<Agent | null> } | null> {
+    const { state, append, emitSnapshot } = this.#live
+    if (this.#owed === null) return null
+    const drafts = interruption(state(), this.#owed, stop !== undefined)
+    if (stop !== undefined && !hasToStartAgain(state())) drafts.push(stop)
+    await append(drafts)
+    this.#owed.hold[Symbol.dispose]()
+    this.#owed = null
+    emitSnapshot()
+    // In an object, so that the turn does not wait for an agent that is being opened.
+    return stop === undefined ? null : { agent: this.#parts.agent.release() }
   }
 
   /** Runs the hooks at the end of the session, if it began, and records their results. A failed hook ends nothing else. */

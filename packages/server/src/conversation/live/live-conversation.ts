@@ -4,8 +4,8 @@
  * Invariants
  *   L1. Everything that changes it passes through the mailbox, one at a time, in the order of arrival.
  *   L2. An event that `append` has returned is durable. Watchers receive nothing before.
- *   L3. Only the holder of the newest epoch appends; the store enforces it. A holder that loses the epoch stops and commits
- *       nothing more.
+ *   L3. Only the holder of the newest epoch appends; the store enforces it. A holder that loses the epoch stops, commits
+ *       nothing more, and leaves memory.
  *   L4. Calls that were open when it was loaded are recovered or closed by the agent, never executed again.
  */
 import type { ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
@@ -36,6 +36,9 @@ import { Ending } from './ending.ts'
 import { LazyAgent } from './lazy-agent.ts'
 import { MessageIntake } from './message-intake.ts'
 
+/** Commands that end work in memory even while the store refuses to record that. */
+const ENDS_WORK: ReadonlySet<Command['kind']> = new Set(['interrupt', 'stop'])
+
 export class LiveConversation {
   readonly id: ConversationId
   readonly owner: string
@@ -58,13 +61,16 @@ export class LiveConversation {
   #commands = 0
   #isClosed = false
 
-  constructor(loaded: Loaded, channel: Channel, deps: LiveDeps) {
+  /** @param onLost called once when this copy no longer equals the stored log, and has to leave memory */
+  constructor(loaded: Loaded, channel: Channel, deps: LiveDeps, onLost: (hasNewOwner: boolean) => void) {
     this.id = loaded.id
     this.owner = loaded.owner
     this.channel = channel
     this.#deps = deps
     this.#log = new LiveLog(loaded, channel, deps, {
-      onLost: () => this.#lose(),
+      onLost: (hasNewOwner) => {
+        if (!this.#isClosed) onLost(hasNewOwner)
+      },
       onCommit: (events, record, ended) =>
         afterCommit({ events, record, ended }, live, { goal, running, titles }, deps),
     })
@@ -103,6 +109,8 @@ export class LiveConversation {
       masker: () => this.#deps.masker(owner, this.record),
       isClosed: () => this.#isClosed,
       inTurn: (work) => this.#mailbox.run(work),
+      untilStored: (...repeated) => this.#untilStored(...repeated),
+      expectAccepting: () => this.#expectAccepting(),
       append: (...written) => this.#append(...written),
       inBackground: (work, signal) => this.#tasks.run(work, signal),
       openAgent: () => this.#agent.open(),
@@ -135,6 +143,8 @@ export class LiveConversation {
     try {
       this.#deps.onActivity()
       this.#reminder.cancel()
+      // Before hooks or an agent act on the command: what the store refuses must not have an effect.
+      if (!ENDS_WORK.has(command.kind)) await this.#expectOrder()
       const { prepare, message, apply } = this.#handlers[command.kind] as CommandHandler<Command>
       if (prepare !== undefined) await prepare(command)
       if (message === undefined) return void (await apply(command, actor))
@@ -147,13 +157,17 @@ export class LiveConversation {
     }
   }
 
-  /** Appends the drafts that `make` returns for the state of its turn; true when there were any. */
-  commit(make: (state: ConversationState) => readonly Draft[]): Promise<boolean> {
-    return this.#mailbox.run(async () => {
+  /**
+   * Appends the drafts that `make` returns for the state of its turn; true when there were any.
+   * @param signal with it, an append that the store refuses is repeated until the signal aborts
+   */
+  commit(make: (state: ConversationState) => readonly Draft[], signal?: AbortSignal): Promise<boolean> {
+    const work = async () => {
       const drafts = make(this.#log.state)
       await this.#append(drafts)
       return drafts.length > 0
-    })
+    }
+    return signal === undefined ? this.#mailbox.run(work) : this.#untilStored(work, signal)
   }
 
   /** Runs `work`, which waits for other conversations, without occupying a run slot. */
@@ -222,16 +236,27 @@ export class LiveConversation {
     return this.#log.append(known, record, isEdited)
   }
 
-  /** Another owner has taken over: this copy commits nothing more (L3). */
-  #lose(): void {
-    this.#isClosed = true
-    this.#running.cancel('lost')
-    // Work that the agent does on its own ends with it.
-    this.#agent
-      .current()
-      .then((agent) => agent?.[Symbol.asyncDispose]())
-      .catch(() => undefined)
-    this.#deps.log.warn({ conversation_id: this.id }, 'conversation taken over by another owner')
+  async #untilStored<T>(work: () => Promise<T>, signal: AbortSignal, { isForced } = { isForced: false }): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#mailbox.run(work)
+      } catch (err) {
+        if (signal.aborted || err instanceof RunCancelled || !(isForced || this.#log.isRefusal(err))) throw err
+        this.#deps.log.warn({ conversation_id: this.id, attempt, err }, 'append refused by the store, to be repeated')
+      }
+      // Outside of the turn: requests are answered meanwhile, and may be the first that the store accepts.
+      await this.#deps.appendRetry.wait(attempt, signal)
+    }
+  }
+
+  /** Checks that a command can be stored, after an interruption that is not stored yet. @throws the error of the store */
+  async #expectOrder(): Promise<void> {
+    await this.#ending.recordOwed()
+    await this.#expectAccepting()
+  }
+
+  async #expectAccepting(): Promise<void> {
+    if (this.#log.isRefused) await this.#mailbox.run(() => this.#log.expectAccepting())
   }
 
   #emitSnapshot(): void {

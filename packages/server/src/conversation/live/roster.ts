@@ -6,9 +6,13 @@ import { Channel } from '../watch/channel.ts'
 import type { Interruption } from '../interruption.ts'
 import type { LiveDeps } from './deps.ts'
 import { LiveConversation } from './live-conversation.ts'
+import type { Loaded } from '../log/live-log.ts'
 import { StoredConversations } from '../log/stored-conversations.ts'
 import type { Reading } from '../record/reading.ts'
 import type { ConversationRecord } from '../record/record.ts'
+
+/** Longest wait, in milliseconds, for the end of a copy that is void before another copy is loaded. */
+const LEAVING_MS = 5_000
 
 export type RosterDeps = LiveDeps & {
   readRecord: (text: string) => ConversationRecord
@@ -22,7 +26,9 @@ export class Roster {
   readonly #live = new Map<ConversationId, Promise<LiveConversation>>()
   readonly #channels = new Map<ConversationId, Channel>()
   readonly #timers = new Map<ConversationId, NodeJS.Timeout>()
-  #isClosed = false
+  /** Copies that are void and end their work. */
+  readonly #leaving = new Map<ConversationId, Promise<void>>()
+  readonly #closing = new AbortController()
 
   constructor(deps: RosterDeps) {
     this.#deps = deps
@@ -31,14 +37,29 @@ export class Roster {
 
   /** Returns the conversation, loaded if necessary. @throws ParleyError `not_found`. */
   async load(id: ConversationId): Promise<LiveConversation> {
-    if (this.#isClosed) throw new ParleyError('unavailable', 'The server is shutting down. Try again in a moment.')
+    if (this.#closing.signal.aborted)
+      throw new ParleyError('unavailable', 'The server is shutting down. Try again in a moment.')
     this.#touch(id)
     const loaded = this.#live.get(id)
     if (loaded !== undefined) return loaded
     const loading = this.#open(id)
     this.#live.set(id, loading)
-    loading.catch(() => this.#live.delete(id))
+    loading.catch(() => this.#live.get(id) === loading && this.#live.delete(id))
     return loading
+  }
+
+  /** Loads a conversation so that its run continues. While the store refuses that, it is repeated with growing waits. */
+  async resume(id: ConversationId): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return void (await this.load(id))
+      } catch (err) {
+        const isRefused = err instanceof ParleyError && err.code === 'unavailable' && !isUnreadable(err)
+        if (!isRefused || this.#closing.signal.aborted) throw err
+        this.#deps.log.warn({ conversation_id: id, attempt, err }, 'conversation not loaded, to be repeated')
+      }
+      await this.#deps.appendRetry.wait(attempt, this.#closing.signal)
+    }
   }
 
   /** Returns the conversation if it is in memory, without loading it. */
@@ -58,7 +79,7 @@ export class Roster {
       view: null,
       cachedSeq: state.seq,
     }
-    const live = new LiveConversation(loaded, this.#channel(row.id, state.seq), this.#deps)
+    const live = this.#make(loaded, this.#channel(row.id, state.seq))
     this.#live.set(row.id, Promise.resolve(live))
     this.#touch(row.id)
     return live
@@ -107,16 +128,51 @@ export class Roster {
 
   /** Ends every run without recording an end: the next process continues them. */
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#closing.abort(new ParleyError('unavailable', 'The server is shutting down.'))
     await Promise.all([...this.#live.keys()].map((id) => this.evict(id, 'draining')))
   }
 
+  #make(loaded: Loaded, channel: Channel): LiveConversation {
+    const live: LiveConversation = new LiveConversation(loaded, channel, this.#deps, (hasNewOwner) =>
+      this.#lost(live, hasNewOwner),
+    )
+    return live
+  }
+
+  /**
+   * Removes a copy that no longer equals the stored log; the next request loads the conversation again. Without a new owner it is
+   * loaded at once, so that its run continues.
+   */
+  #lost(live: LiveConversation, hasNewOwner: boolean): void {
+    const { id } = live
+    const { log } = this.#deps
+    const has_new_owner = hasNewOwner
+    log.warn({ conversation_id: id, has_new_owner }, 'conversation removed from memory: its log has changed')
+    clearTimeout(this.#timers.get(id))
+    this.#timers.delete(id)
+    this.#live.delete(id)
+    const closed = live
+      .close('lost')
+      .catch((err: unknown) => log.error({ conversation_id: id, err }, 'copy not closed'))
+    const late = new Promise<void>((resolve) => setTimeout(resolve, LEAVING_MS).unref())
+    const left = Promise.race([closed, late]).then(() => {
+      if (this.#leaving.get(id) === left) this.#leaving.delete(id)
+    })
+    this.#leaving.set(id, left)
+    if (hasNewOwner) return this.#channels.get(id)?.end(takenOver(id))
+    this.resume(id).catch((err: unknown) => log.error({ conversation_id: id, err }, 'conversation not loaded again'))
+  }
+
   async #open(id: ConversationId): Promise<LiveConversation> {
+    await this.#leaving.get(id)
     const owned = await this.#deps.storage.conversations.own(id)
     if (owned === null)
       throw new ParleyError('not_found', `Conversation not found: ${id}`, { details: { conversation_id: id } })
     const loaded = await this.#stored.load(owned).catch((error: unknown) => this.#setAside(owned.row, error))
-    const live = new LiveConversation(loaded, this.#channel(id, owned.row.seq), this.#deps)
+    const channel = this.#channel(id, owned.row.seq)
+    // Another process may have appended since the last copy in this process.
+    channel.advance(owned.row.seq)
+    const live = this.#make(loaded, channel)
     await this.#deps.parentLink.beforeResuming(live)
     live.resume()
     return live
@@ -162,3 +218,6 @@ export class Roster {
     this.release(id)
   }
 }
+
+const takenOver = (id: ConversationId): ParleyError =>
+  new ParleyError('unavailable', `Conversation ${id} was taken over by another process. Connect again.`)

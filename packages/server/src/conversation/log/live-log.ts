@@ -4,18 +4,23 @@
  * Invariants
  *   G1. `append` and `openView` run in the conversation's mailbox, one at a time.
  *   G2. The events that `append` returns are durable. Watchers receive nothing before.
- *   G3. A commit that the store refuses because of another owner's epoch changes nothing here; `onLost` is called once for it.
+ *   G3. A commit that the store refuses changes nothing here. `onLost` is called when the log is no longer what this copy knows:
+ *       it has another owner, it is deleted, or it has events that this copy does not have.
  *   G4. Stored events are masked. Executed actions are the agent's own, as long as this process remembers them.
+ *   G5. A commit that the store has accepted never rejects, whatever fails after it.
  */
 import type { ActionEvent, ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
 import { ParleyError } from '@parley/protocol'
-import type { CachedState, OutboxDraft, Storage } from '../../storage/index.ts'
+import type { Log } from '../../observability/index.ts'
+import type { Append, CachedState, OutboxDraft, Storage } from '../../storage/index.ts'
 import { BranchView, type ViewCheckpoint } from '../branch/view.ts'
 import type { Channel } from '../watch/channel.ts'
 import { goalEndedBy } from '../goal/goal.ts'
 import { topicOf, notification } from '../record/notify.ts'
 import type { ConversationRecord, MaskDrafts } from '../record/record.ts'
 import { writeCachedLog } from './cached-log.ts'
+import { RunCancelled } from '../interruption.ts'
+import type { AppendRetry } from './append-retry.ts'
 import { runEnd, type RunEnd } from './run-end.ts'
 import { stamp, type Stamps } from './stamp.ts'
 import { columnStatus } from '../record/start-status.ts'
@@ -46,11 +51,14 @@ export type LogDeps = {
   writeRecord: (record: ConversationRecord) => string
   /** Masks the secret values of the conversation's owner. */
   mask: MaskDrafts
+  /** Waits of the appends that the store refused. */
+  appendRetry: AppendRetry
+  log: Pick<Log, 'warn' | 'error'>
 }
 
 export type LogListener = {
-  /** Called when another owner has taken over: this copy is void. */
-  onLost(): void
+  /** Called when this copy no longer equals the stored log. `hasNewOwner`: this process must not take the log back by itself. */
+  onLost(hasNewOwner: boolean): void
   /** Called after each commit; the append waits for it. `ended`: set when the commit ended a run. */
   onCommit(events: readonly StoredEvent[], record: ConversationRecord, ended: RunEnd | null): Promise<void>
 }
@@ -75,6 +83,10 @@ export class LiveLog {
   /** Open actions that this process has stored, in the agent's own form. */
   readonly #originals = new Map<EventId, ActionEvent>()
   #record: ConversationRecord
+  /** True when the newest append was refused. */
+  #isRefused = false
+  /** Errors of refused appends that the store may accept later. */
+  readonly #refusals = new WeakSet<object>()
 
   constructor(
     { record, state, view, cachedSeq, ...loaded }: Loaded,
@@ -128,10 +140,58 @@ export class LiveLog {
   /**
    * Commits drafts, and the record where one is given, in one durable transaction.
    * @param isEdited true when a person changed the title or the tags
-   * @throws ParleyError `conflict` when another owner has taken over; the error of the store.
+   * @throws RunCancelled when this copy no longer equals the stored log; the error of the store, which has changed nothing then.
    */
   async append(drafts: readonly Draft[], record?: ConversationRecord, isEdited = false): Promise<StoredEvent[]> {
     if (drafts.length === 0 && record === undefined) return []
+    try {
+      const events = await this.#append(drafts, record, isEdited)
+      this.#accepted()
+      return events
+    } catch (error) {
+      this.#refused(error)
+      throw error
+    }
+  }
+
+  /** True when the newest append was refused. */
+  get isRefused(): boolean {
+    return this.#isRefused
+  }
+
+  /** True for the error of a refused append that the store may accept later. */
+  isRefusal(error: unknown): boolean {
+    return error instanceof ParleyError && this.#refusals.has(error)
+  }
+
+  /** Checks by an append without events that the store accepts appends. @throws as `append`. */
+  async expectAccepting(): Promise<void> {
+    const { id, epoch } = this.#loaded
+    try {
+      await this.#write({ id, epoch, expectedSeq: this.#state.seq, events: [] })
+      this.#accepted()
+    } catch (error) {
+      this.#refused(error)
+      throw error
+    }
+  }
+
+  #accepted(): void {
+    this.#isRefused = false
+    this.#deps.appendRetry.accepted()
+  }
+
+  #refused(error: unknown): void {
+    if (error instanceof RunCancelled) return
+    this.#isRefused = true
+    if (error instanceof ParleyError && error.code === 'unavailable') this.#refusals.add(error)
+  }
+
+  async #append(
+    drafts: readonly Draft[],
+    record: ConversationRecord | undefined,
+    isEdited: boolean,
+  ): Promise<StoredEvent[]> {
     const all = [...drafts, ...goalEndedBy(this.#state, drafts)]
     const written = record ?? this.#record
     const masked = await this.#deps.mask(all, this.#loaded.owner, written)
@@ -139,33 +199,55 @@ export class LiveLog {
     const updated_at = this.#deps.stamps.now().toISOString()
     const outbox = this.#notifications({ state, record: written, updated_at, isEdited })
     const isDue = state.execution_status !== 'running' || state.seq - this.#cachedSeq >= CACHE_EVERY
-    try {
-      await this.#deps.storage.conversations.append({
-        id: this.#loaded.id,
-        epoch: this.#loaded.epoch,
-        expectedSeq: this.#state.seq,
-        events,
-        row: {
-          status: columnStatus(state, written),
-          updated_at,
-          ...(record === undefined ? {} : { record: this.#deps.writeRecord(record) }),
-        },
-        ...(isDue ? { state: this.#cached(state) } : {}),
-        outbox,
-      })
-    } catch (error) {
-      if (error instanceof ParleyError && error.code === 'conflict') this.#listener.onLost()
-      throw error
-    }
+    await this.#write({
+      id: this.#loaded.id,
+      epoch: this.#loaded.epoch,
+      expectedSeq: this.#state.seq,
+      events,
+      row: {
+        status: columnStatus(state, written),
+        updated_at,
+        ...(record === undefined ? {} : { record: this.#deps.writeRecord(record) }),
+      },
+      ...(isDue ? { state: this.#cached(state) } : {}),
+      outbox,
+    })
     const ended = runEnd(this.#state.execution_status, state, events)
     this.#state = state
     this.#record = written
     this.#remember(all, masked, events)
     if (isDue) this.#cachedSeq = state.seq
-    await this.#view?.extend(events)
     this.#channel.commit(events)
-    await this.#listener.onCommit(events, written, ended)
+    await this.#follow(events, written, ended)
     return events
+  }
+
+  /** @throws RunCancelled when the stored log is not what this copy knows */
+  async #write(append: Append): Promise<void> {
+    try {
+      await this.#deps.storage.conversations.append(append)
+    } catch (error) {
+      const loss = lossOf(error)
+      if (loss === null) throw error
+      this.#listener.onLost(loss.hasNewOwner)
+      throw new RunCancelled('lost', error)
+    }
+  }
+
+  /** What follows a commit. Its failures must not reject the append, because the events are stored. */
+  async #follow(events: readonly StoredEvent[], record: ConversationRecord, ended: RunEnd | null): Promise<void> {
+    const conversation_id = this.#loaded.id
+    try {
+      await this.#view?.extend(events)
+    } catch (err) {
+      this.#deps.log.error({ conversation_id, err }, 'view of a conversation not extended; it is loaded again')
+      this.#listener.onLost(false)
+    }
+    try {
+      await this.#listener.onCommit(events, record, ended)
+    } catch (err) {
+      this.#deps.log.error({ conversation_id, err }, 'work after a commit failed')
+    }
   }
 
   /** Writes state and view, so that the next load need not read the log. A failure costs only that. */
@@ -202,4 +284,13 @@ export class LiveLog {
     if (this.#view !== null) this.#checkpoint = this.#view.checkpoint()
     return writeCachedLog({ state, view: this.#checkpoint })
   }
+}
+
+/** The error of an append to a log that this copy does not know any more; null for every other error. */
+function lossOf(error: unknown): { hasNewOwner: boolean } | null {
+  if (!(error instanceof ParleyError)) return null
+  const { reason } = error.details
+  if (error.code === 'not_found' || reason === 'epoch') return { hasNewOwner: true }
+  // An earlier append was stored although the store reported a failure.
+  return reason === 'seq' ? { hasNewOwner: false } : null
 }

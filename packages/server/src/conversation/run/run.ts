@@ -13,7 +13,10 @@ export type Runnable = {
   actions: (ids: readonly EventId[]) => readonly ActionEvent[]
   /** True for an action that was open when this process loaded the conversation. */
   isInherited: (id: EventId) => boolean
+  /** Resolves when the drafts are durable, however long the store refuses them. */
   commit: (drafts: readonly Draft[]) => Promise<StoredEvent[]>
+  /** Resolves when the store accepts appends. Before a model is asked, so that no answer is paid for that cannot be stored. */
+  expectAccepting: () => Promise<void>
   /** Settles the request for a condensation. */
   condensed: (error?: unknown) => void
   /** Asks the judge of the goal, and records the consequence. */
@@ -36,6 +39,8 @@ export async function run(conversation: Runnable, signal: AbortSignal): Promise<
       if ((await conversation.mayStop(todo, signal)) && (await conversation.conclude())) return
       continue
     }
+    if (todo.kind === 'think' || todo.kind === 'condense' || todo.kind === 'judge') await conversation.expectAccepting()
+    signal.throwIfAborted()
     if (todo.kind === 'condense') await condense(conversation, signal)
     else if (todo.kind === 'judge') await conversation.judge(signal)
     else if (todo.kind === 'nudge') await conversation.commit([serviceMessage(todo.text)])

@@ -41,7 +41,7 @@ export type RunDeps = {
 
 /** The parts of a conversation that its run works with. */
 export type RunParts = {
-  log: Pick<LiveLog, 'view' | 'openView' | 'actions' | 'isOriginal'>
+  log: Pick<LiveLog, 'view' | 'openView' | 'actions' | 'isOriginal' | 'isRefused' | 'expectAccepting'>
   channel: Channel
   goal: GoalRounds
   hooks: ConversationHooks
@@ -172,7 +172,7 @@ export class Running {
   }
 
   async #runToEnd(signal: AbortSignal): Promise<void> {
-    const { id, record, inTurn, openAgent, start, emitSnapshot } = this.#live
+    const { id, record, inTurn, untilStored, openAgent, start, emitSnapshot } = this.#live
     const { log, goal, condensation } = this.#parts
     const { runs, parentLink } = this.#deps
     try {
@@ -193,12 +193,15 @@ export class Running {
           isInherited: (action) => this.#inherited.has(action),
           commit: async (drafts) => {
             await turn.settle()
-            return inTurn(() => this.#commit(drafts, signal))
+            return untilStored(() => this.#commit(drafts, signal), signal)
+          },
+          expectAccepting: async () => {
+            if (log.isRefused) await untilStored(() => log.expectAccepting(), signal)
           },
           condensed: (error) => condensation.settle(error),
           judge: (of) => goal.judge(of),
           mayStop: (todo, of) => this.#mayStop(todo.status, of),
-          conclude: () => inTurn(() => this.#conclude()),
+          conclude: () => untilStored(() => this.#conclude(signal), signal),
         },
         signal,
       )
@@ -229,25 +232,28 @@ export class Running {
   /** Hooks run outside of a turn, so that a message that arrives meanwhile is accepted (F65). */
   async #mayStop(status: ConversationState['execution_status'], signal: AbortSignal): Promise<boolean> {
     const result = await this.#parts.hooks.stop(status, signal)
-    if (result !== null) await this.#live.inTurn(() => this.#commit(result.drafts, signal))
+    if (result !== null) await this.#live.untilStored(() => this.#commit(result.drafts, signal), signal)
     return result?.isDenied !== true
   }
 
   /** Ends the run if `next` still says so: a message may have arrived meanwhile. False: the run continues. */
-  async #conclude(): Promise<boolean> {
+  async #conclude(signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted()
     const { state, append } = this.#live
     const todo = this.#next()
     if (todo.kind !== 'stop') return false
-    if (todo.status === 'stuck') this.#reportedStuck = this.#parts.log.view?.events().at(-1)?.id ?? null
+    const reported = this.#parts.log.view?.events().at(-1)?.id ?? null
     const drafts: Draft[] = []
     if (todo.reason !== null) drafts.push(conversationError(todo.reason.code, todo.reason.detail))
     if (todo.status !== state().execution_status) drafts.push(statusChanged(todo.status, todo.reason?.code ?? null))
     if (drafts.length > 0) await append(drafts)
+    // Only what is stored is reported: before that, the repetition still ends the run.
+    if (todo.status === 'stuck') this.#reportedStuck = reported
     return true
   }
 
   async #recordFailure(error: unknown, signal: AbortSignal): Promise<void> {
-    const { id, state, inTurn, append } = this.#live
+    const { id, state, untilStored } = this.#live
     const { condensation } = this.#parts
     const { log } = this.#deps
     if (signal.aborted || error instanceof RunCancelled) return
@@ -258,8 +264,10 @@ export class Running {
     if (state().awaiting_approval === null) for (const open of state().open_actions) this.#inherited.add(open.id)
     const { code, detail } = describe(error)
     log.error({ conversation_id: id, code, err: error }, 'run failed')
-    await inTurn(() => append([conversationError(code, detail), statusChanged('error', code)])).catch(
-      (cause: unknown) => log.error({ conversation_id: id, err: cause }, 'failure of a run not recorded'),
-    )
+    const failed = [conversationError(code, detail), statusChanged('error', code)]
+    // Whatever prevents it: a run that ended without a record would start again at once, and ask the model again.
+    await untilStored(() => this.#commit(failed, signal), signal, { isForced: true }).catch((cause: unknown) => {
+      if (!signal.aborted) log.error({ conversation_id: id, err: cause }, 'failure of a run not recorded')
+    })
   }
 }

@@ -1,6 +1,6 @@
 /** Waits for a sub-agent until it ends: aligns its permissions, relays questions and answers, pauses and resumes it. */
 import { ParleyError, type ConversationId, type EventId } from '@parley/protocol'
-import { abortable, sleep } from '../../lib/index.ts'
+import { abortable, backoffMs, sleep, type Backoff } from '../../lib/index.ts'
 import type { EventStore } from '../../storage/index.ts'
 import type { SubAgentEnd } from '../../tools/index.ts'
 import type { Actor } from '../conversations.ts'
@@ -15,8 +15,8 @@ import type { RemainingBudget } from '../run/parent-link.ts'
 import { answerTo, asking, questionId, questionOf, withdrawing } from './question.ts'
 import { resultOf } from './result.ts'
 
-/** Milliseconds before an action is repeated that failed because the conversation was leaving memory. */
-const RETRY_MS = 100
+/** Waits before an action is repeated that failed because a conversation was leaving memory, or because the store refused it. */
+const RETRY: Backoff = { baseMs: 100, maxMs: 60_000 }
 
 export type AwaitedSubAgent = {
   parentId: ConversationId
@@ -51,7 +51,7 @@ export async function awaitSubAgent(
     return await untilEnded(deps, awaited, changes, signal)
   } finally {
     // The question of the child is void now. An interrupt of the parent has withdrawn it already.
-    if (!signal.aborted) await (await deps.roster.load(parentId)).commit((state) => withdrawing(state, childId))
+    if (!signal.aborted) await (await deps.roster.load(parentId)).commit((state) => withdrawing(state, childId), signal)
   }
 }
 
@@ -63,6 +63,7 @@ async function untilEnded(
 ): Promise<SubAgentEnd> {
   const { parentId, childId } = awaited
   let hasWorked = false
+  let failures = 0
   for (let isBegun = false; ;) {
     signal.throwIfAborted()
     const changed = changes.next()
@@ -86,10 +87,15 @@ async function untilEnded(
       if (todo.kind === 'run') hasWorked = true
       if (todo.kind === 'exhaust') hasWorked = false
       if (!(await execute(deps, awaited, todo, parent, child, remainingBudget))) await abortable(changed, signal)
+      failures = 0
     } catch (error) {
       signal.throwIfAborted()
-      const end = await handleFailure(error, awaited, signal)
+      const end = endAfter(error, awaited)
       if (end !== null) return end
+      await sleep(
+        backoffMs(RETRY, ++failures, () => 1),
+        signal,
+      )
     }
   }
 }
@@ -182,12 +188,8 @@ async function takeSecrets(parent: LiveConversation, child: LiveConversation): P
   await child.update(change, [])
 }
 
-/** Handles a failed action: returns the end of the work, or null to continue. @throws an error that is not a race */
-async function handleFailure(
-  error: unknown,
-  { childId, origin }: AwaitedSubAgent,
-  signal: AbortSignal,
-): Promise<SubAgentEnd | null> {
+/** The end of the work after a failed action; null when the action is to be repeated. @throws an error that is not a race */
+function endAfter(error: unknown, { childId, origin }: AwaitedSubAgent): SubAgentEnd | null {
   if (error instanceof ParleyError && error.code === 'not_found' && error.details['conversation_id'] === childId) {
     const status = 'deleting' as const
     return {
@@ -201,7 +203,6 @@ async function handleFailure(
   // The conversation left memory, or another command was faster: the next iteration reads the new state.
   const isRace = error instanceof RunCancelled || (error instanceof ParleyError && RACES.has(error.code))
   if (!isRace) throw error
-  await sleep(RETRY_MS, signal)
   return null
 }
 

@@ -3,7 +3,7 @@ import type { LiveActions, LiveReader } from '../live-access.ts'
 import { firstWords, titleOf, wantsTitle, type TitleDeps } from './title.ts'
 
 type Live = Pick<LiveReader, 'id' | 'owner' | 'state' | 'record' | 'isClosed'> &
-  Pick<LiveActions, 'inTurn' | 'inBackground' | 'append'>
+  Pick<LiveActions, 'untilStored' | 'inBackground' | 'append'>
 
 /** Gives a conversation a title once there is a text to make it from. One at a time; a person's own title is never replaced. */
 export class TitleTask {
@@ -31,10 +31,11 @@ export class TitleTask {
   }
 
   async #make(signal: AbortSignal): Promise<void> {
-    const { id, owner, state, record, inTurn, append } = this.#live
+    const { id, owner, state, record, untilStored, append } = this.#live
     const text = await firstWords(this.#deps.storage.events, id, state().blocked_messages)
     if (text === '') return
     const { title, drafts } = await titleOf(text, { record: record(), owner }, this.#deps, signal)
-    await inTurn(() => (wantsTitle(record()) ? append(drafts, { ...record(), title }, true) : append(drafts)))
+    const store = () => (wantsTitle(record()) ? append(drafts, { ...record(), title }, true) : append(drafts))
+    await untilStored(store, signal)
   }
 }

@@ -2,7 +2,7 @@
  * The live end of one conversation, shared by all its watchers: the newest events, and items that are never stored.
  *
  * Invariants
- *   C1. `latest` is the newest committed seq; it only grows.
+ *   C1. `latest` is the newest committed seq that this process knows; it only grows.
  *   C2. The tail is a dense run of seqs that ends at `latest`, bounded in bytes; older events are read from the store.
  *   C3. Per watcher only a cursor and a bounded list of live items are kept.
  */
@@ -16,6 +16,8 @@ export type Live = { after: number; item: Exclude<WatchItem, { kind: 'event' }> 
 export interface ChannelListener {
   committed(): void
   live(live: Live): void
+  /** Nothing more comes: the watcher ends with `reason`. */
+  ended(reason: Error): void
 }
 
 const MAX_TAIL_EVENTS = 512
@@ -54,16 +56,41 @@ export class Channel {
   }
 
   commit(events: readonly StoredEvent[]): void {
+    const [first] = events
     const last = events.at(-1)
-    if (last === undefined) return
+    if (first === undefined || last === undefined) return
+    if (first.seq !== this.latest + 1) this.#empty()
     this.latest = last.seq
     for (const stored of events) {
       this.#tail.push(stored)
       this.#tailBytes += weight(stored)
     }
     this.#trim()
+    this.#wake()
+  }
+
+  /** The log has grown to `latest` without this channel: its watchers read the new events from the store. */
+  advance(latest: number): void {
+    if (latest <= this.latest) return
+    this.#empty()
+    this.latest = latest
+    this.#wake()
+  }
+
+  /** Ends all watchers with `reason`, because the events come from another process now. */
+  end(reason: Error): void {
+    for (const listener of this.#listeners) listener.ended(reason)
+    for (const wake of this.#followers) wake()
+  }
+
+  #wake(): void {
     for (const listener of this.#listeners) listener.committed()
     for (const wake of this.#followers) wake()
+  }
+
+  #empty(): void {
+    this.#tail.length = 0
+    this.#tailBytes = 0
   }
 
   #trim(): void {

@@ -28,6 +28,7 @@ class LogWatcher implements Watcher, ChannelListener {
   #cursor: number
   #wake: (() => void) | null = null
   #isClosed = false
+  #end: Error | null = null
   /** Set by a wake-up while the watcher is not waiting, so that none is lost. */
   #hasNews = false
 
@@ -56,12 +57,19 @@ class LogWatcher implements Watcher, ChannelListener {
     this.#wake?.()
   }
 
+  ended(reason: Error): void {
+    this.#end = reason
+    this.#hasNews = true
+    this.#wake?.()
+  }
+
   async next(maxBytes = 256 * 1024): Promise<WatchItem[]> {
     for (;;) {
       this.#signal.throwIfAborted()
       this.#hasNews = false
       const items = await this.#take(maxBytes)
       if (items.length > 0) return items
+      if (this.#end !== null) throw this.#end
       if (!this.#hasNews) await this.#waiting()
     }
   }

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { type ErrorCode, ParleyError } from '@parley/protocol'
 import type { Log } from '../../observability/index.ts'
+import { RunCancelled } from '../../conversation/index.ts'
 import { InvalidInput } from '../input/validation.ts'
 
 export type Answer = {
@@ -87,6 +88,14 @@ export function isNotFound(error: unknown, what: 'conversation' | 'event'): bool
   return what === 'event' ? 'event_id' in details : !('event_id' in details || 'profile_name' in details)
 }
 
+/** Wait that a client is asked for when the server, its store or a model cannot do the work at the moment. */
+const RETRY_AFTER_SECONDS = 1
+
+const LEFT_MEMORY = new ParleyError(
+  'unavailable',
+  'The conversation left the memory of this server during the request. Send the request again.',
+)
+
 /**
  * The answer to an error of a route. An unexpected error is logged in full under an id and answered without its text, which may
  * contain secrets.
@@ -94,6 +103,7 @@ export function isNotFound(error: unknown, what: 'conversation' | 'event'): bool
 export function toAnswer(error: unknown, log: Log): Answer {
   if (error instanceof InvalidInput) return { status: STATUS.invalid_input, body: { detail: error.detail } }
   if (error instanceof ParleyError) return refusal(error)
+  if (error instanceof RunCancelled) return refusal(LEFT_MEMORY)
   return unexpected(error, log)
 }
 
@@ -102,7 +112,11 @@ function refusal(error: ParleyError): Answer {
   const status = STATUS[error.code]
   if (error.code === 'timed_out') return NOT_IN_TIME(error.message)
   if (error.code === 'unavailable')
-    return { status, body: { detail: 'Internal Server Error', exception: `${status}: ${error.message}` } }
+    return {
+      status,
+      body: { detail: 'Internal Server Error', exception: `${status}: ${error.message}` },
+      headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+    }
   // For an agent profile that cannot be launched, one object names the missing servers. Source: agent-server-wire.md 1.4.
   if ('dangling_mcp_server_refs' in error.details)
     return { status, body: { detail: { message: error.message, ...error.details } } }

@@ -1,6 +1,6 @@
 /** `Prefer: wait=N` (RFC 7240): holds an answer until the start and the run have ended. Source: decisions.md, Waiting for the result. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ConversationId } from '@parley/protocol'
+import { ParleyError, type ConversationId } from '@parley/protocol'
 import type { Actor, Conversations, WatchItem } from '../../conversation/index.ts'
 
 /** Longest wait; clients and proxies time out soon afterwards. */
@@ -31,7 +31,9 @@ export async function untilRested(
       if (items.some(({ kind }) => kind === 'deleted')) return
     }
   } catch (error) {
-    if (!enough.aborted) throw error
+    // A conversation that another process has taken over ends the wait, not the request, which has taken effect.
+    const isTakenOver = error instanceof ParleyError && error.code === 'unavailable'
+    if (!enough.aborted && !isTakenOver) throw error
   }
 }
 

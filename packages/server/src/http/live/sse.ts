@@ -1,5 +1,6 @@
 /** Events over plain HTTP: `GET /api/conversations/{id}/events/stream`. The id of an event is its `seq`. */
 import type { ServerResponse } from 'node:http'
+import { ParleyError } from '@parley/protocol'
 import type { Watcher } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Connections, LiveConnection, LiveLimits } from './connections.ts'
@@ -41,6 +42,8 @@ export function streamTo(response: ServerResponse, headers: Record<string, strin
     () => response.end(sse('refused', refused('Conversation not found'))),
     (error: unknown) => {
       if (ended.signal.aborted) return
+      // The reader connects again, and resumes after its last event.
+      if (error instanceof ParleyError) return void response.end()
       log.error({ err: error }, 'event stream failed unexpectedly')
       response.destroy()
     },

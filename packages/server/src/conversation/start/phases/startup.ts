@@ -20,7 +20,7 @@ export type StartupDeps = {
 }
 
 type Live = Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'state' | 'record' | 'isClosed'> &
-  Pick<LiveActions, 'inTurn' | 'append' | 'openAgent' | 'startRun'>
+  Pick<LiveActions, 'inTurn' | 'untilStored' | 'append' | 'openAgent' | 'startRun'>
 
 /** The start of one conversation: at most one at a time; every caller during a start waits for the same end. */
 export class Startup {
@@ -94,8 +94,9 @@ export class Startup {
     }
     try {
       const phases = [...this.#deps.phases, this.#agentPhase()]
-      const { inTurn } = this.#live
-      const last = await runPhases(phases, this.#live, (...phase) => inTurn(() => commit(...phase)), signal)
+      const { untilStored } = this.#live
+      const store = (...phase: Parameters<typeof commit>) => untilStored(() => commit(...phase), signal)
+      const last = await runPhases(phases, this.#live, store, signal)
       await this.#finish(last, commit, signal)
     } catch (error) {
       await this.#recordFailure(error, signal)
@@ -109,7 +110,7 @@ export class Startup {
     commit: (drafts: readonly Draft[], change: Partial<ConversationRecord>) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { state, record, inTurn, openAgent } = this.#live
+    const { state, record, untilStored, openAgent } = this.#live
     // Hooks take time, so they run outside of a turn: messages that arrive meanwhile are submitted in another round.
     const session = await this.#hooks.begin(signal)
     const hasMessages = record().pending_messages.length > 0 || session.drafts.some(isTreeDraft)
@@ -118,7 +119,7 @@ export class Startup {
     const submissions = new Map<MessageContent, Submission>()
     for (let isDone = false; !isDone;) {
       await this.#submitPending(submissions, session.config, signal)
-      isDone = await inTurn(async () => {
+      isDone = await untilStored(async () => {
         const pending = record().pending_messages.map((content) => submissions.get(content))
         if (pending.includes(undefined)) return false
         const messages = [...session.drafts, ...submitted(state(), pending as Submission[])]
@@ -128,7 +129,7 @@ export class Startup {
         const ready = phaseEvent('ready', 'done', null, session.detail)
         await commit([...drafts, ready, ...opening, ...messages], { ...change, pending_messages: [] })
         return true
-      })
+      }, signal)
     }
   }
 
@@ -159,7 +160,7 @@ export class Startup {
 
   /** Records why the start ended. Nothing is recorded when its process ends: the next process continues the start. */
   async #recordFailure(error: unknown, signal: AbortSignal): Promise<void> {
-    const { id, state, inTurn, isClosed } = this.#live
+    const { id, state, inTurn, untilStored, isClosed } = this.#live
     const phase = newest(state().start)
     if (signal.aborted) {
       if (!isInterruption(signal.reason) || isClosed()) return
@@ -170,7 +171,15 @@ export class Startup {
     const { code, detail } = describe(error)
     this.#deps.log.warn({ conversation_id: id, phase, code }, 'conversation start failed')
     const failed = phaseEvent(phase, 'failed', code, detail)
-    await inTurn(() => this.#append([failed, conversationError(code, detail), statusChanged('error', code)]))
+    const drafts = [failed, conversationError(code, detail), statusChanged('error', code)]
+    await untilStored(
+      async () => {
+        signal.throwIfAborted()
+        await this.#append(drafts)
+      },
+      signal,
+      { isForced: true },
+    )
   }
 
   /** Only in a turn: stores the drafts together with a change of the record. */

@@ -1,0 +1,225 @@
+/** The real engine over a real store whose appends fail on command, with agents that a test plays itself. */
+import {
+  Agent as AgentConfig,
+  newEventId,
+  textContent,
+  type ActionEvent,
+  type ConversationId,
+  type Draft,
+  type StoredEvent,
+} from '@parley/protocol'
+import { openEngine, type Engine, type EngineDeps } from '../src/conversation/index.ts'
+import type { Agent, Step, StepContext } from '../src/agent/index.ts'
+import { Slots } from '../src/lib/index.ts'
+import { makeMasker, openCipher } from '../src/secrets/index.ts'
+import { openSqlite } from '../src/storage/index.ts'
+import { faultyStorage, type AppendFaults } from './faulty-storage.ts'
+import { tempDir } from './temp.ts'
+import { until } from './until.ts'
+
+export const ANN = { user: 'ann', role: 'user', keyId: 'key' } as const
+
+/** The parts of an agent that a test plays. */
+export type Played = Partial<Pick<Agent, 'think' | 'execute' | 'recover' | 'interrupt'>>
+
+export type Bench = AsyncDisposable & {
+  engine: Engine
+  faults: AppendFaults
+  /** Steps in which a model would have been asked. */
+  asked: StepContext[]
+  /** The agent from now on; unplayed parts keep the default: think answers 'done'. */
+  play: (played: Played) => void
+  /** Starts a conversation with a message, unless `isIdle`. */
+  start: (members?: { isIdle?: boolean; max_budget_per_task?: number }) => Promise<Conversation>
+  /** Another engine on the same file, as of another process. */
+  another: () => Promise<Engine>
+}
+
+export type Conversation = {
+  id: ConversationId
+  say: (text: string, run?: boolean) => Promise<void>
+  send: (kind: 'interrupt' | 'pause' | 'run' | 'stop') => Promise<void>
+  events: () => Promise<StoredEvent[]>
+  kinds: () => Promise<string[]>
+  status: () => Promise<string>
+  is: (status: string) => Promise<void>
+}
+
+export const answer = (text: string, seen_seq?: number): Draft[] => [spent(seen_seq), said(text)]
+
+const said = (text: string): Draft =>
+  ({
+    kind: 'MessageEvent',
+    source: 'agent',
+    llm_message: { role: 'assistant', content: [textContent(text)] },
+    llm_response_id: newEventId(),
+    activated_skills: [],
+    extended_content: [],
+  }) as unknown as Draft
+
+/** The record of a model call of 1 US dollar. */
+const spent = (seen_seq?: number): Draft =>
+  ({
+    kind: 'UsageRecordedEvent',
+    source: 'environment',
+    usage_id: 'agent',
+    model: 'm',
+    response_id: 'r',
+    cost: 1,
+    latency: 0,
+    tokens: { model: 'm' },
+    ...(seen_seq === undefined ? {} : { seen_seq }),
+  }) as unknown as Draft
+
+/** An answer that calls a tool named `noop`. */
+export const call = (id = newEventId()): Draft[] => [
+  spent(),
+  {
+    id,
+    kind: 'ActionEvent',
+    source: 'agent',
+    thought: [],
+    reasoning_content: null,
+    thinking_blocks: [],
+    responses_reasoning_item: null,
+    tool_name: 'noop',
+    tool_call_id: `call-${id}`,
+    tool_call: { id: `call-${id}`, name: 'noop', arguments: '{}', origin: 'completion' },
+    llm_response_id: 'r',
+    critic_result: null,
+    action: { kind: 'NoopAction' },
+    security_risk: 'LOW',
+    summary: null,
+  } as unknown as Draft,
+]
+
+export const result = ({ id, tool_call_id }: ActionEvent): Draft =>
+  ({
+    kind: 'ObservationEvent',
+    source: 'environment',
+    tool_name: 'noop',
+    tool_call_id,
+    action_id: id,
+    observation: { kind: 'NoopObservation', content: [textContent('ok')], is_error: false },
+    extended_content: [],
+  }) as unknown as Draft
+
+export async function openBench({
+  runSlots = 4,
+  ...changed
+}: { runSlots?: number } & Partial<EngineDepsOfTests> = {}): Promise<Bench> {
+  await using stack = new AsyncDisposableStack()
+  const dir = stack.use(await tempDir())
+  const path = dir.file('parley.db')
+  const { storage, faults } = faultyStorage(stack.use(await openSqlite({ path })))
+  const asked: StepContext[] = []
+  let played: Played = {}
+  const agent: Agent = {
+    preamble: () => [],
+    async *think(context, signal): Step {
+      asked.push(context)
+      if (played.think !== undefined) return yield* played.think(context, signal)
+      yield answer('done', context.state().seq)
+    },
+    async *execute(actions, context, signal): Step {
+      if (played.execute !== undefined) return yield* played.execute(actions, context, signal)
+      yield actions.map(result)
+    },
+    async *recover(actions, context, signal): Step {
+      if (played.recover !== undefined) return yield* played.recover(actions, context, signal)
+      yield actions.map(result)
+    },
+    async *condense() {},
+    ask: async () => ({ text: 'aside', drafts: [spent()] }),
+    reconfigure: () => undefined,
+    interrupt: async () => played.interrupt?.(),
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+  const masker = makeMasker([])
+  const deps: EngineDeps = {
+    storage,
+    cipher: await openCipher({ keyText: 'bench', keyFile: '' }),
+    workspaces: { release: async () => undefined } as unknown as EngineDeps['workspaces'],
+    openAgent: async () => agent,
+    openHooks: () => Promise.reject(new Error('no hooks')),
+    phases: [],
+    findLlm: async () => null,
+    judgeModel: () => Promise.reject(new Error('no judge')),
+    mask: (drafts) => drafts,
+    masker: async () => masker,
+    log: { warn: () => undefined, error: () => undefined } as unknown as EngineDeps['log'],
+    acceptAnalyzer: async (analyzer) => analyzer,
+    llmNames: async () => [],
+    findDefinitions: async () => [],
+    now: () => new Date(),
+    dataDir: dir.path,
+    foldersDir: dir.file('conversations'),
+    ephemeral: false,
+    idleUnloadMs: 60_000,
+    runSlots: new Slots(runSlots),
+    notifies: false,
+    appendBackoff: { baseMs: 5, maxMs: 40 },
+    ...changed,
+  }
+  const engine = openEngine(deps)
+  stack.defer(() => engine.close())
+  const open = stack.move()
+  return {
+    engine,
+    faults,
+    asked,
+    play: (next) => void (played = next),
+    start: (members) => startOn(engine, members),
+    async another() {
+      const other = openEngine({ ...deps, storage: open.use(await openSqlite({ path })) })
+      open.defer(() => other.close())
+      return other
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
+type EngineDepsOfTests = Pick<EngineDeps, 'mask' | 'runs' | 'log' | 'appendBackoff' | 'idleUnloadMs' | 'phases'>
+
+async function startOn(
+  engine: Engine,
+  { isIdle = false, ...members }: Parameters<Bench['start']>[0] = {},
+): Promise<Conversation> {
+  const { info } = await engine.start(
+    {
+      agent: AgentConfig.parse({ llm: { model: 'openai/played' } }),
+      autotitle: false,
+      fingerprint: '',
+      ...(isIdle ? {} : { initial_message: { content: [{ ...textContent('begin'), cache_prompt: false }] } }),
+      ...members,
+    } as Parameters<Engine['start']>[0],
+    ANN,
+  )
+  return conversationOf(engine, info.id)
+}
+
+export function conversationOf(engine: Engine, id: ConversationId): Conversation {
+  const events = async () => (await engine.searchEvents(id, { filter: {}, order: 'asc', limit: 1000 }, ANN)).items
+  const status = async () => (await engine.info(id, ANN)).execution_status
+  return {
+    id,
+    say: (text, run = true) =>
+      engine.send(id, { kind: 'send_message', content: [{ ...textContent(text), cache_prompt: false }], run }, ANN),
+    send: (kind) => engine.send(id, { kind }, ANN),
+    events,
+    kinds: async () => (await events()).map(({ event }) => event.kind),
+    status,
+    is: (wanted) => until(async () => (await status()) === wanted, 10_000),
+  }
+}
+
+/** Number of stored events of one kind. */
+export const count = (events: readonly StoredEvent[], kind: string): number =>
+  events.filter(({ event }) => event.kind === kind).length
+
+/** Contents of the stored messages, as JSON. */
+export const texts = (events: readonly StoredEvent[]): string[] =>
+  events.flatMap(({ event }) => (event.kind === 'MessageEvent' ? [JSON.stringify(event.llm_message.content)] : []))
+
+/** A point that a test waits for, and one that it opens. */
+export const gate = () => ({ reached: Promise.withResolvers<void>(), open: Promise.withResolvers<void>() })

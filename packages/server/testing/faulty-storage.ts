@@ -1,0 +1,55 @@
+/** A store whose appends are refused or held back on command. Everything else is the wrapped store. */
+import { ParleyError } from '@parley/protocol'
+import type { Storage } from '../src/storage/index.ts'
+
+type Append = Parameters<Storage['conversations']['append']>[0]
+
+export type AppendFaults = {
+  /** Returns the error that refuses an append; null to pass it on. Default: passes everything on. */
+  refuse: (append: Append) => Error | null
+  /** Called before an append reaches the store, which waits for the result. */
+  before: (append: Append) => Promise<void>
+  /** Called after an append was stored; its rejection is the result of the append, as when the report of a commit is lost. */
+  after: (append: Append) => Promise<void>
+  /** Returns the error of a read of events; null to pass it on. */
+  refuseRead: () => Error | null
+  /** Appends that were refused by `refuse`. */
+  refused: number
+}
+
+/** The error of a store on a full disk. */
+export const diskFull = (): ParleyError =>
+  new ParleyError('unavailable', 'store test: the disk is full: free some space', { details: { store: 'test' } })
+
+export function faultyStorage(storage: Storage): { storage: Storage; faults: AppendFaults } {
+  const nothing = async () => undefined
+  const faults: AppendFaults = {
+    refuse: () => null,
+    before: nothing,
+    after: nothing,
+    refuseRead: () => null,
+    refused: 0,
+  }
+  const append = async (written: Append): Promise<void> => {
+    await faults.before(written)
+    const refusal = faults.refuse(written)
+    if (refusal !== null) {
+      faults.refused += 1
+      throw refusal
+    }
+    await storage.conversations.append(written)
+    await faults.after(written)
+  }
+  const events = new Proxy(storage.events, {
+    get: (store, name) => {
+      const read: unknown = Reflect.get(store, name)
+      if (typeof read !== 'function') return read
+      return async (...asked: unknown[]) => {
+        const refusal = faults.refuseRead()
+        if (refusal !== null) throw refusal
+        return read.call(store, ...asked) as unknown
+      }
+    },
+  })
+  return { storage: { ...storage, events, conversations: { ...storage.conversations, append } }, faults }
+}
