@@ -1,7 +1,8 @@
 import { TaskItem, TaskTrackerAction, textContent } from '@parley/protocol'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { writeDurably } from '../lib/index.ts'
 import { defineTool } from './define.ts'
 import type { Tool } from './tool.ts'
 
@@ -69,12 +70,8 @@ function format(tasks: readonly TaskItem[]): string {
   return `The task list:\n${rows.join('\n')}`
 }
 
-async function write(dir: string, tasks: readonly TaskItem[]): Promise<void> {
-  await mkdir(dir, { recursive: true })
-  const temporary = join(dir, `${FILE}.new`)
-  await writeFile(temporary, JSON.stringify(tasks, null, 2), { mode: 0o600 })
-  await rename(temporary, join(dir, FILE))
-}
+const write = (dir: string, tasks: readonly TaskItem[]): Promise<void> =>
+  writeDurably(join(dir, FILE), JSON.stringify(tasks, null, 2))
 
 /** A missing or damaged list counts as empty: the agent can write a new one. */
 async function read(dir: string): Promise<TaskItem[]> {

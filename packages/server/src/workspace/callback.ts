@@ -9,10 +9,10 @@
  */
 import type { Log } from '../observability/index.ts'
 import { createHmac, randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConversationExecutionStatus, ConversationId } from '@parley/protocol'
-import { backoffMs, sleep, type Backoff } from '../lib/index.ts'
+import { backoffMs, sleep, writeDurably, type Backoff } from '../lib/index.ts'
 
 export type CallbackTarget = {
   url: string
@@ -79,12 +79,7 @@ export function openCompletions({
   const delivering = new Set<Promise<void>>()
   const fileOf = ({ id }: PendingCallback) => join(folder, `${id}.json`)
 
-  async function write(owed: PendingCallback): Promise<void> {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    const path = fileOf(owed)
-    await writeFile(`${path}.new`, JSON.stringify(owed), { mode: 0o600, flush: true })
-    await rename(`${path}.new`, path)
-  }
+  const write = (owed: PendingCallback) => writeDurably(fileOf(owed), JSON.stringify(owed))
 
   async function conclude(owed: PendingCallback, end: RunEnd): Promise<void> {
     const due = {

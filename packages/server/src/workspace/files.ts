@@ -1,7 +1,6 @@
 /** File operations of a local workspace. */
 import { randomBytes } from 'node:crypto'
 import {
-  chmod,
   mkdir,
   open,
   readFile,
@@ -17,6 +16,7 @@ import {
 } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { ParleyError, type ErrorCode } from '@parley/protocol'
+import { syncFolders } from '../lib/index.ts'
 import type { FileStat } from './workspace.ts'
 
 const REFUSALS: Readonly<Record<string, ErrorCode>> = {
@@ -63,7 +63,8 @@ export const readWhole = (path: string, signal: AbortSignal): Promise<Uint8Array
 
 /**
  * Replaces a file atomically: a reader sees the old content or the new. A symlink is followed and stays a symlink
- * (agent-core.md 8.3); the mode of an existing file is kept, and the umask applies to a new one.
+ * (agent-core.md 8.3); the mode of an existing file is kept, and the umask applies to a new one. Resolves when it is on disk, so
+ * that no power cut undoes an edit that was reported.
  */
 export async function writeWhole(path: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
   await replaceFile(path, (file) => file.writeFile(data, { signal }))
@@ -77,17 +78,19 @@ export async function replaceFile(path: string, fill: (file: FileHandle) => Prom
     if (before?.isDirectory() === true)
       throw new ParleyError('bad_request', `${path} is a directory`, { details: { path } })
     const folder = dirname(target)
-    await mkdir(folder, { recursive: true })
+    const made = await mkdir(folder, { recursive: true })
     const fresh = join(folder, `.${randomBytes(9).toString('hex')}.tmp`)
     try {
       await using file = await open(fresh, 'wx', 0o666)
       await fill(file)
-      if (before !== null) await chmod(fresh, before.mode & 0o7777)
+      if (before !== null) await file.chmod(before.mode & 0o7777)
+      await file.sync()
       await rename(fresh, target)
     } catch (error) {
       await rm(fresh, { force: true })
       throw error
     }
+    await syncFolders(folder, made)
   })
 }
 
@@ -114,6 +117,7 @@ export async function removeOne(path: string): Promise<void> {
       if (code !== 'EISDIR' && code !== 'EPERM') throw error
       await rmdir(path)
     }
+    await syncFolders(dirname(path))
   })
 }
 

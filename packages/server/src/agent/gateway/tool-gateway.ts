@@ -20,7 +20,7 @@ import type {
 import { AGENT_ERROR, INTERNAL_ERROR, newEventId, ParleyError } from '@parley/protocol'
 import { z } from 'zod'
 import type { Log } from '../agent.ts'
-import { abortable } from '../../lib/index.ts'
+import { abortable, timeLimit } from '../../lib/index.ts'
 import type { LedgerEntry, Workspace } from '../../workspace/index.ts'
 import type { Analyze, AnalyzedCall, Assessment } from '../../security/index.ts'
 import {
@@ -227,7 +227,7 @@ export class ToolGateway {
     }
     const limitMs = tool.limitMs ?? Math.max(callLimitMs, ownLimitMs(action))
     const limit = new AbortController()
-    const timer = setTimeout(() => limit.abort(new CallTimeout(limitMs)), limitMs)
+    using _timer = timeLimit(limitMs, () => limit.abort(new CallTimeout(limitMs)))
     // The locks are held until the tool has ended, also after its time limit.
     const work = async (): Promise<Observation> => {
       using _held = held
@@ -236,11 +236,7 @@ export class ToolGateway {
     const running = work()
     this.#underWay.add(running)
     void Promise.allSettled([running]).then(() => this.#underWay.delete(running))
-    try {
-      return await abortable(running, limit.signal)
-    } finally {
-      clearTimeout(timer)
-    }
+    return await abortable(running, limit.signal)
   }
 
   /**

@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { ParleyError, type ActionEvent } from '@parley/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -183,6 +186,19 @@ test('a call over its time limit fails, and keeps its locks until it ends', asyn
   end.resolve('too late')
   await driving
   expect(texts(driver.log)[1]).toBe('a1')
+})
+
+test('a result that arrived while the process was stopped beyond the time limit is kept', async () => {
+  const tool = toolThat(async () => {
+    const child = spawn('echo', ['late'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child, 'spawn')
+    // As a stop of the whole process does, this keeps timers from firing and pipes from being read.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_300)
+    return text(child.stdout)
+  })
+  const { gateway, driver, actions } = openGateway(tool, 1, { callLimitMs: 200 })
+  await driver.drive(execute(actions, gateway, 1, driver.context, never))
+  expect(texts(driver.log)).toEqual(['late\n'])
 })
 
 test('a result is cut to the stored length before it enters the log', async () => {

@@ -7,7 +7,7 @@
  *   C3. The deadline of a call is on disk too: a restart does not extend it.
  *   C4. No file of a call remains once its answer is stored, because secrets are masked only there.
  */
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   ParleyError,
@@ -16,6 +16,7 @@ import {
   type ConversationState,
   type EventId,
 } from '@parley/protocol'
+import { writeDurably } from '../../lib/index.ts'
 import type { ClientCalls, ClientResult } from '../../tools/index.ts'
 import type { ConversationRecord } from '../record/record.ts'
 
@@ -191,15 +192,7 @@ async function readJson<T>(path: string): Promise<T | null> {
 }
 
 async function writeJson(dir: string, path: string, value: unknown): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o700 })
-  const file = await open(`${path}.new`, 'w', 0o600)
-  try {
-    await file.writeFile(JSON.stringify(value))
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.new`, path)
+  await writeDurably(path, JSON.stringify(value))
   const names = (await readdir(dir)).filter((name) => name.endsWith('.json')).toSorted()
   for (const name of names.slice(0, -MAX_FILES)) await rm(join(dir, name), { force: true })
 }

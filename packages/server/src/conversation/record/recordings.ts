@@ -3,10 +3,11 @@
  * the record. A file is named for its content, so that writing it twice creates one file.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import type { Recording } from '../../agent/index.ts'
+import { writeDurably } from '../../lib/index.ts'
 
 /** The reference to a recording in the record. */
 export type RecordedReplay = { file: string; stop_on_divergence: boolean }
@@ -15,16 +16,7 @@ export type RecordedReplay = { file: string; stop_on_divergence: boolean }
 export async function keepRecording(folder: string, recording: Recording): Promise<string> {
   const text = JSON.stringify(recording)
   const file = `replay-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.json`
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const temporary = join(folder, `${file}.new`)
-  const handle = await open(temporary, 'w', 0o600)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(temporary, join(folder, file))
+  await writeDurably(join(folder, file), text)
   return file
 }
 

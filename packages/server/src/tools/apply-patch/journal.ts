@@ -6,8 +6,9 @@
  *   P1. A note is durable before any of its files changes; without a note no file was changed.
  *   P2. A note contains everything to be written: another process completes the patch of a dead one in the same way.
  */
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeDurably } from '../../lib/index.ts'
 import type { Change, Plan, Write } from './plan.ts'
 
 /**
@@ -33,17 +34,8 @@ export class PatchJournal {
 
   /** Stores the plan of a call (P1). */
   async write({ call_id, writes, changes, fuzz }: Note): Promise<void> {
-    await mkdir(this.#dir, { recursive: true, mode: 0o700 })
-    const path = this.#pathOf(call_id)
-    const file = await open(`${path}.new`, 'w', 0o600)
-    try {
-      const stored: Stored = { call_id, writes: writes.map(packed), changes, fuzz }
-      await file.writeFile(JSON.stringify(stored))
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(`${path}.new`, path)
+    const stored: Stored = { call_id, writes: writes.map(packed), changes, fuzz }
+    await writeDurably(this.#pathOf(call_id), JSON.stringify(stored))
     await this.#trim()
   }
 

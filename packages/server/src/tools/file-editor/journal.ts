@@ -7,8 +7,9 @@
  *   J3. Everything is keyed by call id, so repeating a step changes nothing.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeDurably } from '../../lib/index.ts'
 
 /** Contents kept per file. Source: agent-core.md 8.3. */
 const MAX_HISTORY = 10
@@ -43,17 +44,7 @@ export class Journal {
   /** Stores the plan of a call (J1). */
   async write(note: Note): Promise<void> {
     const dir = join(this.#dir, 'notes')
-    await mkdir(dir, { recursive: true })
-    const path = join(dir, `${fileName(note.call_id)}.json`)
-    const temporary = `${path}.new`
-    const file = await open(temporary, 'w', 0o600)
-    try {
-      await file.writeFile(JSON.stringify(note))
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(temporary, path)
+    await writeDurably(join(dir, `${fileName(note.call_id)}.json`), JSON.stringify(note))
     await trim(dir, MAX_NOTES)
   }
 
