@@ -42,3 +42,20 @@ test('an interrupt after a pause cancels the step that a sub-agent was paused af
   await until(async () => (await processesOf(server.dir.path, 'sleep 120')).length === 0)
   expect(model.requests).toHaveLength(2)
 }, 60_000)
+
+test('a stop ends the processes of a conversation also while a batch waits for an approval', async () => {
+  await using server = await startTestServer()
+  await using model = await startScripts({
+    parent: [run('sleep 130 >/dev/null & echo begun'), run('echo second >> trace'), finish('done')],
+  })
+  const request = parent(model, server.dir.file('work'), { confirmation_policy: { kind: 'AlwaysConfirm' } })
+  const it = await start(server, request)
+  await it.is('waiting_for_confirmation')
+  await it.post('run')
+  await until(async () => (await it.kinds('ActionEvent')).length === 2)
+  await it.is('waiting_for_confirmation')
+  const sleepers = async () => (await processesOf(server.dir.path, 'sleep 130')).length
+  expect(await sleepers()).toBeGreaterThan(0)
+  expect((await it.post('stop')).status).toBe(200)
+  expect(await sleepers()).toBe(0)
+}, 60_000)
