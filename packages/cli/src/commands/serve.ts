@@ -4,6 +4,8 @@ import { command } from '../args.ts'
 import { printLine } from '../io.ts'
 import { SERVER_FLAGS } from '../server-flags.ts'
 
+/** Milliseconds after an orderly end in which the process ends by itself; work that was left undone may hold it open. */
+const LEAVE_MS = 500
 /** Signals within this time count as one. */
 const SAME_SIGNAL_MS = 1000
 
@@ -34,6 +36,7 @@ export const spec = command({
       } finally {
         await server[Symbol.asyncDispose]()
       }
+      setTimeout(() => io.exitNow(0), LEAVE_MS).unref()
       return 0
     } finally {
       forget()

@@ -7,6 +7,7 @@ import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
 import { openTransport } from '../llm/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
+import { endWork, inTime } from './shutdown.ts'
 import { openKnownSecrets, openStoreCipher, secretValues } from '../secrets/index.ts'
 import {
   makeFirstKey,
@@ -23,6 +24,9 @@ import { openConversationMcp } from '../tools/index.ts'
 import { openWebhooks } from '../webhooks/index.ts'
 import { probeIsolation, openEveryWorkspace, openLocalWorkspaces } from '../workspace/index.ts'
 
+/** Milliseconds in which a part that depends on other processes closes. */
+const PART_MS = 1_500
+
 export type Server = AsyncDisposable & {
   /** Address that it listens on, without a trailing slash. */
   url: string
@@ -37,8 +41,8 @@ export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs'> &
 
 /**
  * Starts a server and resumes what an earlier one left running. Resolves when it answers requests.
- * @throws the system's error when it cannot listen; ParleyError when the data directory cannot be used, or another server uses it; ConfigError when it
- * would listen on other addresses without a key.
+ * @throws the system's error when it cannot listen; ParleyError when the data directory cannot be used, or another server uses it;
+ * ConfigError when it would listen on other addresses without a key.
  */
 export async function startServer(
   config: Config,
@@ -64,7 +68,10 @@ export async function startServer(
   const isolation = await isolationOf(config, log)
   const { sandbox } = config
   const local = openLocalWorkspaces({ dataDir, orphanExitMs: config.runner.orphanExitMs, sandbox, log })
-  const workspaces = opened.use(openEveryWorkspace({ local, dataDir, log }))
+  const workspaces = openEveryWorkspace({ local, dataDir, log })
+  const closeInTime = (step: string, part: AsyncDisposable) =>
+    opened.defer(() => inTime(step, PART_MS, part[Symbol.asyncDispose](), log))
+  closeInTime('workspaces', workspaces)
 
   const secrets = openNamedSecrets(storage.secrets, cipher)
   const findLlm = openFindLlm(storage.documents, cipher)
@@ -76,21 +83,19 @@ export async function startServer(
   // Opened before the first commit, and closed after the last one.
   opened.use(await openWebhooks({ targets: config.webhooks, outbox: storage.outbox, now: () => new Date(), log }))
   const automation = opened.use(openAutomation(config, storage, log))
-  const mcp = opened.use(
-    openConversationMcp({
-      workspaces,
-      trusted: config.trustedMcpServers,
-      isSandboxed: sandbox.mode !== 'off',
-      loadFullMatch: async () => (await import('../security/index.ts')).fullMatch,
-      log,
-    }),
-  )
+  const mcp = openConversationMcp({
+    workspaces,
+    trusted: config.trustedMcpServers,
+    isSandboxed: sandbox.mode !== 'off',
+    loadFullMatch: async () => (await import('../security/index.ts')).fullMatch,
+    log,
+  })
+  closeInTime('MCP servers', mcp)
 
   const shared = { config, storage, cipher, workspaces, settings, findLlm, commandSecrets, ownSecrets, transport }
   const engine = composeEngine({ ...shared, foldersDir, isolation, mcp, log, ...automation.runs })
-  opened.defer(() => engine.close())
   const edge = composeEdge({ ...shared, engine, identities, secrets, isolation, log, ...overrides })
-  opened.defer(() => edge.close())
+  opened.defer(() => endWork(edge, engine, log))
 
   const url = urlOf(await edge.listen({ host: config.host, port: config.port }))
   ownSecrets.listensAt(url)

@@ -98,8 +98,8 @@ export function composeEdge(deps: EdgeDeps): Edge {
   })
   return {
     listen: (address) => app.listen(address),
-    async close() {
-      await app.close()
+    async close(patience) {
+      await app.close(patience)
       await machine.bash[Symbol.asyncDispose]()
     },
     recover: () => machine.bash.recover(),

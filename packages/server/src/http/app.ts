@@ -68,8 +68,11 @@ export type AppDeps = Starts & {
 export type App = {
   /** Resolves when requests are answered. `port` 0 selects a free one, which the result names. */
   listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
-  /** Stops accepting, closes live connections with 1012, and waits until all requests and connections have ended. */
-  close(): Promise<void>
+  /**
+   * Stops accepting, closes live connections with 1012, and waits until all requests and connections have ended. Aborting
+   * `patience` closes the connections of the requests that still run.
+   */
+  close(patience: AbortSignal): Promise<void>
 }
 
 export function createApp(deps: AppDeps): App {
@@ -132,9 +135,9 @@ export function createApp(deps: AppDeps): App {
   })
   return {
     listen: (address) => web.listen(address),
-    close: async () => {
+    close: async (patience) => {
       // Live connections stay open, so the listener can close only after them.
-      await Promise.all([web.close(), connections.shutDown()])
+      await Promise.all([web.close(patience), connections.shutDown()])
       await audit.close()
     },
   }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { ParleyError } from '@parley/protocol'
 import { LocalWorkspace, type LocalDeps } from './local.ts'
 import { RunnerClient } from './runner-client.ts'
 import { startRunner } from './runner-start.ts'
@@ -22,9 +23,11 @@ export type LocalWorkspacesOptions = {
   idleExitMs?: number
   /** Milliseconds without a connected server, after which the runner ends its processes and itself; default 15 min. */
   orphanExitMs?: number
+  /** Milliseconds between signs of life of the runner; default 5 s. A runner that misses six is ended and replaced. */
+  heartbeatMs?: number
   /** Absent or `off`: commands have all permissions of this account. */
   sandbox?: SandboxPolicy
-  log?: { info: (fields: object, text: string) => void }
+  log?: Record<'info' | 'warn', (fields: object, text: string) => void>
 }
 
 /** Starts no process: the first command starts the runner, which stays when the workspaces are disposed. */
@@ -44,7 +47,12 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
     folders.delete(scope.conversation)
     if (!hasLedger()) return removeBox(join(dataDir, 'runner'), scope.conversation)
     const { client, place } = runner()
-    const answer = await client.askIfRunning({ op: 'release', ...scope }, new AbortController().signal)
+    const ask = () => client.askIfRunning({ op: 'release', ...scope }, new AbortController().signal)
+    // A runner that ended under the request may have left it undone.
+    const answer = await ask().catch((error: unknown) => {
+      if (error instanceof ParleyError && error.code === 'unavailable') return ask()
+      throw error
+    })
     // A runner that died may have left processes; their mark identifies them.
     if (answer === null)
       await endProcesses({ mark: conversationMark(place.root, scope.conversation), leaders: new Set() })
@@ -88,11 +96,15 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
 function openRunner(dataDir: string, options: LocalWorkspacesOptions): { place: Place; client: RunnerClient } {
   const { runnerEntry, idleExitMs = 60_000, orphanExitMs = 15 * 60_000, log } = options
   const place = openPlace(dataDir)
-  const client = new RunnerClient(place, async () => {
-    const begun = performance.now()
-    const entry = runnerEntry === undefined ? {} : { runnerEntry }
-    await startRunner(place, { dataDir, idleExitMs, orphanExitMs, ...entry })
-    log?.info({ data_dir: dataDir, ms: Math.round(performance.now() - begun) }, 'runner started')
+  const client = new RunnerClient(place, {
+    heartbeatMs: options.heartbeatMs,
+    onHung: (pid) => log?.warn({ data_dir: dataDir, pid, ended: pid !== null }, 'runner hung'),
+    async start() {
+      const begun = performance.now()
+      const entry = runnerEntry === undefined ? {} : { runnerEntry }
+      await startRunner(place, { dataDir, idleExitMs, orphanExitMs, ...entry })
+      log?.info({ data_dir: dataDir, ms: Math.round(performance.now() - begun) }, 'runner started')
+    },
   })
   return { place, client }
 }

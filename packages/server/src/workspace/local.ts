@@ -28,6 +28,8 @@ import type {
 } from './workspace.ts'
 
 const DEFAULT_MAX_BYTES = 1024 * 1024
+/** Milliseconds that an interrupt waits for the runner; a stopped runner sends the Ctrl-C when it continues. */
+const INTERRUPT_MS = 3_000
 
 export type LocalSpec = Omit<WorkspaceSpec, 'remote'>
 
@@ -126,7 +128,7 @@ export class LocalWorkspace implements Workspace {
   }
 
   async interrupt(): Promise<void> {
-    await this.#deps.client.askIfRunning({ op: 'interrupt', ...this.#scope }, new AbortController().signal)
+    await this.#deps.client.askIfRunning({ op: 'interrupt', ...this.#scope }, AbortSignal.timeout(INTERRUPT_MS))
   }
 
   async release(): Promise<void> {

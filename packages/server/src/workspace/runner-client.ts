@@ -1,12 +1,15 @@
 /**
  * Client of the runner: connects on the first request, starts a runner when there is none, and reconnects after the connection
  * has ended. A request in progress then fails with `unavailable`; a repeated request with the same call id attaches to the
- * process and starts nothing twice.
+ * process and starts nothing twice. A runner that hangs while a request waits is ended, and the next request starts another one,
+ * which knows the calls of the first as unknown. So every request has a limit: the program that it runs, or the hung runner.
  */
+import type { Socket } from 'node:net'
 import { ParleyError } from '@parley/protocol'
 import { abortable } from '../lib/index.ts'
 import { connectRunner, type Place } from './runner/ipc/place.ts'
 import { PROTOCOL } from './runner/ipc/protocol.ts'
+import { endHungRunner } from './hung-runner.ts'
 import { NotBegun, RunnerLink, type RequestBody } from './runner-link.ts'
 
 export type AskOptions = {
@@ -15,16 +18,29 @@ export type AskOptions = {
 }
 
 const ATTEMPTS = 5
+/** Default milliseconds between signs of life; a runner without one for 30 s is ended. */
+const HEARTBEAT_MS = 5_000
+
+export type RunnerClientDeps = {
+  /** Starts a runner; resolves when one accepts connections. */
+  start: () => Promise<void>
+  /** Milliseconds between two signs of life of the runner. */
+  heartbeatMs?: number | undefined
+  /** Called when a hung runner was ended; null: it could not be found or ended. */
+  onHung?: (pid: number | null) => void
+}
 
 export class RunnerClient implements AsyncDisposable {
   readonly #place: Place
-  readonly #start: () => Promise<void>
+  readonly #deps: RunnerClientDeps
+  readonly #closing = new AbortController()
   #link: Promise<RunnerLink> | null = null
-  #isDisposed = false
+  /** The end of the last runner that hung. */
+  #ending: Promise<'none' | 'ended' | 'failed'> = Promise.resolve('none')
 
-  constructor(place: Place, start: () => Promise<void>) {
+  constructor(place: Place, deps: RunnerClientDeps) {
     this.#place = place
-    this.#start = start
+    this.#deps = deps
   }
 
   /**
@@ -64,15 +80,15 @@ export class RunnerClient implements AsyncDisposable {
   }
 
   #connected(): Promise<RunnerLink> {
-    if (this.#isDisposed) return Promise.reject(new ParleyError('unavailable', 'the workspaces were closed'))
-    return (this.#link ??= this.#keep(this.#connectOrStart()))
+    if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason as Error)
+    return (this.#link ??= this.#keep(abortable(this.#connectOrStart(), this.#closing.signal)))
   }
 
   async #tryConnect(): Promise<RunnerLink | null> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const socket = await connectRunner(this.#place)
+      const socket = await this.#connect()
       if (socket === null) return null
-      const link = await RunnerLink.greet(socket)
+      const link = await this.#greet(socket)
       if (link !== null) return this.#link === null ? this.#keep(Promise.resolve(link)) : link
     }
     return null
@@ -80,16 +96,43 @@ export class RunnerClient implements AsyncDisposable {
 
   async #connectOrStart(): Promise<RunnerLink> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const socket = await connectRunner(this.#place)
+      const socket = await this.#connect()
       if (socket === null) {
-        await this.#start()
+        this.#closing.signal.throwIfAborted()
+        await this.#deps.start()
         continue
       }
       // A runner that is ending closes the connection without a greeting.
-      const link = await RunnerLink.greet(socket)
+      const link = await this.#greet(socket)
       if (link !== null) return link
     }
     throw new ParleyError('unavailable', 'no runner of commands could be reached')
+  }
+
+  async #connect(): Promise<Socket | null> {
+    await this.#ending
+    this.#ending = Promise.resolve('none')
+    return connectRunner(this.#place)
+  }
+
+  /** Null when the runner is ending, or hangs and was ended. @throws ParleyError `unavailable` when it hangs and remains. */
+  async #greet(socket: Socket): Promise<RunnerLink | null> {
+    const { heartbeatMs = HEARTBEAT_MS } = this.#deps
+    const onClosing = () => socket.destroy()
+    this.#closing.signal.addEventListener('abort', onClosing, { once: true })
+    if (this.#closing.signal.aborted) onClosing()
+    const greeted = await RunnerLink.greet(socket, { heartbeatMs, onHung: () => this.#endHung() })
+    this.#closing.signal.removeEventListener('abort', onClosing)
+    if (greeted === null && (await this.#ending) === 'failed')
+      throw new ParleyError('unavailable', 'the runner of commands hangs and could not be ended; end it with SIGKILL')
+    return greeted
+  }
+
+  #endHung(): void {
+    this.#ending = endHungRunner(this.#place).then((pid) => {
+      this.#deps.onHung?.(pid)
+      return pid === null ? 'failed' : 'ended'
+    })
   }
 
   #keep(connecting: Promise<RunnerLink>): Promise<RunnerLink> {
@@ -101,7 +144,7 @@ export class RunnerClient implements AsyncDisposable {
           `the runner with pid ${link.pid} is of another version (${link.protocol}, not ${PROTOCOL}); end it with SIGTERM`,
         )
       }
-      if (this.#isDisposed) link.close()
+      if (this.#closing.signal.aborted) link.close()
       return link
     })
     const forget = () => {
@@ -114,7 +157,7 @@ export class RunnerClient implements AsyncDisposable {
 
   /** Closes the connection; running processes continue. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDisposed = true
+    this.#closing.abort(new ParleyError('unavailable', 'the workspaces were closed'))
     const link = await this.#link?.catch(() => null)
     link?.close()
     await link?.closed

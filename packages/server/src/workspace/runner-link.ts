@@ -1,6 +1,7 @@
 /** One connection to a runner, from its greeting to its end. */
 import type { Socket } from 'node:net'
 import { ParleyError } from '@parley/protocol'
+import { Heartbeat } from './heartbeat.ts'
 import { encodeFrame, FrameReader, MAX_FRAME_BYTES } from './runner/ipc/frames.ts'
 import type { Answer, OutputStream, RefusalCode, Request, RunnerEvent } from './runner/ipc/protocol.ts'
 
@@ -21,12 +22,22 @@ type Waiting = {
   onOk: ((answer: unknown) => void) | undefined
 }
 
+type Listening = ProcessListener & { awaited: Set<OutputStream | 'exit'> }
+
 export type ProcessListener = {
   onOutput: (stream: OutputStream, data: Buffer) => void
   onEnd: (stream: OutputStream) => void
   onExit: (exit: { exit_code: number | null; signal: string | null }) => void
   /** The connection has ended; no further event will arrive. */
   onLost: () => void
+}
+
+/** What one connection needs to notice a runner that hangs. */
+export type Liveness = {
+  /** Milliseconds between two signs of life. */
+  heartbeatMs: number
+  /** The runner has given no sign of life for six of these intervals; the connection is closed. */
+  onHung: () => void
 }
 
 export class RunnerLink {
@@ -37,17 +48,26 @@ export class RunnerLink {
   /** Resolves when the connection has ended. */
   readonly closed: Promise<void>
   readonly #leave: () => void
+  readonly #heartbeat: Heartbeat
   readonly #socket: Socket
   readonly #waiting = new Map<number, Waiting>()
-  readonly #listeners = new Map<number, ProcessListener>()
+  readonly #listeners = new Map<number, Listening>()
   #nextId = 1
   #hasLeft = false
 
-  private constructor(socket: Socket, frames: FrameReader, hello: Extract<RunnerEvent, { event: 'hello' }>) {
+  private constructor(
+    socket: Socket,
+    frames: FrameReader,
+    hello: Extract<RunnerEvent, { event: 'hello' }>,
+    { heartbeatMs, onHung }: Liveness,
+  ) {
     this.#socket = socket
+    const ping = () => this.send({ op: 'ping' })
+    this.#heartbeat = new Heartbeat(heartbeatMs, () => this.#abandon(onHung), ping)
     this.protocol = hello.protocol
     this.pid = hello.pid
     socket.on('data', (data: Buffer) => {
+      this.#heartbeat.heard()
       try {
         for (const frame of frames.push(data)) this.#onFrame(frame as Answer | RunnerEvent)
       } catch (error) {
@@ -60,6 +80,7 @@ export class RunnerLink {
     this.left = leaving.promise
     this.#leave = leaving.resolve
     socket.once('close', () => {
+      this.#heartbeat.stop()
       this.#leave()
       const lost = new ParleyError(
         'unavailable',
@@ -73,21 +94,30 @@ export class RunnerLink {
     this.#unrefIfIdle()
   }
 
-  /** Waits for the greeting; null when the connection ends without one. */
-  static greet(socket: Socket): Promise<RunnerLink | null> {
+  /** Waits for the greeting; null when the connection ends without one, or the runner hangs. */
+  static greet(socket: Socket, liveness: Liveness): Promise<RunnerLink | null> {
     const { promise, resolve } = Promise.withResolvers<RunnerLink | null>()
     const frames = new FrameReader()
+    const silence = new Heartbeat(liveness.heartbeatMs, () => {
+      liveness.onHung()
+      socket.destroy()
+    })
+    silence.start()
     const onData = (data: Buffer) => {
       const [first, ...others] = frames.push(data) as RunnerEvent[]
       if (first?.event !== 'hello') return
+      silence.stop()
       socket.off('data', onData)
-      const link = new RunnerLink(socket, frames, first)
+      const link = new RunnerLink(socket, frames, first, liveness)
       for (const other of others) link.#onFrame(other)
       resolve(link)
     }
     socket.on('data', onData)
     socket.on('error', () => socket.destroy())
-    socket.once('close', () => resolve(null))
+    socket.once('close', () => {
+      silence.stop()
+      resolve(null)
+    })
     return promise
   }
 
@@ -116,6 +146,7 @@ export class RunnerLink {
     signal.addEventListener('abort', onAbort, { once: true })
     this.#waiting.set(id, { resolve: settle(resolve), reject: settle(reject), onChunk, onOk })
     this.#socket.ref()
+    this.#heartbeat.start()
     this.#socket.write(frame)
     return promise
   }
@@ -127,8 +158,9 @@ export class RunnerLink {
 
   /** Registers the listener of a spawned process. Must be called before anything else is awaited. */
   listen(process: number, listener: ProcessListener): void {
-    this.#listeners.set(process, listener)
+    this.#listeners.set(process, { ...listener, awaited: new Set(['stdout', 'stderr', 'exit']) })
     this.#socket.ref()
+    this.#heartbeat.start()
   }
 
   close(): void {
@@ -160,12 +192,23 @@ export class RunnerLink {
       case 'output':
         return this.#listeners.get(frame.process)?.onOutput(frame.stream, Buffer.from(frame.data, 'base64'))
       case 'end':
-        return this.#listeners.get(frame.process)?.onEnd(frame.stream)
+        this.#listeners.get(frame.process)?.onEnd(frame.stream)
+        return this.#noteEnd(frame.process, frame.stream)
       case 'exit':
-        return this.#listeners.get(frame.process)?.onExit(frame)
+        this.#listeners.get(frame.process)?.onExit(frame)
+        return this.#noteEnd(frame.process, 'exit')
       default:
         frame satisfies never
     }
+  }
+
+  /** Nothing follows the exit of a process and the end of both of its streams. */
+  #noteEnd(process: number, of: OutputStream | 'exit'): void {
+    const awaited = this.#listeners.get(process)?.awaited
+    awaited?.delete(of)
+    if (awaited?.size !== 0) return
+    this.#listeners.delete(process)
+    this.#unrefIfIdle()
   }
 
   #rejectAll(reason: () => Error): void {
@@ -175,9 +218,18 @@ export class RunnerLink {
     }
   }
 
-  /** An idle connection does not keep the server's process alive. */
+  /** An idle connection keeps neither the server's process alive, nor the runner, which ends when it has nothing to do. */
   #unrefIfIdle(): void {
-    if (this.#waiting.size === 0 && this.#listeners.size === 0) this.#socket.unref()
+    if (this.#waiting.size > 0 || this.#listeners.size > 0) return
+    this.#socket.unref()
+    this.#heartbeat.stop()
+  }
+
+  #abandon(onHung: () => void): void {
+    // A runner that continues later must not begin what is given up here.
+    for (const target of this.#waiting.keys()) this.send({ op: 'cancel', target })
+    onHung()
+    this.#socket.destroy()
   }
 }
 

@@ -19,6 +19,9 @@ export type RunnerStart = {
   orphanExitMs: number
 }
 
+/** Milliseconds for the start; longer than on any machine that works, but a failed disk must not hold a caller for ever. */
+const START_MS = 60_000
+
 /** Folder of compiled code: that of the server, whose programs are the same; without one, a folder of the runner. */
 function compileCache(home: string): string {
   const shared = getCompileCacheDir()
@@ -33,7 +36,7 @@ const fromSources = () => fileURLToPath(new URL('./runner/main.ts', import.meta.
 
 /**
  * Starts a detached runner. Resolves when it, or another one that was faster, accepts connections.
- * @throws ParleyError `unavailable` when the process ends before that; its reason is in `runner/runner.log`.
+ * @throws ParleyError `unavailable` when the process ends before that, or takes longer than a minute; its reason is in `runner/runner.log`.
  */
 export async function startRunner(
   place: Place,
@@ -59,7 +62,13 @@ export async function startRunner(
   child.once('error', (cause) =>
     failed.reject(new ParleyError('unavailable', 'the runner could not be started', { cause })),
   )
-  const output = await Promise.race([child.stdout === null ? '' : text(child.stdout), failed.promise])
+  const late = setTimeout(() => {
+    child.kill('SIGKILL')
+    failed.reject(new ParleyError('unavailable', `the runner of commands was not ready within ${START_MS / 1000} s`))
+  }, START_MS)
+  const output = await Promise.race([child.stdout === null ? '' : text(child.stdout), failed.promise]).finally(() =>
+    clearTimeout(late),
+  )
   if (!output.includes('"runner"')) {
     throw new ParleyError(
       'unavailable',

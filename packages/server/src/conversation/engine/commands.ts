@@ -80,7 +80,8 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       const { record, state } = await access.read(id, actor)
       // A call that may have begun is recovered later, which needs its ledger. Calls that wait for an approval have not begun.
       const waiting = new Set(state.awaiting_approval?.actions.map(({ action_id }) => action_id))
-      if (state.open_actions.every((action) => waiting.has(action.id))) await workspaces.release(id, remoteOf(record.workspace))
+      if (state.open_actions.every((action) => waiting.has(action.id)))
+        await workspaces.release(id, remoteOf(record.workspace))
     },
 
     async ask(id, question, actor, signal) {

@@ -1,6 +1,6 @@
 import type { ConversationState, Draft } from '@parley/protocol'
 import type { Agent } from '../../agent/index.ts'
-import { Mailbox } from '../../lib/index.ts'
+import { abortable, Mailbox } from '../../lib/index.ts'
 import { closeAction, pausing, statusChanged } from '../drafts.ts'
 import type { ConversationHooks } from '../hooks/conversation-hooks.ts'
 import { RunCancelled } from '../interruption.ts'
@@ -12,8 +12,11 @@ import { phaseEvent, type Startup } from '../start/phases/index.ts'
 import { withoutBlocks } from '../submission.ts'
 import type { LazyAgent } from './lazy-agent.ts'
 
-/** Longest wait for the cancelled run, in milliseconds. Source: agent-server-wire.md 10.1. */
-const INTERRUPT_WAIT_MS = 5000
+/**
+ * Longest wait for everything that is cancelled, in milliseconds. Storing the end follows, and the answer must come within five
+ * seconds. Source: agent-server-wire.md 10.1.
+ */
+const INTERRUPT_WAIT_MS = 4_000
 
 type Live = Pick<LiveReader, 'id' | 'state'> &
   Pick<LiveActions, 'inTurn' | 'untilStored' | 'append' | 'inBackground' | 'emitSnapshot'>
@@ -104,22 +107,24 @@ export class Ending {
     await inTurn(() => append([...(state().has_system_prompt ? [] : preamble), ...drafts]))
   }
 
-  /** Cancels run and start. */
+  /** Cancels run and start. Whatever does not end in time is left to end by itself. */
   async #cancel(): Promise<Cancelled> {
     const { id, state } = this.#live
     const { running, startup, agent } = this.#parts
     const wasRunning = running.isActive
     const { ended } = running
+    const late = AbortSignal.timeout(INTERRUPT_WAIT_MS)
+    const inTime = <T>(work: Promise<T>) => abortable(work, late).catch(() => undefined)
     const mayHaveSubAgents = running.isWaiting || state().open_actions.length > 0
     // First in memory: from here on no sub-agent gets new work.
     running.cancel('interrupted')
     // Sub-agents are interrupted before the end is recorded. A process that dies in between leaves a parent that still waits
     // for its sub-agents, never a parent at rest with sub-agents at work.
-    if (mayHaveSubAgents) await this.#parentLink.interrupt(id)
-    await startup.cancel(new RunCancelled('interrupted'))
+    if (mayHaveSubAgents) await inTime(this.#parentLink.interrupt(id))
+    await inTime(startup.cancel(new RunCancelled('interrupted')))
     if (!wasRunning) return { wasRunning, left: [] }
-    const left = (await (await agent.current())?.interrupt().catch(() => undefined)) ?? []
-    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, INTERRUPT_WAIT_MS).unref())])
+    const left = (await inTime(agent.current().then((current) => current?.interrupt()))) ?? []
+    await inTime(ended)
     return { wasRunning, left }
   }
 }

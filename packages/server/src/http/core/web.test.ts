@@ -50,7 +50,7 @@ beforeAll(async () => {
   ;({ port } = await web.listen({ host: '127.0.0.1', port: 0 }))
   base = `http://127.0.0.1:${port}`
 })
-afterAll(() => web.close())
+afterAll(() => web.close(new AbortController().signal))
 
 const key = { 'x-session-api-key': 'good' }
 const ask = async (path: string, init: RequestInit = {}) => {

@@ -105,8 +105,8 @@ const actors = new WeakMap<FastifyRequest, Actor>()
 
 export type Web = {
   listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
-  /** Stops accepting, and waits until the running requests have ended. */
-  close(): Promise<void>
+  /** Stops accepting, and waits until the running requests have ended. Aborting `patience` closes their connections. */
+  close(patience: AbortSignal): Promise<void>
 }
 
 export function createWeb(routes: readonly Route[], deps: WebDeps): Web {
@@ -153,9 +153,12 @@ export function createWeb(routes: readonly Route[], deps: WebDeps): Web {
       const address = app.server.address()
       return typeof address === 'object' && address !== null ? { host, port: address.port } : { host, port }
     },
-    close: async () => {
+    close: async (patience) => {
       closing.abort(new ParleyError('unavailable', 'the server is closing'))
+      const cut = () => app.server.closeAllConnections()
+      patience.addEventListener('abort', cut, { once: true })
       await app.close()
+      patience.removeEventListener('abort', cut)
     },
   }
 }

@@ -10,6 +10,7 @@
  */
 import { existsSync, watch } from 'node:fs'
 import { createServer, type Server } from 'node:net'
+import { DiskProbe } from './disk-probe.ts'
 import { Connection } from './ipc/connection.ts'
 import { rootMark, startMark } from './environment.ts'
 import { Ledger } from './ledger/ledger.ts'
@@ -38,6 +39,7 @@ export class Runner {
   readonly #options: RunnerOptions
   readonly #server: Server
   readonly #sandbox: Sandbox
+  readonly #disk: DiskProbe
   readonly #connections = new Set<Connection>()
   readonly #conversations = new Map<string, ConversationProcesses>()
   readonly #releasing = new Map<string, Promise<void>>()
@@ -57,6 +59,7 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options
     this.#sandbox = new Sandbox(options.place.home, options.place.sockets)
+    this.#disk = new DiskProbe(options.place.home)
     this.#server = createServer((socket) =>
       this.#onConnect(
         new Connection(socket, {
@@ -129,6 +132,8 @@ export class Runner {
   async #perform(request: Request, connection: Connection, reply: Reply): Promise<void> {
     switch (request.op) {
       case 'ping':
+        // Without its disk, no call can begin or end, although this process answers.
+        await this.#disk.answers()
         return reply.ok(this.#stats())
       case 'cancel': {
         const target = connection.waiting.get(request.target)
@@ -179,6 +184,8 @@ export class Runner {
       await this.#conversations.get(conversation)?.interrupt()
       return reply.ok({})
     }
+    // The sender gave up before the request began, for example while this process was stopped.
+    if (!reply.isOpen) return
     const processes = this.#processesOf(conversation)
     this.#hasStarted = true
     if (request.op === 'exec') return processes.exec(request.call, request.spec, reply)

@@ -1,0 +1,48 @@
+/**
+ * The end of a server, within the ten seconds that supervisors grant, whatever hangs.
+ *
+ * Invariants
+ *   E1. Runs are cancelled before requests are waited for, because requests wait for runs.
+ *   E2. Each step has a limit, and the next one begins after it. What is left undone is what a killed server leaves undone: the
+ *       log on disk is complete, and the next start continues from it.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { abortable } from '../lib/index.ts'
+import type { Log } from '../observability/index.ts'
+
+/** Milliseconds in which requests end by themselves; a message that is being stored gets its answer. */
+const REQUESTS_MS = 1_000
+/** Milliseconds for runs, agents and their programs. */
+const RUNS_MS = 3_500
+/** Milliseconds until the answers of cancelled requests are written. */
+const ANSWERS_MS = 500
+
+/** Waits for one step; after `ms` it is logged and left. */
+export async function inTime(
+  step: string,
+  ms: number,
+  work: PromiseLike<unknown>,
+  log: Pick<Log, 'warn'>,
+): Promise<void> {
+  const late = AbortSignal.timeout(ms)
+  try {
+    await abortable(Promise.resolve(work), late)
+  } catch (err) {
+    log.warn({ step, ms, ...(late.aborted ? {} : { err }) }, 'shutdown step not finished')
+  }
+}
+
+/** Ends requests and runs: short requests finish, then runs are cancelled, then the remaining connections are closed. */
+export async function endWork(
+  edge: { close(patience: AbortSignal): Promise<void> },
+  engine: { close(): Promise<void> },
+  log: Pick<Log, 'warn'>,
+): Promise<void> {
+  const patience = new AbortController()
+  const drained = edge.close(patience.signal)
+  await Promise.race([drained.catch(() => undefined), delay(REQUESTS_MS, undefined, { ref: false })])
+  await inTime('runs', RUNS_MS, engine.close(), log)
+  const cut = setTimeout(() => patience.abort(), ANSWERS_MS)
+  await inTime('requests', 2 * ANSWERS_MS, drained, log)
+  clearTimeout(cut)
+}
