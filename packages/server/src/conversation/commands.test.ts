@@ -7,6 +7,8 @@ import {
 } from '@parley/protocol'
 import { describe, expect, test } from 'vitest'
 import type { Approvals } from './approvals.ts'
+import type { EarlierOutcome } from './branch/earlier-outcomes.ts'
+import type { NavigationTarget } from './branch/navigation-target.ts'
 import { decide } from './commands.ts'
 
 const a1 = { id: asEventId('a1'), tool_call_id: 'c1', tool_name: 'terminal', llm_response_id: 'r1', seq: 4 }
@@ -190,14 +192,26 @@ describe('a confirmation', () => {
 
 describe('navigate', () => {
   const target = { to: asEventId('e1'), open_actions: [a1], last_user_message_id: null, owes_step: true }
+  const to = (target: NavigationTarget, outcome: EarlierOutcome = { kind: 'unknown' }) =>
+    ({ kind: 'navigate', target, outcomes: new Map([[a1.id, outcome]]) }) as const
+  test.each<[EarlierOutcome, RegExp]>([
+    [{ kind: 'executed' }, /was executed on another branch .* effects remain/],
+    [{ kind: 'failed', error: 'no such file' }, /with this error: no such file/],
+    [{ kind: 'rejected' }, /was rejected on another branch .*; it was not executed/],
+    [{ kind: 'unapproved' }, /waited for an approval .*; it was not executed/],
+    [{ kind: 'unknown' }, /Whether it was executed, wholly or in part, is not known/],
+  ])('the model reads about an open call at the target of a navigation that it was %o', (outcome, text) => {
+    const { drafts } = decide(state({}), to(target, outcome), seen, [])
+    expect(drafts.at(-1)).toMatchObject({ kind: 'AgentErrorEvent', error: expect.stringMatching(text) })
+  })
   test('a navigation closes the open calls at its target (F05)', () => {
-    expect(kinds({}, { kind: 'navigate', target })).toEqual(['LeafMovedEvent AgentErrorEvent', false])
+    expect(kinds({}, to(target))).toEqual(['LeafMovedEvent AgentErrorEvent', false])
   })
   test('a navigation leaves a pending batch behind', () => {
-    expect(kinds(waiting, { kind: 'navigate', target: { ...target, open_actions: [] } })[0]).toBe('LeafMovedEvent idle')
+    expect(kinds(waiting, to({ ...target, open_actions: [] }))[0]).toBe('LeafMovedEvent idle')
   })
   test('navigate is refused while running', () =>
-    expect(refusal({ execution_status: 'running' }, { kind: 'navigate', target })).toBe('conflict'))
+    expect(refusal({ execution_status: 'running' }, to(target))).toBe('conflict'))
 })
 
 test('the first message of a branch is preceded by the preamble', () => {

@@ -1,6 +1,7 @@
-import { ParleyError, type ConversationState, type Draft, type SecurityAnalyzer } from '@parley/protocol'
+import { ParleyError, type ConversationState, type Draft, type EventId, type SecurityAnalyzer } from '@parley/protocol'
 import { hasHooks } from '../hooks/index.ts'
 import { approvedByRun, respond, type Approvals } from './approvals.ts'
+import { outcomeText, type EarlierOutcome } from './branch/earlier-outcomes.ts'
 import type { Command } from './conversations.ts'
 import { closeAction, pausing, statusChanged, userMessage } from './drafts.ts'
 import { decideGoal, interrupted, type GoalCommand } from './goal/goal.ts'
@@ -26,8 +27,15 @@ type Context = {
 
 type CommandOf<K extends Command['kind']> = Extract<Command, { kind: K }>
 
-/** A navigation whose target is known. `given`: the skills that the model has received there; absent: as before. */
-type Navigation = { kind: 'navigate'; target: NavigationTarget; given?: string[] }
+/** A navigation whose target is known. */
+export type Navigation = {
+  kind: 'navigate'
+  target: NavigationTarget
+  /** What is known of the calls that are open there. */
+  outcomes: ReadonlyMap<EventId, EarlierOutcome>
+  /** The skills that the model has received there; absent: as before. */
+  given?: string[]
+}
 
 type Decider<C> = (state: ConversationState, command: C, context: Context) => Decision
 
@@ -99,7 +107,7 @@ function pause({ execution_status: status, awaiting_approval: awaiting }: Conver
   return { drafts: pausing(), runs: false, snapshot: true }
 }
 
-function navigate(state: ConversationState, { target, given }: Navigation): Decision {
+function navigate(state: ConversationState, { target, outcomes, given }: Navigation): Decision {
   const { execution_status: status } = state
   if (status === 'running')
     throw new ParleyError('conflict', 'The conversation is running. Pause it before you navigate.')
@@ -108,8 +116,10 @@ function navigate(state: ConversationState, { target, given }: Navigation): Deci
     const key = 'activated_knowledge_skills'
     drafts.push({ kind: 'StateChangedEvent', source: 'environment', key, value: given })
   }
-  const reason = 'This call was left open by moving to this point of the conversation; it was not executed.'
-  for (const action of target.open_actions) drafts.push(closeAction(action, reason))
+  for (const action of target.open_actions) {
+    const outcome = outcomes.get(action.id) ?? { kind: 'unknown' }
+    drafts.push(closeAction(action, outcomeText(outcome, 'on another branch of this conversation')))
+  }
   if (status === 'waiting_for_confirmation')
     drafts.push(statusChanged('idle', 'navigated away from the waiting actions'))
   return { drafts, runs: false, snapshot: true }

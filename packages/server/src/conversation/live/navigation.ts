@@ -2,8 +2,9 @@
 import { ParleyError } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
 import type { EventStore } from '../../storage/index.ts'
-import type { NavigationTarget } from '../branch/navigation-target.ts'
+import { earlierOutcomes } from '../branch/earlier-outcomes.ts'
 import { navigationTarget, readBranch } from '../branch/reader.ts'
+import type { Navigation } from '../commands.ts'
 import type { Command } from '../conversations.ts'
 import type { LiveReader } from '../live-access.ts'
 import { givenOn } from '../log/knowledge.ts'
@@ -35,11 +36,12 @@ export async function targetOf(
   event: Extract<Command, { kind: 'navigate' }>['event_id'],
   { id, state }: Pick<LiveReader, 'id' | 'state'>,
   events: EventStore,
-): Promise<{ kind: 'navigate'; target: NavigationTarget; given?: string[] }> {
+): Promise<Navigation> {
   const { blocked_messages, activated_knowledge_skills: active } = state()
   const target = await navigationTarget(events, id, event, blocked_messages)
   if (target === null) throw new ParleyError('not_found', `Event not found: ${event}`, { details: { event_id: event } })
-  if (active.length === 0) return { kind: 'navigate', target }
+  const outcomes = await earlierOutcomes(events, id, target.open_actions)
+  if (active.length === 0) return { kind: 'navigate', target, outcomes }
   const path = await readBranch(events, id, target.to)
-  return { kind: 'navigate', target, given: givenOn(path, active) }
+  return { kind: 'navigate', target, outcomes, given: givenOn(path, active) }
 }

@@ -13,6 +13,7 @@ import {
   type StoredTreeEvent,
 } from '@parley/protocol'
 import type { ConversationRow } from '../../storage/index.ts'
+import { earlierOutcomes, outcomeText, type EarlierOutcome } from '../branch/earlier-outcomes.ts'
 import { navigationTarget, readBranch } from '../branch/reader.ts'
 import type { Actor, ForkRequest } from '../conversations.ts'
 import { closeAction, statusChanged } from '../drafts.ts'
@@ -60,7 +61,8 @@ export async function fork(
   const start = replay(copied)
   const open = pendingActions(await branchOf(deps, source, target.to))
   const inherited = stateAt(source.state, from === null ? null : copied)
-  const settling = settle(start, inherited, { ...target, open_actions: open }, request)
+  const outcomes = await earlierOutcomes(deps.storage.events, source.row.id, open)
+  const settling = settle(start, inherited, { ...target, open_actions: open }, outcomes, request)
   const settled = stamp(start, settling, deps.stamps)
   const events = [...copied, ...settled.events]
 
@@ -126,7 +128,13 @@ async function branchOf(deps: StartDeps, source: Reading, leaf: EventId | null):
 type Target = NonNullable<Awaited<ReturnType<typeof navigationTarget>>>
 
 /** The drafts that give the copied log its required state. */
-function settle(start: ConversationState, source: ConversationState, target: Target, request: ForkRequest): Draft[] {
+function settle(
+  start: ConversationState,
+  source: ConversationState,
+  target: Target,
+  outcomes: ReadonlyMap<EventId, EarlierOutcome>,
+  request: ForkRequest,
+): Draft[] {
   const drafts: Draft[] = [{ kind: 'LeafMovedEvent', source: 'environment', ...target }]
   for (const key of INHERITED) {
     const value = source[key]
@@ -136,7 +144,8 @@ function settle(start: ConversationState, source: ConversationState, target: Tar
   }
   if (!request.reset_metrics) drafts.push(...spent(source))
   for (const action of target.open_actions) {
-    drafts.push(closeAction(action, 'This call was open where the conversation was forked; it was not executed here.'))
+    const outcome = outcomes.get(action.id) ?? { kind: 'unknown' }
+    drafts.push(closeAction(action, outcomeText(outcome, 'in the conversation that this one was forked from')))
   }
   drafts.push({
     kind: 'StartPhaseEvent',
