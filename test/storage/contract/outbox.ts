@@ -210,18 +210,27 @@ export function outboxContract(makePlace: MakePlace): void {
       expect(await storage.outbox.due(TARGET, '2026-12-30T23:59:59.999Z', 9)).toMatchObject([{ topic: 'a' }])
     })
 
-    test('a notification is announced after its commit', async () => {
+    test('a change is announced when its commit can be read', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
       await told(storage, true)
       const changes: OutboxChange[] = []
-      using _end = { [Symbol.dispose]: storage.outbox.subscribe((change) => changes.push(change)) }
+      const read: Promise<number | undefined>[] = []
+      const take = (change: OutboxChange) => {
+        changes.push(change)
+        read.push(storage.conversations.get(change.conversation_id).then((row) => row?.seq))
+      }
+      using _end = { [Symbol.dispose]: storage.outbox.subscribe(take) }
       const id = await notified(storage, ['a'])
+      const row = await storage.conversations.get(id)
+      await storage.conversations.append(nextAppend(row!, 2))
       await storage.conversations.delete(id)
       expect(changes).toEqual([
         { conversation_id: id, deliveries: true, events: 1, isOver: false },
+        { conversation_id: id, deliveries: false, events: 2, isOver: false },
         { conversation_id: id, deliveries: false, events: 0, isOver: true },
       ])
+      expect(await Promise.all(read)).toEqual([1, 3, undefined])
     })
   })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ErrorCode, ParleyError } from '@parley/protocol'
+import { RunCancelled } from '../../conversation/index.ts'
 import { isNotFound, toAnswer, UNKNOWN_CONVERSATION } from './errors.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -25,6 +26,15 @@ describe('refusals', () => {
     expect(toAnswer(new ParleyError('unavailable', 'the store is closed'), silent)).toEqual({
       status: 503,
       body: { detail: 'Internal Server Error', exception: '503: the store is closed' },
+      headers: { 'retry-after': '1' },
+    })
+  })
+
+  test('a request for a conversation that leaves memory is to be sent again', () => {
+    expect(toAnswer(new RunCancelled('lost'), silent)).toMatchObject({
+      status: 503,
+      body: { exception: expect.stringContaining('Send the request again') as string },
+      headers: { 'retry-after': '1' },
     })
   })
 
