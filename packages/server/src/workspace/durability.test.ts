@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { openTestWorkspaces, processEnd, isAlive, never, terminal, type TestWorkspaces } from './workspace.testing.ts'
+import { findBubblewrap } from './runner/sandbox/sandbox.ts'
 import type { ExecRequest, TerminalRequest, Workspace } from './workspace.ts'
 import { until } from '../../testing/until.ts'
 
@@ -228,3 +229,22 @@ test('servers that start at once share one runner', async () => {
   const results = await Promise.all(opened.map((workspace) => terminal(workspace, 'echo $PPID')))
   expect(new Set(results.map(({ output }) => output))).toEqual(new Set([`${await here.runnerPid()}\n`]))
 })
+
+const bubblewrap = await findBubblewrap()
+
+test.skipIf('reason' in bubblewrap)(
+  'in a sandbox, the release of a conversation ends a process that changed its session and environment',
+  async () => {
+    await using here = await openTestWorkspaces({ sandbox: { mode: 'required', network: true } })
+    const workspace = await here.open()
+    const command = `env -i setsid sh -c 'until [ -e ended ]; do echo x >>beats; sleep 0.05; done' </dev/null >/dev/null 2>&1 &`
+    await terminal(workspace, command)
+    const beats = () => readFileSync(here.dir.file('work', 'c1', 'beats')).length
+    await until(() => exists(workspace, 'beats'))
+    await workspace.release()
+    const atRelease = beats()
+    // A process that was left would write many lines while a new shell starts.
+    expect((await terminal(await here.open('c2'), 'sleep 0.3; echo later')).output).toBe('later\n')
+    expect(beats()).toBe(atRelease)
+  },
+)
