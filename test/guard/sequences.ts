@@ -61,6 +61,7 @@ const STEPS = [
   'accept',
   'accept',
   'reject',
+  'named',
   'navigate',
   'fork',
   'policy',
@@ -103,6 +104,13 @@ export async function play(server: Running, seed: number): Promise<Played> {
       case 'accept':
       case 'reject':
         return post('/events/respond_to_confirmation', { accept: kind === 'accept', reason: 'no' })
+      case 'named': {
+        // Any batch that was ever asked about: the newest one, or one that is stale.
+        const requests = (await server.events(id)).filter(({ key }) => key === 'confirmation_request')
+        const batch_id: string = requests[pick(requests.length + 1)]?.value.batch_id ?? 'unknown'
+        if (pick(2) === 0) return post('/run', { batch_id })
+        return post('/events/respond_to_confirmation', { accept: pick(4) > 0, batch_id })
+      }
       case 'policy':
         return post('/confirmation_policy', { policy: { kind: 'AlwaysConfirm' } })
       case 'navigate': {
@@ -137,11 +145,22 @@ export async function check(server: Running, seed: number, { ids, trace }: Playe
   const approved = new Set<string>()
   const executed = new Set<string>()
   const paths = new Map<string, string>()
+  const asked = new Map<string, string[]>()
   // A fork contains the events of its source, whose approvals are stored there, so sources come first.
   for (const id of ids) {
     for (const event of await server.events(id)) {
-      if (event.key === 'approval' && event.value.decision === 'accept')
-        for (const action of event.value.action_ids) approved.add(action)
+      if (event.key === 'confirmation_request')
+        asked.set(
+          event.value.batch_id,
+          event.value.actions.map(({ action_id }: Loose) => action_id),
+        )
+      if (event.key === 'approval' && event.value.decision === 'accept') {
+        for (const action of event.value.action_ids) {
+          approved.add(action)
+          if (asked.get(event.value.batch_id)?.includes(action) !== true)
+            throw new Error(`seed ${seed}: ${action} was approved and not part of that batch: ${trace.join(', ')}`)
+        }
+      }
       if (event.kind === 'ActionEvent' && event.action?.path !== undefined) paths.set(event.id, event.action.path)
       if (event.kind !== 'ObservationEvent') continue
       executed.add(event.action_id)
