@@ -11,6 +11,8 @@ export type AppendFaults = {
   before: (append: Append) => Promise<void>
   /** Called after an append was stored; its rejection is the result of the append, as when the report of a commit is lost. */
   after: (append: Append) => Promise<void>
+  /** The error that refuses deletions; null: they are passed on. */
+  deletion: Error | null
   /** Returns the error of a read of events; null to pass it on. */
   refuseRead: () => Error | null
   /** Appends that were refused by `refuse`. */
@@ -28,6 +30,7 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
     before: nothing,
     after: nothing,
     refuseRead: () => null,
+    deletion: null,
     refused: 0,
   }
   const append = async (written: Append): Promise<void> => {
@@ -40,6 +43,10 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
     await storage.conversations.append(written)
     await faults.after(written)
   }
+  const remove: Storage['conversations']['delete'] = async (...asked) => {
+    if (faults.deletion !== null) throw faults.deletion
+    return storage.conversations.delete(...asked)
+  }
   const events = new Proxy(storage.events, {
     get: (store, name) => {
       const read: unknown = Reflect.get(store, name)
@@ -51,5 +58,8 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
       }
     },
   })
-  return { storage: { ...storage, events, conversations: { ...storage.conversations, append } }, faults }
+  return {
+    storage: { ...storage, events, conversations: { ...storage.conversations, append, delete: remove } },
+    faults,
+  }
 }

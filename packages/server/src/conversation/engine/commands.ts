@@ -65,7 +65,14 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       const channel = roster.channel(id, row.seq)
       if (isReady(state) && hasHooks(state.hook_config, 'SessionEnd')) await endSession(id, roster, deps.log)
       await roster.evict(id, 'deleted')
-      await conversations.delete(id, await deletionNotice(id, actor, access, start))
+      try {
+        await conversations.delete(id, await deletionNotice(id, actor, access, start))
+      } catch (error) {
+        // Nothing is deleted, so its run continues.
+        if (state.execution_status === 'running')
+          roster.resume(id).catch((err: unknown) => deps.log.warn({ conversation_id: id, err }, 'run not continued'))
+        throw error
+      }
       channel.emit({ kind: 'deleted' })
       const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
       if (ended !== null) await deps.runs?.ended(id, record, ended)

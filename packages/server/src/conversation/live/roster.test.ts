@@ -122,3 +122,23 @@ test('watchers receive an event only after it is durable, and the deltas of an a
   expect(order[0]).toBe('delta')
   expect(order.indexOf('answer')).toBe(order.length - 1)
 })
+
+test('a deletion that the store refused deletes nothing, and the run continues', async () => {
+  await using bench = await openBench()
+  const { reached, open } = gate()
+  bench.play({
+    async *think(context): Step {
+      if (bench.asked.length > 1) return void (yield answer('done', context.state().seq))
+      reached.resolve()
+      await open.promise
+    },
+  })
+  const talk = await bench.start()
+  await reached.promise
+  bench.faults.deletion = diskFull()
+  await expect(bench.engine.delete(talk.id, ANN)).rejects.toMatchObject({ code: 'unavailable' })
+  open.resolve()
+  // Without a request that would load the conversation.
+  await until(() => bench.asked.length === 2)
+  await talk.is('finished')
+})
