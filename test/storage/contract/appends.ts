@@ -46,6 +46,25 @@ export function appendContract(makePlace: MakePlace): void {
       expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(1)
     })
 
+    test('a crash counts for running conversations, and the end of a run resets the count', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const { conversations } = storage
+      const [running, resting] = [conversation({ status: 'running' }), conversation({ status: 'paused' })]
+      for (const each of [running, resting]) await conversations.create(each)
+      await conversations.countCrash()
+      await conversations.countCrash()
+      expect(await conversations.own(resting.id)).toMatchObject({ crashes: 0 })
+      const own = (await conversations.own(running.id))!
+      expect(own.crashes).toBe(2)
+      const { id, epoch, seq } = own.row
+      await conversations.append({ id, epoch, expectedSeq: seq, events: [], row: { status: 'running' } })
+      expect(await conversations.own(id)).toMatchObject({ crashes: 2 })
+      const next = { id, epoch: epoch + 1, expectedSeq: seq, events: [] }
+      await conversations.append({ ...next, row: { status: 'finished' } })
+      expect(await conversations.own(id)).toMatchObject({ crashes: 0 })
+    })
+
     test('a deleted conversation owes its release until it is released, and keeps its id so long', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
@@ -110,7 +129,7 @@ export function appendContract(makePlace: MakePlace): void {
       const first = await owned(storage)
       const second = await storage.conversations.own(first.id)
       expect(first.epoch).toBe(1)
-      expect(second).toEqual({ row: { ...first, epoch: 2 }, state: null })
+      expect(second).toEqual({ row: { ...first, epoch: 2 }, state: null, crashes: 0 })
     })
 
     test('owning an unknown conversation returns null', async () => {

@@ -6,6 +6,7 @@ import { ConfigError, isLoopback, secretsOf, type Config } from '../config/index
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
 import { openTransport } from '../llm/index.ts'
+import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
 import { endWork, inTime } from './shutdown.ts'
 import { openKnownSecrets, openStoreCipher, secretValues } from '../secrets/index.ts'
@@ -58,6 +59,10 @@ export async function startServer(
 
   const path = config.ephemeral ? ':memory:' : join(dataDir, 'parley.db')
   const storage = wrapStorage(opened.use(await openSqlite({ path })))
+  if (hasCrashed(dataDir)) {
+    await storage.conversations.countCrash()
+    await clearCrashMark(dataDir)
+  }
   const foldersDir = opened.use(await openConversationFolders(config)).path
   const keyText = config.secretKey === null ? {} : { keyText: config.secretKey }
   const keyOptions = { ...keyText, keyFile: join(dataDir, 'secret-key'), replaces: config.replaceSecretKey }
@@ -101,6 +106,8 @@ export async function startServer(
   ownSecrets.listensAt(url)
   await lock.listensAt(url)
   const resuming = { commands: edge, 'completion callbacks': automation, conversations: engine }
+  // Disposed first: from then on, an end is not a crash.
+  opened.use(markCrashes(dataDir))
   for (const [of, part] of Object.entries(resuming))
     part.recover().catch((err: unknown) => log.error({ err, of }, 'recovery failed'))
 

@@ -1,5 +1,5 @@
 /** Event drafts that the engine itself writes; pure. */
-import type { ConversationExecutionStatus, Draft, OpenAction } from '@parley/protocol'
+import type { ConversationExecutionStatus, ConversationState, Draft, OpenAction } from '@parley/protocol'
 import { classify, textContent, userMessage } from '@parley/protocol'
 
 export { userMessage } from '@parley/protocol'
@@ -55,3 +55,27 @@ export function describe(error: unknown): { code: string; detail: string } {
   if (error instanceof Error) return { code: error.name, detail: error.message }
   return { code: 'Error', detail: String(error) }
 }
+
+/** Leaves a conversation paused during whose run the process crashed `crashes` times; `run` takes it up again. */
+export function pausedAfterCrashes({ execution_status, start }: ConversationState, crashes: number): Draft[] {
+  const detail =
+    `The server crashed ${crashes} times while this conversation ran, so it was paused. Other conversations that ran may be the cause. ` +
+    'Run it again to continue.'
+  const isStarting = start?.status !== 'failed' && !(start?.phase === 'ready' && start.status === 'done')
+  const phase = start?.phase ?? 'workspace'
+  const failed: Draft = {
+    kind: 'StartPhaseEvent',
+    source: 'environment',
+    phase,
+    status: 'failed',
+    code: CRASHES,
+    detail,
+  }
+  return [
+    ...(isStarting ? [failed] : []),
+    conversationError(CRASHES, detail),
+    ...(execution_status === 'running' ? [statusChanged('paused', CRASHES)] : []),
+  ]
+}
+
+const CRASHES = 'RepeatedCrash'

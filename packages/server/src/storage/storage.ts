@@ -30,6 +30,9 @@ export type ConversationRow = {
   record: SealedJson
 }
 
+/** `crashes`: how often the process crashed in the current run. */
+type OwnedRow = { row: ConversationRow; state: CachedState | null; crashes: number }
+
 export type CachedState = { seq: number; json: SealedJson }
 
 /** A notification to be written with the commit that causes it; dropped when no target is set (see `OutboxStore`). */
@@ -101,7 +104,9 @@ export interface ConversationStore {
   /** Caches the state of a log whose newest seq is still that of the state; otherwise nothing changes. Needs no epoch. */
   cacheState(id: ConversationId, state: CachedState): Promise<void>
   /** Raises the epoch, so that every earlier owner is refused, and returns the row and the cached state. Null for an unknown id. */
-  own(id: ConversationId): Promise<{ row: ConversationRow; state: CachedState | null } | null>
+  own(id: ConversationId): Promise<OwnedRow | null>
+  /** Counts a crash of the process for every conversation whose stored status is `running`. Another status resets its count. */
+  countCrash(): Promise<void>
   /**
    * Appends in one durable transaction; appends of one turn of the event loop share a commit.
    * @throws ParleyError `conflict` with `details.reason` `epoch` or `seq`, without a change.

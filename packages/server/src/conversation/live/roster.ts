@@ -4,6 +4,7 @@ import { TimeSlices } from '../../lib/index.ts'
 import { isUnreadable, type ConversationRow } from '../../storage/index.ts'
 import { Channel } from '../watch/channel.ts'
 import type { Interruption } from '../interruption.ts'
+import { pausedAfterCrashes } from '../drafts.ts'
 import type { LiveDeps } from './deps.ts'
 import { LiveConversation } from './live-conversation.ts'
 import type { Loaded } from '../log/live-log.ts'
@@ -13,6 +14,9 @@ import type { ConversationRecord } from '../record/record.ts'
 
 /** Longest wait, in milliseconds, for the end of a copy that is void before another copy is loaded. */
 const LEAVING_MS = 5_000
+
+/** Crashes of the process in one run of a conversation after which it is not resumed by itself. */
+const MAX_CRASHES = 3
 
 export type RosterDeps = LiveDeps & {
   readRecord: (text: string) => ConversationRecord
@@ -174,7 +178,8 @@ export class Roster {
     channel.advance(owned.row.seq)
     const live = this.#make(loaded, channel)
     await this.#deps.parentLink.beforeResuming(live)
-    live.resume()
+    if (owned.crashes < MAX_CRASHES) live.resume()
+    else await live.commit((state) => pausedAfterCrashes(state, owned.crashes))
     return live
   }
 

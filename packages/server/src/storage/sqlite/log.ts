@@ -111,6 +111,8 @@ function appendNow(sql: Sql, append: Append, columns: readonly EventColumns[], o
   }
   const record = append.row?.record
   if (record !== undefined) sql.run('UPDATE records SET record = ? WHERE conversation = ?', record, conversation)
+  const status = append.row?.status
+  if (status !== undefined && status !== 'running') sql.run('DELETE FROM crashes WHERE conversation = ?', conversation)
   if (append.state !== undefined) putState(sql, conversation, append.state)
   if (columns.length > 0) outbox.follow(conversation, append.id, append.expectedSeq)
   outbox.notify(conversation, append.id, append.outbox)
@@ -132,7 +134,9 @@ export function sqliteLog(sql: Sql, commits: GroupCommit, outbox: Outbox): Pick<
         )
         const state = sql.get<CachedState>('SELECT seq, json FROM states WHERE conversation = ?', owned.n)
         if (row === undefined) throw new Error(`conversation ${id} has no record`)
-        return { row: { ...row }, state: state === undefined ? null : { ...state } }
+        const crashes =
+          sql.get<{ count: number }>('SELECT count FROM crashes WHERE conversation = ?', owned.n)?.count ?? 0
+        return { row: { ...row }, state: state === undefined ? null : { ...state }, crashes }
       }),
 
     append: async (append) => {

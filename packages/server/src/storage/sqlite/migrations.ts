@@ -220,6 +220,12 @@ const MIGRATIONS: readonly string[] = [
     record TEXT NOT NULL
   );
   `,
+  `
+  CREATE TABLE crashes (
+    conversation INTEGER PRIMARY KEY REFERENCES conversations (n) ON DELETE CASCADE,
+    count INTEGER NOT NULL
+  );
+  `,
 ]
 
 /** Number of the newest step in this version. */

@@ -88,6 +88,13 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
         const row = sql.get<{ n: number }>('SELECT n FROM conversations WHERE id = ? AND seq = ?', id, state.seq)
         if (row !== undefined) putState(sql, row.n, state)
       }),
+    countCrash: () =>
+      commits.write(() => {
+        sql.run(
+          `INSERT INTO crashes (conversation, count) SELECT n, 1 FROM conversations WHERE status = 'running'
+           ON CONFLICT (conversation) DO UPDATE SET count = count + 1`,
+        )
+      }),
     owedReleases: () =>
       commits.read(() =>
         sql
