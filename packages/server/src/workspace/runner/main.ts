@@ -5,13 +5,16 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { crashReport } from '../../lib/index.ts'
+import { boundedLog } from './bounded-log.ts'
 import { openPlace } from './ipc/place.ts'
 import { Runner } from './runner.ts'
 
 const [dataDir, idleExitMs, orphanExitMs] = process.argv.slice(2)
 if (dataDir === undefined) throw new Error('usage: main <data dir> [<idle exit ms> [<orphan exit ms>]]')
 
-const log = (text: string) => writeSync(2, `${new Date().toISOString()} [${process.pid}] ${text}\n`)
+/** Bytes of `runner.log`. */
+const MAX_LOG_BYTES = 1024 * 1024
+const log = boundedLog(2, MAX_LOG_BYTES)
 const exit = () => setImmediate(() => process.exit(0))
 const runner = new Runner({
   place: openPlace(dataDir),
