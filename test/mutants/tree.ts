@@ -76,7 +76,8 @@ async function linkPackages(tree: string): Promise<void> {
 function runTests(tree: string, temp: string, files: readonly string[], limitMs: number): Promise<TestRun> {
   const report = join(temp, 'report.json')
   const program = join(tree, 'node_modules', 'vitest', 'vitest.mjs')
-  const args = [program, 'run', '--root', tree, '--bail', '1', '--reporter', 'json', '--outputFile', report, ...files]
+  const reporters = ['--reporter', 'default', '--reporter', 'json', '--outputFile.json', report]
+  const args = [program, 'run', '--root', tree, '--bail', '1', ...reporters, ...files]
   const started = performance.now()
   const child = spawn(process.execPath, args, {
     cwd: tree,

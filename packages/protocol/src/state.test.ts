@@ -152,6 +152,7 @@ describe('open actions', () => {
     ['do not include a call that could not be read', [call('a1', 'r1', { action: null })], []],
     ['an error closes the oldest one with its call id', [...twice, failed('same')], ['a2']],
     ['a result closes the one that it names', [...twice, result('a2')], ['a1']],
+    ['a result of an unknown call closes none', [call('a1'), result('unknown'), failed('unknown')], ['a1']],
     ['are those of the target after a navigation', [call('a1'), moved({ open_actions: [] })], []],
   ])('open actions: %s', (_name, events, expected) => expect(open(events)).toEqual(expected))
 })
@@ -202,6 +203,33 @@ describe('the step that the agent owes', () => {
       [said('hi'), used(1), answered('hi', 'r1'), changed('blocked_messages', { m: 'no' }), said('x', { id: 'm' })],
       false,
     ],
+    [
+      'a message before a navigation is not owed a step of its own after it',
+      [said('hello'), moved({ owes_step: true }), answered('hi', 'r1')],
+      false,
+    ],
     ['a navigation says itself what is owed', [said('hello'), moved({ owes_step: false })], false],
   ])('%s', (_name, events, expected) => expect(owes(...events)).toBe(expected))
+})
+
+test('the first tree event makes a tree, and a change of status does not', () => {
+  expect(after(status('running')).has_tree).toBe(false)
+  expect(after(said('hello')).has_tree).toBe(true)
+})
+
+test('a navigation takes the newest message of its target and ends a recording', () => {
+  const recording = changed('replay', { source: 'x' })
+  const state = after(said('hello'), recording, moved({ last_user_message_id: 'm0' }))
+  expect(state).toMatchObject({ last_user_message_id: 'm0', replay: null })
+  expect(after(said('hello'), recording).replay).not.toBeNull()
+})
+
+test('a change of the record is no part of the state', () => {
+  expect(after(changed('tags', { a: 'b' }))).not.toHaveProperty('tags')
+})
+
+test('condensations are counted until the next answer', () => {
+  const condensed = { kind: 'Condensation', forgotten_event_ids: [], summary: 's', summary_offset: 0 }
+  expect(after(condensed, condensed).condensations).toBe(2)
+  expect(after(condensed, answered('hi', 'r1')).condensations).toBe(0)
 })

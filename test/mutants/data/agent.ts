@@ -25,7 +25,12 @@ export const agent: readonly MutatedFile[] = [
   },
   {
     file: at('native/think.ts'),
-    tests: [at('native/native-agent.test.ts'), at('native/condense.test.ts'), at('native/security-analysis.test.ts')],
+    tests: [
+      at('native/think.test.ts'),
+      at('native/native-agent.test.ts'),
+      at('native/condense.test.ts'),
+      at('native/security-analysis.test.ts'),
+    ],
     mutants: [
       { before: "call.id === '' || seen.has(call.id)", after: "call.id === ''" },
       { before: "call.id === '' || seen.has(call.id)", after: 'seen.has(call.id)' },
@@ -98,11 +103,7 @@ export const agent: readonly MutatedFile[] = [
       { before: 'if (prepared.blocked !== null) return prepared', after: '' },
       { before: 'batch.length === 1 && isHarmless(prepared.action)', after: 'isHarmless(prepared.action)' },
       { before: "return { risk: 'HIGH', costs: [] }", after: "return { risk: 'UNKNOWN', costs: [] }" },
-      {
-        before: 'const history = [...answer.history]',
-        after: 'const history = answer.history',
-        survives: { reason: 'cost', why: 'analyzers read the history before the branch grows' },
-      },
+      { before: 'const history = [...answer.history]', after: 'const history = answer.history' },
       { before: 'calls.slice(0, index)', after: '[]' },
       {
         before:

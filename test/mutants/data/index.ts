@@ -1,6 +1,8 @@
 import type { MutatedFile } from '../mutant.ts'
 import { agent } from './agent.ts'
+import { core } from './core.ts'
 import { http } from './http.ts'
+import { runner } from './runner.ts'
 import { secrets } from './secrets.ts'
 import { security } from './security.ts'
 import { state } from './state.ts'
@@ -9,6 +11,8 @@ import { webhooks } from './webhooks.ts'
 /** The mutants by module, in the order in which they run. */
 export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
   state,
+  core,
+  runner,
   http,
   secrets,
   security,

@@ -219,3 +219,27 @@ test('the first message of a branch is preceded by the preamble', () => {
   const { drafts } = decide(EMPTY_STATE, say(false), seen, preamble)
   expect(drafts.map(({ kind }) => kind)).toEqual(['PauseEvent', 'MessageEvent'])
 })
+
+describe('a rejection', () => {
+  const reject = { kind: 'respond', accept: false, reason: 'no', batch_id: 'b1' } as const
+
+  test('a rejection continues the run of an active goal, and otherwise ends it', () => {
+    const goal = { active: true } as ConversationState['goal']
+    expect(decide(state({ ...waiting, goal }), reject, seen, []).runs).toBe(true)
+    expect(decide(state(waiting), reject, seen, []).runs).toBe(false)
+  })
+
+  test('a rejection of a question of a sub-agent leaves the call that waits for it open', () => {
+    const sub_agent = { actions: [{ action_id: asEventId('s1'), risk: 'HIGH' }] } as never
+    const awaiting_approval = { ...waiting.awaiting_approval!, sub_agent }
+    expect(kinds({ ...waiting, awaiting_approval }, reject)).toEqual(['ApprovalEvent running', true])
+  })
+
+  test('an unnamed approval after a rejection is refused, also while the conversation runs', () => {
+    const change = {
+      execution_status: 'running' as const,
+      decided_approval: { ...accepted, decision: 'reject' as const },
+    }
+    expect(refusal(change, { kind: 'respond', accept: true, reason: '' })).toBe('nothing_pending')
+  })
+})

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { ParleyError, type ActionEvent } from '@parley/protocol'
+import { asConversationId, ParleyError, type ActionEvent } from '@parley/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { verifies } from '../../../../../test/verifies.ts'
@@ -105,6 +105,52 @@ test('calls that need the same resource run one after the other', async () => {
   expect(texts(driver.log)).toHaveLength(4)
 })
 
+test.each([
+  ['terminals of two conversations in one directory run at the same time', 'terminal:main', 2],
+  ['edits of one file by two conversations in one directory run one after the other', 'file:/work/a', 1],
+])('%s (F68)', async (_, key, atOnce) => {
+  let running = 0
+  let most = 0
+  const ends = Promise.withResolvers<void>()
+  const tool = toolThat(
+    async (thought) => {
+      most = Math.max(most, ++running)
+      if (most === atOnce) ends.resolve()
+      await ends.promise
+      await turn()
+      running--
+      return thought
+    },
+    [key],
+  )
+  const locks = createLocks()
+  const other = asConversationId('00000000-0000-4000-8000-000000000001')
+  const benches = [openGateway(tool, 1, { locks }), openGateway(tool, 1, { locks, conversationId: other })]
+  const driving = ({ gateway, driver, actions }: ReturnType<typeof openGateway>) =>
+    driver.drive(execute(actions, gateway, 1, driver.context, never))
+  await Promise.all(benches.map(driving))
+  expect(most).toBe(atOnce)
+})
+
+test('an abort during the hook after a call is thrown, and gives no result', async () => {
+  const controller = new AbortController()
+  const hooks = {
+    before: () => Promise.resolve({ blocked: null, drafts: [] }),
+    after: () => {
+      controller.abort(new Error('interrupted'))
+      return Promise.reject(new Error('the hook was stopped'))
+    },
+  }
+  const { gateway, driver, actions } = openGateway(
+    toolThat((thought) => Promise.resolve(thought)),
+    1,
+    { hooks },
+  )
+  await expect(driver.drive(execute(actions, gateway, 1, driver.context, controller.signal))).rejects.toThrow('stopped')
+  expect(driver.of('ObservationEvent')).toEqual([])
+  expect(driver.of('AgentErrorEvent')).toEqual([])
+})
+
 test.each<[string, Error, string]>([
   ['an error about arguments', new ParleyError('invalid_input', 'bad path'), 'agent_action'],
   ['an internal error of a tool', new TypeError('oops'), 'internal'],
@@ -131,6 +177,8 @@ test('an abort of a step reaches the running call, starts no other, and is throw
   await turn()
   controller.abort(new Error('interrupted'))
   await expect(driving).rejects.toThrow('interrupted')
+  await turn()
+  await turn()
   expect(executed).toEqual(['a0'])
 })
 

@@ -205,9 +205,15 @@ function withOwnIds(calls: readonly RawCall[]): RawCall[] {
   })
 }
 
-/** Makes the provider's response id unique: it identifies a batch, and some servers give every answer the same one. */
+/**
+ * Makes the provider's response id unique: it identifies a batch, and some servers give every answer the same one. A condensed
+ * view does not show every id that the branch uses.
+ */
 function unusedResponseId(id: string, view: readonly TreeEvent[]): string {
-  const isUsed = view.some((event) => 'llm_response_id' in event && event.llm_response_id === id)
+  const isUsed = view.some(
+    (event) =>
+      event.kind === 'CondensationSummaryEvent' || ('llm_response_id' in event && event.llm_response_id === id),
+  )
   return isUsed ? `${id}-${newEventId()}` : id
 }
 

@@ -78,6 +78,43 @@ describe('an agent that repeats itself', () => {
   })
 })
 
+const goal = (active: boolean) => ({ active }) as ConversationState['goal']
+
+test.each<[string, Partial<ConversationState>, unknown]>([
+  ['work that is done is judged while a goal is active', { owes_step: false, goal: goal(true) }, { kind: 'judge' }],
+  ['work that is done ends the run after a goal', { owes_step: false, goal: goal(false) }, stop('finished')],
+  [
+    'the budget counts the costs of every model',
+    { stats: { ...spent(0.6), other: spent(0.6).default!, last: spent(0).default! } },
+    stop('paused', 'MaxBudgetReached'),
+  ],
+  [
+    'the call that waits for the question of a sub-agent stays in execution',
+    {
+      execution_status: 'waiting_for_confirmation',
+      open_actions: open,
+      awaiting_approval: { ...waits, sub_agent: {} as never },
+    },
+    { kind: 'execute' },
+  ],
+])('%s', (_name, change, expected) => {
+  expect(summary(next({ ...running, ...change }, LIMITS))).toEqual(expected)
+})
+
+test('repetition while a goal is active is judged and does not stop the run', () => {
+  const stuck = around({ stuck: () => ({ kind: 'stuck', pattern: 'monologue', detail: 'It talks.' }) })
+  expect(next({ ...running, goal: goal(true) }, LIMITS, stuck)).toEqual({ kind: 'judge' })
+})
+
+test('a run pauses when the parent chain can pay for no further answer', () => {
+  const reason = { code: 'MaxBudgetReached', detail: 'used up' }
+  expect(next(running, LIMITS, around({ remainingBudget: () => reason }))).toEqual({
+    kind: 'stop',
+    status: 'paused',
+    reason,
+  })
+})
+
 function summary(todo: Next): unknown {
   return todo.kind === 'stop' ? stop(todo.status, todo.reason?.code ?? null) : { kind: todo.kind }
 }

@@ -1,0 +1,72 @@
+/** Decisions of the engine: commands, approvals, the next move of a run, and repetition. */
+import type { MutatedFile } from '../mutant.ts'
+
+const at = (name: string) => `packages/server/src/conversation/${name}`
+
+export const core: readonly MutatedFile[] = [
+  {
+    file: at('run/next.ts'),
+    tests: [at('run/next.test.ts')],
+    mutants: [
+      { before: "if (around.wantsCondensation) return { kind: 'condense' }", after: '' },
+      { before: "if (state.execution_status !== 'running') return stop(state.execution_status)", after: '' },
+      { before: "if (state.awaiting_approval !== null) return stop('waiting_for_confirmation')", after: '' },
+      {
+        before: "if (state.open_actions.length > 0) return { kind: 'execute'",
+        after: "if (false) return { kind: 'execute'",
+      },
+      { before: "hasGoal(state) ? { kind: 'judge' } : stop('finished')", after: "stop('finished')" },
+      { before: "if (repetition?.kind === 'nudge') return repetition", after: '' },
+      { before: "repetition?.kind === 'stuck' && hasGoal(state)", after: 'false' },
+      { before: 'state.max_iterations ?? limits.maxIterations', after: 'limits.maxIterations' },
+      { before: 'state.iterations >= max', after: 'state.iterations > max' },
+      { before: 'costUsd(state) >= limits.maxBudgetUsd', after: 'costUsd(state) > limits.maxBudgetUsd' },
+      { before: "if (overdrawn !== null) return stop('paused', overdrawn)", after: '' },
+      { before: 'state.awaiting_approval?.sub_agent !== undefined', after: 'false' },
+      { before: 'goal?.active === true', after: 'goal !== null' },
+      { before: 'sum + accumulated_cost', after: 'accumulated_cost' },
+    ],
+  },
+  {
+    file: at('approvals.ts'),
+    tests: [at('commands.test.ts')],
+    mutants: [
+      { before: '    expectSame(awaited, { batch_id: named })\n', after: '' },
+      { before: "status !== 'waiting_for_confirmation' || awaited === null", after: 'awaited === null' },
+      { before: 'if (named === null) throw unseen(awaited)', after: '' },
+      { before: '  expectSeen(awaited, approvals)\n  return', after: '  return' },
+      { before: '  expectSame(awaited, response)\n', after: '' },
+      { before: 'if (response.batch_id === undefined) expectSeen(awaited, approvals)', after: '' },
+      { before: 'if (!isShown(awaited.batch_id)) throw unseen(awaited)', after: '' },
+      { before: 'if (awaited.sub_agent !== undefined)\n', after: 'if (false)\n' },
+      { before: 'const continues = state.goal?.active === true', after: 'const continues = false' },
+      { before: 'if (isNamed && !isOf(decided_approval, response))', after: 'if (false)' },
+      { before: "(decided_approval.decision === 'accept') !== accept)", after: 'false)' },
+      { before: "status === 'running' && decided_approval?.decision !== 'reject'", after: "status === 'running'" },
+      { before: 'batch_id !== undefined && batch_id !== waiting', after: 'false' },
+      { before: 'llm_response_id !== undefined && llm_response_id !== awaited.llm_response_id', after: 'false' },
+      { before: 'action_ids.length === shown.size && ', after: '' },
+      { before: '&& action_ids.every((id) => shown.has(id))', after: '' },
+      { before: 'open_actions.filter(({ id }) => waiting.has(id))', after: 'open_actions' },
+      { before: "rejection_source: 'hook' } as Draft", after: '} as Draft' },
+      { before: 'actions: [...actions],', after: 'actions: [],' },
+    ],
+  },
+  {
+    file: at('commands.ts'),
+    tests: [at('commands.test.ts')],
+    mutants: [
+      { before: "command.run && status !== 'waiting_for_confirmation'", after: 'command.run' },
+      { before: "if (runs && status !== 'running') drafts.push", after: 'if (runs) drafts.push' },
+      { before: "!runs && (status === 'finished' || status === 'stuck')", after: 'false' },
+      { before: "if (status === 'running') throw alreadyRunning()", after: '' },
+      { before: "status === 'finished' && !hasHooks(state.hook_config, 'Stop')", after: "status === 'finished'" },
+      { before: "status !== 'idle' && status !== 'running' && awaiting", after: "status !== 'running' && awaiting" },
+      { before: 'given.length < state.activated_knowledge_skills.length', after: 'false' },
+      { before: 'for (const action of target.open_actions) drafts.push(closeAction(action, reason))', after: '' },
+      { before: "if (status === 'waiting_for_confirmation')\n", after: 'if (false)\n' },
+      { before: 'state.has_system_prompt ? [] : preamble', after: 'preamble' },
+      { before: 'OPENING.has(kind) && !has_system_prompt', after: 'OPENING.has(kind)' },
+    ],
+  },
+]
