@@ -63,7 +63,6 @@ export const core: readonly MutatedFile[] = [
       { before: "status === 'finished' && !hasHooks(state.hook_config, 'Stop')", after: "status === 'finished'" },
       { before: "status !== 'idle' && status !== 'running' && awaiting", after: "status !== 'running' && awaiting" },
       { before: 'given.length < state.activated_knowledge_skills.length', after: 'false' },
-      { before: 'for (const action of target.open_actions) drafts.push(closeAction(action, reason))', after: '' },
       { before: "if (status === 'waiting_for_confirmation')\n", after: 'if (false)\n' },
       { before: 'state.has_system_prompt ? [] : preamble', after: 'preamble' },
       { before: 'OPENING.has(kind) && !has_system_prompt', after: 'OPENING.has(kind)' },
