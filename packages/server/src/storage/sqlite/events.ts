@@ -1,10 +1,11 @@
 /** Reads a log. A page is a range of the index over (conversation, seq) in index order, so its cost does not depend on its start (S5). */
 import { type ConversationId, readEvent, type StoredEvent } from '@parley/protocol'
-import type { SQLInputValue } from 'node:sqlite'
 import type { EventFilter, EventStore } from '../storage.ts'
 import { unreadable } from '../unreadable.ts'
+import { packedId } from './event-columns.ts'
+import { hasConditions, scan, type Scan } from './event-scan.ts'
 import type { GroupCommit } from './group-commit.ts'
-import { packedId } from './log.ts'
+
 import type { Sql } from './sql.ts'
 
 type EventRow = { seq: number; event: string }
@@ -23,61 +24,14 @@ const storedIn =
     }
   }
 
-/** The conditions of a filter as SQL and its values, to append to a range. */
-export function filterSql(filter: EventFilter | undefined): { where: string; values: SQLInputValue[] } {
-  const terms: string[] = []
-  const values: SQLInputValue[] = []
-  const add = (term: string, ...bound: SQLInputValue[]) => {
-    terms.push(` AND ${term}`)
-    values.push(...bound)
-  }
-  if (filter?.kinds !== undefined) add(`kind IN (${filter.kinds.map(() => '?').join(', ')})`, ...filter.kinds)
-  if (filter?.source !== undefined) add('source = ?', filter.source)
-  if (filter?.timestampGte !== undefined) add('timestamp >= ?', filter.timestampGte)
-  if (filter?.timestampLt !== undefined) add('timestamp < ?', filter.timestampLt)
-  if (filter?.body !== undefined) add(`kind = 'MessageEvent' AND message_contains(event, ?)`, filter.body.toLowerCase())
-  return { where: terms.join(''), values }
-}
-
-export const pageSql = (order: 'asc' | 'desc', where: string): string =>
-  `SELECT ${COLUMNS} FROM events WHERE ${RANGE}${where} ORDER BY seq ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?`
-
-export const countSql = (where: string): string => `SELECT count(*) AS count FROM events WHERE ${RANGE}${where}`
+export const pageSql = (order: 'asc' | 'desc'): string =>
+  `SELECT ${COLUMNS} FROM events WHERE ${RANGE} ORDER BY seq ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT ?`
 
 export const GET_SQL = `SELECT ${COLUMNS} FROM events WHERE id = ? AND conversation = ?`
 export const GET_BY_SEQ_SQL = `SELECT ${COLUMNS} FROM events WHERE conversation = ? AND seq = ?`
 
-/**
- * Usage records are searched after every turn among thousands of other events, so they have their own index; the planner uses it
- * only when the kind is part of the text. Other kinds are found by scanning backwards.
- */
-export const newestSql = (kind: string): string =>
-  kind === 'UsageRecordedEvent'
-    ? `SELECT ${COLUMNS} FROM events WHERE conversation = ? AND kind = 'UsageRecordedEvent' ORDER BY seq DESC LIMIT ?`
-    : pageSql('desc', ' AND kind = ?')
-
-type Texts = readonly { text?: unknown }[] | undefined
-type MessageShape = {
-  extended_content?: Texts
-  llm_message?: { content?: Texts; reasoning_content?: unknown }
-}
-
-/** True when the text, extended content or reasoning of a MessageEvent contains `needle`, which is in lower case. */
-function messageContains(event: string, needle: string): boolean {
-  const { llm_message, extended_content } = JSON.parse(event) as MessageShape
-  const texts = [...(llm_message?.content ?? []), ...(extended_content ?? [])].map(({ text }) => text)
-  return [...texts, llm_message?.reasoning_content].some(
-    (text) => typeof text === 'string' && text.toLowerCase().includes(needle),
-  )
-}
-
-/** Registers `message_contains(event, needle)` on the connection. */
-export function registerFunctions(sql: Sql): void {
-  const options = { deterministic: true, directOnly: true }
-  sql.database.function('message_contains', options, (event, needle) =>
-    messageContains(String(event), String(needle)) ? 1 : 0,
-  )
-}
+/** Usage records are searched among thousands of other events, so they have their own index. Other kinds are found by a scan. */
+export const NEWEST_USAGE_SQL = `SELECT ${COLUMNS} FROM events WHERE conversation = ? AND kind = 'UsageRecordedEvent' ORDER BY seq DESC LIMIT ?`
 
 /** Number and newest seq of a log; undefined when there is none. */
 export type FindLog = (id: ConversationId) => { n: number; seq: number } | undefined
@@ -96,23 +50,41 @@ export function sqliteEvents(sql: Sql, commits: GroupCommit, find: FindLog): Eve
       return log === undefined ? unknown : read(log)
     })
 
-  return {
-    page: (id, { from, order = 'asc', limit, filter }) =>
-      reading(id, [], ({ n, seq }) => {
-        const first = order === 'asc' ? Math.max(1, from ?? 1) : 1
-        const last = order === 'asc' ? seq : Math.min(seq, from ?? seq)
-        if (limit < 1 || first > last) return []
-        const { where, values } = filterSql(filter)
-        return sql.all<EventRow>(pageSql(order, where), n, first, last, ...values, limit).map(storedIn(id))
-      }),
+  /** Reads the matching events of a range in slices. */
+  async function search(id: ConversationId, log: { n: number }, range: Scan, limit: number): Promise<StoredEvent[]> {
+    const items: StoredEvent[] = []
+    await commits.readInSlices(async () => {
+      for await (const rows of scan(sql, log.n, range, limit)) items.push(...rows.map(storedIn(id)))
+    })
+    return items
+  }
 
-    count: (id, filter) =>
-      reading(id, 0, ({ n, seq }) => {
-        const { where, values } = filterSql(filter)
-        // S1: without a condition the newest seq is the number of events.
-        if (where === '') return seq
-        return sql.get<{ count: number }>(countSql(where), n, 1, seq, ...values)?.count ?? 0
-      }),
+  async function matches(log: { n: number; seq: number }, filter: EventFilter): Promise<number> {
+    let count = 0
+    await commits.readInSlices(async () => {
+      const range = { order: 'asc' as const, first: 1, last: log.seq, filter }
+      for await (const rows of scan(sql, log.n, range, null)) count += rows.length
+    })
+    return count
+  }
+
+  return {
+    page: async (id, { from, order = 'asc', limit, filter }) => {
+      const log = await reading(id, null, (found) => found)
+      if (log === null) return []
+      const first = order === 'asc' ? Math.max(1, from ?? 1) : 1
+      const last = order === 'asc' ? log.seq : Math.min(log.seq, from ?? log.seq)
+      if (limit < 1 || first > last) return []
+      if (filter !== undefined && hasConditions(filter)) return search(id, log, { order, first, last, filter }, limit)
+      return commits.read(() => sql.all<EventRow>(pageSql(order), log.n, first, last, limit).map(storedIn(id)))
+    },
+
+    count: async (id, filter) => {
+      const log = await reading(id, null, (found) => found)
+      if (log === null) return 0
+      // S1: without a condition the newest seq is the number of events.
+      return filter !== undefined && hasConditions(filter) ? matches(log, filter) : log.seq
+    },
 
     get: (id, event) =>
       reading(id, null, ({ n }) => {
@@ -127,14 +99,12 @@ export function sqliteEvents(sql: Sql, commits: GroupCommit, find: FindLog): Eve
         return rows.filter((row) => row !== undefined).map(storedIn(id))
       }),
 
-    newest: (id, kind, limit) =>
-      reading(id, [], ({ n, seq }) => {
-        const text = newestSql(kind)
-        const rows =
-          kind === 'UsageRecordedEvent'
-            ? sql.all<EventRow>(text, n, limit)
-            : sql.all<EventRow>(text, n, 1, seq, kind, limit)
-        return rows.map(storedIn(id))
-      }),
+    newest: async (id, kind, limit) => {
+      const log = await reading(id, null, (found) => found)
+      if (log === null) return []
+      if (kind !== 'UsageRecordedEvent')
+        return search(id, log, { order: 'desc', first: 1, last: log.seq, filter: { kinds: [kind] } }, limit)
+      return commits.read(() => sql.all<EventRow>(NEWEST_USAGE_SQL, log.n, limit).map(storedIn(id)))
+    },
   }
 }

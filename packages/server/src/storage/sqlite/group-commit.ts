@@ -69,6 +69,16 @@ export class GroupCommit {
     }
   }
 
+  /** Runs reads outside any transaction that give way to other work in between. */
+  async readInSlices(read: () => Promise<void>): Promise<void> {
+    if (this.#closed) throw this.closedError()
+    try {
+      await read()
+    } catch (error) {
+      throw this.#closed ? this.closedError() : explained(error, this.#path)
+    }
+  }
+
   /** Refuses later calls, and resolves when the waiting work is committed or refused. */
   async close(): Promise<void> {
     this.#closed = true

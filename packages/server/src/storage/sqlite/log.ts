@@ -2,52 +2,17 @@
 import { ParleyError, type StoredEvent } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
 import type { Append, CachedState, ConversationRow, ConversationStore } from '../storage.ts'
+import { type EventColumns, eventColumns, insertEvents } from './event-columns.ts'
 import { isDuplicate } from './failures.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Outbox } from './outbox.ts'
 import type { Sql } from './sql.ts'
-
-const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-/** The stored form of an event id: 16 bytes for a canonical UUID, the text itself for anything else. */
-export function packedId(id: string): SQLInputValue {
-  return CANONICAL_UUID.test(id) ? Buffer.from(id.replaceAll('-', ''), 'hex') : id
-}
-
-/** An event as the columns of its row. They are computed before the transaction, so that the lock is held for writing only. */
-export type EventColumns = readonly [
-  seq: number,
-  id: SQLInputValue,
-  kind: string,
-  source: string | null,
-  timestamp: string,
-  event: string,
-]
-
-export function eventColumns({ seq, event }: StoredEvent): EventColumns {
-  return [seq, packedId(event.id), event.kind, event.source ?? null, event.timestamp, JSON.stringify(event)]
-}
 
 /** @throws Error when the events do not follow `after` without a gap, which is a bug of the caller (S1). */
 export function requireDense(after: number, events: readonly StoredEvent[]): void {
   for (const [index, { seq }] of events.entries()) {
     const expected = after + index + 1
     if (seq !== expected) throw new Error(`event ${index} of an append has seq ${seq} instead of ${expected}`)
-  }
-}
-
-export function insertEvents(sql: Sql, conversation: number, events: readonly EventColumns[]): void {
-  for (const [seq, id, kind, source, timestamp, event] of events) {
-    sql.run(
-      'INSERT INTO events (conversation, seq, id, kind, source, timestamp, event) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      conversation,
-      seq,
-      id,
-      kind,
-      source,
-      timestamp,
-      event,
-    )
   }
 }
 

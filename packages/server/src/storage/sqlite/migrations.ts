@@ -226,6 +226,19 @@ const MIGRATIONS: readonly string[] = [
     count INTEGER NOT NULL
   );
   `,
+  // The columns of stored events are filled later, in slices (see `event-backfill.ts`).
+  `
+  ALTER TABLE events ADD COLUMN parent_seq INTEGER;
+  ALTER TABLE events ADD COLUMN tool TEXT;
+  ALTER TABLE events ADD COLUMN size INTEGER;
+  ALTER TABLE events ADD COLUMN flags INTEGER;
+  ALTER TABLE events ADD COLUMN text TEXT;
+  CREATE TABLE event_backfill (
+    next INTEGER NOT NULL,
+    last INTEGER NOT NULL
+  );
+  INSERT INTO event_backfill SELECT next, last FROM (SELECT min(n) AS next, max(n) AS last FROM events) WHERE last IS NOT NULL;
+  `,
 ]
 
 /** Number of the newest step in this version. */

@@ -7,7 +7,8 @@ import { sqliteAudit } from './audit.ts'
 import { sqliteBash } from './bash.ts'
 import { Deliveries } from './deliveries.ts'
 import { sqliteDocuments } from './documents.ts'
-import { ownLogs, registerFunctions, sqliteEvents } from './events.ts'
+import { EventBackfill } from './event-backfill.ts'
+import { ownLogs, sqliteEvents } from './events.ts'
 import { explained } from './failures.ts'
 import { GroupCommit } from './group-commit.ts'
 import { sqliteKeys } from './keys.ts'
@@ -62,7 +63,6 @@ export function connect(path: string, busyTimeoutMs = BUSY_TIMEOUT_MS): Sql {
     database.exec(PRAGMAS)
     const sql = new Sql(database)
     migrate(sql, path)
-    registerFunctions(sql)
     return sql
   } catch (error) {
     database.close()
@@ -90,11 +90,14 @@ export async function openSqlite({
   const commits = new GroupCommit(sql, path, busyTimeoutMs)
   const sweep = new LogSweep(sql, commits)
   const outbox = new Outbox(sql, now)
+  const backfill = new EventBackfill(sql, commits)
   sweep.start()
+  backfill.start()
 
   let closing: Promise<void> | undefined
   const close = async () => {
     await sweep.stop()
+    await backfill.stop()
     await commits.close()
     sql.database.close()
   }

@@ -6,6 +6,7 @@ import * as bash from './bash.ts'
 import * as deliveries from './deliveries.ts'
 import { FOLLOWED_SQL } from './event-batches.ts'
 import * as documents from './documents.ts'
+import * as scans from './event-scan.ts'
 import * as events from './events.ts'
 import * as keys from './keys.ts'
 import { connect } from './open.ts'
@@ -39,16 +40,16 @@ const filters = {
 
 test.each(
   (['asc', 'desc'] as const).flatMap((order) =>
-    Object.entries(filters).map(([name, filter]) => [order, name, events.filterSql(filter).where] as const),
+    Object.entries(filters).map(([name, filter]) => [order, name, scans.filterSql(filter).where] as const),
   ),
 )('a page of events in order %s with filter "%s" is one range of the index', (order, _, where) => {
-  expect(planOf(events.pageSql(order, where))).toEqual([
+  expect(planOf(scans.scanSql(order, where))).toEqual([
     'SEARCH events USING INDEX events_seq (conversation=? AND seq>? AND seq<?)',
   ])
 })
 
 test('the query plan of a filtered count reads one conversation only', () => {
-  expect(planOf(events.countSql(events.filterSql(filters.all).where))).toEqual([
+  expect(planOf(scans.scanCountSql(scans.filterSql(filters.all).where))).toEqual([
     'SEARCH events USING INDEX events_seq (conversation=? AND seq>? AND seq<?)',
   ])
 })
@@ -58,13 +59,11 @@ test('the query plans of single events use their keys', () => {
   expect(planOf(events.GET_BY_SEQ_SQL)).toEqual(['SEARCH events USING INDEX events_seq (conversation=? AND seq=?)'])
 })
 
-test('the query plan of the newest usage records uses their own index, other kinds scan backwards', () => {
-  expect(planOf(events.newestSql('UsageRecordedEvent'))).toEqual([
-    'SEARCH events USING INDEX events_usage (conversation=?)',
-  ])
-  expect(planOf(events.newestSql('ActionEvent'))).toEqual([
+test('the query plans of a page and of the newest usage records use their own indexes', () => {
+  expect(planOf(events.pageSql('desc'))).toEqual([
     'SEARCH events USING INDEX events_seq (conversation=? AND seq>? AND seq<?)',
   ])
+  expect(planOf(events.NEWEST_USAGE_SQL)).toEqual(['SEARCH events USING INDEX events_usage (conversation=?)'])
 })
 
 const SORTS: readonly ConversationSort[] = ['CREATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT', 'UPDATED_AT_DESC']

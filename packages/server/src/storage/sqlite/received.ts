@@ -14,7 +14,7 @@ import type {
 import { Cursors, type Place } from './cursors.ts'
 import { sqliteEvents } from './events.ts'
 import type { GroupCommit } from './group-commit.ts'
-import { eventColumns, insertEvents, packedId } from './log.ts'
+import { eventColumns, insertEvents, packedId } from './event-columns.ts'
 import { SORT_COLUMN, searchSql } from './records.ts'
 import type { Sql } from './sql.ts'
 import type { LogSweep } from './sweep.ts'
