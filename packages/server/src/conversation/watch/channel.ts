@@ -3,7 +3,8 @@
  *
  * Invariants
  *   C1. `latest` is the newest committed seq that this process knows; it only grows.
- *   C2. The tail is a dense run of seqs that ends at `latest`, bounded in bytes; older events are read from the store.
+ *   C2. The tail is a dense run of seqs that ends at `latest`, bounded in bytes; older events are read from the store. It is empty
+ *       without watchers, so that an unwatched conversation holds no events in memory.
  *   C3. Per watcher only a cursor and a bounded list of live items are kept.
  */
 import type { StoredEvent } from '@parley/protocol'
@@ -52,7 +53,10 @@ export class Channel {
 
   subscribe(listener: ChannelListener): () => void {
     this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.#empty()
+    }
   }
 
   commit(events: readonly StoredEvent[]): void {
@@ -61,11 +65,7 @@ export class Channel {
     if (first === undefined || last === undefined) return
     if (first.seq !== this.latest + 1) this.#empty()
     this.latest = last.seq
-    for (const stored of events) {
-      this.#tail.push(stored)
-      this.#tailBytes += weight(stored)
-    }
-    this.#trim()
+    if (this.#listeners.size > 0) this.#keep(events)
     this.#wake()
   }
 
@@ -93,7 +93,11 @@ export class Channel {
     this.#tailBytes = 0
   }
 
-  #trim(): void {
+  #keep(events: readonly StoredEvent[]): void {
+    for (const stored of events) {
+      this.#tail.push(stored)
+      this.#tailBytes += weight(stored)
+    }
     let cut = 0
     while (
       this.#tail.length - cut > MAX_TAIL_EVENTS ||
