@@ -8,8 +8,9 @@ import type {
   EventFrame,
   EventId,
   Frame,
-  SendMessageRequestInput,
+  SendEventRequestInput,
 } from '@parley/protocol'
+import { newConversationId } from './conversation-id.ts'
 import { call, open, type Request, type Server } from './call.ts'
 import { follow, type Follow } from './stream.ts'
 import type { RouteOf } from './route.ts'
@@ -40,18 +41,22 @@ export class Conversation {
     return this.#call(routes.getConversation, {}, signal)
   }
 
-  /** Stores a user message and, unless `run` is false, starts a run. Resolves when the message is stored. */
+  /**
+   * Stores a user message and, unless `run` is false, starts a run. Resolves when the message is stored. A request that gets no
+   * answer is repeated under the same id, so that the message is stored once. `event_id`: an id of the caller's own.
+   */
   async send(
-    content: string | SendMessageRequestInput['content'],
-    options: { run?: boolean; signal?: AbortSignal } = {},
+    content: string | SendEventRequestInput['content'],
+    options: { run?: boolean; event_id?: string; signal?: AbortSignal } = {},
   ): Promise<void> {
     const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
-    const body: SendMessageRequestInput = {
+    const body: SendEventRequestInput = {
       role: 'user',
       run: options.run ?? true,
+      event_id: options.event_id ?? newConversationId(),
       ...(parts === undefined ? {} : { content: parts }),
     }
-    await this.#call(routes.sendMessage, { body }, options.signal)
+    await this.#call(routes.sendMessage, { body, isRepeatable: true }, options.signal)
   }
 
   /**

@@ -83,7 +83,7 @@ export {
   StartConversationRequest,
   UpdateConversationRequest,
 } from './requests.ts'
-export type { SendMessageRequestInput, StartConversationRequestInput } from './requests.ts'
+export type { SendEventRequestInput, StartConversationRequestInput } from './requests.ts'
 export {
   AlwaysConfirm,
   ConfirmationPolicy,

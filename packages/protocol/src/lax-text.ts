@@ -3,7 +3,7 @@
  * conversation-service.md 7.3.
  */
 import { z } from 'zod'
-import type { ConversationId } from './ids.ts'
+import type { ConversationId, EventId } from './ids.ts'
 import { no, ok, scalar, type Read } from './lax.ts'
 
 const notText = () => no('string_type', 'Input should be a valid string')
@@ -105,6 +105,9 @@ export const laxUuid = (): z.ZodType<string, string> => scalar(readUuid, z.strin
 
 /** A conversation id in any of the spellings of `laxUuid`. */
 export const laxConversationId = () => laxUuid() as unknown as z.ZodType<ConversationId, string>
+
+/** As `laxConversationId`, for an event. */
+export const laxEventId = () => laxUuid() as unknown as z.ZodType<EventId, string>
 
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt _](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:([Zz])|([+-])(\d\d):?(\d\d))?)?$/

@@ -6,7 +6,7 @@ import { ContentPart } from './events/message.ts'
 import { HookConfig } from './hooks.ts'
 import { isRecord } from './is-record.ts'
 import { laxBoolean, laxInt, laxNumber } from './lax.ts'
-import { laxConversationId, laxUuid, text, valueError } from './lax-text.ts'
+import { laxConversationId, laxEventId, laxUuid, text, valueError } from './lax-text.ts'
 import { ConfirmationPolicy } from './policy.ts'
 import { RequestedSecrets } from './secrets.ts'
 import { SecurityAnalyzer } from './security.ts'
@@ -26,7 +26,12 @@ export const SendMessageRequest = z.object({
   run: laxBoolean().default(false),
 })
 export type SendMessageRequest = z.infer<typeof SendMessageRequest>
-export type SendMessageRequestInput = z.input<typeof SendMessageRequest>
+
+export const SendEventRequest = SendMessageRequest.extend({
+  /** Id of the stored message, a UUID chosen by the client: a request that is sent again changes nothing. */
+  event_id: laxEventId().optional(),
+})
+export type SendEventRequestInput = z.input<typeof SendEventRequest>
 
 export const PluginSource = z.object({
   /** `github:owner/repo`, a git URL or a path. */

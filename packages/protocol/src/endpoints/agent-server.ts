@@ -11,7 +11,7 @@ import {
   ForkConversationRequest,
   NavigateRequest,
   RunRequest,
-  SendMessageRequest,
+  SendEventRequest,
   SetConfirmationPolicyRequest,
   SetSecurityAnalyzerRequest,
   UpdateConversationRequest,
@@ -282,9 +282,10 @@ export const sendMessage = endpoint({
   ...events,
   method: 'POST',
   path: `${one}/events`,
-  description: 'Stores a user message.',
+  description:
+    'Stores a user message. With an `event_id`, a repetition changes nothing; another message under that id returns 409.',
   params,
-  body: SendMessageRequest,
+  body: SendEventRequest,
   ok: done('Stored'),
   errors: [404, 409],
 })

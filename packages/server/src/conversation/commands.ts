@@ -129,7 +129,7 @@ function changeGoal(state: ConversationState, command: GoalCommand, { opening, s
   return { ...decideGoal(state, command, opening, submission), snapshot: false }
 }
 
-function messageOf({ content, message_id }: CommandOf<'send_message'>): Draft {
+function messageOf({ content, event_id, message_id = event_id }: CommandOf<'send_message'>): Draft {
   return { ...userMessage(content), ...(message_id === undefined ? {} : { id: message_id }) }
 }
 

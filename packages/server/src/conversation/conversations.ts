@@ -92,8 +92,14 @@ export type ResponseToBatch = {
 
 /** A request to change a conversation. Decided by a pure function, applied in the conversation's mailbox. */
 export type Command =
-  /** `message_id`: the message is stored at most once under this id; set by the engine only. */
-  | { kind: 'send_message'; content: (TextContent | ImageContent)[]; run: boolean; message_id?: EventId }
+  /** `event_id`: chosen by the client; a repetition changes nothing. `message_id`: set by the engine only. Both are the id of the message. */
+  | {
+      kind: 'send_message'
+      content: (TextContent | ImageContent)[]
+      run: boolean
+      event_id?: EventId | undefined
+      message_id?: EventId
+    }
   /** `batch_id` names the batch that the run approves. Absent: the pending one, if a client has received it. Null: none. */
   | { kind: 'run'; batch_id?: string | null }
   | { kind: 'pause' }

@@ -91,6 +91,8 @@ export interface ConversationStore {
   /** Returns `exists`, without a change, when the id is taken, or when the release of a deleted conversation with this id is owed. */
   create(conversation: NewConversation): Promise<'created' | 'exists'>
   get(id: ConversationId): Promise<ConversationRow | null>
+  /** The conversations whose logs contain an event with this id; a fork has the events of its source. */
+  holders(event: EventId): Promise<Pick<ConversationRow, 'id' | 'owner'>[]>
   /** Several rows in the order of `ids`; null for an unknown id. */
   getMany(ids: readonly ConversationId[]): Promise<(ConversationRow | null)[]>
   search(query: ConversationQuery): Promise<{ items: ConversationRow[]; next: ConversationId | null }>

@@ -90,7 +90,7 @@ export class GoalRounds {
   /** The next message after the hooks ran; undefined when no hook inspects messages. */
   async #submit(text: string, signal: AbortSignal): Promise<Submission | undefined> {
     if (!this.#hooks.inspectsMessages) return undefined
-    return this.#hooks.submit([textContent(text)], this.#live.state().hook_config, signal, GOAL_SENDER)
+    return this.#hooks.submit([textContent(text)], this.#live.state().hook_config, signal, { sender: GOAL_SENDER })
   }
 
   /** Stores the drafts that `make` returns for the state of that moment. */

@@ -1,5 +1,13 @@
 /** The hooks of a conversation, and the drafts that their results become. Source: agent-core.md 5.4; F14, F32, F65. */
-import { newEventId, textContent, textOf, type ConversationState, type Draft, type HookConfig } from '@parley/protocol'
+import {
+  newEventId,
+  textContent,
+  textOf,
+  type ConversationState,
+  type Draft,
+  type EventId,
+  type HookConfig,
+} from '@parley/protocol'
 import { hasHooks, mergeHooks, type Hooks, type LoadedHooks } from '../../hooks/index.ts'
 import { serviceMessage, userMessage } from '../drafts.ts'
 import type { LiveReader } from '../live-access.ts'
@@ -68,9 +76,9 @@ export class ConversationHooks {
     content: MessageContent,
     config: HookConfig | null,
     signal: AbortSignal,
-    sender: string | null = null,
+    { sender = null, id = newEventId() }: { sender?: string | null; id?: EventId | undefined } = {},
   ): Promise<Submission> {
-    const message = { ...userMessage(content), sender, id: newEventId() }
+    const message = { ...userMessage(content), sender, id }
     if (!hasHooks(config, 'UserPromptSubmit')) return { message, drafts: [], blocked: null }
     const prompt = { id: message.id, text: textOf(content) }
     const { drafts, blocked, context } = await (await this.#open()).submit(prompt, { hook_config: config }, signal)

@@ -87,7 +87,7 @@ export function commandHandlers(
 
   return {
     send_message: {
-      message: ({ content, message_id: id }) => ({ content, sender: null, id }),
+      message: ({ content, event_id, message_id: id = event_id }) => ({ content, sender: null, id }),
       async apply(command, actor, submission) {
         await prepareOpening(live, command)
         await inTurn(async () => {

@@ -35,6 +35,7 @@ import type { LiveDeps } from './deps.ts'
 import { Ending } from './ending.ts'
 import { LazyAgent } from './lazy-agent.ts'
 import { MessageIntake } from './message-intake.ts'
+import { SentMessages } from './sent-messages.ts'
 
 /** Commands that end work in memory even while the store refuses to record that. */
 const ENDS_WORK: ReadonlySet<Command['kind']> = new Set(['interrupt', 'stop'])
@@ -54,6 +55,7 @@ export class LiveConversation {
   readonly #running: Running
   readonly #startup: Startup
   readonly #intake: MessageIntake
+  readonly #sent: SentMessages
   readonly #changes: Changes
   readonly #ending: Ending
   readonly #handlers: CommandHandlers
@@ -92,6 +94,7 @@ export class LiveConversation {
     this.#running = running
     this.#startup = startup
     this.#intake = intake
+    this.#sent = new SentMessages(live, deps)
     this.#changes = changes
     this.#ending = ending
     const parts = { startup, running, ending, changes, intake, condensation, reminder }
@@ -148,10 +151,12 @@ export class LiveConversation {
       const { prepare, message, apply } = this.#handlers[command.kind] as CommandHandler<Command>
       if (prepare !== undefined) await prepare(command)
       if (message === undefined) return void (await apply(command, actor))
-      await this.#intake.inspected(
-        () => message(command),
-        async (submission) => void (await apply(command, actor, submission)),
-      )
+      const send = () =>
+        this.#intake.inspected(
+          () => message(command),
+          async (submission) => void (await apply(command, actor, submission)),
+        )
+      await (command.kind === 'send_message' ? this.#sent.once(command, send) : send())
     } finally {
       this.#commands--
     }

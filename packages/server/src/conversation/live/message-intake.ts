@@ -48,7 +48,12 @@ export class MessageIntake {
     }
     const startsRunning = command.run && state().execution_status !== 'running'
     const drafts = startsRunning ? [statusChanged('running')] : []
-    await append(drafts, { ...record(), pending_messages: [...pending, command.content] })
+    const ids = pending.map((_, index) => record().pending_ids?.[index] ?? null)
+    const change = {
+      pending_messages: [...pending, command.content],
+      pending_ids: [...ids, command.event_id ?? null],
+    }
+    await append(drafts, { ...record(), ...change })
     if (command.run) startRun()
     else start().catch(() => undefined)
   }
@@ -56,10 +61,7 @@ export class MessageIntake {
   async #submit({ content, sender, id }: OutgoingMessage): Promise<Submission> {
     const { hook_config } = this.#live.state()
     try {
-      const submission = await this.#live.inBackground((signal) =>
-        this.#hooks.submit(content, hook_config, signal, sender),
-      )
-      return id === undefined ? submission : { ...submission, message: { ...submission.message, id } }
+      return await this.#live.inBackground((signal) => this.#hooks.submit(content, hook_config, signal, { sender, id }))
     } catch (error) {
       if (!(error instanceof RunCancelled)) throw error
       throw new ParleyError(

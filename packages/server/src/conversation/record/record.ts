@@ -44,6 +44,8 @@ export type ConversationRecord = {
   fingerprint: string
   /** Messages accepted before the start had ended, oldest first. They enter the log when it does. */
   pending_messages: MessageContent[]
+  /** The id that a client has chosen for each of them; null: none. Absent in records of older versions. */
+  pending_ids?: (EventId | null)[]
   /** Absent in records of older versions. */
   repository?: RepositoryChoice | null
   trigger?: ConversationTrigger | null

@@ -43,7 +43,8 @@ export function eventRoutes(
     route(
       sendMessage,
       async ({ id, body, headers, callerSignal }, actor) => {
-        await conversations.send(id, { kind: 'send_message', content: body.content, run: body.run }, actor)
+        const { content, run, event_id } = body
+        await conversations.send(id, { kind: 'send_message', content, run, event_id }, actor)
         const waitMs = preferredWaitMs(headers)
         if (waitMs === undefined) return ok(sendMessage, SUCCESS)
         await untilRested(conversations, id, actor, waitMs, callerSignal())

@@ -91,6 +91,7 @@ test.each([
     records.countSql(true),
     /^SEARCH conversations USING COVERING INDEX \S+ \(owner=\? AND status=\?\)$/,
   ],
+  ['holders', records.HOLDERS_SQL, /^SEARCH e USING (COVERING )?INDEX events_id \(id=\?\)$/],
   ['running', records.RUNNING_SQL, /^SCAN conversations USING COVERING INDEX conversations_running$/],
   [
     'children',

@@ -11,7 +11,7 @@ import type {
 } from '../storage.ts'
 import { Cursors } from './cursors.ts'
 import type { GroupCommit } from './group-commit.ts'
-import { type EventColumns, eventColumns, insertEvents } from './event-columns.ts'
+import { type EventColumns, eventColumns, insertEvents, packedId } from './event-columns.ts'
 import { putState, requireDense } from './log.ts'
 import type { Outbox } from './outbox.ts'
 import type { Sql } from './sql.ts'
@@ -22,6 +22,8 @@ const COLUMNS =
 const ROWS = `SELECT ${COLUMNS} FROM conversations c JOIN records r ON r.conversation = c.n`
 
 export const GET_SQL = `${ROWS} WHERE c.id = ?`
+export const HOLDERS_SQL =
+  'SELECT c.id, c.owner FROM events e JOIN conversations c ON c.n = e.conversation WHERE e.id = ?'
 export const RUNNING_SQL = `SELECT id FROM conversations WHERE status = 'running' ORDER BY id`
 /** Children of the same owner only: no user sees the conversations of another one. */
 export const CHILDREN_SQL = `SELECT id FROM conversations WHERE parent_conversation_id = ?
@@ -68,6 +70,10 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
       return isCreated ? 'created' : 'exists'
     },
     get: (id) => commits.read(() => getNow(sql, id)),
+    holders: (event) =>
+      commits.read(() =>
+        sql.all<Pick<ConversationRow, 'id' | 'owner'>>(HOLDERS_SQL, packedId(event)).map((row) => ({ ...row })),
+      ),
     getMany: (ids) => commits.read(() => ids.map((id) => getNow(sql, id))),
     search: (query) => commits.read(() => searchNow(sql, cursors, query)),
     count: (owner, status) =>

@@ -127,7 +127,7 @@ export class Startup {
         const isOpening = (messages.some(isTreeDraft) || isRunning) && !state().has_system_prompt
         const opening = isOpening ? (await openAgent()).preamble() : []
         const ready = phaseEvent('ready', 'done', null, session.detail)
-        await commit([...drafts, ready, ...opening, ...messages], { ...change, pending_messages: [] })
+        await commit([...drafts, ready, ...opening, ...messages], { ...change, pending_messages: [], pending_ids: [] })
         return true
       }, signal)
     }
@@ -139,8 +139,11 @@ export class Startup {
     config: SessionBeginning['config'],
     signal: AbortSignal,
   ): Promise<void> {
-    for (const content of this.#live.record().pending_messages)
-      if (!submissions.has(content)) submissions.set(content, await this.#hooks.submit(content, config, signal))
+    const { pending_messages, pending_ids } = this.#live.record()
+    for (const [index, content] of pending_messages.entries()) {
+      const id = pending_ids?.[index] ?? undefined
+      if (!submissions.has(content)) submissions.set(content, await this.#hooks.submit(content, config, signal, { id }))
+    }
   }
 
   /** Opening the agent belongs to this process, so every start has this phase. */
