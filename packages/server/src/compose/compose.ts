@@ -23,7 +23,7 @@ import {
 import { lockDataDir, openConversationFolders, openSqlite, type Storage } from '../storage/index.ts'
 import { openConversationMcp } from '../tools/index.ts'
 import { openWebhooks } from '../webhooks/index.ts'
-import { probeIsolation, openEveryWorkspace, openLocalWorkspaces } from '../workspace/index.ts'
+import { openCallProof, probeIsolation, openEveryWorkspace, openLocalWorkspaces } from '../workspace/index.ts'
 
 /** Milliseconds in which a part that depends on other processes closes. */
 const PART_MS = 1_500
@@ -72,8 +72,9 @@ export async function startServer(
 
   const isolation = await isolationOf(config, log)
   const { sandbox } = config
-  const local = openLocalWorkspaces({ dataDir, orphanExitMs: config.runner.orphanExitMs, sandbox, log })
-  const workspaces = openEveryWorkspace({ local, dataDir, log })
+  const proof = opened.use(await openCallProof({ calls: storage.calls, dataDir, log }))
+  const local = openLocalWorkspaces({ dataDir, orphanExitMs: config.runner.orphanExitMs, sandbox, proof, log })
+  const workspaces = openEveryWorkspace({ local, dataDir, proof, log })
   const closeInTime = (step: string, part: AsyncDisposable) =>
     opened.defer(() => inTime(step, PART_MS, part[Symbol.asyncDispose](), log))
   closeInTime('workspaces', workspaces)

@@ -413,6 +413,29 @@ export interface SealTestStore {
   samples(prefix: string): Promise<string[]>
 }
 
+/** What the store knows of the records of calls that its data directory keeps outside of it. */
+export type DataDirectory = {
+  /** Id of the runner's call ledger; null before a runner was used. */
+  ledger: string | null
+  /** Number in the mark file of the directory. It grows with every start of a server. */
+  mark: number
+  /** Number that is being written to that file; null otherwise. */
+  nextMark: number | null
+}
+
+/** Proof that a call which no record names never began. */
+export interface CallStore {
+  /** Null before the first start of a server of version 0.2 or later. */
+  directory(): Promise<DataDirectory | null>
+  /**
+   * Stores what belongs to this store from now on. `isComplete` false: records may be missing, so every call that is stored now
+   * becomes unproven, in the same transaction.
+   */
+  setDirectory(directory: DataDirectory, isComplete: boolean): Promise<void>
+  /** Those of `calls` of a conversation, or of commands outside conversations, that are unproven. */
+  unproven(conversation: ConversationId, calls: readonly string[]): Promise<Set<string>>
+}
+
 export type Role = 'admin' | 'user' | 'read-only'
 export type KeyRow = {
   /** Public id. */
@@ -468,6 +491,7 @@ export interface Storage extends AsyncDisposable {
   readonly secrets: SecretStore
   readonly documents: DocumentStore
   readonly bash: BashStore
+  readonly calls: CallStore
   readonly keys: KeyStore
   readonly audit: AuditStore
   readonly sealTest: SealTestStore

@@ -9,7 +9,7 @@ import {
 } from '@parley/protocol'
 import { commandsIn } from '../lib/index.ts'
 import { defineTool } from './define.ts'
-import type { Tool } from './tool.ts'
+import { unlessUnknown, type Tool } from './tool.ts'
 
 /** Returns the tool for an agent with this context. With a skill that contains commands, it is not read-only. */
 export function invokeSkillTool(context: AgentContext | null): Tool {
@@ -29,6 +29,7 @@ export function invokeSkillTool(context: AgentContext | null): Tool {
     annotations: { readOnlyHint: !runs, destructiveHint: runs, idempotentHint: true, openWorldHint: runs },
     parse: (args) => InvokeSkillAction.parse({ ...args, kind: 'InvokeSkillAction' }),
     resources: ({ name }) => [`skill:${name.trim()}`],
+    recover: async (_, __, ledger) => (runs ? unlessUnknown(ledger) : { kind: 'execute' }),
     async execute({ name }, { callId, workspace, services, signal }) {
       const service = services?.skills
       if (service === undefined) throw new ParleyError('invalid_input', 'This agent has no skills.')

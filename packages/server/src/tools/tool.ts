@@ -30,6 +30,11 @@ export const UNLIMITED_MS = 2 ** 31 - 1
  */
 export type Recovery = { kind: 'execute' } | { kind: 'done'; observation: Observation } | { kind: 'unknown' }
 
+/** The recovery of a call whose beginning would be on record: an absent call is executed, an unknown one is not. */
+export const unlessUnknown = ({ state }: LedgerEntry): Recovery => ({
+  kind: state === 'unknown' ? 'unknown' : 'execute',
+})
+
 export interface Tool {
   /** Name for the model. */
   readonly name: string

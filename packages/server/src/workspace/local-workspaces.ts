@@ -1,12 +1,14 @@
 /** Opens local workspaces; all conversations of a server share one connection to one runner. */
 import { existsSync } from 'node:fs'
-import { mkdir, realpath } from 'node:fs/promises'
+import { mkdir, readFile, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
+import type { CallProof } from './call-proof.ts'
 import { LocalWorkspace, type LocalDeps } from './local.ts'
 import { RunnerClient } from './runner-client.ts'
 import { startRunner } from './runner-start.ts'
 import { conversationMark } from './runner/environment.ts'
+import { LEDGER_FILE } from './runner/ledger/ledger.ts'
 import { openPlace, type Place } from './runner/ipc/place.ts'
 import { endProcesses } from './runner/process-tree.ts'
 import type { SandboxPolicy } from './isolation.ts'
@@ -28,6 +30,8 @@ export type LocalWorkspacesOptions = {
   /** Absent or `off`: commands have all permissions of this account. */
   sandbox?: SandboxPolicy
   log?: Record<'info' | 'warn', (fields: object, text: string) => void>
+  /** Absent: a call that the ledger does not name counts as never begun. */
+  proof?: CallProof
 }
 
 /** Starts no process: the first command starts the runner, which stays when the workspaces are disposed. */
@@ -41,18 +45,24 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
   const confines = async () =>
     sandbox !== null && (sandbox.isRequired || 'path' in (await (bubblewrap ??= findBubblewrap())))
   const folders = new Map<string, string>()
-  const hasLedger = () => existsSync(join(dataDir, 'runner', 'ledger.ndjson'))
+  const { proof } = options
+  const ledger = join(dataDir, 'runner', LEDGER_FILE)
+  const hasLedger = () => existsSync(ledger)
 
   const release: LocalDeps['release'] = async (scope) => {
     folders.delete(scope.conversation)
     if (!hasLedger()) return removeBox(join(dataDir, 'runner'), scope.conversation)
     const { client, place } = runner()
-    const ask = () => client.askIfRunning({ op: 'release', ...scope }, new AbortController().signal)
+    const signal = new AbortController().signal
+    const ask = () => client.askIfRunning({ op: 'release', ...scope }, signal)
     // A runner that ended under the request may have left it undone.
-    const answer = await ask().catch((error: unknown) => {
+    let answer = await ask().catch((error: unknown) => {
       if (error instanceof ParleyError && error.code === 'unavailable') return ask()
       throw error
     })
+    // What the ledger holds of this conversation would otherwise stay, and count for a later one with the same id.
+    if (answer === null && (await readFile(ledger)).includes(JSON.stringify(scope.conversation)))
+      answer = await client.ask({ op: 'release', ...scope }, signal)
     // A runner that died may have left processes; their mark identifies them.
     if (answer === null)
       await endProcesses({ mark: conversationMark(place.root, scope.conversation), leaders: new Set() })
@@ -68,8 +78,9 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
       const real = await realpath(workingDir)
       if (sandbox !== null && !spec.conversationId.startsWith('host-')) folders.set(spec.conversationId, real)
       const { home } = sandbox === null ? { home: '' } : openPlace(dataDir)
-      const deps = {
-        hasLedger,
+      const deps: LocalDeps = {
+        hasLedger: () => hasLedger() || proof?.hasLedger === true,
+        proven: async (entries) => (await proof?.proven(spec.conversationId, entries)) ?? entries,
         release,
         sandbox,
         confinement: (await confines()) ? () => viewOf(home, spec.conversationId, real, folders.values()) : null,
@@ -94,10 +105,11 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
 }
 
 function openRunner(dataDir: string, options: LocalWorkspacesOptions): { place: Place; client: RunnerClient } {
-  const { runnerEntry, idleExitMs = 60_000, orphanExitMs = 15 * 60_000, log } = options
+  const { runnerEntry, idleExitMs = 60_000, orphanExitMs = 15 * 60_000, proof, log } = options
   const place = openPlace(dataDir)
   const client = new RunnerClient(place, {
     heartbeatMs: options.heartbeatMs,
+    onConnect: async (link) => proof?.bind(link.ledger),
     onHung: (pid) => log?.warn({ data_dir: dataDir, pid, ended: pid !== null }, 'runner hung'),
     async start() {
       const begun = performance.now()

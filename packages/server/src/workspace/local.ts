@@ -1,8 +1,10 @@
 /** A workspace on this machine: commands through the runner, files directly. */
 import { basename, isAbsolute, join, resolve } from 'node:path'
+import { ParleyError } from '@parley/protocol'
 import { isInside, type Network } from '../lib/index.ts'
 import { listFolder, readWhole, realPathOf, removeOne, statFile, writeWhole } from './files.ts'
-import type { RunnerClient } from './runner-client.ts'
+import type { AskOptions, RunnerClient } from './runner-client.ts'
+import type { RequestBody } from './runner-link.ts'
 import { attachProcess } from './runner-process.ts'
 import { confinedPath, type Confinement } from './confined.ts'
 import { INSIDE } from './runner/sandbox/mounts.ts'
@@ -37,6 +39,8 @@ export type LocalDeps = {
   client: RunnerClient
   /** False when no runner has ever run in this data directory; every call is then `absent`. */
   hasLedger: () => boolean
+  /** Replaces `absent` by `unknown` where the absence proves nothing. */
+  proven: (entries: Record<string, LedgerEntry>) => Promise<Record<string, LedgerEntry>>
   /** Ends the processes of a conversation, with or without a living runner. */
   release: (scope: { conversation: string; epoch: number | null }) => Promise<void>
   /** Sandbox of commands; null: none. */
@@ -50,6 +54,8 @@ export class LocalWorkspace implements Workspace {
   readonly #scope: Scope
   readonly #deps: LocalDeps
   readonly #env: NonNullable<WorkspaceSpec['env']>
+  /** Calls whose request got no answer; they may have begun. */
+  readonly #unanswered = new Set<string>()
   readonly keepText?: NonNullable<Workspace['keepText']>
   readonly privateDir?: string
 
@@ -81,7 +87,8 @@ export class LocalWorkspace implements Workspace {
       timeoutMs: timeoutMs ?? null,
       maxBytes: maxBytes ?? DEFAULT_MAX_BYTES,
     }
-    const answer = (await this.#deps.client.ask({ op: 'exec', ...this.#scope, call: callId ?? null, spec }, signal, {
+    const body = { op: 'exec' as const, ...this.#scope, call: callId ?? null, spec }
+    const answer = (await this.#ask(callId, body, signal, {
       onChunk: (stream, data) => chunks[stream].push(data),
     })) as ExecAnswer
     const text = (stream: 'stdout' | 'stderr') => Buffer.concat(chunks[stream]).toString('utf8')
@@ -101,7 +108,7 @@ export class LocalWorkspace implements Workspace {
         box: this.#box(this.workingDir),
       },
     }
-    const answer = (await this.#deps.client.ask(body, signal, {
+    const answer = (await this.#ask(request.callId, body, signal, {
       onChunk: (_, data) => chunks.push(data),
     })) as TerminalAnswer
     return { ...answer, output: Buffer.concat(chunks).toString('utf8') }
@@ -113,18 +120,35 @@ export class LocalWorkspace implements Workspace {
     let held: Process | null = null
     const spec = await this.#process(request)
     const body = { op: 'spawn' as const, ...this.#scope, call: request.callId ?? null, spec }
-    await client.ask(body, signal, {
+    await this.#ask(request.callId, body, signal, {
       onOk: (answer, link) => (held = attachProcess(answer as SpawnAnswer, link, client)),
     })
     if (held === null) throw new Error('the runner answered without a process')
     return held
   }
 
+  /**
+   * Sends the request of a call. A repeated request attaches to the call, unless the ledger that knew it was replaced.
+   * @throws ParleyError `conflict` with the reason `unknown_outcome` in that case.
+   */
+  async #ask(callId: string | undefined, body: RequestBody, signal: AbortSignal, on: AskOptions): Promise<unknown> {
+    if (callId === undefined) return this.#deps.client.ask(body, signal, on)
+    if (this.#unanswered.has(callId) && (await this.ledger([callId], signal))[callId]?.state === 'unknown') {
+      const message = `the runner lost its record of call ${callId}; its outcome cannot be known`
+      throw new ParleyError('conflict', message, { details: { reason: 'unknown_outcome' } })
+    }
+    this.#unanswered.add(callId)
+    const answer = await this.#deps.client.ask(body, signal, on)
+    this.#unanswered.delete(callId)
+    return answer
+  }
+
   async ledger(callIds: readonly string[], signal: AbortSignal): Promise<Record<string, LedgerEntry>> {
     if (callIds.length === 0) return {}
-    if (!this.#deps.hasLedger()) return Object.fromEntries(callIds.map((id) => [id, { state: 'absent' }]))
-    const answer = await this.#deps.client.ask({ op: 'ledger', ...this.#scope, calls: callIds }, signal)
-    return (answer as LedgerAnswer).entries
+    const { hasLedger, client, proven } = this.#deps
+    if (!hasLedger()) return proven(Object.fromEntries(callIds.map((id) => [id, { state: 'absent' }])))
+    const answer = await client.ask({ op: 'ledger', ...this.#scope, calls: callIds }, signal)
+    return proven((answer as LedgerAnswer).entries)
   }
 
   async interrupt(): Promise<void> {

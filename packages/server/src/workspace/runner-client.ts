@@ -26,6 +26,8 @@ export type RunnerClientDeps = {
   start: () => Promise<void>
   /** Milliseconds between two signs of life of the runner. */
   heartbeatMs?: number | undefined
+  /** Called with each new connection, before its first request. */
+  onConnect?: (link: RunnerLink) => Promise<void>
   /** Called when a hung runner was ended; null: it could not be found or ended. */
   onHung?: (pid: number | null) => void
 }
@@ -136,13 +138,19 @@ export class RunnerClient implements AsyncDisposable {
   }
 
   #keep(connecting: Promise<RunnerLink>): Promise<RunnerLink> {
-    const kept = connecting.then((link) => {
+    const kept = connecting.then(async (link) => {
       if (link.protocol !== PROTOCOL) {
         link.close()
         throw new ParleyError(
           'unavailable',
           `the runner with pid ${link.pid} is of another version (${link.protocol}, not ${PROTOCOL}); end it with SIGTERM`,
         )
+      }
+      try {
+        await this.#deps.onConnect?.(link)
+      } catch (error) {
+        link.close()
+        throw error
       }
       if (this.#closing.signal.aborted) link.close()
       return link

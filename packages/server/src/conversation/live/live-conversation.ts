@@ -73,8 +73,7 @@ export class LiveConversation {
       onLost: (hasNewOwner) => {
         if (!this.#isClosed) onLost(hasNewOwner)
       },
-      onCommit: (events, record, ended) =>
-        afterCommit({ events, record, ended }, live, { goal, running, titles }, deps),
+      onCommit: (commit) => afterCommit(commit, live, { goal, running, titles }, deps),
     })
     const live = this.#access(loaded)
     const hooks = new ConversationHooks(live, deps.openHooks)

@@ -56,11 +56,19 @@ export type LogDeps = {
   log: Pick<Log, 'warn' | 'error'>
 }
 
+/** `ended`: set when the commit ended a run. `open`: the open actions before the commit. */
+export type LogCommit = {
+  events: readonly StoredEvent[]
+  record: ConversationRecord
+  ended: RunEnd | null
+  open: ConversationState['open_actions']
+}
+
 export type LogListener = {
   /** Called when this copy no longer equals the stored log. `hasNewOwner`: this process must not take the log back by itself. */
   onLost(hasNewOwner: boolean): void
-  /** Called after each commit; the append waits for it. `ended`: set when the commit ended a run. */
-  onCommit(events: readonly StoredEvent[], record: ConversationRecord, ended: RunEnd | null): Promise<void>
+  /** Called after each commit; the append waits for it. */
+  onCommit(commit: LogCommit): Promise<void>
 }
 
 /** The contents of a commit that notifications depend on. */
@@ -213,12 +221,13 @@ export class LiveLog {
       outbox,
     })
     const ended = runEnd(this.#state.execution_status, state, events)
+    const open = this.#state.open_actions
     this.#state = state
     this.#record = written
     this.#remember(all, masked, events)
     if (isDue) this.#cachedSeq = state.seq
     this.#channel.commit(events)
-    await this.#follow(events, written, ended)
+    await this.#follow({ events, record: written, ended, open })
     return events
   }
 
@@ -235,16 +244,16 @@ export class LiveLog {
   }
 
   /** What follows a commit. Its failures must not reject the append, because the events are stored. */
-  async #follow(events: readonly StoredEvent[], record: ConversationRecord, ended: RunEnd | null): Promise<void> {
+  async #follow(commit: LogCommit): Promise<void> {
     const conversation_id = this.#loaded.id
     try {
-      await this.#view?.extend(events)
+      await this.#view?.extend(commit.events)
     } catch (err) {
       this.#deps.log.error({ conversation_id, err }, 'view of a conversation not extended; it is loaded again')
       this.#listener.onLost(false)
     }
     try {
-      await this.#listener.onCommit(events, record, ended)
+      await this.#listener.onCommit(commit)
     } catch (err) {
       this.#deps.log.error({ conversation_id, err }, 'work after a commit failed')
     }

@@ -239,6 +239,16 @@ const MIGRATIONS: readonly string[] = [
   );
   INSERT INTO event_backfill SELECT next, last FROM (SELECT min(n) AS next, max(n) AS last FROM events) WHERE last IS NOT NULL;
   `,
+  `
+  CREATE TABLE data_directory (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    ledger TEXT,
+    mark INTEGER NOT NULL,
+    next_mark INTEGER
+  );
+  ALTER TABLE conversations ADD COLUMN unproven_seq INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE bash_events ADD COLUMN is_unproven INTEGER NOT NULL DEFAULT 0;
+  `,
 ]
 
 /** Number of the newest step in this version. */

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Storage } from '../storage.ts'
 import { sqliteAudit } from './audit.ts'
 import { sqliteBash } from './bash.ts'
+import { sqliteCalls } from './calls.ts'
 import { Deliveries } from './deliveries.ts'
 import { sqliteDocuments } from './documents.ts'
 import { EventBackfill } from './event-backfill.ts'
@@ -110,6 +111,7 @@ export async function openSqlite({
     secrets: sqliteVault(sql, commits, now),
     documents: sqliteDocuments(sql, commits, now),
     bash: sqliteBash(sql, commits),
+    calls: sqliteCalls(sql, commits),
     keys: sqliteKeys(sql, commits, now),
     audit: sqliteAudit(sql, commits),
     sealTest: sqliteSealTest(sql, commits),

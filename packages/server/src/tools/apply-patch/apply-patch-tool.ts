@@ -5,7 +5,7 @@ import { MASK } from '../../secrets/index.ts'
 import { defineTool } from '../define.ts'
 import { Journal } from '../file-editor/journal.ts'
 import { Refusal } from '../refusal.ts'
-import type { Tool, ToolContext } from '../tool.ts'
+import { unlessUnknown, type Tool, type ToolContext } from '../tool.ts'
 import { writeAll, progressOf } from './write-files.ts'
 import { DESCRIPTION, PARAMETERS } from './description.ts'
 import { PatchJournal } from './journal.ts'
@@ -41,9 +41,9 @@ export function applyPatchTool(): Tool {
         }
       }
     },
-    recover: async (action, context) => {
+    recover: async (action, context, ledger) => {
       const note = await journalOf(context).read(context.callId)
-      if (note === null) return { kind: 'execute' }
+      if (note === null) return unlessUnknown(ledger)
       switch (await progressOf(note.writes, context)) {
         case 'all':
           return { kind: 'done', observation: done(note) }

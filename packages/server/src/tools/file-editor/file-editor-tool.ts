@@ -7,7 +7,7 @@ import type { FileEditorObservation, ImageContent, TextContent } from '@parley/p
 import { FileEditorAction, ParleyError, textContent } from '@parley/protocol'
 import { isAbsolute, join } from 'node:path'
 import { defineTool } from '../define.ts'
-import type { Tool, ToolContext } from '../tool.ts'
+import { unlessUnknown, type Tool, type ToolContext } from '../tool.ts'
 import { checkPath, decoded, existing, expectFits, readIfThere, readWithin } from './access.ts'
 import { DESCRIPTION, PARAMETERS } from './description.ts'
 import { countLines, insertLines, numbered, replaceOnce, snippet } from './edits.ts'
@@ -49,10 +49,10 @@ export function fileEditorTool({ confine = false }: FileEditorParams = {}): Tool
         return { ...observation(action, { content: [textContent(reasonOf(error))] }), is_error: true }
       }
     },
-    recover: async (action, context) => {
+    recover: async (action, context, ledger) => {
       const journal = journalOf(context)
       const note = await journal.read(context.callId)
-      if (note === null) return { kind: 'execute' }
+      if (note === null) return action.command === 'view' ? { kind: 'execute' } : unlessUnknown(ledger)
       const now = await readIfThere(note.path, context)
       const hash = hashOf(now)
       if (hash === note.after) {

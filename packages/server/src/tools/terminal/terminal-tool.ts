@@ -4,7 +4,7 @@ import { ParleyError, TerminalAction } from '@parley/protocol'
 import { z } from 'zod'
 import type { TerminalRequest, TerminalResult } from '../../workspace/index.ts'
 import { defineTool } from '../define.ts'
-import type { Tool, ToolContext } from '../tool.ts'
+import { unlessUnknown, type Tool, type ToolContext } from '../tool.ts'
 import { DESCRIPTION, PARAMETERS } from './description.ts'
 import { keepIn, type Keep } from '../full-output.ts'
 import { observe, refusal } from './observation.ts'
@@ -75,7 +75,7 @@ export function terminalTool(params: Record<string, unknown> = {}): Tool {
       return observe({ action, result: { ...result, output }, keep: keepFor(context), noChangeSeconds })
     },
     // The runner's ledger has every call that may have started, and attaches a repeated one to it.
-    recover: async (_, __, ledger) => ({ kind: ledger.state === 'unknown' ? 'unknown' : 'execute' }),
+    recover: async (_, __, ledger) => unlessUnknown(ledger),
   })
 }
 

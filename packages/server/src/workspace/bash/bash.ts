@@ -109,7 +109,7 @@ class BashCommands implements Bash {
   async recover(): Promise<void> {
     for (const { user, event } of await this.#deps.store.open()) {
       const command = BashCommand.parse(JSON.parse(event.json))
-      void this.#track(this.#follow(user, command), command).catch(() => undefined)
+      void this.#track(this.#follow(user, command, true), command).catch(() => undefined)
     }
   }
 
@@ -129,10 +129,13 @@ class BashCommands implements Bash {
     return { command, last: this.#track(this.#follow(user, command), command) }
   }
 
-  /** Runs a command to its end and stores its outputs, also when no caller waits for the last one. */
-  async #follow(user: string, command: BashCommand): Promise<BashOutput> {
+  /**
+   * Runs a command to its end and stores its outputs, also when no caller waits for the last one.
+   * @param isRecovered true for a command of an earlier process, which may have begun
+   */
+  async #follow(user: string, command: BashCommand, isRecovered = false): Promise<BashOutput> {
     const { hosts, store, log } = this.#deps
-    const chunks = await this.#run(user, command).catch((error: unknown): Chunk[] => {
+    const chunks = await this.#run(user, command, isRecovered).catch((error: unknown): Chunk[] => {
       this.#closing.signal.throwIfAborted()
       log.error({ err: error, command_id: command.id }, 'bash command failed unexpectedly')
       return [failed('Internal Server Error')]
@@ -148,7 +151,7 @@ class BashCommands implements Bash {
     return output!
   }
 
-  async #run(user: string, command: BashCommand): Promise<Chunk[]> {
+  async #run(user: string, command: BashCommand, isRecovered: boolean): Promise<Chunk[]> {
     const { hosts, hide = async (_, text) => text } = this.#deps
     const cwd = resolve(hosts.cwd, command.cwd ?? '.')
     const isDirectory = await stat(cwd).then(
@@ -165,7 +168,10 @@ class BashCommands implements Bash {
     }
     for (let attempt = 1; ; attempt++) {
       try {
-        const result = await (await hosts.of(user)).exec(request, this.#closing.signal)
+        const host = await hosts.of(user)
+        if (isRecovered && (await host.ledger([command.id], this.#closing.signal))[command.id]?.state === 'unknown')
+          return [failed('the outcome of this command is not known, and it was not repeated')]
+        const result = await host.exec(request, this.#closing.signal)
         const [stdout, stderr] = [await hide(user, result.stdout), await hide(user, result.stderr)]
         return chunksOf({ ...result, stdout, stderr })
       } catch (error) {

@@ -12,7 +12,8 @@ export async function callStates(
   const entries: Record<string, LedgerEntry> = {}
   for (const id of callIds) {
     const note = await notes.of(id)
-    entries[id] = note === null ? { state: 'absent' } : await entryOf(note, executor, signal)
+    if (note !== null) entries[id] = await entryOf(note, executor, signal)
+    else entries[id] = { state: (await notes.areComplete()) ? 'absent' : 'unknown' }
   }
   return entries
 }

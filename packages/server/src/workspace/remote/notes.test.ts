@@ -25,6 +25,7 @@ test('notes and marks are read by the next process, also after an incomplete lin
   expect(await second.of('a')).toEqual(note('a'))
   expect(await second.markOf('job-of-a')).toEqual({ job: 'job-of-a', upTo: 9, told: true })
   expect(await second.of('b')).toBeNull()
+  expect([await first.areComplete(), await second.areComplete()]).toEqual([true, false])
   await second.add(note('c'))
   expect(await new Notes(path).of('c')).toEqual(note('c'))
   await second.remove()

@@ -26,7 +26,7 @@ export type Mark = { job: string; upTo: number; told: boolean }
 
 export class Notes {
   readonly #path: string
-  #loaded: Promise<{ notes: Map<string, Note>; marks: Map<string, Mark> }> | null = null
+  #loaded: Promise<{ notes: Map<string, Note>; marks: Map<string, Mark>; areComplete: boolean }> | null = null
 
   /** The first note creates the file. */
   constructor(path: string) {
@@ -35,6 +35,11 @@ export class Notes {
 
   async of(call: string): Promise<Note | null> {
     return (await this.#load()).notes.get(call) ?? null
+  }
+
+  /** False when a line is unreadable, which may be the note of any call. */
+  async areComplete(): Promise<boolean> {
+    return (await this.#load()).areComplete
   }
 
   async markOf(job: string): Promise<Mark | null> {
@@ -66,17 +71,19 @@ export class Notes {
   async #read() {
     const notes = new Map<string, Note>()
     const marks = new Map<string, Mark>()
+    let areComplete = true
     const text = await readFile(this.#path, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return ''
       throw error
     })
     for (const line of text.split('\n')) {
+      if (line === '') continue
       const entry = parsed(line)
-      if (entry === null) continue
-      if ('call' in entry) notes.set(entry.call, entry)
+      if (entry === null) areComplete = false
+      else if ('call' in entry) notes.set(entry.call, entry)
       else marks.set(entry.job, entry)
     }
-    return { notes, marks }
+    return { notes, marks, areComplete }
   }
 
   async #append(entry: Note | Mark, isDurable: boolean): Promise<void> {
@@ -87,9 +94,8 @@ export class Notes {
   }
 }
 
-/** Null for an incomplete line, which a process leaves that was killed while it wrote. */
+/** Null for an incomplete or damaged line. */
 function parsed(line: string): Note | Mark | null {
-  if (line === '') return null
   try {
     return JSON.parse(line) as Note | Mark
   } catch {

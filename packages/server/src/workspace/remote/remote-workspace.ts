@@ -28,6 +28,8 @@ export type RemoteSpec = Omit<WorkspaceSpec, 'remote'> & {
   apiKey: string | null
   /** File of the calls that were sent; outside the workspace. */
   notesFile: string
+  /** Replaces `absent` by `unknown` where the absence proves nothing. */
+  proven: (entries: Record<string, LedgerEntry>) => Promise<Record<string, LedgerEntry>>
 }
 
 export class RemoteWorkspace implements Workspace {
@@ -38,9 +40,10 @@ export class RemoteWorkspace implements Workspace {
   readonly #terminal: RemoteTerminal
   readonly #onDispose: () => void
   readonly #env: NonNullable<WorkspaceSpec['env']>
+  readonly #proven: RemoteSpec['proven']
 
   constructor(
-    { apiKey, notesFile, env = async () => ({}), ...spec }: RemoteSpec,
+    { apiKey, notesFile, proven, env = async () => ({}), ...spec }: RemoteSpec,
     link: RemoteLink,
     onDispose: () => void,
   ) {
@@ -56,6 +59,7 @@ export class RemoteWorkspace implements Workspace {
     })
     this.#onDispose = onDispose
     this.#env = env
+    this.#proven = proven
   }
 
   /** Aborting ends a program without call id; one with a call id continues, and a request with the same call id attaches to it. */
@@ -76,8 +80,8 @@ export class RemoteWorkspace implements Workspace {
     return Promise.reject(new ParleyError('unsupported', message))
   }
 
-  ledger(callIds: readonly string[], signal: AbortSignal): Promise<Record<string, LedgerEntry>> {
-    return callStates(callIds, this.#executor, this.#notes, signal)
+  async ledger(callIds: readonly string[], signal: AbortSignal): Promise<Record<string, LedgerEntry>> {
+    return this.#proven(await callStates(callIds, this.#executor, this.#notes, signal))
   }
 
   async interrupt(): Promise<void> {

@@ -2,7 +2,9 @@
 import type { Log } from '../../observability/index.ts'
 import { isAbsolute, join } from 'node:path'
 import { ParleyError, type RemoteWorkspace as RemotePlace } from '@parley/protocol'
-import type { Workspaces, WorkspaceSpec } from '../workspace.ts'
+import type { CallProof } from '../call-proof.ts'
+import { EPOCHS_PER_START } from '../runner/ipc/protocol.ts'
+import type { LedgerEntry, Workspaces, WorkspaceSpec } from '../workspace.ts'
 import { RemoteLink } from './link.ts'
 import { RemoteWorkspace } from './remote-workspace.ts'
 
@@ -12,11 +14,14 @@ export type EveryWorkspacesOptions = {
   local: Workspaces
   /** The calls of a conversation's remote workspace are stored in `<dataDir>/conversations/<id>`. */
   dataDir: string
+  /** Absent: a call without a record counts as never begun, and epochs are those of the store. */
+  proof?: CallProof
   log: Pick<Log, 'warn'>
 }
 
 /** Contacts no other server before the first request. Disposal closes the connections and the local workspaces. */
-export function openEveryWorkspace({ local, dataDir, log }: EveryWorkspacesOptions): Workspaces {
+export function openEveryWorkspace({ local, dataDir, proof, log }: EveryWorkspacesOptions): Workspaces {
+  const epochOf = (epoch: number) => (proof?.start ?? 0) * EPOCHS_PER_START + epoch
   const links = new Map<string, { link: RemoteLink; users: number }>()
 
   /** One pool of connections per conversation, which all its open workspaces share. */
@@ -47,11 +52,13 @@ export function openEveryWorkspace({ local, dataDir, log }: EveryWorkspacesOptio
       })
     const { link, release } = linkOf(id, remote)
     const notesFile = join(dataDir, 'conversations', id, 'remote', 'calls.ndjson')
-    return new RemoteWorkspace({ ...spec, apiKey: remote.api_key, notesFile }, link, release)
+    const proven = async (entries: Record<string, LedgerEntry>) => (await proof?.proven(id, entries)) ?? entries
+    return new RemoteWorkspace({ ...spec, apiKey: remote.api_key, notesFile, proven }, link, release)
   }
 
   return {
-    async open({ remote = null, ...spec }, signal) {
+    async open({ remote = null, ...given }, signal) {
+      const spec = { ...given, epoch: epochOf(given.epoch) }
       if (remote === null) return local.open(spec, signal)
       signal.throwIfAborted()
       return open({ ...spec, remote })

@@ -1,7 +1,8 @@
 /** The shell, the programs and the pipes of one conversation. */
 import { childEnvironment, conversationMark, startMark } from './environment.ts'
-import { Exec, notStarted, startProgram, replyAll } from './exec.ts'
-import type { Ledger, Result } from './ledger/ledger.ts'
+import { Exec, notStarted, refuseAll, startProgram, replyAll } from './exec.ts'
+import { discardResult, type Result } from './ledger/call.ts'
+import type { Ledger } from './ledger/ledger.ts'
 import { Pipes, type Holder } from './pipes.ts'
 import { endProcesses } from './process-tree.ts'
 import type { NotStarted, Program, Sandbox } from './sandbox/sandbox.ts'
@@ -52,13 +53,14 @@ export class ConversationProcesses {
   async exec(call: string | null, spec: ExecSpec, reply: Reply): Promise<void> {
     const { ledger } = this.#deps
     if (call !== null) {
-      const known = this.#known(call)
-      if (known === 'running') {
-        const under = [...this.#execs].find((running) => running.call === call)
-        if (under === undefined) throw new Refusal('invalid_input', `call ${call} is under way and is not a command`)
+      // Its intent may not be written yet.
+      const under = [...this.#execs].find((running) => running.call === call)
+      if (under !== undefined) {
         under.waiting.add(reply)
         return
       }
+      const known = this.#known(call)
+      if (known === 'running') throw new Refusal('invalid_input', `call ${call} is under way and is not a command`)
       if (known !== null) return replyExec(reply, ledger.outputs, known)
     }
     const running: RunningExec = { exec: null, call, waiting: new Set([reply]) }
@@ -67,7 +69,9 @@ export class ConversationProcesses {
       const result = await this.#run(running, spec)
       if (call !== null) ledger.end(this.#conversation, call, result)
       replyAll(running.waiting, ledger, result)
-      if (call === null) ledger.discard(result)
+      if (call === null) discardResult(ledger.outputs, result)
+    } catch (error) {
+      refuseAll(running.waiting, error)
     } finally {
       this.#execs.delete(running)
       this.#deps.onChange()
@@ -120,6 +124,8 @@ export class ConversationProcesses {
   async #start(call: string | null, spec: ProcessSpec, newHandle: () => number): Promise<Pipes> {
     const { ledger } = this.#deps
     const program = await this.#program(this.#newMark(), spec)
+    if (call !== null && this.#known(call) !== null)
+      throw new Refusal('unavailable', `call ${call} was begun by another request; repeat this one to attach to it`)
     if (call !== null) await ledger.begin(this.#conversation, call, true)
     this.#refuseReleased()
     const child = 'reason' in program ? program : await startProgram(program)

@@ -2,10 +2,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { BoundedOutput } from './ledger/bounded-output.ts'
-import type { Ledger, Result } from './ledger/ledger.ts'
+import type { Result } from './ledger/call.ts'
+import type { Ledger } from './ledger/ledger.ts'
 import { withoutPtyFds } from './terminal/pty-fds.ts'
 import { endProcesses } from './process-tree.ts'
-import type { ExecSpec } from './ipc/protocol.ts'
+import { Refusal, type ExecSpec } from './ipc/protocol.ts'
 import { replyExec, type Reply } from './ipc/reply.ts'
 import type { NotStarted, Program } from './sandbox/sandbox.ts'
 
@@ -125,5 +126,12 @@ export function notStarted({ exit_code, reason }: NotStarted): Result {
 /** Answers every waiting request, once. */
 export function replyAll(waiting: Set<Reply>, ledger: Ledger, result: Result): void {
   for (const reply of waiting) replyExec(reply, ledger.outputs, result)
+  waiting.clear()
+}
+
+/** Refuses every waiting request after a failure, once. */
+export function refuseAll(waiting: Set<Reply>, error: unknown): void {
+  const { code, message } = error instanceof Refusal ? error : { code: 'internal' as const, message: String(error) }
+  for (const reply of waiting) reply.refuse(code, message)
   waiting.clear()
 }

@@ -93,10 +93,10 @@ export class Runner {
   }
 
   #onConnect(connection: Connection): void {
-    if (this.#isEnding) return connection.end()
+    if (this.#isEnding || this.#ledger === null) return connection.end()
     this.#wasConnected = true
     this.#connections.add(connection)
-    connection.send({ event: 'hello', protocol: PROTOCOL, pid: process.pid })
+    connection.send({ event: 'hello', protocol: PROTOCOL, pid: process.pid, ledger: this.#ledger.id })
     if (this.#idle !== null) clearTimeout(this.#idle)
     // A new connection is given time for its first request.
     this.#idle = setTimeout(() => void this.end(), Math.max(this.#options.idleExitMs, FIRST_REQUEST_MS))
@@ -169,7 +169,7 @@ export class Runner {
     if (request.op === 'release') return this.#release(conversation, reply)
     if (request.op === 'claim') return reply.ok({})
     if (request.op === 'forget') {
-      ledger.forget(conversation, request.calls)
+      ledger.acknowledge(conversation, request.calls)
       return reply.ok({})
     }
     if (request.op === 'ledger') {

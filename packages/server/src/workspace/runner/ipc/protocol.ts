@@ -7,6 +7,12 @@ import type { LedgerEntry, TerminalRequest, TerminalResult } from '../../workspa
 
 export const PROTOCOL = 4
 
+/**
+ * Epochs of conversations start again when an older store is restored or an id is used again, so the number of the server's
+ * start on this data directory precedes them: the epoch of a request is `start * EPOCHS_PER_START + epoch`.
+ */
+export const EPOCHS_PER_START = 2 ** 32
+
 /** The conversation that a request is for, and the epoch of its sender (W3). */
 export type Scope = { conversation: string; epoch: number }
 
@@ -51,7 +57,7 @@ export type Request = { id: number } & (
   | ({ op: 'interrupt' } & Scope)
   /** `epoch` null: any owner, because the conversation is being deleted. */
   | { op: 'release'; conversation: string; epoch: number | null }
-  /** The output of these calls is stored elsewhere, by an owner of the conversation. */
+  /** The results of these calls are stored elsewhere, by an owner of the conversation. */
   | { op: 'forget'; conversation: string; epoch: null; calls: readonly string[] }
   /** Bytes for the standard input of a spawned process; null closes it. Answered when the pipe has taken them. */
   | { op: 'input'; process: number; data: string | null }
@@ -86,7 +92,8 @@ export type Answer =
   | { id: number; chunk: { stream: OutputStream; data: string } }
 
 export type RunnerEvent =
-  | { event: 'hello'; protocol: number; pid: number }
+  /** `ledger`: id of its call ledger; absent in version 0.1.0. */
+  | { event: 'hello'; protocol: number; pid: number; ledger?: string }
   /** The runner is ending. Requests without an answer were not begun. */
   | { event: 'bye' }
   | { event: 'output'; process: number; stream: OutputStream; data: string }

@@ -1,6 +1,6 @@
 /** The answer to one request. */
 import { contentText, readSealed, type Content } from '../ledger/bounded-output.ts'
-import type { Result } from '../ledger/ledger.ts'
+import type { Result } from '../ledger/call.ts'
 import type { OutputStream, RefusalCode } from './protocol.ts'
 
 export interface Reply {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { readdirSync, statSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import fs, { readdirSync, statSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { expect, test, vi } from 'vitest'
 import { tempDir } from '../../../../testing/temp.ts'
 import { BoundedOutput, contentText, discardSealed, readSealed } from './bounded-output.ts'
 
@@ -55,3 +56,27 @@ test('a character that is split between the head and the tail is left out of bot
     tail: '',
   })
 })
+
+test.each([0, 6_000, 9_000, 30_000])(
+  'output that a full disk refuses after %i bytes is counted, and its beginning is kept',
+  async (kept) => {
+    await using dir = await tempDir()
+    const output = new BoundedOutput(dir.path, 20_000)
+    output.append(Buffer.alloc(kept, 'a'))
+    const spy = vi.spyOn(fs, 'writeSync').mockImplementation(() => {
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    })
+    syncBuiltinESMExports()
+    output.append(Buffer.alloc(50_000, 'b'))
+    spy.mockRestore()
+    syncBuiltinESMExports()
+    output.append(Buffer.alloc(10, 'c'))
+    const sealed = output.seal()
+    const { head, tail, dropped } = readSealed(dir.path, sealed)
+    expect(head.length + tail.length + dropped).toBe(kept + 50_010)
+    expect(Buffer.concat([head, tail]).every((byte) => byte === 97)).toBe(true)
+    expect(head.length + tail.length).toBe(Math.min(kept, 20_000))
+    discardSealed(dir.path, sealed)
+    expect(readdirSync(dir.path)).toEqual([])
+  },
+)

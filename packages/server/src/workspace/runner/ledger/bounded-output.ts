@@ -6,10 +6,13 @@ import { readAt } from './read-at.ts'
 /** Bytes kept in memory, and in the line of the ledger, before a file is created. */
 const INLINE_BYTES = 8 * 1024
 
-/** A finished output in the ledger. `half`: size of the head, and of the ring that follows it. */
+/**
+ * A finished output in the ledger. `half`: size of the head, and of the ring that follows it. `lost`: bytes at the end that the
+ * disk refused.
+ */
 export type Sealed =
-  | { kind: 'inline'; data: string; chars: number }
-  | { kind: 'file'; name: string; half: number; total: number; chars: number }
+  | { kind: 'inline'; data: string; chars: number; lost?: number }
+  | { kind: 'file'; name: string; half: number; total: number; chars: number; lost?: number }
 
 export type Content = {
   head: Buffer
@@ -27,6 +30,8 @@ export class BoundedOutput {
   #inline: Buffer[] = []
   #file: { fd: number; name: string } | null = null
   #total = 0
+  /** Bytes that could not be written, at the end of the output. Once there are any, nothing more is kept. */
+  #lost = 0
   /** UTF-16 units appended through `appendText`. */
   #chars = 0
 
@@ -37,7 +42,7 @@ export class BoundedOutput {
   }
 
   get isEmpty(): boolean {
-    return this.#total === 0
+    return this.#total + this.#lost === 0
   }
 
   appendText(text: string): void {
@@ -45,8 +50,19 @@ export class BoundedOutput {
     this.append(Buffer.from(text, 'utf8'))
   }
 
+  /** Never throws: what the disk refuses is counted as lost, because the program that wrote it continues. */
   append(data: Buffer): void {
     if (data.length === 0) return
+    const before = this.#total
+    try {
+      if (this.#lost === 0) this.#keep(data)
+    } catch {
+      // A full or failed disk; the count below is what remains.
+    }
+    this.#lost += data.length - (this.#total - before)
+  }
+
+  #keep(data: Buffer): void {
     if (this.#file === null) {
       if (this.#total + data.length <= Math.min(INLINE_BYTES, this.#maxBytes)) {
         this.#inline.push(Buffer.from(data))
@@ -60,11 +76,17 @@ export class BoundedOutput {
 
   #spill(): void {
     const name = `${process.pid}-${Date.now().toString(36)}-${nextFile++}.out`
-    this.#file = { fd: openSync(join(this.#folder, name), 'wx+', 0o600), name }
     const held = Buffer.concat(this.#inline)
-    this.#inline = []
+    this.#file = { fd: openSync(join(this.#folder, name), 'wx+', 0o600), name }
     this.#total = 0
-    this.#write(held)
+    try {
+      this.#write(held)
+      this.#inline = []
+    } catch (error) {
+      this.discard()
+      this.#total = held.length
+      throw error
+    }
   }
 
   /** Writes the head first, then into a ring of the same size, where newer bytes overwrite older ones. */
@@ -74,7 +96,7 @@ export class BoundedOutput {
     const free = this.#half - this.#total
     if (free > 0) {
       from = Math.min(free, data.length)
-      writeSync(this.#file.fd, data, 0, from, this.#total)
+      writeAllAt(this.#file.fd, data.subarray(0, from), this.#total)
       this.#total += from
     }
     const skipped = Math.max(0, data.length - from - this.#half)
@@ -83,15 +105,18 @@ export class BoundedOutput {
     while (from < data.length) {
       const at = (this.#total - this.#half) % this.#half
       const length = Math.min(data.length - from, this.#half - at)
-      writeSync(this.#file.fd, data, from, length, this.#half + at)
+      writeAllAt(this.#file.fd, data.subarray(from, from + length), this.#half + at)
       from += length
       this.#total += length
     }
   }
 
   read(): Content {
-    if (this.#file === null) return { head: Buffer.concat(this.#inline), tail: Buffer.alloc(0), dropped: 0 }
-    return readRing(this.#file.fd, this.#half, this.#total)
+    const kept =
+      this.#file === null
+        ? inlineContent(Buffer.concat(this.#inline))
+        : readRing(this.#file.fd, this.#half, this.#total)
+    return withLost(kept, this.#lost)
   }
 
   get chars(): number {
@@ -100,10 +125,10 @@ export class BoundedOutput {
 
   /** Ends the output; its file, if there is one, stays for `readSealed`. */
   seal(): Sealed {
-    const { head } = this.#file === null ? this.read() : { head: Buffer.alloc(0) }
-    if (this.#file === null) return { kind: 'inline', data: head.toString('base64'), chars: this.#chars }
+    const rest = { chars: this.#chars, ...(this.#lost === 0 ? {} : { lost: this.#lost }) }
+    if (this.#file === null) return { kind: 'inline', data: Buffer.concat(this.#inline).toString('base64'), ...rest }
     closeSync(this.#file.fd)
-    return { kind: 'file', name: this.#file.name, half: this.#half, total: this.#total, chars: this.#chars }
+    return { kind: 'file', name: this.#file.name, half: this.#half, total: this.#total, ...rest }
   }
 
   /** Ends the output and removes its file. */
@@ -117,11 +142,12 @@ export class BoundedOutput {
 
 /** Reads a sealed output. When its file was removed, everything counts as dropped. */
 export function readSealed(folder: string, sealed: Sealed): Content {
-  if (sealed.kind === 'inline') return { head: Buffer.from(sealed.data, 'base64'), tail: Buffer.alloc(0), dropped: 0 }
+  const { lost = 0 } = sealed
+  if (sealed.kind === 'inline') return withLost(inlineContent(Buffer.from(sealed.data, 'base64')), lost)
   const fd = tryOpen(join(folder, sealed.name))
-  if (fd === null) return { head: Buffer.alloc(0), tail: Buffer.alloc(0), dropped: sealed.total }
+  if (fd === null) return { head: Buffer.alloc(0), tail: Buffer.alloc(0), dropped: sealed.total + lost }
   try {
-    return readRing(fd, sealed.half, sealed.total)
+    return withLost(readRing(fd, sealed.half, sealed.total), lost)
   } finally {
     closeSync(fd)
   }
@@ -129,6 +155,21 @@ export function readSealed(folder: string, sealed: Sealed): Content {
 
 export function discardSealed(folder: string, sealed: Sealed): void {
   if (sealed.kind === 'file') rmSync(join(folder, sealed.name), { force: true })
+}
+
+const inlineContent = (head: Buffer): Content => ({ head, tail: Buffer.alloc(0), dropped: 0 })
+
+/** The lost end of an output counts as dropped. */
+function withLost({ head, tail, dropped }: Content, lost: number): Content {
+  if (lost === 0) return { head, tail, dropped }
+  const isWhole = dropped === 0
+  const kept = isWhole ? { head: Buffer.concat([head, tail]), tail: Buffer.alloc(0) } : { head, tail }
+  return { ...kept, dropped: dropped + lost }
+}
+
+function writeAllAt(fd: number, bytes: Buffer, position: number): void {
+  for (let written = 0; written < bytes.length;)
+    written += writeSync(fd, bytes, written, bytes.length - written, position + written)
 }
 
 function readRing(fd: number, half: number, total: number): Content {

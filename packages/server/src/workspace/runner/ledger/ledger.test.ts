@@ -1,8 +1,11 @@
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import fs, { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { afterEach, expect, test, vi } from 'vitest'
 import { tempDir } from '../../../../testing/temp.ts'
 import { readSealed, type Sealed } from './bounded-output.ts'
-import { Ledger, type Result } from './ledger.ts'
+import type { Result } from './call.ts'
+import { EPOCHS_PER_START } from '../ipc/protocol.ts'
+import { Ledger } from './ledger.ts'
 
 const inline = (text: string): Sealed => ({
   kind: 'inline',
@@ -54,7 +57,7 @@ test('after a crash, results of ended calls are known and calls without an end a
   third.close()
 })
 
-test('releasing a conversation removes its calls and output files, and keeps its epoch', async () => {
+test('releasing a conversation removes its calls, its output files and its epoch, so that its id can be used again', async () => {
   await using dir = await tempDir()
   const ledger = new Ledger(dir.path)
   ledger.claim('c', 3)
@@ -67,7 +70,7 @@ test('releasing a conversation removes its calls and output files, and keeps its
   ledger.close()
   const again = new Ledger(dir.path)
   expect(again.entry('c', 'a')).toEqual({ state: 'absent' })
-  expect(again.epochOf('c')).toBe(3)
+  expect(again.epochOf('c')).toBe(0)
   again.close()
 })
 
@@ -104,9 +107,9 @@ test('forgetting a call removes its output from the journal and the disk and kee
   writeFileSync(dir.file('out', 'spill.out'), 'a long output')
   const file: Sealed = { kind: 'file', name: 'spill.out', half: 100, total: 13, chars: 13 }
   before.end('c', 'b', { ...ended(''), stdout: file, stderr: inline('error-output') })
-  before.forget('c', ['a', 'b', 'unknown'])
-  before.forget('c', ['a'])
-  before.forget('nobody', ['a'])
+  before.acknowledge('c', ['a', 'b', 'unknown'])
+  before.acknowledge('c', ['a'])
+  before.acknowledge('nobody', ['a'])
   expect(readdirSync(dir.file('out'))).toEqual([])
   const text = readFileSync(dir.file('ledger.ndjson'), 'utf8')
   for (const output of ['first-output', 'error-output']) {
@@ -124,9 +127,177 @@ test('forgetting a running call has no effect', async () => {
   await using dir = await tempDir()
   const ledger = new Ledger(dir.path)
   await ledger.begin('c', 'a', true)
-  ledger.forget('c', ['a'])
+  ledger.acknowledge('c', ['a'])
   expect(ledger.entry('c', 'a')).toMatchObject({ state: 'running' })
   ledger.end('c', 'a', ended('kept'))
   expect(ledger.result('c', 'a')).toEqual(ended('kept'))
   ledger.close()
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+  syncBuiltinESMExports()
+})
+
+/** Makes every write to the disk fail until the returned function is called. */
+function fillDisk(): () => void {
+  let isFull = true
+  const real = fs.writeSync
+  vi.spyOn(fs, 'writeSync').mockImplementation(((...args: Parameters<typeof real>) => {
+    if (isFull) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    return real(...args)
+  }) as never)
+  syncBuiltinESMExports()
+  return () => void (isFull = false)
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+test('a call that nobody acknowledged is not forgotten, neither after a week nor among a thousand others', async () => {
+  await using dir = await tempDir()
+  vi.useFakeTimers({ now: Date.now(), toFake: ['Date'] })
+  const before = new Ledger(dir.path)
+  await before.begin('c', 'ended', false)
+  before.end('c', 'ended', ended('out', 3))
+  await before.begin('c', 'under way', false)
+  for (let i = 0; i < 1_200; i++) {
+    await before.begin('c', `k${i}`, false)
+    before.end('c', `k${i}`, ended(''))
+  }
+  expect(before.entry('c', 'under way')).toMatchObject({ state: 'running' })
+  before.close()
+  vi.setSystemTime(Date.now() + 7 * DAY_MS)
+  const after = new Ledger(dir.path)
+  expect(after.result('c', 'ended')).toEqual(ended('out', 3))
+  expect(after.entry('c', 'under way')).toEqual({ state: 'unknown' })
+  expect(after.entry('c', 'k0')).toMatchObject({ state: 'exited' })
+  after.close()
+})
+
+test('an acknowledged call, its parts included, is forgotten a day after it began', async () => {
+  await using dir = await tempDir()
+  vi.useFakeTimers({ now: Date.now(), toFake: ['Date'] })
+  const before = new Ledger(dir.path)
+  for (const call of ['a', 'a-0', 'a-1', 'b']) {
+    await before.begin('c', call, false)
+    before.end('c', call, ended('out'))
+  }
+  await before.begin('c', 'lost', false)
+  before.acknowledge('c', ['a', 'lost'])
+  before.close()
+  const soon = new Ledger(dir.path)
+  expect(soon.entry('c', 'a-1')).toMatchObject({ state: 'exited' })
+  expect(soon.entry('c', 'lost')).toEqual({ state: 'unknown' })
+  soon.close()
+  vi.setSystemTime(Date.now() + 2 * DAY_MS)
+  const late = new Ledger(dir.path)
+  for (const call of ['a', 'a-0', 'a-1', 'lost']) expect(late.entry('c', call)).toEqual({ state: 'absent' })
+  expect(late.result('c', 'b')).toEqual(ended('out'))
+  late.close()
+})
+
+test('a ledger keeps its id, and one with a damaged line, which may hide a call, gets a new one', async () => {
+  await using dir = await tempDir()
+  const first = new Ledger(dir.path)
+  await first.begin('c', 'kept', true)
+  first.end('c', 'kept', ended('out'))
+  first.close()
+  const second = new Ledger(dir.path)
+  expect(second.id).toBe(first.id)
+  await second.begin('c', 'hidden', true)
+  second.close()
+  const path = dir.file('ledger.ndjson')
+  writeFileSync(path, readFileSync(path, 'utf8').replace('hidden', 'hXdden'))
+  const third = new Ledger(dir.path)
+  expect(third.id).not.toBe(first.id)
+  expect(third.wasInterrupted).toBe(true)
+  expect(third.result('c', 'kept')).toEqual(ended('out'))
+  third.close()
+  const fourth = new Ledger(dir.path)
+  expect(fourth.id).toBe(third.id)
+  fourth.close()
+})
+
+test('a ledger of version 0.1.0, without an id and without checksums, opens with all its calls', async () => {
+  await using dir = await tempDir()
+  const at = Date.now()
+  const lines = [
+    { t: 'claim', conversation: 'c', epoch: 7, at },
+    { t: 'begin', conversation: 'c', call: 'a', at },
+    { t: 'end', conversation: 'c', call: 'a', at, result: ended('out', 3) },
+    { t: 'begin', conversation: 'c', call: 'open', at },
+  ]
+  writeFileSync(dir.file('ledger.ndjson'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  const ledger = new Ledger(dir.path)
+  expect(ledger.epochOf('c')).toBe(7)
+  expect(ledger.result('c', 'a')).toEqual(ended('out', 3))
+  expect(ledger.entry('c', 'open')).toEqual({ state: 'unknown' })
+  ledger.close()
+})
+
+test('after a disk was full during one call, the next call is known to the next runner', async () => {
+  await using dir = await tempDir()
+  const before = new Ledger(dir.path)
+  const free = fillDisk()
+  await expect(before.begin('c', 'refused', true)).rejects.toThrow('ENOSPC')
+  expect(before.entry('c', 'refused')).toEqual({ state: 'absent' })
+  free()
+  await before.begin('c', 'next', true)
+  before.close()
+  const after = new Ledger(dir.path)
+  expect(after.entry('c', 'next')).toEqual({ state: 'unknown' })
+  expect(after.id).toBe(before.id)
+  after.close()
+})
+
+test('a call that ends on a full disk has its result at once, and on disk when there is space again', async () => {
+  await using dir = await tempDir()
+  const before = new Ledger(dir.path)
+  await before.begin('c', 'a', true)
+  const free = fillDisk()
+  before.end('c', 'a', ended('out', 3))
+  expect(before.result('c', 'a')).toEqual(ended('out', 3))
+  expect(before.entry('c', 'a')).toMatchObject({ state: 'exited', exit_code: 3 })
+  free()
+  await before.begin('c', 'b', true)
+  before.close()
+  const after = new Ledger(dir.path)
+  expect(after.result('c', 'a')).toEqual(ended('out', 3))
+  after.close()
+})
+
+test('an intent whose sync fails does not begin, and the next one is written anew', async () => {
+  await using dir = await tempDir()
+  const before = new Ledger(dir.path)
+  const real = fs.fdatasync
+  const spy = vi
+    .spyOn(fs, 'fdatasync')
+    .mockImplementation(((_: number, done: (error: Error | null) => void) =>
+      setImmediate(() => done(new Error('EIO: i/o error, fdatasync')))) as never)
+  syncBuiltinESMExports()
+  await expect(before.begin('c', 'refused', true)).rejects.toThrow('EIO')
+  expect(before.entry('c', 'refused')).toEqual({ state: 'absent' })
+  spy.mockImplementation(real as never)
+  syncBuiltinESMExports()
+  await before.begin('c', 'next', true)
+  before.close()
+  const after = new Ledger(dir.path)
+  expect(after.entry('c', 'next')).toEqual({ state: 'unknown' })
+  after.close()
+})
+
+test('epochs of an earlier start of the server are refused in every conversation, also after a release and a restart', async () => {
+  await using dir = await tempDir()
+  const start = (n: number, epoch: number) => n * EPOCHS_PER_START + epoch
+  const before = new Ledger(dir.path)
+  before.claim('c', start(3, 9))
+  expect(before.epochOf('c')).toBe(start(3, 9))
+  expect(before.epochOf('other')).toBe(start(3, 0))
+  before.release('c')
+  expect(before.epochOf('c')).toBe(start(3, 0))
+  before.close()
+  const after = new Ledger(dir.path)
+  expect(after.epochOf('c')).toBe(start(3, 0))
+  after.close()
 })

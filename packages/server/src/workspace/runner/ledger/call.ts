@@ -1,0 +1,84 @@
+/** The calls of the ledger: their lines on disk, and their form in memory. */
+import { EPOCHS_PER_START } from '../ipc/protocol.ts'
+import { discardSealed, type Sealed } from './bounded-output.ts'
+import type { Position } from './journal.ts'
+
+/** Everything needed to answer a call again: the final frame, and the output before it. */
+export type Result = {
+  exit_code: number | null
+  signal: string | null
+  answer: object
+  stdout: Sealed
+  stderr: Sealed | null
+}
+
+/** A line of the journal. */
+export type Line =
+  | { t: 'ledger'; id: string }
+  /** Requests with an older epoch are refused in every conversation. */
+  | { t: 'floor'; epoch: number }
+  | { t: 'claim'; conversation: string; epoch: number; at: number }
+  | { t: 'begin'; conversation: string; call: string; at: number }
+  | { t: 'end'; conversation: string; call: string; at: number; result: Result }
+  | { t: 'acknowledge'; conversation: string; calls: readonly string[] }
+  | { t: 'release'; conversation: string }
+
+/** A call in memory. */
+export type Call = {
+  begun_at: number
+  pid: number | null
+  ended_at: number | null
+  result: Position | null
+  /** The result while it is not on disk (L4). */
+  held: Result | null
+  isLost: boolean
+  isAcknowledged: boolean
+  spills: boolean
+}
+
+/** An output without a byte. */
+export const NOTHING: Sealed = { kind: 'inline', data: '', chars: 0 }
+const isEmpty = (sealed: Sealed | null): boolean => sealed === null || (sealed.kind === 'inline' && sealed.data === '')
+/** Returns whether a result holds no output. */
+export const isBare = ({ stdout, stderr }: Result): boolean => isEmpty(stdout) && isEmpty(stderr)
+
+/** A call, and the calls `<id>-0`, `<id>-1`, … that are parts of it. */
+export function withParts(id: string, calls: ReadonlyMap<string, Call> | undefined): [string, Call][] {
+  const found: [string, Call][] = []
+  const add = (name: string) => {
+    const call = calls?.get(name)
+    if (call !== undefined) found.push([name, call])
+    return call !== undefined
+  }
+  add(id)
+  for (let part = 0; add(`${id}-${part}`);) part += 1
+  return found
+}
+
+export const newCall = (begun_at: number): Call => ({
+  begun_at,
+  pid: null,
+  ended_at: null,
+  result: null,
+  held: null,
+  isLost: false,
+  isAcknowledged: false,
+  spills: false,
+})
+
+/** Applies the end of a call whose result is on disk. */
+export function end(call: Call, at: number, position: Position, result: Result): void {
+  call.ended_at = at
+  call.result = position
+  call.held = null
+  call.spills = result.stdout.kind === 'file' || result.stderr?.kind === 'file'
+}
+
+/** Removes the output files of a result. */
+export function discardResult(folder: string, { stdout, stderr }: Result): void {
+  discardSealed(folder, stdout)
+  if (stderr !== null) discardSealed(folder, stderr)
+}
+
+/** The first epoch of the server that an epoch belongs to. */
+export const floorOf = (epoch: number): number => epoch - (epoch % EPOCHS_PER_START)
