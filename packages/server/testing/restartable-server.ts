@@ -35,7 +35,7 @@ export type Running = AsyncDisposable & {
   /** @param meanwhile runs while no server uses the data directory */
   restart(meanwhile?: () => unknown): Promise<void>
   /** Restarts after a SIGKILL; only for a server in a process of its own. */
-  kill(): Promise<void>
+  kill(meanwhile?: () => void | Promise<void>): Promise<void>
 }
 
 export async function startRunning(
@@ -134,8 +134,9 @@ export async function startRunning(
       await meanwhile?.()
       server = await open()
     },
-    async kill() {
+    async kill(meanwhile) {
       await server.kill!()
+      await meanwhile?.()
       server = await open()
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -1,0 +1,188 @@
+import { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { asConversationId, type Event, newEventId } from '@parley/protocol'
+import { expect, test } from 'vitest'
+import { conversation, numbered, otherEvent } from '../../testing/store-fixtures.ts'
+import { until } from '../../testing/until.ts'
+import { openSqlite, type Storage } from '../storage/index.ts'
+import { openCallProof } from './call-proof.ts'
+import { isAlive, never, openTestWorkspaces, processEnd, type TestWorkspaces } from './workspace.testing.ts'
+import type { Workspace } from './workspace.ts'
+
+const log = { warn: () => undefined }
+const ID = asConversationId('c1')
+
+/** A server on the data directory of `here`: its store, its proof, and the workspace of a conversation with these calls. */
+async function server(here: TestWorkspaces, calls: readonly string[]) {
+  const stack = new AsyncDisposableStack()
+  const storage = stack.use(await openSqlite({ path: here.dir.file('data', 'parley.db') }))
+  const proof = stack.use(await openCallProof({ calls: storage.calls, dataDir: here.dataDir, log }))
+  const events: Event[] = calls.map((id) => ({ ...otherEvent('ActionEvent'), id }) as Event)
+  await storage.conversations.create({ ...conversation({ id: ID }), events: numbered(events) })
+  const workspaces = here.another({ proof })
+  stack.defer(() => workspaces[Symbol.asyncDispose]())
+  const workspace = await here.open(ID, 1, workspaces)
+  return { storage, proof, workspace, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+const stateOf = async (workspace: Workspace, call: string) => (await workspace.ledger([call], never))[call]?.state
+
+async function append(storage: Storage, id: string): Promise<void> {
+  const row = await storage.conversations.get(ID)
+  const events = numbered([{ ...otherEvent('ActionEvent'), id } as Event], (row?.seq ?? 0) + 1)
+  await storage.conversations.append({ id: ID, epoch: row?.epoch ?? 0, expectedSeq: row?.seq ?? 0, events })
+}
+
+async function killRunner(here: TestWorkspaces): Promise<void> {
+  const pid = (await here.runnerPid()) ?? 0
+  process.kill(pid, 'SIGKILL')
+  await processEnd(pid)
+}
+
+/** A command that counts its executions and does not end. */
+const spec = (here: TestWorkspaces, callId: string) => ({
+  callId,
+  argv: ['sh', '-c', `echo x >>${here.dir.file('count')}; sleep 1000`],
+})
+const executions = (here: TestWorkspaces) =>
+  existsSync(here.dir.file('count')) ? statSync(here.dir.file('count')).size / 2 : 0
+
+const WEEK_MS = 7 * 24 * 60 * 60 * 1_000
+type Places = { runner: string; ledger: string; store: string; copy: (name: string) => string }
+
+/**
+ * What happens to the records while no server runs, and the states of a call that had begun and of one that had not. `copy`
+ * are copies of the data directory: `early` before the call began, `other` of another directory.
+ */
+test.each<[string, (places: Places) => void, 'unknown' | 'absent']>([
+  ['intact', () => undefined, 'absent'],
+  [
+    'aged by a week',
+    ({ ledger }) => {
+      const aged = readFileSync(ledger, 'utf8').replaceAll(/"at":(\d+)/g, (_, at) => `"at":${Number(at) - WEEK_MS}`)
+      writeFileSync(ledger, aged.replaceAll(/,"crc":"\w+"}/g, '}'))
+    },
+    'absent',
+  ],
+  ['missing with the folder of the runner', ({ runner }) => rmSync(runner, { recursive: true }), 'unknown'],
+  ['missing', ({ ledger }) => rmSync(ledger), 'unknown'],
+  ['torn', ({ ledger }) => truncateSync(ledger, statSync(ledger).size - 9), 'unknown'],
+  ['damaged in the middle', ({ ledger }) => damage(ledger), 'unknown'],
+  ['of another data directory', ({ ledger, copy }) => cpSync(copy('other/runner/ledger.ndjson'), ledger), 'unknown'],
+  ['without an id', ({ ledger }) => writeFileSync(ledger, ''), 'unknown'],
+  [
+    'older than the store',
+    ({ runner, copy }) => {
+      rmSync(runner, { recursive: true })
+      cpSync(copy('early/runner'), runner, { recursive: true })
+    },
+    'unknown',
+  ],
+])('with a ledger %s, no call that had begun is absent, and one that had not is %s', async (_, tamper, other) => {
+  await using here = await openTestWorkspaces()
+  const [begun, not] = [newEventId(), newEventId()]
+  const copy = (name: string) => here.dir.file('copies', name)
+  {
+    await using first = await server(here, [begun, not])
+    expect(await stateOf(first.workspace, begun)).toBe('absent')
+    await first.workspace.exec({ argv: ['true'] }, never)
+    await killRunner(here)
+  }
+  cpSync(here.dir.file('data', 'runner'), copy('early/runner'), {
+    recursive: true,
+    filter: (from) => !from.endsWith('.sock'),
+  })
+  {
+    await using another = await openTestWorkspaces()
+    await using one = await server(another, [newEventId()])
+    await one.workspace.exec({ callId: newEventId(), argv: ['true'] }, never)
+    cpSync(another.dir.file('data', 'runner', 'ledger.ndjson'), copy('other/runner/ledger.ndjson'))
+  }
+  {
+    await using second = await server(here, [])
+    const lost = expect(second.workspace.exec(spec(here, begun), never)).rejects.toMatchObject({ code: 'unavailable' })
+    await until(() => executions(here) === 1)
+    await killRunner(here)
+    await lost
+  }
+  const data = (...names: string[]) => here.dir.file('data', ...names)
+  tamper({ runner: data('runner'), ledger: data('runner', 'ledger.ndjson'), store: data('parley.db'), copy })
+  for (let starts = 0; starts < 2; starts++) {
+    await using later = await server(here, [])
+    expect(await stateOf(later.workspace, begun)).toBe('unknown')
+    expect(await stateOf(later.workspace, not)).toBe(other)
+    const fresh = newEventId()
+    await append(later.storage, fresh)
+    expect(await stateOf(later.workspace, fresh)).toBe('absent')
+  }
+  expect(executions(here)).toBe(1)
+})
+
+function damage(ledger: string): void {
+  const lines = readFileSync(ledger, 'utf8').split('\n')
+  const at = lines.findIndex((line) => line.includes('"begin"'))
+  lines[at] = (lines[at] ?? '').slice(0, 20)
+  writeFileSync(ledger, lines.join('\n'))
+}
+
+test('an older store in its own data directory accepts commands, and the ledger knows what was executed since', async () => {
+  await using here = await openTestWorkspaces()
+  const [before, since] = [newEventId(), newEventId()]
+  const store = here.dir.file('data', 'parley.db')
+  {
+    await using first = await server(here, [before, since])
+    await first.workspace.exec({ callId: before, argv: ['true'] }, never)
+  }
+  cpSync(store, here.dir.file('backup.db'))
+  {
+    await using second = await server(here, [])
+    await here.open(ID, 40, second.workspace === null ? undefined : here.workspaces)
+    await second.workspace.exec({ callId: since, argv: ['sh', '-c', 'exit 3'] }, never)
+  }
+  for (const suffix of ['-wal', '-shm']) rmSync(`${store}${suffix}`, { force: true })
+  cpSync(here.dir.file('backup.db'), store)
+  await using third = await server(here, [])
+  const entries = await third.workspace.ledger([before, since], never)
+  expect(entries).toMatchObject({ [before]: { state: 'exited' }, [since]: { state: 'exited', exit_code: 3 } })
+  expect(await third.workspace.exec({ argv: ['echo', 'works'] }, never)).toMatchObject({ stdout: 'works\n' })
+})
+
+test('a call whose runner and ledger were lost while the server lived is not begun again by a repeated request', async () => {
+  await using here = await openTestWorkspaces()
+  const call = newEventId()
+  await using one = await server(here, [call])
+  const lost = expect(one.workspace.exec(spec(here, call), never)).rejects.toMatchObject({ code: 'unavailable' })
+  await until(() => executions(here) === 1)
+  await killRunner(here)
+  await lost
+  rmSync(here.dir.file('data', 'runner', 'ledger.ndjson'))
+  for (let repeated = 0; repeated < 2; repeated++) {
+    await expect(one.workspace.exec(spec(here, call), never)).rejects.toMatchObject({
+      code: 'conflict',
+      details: { reason: 'unknown_outcome' },
+    })
+  }
+  expect(executions(here)).toBe(1)
+})
+
+test('a crash at any point of a start leaves a store and a data directory that belong together', async () => {
+  await using here = await openTestWorkspaces()
+  const call = newEventId()
+  {
+    await using first = await server(here, [call])
+    await first.workspace.exec({ argv: ['true'] }, never)
+  }
+  const mark = here.dir.file('data', 'runner', 'mark')
+  const path = here.dir.file('data', 'parley.db')
+  for (const crashAfter of ['the store names the new mark', 'the file has it'] as const) {
+    await using storage = await openSqlite({ path })
+    const stored = await storage.calls.directory()
+    if (stored === null) throw new Error('no row')
+    await storage.calls.setDirectory({ ...stored, nextMark: stored.mark + 1 }, true)
+    if (crashAfter === 'the file has it') writeFileSync(mark, String(stored.mark + 1))
+    await storage[Symbol.asyncDispose]()
+    await using later = await server(here, [])
+    expect(later.proof.start, crashAfter).toBeGreaterThan(stored.mark)
+    expect(await stateOf(later.workspace, call), crashAfter).toBe('absent')
+  }
+  expect(isAlive((await here.runnerPid()) ?? 0)).toBe(true)
+})
