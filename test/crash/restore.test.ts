@@ -14,7 +14,7 @@ test('a store that is restored elsewhere while its commands run reports them as 
   let trace = ''
   await using server = await startRunning(
     ({ view }) => {
-      if (view.messages.some(({ role }) => role === 'tool')) return { text: 'done' }
+      if (view.toolResults.length > 0) return { text: 'done' }
       return terminal(`echo x >>${trace}; until [ -e ${trace}.go ]; do sleep 0.05; done`)
     },
     {},
@@ -49,7 +49,7 @@ test('a store that is restored elsewhere while its commands run reports them as 
 
 test('an id is used again after DELETE, and its commands run at once', async () => {
   await using server = await startRunning(({ view }) =>
-    view.messages.some(({ role }) => role === 'tool') ? { text: 'done' } : terminal('echo ran >>trace'),
+    view.toolResults.length > 0 ? { text: 'done' } : terminal('echo ran >>trace'),
   )
   const conversation_id = crypto.randomUUID()
   for (let round = 0; round < 2; round++) {
