@@ -53,31 +53,31 @@ type Places = { runner: string; ledger: string; store: string; copy: (name: stri
  * What happens to the records while no server runs, and the states of a call that had begun and of one that had not. `copy`
  * are copies of the data directory: `early` before the call began, `other` of another directory.
  */
-test.each<[string, (places: Places) => void, 'unknown' | 'absent']>([
-  ['intact', () => undefined, 'absent'],
+test.each<[string, 'unknown' | 'absent', (places: Places) => void]>([
+  ['intact', 'absent', () => undefined],
   [
     'aged by a week',
+    'absent',
     ({ ledger }) => {
       const aged = readFileSync(ledger, 'utf8').replaceAll(/"at":(\d+)/g, (_, at) => `"at":${Number(at) - WEEK_MS}`)
       writeFileSync(ledger, aged.replaceAll(/,"crc":"\w+"}/g, '}'))
     },
-    'absent',
   ],
-  ['missing with the folder of the runner', ({ runner }) => rmSync(runner, { recursive: true }), 'unknown'],
-  ['missing', ({ ledger }) => rmSync(ledger), 'unknown'],
-  ['torn', ({ ledger }) => truncateSync(ledger, statSync(ledger).size - 9), 'unknown'],
-  ['damaged in the middle', ({ ledger }) => damage(ledger), 'unknown'],
-  ['of another data directory', ({ ledger, copy }) => cpSync(copy('other/runner/ledger.ndjson'), ledger), 'unknown'],
-  ['without an id', ({ ledger }) => writeFileSync(ledger, ''), 'unknown'],
+  ['missing with the folder of the runner', 'unknown', ({ runner }) => rmSync(runner, { recursive: true })],
+  ['missing', 'unknown', ({ ledger }) => rmSync(ledger)],
+  ['torn', 'unknown', ({ ledger }) => truncateSync(ledger, statSync(ledger).size - 9)],
+  ['damaged in the middle', 'unknown', ({ ledger }) => damage(ledger)],
+  ['of another data directory', 'unknown', ({ ledger, copy }) => cpSync(copy('other/runner/ledger.ndjson'), ledger)],
+  ['without an id', 'unknown', ({ ledger }) => writeFileSync(ledger, '')],
   [
     'older than the store',
+    'unknown',
     ({ runner, copy }) => {
       rmSync(runner, { recursive: true })
       cpSync(copy('early/runner'), runner, { recursive: true })
     },
-    'unknown',
   ],
-])('with a ledger %s, no call that had begun is absent, and one that had not is %s', async (_, tamper, other) => {
+])('with a ledger %s, no call that had begun is absent, and one that had not is %s', async (_, other, tamper) => {
   await using here = await openTestWorkspaces()
   const [begun, not] = [newEventId(), newEventId()]
   const copy = (name: string) => here.dir.file('copies', name)
@@ -135,7 +135,6 @@ test('an older store in its own data directory accepts commands, and the ledger 
   cpSync(store, here.dir.file('backup.db'))
   {
     await using second = await server(here, [])
-    await here.open(ID, 40, second.workspace === null ? undefined : here.workspaces)
     await second.workspace.exec({ callId: since, argv: ['sh', '-c', 'exit 3'] }, never)
   }
   for (const suffix of ['-wal', '-shm']) rmSync(`${store}${suffix}`, { force: true })
