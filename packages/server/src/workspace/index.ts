@@ -1,5 +1,5 @@
 export type * from './workspace.ts'
-export { openCallProof, type CallProof } from './call-proof.ts'
+export { openCallProof } from './call-proof.ts'
 export { openLocalWorkspaces } from './local-workspaces.ts'
 export { clone, CLONE_DEPTH, inspectRemote, takeBranch, type Identity } from './repository/clone.ts'
 export { fetchFolder } from './repository/fetch-folder.ts'

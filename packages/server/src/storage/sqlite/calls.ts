@@ -5,7 +5,7 @@ import { packedId } from './event-columns.ts'
 import type { Sql } from './sql.ts'
 
 const UNPROVEN_BASH_SQL = 'SELECT id FROM bash_events WHERE is_open = 1 AND is_unproven = 1'
-export const EVENT_SEQ_SQL = 'SELECT seq FROM events WHERE id = ? AND conversation = ?'
+const EVENT_SEQ_SQL = 'SELECT seq FROM events WHERE id = ? AND conversation = ?'
 
 export function sqliteCalls(sql: Sql, commits: GroupCommit): CallStore {
   return {
