@@ -16,7 +16,7 @@ export const security: readonly MutatedFile[] = [
       {
         before: 'if (structure.isUncertain || args.isTruncated || prose.isTruncated)',
         after: 'if (args.isTruncated || prose.isTruncated)',
-        tests: ['test/guard/analyzers.test.ts'],
+        tests: ['test/guard/lists.test.ts', 'test/requirements/analyzers.test.ts'],
       },
       { before: "if (await findPattern(lists.medium, code, budget)) return 'MEDIUM'", after: '' },
       {
