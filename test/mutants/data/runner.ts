@@ -15,7 +15,7 @@ export const runner: readonly MutatedFile[] = [
       },
       { before: '<= Math.min(INLINE_BYTES, this.#maxBytes)', after: '<= INLINE_BYTES' },
       { before: 'this.#inline.push(Buffer.from(data))', after: 'this.#inline.push(data)' },
-      { before: '    this.#total = 0\n    this.#write(held)', after: '    this.#write(held)' },
+      { before: '    this.#total = 0\n    try {', after: '    try {' },
       { before: 'from = Math.min(free, data.length)', after: 'from = data.length' },
       {
         before: 'Math.max(0, data.length - from - this.#half)',
@@ -23,7 +23,7 @@ export const runner: readonly MutatedFile[] = [
         survives: { reason: 'cost', why: 'bytes that are overwritten at once are written' },
       },
       { before: 'Math.min(data.length - from, this.#half - at)', after: 'data.length - from' },
-      { before: 'dropped: sealed.total }', after: 'dropped: 0 }' },
+      { before: 'dropped: sealed.total + lost }', after: 'dropped: lost }' },
       {
         before: 'if (behind <= half) return',
         after: 'if (behind < half) return',

@@ -25,7 +25,7 @@ export type LocalWorkspacesOptions = {
   idleExitMs?: number
   /** Milliseconds without a connected server, after which the runner ends its processes and itself; default 15 min. */
   orphanExitMs?: number
-  /** Milliseconds between signs of life of the runner; default 5 s. A runner that misses six is ended and replaced. */
+  /** Milliseconds between signs of life of the runner; default 10 s. A runner that misses six is ended and replaced. */
   heartbeatMs?: number
   /** Absent or `off`: commands have all permissions of this account. */
   sandbox?: SandboxPolicy

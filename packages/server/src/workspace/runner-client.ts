@@ -18,8 +18,8 @@ export type AskOptions = {
 }
 
 const ATTEMPTS = 5
-/** Default milliseconds between signs of life; a runner without one for 30 s is ended. */
-const HEARTBEAT_MS = 5_000
+/** Default milliseconds between signs of life; a runner without one for a minute is ended: a slow disk delays it, too. */
+const HEARTBEAT_MS = 10_000
 
 export type RunnerClientDeps = {
   /** Starts a runner; resolves when one accepts connections. */
