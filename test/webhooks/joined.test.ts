@@ -36,7 +36,7 @@ test('conversations and events of one server appear on another server that is it
   const [ours, theirs] = await Promise.all(
     [here, there].map(async (server) => (await server.call('GET', `${at}?include_skills=true`)).body),
   )
-  expect(theirs).toEqual(ours)
+  expect(theirs).toEqual(withSumsOnly(ours))
   const ids = async (server: typeof here) =>
     (await server.call('GET', `${at}/events/search`)).body.items.map((event: Loose) => event.id)
   const expected = await ids(here)
@@ -52,6 +52,15 @@ test('conversations and events of one server appear on another server that is it
   await until(async () => (await there.call('GET', at)).status === 404)
   expect((await there.call('GET', '/api/conversations/count')).body).toBe(0)
 })
+
+/** An info as notifications contain it: the lists of the metrics are empty. */
+function withSumsOnly(info: Loose): Loose {
+  const stats = Object.entries(info.stats.usage_to_metrics as Record<string, Loose>).map(([usage, metrics]) => [
+    usage,
+    { ...metrics, costs: [], response_latencies: [], token_usages: [] },
+  ])
+  return { ...info, stats: { ...info.stats, usage_to_metrics: Object.fromEntries(stats) } }
+}
 
 test('a server that is its own webhook target shows each conversation once, as a local one', async () => {
   await using dir = await tempDir()

@@ -15,7 +15,8 @@ const begin = 'echo x >>begun; until [ -e go ]; do sleep 0.02; done; echo done'
 test('a runner that stops and continues in time loses no call and repeats none', async () => {
   await using here = await openTestWorkspaces({ heartbeatMs: 60_000 })
   const workspace = await here.open()
-  const waiting = terminal(workspace, begin)
+  // One program that a Ctrl-C ends: a shell that is between two short ones can miss it.
+  const waiting = terminal(workspace, 'echo x >>begun; sleep 300')
   await until(async () => (await workspace.stat('begun', never)) !== null)
   const runner = (await here.runnerPid())!
   process.kill(runner, 'SIGSTOP')
