@@ -94,4 +94,15 @@ export const runnerBundle = {
   output: { ...written, dir: 'dist', entryFileNames: '[name].js', codeSplitting: false },
 } satisfies BuildOptions
 
+/** The server that tests start and kill, with its runner. */
+export const testServerBundles = (dir: string): BuildOptions[] => [
+  {
+    ...shared,
+    input: { 'crashing-server': 'packages/server/testing/crashing-server.ts' },
+    plugins: [bundledRunner, edgeWithoutUnused],
+    output: { ...commandLineBundle.output, dir },
+  },
+  { ...runnerBundle, output: { ...runnerBundle.output, dir } },
+]
+
 export default [commandLineBundle, runnerBundle]

@@ -22,6 +22,7 @@ export default defineConfig({
     testTimeout: form === 'test' ? 20_000 : timeoutFor(3600),
     hookTimeout: form === 'test' ? 20_000 : 60_000,
     env: { TZ: 'UTC' },
+    globalSetup: ['./test/bundled-server.ts'],
     setupFiles: ['./test/canaries/setup.ts'],
     reporters: ['default', './test/reporter.ts'],
   },

@@ -5,7 +5,7 @@
 import { enableCompileCache } from 'node:module'
 import { afterAll, afterEach } from 'vitest'
 import { takeHits, tapConnections } from '../../packages/server/testing/canaries/watch.ts'
-import { COMPILE_CACHE } from '../../packages/server/testing/compile-cache.ts'
+import { COMPILE_CACHE } from '../../packages/server/testing/server-program.ts'
 
 tapConnections()
 // A runner takes the folder of the process that starts it.

@@ -6,14 +6,20 @@ import { parseArgs } from 'node:util'
 import { readConfig, startServer } from '../src/index.ts'
 import type { Storage } from '../src/storage/index.ts'
 
-const { values } = parseArgs({
-  allowPositionals: true,
-  options: { port: { type: 'string' }, 'data-dir': { type: 'string' } },
-})
-const { config } = readConfig({ flags: values, env: process.env, cwd: process.cwd(), home: process.env['HOME'] ?? '/' })
-const server = await startServer(config, { wrapStorage: crashAt(process.env['PARLEY_TEST_CRASH']) })
-console.log(`parley is listening on ${server.url}`)
-process.once('SIGTERM', () => void server[Symbol.asyncDispose]().then(() => process.exit(0)))
+// Not awaited at the top level: the parts that a bundle loads later would wait for this file, and this file for them.
+void serve()
+
+async function serve(): Promise<void> {
+  const { values } = parseArgs({
+    allowPositionals: true,
+    options: { port: { type: 'string' }, 'data-dir': { type: 'string' } },
+  })
+  const { env } = process
+  const { config } = readConfig({ flags: values, env, cwd: process.cwd(), home: env['HOME'] ?? '/' })
+  const server = await startServer(config, { wrapStorage: crashAt(env['PARLEY_TEST_CRASH']) })
+  console.log(`parley is listening on ${server.url}`)
+  process.once('SIGTERM', () => void server[Symbol.asyncDispose]().then(() => process.exit(0)))
+}
 
 function crashAt(point: string | undefined): (storage: Storage) => Storage {
   if (point === undefined) return (storage) => storage

@@ -3,14 +3,11 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { canary } from './canaries/values.ts'
 import { outputScanner } from './canaries/watch.ts'
-import { COMPILE_CACHE } from './compile-cache.ts'
+import { SERVER_PROGRAM } from './server-program.ts'
 
 export const TEST_KEY = canary('session_key')
-
-const ENTRY = fileURLToPath(new URL('crashing-server.ts', import.meta.url))
 
 export type ServerProcess = AsyncDisposable & {
   readonly url: string
@@ -41,7 +38,7 @@ export type ServerProcessOptions = {
 /** Starts a server and waits until it listens. @throws when its process ends before. */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const from = performance.now()
-  const argv = options.argv ?? [ENTRY]
+  const argv = options.argv ?? [SERVER_PROGRAM.entry]
   const crash = options.crash === undefined ? {} : { PARLEY_TEST_CRASH: `${options.crash.when}:${options.crash.at}` }
   const child = spawn(
     process.execPath,
@@ -53,7 +50,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
         HOME: process.env['HOME'],
         TZ: 'UTC',
         // A bundle has its own.
-        ...(options.argv === undefined ? { NODE_COMPILE_CACHE: COMPILE_CACHE } : {}),
+        ...(options.argv === undefined ? { NODE_COMPILE_CACHE: SERVER_PROGRAM.cache } : {}),
         PARLEY_SESSION_API_KEYS: TEST_KEY,
         PARLEY_LOG_LEVEL: 'warn',
         ...crash,
