@@ -238,9 +238,9 @@ test('a start-up file written by the file editor has the same risk as one writte
       view_range: null,
     },
   })
-  expect(await riskOf(PATTERN, edit('create', '/root/.ssh/authorized_keys'))).toBe('HIGH')
-  expect(await riskOf(PATTERN, edit('view', '/root/.bashrc'))).toBe('LOW')
-  expect(await riskOf(PATTERN, edit('create', '/root/app/index.ts'))).toBe('LOW')
+  expect(await riskOf(PATTERN, edit('create', '/home/ann/.ssh/authorized_keys'))).toBe('HIGH')
+  expect(await riskOf(PATTERN, edit('view', '/home/ann/.bashrc'))).toBe('LOW')
+  expect(await riskOf(PATTERN, edit('create', '/home/ann/app/index.ts'))).toBe('LOW')
 })
 
 describe('the LLM analyzer', () => {

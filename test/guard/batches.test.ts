@@ -43,7 +43,7 @@ const requests = async (id: string): Promise<Loose[]> =>
 const approvals = async (id: string): Promise<Loose[]> =>
   (await server.events(id)).flatMap(({ key, value }) => (key === 'approval' ? [value] : []))
 
-/** Waits for the n-th request in a way that shows it to nobody: by the number of waiting conversations, of which there is one. */
+/** Waits for the n-th request without receiving it: by the number of waiting conversations, of which there is one. */
 async function untilAsked(id: string, n: number): Promise<void> {
   await until(async () => {
     const { body } = await server.call('GET', at(id, '/events/search?kind=ActionEvent&limit=100'))

@@ -61,7 +61,7 @@ test('an event_id with other content, or of another conversation of the user, re
   expect((await send(id, 'not-a-uuid', 'mine')).status).toBe(422)
 })
 
-test('the id of an event of another user can be chosen, so that nobody learns which ids others use', async () => {
+test('the id of an event of another user can be chosen, so that a user cannot find out which ids others use', async () => {
   const { id } = await edge.start()
   const event_id = randomUUID()
   await send(id, event_id, 'mine')

@@ -68,7 +68,7 @@ export const others: Rows = {
     "echo 'x' >> ~/.bashrc",
     'echo x >> $HOME/.zshrc',
     'cat key.pub >> ~/.ssh/authorized_keys',
-    'echo k | tee -a /root/.ssh/authorized_keys',
+    'echo k | tee -a /home/ann/.ssh/authorized_keys',
     'cp mine /home/bob/.profile',
     'cp mine ~/.bash_profile',
     'sed -i s/a/b/ ~/.bashrc',

@@ -108,7 +108,7 @@ test('a delivery is given up a day after its first attempt', async () => {
   expect(at.warnings).toHaveLength(1)
 })
 
-test('an attempt that reached nobody is not counted, and the delivery is sent when the target returns', async () => {
+test('an attempt without a connection is not counted, and the delivery is sent when the target returns', async () => {
   await using at = await bench()
   await at.receiver.down()
   const { notify } = await conversation(at.storage)

@@ -107,7 +107,7 @@ test('calls that need the same resource run one after the other', async () => {
 
 test.each([
   ['terminals of two conversations in one directory run at the same time', 'terminal:main', 2],
-  ['edits of one file by two conversations in one directory run one after the other', 'file:/work/a', 1],
+  ['edits of one file by two conversations in one directory run one after the other', 'file:/projects/a', 1],
 ])('%s (F68)', async (_, key, atOnce) => {
   let running = 0
   let most = 0

@@ -1,8 +1,21 @@
 import { expect, test } from 'vitest'
-import { ANN, answer, call, count, gate, openBench, texts } from '../../../testing/engine-bench.ts'
+import { ANN, answer, call, count, gate, openBench, texts, type Bench } from '../../../testing/engine-bench.ts'
 import { diskFull } from '../../../testing/faulty-storage.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
+
+/** Starts a conversation whose first call the store refuses to append; returns after the first refusal. */
+async function startRefusedStep(bench: Bench) {
+  bench.play({
+    async *think(): Step {
+      bench.faults.refuse = diskFull
+      yield call()
+    },
+  })
+  const talk = await bench.start()
+  await until(() => bench.faults.refused >= 1)
+  return talk
+}
 
 test('while the store refuses every append, the model is asked once, and the turn finishes by itself afterwards', async () => {
   await using bench = await openBench()
@@ -51,14 +64,7 @@ test('the append of another conversation that the store accepts ends the wait of
 
 test('an interrupt during the waits of a refused append ends the run at once, and is recorded when the store is back', async () => {
   await using bench = await openBench({ appendBackoff: { baseMs: 60_000, maxMs: 60_000 } })
-  bench.play({
-    async *think(): Step {
-      bench.faults.refuse = diskFull
-      yield call()
-    },
-  })
-  const talk = await bench.start()
-  await until(() => bench.faults.refused >= 1)
+  const talk = await startRefusedStep(bench)
   await expect(talk.send('interrupt')).rejects.toMatchObject({ code: 'unavailable' })
   await expect(talk.say('too early')).rejects.toMatchObject({ code: 'unavailable' })
   expect(bench.asked).toHaveLength(1)
@@ -79,14 +85,7 @@ test('an interrupt during the waits of a refused append ends the run at once, an
 
 test('an interrupt that the store refused is recorded without a further request', async () => {
   await using bench = await openBench()
-  bench.play({
-    async *think(): Step {
-      bench.faults.refuse = diskFull
-      yield call()
-    },
-  })
-  const talk = await bench.start()
-  await until(() => bench.faults.refused >= 1)
+  const talk = await startRefusedStep(bench)
   await expect(talk.send('interrupt')).rejects.toMatchObject({ code: 'unavailable' })
   bench.faults.refuse = () => null
   await talk.is('paused')

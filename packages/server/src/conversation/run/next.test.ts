@@ -32,7 +32,7 @@ test.each<[string, Partial<ConversationState>, unknown]>([
   ['iterations used up is an error', { iterations: 3 }, stop('error', 'MaxIterationsReached')],
   ['a limit in the state wins over the record', { iterations: 3, max_iterations: 4 }, { kind: 'think' }],
   ['a used up budget pauses', { stats: spent(1) }, stop('paused', 'MaxBudgetReached')],
-  ['a budget with something left goes on', { stats: spent(0.99) }, { kind: 'think' }],
+  ['a run with budget left continues', { stats: spent(0.99) }, { kind: 'think' }],
 ])('%s', (_name, change, expected) => {
   const todo = next({ ...EMPTY_STATE, execution_status: 'running', ...change }, LIMITS)
   expect(summary(todo)).toEqual(expected)

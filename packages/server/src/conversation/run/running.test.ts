@@ -1,8 +1,23 @@
 import type { ActionEvent } from '@parley/protocol'
 import { expect, test } from 'vitest'
-import { answer, call, count, gate, openBench, result } from '../../../testing/engine-bench.ts'
+import { answer, call, count, gate, openBench, result, type Bench } from '../../../testing/engine-bench.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
+
+/** Starts a conversation whose model answers with a call when `open` is resolved; returns once the model was asked. */
+async function startHeldStep(bench: Bench) {
+  const { reached, open } = gate()
+  bench.play({
+    async *think(): Step {
+      reached.resolve()
+      await open.promise
+      yield call()
+    },
+  })
+  const talk = await bench.start()
+  await reached.promise
+  return { talk, open }
+}
 
 test('calls that a failed run left open are recovered by the next run, not executed', async () => {
   await using bench = await openBench()
@@ -33,16 +48,7 @@ test('calls that a failed run left open are recovered by the next run, not execu
 
 test('an answer that arrives after an interrupt is not stored', async () => {
   await using bench = await openBench()
-  const { reached, open } = gate()
-  bench.play({
-    async *think(): Step {
-      reached.resolve()
-      await open.promise
-      yield call()
-    },
-  })
-  const talk = await bench.start()
-  await reached.promise
+  const { talk, open } = await startHeldStep(bench)
   await talk.send('interrupt')
   open.resolve()
   await talk.is('paused')
@@ -114,20 +120,11 @@ test('after an interrupt during the commit of a call, the call is closed and doe
 
 test('a step that ignores its abort does not delay an interrupt', async () => {
   await using bench = await openBench()
-  const { reached, open } = gate()
-  bench.play({
-    async *think(): Step {
-      reached.resolve()
-      await open.promise
-      yield call()
-    },
-  })
-  const talk = await bench.start()
-  await reached.promise
+  const { talk, open } = await startHeldStep(bench)
   const before = performance.now()
   await talk.send('interrupt')
-  // The interrupt waits five seconds for a run that does not end.
-  expect(performance.now() - before).toBeLessThan(4_000)
+  // The interrupt waits four seconds for a run that does not end.
+  expect(performance.now() - before).toBeLessThan(3_000)
   expect(await talk.status()).toBe('paused')
   open.resolve()
 })

@@ -102,7 +102,7 @@ test('pruning keeps deliveries that ended after the bound of their status', asyn
   expect(left.map(({ topic, status }) => `${topic} ${status}`).toSorted()).toEqual(['b delivered', 'c parked'])
 })
 
-test('an attempt that reached nobody is not counted, and the first attempt keeps its time', async () => {
+test('an attempt without a connection is not counted, and the first attempt keeps its time', async () => {
   await using at = await open()
   await notify(at.storage, ['a'])
   const [{ id } = { id: '' }] = await due(at.storage)

@@ -133,14 +133,14 @@ export const ACTIONS: { [K in BrowserAction['kind']]: Act<K> } = {
   },
 
   async BrowserStartRecordingAction(_, session) {
-    if (session.recording !== null) throw new Refusal('A recording goes on already. Stop it first.')
+    if (session.recording !== null) throw new Refusal('A recording is running already. Stop it first.')
     session.recording = await Recording.start(session.page)
     return { text: `Recording tab ${session.tab.id}. Use browser_stop_recording to end it.` }
   },
 
   async BrowserStopRecordingAction(_, session, context) {
     const { recording } = session
-    if (recording === null) throw new Refusal('No recording goes on. Use browser_start_recording to begin one.')
+    if (recording === null) throw new Refusal('No recording is running. Use browser_start_recording to begin one.')
     session.recording = null
     return { text: await recording.stop(context) }
   },

@@ -102,7 +102,7 @@ export function permissionAction(call: RequestedCall, responseId: string, risk: 
   }
 }
 
-const ALLOWED = 'Allowed. The agent performs the call itself; what came of it is told as its own event.'
+const ALLOWED = 'Allowed. The agent performs the call itself; its result is an event of its own.'
 
 /** Observation for an action that was approved; the agent performs it itself. */
 export function allowedObservation({ id, tool_name, tool_call_id, action }: ActionEvent): Draft {
