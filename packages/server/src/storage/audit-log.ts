@@ -4,7 +4,7 @@
  */
 import { laxConversationId } from '@parley/protocol'
 import type { Log } from '../observability/index.ts'
-import type { AuditEntry, AuditRow, AuditStore } from './storage.ts'
+import type { AuditEntry, AuditRow, AuditStore } from './contract/access.ts'
 
 /** A request that was answered. */
 export type AuditedRequest = {

@@ -1,5 +1,5 @@
 /** The audit log: appended to, read newest first, deleted oldest first. */
-import type { AuditEntry, AuditRow, AuditStore } from '../storage.ts'
+import type { AuditEntry, AuditRow, AuditStore } from '../contract/access.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 

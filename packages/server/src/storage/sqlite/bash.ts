@@ -1,5 +1,5 @@
 /** Commands that users ran outside conversations, and their outputs. */
-import type { BashEventRow, BashQuery, BashStore } from '../storage.ts'
+import type { BashEventRow, BashQuery, BashStore } from '../contract/bash.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 

@@ -1,5 +1,5 @@
 /** What the store knows of the records of calls outside of it: see `CallStore`. */
-import type { CallStore, DataDirectory } from '../storage.ts'
+import type { CallStore, DataDirectory } from '../contract/directory.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { packedId } from './event-columns.ts'
 import type { Sql } from './sql.ts'

@@ -1,6 +1,6 @@
 /** Positions of page boundaries, so that a listing continues there although the row of its cursor has moved or was deleted. */
 import type { ConversationId } from '@parley/protocol'
-import type { ConversationQuery } from '../storage.ts'
+import type { ConversationQuery } from '../contract/conversations.ts'
 
 /** Cursors kept; a listing with a dropped cursor continues at the present position of its row. */
 const MAX_CURSORS = 1_000

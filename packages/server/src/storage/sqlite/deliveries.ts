@@ -8,7 +8,7 @@ import {
   MAX_DELIVERY_WAIT_MS,
   type OutboxStore,
   type OutboxTarget,
-} from '../storage.ts'
+} from '../contract/outbox.ts'
 import { cutBatch } from './event-batches.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Outbox } from './outbox.ts'

@@ -1,5 +1,5 @@
 /** Small JSON objects of a user, by collection and name. */
-import type { DocumentEdit, DocumentRow, DocumentStore } from '../storage.ts'
+import type { DocumentEdit, DocumentRow, DocumentStore } from '../contract/user-data.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 

@@ -1,6 +1,6 @@
 /** Batches of the events of a followed log. Invariants O1 to O3 in `outbox.ts`. */
 import type { ConversationId } from '@parley/protocol'
-import type { BatchLimits, OutboxStore } from '../storage.ts'
+import type { BatchLimits, OutboxStore } from '../contract/outbox.ts'
 import type { Outbox } from './outbox.ts'
 import type { Sql } from './sql.ts'
 

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { SQLInputValue } from 'node:sqlite'
-import type { EventFilter } from '../storage.ts'
+import type { EventFilter } from '../contract/events.ts'
 import { derivedFrom } from './event-columns.ts'
 import type { Sql } from './sql.ts'
 

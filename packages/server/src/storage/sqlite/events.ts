@@ -1,6 +1,6 @@
 /** Reads a log. A page is a range of the index over (conversation, seq) in index order, so its cost does not depend on its start (S5). */
 import { type ConversationId, readEvent, type StoredEvent } from '@parley/protocol'
-import type { EventFilter, EventStore } from '../storage.ts'
+import type { EventFilter, EventStore } from '../contract/events.ts'
 import { unreadable } from '../unreadable.ts'
 import { packedId } from './event-columns.ts'
 import { hasConditions, scan, type Scan } from './event-scan.ts'

@@ -1,6 +1,6 @@
 /** Issued API keys, stored as hashes only. */
 import { ParleyError } from '@parley/protocol'
-import type { KeyRow, KeyStore } from '../storage.ts'
+import type { KeyRow, KeyStore } from '../contract/access.ts'
 import { isDuplicate } from './failures.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'

@@ -1,7 +1,7 @@
 /** Writes to a log: taking ownership, and appending. */
 import { ParleyError, type StoredEvent } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
-import type { Append, CachedState, ConversationRow, ConversationStore } from '../storage.ts'
+import type { Append, CachedState, ConversationRow, ConversationStore } from '../contract/conversations.ts'
 import { type EventColumns, eventColumns, insertEvents } from './event-columns.ts'
 import { isDuplicate } from './failures.ts'
 import type { GroupCommit } from './group-commit.ts'

@@ -7,7 +7,8 @@
  *   O3. The log of a deleted conversation is kept until no target follows it and no batch of it is pending or parked.
  */
 import { type ConversationId, newEventId } from '@parley/protocol'
-import type { OutboxChange, OutboxDraft, OutboxTarget } from '../storage.ts'
+import type { OutboxDraft } from '../contract/conversations.ts'
+import type { OutboxChange, OutboxTarget } from '../contract/outbox.ts'
 import type { Sql } from './sql.ts'
 
 export const LANE_SQL = `SELECT n FROM deliveries WHERE target = ? AND conversation_id = ? AND kind = ? AND status = 'pending' LIMIT 1`

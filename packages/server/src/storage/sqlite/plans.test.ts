@@ -1,6 +1,6 @@
 /** No hot query may sort or scan: each one's plan is a search through the expected index, in its order. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ConversationSort } from '../storage.ts'
+import type { ConversationSort } from '../contract/conversations.ts'
 import * as audit from './audit.ts'
 import * as bash from './bash.ts'
 import * as deliveries from './deliveries.ts'

@@ -1,16 +1,9 @@
 /** Conversations received from other servers. Their logs are stored in `events` under negative numbers (D6 in `migrations.ts`). */
 import type { ConversationId, StoredEvent } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
-import type {
-  ConversationQuery,
-  ConversationRow,
-  ConversationSort,
-  EventStore,
-  ListedRow,
-  ReceivedEvent,
-  ReceivedRow,
-  ReceivedStore,
-} from '../storage.ts'
+import type { ConversationQuery, ConversationRow, ConversationSort } from '../contract/conversations.ts'
+import type { EventStore } from '../contract/events.ts'
+import type { ListedRow, ReceivedEvent, ReceivedRow, ReceivedStore } from '../contract/received.ts'
 import { Cursors, type Place } from './cursors.ts'
 import { sqliteEvents } from './events.ts'
 import type { GroupCommit } from './group-commit.ts'

@@ -8,7 +8,7 @@ import type {
   ConversationSort,
   ConversationStore,
   OutboxDraft,
-} from '../storage.ts'
+} from '../contract/conversations.ts'
 import { Cursors } from './cursors.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { type EventColumns, eventColumns, insertEvents, packedId } from './event-columns.ts'

@@ -1,5 +1,5 @@
 /** The test value of the sealing key, and what was sealed before there was one. */
-import type { SealTestStore } from '../storage.ts'
+import type { SealTestStore } from '../contract/directory.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 

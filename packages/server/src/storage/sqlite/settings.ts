@@ -1,5 +1,5 @@
 /** One JSON object per user, changed in the transaction that reads it. */
-import type { SettingsStore } from '../storage.ts'
+import type { SettingsStore } from '../contract/user-data.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 

@@ -1,5 +1,5 @@
 /** Named secrets of a user as cipher text. */
-import type { SecretRow, SecretStore } from '../storage.ts'
+import type { SecretRow, SecretStore } from '../contract/user-data.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 

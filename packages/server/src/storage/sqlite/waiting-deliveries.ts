@@ -1,6 +1,6 @@
 /** Parks waiting deliveries without an attempt: those that wait for too long, and the oldest of too many. */
 import type { ConversationId } from '@parley/protocol'
-import type { OutboxStore } from '../storage.ts'
+import type { OutboxStore } from '../contract/outbox.ts'
 import type { Sql } from './sql.ts'
 
 /** Deliveries parked in one transaction. */

@@ -1,0 +1,98 @@
+import type { ConversationExecutionStatus, ConversationId, EventId, StoredEvent } from '@parley/protocol'
+
+/** JSON text in which the caller has already sealed the secrets. */
+export type SealedJson = string
+
+/** The searchable columns of a conversation; all other data is in `record` and `state`. */
+export type ConversationRow = {
+  id: ConversationId
+  /** User that the conversation belongs to. */
+  owner: string
+  /** ISO 8601, UTC, `Z`. */
+  created_at: string
+  updated_at: string
+  /** The newest `seq`; 0 for an empty log. */
+  seq: number
+  /** Number that the newest `own` returned; only its holder may append. */
+  epoch: number
+  status: ConversationExecutionStatus
+  parent_conversation_id: ConversationId | null
+  record: SealedJson
+}
+
+/** `crashes`: how often the process crashed in the current run. */
+type OwnedRow = { row: ConversationRow; state: CachedState | null; crashes: number }
+
+export type CachedState = { seq: number; json: SealedJson }
+
+/** A notification to be written with the commit that causes it; dropped when no target is set (see `OutboxStore`). */
+export type OutboxDraft = { topic: string; payload: string }
+
+export type NewConversation = Omit<ConversationRow, 'seq' | 'epoch'> & {
+  /** First events of the log (the copied branch of a fork); their `seq` starts at 1. */
+  events?: readonly StoredEvent[]
+  state?: CachedState
+  outbox?: readonly OutboxDraft[]
+}
+
+export type Append = {
+  id: ConversationId
+  epoch: number
+  /** The newest `seq` the writer knows; the first event must have `expectedSeq + 1`. */
+  expectedSeq: number
+  events: readonly StoredEvent[]
+  /** Columns to change in the same transaction. */
+  row?: Partial<Pick<ConversationRow, 'status' | 'updated_at' | 'record'>>
+  /** A newer cached state, when one is due. */
+  state?: CachedState
+  outbox?: readonly OutboxDraft[]
+}
+
+export type ConversationSort = 'CREATED_AT' | 'CREATED_AT_DESC' | 'UPDATED_AT' | 'UPDATED_AT_DESC'
+
+export type ConversationQuery = {
+  owner: string
+  status?: ConversationExecutionStatus
+  sort: ConversationSort
+  limit: number
+  /** Id of the first item of the page. An unknown one starts at the beginning. */
+  from?: ConversationId
+}
+
+export interface ConversationStore {
+  /** Returns `exists`, without a change, when the id is taken, or when the release of a deleted conversation with this id is owed. */
+  create(conversation: NewConversation): Promise<'created' | 'exists'>
+  get(id: ConversationId): Promise<ConversationRow | null>
+  /** The conversations whose logs contain an event with this id; a fork has the events of its source. */
+  holders(event: EventId): Promise<Pick<ConversationRow, 'id' | 'owner'>[]>
+  /** Several rows in the order of `ids`; null for an unknown id. */
+  getMany(ids: readonly ConversationId[]): Promise<(ConversationRow | null)[]>
+  search(query: ConversationQuery): Promise<{ items: ConversationRow[]; next: ConversationId | null }>
+  count(owner: string, status?: ConversationExecutionStatus): Promise<number>
+  /** Ids of conversations whose stored status is `running`, which a starting server takes over. */
+  running(): Promise<ConversationId[]>
+  /** Ids of conversations of the same owner that name this one as parent. */
+  children(id: ConversationId): Promise<ConversationId[]>
+  /** The cached states of several conversations, for reading only; null where there is none. */
+  states(ids: readonly ConversationId[]): Promise<(CachedState | null)[]>
+  /** Caches the state of a log whose newest seq is still that of the state; otherwise nothing changes. Needs no epoch. */
+  cacheState(id: ConversationId, state: CachedState): Promise<void>
+  /** Raises the epoch, so that every earlier owner is refused, and returns the row and the cached state. Null for an unknown id. */
+  own(id: ConversationId): Promise<OwnedRow | null>
+  /** Counts a crash of the process for every conversation whose stored status is `running`. Another status resets its count. */
+  countCrash(): Promise<void>
+  /**
+   * Appends in one durable transaction; appends of one turn of the event loop share a commit.
+   * @throws ParleyError `conflict` with `details.reason` `epoch` or `seq`, without a change.
+   */
+  append(append: Append): Promise<void>
+  /**
+   * Deletes log, row and cached state, and writes the outbox rows in the same transaction, which also records that the release
+   * of the conversation is owed. False for an unknown id.
+   */
+  delete(id: ConversationId, outbox?: readonly OutboxDraft[]): Promise<boolean>
+  /** Deleted conversations whose processes and folders may still exist, with their records. */
+  owedReleases(): Promise<{ id: ConversationId; record: SealedJson }[]>
+  /** Nothing of a deleted conversation is left. */
+  released(id: ConversationId): Promise<void>
+}

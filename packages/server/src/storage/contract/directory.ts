@@ -1,0 +1,33 @@
+import type { ConversationId } from '@parley/protocol'
+
+/** A value that was sealed with the key of the store; another key does not open it. */
+export interface SealTestStore {
+  /** Null before the first `put`. */
+  get(): Promise<string | null>
+  put(sealed: string): Promise<void>
+  /** Texts of secrets, settings, documents and records that contain `prefix`; a bounded number. */
+  samples(prefix: string): Promise<string[]>
+}
+
+/** What the store knows of the records of calls that its data directory keeps outside of it. */
+export type DataDirectory = {
+  /** Id of the runner's call ledger; null before a runner was used. */
+  ledger: string | null
+  /** Number in the mark file of the directory. It grows with every start of a server. */
+  mark: number
+  /** Number that is being written to that file; null otherwise. */
+  nextMark: number | null
+}
+
+/** Proof that a call which no record names never began. */
+export interface CallStore {
+  /** Null before the first start of a server of version 0.2 or later. */
+  directory(): Promise<DataDirectory | null>
+  /**
+   * Stores what belongs to this store from now on. `isComplete` false: records may be missing, so every call that is stored now
+   * becomes unproven, in the same transaction.
+   */
+  setDirectory(directory: DataDirectory, isComplete: boolean): Promise<void>
+  /** Those of `calls` of a conversation, or of commands outside conversations, that are unproven. */
+  unproven(conversation: ConversationId, calls: readonly string[]): Promise<Set<string>>
+}
