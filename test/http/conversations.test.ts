@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { KEYS, type KeyedServer, type Loose, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
+import { verifies } from '../verifies.ts'
 
 let edge: KeyedServer
 beforeAll(async () => {
@@ -254,6 +255,23 @@ describe('changing conversations', () => {
       (await edge.call('POST', `/api/conversations/${id}/security_analyzer`, { security_analyzer: null })).status,
     ).toBe(200)
   })
+
+  verifies(
+    ['design.ids.deleted'],
+    'the id of a deleted conversation can be used again by the same user, and is answered with 409 to another user',
+    async () => {
+      const { id } = await edge.start()
+      const remove = () => edge.call('DELETE', `/api/conversations/${id}`)
+      expect((await remove()).status).toBe(200)
+      const body = { conversation_id: id }
+      expect((await edge.call('POST', '/api/conversations', body, { key: KEYS.bob })).status).toBe(409)
+      expect((await edge.call('GET', `/api/conversations/${id}`, undefined, { key: KEYS.bob })).status).toBe(404)
+      expect((await edge.start({ conversation_id: id })).id).toBe(id)
+      await remove()
+      const again = await edge.call('POST', '/api/conversations', body)
+      expect([again.status, again.json.conversation_id]).toEqual([200, id])
+    },
+  )
 
   test('a deleted conversation does not exist any more', async () => {
     const { id } = await edge.start()

@@ -83,6 +83,15 @@ export const ids = rows('Answers: ids', [
     'the same `conversation_id` with the same body and owner returns 200 and is applied once',
   ],
   ['design.ids.other-request', 'the same `conversation_id` with another body or owner returns 409'],
+  ['design.ids.deleted', 'the id of a deleted conversation can be used again by the same user; another user gets 409'],
+])
+
+export const retries = rows('Answers: retried requests', [
+  [
+    'design.retry.key',
+    'a POST that is sent again with its `Idempotency-Key` is carried out once and gets the same answer',
+  ],
+  ['design.retry.other-request', 'another request under a used `Idempotency-Key` returns 422'],
 ])
 
 export const webhooks = rows('Answers: webhooks', [

@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import { appendContract } from './contract/appends.ts'
 import { auditContract } from './contract/audit.ts'
 import { crashContract } from './contract/crash.ts'
+import { idempotencyContract } from './contract/idempotency.ts'
 import { keepsakeContract } from './contract/keepsakes.ts'
 import { listingContract } from './contract/listing.ts'
 import { outboxContract } from './contract/outbox.ts'
@@ -21,6 +22,7 @@ export function storageContract(name: string, makePlace: MakePlace): void {
     outboxContract(makePlace)
     receivedContract(makePlace)
     auditContract(makePlace)
+    idempotencyContract(makePlace)
     crashContract(makePlace)
   })
 }

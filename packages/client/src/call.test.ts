@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { asEventId } from '@parley/protocol'
 import { expect, test } from 'vitest'
-import { call } from './call.ts'
+import { call, type Server } from './call.ts'
 import { ParleyClient } from './client.ts'
 import { newConversationId } from './conversation-id.ts'
 import { deleteConversation, getConversation, searchConversations, sendMessage } from './routes.gen.ts'
@@ -157,4 +158,45 @@ test.each<[string | null, number | null]>([
 ])('Retry-After %s is %s ms', (value, ms) => {
   const headers = new Headers(value === null ? {} : { 'retry-after': value })
   expect(retryAfterMs(headers, Date.parse('2026-11-21T10:00:00Z'))).toBe(ms)
+})
+
+test('a request with an Idempotency-Key is repeated with it until it has an answer', async () => {
+  const atWork = { status: 409, headers: { 'retry-after': '0' }, body: '{"detail":"at work"}' }
+  await using server = await serverWith('hang up', { status: 503 }, atWork, { status: 200, body: '{"success":true}' })
+  expect(await call(server.at, sendMessage, { path, body: {}, idempotencyKey: 'mine' })).toEqual({ success: true })
+  expect(server.asked.map(({ headers }) => headers['idempotency-key'])).toEqual(['mine', 'mine', 'mine', 'mine'])
+})
+
+test.each([400, 409, 422, 500, 504])(
+  'a request with an Idempotency-Key that was answered with %d is not repeated',
+  async (status) => {
+    await using server = await serverWith({ status, body: '{"detail":"no"}' })
+    await expect(call(server.at, sendMessage, { path, body: {}, idempotencyKey: 'k' })).rejects.toMatchObject({
+      status,
+    })
+    expect(server.asked.length).toBe(1)
+  },
+)
+
+test('the calls of a conversation that change something are repeated under one key each', async () => {
+  const conversation = (at: Server) => new ParleyClient(at).conversation(id)
+  const calls: ((of: ReturnType<typeof conversation>) => Promise<unknown>)[] = [
+    (it) => it.run(),
+    (it) => it.interrupt(),
+    (it) => it.respond({ accept: true }),
+    (it) => it.ask('What?'),
+    (it) => it.condense(),
+    (it) => it.fork(),
+    (it) => it.navigate(null),
+    (it) => it.postResult(asEventId(id), { content: 'done' }),
+  ]
+  const keys = new Set<unknown>()
+  for (const one of calls) {
+    await using server = await serverWith('hang up', { status: 200, body: '{}' })
+    await one(conversation(server.at))
+    const [first, second, ...more] = server.asked.map(({ headers }) => headers['idempotency-key'])
+    expect([typeof first, second, more]).toEqual(['string', first, []])
+    keys.add(first)
+  }
+  expect(keys.size).toBe(calls.length)
 })

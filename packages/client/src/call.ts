@@ -27,6 +27,11 @@ export type Request<E extends Endpoint> = {
   headers?: Readonly<Record<string, string>>
   /** The request may be repeated although its method changes state, because the server recognises the repetition. */
   isRepeatable?: boolean
+  /**
+   * Sent as `Idempotency-Key`, 1 to 255 visible ASCII characters. A Parley server carries the request out once, so it is repeated
+   * when its answer is lost. Another server may ignore the key.
+   */
+  idempotencyKey?: string
 }
 
 const BACK_OFF: BackOff = { firstMs: 100, maxMs: 5000 }
@@ -58,17 +63,29 @@ export async function open<E extends Endpoint>(
   request: Request<E>,
   signal?: AbortSignal,
 ): Promise<Response> {
-  const mayRepeat = request.isRepeatable === true || route.method === 'GET'
+  const isKeyed = request.idempotencyKey !== undefined
+  const mayRepeat = request.isRepeatable === true || route.method === 'GET' || isKeyed
   const retries = mayRepeat ? (server.retries ?? RETRIES) : 0
   for (let attempt = 1; ; attempt++) {
     try {
       return await once(server, route, request, signal)
     } catch (error) {
-      if (!(error instanceof CallError && error.isPassing) || attempt > retries) throw error
+      const mayPass = error instanceof CallError && (isKeyed ? isUnanswered(error) : error.isPassing)
+      if (!mayPass || attempt > retries) throw error
       await sleep(error.retryAfterMs ?? backOffMs(server.backOff ?? BACK_OFF, attempt), signal)
     }
   }
 }
+
+/** Statuses of a server or proxy that did not carry the request out, or whose answer was lost. */
+const UNANSWERED: readonly (number | null)[] = [null, 408, 425, 429, 502, 503]
+
+/**
+ * True when the same request with the same `Idempotency-Key` may get its answer later. A 409 that names a wait means that the first
+ * request is still at work; after 500 and 504 the outcome is unknown.
+ */
+const isUnanswered = ({ status, retryAfterMs: wait }: CallError): boolean =>
+  UNANSWERED.includes(status) || (status === 409 && wait !== null)
 
 async function once<E extends Endpoint>(
   server: Server,
@@ -79,6 +96,7 @@ async function once<E extends Endpoint>(
   const url = urlOf(server.baseUrl, route.path, request.path ?? {}, request.query ?? {})
   const headers: Record<string, string> = { ...request.headers }
   if (server.apiKey !== undefined) headers['X-Session-API-Key'] = server.apiKey
+  if (request.idempotencyKey !== undefined) headers['Idempotency-Key'] = request.idempotencyKey
   if (request.body !== undefined) headers['Content-Type'] = 'application/json'
   const init: RequestInit = { method: route.method, headers }
   if (request.body !== undefined) init.body = JSON.stringify(request.body)

@@ -65,7 +65,7 @@ export class Conversation {
    */
   async run(options: { batch_id?: string; signal?: AbortSignal } = {}): Promise<void> {
     const { batch_id, signal } = options
-    await this.#call(routes.runConversation, batch_id === undefined ? {} : { body: { batch_id } }, signal)
+    await this.#once(routes.runConversation, batch_id === undefined ? {} : { body: { batch_id } }, signal)
   }
 
   /** Pauses the run before its next step. */
@@ -75,7 +75,7 @@ export class Conversation {
 
   /** Cancels the model call or tool call in progress and pauses. */
   async interrupt(signal?: AbortSignal): Promise<void> {
-    await this.#call(routes.interruptConversation, {}, signal)
+    await this.#once(routes.interruptConversation, {}, signal)
   }
 
   /**
@@ -87,7 +87,7 @@ export class Conversation {
     answer: { accept: boolean; reason?: string; batch_id?: string; llm_response_id?: string },
     signal?: AbortSignal,
   ): Promise<void> {
-    await this.#call(routes.respondToConfirmation, { body: answer }, signal)
+    await this.#once(routes.respondToConfirmation, { body: answer }, signal)
   }
 
   /**
@@ -96,12 +96,12 @@ export class Conversation {
    */
   async postResult(event_id: EventId, result: ClientToolResultInput, signal?: AbortSignal): Promise<void> {
     const path = { conversation_id: this.id, event_id }
-    await call(this.#server, routes.postClientToolResult, { path, body: result }, signal)
+    await call(this.#server, routes.postClientToolResult, { path, body: result, ...once() }, signal)
   }
 
   /** The agent's answer to a question outside the conversation, during a run too. Only the cost is recorded. */
   async ask(question: string, signal?: AbortSignal): Promise<string> {
-    return (await this.#call(routes.askAgent, { body: { question } }, signal)).response
+    return (await this.#once(routes.askAgent, { body: { question } }, signal)).response
   }
 
   /** Text of the agent's last finish action or message; empty before the first one. */
@@ -111,7 +111,7 @@ export class Conversation {
 
   /** Replaces the older part of the model's view by a summary. @throws CallError with status 400 without a condenser. */
   async condense(signal?: AbortSignal): Promise<void> {
-    await this.#call(routes.condenseConversation, {}, signal)
+    await this.#once(routes.condenseConversation, {}, signal)
   }
 
   /** Copies the conversation, or the branch that ends at `from_event_id`, into a new one. */
@@ -119,13 +119,13 @@ export class Conversation {
     request: { title?: string; tags?: Record<string, string>; reset_metrics?: boolean; from_event_id?: EventId } = {},
     signal?: AbortSignal,
   ): Promise<Conversation> {
-    const { id } = await this.#call(routes.forkConversation, { body: request }, signal)
+    const { id } = await this.#once(routes.forkConversation, { body: request }, signal)
     return new Conversation(this.#server, id)
   }
 
   /** Moves the leaf to any event of this conversation; null for the empty tree. */
   navigate(event_id: EventId | null, signal?: AbortSignal): Promise<ConversationInfo> {
-    return this.#call(routes.navigateConversation, { body: { event_id } }, signal)
+    return this.#once(routes.navigateConversation, { body: { event_id } }, signal)
   }
 
   /** Deletes the conversation; its working directory remains. */
@@ -173,10 +173,18 @@ export class Conversation {
     return response.body ?? new ReadableStream({ start: (controller) => controller.close() })
   }
 
+  /** As `#call`, for a request that the server carries out once although it is repeated. */
+  #once<E extends Endpoint>(route: RouteOf<E>, request: Request<E>, signal: AbortSignal | undefined) {
+    return this.#call(route, { ...request, ...once() }, signal)
+  }
+
   #call<E extends Endpoint>(route: RouteOf<E>, request: Request<E>, signal: AbortSignal | undefined) {
     return call(this.#server, route, { ...request, path: { conversation_id: this.id } }, signal)
   }
 }
+
+/** A key of one request, for its repetitions only. */
+const once = () => ({ idempotencyKey: newConversationId() })
 
 /** Reads a frame; null for a type that this version does not know. */
 function readFrame({ data }: { data: string }): ReturnType<Follow<Frame>['read']> {

@@ -265,6 +265,7 @@ export {
 } from './conversation-service.ts'
 export type { InitSessionRequestInput } from './conversation-service.ts'
 
+export { takesIdempotencyKey } from './endpoints/endpoint.ts'
 export type { BodyInput, Endpoint, EndpointAnswer, OkBody, QueryInput, Received } from './endpoints/endpoint.ts'
 export { CreateConversationBody } from './endpoints/create-conversation.ts'
 export type { CreateConversationInput } from './endpoints/create-conversation.ts'

@@ -326,6 +326,21 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await notifications(storage)).toEqual([])
     })
 
+    test('the id of a deleted conversation is free for its owner only, also after reopening', async () => {
+      await using place = await makePlace()
+      const mine = conversation({ owner: 'ada' })
+      {
+        await using storage = await place.open()
+        await storage.conversations.create(mine)
+        await storage.conversations.delete(mine.id)
+        await storage.conversations.released(mine.id)
+      }
+      await using storage = await place.open()
+      expect(await storage.conversations.create({ ...mine, owner: 'bob' })).toBe('exists')
+      expect(await storage.conversations.get(mine.id)).toBeNull()
+      expect(await storage.conversations.create(mine)).toBe('created')
+    })
+
     test('the id of a deleted conversation can be used for a new, empty one', async () => {
       await using place = await makePlace()
       await using storage = await place.open()

@@ -27,6 +27,8 @@ export type Endpoint = {
   body?: z.ZodType
   /** An empty body is read as `{}`. */
   bodyOptional?: boolean
+  /** The body is no JSON; it has any length and is read as a stream. */
+  streamsBody?: boolean
   ok: EndpointAnswer
   /** Further successful answers. */
   also?: readonly EndpointAnswer[]
@@ -36,6 +38,13 @@ export type Endpoint = {
 
 /** Returns `row` with its exact types. */
 export const endpoint = <const E extends Endpoint>(row: E): E => row
+
+/**
+ * True for a row whose requests may carry the header `Idempotency-Key`. A body that is a stream cannot be compared before it takes
+ * effect. Source: decisions.md, Retried requests.
+ */
+export const takesIdempotencyKey = ({ method, auth, streamsBody }: Endpoint): boolean =>
+  method === 'POST' && auth === 'session_key' && streamsBody !== true
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined
 type Written<S> = S extends z.ZodType ? z.input<S> : undefined

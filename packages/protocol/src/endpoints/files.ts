@@ -19,6 +19,7 @@ export const uploadFile = endpoint({
   path: '/api/file/upload',
   description: 'Writes a file from the part `file` of a multipart/form-data body.',
   query: at,
+  streamsBody: true,
   ok: done('Written; missing directories were created'),
   errors: [400, 403],
 })

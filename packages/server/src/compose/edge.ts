@@ -73,6 +73,8 @@ export function composeEdge(deps: EdgeDeps): Edge {
     deliveries: storage.outbox,
     keys: identities,
     audit: new AuditLog(storage.audit, log),
+    idempotency: storage.idempotency,
+    cipher,
     rateLimitPerMinute: config.rateLimitPerMinute,
     authenticate: (key) => identities.authenticate(key),
     settings,

@@ -2,7 +2,8 @@
 import type { Actor, Conversations, Receiver } from '../conversation/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { NamedSecrets, UserSettings } from '../settings/index.ts'
-import type { AuditLog } from '../storage/index.ts'
+import type { Cipher } from '../secrets/index.ts'
+import type { AuditLog, IdempotencyStore } from '../storage/index.ts'
 import { conversationRoutes } from './agent-server/conversations.ts'
 import { eventRoutes } from './agent-server/events.ts'
 import { CONTRACT_VERSION, DEFAULT_FACTS, type ServerFacts, serverRoutes } from './agent-server/server-info.ts'
@@ -17,6 +18,7 @@ import type { Auth, Authenticate } from './core/auth.ts'
 import { createCors } from './core/cors.ts'
 import { documentationRoutes } from './openapi/documentation.ts'
 import { createHosts } from './core/hosts.ts'
+import { IdempotentRequests } from './core/idempotency.ts'
 import { type Gateway, gatewayRoutes } from './gateway/chat.ts'
 import { keyRoutes, type Keys } from './admin/keys.ts'
 import { Connections, type LiveLimits } from './live/connections.ts'
@@ -48,6 +50,9 @@ export type AppDeps = Starts & {
   deliveries: Deliveries
   keys: Keys
   audit: AuditLog
+  /** Requests with an `Idempotency-Key`, and the cipher that seals their answers. */
+  idempotency: IdempotencyStore
+  cipher: Pick<Cipher, 'seal' | 'open'>
   /** Requests of one key in a minute; 0: no limit. */
   rateLimitPerMinute: number
   info: Pick<ServerFacts, 'usableTools' | 'isolation'>
@@ -123,6 +128,7 @@ export function createApp(deps: AppDeps): App {
   const described = routes.flatMap(({ row, path }) => (row?.path === path ? [row] : []))
   const upgrade: WebDeps['upgrade'] = (request, socket, head) =>
     (BashSockets.isFor(request) ? bashSockets : sockets).upgrade(request, socket, head)
+  const idempotency = new IdempotentRequests({ store: deps.idempotency, cipher: deps.cipher, log })
   const web = createWeb([...routes, ...documentationRoutes(described, CONTRACT_VERSION)], {
     auth,
     cors,
@@ -131,6 +137,7 @@ export function createApp(deps: AppDeps): App {
     log,
     budgets: new KeyBudgets(deps.rateLimitPerMinute),
     audit,
+    idempotency,
     upgrade,
   })
   return {
@@ -138,6 +145,7 @@ export function createApp(deps: AppDeps): App {
     close: async (patience) => {
       // Live connections stay open, so the listener can close only after them.
       await Promise.all([web.close(patience), connections.shutDown()])
+      idempotency[Symbol.dispose]()
       await audit.close()
     },
   }

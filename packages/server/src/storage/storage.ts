@@ -13,6 +13,7 @@ import type { BashStore } from './contract/bash.ts'
 import type { ConversationStore } from './contract/conversations.ts'
 import type { CallStore, SealTestStore } from './contract/directory.ts'
 import type { EventStore } from './contract/events.ts'
+import type { IdempotencyStore } from './contract/idempotency.ts'
 import type { OutboxStore } from './contract/outbox.ts'
 import type { ReceivedStore } from './contract/received.ts'
 import type { SettingsStore, SecretStore, DocumentStore } from './contract/user-data.ts'
@@ -29,5 +30,6 @@ export interface Storage extends AsyncDisposable {
   readonly calls: CallStore
   readonly keys: KeyStore
   readonly audit: AuditStore
+  readonly idempotency: IdempotencyStore
   readonly sealTest: SealTestStore
 }

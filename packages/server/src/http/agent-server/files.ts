@@ -40,21 +40,18 @@ export type FileDeps = {
 
 export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
   return [
-    {
-      ...route(uploadFile, async ({ query, stream, contentType }) => {
-        touch()
-        const boundary = boundaryOf(contentType)
-        const file = stream === undefined || boundary === null ? null : await partOf(stream, boundary, 'file')
-        if (file === null) throw missingFile()
-        try {
-          await receiveFile(query.path, file.bytes)
-        } finally {
-          file.discard()
-        }
-        return ok(uploadFile, SUCCESS)
-      }),
-      streamsBody: true,
-    },
+    route(uploadFile, async ({ query, stream, contentType }) => {
+      touch()
+      const boundary = boundaryOf(contentType)
+      const file = stream === undefined || boundary === null ? null : await partOf(stream, boundary, 'file')
+      if (file === null) throw missingFile()
+      try {
+        await receiveFile(query.path, file.bytes)
+      } finally {
+        file.discard()
+      }
+      return ok(uploadFile, SUCCESS)
+    }),
     route(downloadFile, async ({ query }, actor) => {
       expectWriter(actor)
       touch()

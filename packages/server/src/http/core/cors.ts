@@ -6,7 +6,8 @@
 const MAX_AGE_SECONDS = 600
 const METHODS = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT'
 /** Headers that a page may read. */
-const EXPOSED = 'Retry-After, Preference-Applied, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset'
+const EXPOSED =
+  'Retry-After, Preference-Applied, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset'
 
 type Headers = Record<string, string>
 

@@ -15,6 +15,8 @@ export type Answer = {
   headers?: Record<string, string>
   /** The conversation of the answer, where the path does not name it. */
   about?: string
+  /** The request took effect, although its status is that of an error. */
+  tookEffect?: true
 }
 
 const STATUS = {
@@ -71,6 +73,40 @@ export const bodyTooLarge = (limitBytes: number): Answer => ({
 /** The path without, or with, its last slash is a route; the client repeats the request there, with the same method and body. */
 export const redirect = (location: string): Answer => ({ status: 307, headers: { location } })
 
+const keyed = (reason: string, text: string): Answer => ({ status: STATUS.conflict, body: { detail: text, reason } })
+
+/** A request with the same `Idempotency-Key` has no answer yet. */
+export const STILL_AT_WORK: Answer = {
+  ...keyed(
+    'idempotency_key_in_use',
+    'The first request with this Idempotency-Key is still at work. Send it again later.',
+  ),
+  headers: { 'retry-after': '1' },
+}
+/** The process ended, or the operation failed, between the beginning of the request and its answer. */
+export const OUTCOME_UNKNOWN = keyed(
+  'idempotency_outcome_unknown',
+  'The first request with this Idempotency-Key was cut off, and its outcome is not known. Read what it would have changed; if it had no effect, send it with a new key.',
+)
+/** The answer to the repetition of a request that took effect. Null: the first answer is not kept. */
+export function answeredBefore(first: Answer | null): Answer {
+  if (first !== null) return { ...first, headers: { ...first.headers, 'idempotency-replayed': 'true' } }
+  return keyed(
+    'idempotency_answer_not_kept',
+    'The first request with this Idempotency-Key took effect, and its answer is not kept, because it was a stream or too long. Read the result.',
+  )
+}
+
+/**
+ * True when a request with this answer took effect, false when it is known to have changed nothing; null: unknown. An error below
+ * 500 is a refusal, and so are `unsupported` and `unavailable`, except when the server closes during the request.
+ */
+export function tookEffect(answer: Answer | { stream: unknown }, isClosing: boolean): boolean | null {
+  if ('stream' in answer || answer.tookEffect === true || answer.status < 400) return true
+  if (answer.status === STATUS.unavailable) return isClosing ? null : false
+  return answer.status < 500 || answer.status === STATUS.unsupported ? false : null
+}
+
 /** A time limit was exceeded. The message is in `exception`, where clients of this API read it. */
 export const NOT_IN_TIME = (text: string): Answer => masked(504, text)
 /** A run failed whose result is the answer. */
@@ -107,8 +143,8 @@ export function toAnswer(error: unknown, log: Log): Answer {
   return unexpected(error, log)
 }
 
-/** Details are members beside the message, for programs; `unavailable` uses the envelope that clients of this API expect. */
-function refusal(error: ParleyError): Answer {
+/** The answer to an expected error. Details are members beside the message, for programs; `unavailable` uses the envelope that clients of this API expect. */
+export function refusal(error: ParleyError): Answer {
   const status = STATUS[error.code]
   if (error.code === 'timed_out') return NOT_IN_TIME(error.message)
   if (error.code === 'unavailable')

@@ -52,7 +52,13 @@ export function openRoute<const E extends Endpoint>(row: E, serve: (call: Call<E
 /** The row's successful answer with this body. */
 export const ok = (row: Endpoint, body: unknown): Answer => ({ status: row.ok.status, body })
 
-const placeOf = (row: Endpoint) => ({ row, method: row.method, path: row.path, isOpen: row.auth === 'none' })
+const placeOf = (row: Endpoint) => ({
+  row,
+  method: row.method,
+  path: row.path,
+  isOpen: row.auth === 'none',
+  streamsBody: row.streamsBody === true,
+})
 
 const NOTHING: Read<undefined> = { value: undefined, entries: [] }
 

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http'
 import { type Duplex, Readable } from 'node:stream'
 import { fastify, type FastifyHttpOptions, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { type Endpoint, ParleyError } from '@parley/protocol'
+import { type Endpoint, ParleyError, takesIdempotencyKey } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { AuditLog } from '../../storage/index.ts'
@@ -23,7 +23,9 @@ import {
   UNREADABLE_BODY,
 } from './errors.ts'
 import type { IsOurHost } from './hosts.ts'
+import type { IdempotentRequests } from './idempotency.ts'
 import type { KeyBudgets } from './rate-limits.ts'
+import { matches, pathOf, type RoutePath, splitOnce, urlOf } from './route-path.ts'
 import { takeTheRest } from './take-the-rest.ts'
 
 /** A request as routes see it. */
@@ -45,18 +47,14 @@ export type RawRequest = {
 /** An answer that continues after its headers; the function owns the response from then on. */
 export type Streamed = { stream(response: ServerResponse, headers: Record<string, string>): void }
 
-export type Route = {
+export type Route = RoutePath & {
   /** The endpoint that the route serves. A route at another path than its row's is an alias, which the API description omits. */
   row?: Endpoint
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** With `{name}` for a variable part. */
-  path: string
   /** Needs no key. */
   isOpen: boolean
   /** Reports only that the server is there, and is therefore answered under any host name. */
   isProbe?: boolean
-  /** The last variable part takes the rest of the path, slashes included. */
-  takesRest?: boolean
   /** Reads its body itself, of any length. */
   streamsBody?: boolean
   /** Authenticates a request without a valid key. */
@@ -78,6 +76,8 @@ export type WebDeps = {
   budgets?: KeyBudgets
   /** Absent: no audit log. */
   audit?: AuditLog | undefined
+  /** Absent: `Idempotency-Key` has no effect. */
+  idempotency?: IdempotentRequests
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
 
@@ -196,18 +196,6 @@ function beforeRouting(
   return true
 }
 
-const REST = /\{(\w+)\}$/
-
-const urlOf = ({ path, takesRest }: Route): string =>
-  (takesRest === true ? path.replace(REST, '*') : path).replaceAll(/\{(\w+)\}/g, ':$1')
-
-/** The framework has its own name for the rest of a path. */
-function pathOf({ path, takesRest }: Route, params: Record<string, string>): Record<string, string> {
-  if (takesRest !== true) return params
-  const { '*': rest = '', ...others } = params
-  return { ...others, [REST.exec(path)![1]!]: rest }
-}
-
 const isForAnyPage = (url: string, routes: readonly Route[]): boolean =>
   routes.some((route) => route.forAnyPage === true && matches(route, splitOnce(url, '?')[0]))
 
@@ -249,17 +237,7 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
     }),
     handler: async (request, reply) => {
       try {
-        const answer = await route.answer({
-          headers: request.headers,
-          path: pathOf(route, request.params as Record<string, string>),
-          query: request.query as Record<string, unknown>,
-          ...(request.body instanceof Readable
-            ? { body: undefined, stream: request.body }
-            : { body: request.body as Buffer | undefined }),
-          contentType: contentTypes.get(request.raw),
-          actor: actors.get(request) ?? null,
-          callerSignal: () => AbortSignal.any([closing, closeOf(reply.raw)]),
-        })
+        const answer = await answerOf(route, request, reply, deps, closing)
         note(request, 'stream' in answer ? { status: 200 } : answer, audit)
         if (!('stream' in answer)) return send(reply, answer)
         const headers = { ...ALWAYS, ...(reply.getHeaders() as Record<string, string>) }
@@ -274,6 +252,36 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
       }
     },
   })
+}
+
+/** The answer of the route, or the stored one of an earlier request with the same `Idempotency-Key`. */
+async function answerOf(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { idempotency, log }: WebDeps,
+  closing: AbortSignal,
+): Promise<Answer | Streamed> {
+  const { headers, method, url } = request
+  const actor = actors.get(request) ?? null
+  const raw: Omit<RawRequest, 'callerSignal'> = {
+    headers,
+    path: pathOf(route, request.params as Record<string, string>),
+    query: request.query as Record<string, unknown>,
+    ...(request.body instanceof Readable
+      ? { body: undefined, stream: request.body }
+      : { body: request.body as Buffer | undefined }),
+    contentType: contentTypes.get(request.raw),
+    actor,
+  }
+  const key = headers['idempotency-key']
+  const isKeyed = idempotency !== undefined && route.row !== undefined && takesIdempotencyKey(route.row)
+  if (!isKeyed || key === undefined || actor === null)
+    return route.answer({ ...raw, callerSignal: () => AbortSignal.any([closing, closeOf(reply.raw)]) })
+  // A caller that has gone away asks again, so its request is carried out to the end.
+  const perform = () =>
+    route.answer({ ...raw, callerSignal: () => closing }).catch((error: unknown) => toAnswer(error, log))
+  return idempotency.answer({ key: String(key), actor, method, url, body: raw.body }, perform, closing)
 }
 
 /** A request under a foreign host name may come from a page (DNS rebinding); one with a key does not. */
@@ -311,21 +319,6 @@ function unrouted(request: FastifyRequest, routes: readonly Route[]): Answer {
   if (path !== '/' && !path.startsWith('//') && routes.some((route) => matches(route, other)))
     return redirect(query === undefined ? other : `${other}?${query}`)
   return NOT_FOUND
-}
-
-function splitOnce(text: string, at: string): [string, string | undefined] {
-  const index = text.indexOf(at)
-  return index === -1 ? [text, undefined] : [text.slice(0, index), text.slice(index + 1)]
-}
-
-function matches({ path: template, takesRest }: Route, path: string): boolean {
-  const wanted = template.split('/')
-  const parts = path.split('/')
-  const given = takesRest === true ? parts.slice(0, wanted.length) : parts
-  return (
-    wanted.length === given.length &&
-    wanted.every((part, at) => (part.startsWith('{') ? given[at] !== '' || takesRest === true : part === given[at]))
-  )
 }
 
 /** The answer to an error before a route saw the request. */

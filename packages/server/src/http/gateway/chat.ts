@@ -13,7 +13,7 @@ import {
   ParleyError,
 } from '@parley/protocol'
 import type { Actor, Conversations } from '../../conversation/index.ts'
-import { failedRun, isNotFound, NOT_IN_TIME } from '../core/errors.ts'
+import { type Answer, failedRun, isNotFound, NOT_IN_TIME, refusal } from '../core/errors.ts'
 import { untilRested } from '../core/prefer-wait.ts'
 import { ok, route } from '../core/route.ts'
 import type { Route } from '../core/web.ts'
@@ -56,8 +56,9 @@ export function gatewayRoutes(conversations: Conversations, gateway: Gateway): R
       await say(talk, body, { conversations, gateway, actor })
       await untilRested(conversations, talk.id, actor, waitMs, callerSignal())
       const after = await conversations.info(talk.id, actor)
-      const refusal = refusalOf(after, waitMs)
-      if (refusal !== null) return { ...refusal, headers: { ...refusal.headers, [CONVERSATION_HEADER]: talk.id } }
+      const without = refusalOf(after, waitMs)
+      if (without !== null)
+        return { ...without, tookEffect: true, headers: { ...without.headers, [CONVERSATION_HEADER]: talk.id } }
       const facts = {
         id: talk.id,
         model: body.model,
@@ -115,8 +116,8 @@ async function infoOrNull(
   }
 }
 
-/** The reason for which there is no answer; null when there is one. */
-function refusalOf({ id, execution_status }: ConversationInfo, waitMs: number) {
+/** The answer without a completion; null when there is one. The message is stored in either case. */
+function refusalOf({ id, execution_status }: ConversationInfo, waitMs: number): Answer | null {
   switch (execution_status) {
     case 'finished':
     case 'idle':
@@ -129,9 +130,9 @@ function refusalOf({ id, execution_status }: ConversationInfo, waitMs: number) {
     case 'stuck':
       return failedRun(`the run ended with the status ${execution_status}; the events of ${id} say why`)
     case 'waiting_for_confirmation':
-      throw waits()
+      return refusal(waits())
     default:
-      throw new ParleyError('conflict', `The conversation is ${execution_status}. Run it again to go on.`)
+      return refusal(new ParleyError('conflict', `The conversation is ${execution_status}. Run it again to go on.`))
   }
 }
 

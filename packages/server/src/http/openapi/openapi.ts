@@ -3,7 +3,7 @@
  * components, `HTTPValidationError`, a security scheme called `APIKeyHeader`.
  */
 import * as protocol from '@parley/protocol'
-import { type Endpoint, type EndpointAnswer, HTTPValidationError } from '@parley/protocol'
+import { type Endpoint, type EndpointAnswer, HTTPValidationError, takesIdempotencyKey } from '@parley/protocol'
 import { z } from 'zod'
 
 type Json = Record<string, unknown>
@@ -38,6 +38,15 @@ const KEY = { APIKeyHeader: { type: 'apiKey', in: 'header', name: 'X-Session-API
 const BEARER = { HTTPBearer: { type: 'http', scheme: 'bearer' } }
 const takesBearer = ({ path }: Endpoint): boolean => path.startsWith('/v1/')
 
+const IDEMPOTENCY_KEY: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Chosen by the client. The same request with the same key is carried out once within 24 hours and gets the same answer.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+}
+
 const REFUSAL = { $ref: '#/components/schemas/Refusal' }
 const Refusal = { type: 'object', properties: { detail: { type: 'string' } }, required: ['detail'] }
 
@@ -68,12 +77,18 @@ function operation(row: Endpoint, components: Components): Operation {
   const answers = [row.ok, ...(row.also ?? [])].map(
     (answer) => [String(answer.status), success(answer, components)] as const,
   )
-  const refusals = [...(row.auth === 'none' ? [] : [401]), ...row.errors].map(
+  const isKeyed = takesIdempotencyKey(row)
+  const statuses = new Set([...(row.auth === 'none' ? [] : [401]), ...row.errors, ...(isKeyed ? [409] : [])])
+  const refusals = [...statuses].map(
     (status) => [String(status), { description: REFUSALS[status] ?? 'Refused', content: json(REFUSAL) }] as const,
   )
-  const reads = row.params !== undefined || row.query !== undefined || row.body !== undefined
+  const reads = isKeyed || row.params !== undefined || row.query !== undefined || row.body !== undefined
   const invalid = { description: 'Validation Error', content: json(components.of(HTTPValidationError)) }
-  const parameters = [...parametersOf(row.params, 'path', components), ...parametersOf(row.query, 'query', components)]
+  const parameters = [
+    ...parametersOf(row.params, 'path', components),
+    ...parametersOf(row.query, 'query', components),
+    ...(isKeyed ? [IDEMPOTENCY_KEY] : []),
+  ]
   return {
     operationId: row.operationId,
     summary: row.summary ?? titleOf(row.operationId),

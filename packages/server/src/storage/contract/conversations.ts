@@ -60,7 +60,10 @@ export type ConversationQuery = {
 }
 
 export interface ConversationStore {
-  /** Returns `exists`, without a change, when the id is taken, or when the release of a deleted conversation with this id is owed. */
+  /**
+   * Returns `exists`, without a change, when the id is taken, when a conversation of another owner with this id was deleted, or
+   * when the release of a deleted conversation with this id is owed.
+   */
   create(conversation: NewConversation): Promise<'created' | 'exists'>
   get(id: ConversationId): Promise<ConversationRow | null>
   /** The conversations whose logs contain an event with this id; a fork has the events of its source. */

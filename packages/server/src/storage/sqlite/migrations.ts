@@ -249,6 +249,24 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE conversations ADD COLUMN unproven_seq INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE bash_events ADD COLUMN is_unproven INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  CREATE TABLE keyed_requests (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    user TEXT NOT NULL,
+    key TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    begun_at TEXT NOT NULL,
+    state TEXT NOT NULL,
+    sealed TEXT,
+    bytes INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (user, key)
+  );
+  CREATE INDEX keyed_requests_user ON keyed_requests (user, n, bytes);
+  CREATE TABLE deleted_ids (
+    id TEXT NOT NULL PRIMARY KEY,
+    owner TEXT NOT NULL
+  ) WITHOUT ROWID;
+  `,
 ]
 
 /** Number of the newest step in this version. */

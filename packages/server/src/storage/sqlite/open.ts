@@ -12,6 +12,7 @@ import { EventBackfill } from './event-backfill.ts'
 import { ownLogs, sqliteEvents } from './events.ts'
 import { explained } from './failures.ts'
 import { GroupCommit } from './group-commit.ts'
+import { sqliteIdempotency } from './idempotency.ts'
 import { sqliteKeys } from './keys.ts'
 import { sqliteLog } from './log.ts'
 import { migrate } from './migrations.ts'
@@ -114,6 +115,7 @@ export async function openSqlite({
     calls: sqliteCalls(sql, commits),
     keys: sqliteKeys(sql, commits, now),
     audit: sqliteAudit(sql, commits),
+    idempotency: sqliteIdempotency(sql, commits),
     sealTest: sqliteSealTest(sql, commits),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   }

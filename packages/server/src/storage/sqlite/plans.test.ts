@@ -8,6 +8,7 @@ import { FOLLOWED_SQL } from './event-batches.ts'
 import * as documents from './documents.ts'
 import * as scans from './event-scan.ts'
 import * as events from './events.ts'
+import * as idempotency from './idempotency.ts'
 import * as keys from './keys.ts'
 import { connect } from './open.ts'
 import * as outbox from './outbox.ts'
@@ -183,4 +184,13 @@ test('the query plans of a sweep read released logs only and check their targets
 
 test('the query plan of deleting a conversation scans no table', () => {
   expect(planOf('DELETE FROM conversations WHERE id = ?').filter((step) => step.startsWith('SCAN'))).toEqual([])
+})
+
+test('the query plan of a request with an Idempotency-Key uses its key, and that of pruning reads one user only', () => {
+  expect(planOf(idempotency.GET_KEYED_SQL)).toEqual([
+    'SEARCH keyed_requests USING INDEX sqlite_autoindex_keyed_requests_1 (user=? AND key=?)',
+  ])
+  expect(planOf(idempotency.PRUNE_KEYED_SQL)).toContain(
+    'SEARCH keyed_requests USING COVERING INDEX keyed_requests_user (user=?)',
+  )
 })

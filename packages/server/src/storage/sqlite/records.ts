@@ -123,6 +123,8 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
 function createNow(sql: Sql, outbox: Outbox, row: NewConversation, events: readonly EventColumns[]): boolean {
   // Its release would end the processes of the new conversation.
   if (sql.get('SELECT 1 FROM owed_releases WHERE id = ?', row.id) !== undefined) return false
+  // Files and notifications of the deleted conversation may still exist under this id.
+  if (sql.get('SELECT 1 FROM deleted_ids WHERE id = ? AND owner <> ?', row.id, row.owner) !== undefined) return false
   const made = sql.returning<{ n: number }>(
     `INSERT INTO conversations (id, owner, created_at, updated_at, seq, epoch, status, parent_conversation_id, notified)
      VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
@@ -181,6 +183,7 @@ function deleteNow(sql: Sql, outbox: Outbox, id: ConversationId, drafts: readonl
      SELECT c.id, r.record FROM conversations c JOIN records r ON r.conversation = c.n WHERE c.id = ?`,
     id,
   )
+  sql.run('INSERT OR REPLACE INTO deleted_ids (id, owner) SELECT id, owner FROM conversations WHERE id = ?', id)
   const row = sql.returning<{ n: number; seq: number; notified: number }>(
     'DELETE FROM conversations WHERE id = ? RETURNING n, seq, notified',
     id,
