@@ -6,6 +6,7 @@ import { crashContract } from './contract/crash.ts'
 import { idempotencyContract } from './contract/idempotency.ts'
 import { keepsakeContract } from './contract/keepsakes.ts'
 import { listingContract } from './contract/listing.ts'
+import { noteContract } from './contract/notes.ts'
 import { outboxContract } from './contract/outbox.ts'
 import { pagingContract } from './contract/paging.ts'
 import { receivedContract } from './contract/received.ts'
@@ -19,6 +20,7 @@ export function storageContract(name: string, makePlace: MakePlace): void {
     listingContract(makePlace)
     vaultContract(makePlace)
     keepsakeContract(makePlace)
+    noteContract(makePlace)
     outboxContract(makePlace)
     receivedContract(makePlace)
     auditContract(makePlace)

@@ -28,13 +28,14 @@ import type { Analyze } from '../security/index.ts'
 import type { CommandSecrets, ConversationSecretAccess, FindLlm, Masking } from '../settings/index.ts'
 import type { EventStore } from '../storage/index.ts'
 import type { ConversationMcp, ModelService } from '../tools/index.ts'
-import type { Workspace, Workspaces } from '../workspace/index.ts'
+import type { OpenCallNotes, Workspace, Workspaces } from '../workspace/index.ts'
 
 export type AgentsDeps = Pick<NativeAgentDeps, 'locks'> & {
   analyze: Analyze
   config: Pick<Config, 'dataDir' | 'chromium' | 'trustedHooks'>
   workspaces: Workspaces
   openHooks: OpenHooks
+  notes: OpenCallNotes
   /** Models as this user's conversations get them. */
   openLlmOf: (owner: string) => OpenLlm
   findLlm: FindLlm
@@ -87,7 +88,7 @@ async function openNative(
   { workspace, hooks }: Opened,
   from: AgentsDeps,
 ): Promise<Agent> {
-  const { config, mcp, ownSecrets, masker, dataDirOf, openLlmOf, analyze, locks, log } = from
+  const { config, notes, mcp, ownSecrets, masker, dataDirOf, openLlmOf, analyze, locks, log } = from
   const { secretsFailed, ...given } = await ownSecrets.ofAgent(owner, secrets)
   const { models, visionProfiles } = ownersModels(id, owner, from)
   const place = { workspace: record.workspace, remote: remoteOf(record.workspace) }
@@ -99,6 +100,7 @@ async function openNative(
     conversationId: id,
     ...given,
     services: {
+      notes: notes({ id, epoch }),
       ...(subAgents === undefined ? {} : { subAgents }),
       ...(clientCalls === undefined ? {} : { clientCalls }),
       browser: { executable: config.chromium },

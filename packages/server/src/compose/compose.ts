@@ -23,7 +23,13 @@ import {
 import { lockDataDir, openConversationFolders, openSqlite, type Storage } from '../storage/index.ts'
 import { openConversationMcp } from '../tools/index.ts'
 import { openWebhooks } from '../webhooks/index.ts'
-import { openCallProof, probeIsolation, openEveryWorkspace, openLocalWorkspaces } from '../workspace/index.ts'
+import {
+  openCallNotes,
+  openCallProof,
+  openEveryWorkspace,
+  openLocalWorkspaces,
+  probeIsolation,
+} from '../workspace/index.ts'
 
 /** Milliseconds in which a part that depends on other processes closes. */
 const PART_MS = 1_500
@@ -72,9 +78,10 @@ export async function startServer(
 
   const isolation = await isolationOf(config, log)
   const { sandbox } = config
-  const proof = opened.use(await openCallProof({ calls: storage.calls, dataDir, log }))
+  const proof = opened.use(await openCallProof({ ...storage, dataDir, log }))
   const local = openLocalWorkspaces({ dataDir, orphanExitMs: config.runner.orphanExitMs, sandbox, proof, log })
-  const workspaces = openEveryWorkspace({ local, dataDir, proof, log })
+  const notes = openCallNotes({ notes: storage.notes, cipher, proof })
+  const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, log })
   const closeInTime = (step: string, part: AsyncDisposable) =>
     opened.defer(() => inTime(step, PART_MS, part[Symbol.asyncDispose](), log))
   closeInTime('workspaces', workspaces)
@@ -99,7 +106,7 @@ export async function startServer(
   closeInTime('MCP servers', mcp)
 
   const shared = { config, storage, cipher, workspaces, settings, findLlm, commandSecrets, ownSecrets, transport }
-  const engine = composeEngine({ ...shared, foldersDir, isolation, mcp, log, ...automation.runs })
+  const engine = composeEngine({ ...shared, notes, foldersDir, isolation, mcp, log, ...automation.runs })
   const edge = composeEdge({ ...shared, engine, identities, secrets, isolation, log, ...overrides })
   opened.defer(() => endWork(edge, engine, log))
 

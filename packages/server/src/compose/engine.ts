@@ -31,7 +31,7 @@ import {
 } from '../settings/index.ts'
 import type { Storage } from '../storage/index.ts'
 import { createLocks, type ConversationMcp } from '../tools/index.ts'
-import { describeIsolation, type Isolation, type Workspaces } from '../workspace/index.ts'
+import { describeIsolation, type Isolation, type OpenCallNotes, type Workspaces } from '../workspace/index.ts'
 
 /** Milliseconds, the longest timer there is: idle conversations stay in memory until the process ends. */
 const NEVER_MS = 2 ** 31 - 1
@@ -42,6 +42,7 @@ export type ComposeEngineDeps = {
   storage: Storage
   cipher: Cipher
   workspaces: Workspaces
+  notes: OpenCallNotes
   isolation: Isolation
   /** Folder that holds a folder for each conversation. */
   foldersDir: string
@@ -79,6 +80,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
     openAgent: openAgents({
       config,
       workspaces,
+      notes: deps.notes,
       openHooks,
       openLlmOf,
       findLlm,

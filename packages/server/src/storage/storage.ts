@@ -14,6 +14,7 @@ import type { ConversationStore } from './contract/conversations.ts'
 import type { CallStore, SealTestStore } from './contract/directory.ts'
 import type { EventStore } from './contract/events.ts'
 import type { IdempotencyStore } from './contract/idempotency.ts'
+import type { NoteStore } from './contract/notes.ts'
 import type { OutboxStore } from './contract/outbox.ts'
 import type { ReceivedStore } from './contract/received.ts'
 import type { SettingsStore, SecretStore, DocumentStore } from './contract/user-data.ts'
@@ -28,6 +29,7 @@ export interface Storage extends AsyncDisposable {
   readonly documents: DocumentStore
   readonly bash: BashStore
   readonly calls: CallStore
+  readonly notes: NoteStore
   readonly keys: KeyStore
   readonly audit: AuditStore
   readonly idempotency: IdempotencyStore

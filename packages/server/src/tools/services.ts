@@ -1,3 +1,4 @@
+import type { CallNotes } from '../workspace/index.ts'
 import type { ClientCalls } from './client-calls.ts'
 import type { ModelService, VisionService } from './models/services.ts'
 import type { SkillService } from './skill-service.ts'
@@ -11,6 +12,8 @@ import type { SubAgents } from './sub-agents/sub-agents.ts'
 export type ToolServices = {
   /** Path of the browser; absent or null: the one installed where commands run. */
   browser?: { executable: string | null }
+  /** Notes of the conversation's calls. Absent: the agent has no tool that changes files. */
+  notes?: CallNotes
   /** Absent: no client can post a result. */
   clientCalls?: ClientCalls
   /** Skills that the agent may invoke by name. */

@@ -1,4 +1,5 @@
 import { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { DatabaseSync, backup as copyStore } from 'node:sqlite'
 import { asConversationId, type Event, newEventId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { conversation, numbered, otherEvent } from '../../testing/store-fixtures.ts'
@@ -15,13 +16,19 @@ const ID = asConversationId('c1')
 async function server(here: TestWorkspaces, calls: readonly string[]) {
   const stack = new AsyncDisposableStack()
   const storage = stack.use(await openSqlite({ path: here.dir.file('data', 'parley.db') }))
-  const proof = stack.use(await openCallProof({ calls: storage.calls, dataDir: here.dataDir, log }))
+  const proof = stack.use(await openCallProof({ ...storage, dataDir: here.dataDir, log }))
   const events: Event[] = calls.map((id) => ({ ...otherEvent('ActionEvent'), id }) as Event)
   await storage.conversations.create({ ...conversation({ id: ID }), events: numbered(events) })
   const workspaces = here.another({ proof })
   stack.defer(() => workspaces[Symbol.asyncDispose]())
   const workspace = await here.open(ID, 1, workspaces)
   return { storage, proof, workspace, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+async function backup(store: string, to: string): Promise<void> {
+  const live = new DatabaseSync(store, { readOnly: true })
+  await copyStore(live, to)
+  live.close()
 }
 
 const stateOf = async (workspace: Workspace, call: string) => (await workspace.ledger([call], never))[call]?.state
@@ -143,6 +150,47 @@ test('an older store in its own data directory accepts commands, and the ledger 
   const entries = await third.workspace.ledger([before, since], never)
   expect(entries).toMatchObject({ [before]: { state: 'exited' }, [since]: { state: 'exited', exit_code: 3 } })
   expect(await third.workspace.exec({ argv: ['echo', 'works'] }, never)).toMatchObject({ stdout: 'works\n' })
+})
+
+test('without a restart in between, an older store in its own data directory is noticed by the notes that it does not have', async () => {
+  await using here = await openTestWorkspaces()
+  const [open, later] = [newEventId(), newEventId()]
+  const store = here.dir.file('data', 'parley.db')
+  const note = { kind: 'file_editor' as const, text: 'sealed' }
+  {
+    await using first = await server(here, [open])
+    await backup(store, here.dir.file('backup.db'))
+    first.proof.noted(await first.storage.notes.put({ id: ID, epoch: 0 }, { ...note, about: open }))
+  }
+  for (const suffix of ['-wal', '-shm']) rmSync(`${store}${suffix}`, { force: true })
+  cpSync(here.dir.file('backup.db'), store)
+  for (let starts = 0; starts < 2; starts++) {
+    await using second = await server(here, [])
+    expect(await stateOf(second.workspace, open)).toBe('unknown')
+    if (starts > 0) continue
+    await append(second.storage, later)
+    second.proof.noted(await second.storage.notes.put({ id: ID, epoch: 0 }, { ...note, about: later }))
+    expect(await stateOf(second.workspace, later)).toBe('absent')
+  }
+})
+
+test.each<[string, 'unknown' | 'absent', (witness: string) => void]>([
+  ['intact', 'absent', () => undefined],
+  ['lower, as after a power cut', 'absent', (witness) => writeFileSync(witness, '0'.padStart(16))],
+  ['missing', 'unknown', (witness) => rmSync(witness)],
+  ['unreadable', 'unknown', (witness) => writeFileSync(witness, '12 ?')],
+  ['higher than in the store', 'unknown', (witness) => writeFileSync(witness, '2'.padStart(16))],
+])('with a number of the newest note that is %s, a call without a record is %s', async (_, state, tamper) => {
+  await using here = await openTestWorkspaces()
+  const call = newEventId()
+  {
+    await using first = await server(here, [call])
+    const note = { kind: 'file_editor' as const, text: 'sealed', about: newEventId() }
+    first.proof.noted(await first.storage.notes.put({ id: ID, epoch: 0 }, note))
+  }
+  tamper(here.dir.file('data', 'runner', 'notes'))
+  await using second = await server(here, [])
+  expect(await stateOf(second.workspace, call)).toBe(state)
 })
 
 test('a call whose runner and ledger were lost while the server lived is not begun again by a repeated request', async () => {

@@ -6,15 +6,18 @@
  *   A1. The store holds the id of the runner's call ledger. It is stored before the first request to a runner with this ledger.
  *   A2. The store and the data directory hold the same mark, which changes with every start and twice a day. Another mark means
  *       that one of them was restored, or that the directory was lost.
- *   A3. When the ledger or the mark differs, every call that is stored by then is unproven. Calls that a record names keep
- *       their outcome.
+ *   A3. The data directory holds the number of the newest note of a call (`call-notes.ts`). A lower number in the store means that
+ *       the store was replaced by an older one.
+ *   A4. When ledger, mark or number differ, every call that is stored by then is unproven. Calls that a record names keep their
+ *       outcome.
  * Source: docs/operations.md, Backup.
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConversationId } from '@parley/protocol'
 import type { Log } from '../observability/index.ts'
-import type { CallStore, DataDirectory } from '../storage/index.ts'
+import type { CallStore, DataDirectory, NoteStore } from '../storage/index.ts'
+import { NoteWitness, witnessed } from './note-witness.ts'
 import { LEDGER_FILE } from './runner/ledger/ledger.ts'
 import { firstLine } from './runner/ledger/journal.ts'
 import type { LedgerEntry } from './workspace.ts'
@@ -29,26 +32,32 @@ export interface CallProof extends Disposable {
   readonly hasLedger: boolean
   /** Compares the ledger of a runner with the store, before the first request to it. Undefined: a runner of version 0.1.0. */
   bind(ledger: string | undefined): Promise<void>
+  /** Call with the number of a stored note, before the effect that it announces. @throws the system's error */
+  noted(note: number): void
   /** Replaces `absent` by `unknown` where the absence proves nothing. */
   proven(conversation: ConversationId, entries: Record<string, LedgerEntry>): Promise<Record<string, LedgerEntry>>
 }
 
 export type CallProofDeps = {
   calls: CallStore
+  notes: Pick<NoteStore, 'newest'>
   dataDir: string
   log: Pick<Log, 'warn'>
 }
 
 /** Compares the data directory with its store, and gives both a new mark. Must precede every request to a runner. */
-export async function openCallProof({ calls, dataDir, log }: CallProofDeps): Promise<CallProof> {
+export async function openCallProof({ calls, notes, dataDir, log }: CallProofDeps): Promise<CallProof> {
   const home = join(dataDir, 'runner')
   const stored = await calls.directory()
   const mark = readMark(home)
   const ledger = ledgerId(home)
+  const newestNote = await notes.newest()
+  const witness = witnessed(join(home, 'notes'))
   const isComplete =
     stored !== null &&
     (stored.ledger === null || stored.ledger === ledger) &&
-    (mark === stored.mark || mark === stored.nextMark)
+    (mark === stored.mark || mark === stored.nextMark) &&
+    (witness === null ? newestNote === 0 : witness <= newestNote)
   if (!isComplete && stored !== null)
     log.warn(
       { code: 'call_records_foreign', data_dir: dataDir },
@@ -68,6 +77,8 @@ export async function openCallProof({ calls, dataDir, log }: CallProofDeps): Pro
     await set({ ...now, mark: nextMark, nextMark: null }, true)
   }
   await renew(isComplete)
+  // Only now: the higher number of a newer store must stay until the calls of this one are unproven.
+  const newest = new NoteWitness(join(home, 'notes'), newestNote)
   const timer = setInterval(() => {
     renew(true).catch((err: unknown) => log.warn({ err }, 'mark of the data directory not renewed'))
   }, NEW_MARK_MS)
@@ -89,6 +100,7 @@ export async function openCallProof({ calls, dataDir, log }: CallProofDeps): Pro
         )
       await set({ ...now, ledger: bound }, complete)
     },
+    noted: (note) => newest.raise(note),
     async proven(conversation, entries) {
       const absent = Object.entries(entries).flatMap(([id, { state }]) => (state === 'absent' ? [id] : []))
       if (absent.length === 0) return entries
@@ -96,7 +108,10 @@ export async function openCallProof({ calls, dataDir, log }: CallProofDeps): Pro
       const unknown = (id: string): [string, LedgerEntry] => [id, { state: 'unknown' }]
       return { ...entries, ...Object.fromEntries([...unproven].map(unknown)) }
     },
-    [Symbol.dispose]: () => clearInterval(timer),
+    [Symbol.dispose]() {
+      clearInterval(timer)
+      newest[Symbol.dispose]()
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 export type * from './workspace.ts'
+export { openCallNotes, type CallNotes, type OpenCallNotes } from './call-notes.ts'
 export { openCallProof } from './call-proof.ts'
 export { openLocalWorkspaces } from './local-workspaces.ts'
 export { clone, CLONE_DEPTH, inspectRemote, takeBranch, type Identity } from './repository/clone.ts'

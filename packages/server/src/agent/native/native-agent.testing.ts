@@ -1,6 +1,7 @@
 /** For tests: a native agent over a real workspace and a scripted model. */
 import { Agent, type AgentInput, type ConversationState, type LLMInput } from '@parley/protocol'
 import { mkdir } from 'node:fs/promises'
+import { openTestNotes } from '../../../testing/call-notes.ts'
 import { startScriptedModel, type ScriptedAnswer } from '../../../testing/scripted-model.ts'
 import { tempDir } from '../../../testing/temp.ts'
 import { openLlm } from '../../llm/index.ts'
@@ -13,11 +14,10 @@ import { CONVERSATION, never, StepDriver } from './step-driver.testing.ts'
 
 const log = { warn: () => undefined, error: () => undefined }
 
-/** No secrets, no hooks, no services; every risk is UNKNOWN. */
+/** No secrets, no hooks, no services but notes; every risk is UNKNOWN. */
 const BARE_AGENT_DEPS = {
   secrets: [],
   secretsFor: () => Promise.resolve({}),
-  services: {},
   analyze: () => Promise.resolve({ risk: 'UNKNOWN', costs: [] }),
   hooks: {
     before: () => Promise.resolve({ blocked: null, drafts: [] }),
@@ -70,8 +70,10 @@ export async function openTestAgent(
     { conversationId: CONVERSATION, workingDir: dir.file('work'), epoch: 1 },
     never,
   )
+  const notes = await openTestNotes()
   const deps = {
     ...BARE_AGENT_DEPS,
+    services: { notes: await notes.of(CONVERSATION) },
     openLlm,
     workspace,
     dataDir: dir.file('data'),
@@ -95,6 +97,7 @@ export async function openTestAgent(
     async [Symbol.asyncDispose]() {
       await agent[Symbol.asyncDispose]()
       await workspaces[Symbol.asyncDispose]()
+      await notes[Symbol.asyncDispose]()
       await model[Symbol.asyncDispose]()
       await dir[Symbol.asyncDispose]()
     },

@@ -218,6 +218,7 @@ export class LiveLog {
         ...(record === undefined ? {} : { record: this.#deps.writeRecord(record) }),
       },
       ...(isDue ? { state: this.#cached(state) } : {}),
+      settled: settledCalls(this.#state, state),
       outbox,
     })
     const ended = runEnd(this.#state.execution_status, state, events)
@@ -293,6 +294,12 @@ export class LiveLog {
     if (this.#view !== null) this.#checkpoint = this.#view.checkpoint()
     return writeCachedLog({ state, view: this.#checkpoint })
   }
+}
+
+/** Calls that were open before a commit and are not open after it. */
+function settledCalls(before: ConversationState, after: ConversationState): EventId[] {
+  const open = new Set(after.open_actions.map(({ id }) => id))
+  return before.open_actions.flatMap(({ id }) => (open.has(id) ? [] : [id]))
 }
 
 /** The error of an append to a log that this copy does not know any more; null for every other error. */

@@ -45,6 +45,8 @@ export type Append = {
   row?: Partial<Pick<ConversationRow, 'status' | 'updated_at' | 'record'>>
   /** A newer cached state, when one is due. */
   state?: CachedState
+  /** Calls that are no longer open. Their notes, and those of their parts, are deleted in the same transaction. */
+  settled?: readonly string[]
   outbox?: readonly OutboxDraft[]
 }
 

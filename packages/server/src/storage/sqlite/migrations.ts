@@ -267,6 +267,17 @@ const MIGRATIONS: readonly string[] = [
     owner TEXT NOT NULL
   ) WITHOUT ROWID;
   `,
+  // AUTOINCREMENT: the number of a deleted note is never used again.
+  `
+  CREATE TABLE notes (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    conversation INTEGER NOT NULL REFERENCES conversations (n) ON DELETE CASCADE,
+    about TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (conversation, about, kind)
+  );
+  `,
 ]
 
 /** Number of the newest step in this version. */

@@ -16,6 +16,7 @@ import { sqliteIdempotency } from './idempotency.ts'
 import { sqliteKeys } from './keys.ts'
 import { sqliteLog } from './log.ts'
 import { migrate } from './migrations.ts'
+import { sqliteNotes } from './notes.ts'
 import { Outbox } from './outbox.ts'
 import { ReceivedConversations } from './received.ts'
 import { sqliteRecords } from './records.ts'
@@ -113,6 +114,7 @@ export async function openSqlite({
     documents: sqliteDocuments(sql, commits, now),
     bash: sqliteBash(sql, commits),
     calls: sqliteCalls(sql, commits),
+    notes: sqliteNotes(sql, commits),
     keys: sqliteKeys(sql, commits, now),
     audit: sqliteAudit(sql, commits),
     idempotency: sqliteIdempotency(sql, commits),

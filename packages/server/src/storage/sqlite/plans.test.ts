@@ -10,6 +10,7 @@ import * as scans from './event-scan.ts'
 import * as events from './events.ts'
 import * as idempotency from './idempotency.ts'
 import * as keys from './keys.ts'
+import * as notes from './notes.ts'
 import { connect } from './open.ts'
 import * as outbox from './outbox.ts'
 import * as received from './received.ts'
@@ -58,6 +59,16 @@ test('the query plan of a filtered count reads one conversation only', () => {
 test('the query plans of single events use their keys', () => {
   expect(planOf(events.GET_SQL)).toEqual(['SEARCH events USING INDEX events_id (id=? AND conversation=?)'])
   expect(planOf(events.GET_BY_SEQ_SQL)).toEqual(['SEARCH events USING INDEX events_seq (conversation=? AND seq=?)'])
+})
+
+test('the query plans of the notes of a call use their key', () => {
+  expect(planOf(notes.GET_SQL)).toEqual([
+    'SEARCH c USING COVERING INDEX sqlite_autoindex_conversations_1 (id=?)',
+    'SEARCH o USING INDEX sqlite_autoindex_notes_1 (conversation=? AND about=? AND kind=?)',
+  ])
+  expect(planOf(notes.SETTLE_SQL)).toEqual([
+    expect.stringContaining('(conversation=? AND about>? AND about<?)') as string,
+  ])
 })
 
 test('the query plans of a page and of the newest usage records use their own indexes', () => {

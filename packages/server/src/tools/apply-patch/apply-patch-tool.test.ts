@@ -2,11 +2,12 @@ import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { asConversationId, asEventId, type ActionEvent, type Observation } from '@parley/protocol'
 import { expect, test } from 'vitest'
+import { openTestNotes } from '../../../testing/call-notes.ts'
 import { openTestWorkspaces, never } from '../../workspace/workspace.testing.ts'
 import { fileEditorTool } from '../file-editor/file-editor-tool.ts'
 import type { ToolContext } from '../tool.ts'
 import { applyPatchTool } from './apply-patch-tool.ts'
-import { PatchJournal } from './journal.ts'
+import { forgetPlan, readPlan, writePlan } from './notes.ts'
 import { parsePatch } from './parse.ts'
 import { planPatch } from './plan.ts'
 
@@ -19,6 +20,8 @@ async function world(files: Record<string, string> = {}) {
   await mkdir(at('sub'), { recursive: true })
   for (const [name, text] of Object.entries(files)) await writeFile(at(name), text)
   const tool = applyPatchTool()
+  const notes = await openTestNotes()
+  const services = { notes: await notes.of(asConversationId('c1')) }
   let calls = 0
   const context = (callId: string, over: Partial<ToolContext['workspace']> = {}): ToolContext => ({
     conversationId: asConversationId('c1'),
@@ -32,6 +35,7 @@ async function world(files: Record<string, string> = {}) {
     }),
     dataDir: own.dir.file('own'),
     secretsFor: () => Promise.resolve({}),
+    services,
     signal: never,
   })
   return {
@@ -45,14 +49,13 @@ async function world(files: Record<string, string> = {}) {
         Observation,
         { kind: 'ApplyPatchObservation' }
       >,
-    recover: (patch: string, callId: string) =>
-      tool.recover(
-        { id: asEventId(callId), action: tool.parse({ patch }) } as ActionEvent,
-        { state: 'absent' },
-        context(callId),
-      ),
+    recover: (patch: string, callId: string, state: 'absent' | 'unknown' = 'absent') =>
+      tool.recover({ id: asEventId(callId), action: tool.parse({ patch }) } as ActionEvent, { state }, context(callId)),
     resources: (patch: string) => tool.resources(tool.parse({ patch }), workspace),
-    [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await notes[Symbol.asyncDispose]()
+      await own[Symbol.asyncDispose]()
+    },
   }
 }
 
@@ -196,7 +199,7 @@ async function interrupted(written: readonly string[]) {
   const the = await world({ 'a.txt': 'one\n', 'b.txt': 'two\n' })
   const context = the.context('call-1')
   const plan = await planPatch(parsePatch(CHANGE), context)
-  await new PatchJournal(join(context.dataDir, 'apply_patch')).write({ ...plan, call_id: 'call-1' })
+  await writePlan(plan, context)
   for (const name of written) {
     const { path, after } = plan.writes.find((write) => write.path === the.at(name))!
     if (after === null) await the.workspace.remove(path, never)
@@ -230,4 +233,26 @@ test('a patch whose files were changed meanwhile has an unknown outcome', async 
   await using the = await interrupted(['a.txt'])
   await writeFile(the.at('c.txt'), 'somebody else')
   expect(await the.recover(CHANGE, 'call-1')).toEqual({ kind: 'unknown' })
+})
+
+test.each([[[]], [['a.txt']]])('a patch that was applied to %j is not continued without proof', async (written) => {
+  await using the = await interrupted(written)
+  expect(await the.recover(CHANGE, 'call-1', 'unknown')).toEqual({ kind: 'unknown' })
+})
+
+test('a patch that a note of version 0.1.0 names is completed once, and forgotten when it is rolled back', async () => {
+  await using the = await interrupted([])
+  const context = the.context('call-1')
+  const { writes, changes, fuzz } = (await readPlan(context))!
+  await forgetPlan(context)
+  expect(await readPlan(context)).toBeNull()
+  const base64 = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes).toString('base64'))
+  const old = writes.map(({ before, after, ...rest }) => ({ ...rest, before: base64(before), after: base64(after) }))
+  await mkdir(join(context.dataDir, 'apply_patch'), { recursive: true })
+  const note = JSON.stringify({ call_id: 'call-1', writes: old, changes, fuzz })
+  await writeFile(join(context.dataDir, 'apply_patch', 'call-1.json'), note)
+  expect(await the.patch(CHANGE, 'call-1')).toMatchObject({ is_error: false })
+  expect(await the.recover(CHANGE, 'call-1', 'unknown')).toMatchObject({ kind: 'done' })
+  await forgetPlan(context)
+  expect(await readPlan(context)).toBeNull()
 })

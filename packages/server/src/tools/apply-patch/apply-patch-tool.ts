@@ -1,14 +1,13 @@
 /** Changes several files in one call, all or none of them. Source: agent-core.md 8.9. */
 import { ApplyPatchAction, ParleyError, textContent, type Action, type Observation } from '@parley/protocol'
-import { join } from 'node:path'
 import { MASK } from '../../secrets/index.ts'
 import { defineTool } from '../define.ts'
-import { Journal } from '../file-editor/journal.ts'
+import { History } from '../file-editor/history.ts'
 import { Refusal } from '../refusal.ts'
 import { unlessUnknown, type Tool, type ToolContext } from '../tool.ts'
 import { writeAll, progressOf } from './write-files.ts'
 import { DESCRIPTION, PARAMETERS } from './description.ts'
-import { PatchJournal } from './journal.ts'
+import { forgetPlan, readPlan, writePlan } from './notes.ts'
 import { parsePatch } from './parse.ts'
 import { planPatch, type Plan } from './plan.ts'
 
@@ -42,16 +41,16 @@ export function applyPatchTool(): Tool {
       }
     },
     recover: async (action, context, ledger) => {
-      const note = await journalOf(context).read(context.callId)
+      const note = await readPlan(context)
       if (note === null) return unlessUnknown(ledger)
       switch (await progressOf(note.writes, context)) {
         case 'all':
           return { kind: 'done', observation: done(note) }
         case 'none':
-          return { kind: 'execute' }
+          return unlessUnknown(ledger)
         case 'part':
           // The rest of the patch is in the note. A call that is not executed again cannot complete a patch.
-          return { kind: action.patch.includes(MASK) ? 'unknown' : 'execute' }
+          return action.patch.includes(MASK) ? { kind: 'unknown' } : unlessUnknown(ledger)
         case 'unclear':
           return { kind: 'unknown' }
       }
@@ -61,9 +60,8 @@ export function applyPatchTool(): Tool {
 
 /** Applies the patch, or the rest of it when an earlier process died while applying it. */
 async function apply(patch: string, context: ToolContext): Promise<Plan> {
-  const journal = journalOf(context)
-  const history = new Journal(join(context.dataDir, 'file_editor'))
-  const begun = await journal.read(context.callId)
+  const history = new History(context.dataDir)
+  const begun = await readPlan(context)
   if (begun !== null && (await progressOf(begun.writes, context)) !== 'unclear') {
     const left = []
     for (const write of begun.writes) if ((await progressOf([write], context)) !== 'all') left.push(write)
@@ -71,11 +69,11 @@ async function apply(patch: string, context: ToolContext): Promise<Plan> {
     return begun
   }
   const plan = await planPatch(parsePatch(patch), context)
-  await journal.write({ ...plan, call_id: context.callId })
+  await writePlan(plan, context)
   try {
     await writeAll(plan.writes, history, context)
   } catch (error) {
-    await journal.forget(context.callId)
+    await forgetPlan(context)
     throw error
   }
   return plan
@@ -106,8 +104,6 @@ function done({ changes, fuzz }: Plan): PatchObservation {
 function filesOf(patch: string): string[] {
   return [...patch.matchAll(/^\*\*\* (?:(?:Add|Delete|Update) File|Move to): *(.*?) *\r?$/gm)].map(([, path]) => path!)
 }
-
-const journalOf = ({ dataDir }: ToolContext): PatchJournal => new PatchJournal(join(dataDir, 'apply_patch'))
 
 /**
  * Returns the reason of a failure, for the model. Any error but a refusal or one of the file system is a bug and is

@@ -1,6 +1,7 @@
 /** Writes the files of a planned patch: all of them or none. */
 import { expectInside, readIfThere } from '../file-editor/access.ts'
-import { hashOf, type Journal } from '../file-editor/journal.ts'
+import type { History } from '../file-editor/history.ts'
+import { hashOf } from '../file-editor/notes.ts'
 import { Refusal } from '../refusal.ts'
 import type { ToolContext } from '../tool.ts'
 import type { Write } from './plan.ts'
@@ -13,7 +14,7 @@ const TAKE_BACK_MS = 10_000
  * @param history the file editor's, so that its undo covers the patch
  * @throws the cause of the failure; Refusal with the files that could not be restored.
  */
-export async function writeAll(writes: readonly Write[], history: Journal, context: ToolContext): Promise<void> {
+export async function writeAll(writes: readonly Write[], history: History, context: ToolContext): Promise<void> {
   const ordered = [...writes.filter(({ after }) => after !== null), ...writes.filter(({ after }) => after === null)]
   const done: { write: Write; past: string }[] = []
   try {
@@ -53,7 +54,7 @@ export async function progressOf(
 
 async function takeBack(
   done: readonly { write: Write; past: string }[],
-  history: Journal,
+  history: History,
   context: ToolContext,
 ): Promise<string[]> {
   const left: string[] = []

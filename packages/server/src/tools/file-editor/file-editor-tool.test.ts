@@ -2,11 +2,13 @@ import { asConversationId, asEventId, type ActionEvent, type FileEditorObservati
 import fc from 'fast-check'
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { openTestNotes } from '../../../testing/call-notes.ts'
 import { tempDir } from '../../../testing/temp.ts'
 import { openLocalWorkspaces } from '../../workspace/index.ts'
 import type { ToolContext } from '../tool.ts'
 import { fileEditorTool } from './file-editor-tool.ts'
-import { Journal } from './journal.ts'
+import { History } from './history.ts'
+import { hashOf, readNote } from './notes.ts'
 
 type Args = Record<string, unknown>
 const CONVERSATION = asConversationId('00000000-0000-4000-8000-000000000000')
@@ -19,6 +21,8 @@ async function bench(options: { confine?: boolean } = {}) {
   const workspaces = openLocalWorkspaces({ dataDir: dir.file('server') })
   const spec = { conversationId: CONVERSATION, workingDir: dir.file('work'), epoch: 1 }
   const workspace = await workspaces.open(spec, never)
+  const notes = await openTestNotes()
+  const services = { notes: await notes.of(CONVERSATION) }
   let calls = 0
   const context = (callId: string): ToolContext => ({
     conversationId: CONVERSATION,
@@ -26,6 +30,7 @@ async function bench(options: { confine?: boolean } = {}) {
     workspace,
     dataDir: dir.file('data'),
     secretsFor: () => Promise.resolve({}),
+    services,
     signal: never,
   })
   const call = async (args: Args, callId = `call-${++calls}`): Promise<FileEditorObservation & { text: string }> => {
@@ -33,17 +38,20 @@ async function bench(options: { confine?: boolean } = {}) {
     const [first] = observation.content
     return { ...observation, text: first?.type === 'text' ? first.text : '' }
   }
-  const recover = (args: Args, callId: string) => {
+  const recover = (args: Args, callId: string, state: 'absent' | 'unknown' = 'absent') => {
     const event = { id: asEventId(callId), action: tool.parse(args) } as ActionEvent
-    return tool.recover(event, { state: 'absent' }, context(callId))
+    return tool.recover(event, { state }, context(callId))
   }
   return {
     dir,
+    storage: notes.storage,
+    context,
     call,
     recover,
     at: (name: string) => dir.file('work', name),
     async [Symbol.asyncDispose]() {
       await workspaces[Symbol.asyncDispose]()
+      await notes[Symbol.asyncDispose]()
       await dir[Symbol.asyncDispose]()
     },
   }
@@ -214,6 +222,48 @@ test('after a crash the note shows whether an edit took place', async () => {
   expect(await at.recover(args, 'edit')).toEqual({ kind: 'unknown' })
 })
 
+test('an edit that a note announces is not executed when the note is not proven to be the newest', async () => {
+  await using at = await bench()
+  const path = at.at('a.txt')
+  await writeFile(path, 'one')
+  const args = { command: 'str_replace', path, old_str: 'one', new_str: 'two' }
+  await at.call(args, 'edit')
+  expect(await at.recover(args, 'edit', 'unknown')).toMatchObject({ kind: 'done' })
+  // As after an undo that the restored store does not know.
+  await writeFile(path, 'one')
+  expect(await at.recover(args, 'edit', 'unknown')).toEqual({ kind: 'unknown' })
+})
+
+test('an edit that a note of version 0.1.0 names is not applied twice', async () => {
+  await using at = await bench()
+  const path = at.at('a.txt')
+  await writeFile(path, 'one')
+  const args = { command: 'insert', path, insert_line: 1, new_str: 'two' }
+  await mkdir(at.dir.file('data', 'file_editor', 'notes'), { recursive: true })
+  const [before, after] = [hashOf(Buffer.from('one')), hashOf(Buffer.from('one\ntwo'))]
+  const old = JSON.stringify({ call_id: 'old-call', path, before, after })
+  await writeFile(at.dir.file('data', 'file_editor', 'notes', 'old-call.json'), old)
+  expect(await at.recover(args, 'old-call')).toEqual({ kind: 'execute' })
+  await writeFile(path, 'one\ntwo')
+  expect(await at.recover(args, 'old-call', 'unknown')).toMatchObject({
+    kind: 'done',
+    observation: { is_error: false, new_content: 'one\ntwo' },
+  })
+  await writeFile(path, 'somebody else')
+  expect(await at.recover(args, 'old-call')).toEqual({ kind: 'unknown' })
+})
+
+test('an edit whose note is refused changes nothing', async () => {
+  await using at = await bench()
+  const path = at.at('a.txt')
+  await writeFile(path, 'one')
+  await at.storage.conversations.own(CONVERSATION)
+  const refused = await at.call({ command: 'insert', path, insert_line: 1, new_str: 'two' }, 'late')
+  expect([refused.is_error, refused.text]).toEqual([true, expect.stringContaining('has another owner')])
+  expect(await read(path)).toBe('one')
+  expect(await readNote(at.context('late'))).toBeNull()
+})
+
 test('an edit executed again after a crash is recorded once', async () => {
   await using at = await bench()
   const path = at.at('a.txt')
@@ -233,11 +283,11 @@ test('an undo interrupted by a crash is completed once', async () => {
   const path = at.at('a.txt')
   await at.call({ command: 'create', path, file_text: 'one' })
   await at.call({ command: 'str_replace', path, old_str: 'one', new_str: 'two' }, 'edit')
-  const journal = new Journal(at.dir.file('data', 'file_editor'))
-  const past = await journal.newest(path)
+  const history = new History(at.dir.file('data'))
+  const past = await history.newest(path)
   await at.call({ command: 'undo_edit', path }, 'undo')
   // As if the server had died between restoring the file and forgetting the restored content.
-  await journal.remember(path, 'edit', past!.bytes as Uint8Array)
+  await history.remember(path, 'edit', past!.bytes as Uint8Array)
   expect(await at.recover({ command: 'undo_edit', path }, 'undo')).toMatchObject({
     kind: 'done',
     observation: { new_content: 'one' },

@@ -1,17 +1,17 @@
 /**
- * Views and edits text files: unchanged bytes outside the edit, undo, and a journal that survives a crash of the
- * server.
+ * Views and edits text files: unchanged bytes outside the edit, undo, and notes that survive a crash of the server.
  * Source: agent-core.md 8.3.
  */
 import type { FileEditorObservation, ImageContent, TextContent } from '@parley/protocol'
 import { FileEditorAction, ParleyError, textContent } from '@parley/protocol'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute } from 'node:path'
 import { defineTool } from '../define.ts'
 import { unlessUnknown, type Tool, type ToolContext } from '../tool.ts'
 import { checkPath, decoded, existing, expectFits, readIfThere, readWithin } from './access.ts'
 import { DESCRIPTION, PARAMETERS } from './description.ts'
 import { countLines, insertLines, numbered, replaceOnce, snippet } from './edits.ts'
-import { hashOf, Journal } from './journal.ts'
+import { History } from './history.ts'
+import { hashOf, readNote, writeNote } from './notes.ts'
 import { clipLines, imageType, showDirectory, showImage, showText } from './view.ts'
 import { Refusal } from '../refusal.ts'
 import { decode, encode, printable, type Decoded } from './text.ts'
@@ -50,20 +50,20 @@ export function fileEditorTool({ confine = false }: FileEditorParams = {}): Tool
       }
     },
     recover: async (action, context, ledger) => {
-      const journal = journalOf(context)
-      const note = await journal.read(context.callId)
+      const history = new History(context.dataDir)
+      const note = await readNote(context)
       if (note === null) return action.command === 'view' ? { kind: 'execute' } : unlessUnknown(ledger)
       const now = await readIfThere(note.path, context)
       const hash = hashOf(now)
       if (hash === note.after) {
-        if (note.undoes !== undefined) await journal.forget(note.path, note.undoes)
-        const before = note.undoes === undefined ? await journal.before(note.path, context.callId) : undefined
+        if (note.undoes !== undefined) await history.forget(note.path, note.undoes)
+        const before = note.undoes === undefined ? await history.before(note.path, context.callId) : undefined
         return {
           kind: 'done',
           observation: observation({ ...action, path: note.path }, recovered(action, before, now)),
         }
       }
-      return hash === note.before ? { kind: 'execute' } : { kind: 'unknown' }
+      return hash === note.before ? unlessUnknown(ledger) : { kind: 'unknown' }
     },
   })
 }
@@ -127,19 +127,13 @@ async function edit(
 
 async function undo({ path }: FileEditorAction, context: ToolContext): Promise<Outcome> {
   const bytes = await readWithin(path, await existing(path, context), context)
-  const journal = journalOf(context)
-  const past = await journal.newest(path)
+  const history = new History(context.dataDir)
+  const past = await history.newest(path)
   if (past === null) throw new Refusal(`There is no edit history for ${path}.`)
-  await journal.write({
-    call_id: context.callId,
-    path,
-    before: hashOf(bytes),
-    after: hashOf(past.bytes),
-    undoes: past.name,
-  })
+  await writeNote({ path, before: hashOf(bytes), after: hashOf(past.bytes), undoes: past.name }, context)
   if (past.bytes === null) await context.workspace.remove(path, context.signal)
   else await context.workspace.writeFile(path, past.bytes, context.signal)
-  await journal.forget(path, past.name)
+  await history.forget(path, past.name)
   return undone(path, decode(bytes), past.bytes)
 }
 
@@ -159,13 +153,13 @@ function undone(path: string, before: Decoded | null, restored: Uint8Array | nul
 /** First the durable note, then the history, then the file: `recover` can distinguish a crash after each of them. */
 async function write(path: string, before: Uint8Array | null, after: Uint8Array, context: ToolContext): Promise<void> {
   expectFits(path, after.byteLength)
-  const journal = journalOf(context)
-  await journal.write({ call_id: context.callId, path, before: hashOf(before), after: hashOf(after) })
-  const past = await journal.remember(path, context.callId, before)
+  await writeNote({ path, before: hashOf(before), after: hashOf(after) }, context)
+  const history = new History(context.dataDir)
+  const past = await history.remember(path, context.callId, before)
   try {
     await context.workspace.writeFile(path, after, context.signal)
   } catch (error) {
-    await journal.forget(path, past)
+    await history.forget(path, past)
     throw error
   }
 }
@@ -207,8 +201,6 @@ function observation({ command, path }: FileEditorAction, outcome: Outcome): Fil
     ...outcome,
   }
 }
-
-const journalOf = ({ dataDir }: ToolContext): Journal => new Journal(join(dataDir, 'file_editor'))
 
 /**
  * Returns the reason of a failure, for the model. Any error but a refusal or one of the file system is a bug and is

@@ -2,6 +2,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asConversationId, asEventId, type ActionEvent } from '@parley/protocol'
 import { expect, test } from 'vitest'
+import { openTestNotes } from '../../../testing/call-notes.ts'
 import { openTestWorkspaces, never } from '../../workspace/workspace.testing.ts'
 import type { ToolContext } from '../tool.ts'
 import { PlanningEditorParams, planningEditorTool } from './planning-editor-tool.ts'
@@ -10,6 +11,8 @@ async function world(params: object = {}) {
   const own = await openTestWorkspaces()
   const workspace = await own.open()
   const tool = planningEditorTool(PlanningEditorParams.parse(params))
+  const notes = await openTestNotes()
+  const services = { notes: await notes.of(asConversationId('c1')) }
   let calls = 0
   const context = (): ToolContext => ({
     conversationId: asConversationId('c1'),
@@ -17,6 +20,7 @@ async function world(params: object = {}) {
     workspace,
     dataDir: own.dir.file('own'),
     secretsFor: () => Promise.resolve({}),
+    services,
     signal: never,
   })
   return {
@@ -29,7 +33,10 @@ async function world(params: object = {}) {
       const found = (await tool.execute(tool.parse({ ...args }), context())) as any
       return { ...found, text: found.content[0].text as string }
     },
-    [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await notes[Symbol.asyncDispose]()
+      await own[Symbol.asyncDispose]()
+    },
   }
 }
 

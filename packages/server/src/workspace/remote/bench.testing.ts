@@ -1,5 +1,6 @@
 /** Another agent server, and workspaces on it, for tests. */
 import { asConversationId, RemoteWorkspace as RemotePlace } from '@parley/protocol'
+import { openTestNotes } from '../../../testing/call-notes.ts'
 import { KEY, startTestServer, type TestServer } from '../../../testing/server.ts'
 import { tempDir, type TempDir } from '../../../testing/temp.ts'
 import { openLocalWorkspaces } from '../local-workspaces.ts'
@@ -29,10 +30,11 @@ export async function openRemoteTestWorkspaces(): Promise<RemoteTestWorkspaces> 
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const server = stack.use(await startTestServer({ HOME: dir.path, PARLEY_SESSION_API_KEYS: `${KEY},${SHOWN_KEY}` }))
+  const notes = stack.use(await openTestNotes())
   const ids = new Map<string, RemotePlace>()
   const another = () => {
     const local = openLocalWorkspaces({ dataDir: dir.file('mine') })
-    return openEveryWorkspace({ local, dataDir: dir.file('mine'), log: { warn: () => undefined } })
+    return openEveryWorkspace({ local, dataDir: dir.file('mine'), notes: notes.open, log: { warn: () => undefined } })
   }
   const workspaces = stack.use(another())
   stack.defer(async () => {
@@ -48,7 +50,8 @@ export async function openRemoteTestWorkspaces(): Promise<RemoteTestWorkspaces> 
     work,
     place,
     another,
-    open(id, options = {}) {
+    async open(id, options = {}) {
+      await notes.of(asConversationId(id))
       const remote = place(options.place)
       if (options.place === undefined) ids.set(id, remote)
       const spec = { conversationId: asConversationId(id), workingDir: work, epoch: options.epoch ?? 1, remote }

@@ -1,6 +1,8 @@
+import { UnreadableNote } from '../call-notes.ts'
 import type { LedgerEntry } from '../workspace.ts'
 import type { RemoteExecutor } from './remote-executor.ts'
-import type { Note, Notes } from './notes.ts'
+import type { Note } from './note.ts'
+import type { Notes } from './notes.ts'
 
 /** State of calls, from the notes of this server and the jobs of the other one. Calls that were never sent need no request. */
 export async function callStates(
@@ -11,11 +13,21 @@ export async function callStates(
 ): Promise<Record<string, LedgerEntry>> {
   const entries: Record<string, LedgerEntry> = {}
   for (const id of callIds) {
-    const note = await notes.of(id)
-    if (note !== null) entries[id] = await entryOf(note, executor, signal)
+    const note = await noteOf(id, notes)
+    if (note === 'unreadable') entries[id] = { state: 'unknown' }
+    else if (note !== null) entries[id] = await entryOf(note, executor, signal)
     else entries[id] = { state: (await notes.areComplete()) ? 'absent' : 'unknown' }
   }
   return entries
+}
+
+async function noteOf(id: string, notes: Notes): Promise<Note | null | 'unreadable'> {
+  try {
+    return await notes.of(id)
+  } catch (error) {
+    if (error instanceof UnreadableNote) return 'unreadable'
+    throw error
+  }
 }
 
 async function entryOf(note: Note, executor: RemoteExecutor, signal: AbortSignal): Promise<LedgerEntry> {

@@ -2,103 +2,66 @@
  * Record of the calls that this server has sent to another one.
  *
  * Invariants
- *   N1. A note is on disk before any part of its call is sent: a call without a note was never sent.
- *   N2. A note names the folder of its call; a different folder with the same name does not know the call.
+ *   R1. A note is durable before any part of its call is sent: a call without a note was never sent.
+ *   R2. A note names the folder of its call; a different folder with the same name does not know the call.
  */
-import { mkdir, open, readFile, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { rm } from 'node:fs/promises'
+import { UnreadableNote, type CallNotes } from '../call-notes.ts'
+import type { Mark, Note } from './note.ts'
+import { OldNotes } from './old-notes.ts'
 
-export type Note = {
-  call: string
-  /** Job whose output the call shows. */
-  job: string
-  /** First byte of the shown output. */
-  from: number
-  /** `start`: the call starts the job. `look`: the call reads the output of a running job, or types into it. */
-  kind: 'start' | 'look'
-  token: string
-  /** ISO 8601. */
-  at: string
-}
-
-/** Number of bytes of a job that have been shown. `told`: its exit has been shown too. */
-export type Mark = { job: string; upTo: number; told: boolean }
+/** Name of the one mark of a conversation: that of the newest job of its terminal. */
+const NEWEST_JOB = 'newest'
 
 export class Notes {
-  readonly #path: string
-  #loaded: Promise<{ notes: Map<string, Note>; marks: Map<string, Mark>; areComplete: boolean }> | null = null
+  readonly #notes: CallNotes
+  readonly #oldFile: string
+  readonly #old: OldNotes
 
-  /** The first note creates the file. */
-  constructor(path: string) {
-    this.#path = path
+  /** @param oldFile file in which version 0.1.0 kept the notes of this conversation */
+  constructor(notes: CallNotes, oldFile: string) {
+    this.#notes = notes
+    this.#oldFile = oldFile
+    this.#old = new OldNotes(oldFile)
   }
 
+  /** @throws UnreadableNote */
   async of(call: string): Promise<Note | null> {
-    return (await this.#load()).notes.get(call) ?? null
+    const text = await this.#notes.read('remote_call', call)
+    return text === null ? this.#old.of(call) : (JSON.parse(text) as Note)
   }
 
-  /** False when a line is unreadable, which may be the note of any call. */
-  async areComplete(): Promise<boolean> {
-    return (await this.#load()).areComplete
+  /** False when a line of the old file is unreadable, which may be the note of any call. */
+  areComplete(): Promise<boolean> {
+    return this.#old.areComplete()
   }
 
   async markOf(job: string): Promise<Mark | null> {
-    return (await this.#load()).marks.get(job) ?? null
+    const text = await this.#notes.read('remote_shell', NEWEST_JOB).catch(nullIfUnreadable)
+    const mark = text === null ? null : (JSON.parse(text) as Mark)
+    return mark?.job === job ? mark : this.#old.markOf(job)
   }
 
-  /** Resolves when the note is on disk (N1). */
-  async add(note: Note): Promise<void> {
-    ;(await this.#load()).notes.set(note.call, note)
-    await this.#append(note, true)
+  /** Resolves when the note is durable (R1). @throws ParleyError when this server is no longer the owner of the conversation */
+  add(note: Note, signal: AbortSignal): Promise<void> {
+    return this.#notes.write('remote_call', note.call, JSON.stringify(note), signal)
   }
 
   /** Does not wait for the disk, because a lost mark only shows output twice. */
-  async mark(mark: Mark): Promise<void> {
-    ;(await this.#load()).marks.set(mark.job, mark)
-    await this.#append(mark, false)
+  mark(mark: Mark): void {
+    this.#notes.write('remote_shell', NEWEST_JOB, JSON.stringify(mark)).catch(() => undefined)
   }
 
   async remove(): Promise<void> {
-    this.#loaded = null
-    await rm(this.#path, { force: true })
-  }
-
-  #load() {
-    this.#loaded ??= this.#read()
-    return this.#loaded
-  }
-
-  async #read() {
-    const notes = new Map<string, Note>()
-    const marks = new Map<string, Mark>()
-    let areComplete = true
-    const text = await readFile(this.#path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return ''
-      throw error
-    })
-    for (const line of text.split('\n')) {
-      if (line === '') continue
-      const entry = parsed(line)
-      if (entry === null) areComplete = false
-      else if ('call' in entry) notes.set(entry.call, entry)
-      else marks.set(entry.job, entry)
-    }
-    return { notes, marks, areComplete }
-  }
-
-  async #append(entry: Note | Mark, isDurable: boolean): Promise<void> {
-    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 })
-    await using file = await open(this.#path, 'a', 0o600)
-    await file.write(`\n${JSON.stringify(entry)}\n`)
-    if (isDurable) await file.sync()
+    await this.#notes.remove('remote_call')
+    await this.#notes.remove('remote_shell')
+    this.#old.forget()
+    await rm(this.#oldFile, { force: true })
   }
 }
 
-/** Null for an incomplete or damaged line. */
-function parsed(line: string): Note | Mark | null {
-  try {
-    return JSON.parse(line) as Note | Mark
-  } catch {
-    return null
-  }
+/** Without the mark, output is shown twice. */
+function nullIfUnreadable(error: unknown): null {
+  if (error instanceof UnreadableNote) return null
+  throw error
 }

@@ -33,7 +33,7 @@ export async function runProgram(
   const known = callId === undefined ? null : await notes.of(callId)
   if (known !== null && known.token !== token) throw unknownOutcome('its folder on the other server is a new one')
   if (callId !== undefined && known === null)
-    await notes.add({ call: callId, job, from: 0, kind: 'start', token, at: new Date().toISOString() })
+    await notes.add({ call: callId, job, from: 0, kind: 'start', token, at: new Date().toISOString() }, signal)
   const begin = () => executor.start(job, { kind: 'program', script: programScript({ argv, cwd, env }), stdin }, signal)
   try {
     const found = known === null ? null : await look(executor, job, 0, signal)

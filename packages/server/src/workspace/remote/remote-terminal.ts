@@ -15,7 +15,8 @@ import * as texts from '../runner/terminal/texts.ts'
 import type { TerminalRequest, TerminalResult } from '../workspace.ts'
 import { jobOf, type Greeting, type Look, type RemoteExecutor } from './remote-executor.ts'
 import { shellScript } from './job-scripts.ts'
-import type { Note, Notes } from './notes.ts'
+import type { Note } from './note.ts'
+import type { Notes } from './notes.ts'
 import { plainText } from './output.ts'
 
 /** Milliseconds until a job must have begun after the other server has accepted it. */
@@ -124,7 +125,7 @@ export class RemoteTerminal {
     const { root } = await executor.greet(signal)
     const folder = await executor.folderOf(job, signal)
     const unread = before === null ? '' : `${this.#text(before)}[${texts.previousEnded(endingOf(before))}]\n`
-    if (before !== null) await this.#shown(before, true)
+    if (before !== null) this.#shown(before, true)
     await this.#note({ call: request.callId, job, from: 0, kind: 'start' }, signal)
     this.#last = { job, command: request.command, upTo: 0, isReported: false }
     const script = shellScript({ command: request.command, env: request.env ?? {}, workingDir, root, folder })
@@ -217,17 +218,17 @@ export class RemoteTerminal {
     const common = { limit: null, pid: null, shell, busyWith: null }
     if (seen === null) return { ...common, ...how, output: '', dropped: 0, working_dir: this.#cwd }
     const { look, from } = seen
-    await this.#shown(look, how.outcome !== 'running')
+    this.#shown(look, how.outcome !== 'running')
     const { head, tail } = look.shown ?? NOTHING
     const dropped = look.outSize - from - head.length - tail.length
     return { ...common, ...how, output: this.#text(look), dropped, working_dir: this.#cwd }
   }
 
-  async #shown({ outSize, shown }: Look, isOver: boolean): Promise<void> {
+  #shown({ outSize, shown }: Look, isOver: boolean): void {
     const last = this.#last!
     if (shown !== null && shown.cwd !== '') this.#cwd = shown.cwd
     this.#last = { ...last, upTo: outSize, isReported: isOver }
-    await this.#deps.notes.mark({ job: last.job, upTo: outSize, told: isOver })
+    this.#deps.notes.mark({ job: last.job, upTo: outSize, told: isOver })
   }
 
   #text({ shown }: Look): string {
@@ -238,7 +239,7 @@ export class RemoteTerminal {
 
   async #note(note: Omit<Note, 'token' | 'at'>, signal: AbortSignal): Promise<void> {
     const { token } = await this.#deps.executor.greet(signal)
-    await this.#deps.notes.add({ ...note, token, at: new Date().toISOString() })
+    await this.#deps.notes.add({ ...note, token, at: new Date().toISOString() }, signal)
   }
 
   #refused(busyWith: string | null, reason: string): TerminalResult {

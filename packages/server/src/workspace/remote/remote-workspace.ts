@@ -17,7 +17,7 @@ import { expectDone, LIST, PLACE, readList, readStat, REAL_PATH, REMOVE, STAT } 
 import { RemoteExecutor } from './remote-executor.ts'
 import { callStates } from './ledger.ts'
 import type { RemoteLink } from './link.ts'
-import { Notes } from './notes.ts'
+import type { Notes } from './notes.ts'
 import { runProgram } from './programs.ts'
 import { RemoteTerminal } from './remote-terminal.ts'
 
@@ -26,8 +26,8 @@ const BRIEF_MS = 5_000
 
 export type RemoteSpec = Omit<WorkspaceSpec, 'remote'> & {
   apiKey: string | null
-  /** File of the calls that were sent; outside the workspace. */
-  notesFile: string
+  /** The calls that were sent. */
+  notes: Notes
   /** Replaces `absent` by `unknown` where the absence proves nothing. */
   proven: (entries: Record<string, LedgerEntry>) => Promise<Record<string, LedgerEntry>>
 }
@@ -43,14 +43,14 @@ export class RemoteWorkspace implements Workspace {
   readonly #proven: RemoteSpec['proven']
 
   constructor(
-    { apiKey, notesFile, proven, env = async () => ({}), ...spec }: RemoteSpec,
+    { apiKey, notes, proven, env = async () => ({}), ...spec }: RemoteSpec,
     link: RemoteLink,
     onDispose: () => void,
   ) {
     this.workingDir = spec.workingDir
     this.#link = link
     this.#executor = new RemoteExecutor(link, spec)
-    this.#notes = new Notes(notesFile)
+    this.#notes = notes
     this.#terminal = new RemoteTerminal({
       executor: this.#executor,
       notes: this.#notes,

@@ -2,25 +2,29 @@
 import type { Log } from '../../observability/index.ts'
 import { isAbsolute, join } from 'node:path'
 import { ParleyError, type RemoteWorkspace as RemotePlace } from '@parley/protocol'
+import type { OpenCallNotes } from '../call-notes.ts'
 import type { CallProof } from '../call-proof.ts'
 import { EPOCHS_PER_START } from '../runner/ipc/protocol.ts'
 import type { LedgerEntry, Workspaces, WorkspaceSpec } from '../workspace.ts'
 import { RemoteLink } from './link.ts'
+import { Notes } from './notes.ts'
 import { RemoteWorkspace } from './remote-workspace.ts'
 
-type RemoteSpec = WorkspaceSpec & { remote: RemotePlace }
+/** `storeEpoch`: the epoch under which the owner writes to the store. */
+type RemoteSpec = WorkspaceSpec & { remote: RemotePlace; storeEpoch: number }
 
 export type EveryWorkspacesOptions = {
   local: Workspaces
-  /** The calls of a conversation's remote workspace are stored in `<dataDir>/conversations/<id>`. */
+  /** Version 0.1.0 kept the calls of a remote workspace in `<dataDir>/conversations/<id>`. */
   dataDir: string
+  notes: OpenCallNotes
   /** Absent: a call without a record counts as never begun, and epochs are those of the store. */
   proof?: CallProof
   log: Pick<Log, 'warn'>
 }
 
 /** Contacts no other server before the first request. Disposal closes the connections and the local workspaces. */
-export function openEveryWorkspace({ local, dataDir, proof, log }: EveryWorkspacesOptions): Workspaces {
+export function openEveryWorkspace({ local, dataDir, notes, proof, log }: EveryWorkspacesOptions): Workspaces {
   const epochOf = (epoch: number) => (proof?.start ?? 0) * EPOCHS_PER_START + epoch
   const links = new Map<string, { link: RemoteLink; users: number }>()
 
@@ -44,16 +48,17 @@ export function openEveryWorkspace({ local, dataDir, proof, log }: EveryWorkspac
     }
   }
 
-  function open({ remote, ...spec }: RemoteSpec): RemoteWorkspace {
+  function open({ remote, storeEpoch, ...spec }: RemoteSpec): RemoteWorkspace {
     const { conversationId: id, workingDir } = spec
     if (!isAbsolute(workingDir))
       throw new ParleyError('invalid_input', 'working_dir of a RemoteWorkspace has to be absolute', {
         details: { member: 'working_dir' },
       })
     const { link, release } = linkOf(id, remote)
-    const notesFile = join(dataDir, 'conversations', id, 'remote', 'calls.ndjson')
+    const oldFile = join(dataDir, 'conversations', id, 'remote', 'calls.ndjson')
+    const sent = new Notes(notes({ id, epoch: storeEpoch }), oldFile)
     const proven = async (entries: Record<string, LedgerEntry>) => (await proof?.proven(id, entries)) ?? entries
-    return new RemoteWorkspace({ ...spec, apiKey: remote.api_key, notesFile, proven }, link, release)
+    return new RemoteWorkspace({ ...spec, apiKey: remote.api_key, notes: sent, proven }, link, release)
   }
 
   return {
@@ -61,7 +66,7 @@ export function openEveryWorkspace({ local, dataDir, proof, log }: EveryWorkspac
       const spec = { ...given, epoch: epochOf(given.epoch) }
       if (remote === null) return local.open(spec, signal)
       signal.throwIfAborted()
-      return open({ ...spec, remote })
+      return open({ ...spec, remote, storeEpoch: given.epoch })
     },
 
     forget: (id, calls) => local.forget?.(id, calls),
@@ -69,7 +74,13 @@ export function openEveryWorkspace({ local, dataDir, proof, log }: EveryWorkspac
     async release(id, remote = null) {
       await local.release(id)
       if (remote === null) return
-      await using workspace = open({ conversationId: id, workingDir: remote.working_dir, epoch: 0, remote })
+      await using workspace = open({
+        conversationId: id,
+        workingDir: remote.working_dir,
+        epoch: 0,
+        storeEpoch: 0,
+        remote,
+      })
       await workspace.release().catch((error: unknown) => {
         // A conversation can end although its workspace cannot be reached; its processes then stay on the other server.
         log.warn({ conversation_id: id, err: error }, 'processes of a remote workspace not ended')

@@ -1,57 +1,21 @@
-/**
- * Journal of edits on disk, for undo and for recovery after the server was killed.
- *
- * Invariants
- *   J1. A note is durable before its file changes; without a note the file was not changed.
- *   J2. A note has the file's hash before and after; the file's hash now shows whether the edit took place.
- *   J3. Everything is keyed by call id, so repeating a step changes nothing.
- */
+/** Contents of files before edits, for undo. Keyed by call id, so that repeating a step changes nothing. */
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeDurably } from '../../lib/index.ts'
+import { fileName } from '../old-notes.ts'
 
 /** Contents kept per file. Source: agent-core.md 8.3. */
 const MAX_HISTORY = 10
-/**
- * Limit of stored notes. Notes of calls whose result is stored are not needed, and fewer calls than this run at once.
- */
-const MAX_NOTES = 500
 
-/** Hash of a file's bytes; null: no file. */
-export type Hash = string | null
-export type Note = {
-  call_id: string
-  path: string
-  before: Hash
-  after: Hash
-  /** Name of the content that an undo restores. */ undoes?: string
-}
 /** Content of a file before one edit. */
 export type Past = { name: string; bytes: Uint8Array | null }
 
-export const hashOf = (bytes: Uint8Array | null): Hash =>
-  bytes === null ? null : createHash('sha256').update(bytes).digest('hex')
-
-export class Journal {
+export class History {
   readonly #dir: string
 
-  /** `dir` is created at the first write. */
-  constructor(dir: string) {
-    this.#dir = dir
-  }
-
-  /** Stores the plan of a call (J1). */
-  async write(note: Note): Promise<void> {
-    const dir = join(this.#dir, 'notes')
-    await writeDurably(join(dir, `${fileName(note.call_id)}.json`), JSON.stringify(note))
-    await trim(dir, MAX_NOTES)
-  }
-
-  /** Returns the note of a call; null when the call wrote nothing. */
-  async read(callId: string): Promise<Note | null> {
-    const text = await readIfThere(join(this.#dir, 'notes', `${fileName(callId)}.json`))
-    return text === null ? null : (JSON.parse(text.toString('utf8')) as Note)
+  /** @param dataDir folder of the conversation, created at the first write */
+  constructor(dataDir: string) {
+    this.#dir = join(dataDir, 'file_editor')
   }
 
   /** Stores the content before this call; null: no file. Resolves to the name for `forget`. */
@@ -65,7 +29,7 @@ export class Journal {
     const temporary = join(this.#dir, `history-${fileName(callId)}.new`)
     await writeFile(temporary, bytes ?? '', { mode: 0o600 })
     await rename(temporary, join(dir, name))
-    await trim(dir, MAX_HISTORY)
+    await trim(dir)
     return name
   }
 
@@ -95,32 +59,17 @@ export class Journal {
   }
 }
 
-/** The server makes call ids, but a file name must not depend on that. */
-const fileName = (callId: string): string => callId.replaceAll(/[^\w-]/g, '_')
-
-async function trim(dir: string, keep: number): Promise<void> {
+async function trim(dir: string): Promise<void> {
   const names = await listIfThere(dir)
-  await Promise.all(
-    names.slice(0, Math.max(0, names.length - keep)).map((name) => rm(join(dir, name), { force: true })),
-  )
+  const oldest = names.slice(0, Math.max(0, names.length - MAX_HISTORY))
+  await Promise.all(oldest.map((name) => rm(join(dir, name), { force: true })))
 }
 
 async function listIfThere(dir: string): Promise<string[]> {
   try {
     return (await readdir(dir)).filter((name) => !name.endsWith('.new')).toSorted()
   } catch (error) {
-    if (isMissing(error)) return []
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error
   }
 }
-
-async function readIfThere(path: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path)
-  } catch (error) {
-    if (isMissing(error)) return null
-    throw error
-  }
-}
-
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
