@@ -1,7 +1,7 @@
 /** The shell, the programs and the pipes of one conversation. */
 import { childEnvironment, conversationMark, startMark } from './environment.ts'
 import { Exec, notStarted, refuseAll, startProgram, replyAll } from './exec.ts'
-import { discardResult, type Result } from './ledger/call.ts'
+import { discardResult, NOTHING, type Result } from './ledger/call.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { Pipes, type Holder } from './pipes.ts'
 import { endProcesses } from './process-tree.ts'
@@ -133,12 +133,12 @@ export class ConversationProcesses {
       if (call !== null) ledger.end(this.#conversation, call, notStarted(child))
       throw new Refusal('unavailable', child.reason)
     }
-    const pipes = new Pipes(newHandle(), child)
+    const pipes = new Pipes(newHandle(), child, (exit) => {
+      if (call !== null) ledger.end(this.#conversation, call, { ...exit, answer: exit, stdout: NOTHING, stderr: null })
+    })
     this.#pipes.set(pipes, call)
     if (call !== null) ledger.began(this.#conversation, call, pipes.pid)
-    void pipes.exited.then((exit) => {
-      const nothing = { kind: 'inline', data: '', chars: 0 } as const
-      if (call !== null) ledger.end(this.#conversation, call, { ...exit, answer: exit, stdout: nothing, stderr: null })
+    void pipes.exited.then(() => {
       this.#pipes.delete(pipes)
       this.#deps.onChange()
     })

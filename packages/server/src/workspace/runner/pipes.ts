@@ -11,6 +11,8 @@ export interface Holder {
   send(event: RunnerEvent, onDrain: () => void): boolean
 }
 
+type Exit = { exit_code: number | null; signal: string | null }
+
 /**
  * Without a holder, nothing is read from the pipes: the program blocks in its next write, and no byte of its protocol is
  * lost.
@@ -19,18 +21,20 @@ export class Pipes {
   readonly handle: number
   readonly #child: ChildProcess
   #holder: Holder | null = null
-  #exit: { exit_code: number | null; signal: string | null } | null = null
+  #exit: Exit | null = null
   readonly #ended = new Set<OutputStream>()
   #paused = { stdout: false, stderr: false }
-  readonly exited: Promise<{ exit_code: number | null; signal: string | null }>
+  readonly exited: Promise<Exit>
 
-  constructor(handle: number, child: ChildProcess) {
+  /** @param record called with the exit before any holder receives it */
+  constructor(handle: number, child: ChildProcess, record: (exit: Exit) => void) {
     this.handle = handle
     this.#child = child
     child.stdin?.on('error', () => undefined)
     this.#read('stdout', child.stdout)
     this.#read('stderr', child.stderr)
     this.exited = exitOf(child).then((exit) => {
+      record(exit)
       this.#exit = exit
       this.#sendExit()
       return exit
