@@ -211,6 +211,23 @@ test('a call whose runner and ledger were lost while the server lived is not beg
   expect(executions(here)).toBe(1)
 })
 
+test('a living runner whose ledger was removed knows the call that it runs and ends it on release; no other call is absent', async () => {
+  await using here = await openTestWorkspaces()
+  const [begun, not] = [newEventId(), newEventId()]
+  {
+    await using first = await server(here, [begun, not])
+    first.workspace.exec(spec(here, begun), never).catch(() => undefined)
+    await until(() => executions(here) === 1)
+  }
+  rmSync(here.dir.file('data', 'runner', 'ledger.ndjson'))
+  await using later = await server(here, [])
+  expect(await stateOf(later.workspace, begun)).toBe('running')
+  expect(await stateOf(later.workspace, not)).toBe('unknown')
+  await later.workspace.release()
+  expect(here.processes()).toEqual([])
+  expect(executions(here)).toBe(1)
+})
+
 test('a crash at any point of a start leaves a store and a data directory that belong together', async () => {
   await using here = await openTestWorkspaces()
   const call = newEventId()

@@ -28,7 +28,7 @@ const NEW_MARK_MS = 12 * 60 * 60 * 1_000
 export interface CallProof extends Disposable {
   /** Number of this start. It grows, also when an older store is restored. */
   readonly start: number
-  /** True when a runner was used. */
+  /** True when a runner was used, also if its ledger is lost: a living one still knows its calls. */
   readonly hasLedger: boolean
   /** Compares the ledger of a runner with the store, before the first request to it. Undefined: a runner of version 0.1.0. */
   bind(ledger: string | undefined): Promise<void>
@@ -87,7 +87,7 @@ export async function openCallProof({ calls, notes, dataDir, log }: CallProofDep
   return {
     start: now.mark,
     get hasLedger() {
-      return now.ledger !== null
+      return now.ledger !== null || stored?.ledger != null
     },
     async bind(found) {
       const bound = found ?? null

@@ -47,7 +47,8 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
   const folders = new Map<string, string>()
   const { proof } = options
   const ledger = join(dataDir, 'runner', LEDGER_FILE)
-  const hasLedger = () => existsSync(ledger)
+  // A runner may be alive although its ledger is lost.
+  const hasLedger = () => existsSync(ledger) || proof?.hasLedger === true
 
   const release: LocalDeps['release'] = async (scope) => {
     folders.delete(scope.conversation)
@@ -61,7 +62,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
       throw error
     })
     // What the ledger holds of this conversation would otherwise stay, and count for a later one with the same id.
-    if (answer === null && (await readFile(ledger)).includes(JSON.stringify(scope.conversation)))
+    if (answer === null && existsSync(ledger) && (await readFile(ledger)).includes(JSON.stringify(scope.conversation)))
       answer = await client.ask({ op: 'release', ...scope }, signal)
     // A runner that died may have left processes; their mark identifies them.
     if (answer === null)
@@ -79,7 +80,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
       if (sandbox !== null && !spec.conversationId.startsWith('host-')) folders.set(spec.conversationId, real)
       const { home } = sandbox === null ? { home: '' } : openPlace(dataDir)
       const deps: LocalDeps = {
-        hasLedger: () => hasLedger() || proof?.hasLedger === true,
+        hasLedger,
         proven: async (entries) => (await proof?.proven(spec.conversationId, entries)) ?? entries,
         release,
         sandbox,
