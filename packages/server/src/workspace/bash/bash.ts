@@ -6,7 +6,7 @@
  *       finds the end of the command after its restart and starts nothing twice.
  *   B2. At most `MAX_BYTES` of each stream are kept, the beginning and the end; the last output says how much is missing.
  *   B3. A command, its outputs and their announcements belong to one user; other users neither find nor receive them.
- *   B4. There is exactly one output with an exit code, and it is the last.
+ *   B4. There is exactly one output with an exit code, and it is the last. While the store refuses it, storing it is repeated.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
@@ -19,7 +19,7 @@ import {
   type ExecuteBashRequest,
   ParleyError,
 } from '@parley/protocol'
-import { abortable } from '../../lib/index.ts'
+import { abortable, type Backoff, backoffMs, sleep } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { BashEventRow, BashQuery, BashStore } from '../../storage/index.ts'
 import type { Hosts } from '../hosts.ts'
@@ -32,6 +32,8 @@ const KEPT = { atMost: 10_000, maxBytes: 256 * 1024 * 1024 }
 /** Commands between two checks of those bounds. */
 const PRUNE_EVERY = 32
 const ATTEMPTS = 3
+/** Waits between repetitions of an output that the store refused. */
+const STORE_BACKOFF: Backoff = { baseMs: 1_000, maxMs: 60_000 }
 /** Longest time limit of one command, in seconds. */
 const MAX_SECONDS = 2_147_483
 
@@ -40,7 +42,7 @@ export type BashDeps = {
   hosts: Hosts
   /** Masks a user's secrets in a complete stream, before it is cut into outputs. Absent: nothing is masked. */
   hide?: (user: string, text: string) => Promise<string>
-  log: Pick<Log, 'error'>
+  log: Pick<Log, 'warn' | 'error'>
 }
 
 export interface Bash extends AsyncDisposable {
@@ -144,11 +146,33 @@ class BashCommands implements Bash {
     let output: BashOutput | undefined
     for (const [order, chunk] of chunks.entries()) {
       output = { ...stamp(outputId(command, order)), command_id: command.id, order, ...chunk, kind: 'BashOutput' }
-      await this.#record(user, output, order === last)
+      await this.#recordOutput(user, output, order === last)
     }
     hosts.forget?.(user, [command.id])
-    if (this.#ended++ % PRUNE_EVERY === 0) await store.prune(user, KEPT)
+    if (this.#ended++ % PRUNE_EVERY === 0)
+      await store.prune(user, KEPT).catch((err: unknown) => log.warn({ err }, 'old bash events not deleted'))
     return output!
+  }
+
+  /** Stores an output; what the store refuses is repeated, because nothing else would produce it again before a restart (B4). */
+  async #recordOutput(user: string, output: BashOutput, closes: boolean): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#record(user, output, closes)
+      } catch (err) {
+        if (!(err instanceof ParleyError) || err.code !== 'unavailable') throw err
+        this.#closing.signal.throwIfAborted()
+        const { command_id } = output
+        this.#deps.log.warn(
+          { command_id, attempt, err },
+          'output of a bash command refused by the store, to be repeated',
+        )
+      }
+      await sleep(
+        backoffMs(STORE_BACKOFF, attempt, () => 1),
+        this.#closing.signal,
+      )
+    }
   }
 
   async #run(user: string, command: BashCommand, isRecovered: boolean): Promise<Chunk[]> {

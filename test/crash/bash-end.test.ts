@@ -1,0 +1,28 @@
+/** The end of a bash command while another process keeps the store locked. */
+import { writeFile } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { processesOf } from '../../packages/server/testing/processes.ts'
+import { startTestServer } from '../../packages/server/testing/server.ts'
+import { until } from '../../packages/server/testing/until.ts'
+
+test('the end of a bash command that the store refuses is stored as soon as the store accepts writes', async () => {
+  await using server = await startTestServer()
+  const go = server.dir.file('go')
+  const command = `until [ -e ${go} ]; do sleep 0.05; done; echo done`
+  const { body } = await server.call('POST', '/api/bash/start_bash_command', { command, timeout: 60 })
+  const commands = () => processesOf(server.dir.path, go)
+  await until(async () => (await commands()).length > 0)
+  {
+    using lock = new DatabaseSync(server.dir.file('data', 'parley.db'), { timeout: 5_000 })
+    lock.exec('BEGIN IMMEDIATE')
+    await writeFile(go, '')
+    await until(async () => (await commands()).length === 0)
+    // Writes wait equally long for the lock, so the end of the command was refused before this one.
+    expect((await server.call('POST', '/api/secrets', { name: 'LATER', value: 'x' })).status).toBe(503)
+  }
+  const outputs = async () =>
+    (await server.call('GET', `/api/bash/bash_events/search?command_id__eq=${body.id}&kind__eq=BashOutput`)).body.items
+  await until(async () => (await outputs()).length > 0)
+  expect(await outputs()).toMatchObject([{ exit_code: 0, stdout: 'done\n' }])
+}, 60_000)
