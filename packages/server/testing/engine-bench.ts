@@ -30,7 +30,11 @@ export type Bench = AsyncDisposable & {
   /** The agent from now on; unplayed parts keep the default: think answers 'done'. */
   play: (played: Played) => void
   /** Starts a conversation with a message, unless `isIdle`. */
-  start: (members?: { isIdle?: boolean; max_budget_per_task?: number }) => Promise<Conversation>
+  start: (members?: {
+    isIdle?: boolean
+    max_budget_per_task?: number
+    conversation_id?: ConversationId
+  }) => Promise<Conversation>
   /** Another engine on the same file, as of another process. */
   another: () => Promise<Engine>
 }

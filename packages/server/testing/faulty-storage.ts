@@ -13,6 +13,8 @@ export type AppendFaults = {
   after: (append: Append) => Promise<void>
   /** The error that refuses deletions; null: they are passed on. */
   deletion: Error | null
+  /** The error that refuses to store that nothing of a deleted conversation is left; null: it is stored. */
+  release: Error | null
   /** Returns the error of a read of events; null to pass it on. */
   refuseRead: () => Error | null
   /** Appends that were refused by `refuse`. */
@@ -31,6 +33,7 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
     after: nothing,
     refuseRead: () => null,
     deletion: null,
+    release: null,
     refused: 0,
   }
   const append = async (written: Append): Promise<void> => {
@@ -47,6 +50,10 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
     if (faults.deletion !== null) throw faults.deletion
     return storage.conversations.delete(...asked)
   }
+  const released: Storage['conversations']['released'] = async (id) => {
+    if (faults.release !== null) throw faults.release
+    return storage.conversations.released(id)
+  }
   const events = new Proxy(storage.events, {
     get: (store, name) => {
       const read: unknown = Reflect.get(store, name)
@@ -59,7 +66,7 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
     },
   })
   return {
-    storage: { ...storage, events, conversations: { ...storage.conversations, append, delete: remove } },
+    storage: { ...storage, events, conversations: { ...storage.conversations, append, released, delete: remove } },
     faults,
   }
 }

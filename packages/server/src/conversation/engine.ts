@@ -51,7 +51,7 @@ export type EngineDeps = Pick<
     runSlots: Slots
     /** True when webhooks are configured. */
     notifies: boolean
-    /** Waits between repetitions of an append that the store refused; default 1 s to 1 min. */
+    /** Waits between repetitions of an append that the store refused, and of a release that failed; default 1 s to 1 min. */
     appendBackoff?: Backoff
   }
 
@@ -78,7 +78,8 @@ export function openEngine(deps: EngineDeps): Engine {
   const access = new ConversationAccess(storage, cipher, roster)
   const read = (text: string) => readRecord(text, cipher)
   const { conversations } = storage
-  const releases = openReleases({ ...deps, conversations, folderOf: start.folderOf, readRecord: read })
+  const backoff = deps.appendBackoff
+  const releases = openReleases({ ...deps, conversations, folderOf: start.folderOf, readRecord: read, backoff })
   return {
     ...openReads(access, storage, roster, shownBatches),
     ...openReceiver({ storage, cipher, now: deps.now }),

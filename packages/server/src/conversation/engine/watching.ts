@@ -24,7 +24,7 @@ export function openWatching(
   { conversations, events }: Storage,
   roster: Roster,
   shownBatches: ShownBatches,
-  releases: Pick<Releases, 'recover'>,
+  releases: Pick<Releases, 'recover' | 'close'>,
   log: Pick<Log, 'error'>,
 ): Watching {
   return {
@@ -60,6 +60,9 @@ export function openWatching(
       ])
     },
 
-    close: () => roster.close(),
+    close() {
+      releases.close()
+      return roster.close()
+    },
   }
 }
