@@ -1,4 +1,4 @@
-/** An interrupt and a SIGTERM end in time, whatever hangs: the model, the runner, a caller. */
+/** An interrupt, a stop and a SIGTERM end in time, whatever hangs: the model, the runner, a caller. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -88,6 +88,31 @@ test('an interrupt is answered within five seconds while the runner is stopped, 
   }
   await until(async () => (await processesOf(server.dir.path, 'sleep 0.05')).length === 0)
   await it.post('run')
+  await it.is('finished')
+  expect(await textOf(server.dir.file('work', 'begun'))).toBe('x\n')
+}, 60_000)
+
+test('a stop is answered within five seconds while the runner is stopped; its processes end when the runner continues, and the next start follows', async () => {
+  await using server = await startTestServer()
+  await using model = await startModel()
+  const it = await start(server, starting(model, server.dir.file('work'), { initial_message: message('run') }))
+  await until(async () => (await textOf(server.dir.file('work', 'begun'))) === 'x\n')
+  const commands = () => processesOf(server.dir.path, 'sleep 0.05')
+  const order: string[] = []
+  let started: Promise<{ status: number }>
+  {
+    await using _stopped = await stopRunner(server.dir.file('data'))
+    const asked = performance.now()
+    expect((await it.post('stop')).status).toBe(200)
+    expect(performance.now() - asked).toBeLessThan(5_000)
+    started = it.post('start').finally(() => order.push('started'))
+    expect((await it.info()).execution_status).toBe('paused')
+    order.push('runner continues')
+  }
+  expect((await started).status).toBe(200)
+  expect(order).toEqual(['runner continues', 'started'])
+  await until(async () => (await commands()).length === 0)
+  expect((await it.say('hello')).status).toBe(200)
   await it.is('finished')
   expect(await textOf(server.dir.file('work', 'begun'))).toBe('x\n')
 }, 60_000)

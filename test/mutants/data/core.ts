@@ -5,6 +5,27 @@ const at = (name: string) => `packages/server/src/conversation/${name}`
 
 export const core: readonly MutatedFile[] = [
   {
+    file: at('engine/releases.ts'),
+    tests: [at('engine/releases.test.ts')],
+    mutants: [
+      {
+        before: 'if (!(await release(id, record, 1))) repeat(id, record).catch(() => undefined)',
+        after: 'await release(id, record, 1)',
+      },
+    ],
+  },
+  {
+    file: at('engine/commands.ts'),
+    tests: ['test/crash/hanging.test.ts'],
+    mutants: [
+      { before: "      if (command.kind === 'start') await stopped.settled(id)\n", after: '' },
+      {
+        before: 'await stopped.end(id, remoteOf(record.workspace), late)',
+        after: 'await workspaces.release(id, remoteOf(record.workspace))',
+      },
+    ],
+  },
+  {
     file: at('run/next.ts'),
     tests: [at('run/next.test.ts')],
     mutants: [

@@ -16,6 +16,13 @@ import { expectParent } from '../start/parent.ts'
 import { accepted, create, expectSame, type StartDeps } from '../start/start.ts'
 import { unknownConversation, type ConversationAccess } from './access.ts'
 import type { Releases } from './releases.ts'
+import { StoppedProcesses } from './stopped-processes.ts'
+
+/**
+ * Milliseconds after which a stop without hooks is answered, even if its processes have not ended, and the least that they have.
+ * Source: docs/operations.md, The runner.
+ */
+const STOP_MS = { all: 4_500, processes: 500 }
 
 export type CommandDeps = {
   start: StartDeps
@@ -34,6 +41,7 @@ export type Commands = Pick<Conversations, 'start' | 'update' | 'delete' | 'send
 export function openCommands(access: ConversationAccess, roster: Roster, deps: CommandDeps): Commands {
   const { start, readRecord, workspaces, releases, acceptAnalyzer } = deps
   const { conversations } = start.storage
+  const stopped = new StoppedProcesses(workspaces, deps.log)
 
   return {
     async start(requested, actor) {
@@ -76,19 +84,24 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       channel.emit({ kind: 'deleted' })
       const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
       if (ended !== null) await deps.runs?.ended(id, record, ended)
+      await stopped.settled(id)
       await releases.settle(id, record)
     },
 
     async send(id, requested, actor) {
       const command = await withAcceptedAnalyzer(requested, acceptAnalyzer)
       const live = await access.live(id, actor)
+      if (command.kind === 'start') await stopped.settled(id)
+      if (command.kind !== 'stop') return live.send(command, actor)
+      const asked = performance.now()
       await live.send(command, actor)
-      if (command.kind !== 'stop') return
       const { record, state } = await access.read(id, actor)
       // A call that may have begun is recovered later, which needs its ledger. Calls that wait for an approval have not begun.
       const waiting = new Set(state.awaiting_approval?.actions.map(({ action_id }) => action_id))
-      if (state.open_actions.every((action) => waiting.has(action.id)))
-        await workspaces.release(id, remoteOf(record.workspace))
+      if (!state.open_actions.every((action) => waiting.has(action.id))) return
+      const leftMs = STOP_MS.all - (performance.now() - asked)
+      const late = AbortSignal.timeout(Math.max(Math.round(leftMs), STOP_MS.processes))
+      await stopped.end(id, remoteOf(record.workspace), late)
     },
 
     async ask(id, question, actor, signal) {

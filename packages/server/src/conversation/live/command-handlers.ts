@@ -132,7 +132,7 @@ export function commandHandlers(
     stop_goal: decided,
     interrupt: { apply: () => ending.interrupt() },
     stop: { apply: () => ending.stop() },
-    start: { apply: () => startup.again() },
+    start: { prepare: () => ending.released(), apply: () => startup.again() },
     switch_llm: { apply: ({ llm }) => changes.switchLlm(llm) },
     switch_acp_model: { apply: ({ model }) => changes.switchAcpModel(model) },
     set_secrets: { apply: ({ secrets }) => changes.setSecrets(secrets) },

@@ -31,6 +31,8 @@ export class Ending {
   readonly #parentLink: ParentLink
   /** One at a time: a second interruption must not store its end before the drafts of the first. */
   readonly #interruptions = new Mailbox()
+  /** The end of the agent that the last stop released. */
+  #released: Promise<void> = Promise.resolve()
   /** An interruption that is not stored yet. It holds runs back: none may continue what was cancelled. */
   #owed: (Cancelled & { hold: Disposable }) | null = null
 
@@ -42,12 +44,20 @@ export class Ending {
 
   /** Source: conversation-service.md 1.5. */
   async stop(): Promise<void> {
-    const { state } = this.#live
+    const { state, inBackground } = this.#live
     if (hasToStartAgain(state()) && !this.#parts.startup.isActive) return
+    const late = AbortSignal.timeout(INTERRUPT_WAIT_MS)
     const wasReady = isReady(state())
     const agent = await this.interrupt(phaseEvent('ready', 'failed', STOPPED, 'The conversation was stopped.'))
     if (wasReady) await this.endSession(agent?.preamble())
-    await agent?.[Symbol.asyncDispose]()
+    if (agent === null) return
+    this.#released = inBackground(async () => agent[Symbol.asyncDispose]()).catch(() => undefined)
+    await abortable(this.#released, late).catch(() => undefined)
+  }
+
+  /** Resolves when the agent that the last stop released has ended, so that it cannot end what the next start opens. */
+  async released(): Promise<void> {
+    await this.#released
   }
 
   /**
