@@ -1,54 +1,39 @@
 /** The stored data of every release opens, is shown and continues. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { mkdir, readFile, rm } from 'node:fs/promises'
-import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
-import { gunzipSync } from 'node:zlib'
+import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import {
+  releaseNames,
+  RELEASE_KEY,
+  restoreRelease,
+  type ReleaseIds,
+} from '../../packages/server/testing/release-data.ts'
 import { startRunning, type Loose, type Running } from '../../packages/server/testing/restartable-server.ts'
 import type { ModelRequest } from '../../packages/server/testing/scripted-model.ts'
 
-const RELEASES = fileURLToPath(new URL('../fixtures/releases/', import.meta.url))
-/** The key that the releases were stored with. */
-const env = { PARLEY_SECRET_KEY: 'key of the stored releases' }
-
-type Ids = Record<'finished' | 'waiting' | 'goal' | 'parent' | 'child' | 'fork' | 'open' | 'received', string>
-
-const file = (release: string, name: string) => readFileSync(`${RELEASES}${release}/${name}`)
-
 /** Starts a server on the data directory of a release. */
-async function startOnRelease(release: string): Promise<Running> {
+async function startOnRelease(release: string): Promise<{ server: Running; ids: ReleaseIds }> {
   const respond = ({ text }: ModelRequest) => ({
     text: text.includes('You judge whether') ? '{"score":1,"complete":true,"missing":""}' : 'Done.',
   })
-  const server = await startRunning(respond, env)
-  const store = server.file('data', 'parley.db')
+  const server = await startRunning(respond, { PARLEY_SECRET_KEY: RELEASE_KEY })
+  let ids: ReleaseIds
   await server.restart(async () => {
-    for (const end of ['', '-wal', '-shm']) await rm(store + end, { force: true })
-    const sql = gunzipSync(file(release, 'parley.sql.gz'))
-      .toString()
-      .replaceAll('@MODEL@', server.model.url)
-      .replaceAll('@WORK@', server.file('work'))
-      .replaceAll('@DATA@', server.file('data'))
-    await mkdir(server.file('work'), { recursive: true })
-    using database = new DatabaseSync(store)
-    database.exec(sql)
+    const places = { dataDir: server.file('data'), model: server.model.url, work: server.file('work') }
+    ids = await restoreRelease(release, places)
   })
-  return server
+  return { server, ids: ids! }
 }
 
 const messagesOf = (events: readonly Loose[]) => events.filter(({ kind }) => kind === 'MessageEvent')
 /** Number of lines of a file; 0 for a missing one. */
 const lines = async (path: string) => (await readFile(path, 'utf8').catch(() => '')).split('\n').length - 1
 
-const releases = readdirSync(RELEASES, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-
-test.each(releases.map(({ name }) => name))(
+test.each(releaseNames())(
   'data of release %s opens, is shown complete, and continues',
   async (release) => {
-    const ids = JSON.parse(file(release, 'ids.json').toString()) as Ids
+    const { server: started, ids } = await startOnRelease(release)
+    await using server = started
     const { open, received, ...others } = ids
-    await using server = await startOnRelease(release)
 
     // The call that was open ends by itself: executed, or reported as unknown.
     await server.until(open, 'finished')
