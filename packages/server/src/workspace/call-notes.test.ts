@@ -23,7 +23,7 @@ async function bench() {
   const noted: number[] = []
   const open = async (keyText: string) => {
     const cipher = await openCipher({ keyText, keyFile: '' })
-    const proof = { noted: (note: number) => void noted.push(note) }
+    const proof = { noted: async (note: number) => void noted.push(note) }
     return openCallNotes({ notes: { ...storage.notes, put }, cipher, proof })
   }
   return { storage, faults, noted, open, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() }

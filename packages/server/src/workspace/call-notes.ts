@@ -58,7 +58,7 @@ export function openCallNotes({ notes, cipher, proof }: CallNotesDeps): OpenCall
       const note = { kind, about, text: cipher.seal(text) }
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return proof.noted(await notes.put(owner, note))
+          return await proof.noted(await notes.put(owner, note))
         } catch (error) {
           if (signal === undefined || !(error instanceof ParleyError) || error.code !== 'unavailable') throw error
         }

@@ -160,7 +160,7 @@ test('without a restart in between, an older store in its own data directory is 
   {
     await using first = await server(here, [open])
     await backup(store, here.dir.file('backup.db'))
-    first.proof.noted(await first.storage.notes.put({ id: ID, epoch: 0 }, { ...note, about: open }))
+    await first.proof.noted(await first.storage.notes.put({ id: ID, epoch: 0 }, { ...note, about: open }))
   }
   for (const suffix of ['-wal', '-shm']) rmSync(`${store}${suffix}`, { force: true })
   cpSync(here.dir.file('backup.db'), store)
@@ -169,7 +169,7 @@ test('without a restart in between, an older store in its own data directory is 
     expect(await stateOf(second.workspace, open)).toBe('unknown')
     if (starts > 0) continue
     await append(second.storage, later)
-    second.proof.noted(await second.storage.notes.put({ id: ID, epoch: 0 }, { ...note, about: later }))
+    await second.proof.noted(await second.storage.notes.put({ id: ID, epoch: 0 }, { ...note, about: later }))
     expect(await stateOf(second.workspace, later)).toBe('absent')
   }
 })
@@ -186,7 +186,7 @@ test.each<[string, 'unknown' | 'absent', (witness: string) => void]>([
   {
     await using first = await server(here, [call])
     const note = { kind: 'file_editor' as const, text: 'sealed', about: newEventId() }
-    first.proof.noted(await first.storage.notes.put({ id: ID, epoch: 0 }, note))
+    await first.proof.noted(await first.storage.notes.put({ id: ID, epoch: 0 }, note))
   }
   tamper(here.dir.file('data', 'runner', 'notes'))
   await using second = await server(here, [])
@@ -249,4 +249,30 @@ test('a crash at any point of a start leaves a store and a data directory that b
     expect(await stateOf(later.workspace, call), crashAfter).toBe('absent')
   }
   expect(isAlive((await here.runnerPid()) ?? 0)).toBe(true)
+})
+
+test('store and data directory have a new mark before the first call of a start begins', async () => {
+  await using here = await openTestWorkspaces()
+  const marks = async ({ storage }: { storage: Storage }) => ({
+    file: Number(readFileSync(here.dir.file('data', 'runner', 'mark'), 'utf8')),
+    store: (await storage.calls.directory())?.mark,
+  })
+  {
+    await using first = await server(here, [newEventId()])
+    expect(await marks(first), 'the first start of a directory').toEqual({ file: 1, store: 1 })
+  }
+  await using second = await server(here, [])
+  await second.workspace.exec({ argv: ['true'] }, never)
+  expect(await marks(second)).toEqual({ file: 2, store: 2 })
+  expect(second.proof.start).toBe(2)
+})
+
+test('a start without a call changes the mark as well, so that an older store is noticed later', async () => {
+  await using here = await openTestWorkspaces()
+  {
+    await using first = await server(here, [newEventId()])
+    expect(first.proof.start).toBe(1)
+  }
+  await using second = await server(here, [])
+  await until(async () => (await second.storage.calls.directory())?.mark === 2)
 })

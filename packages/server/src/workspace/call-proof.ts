@@ -4,8 +4,8 @@
  *
  * Invariants
  *   A1. The store holds the id of the runner's call ledger. It is stored before the first request to a runner with this ledger.
- *   A2. The store and the data directory hold the same mark, which changes with every start and twice a day. Another mark means
- *       that one of them was restored, or that the directory was lost.
+ *   A2. The store and the data directory hold the same mark. It changes with every start, before the first effect of a call, and
+ *       twice a day. Another mark means that one of them was restored, or that the directory was lost.
  *   A3. The data directory holds the number of the newest note of a call (`call-notes.ts`). A lower number in the store means that
  *       the store was replaced by an older one.
  *   A4. When ledger, mark or number differ, every call that is stored by then is unproven. Calls that a record names keep their
@@ -24,16 +24,18 @@ import type { LedgerEntry } from './workspace.ts'
 
 /** Less than the time for which the ledger keeps acknowledged calls: an older store than that has another mark. */
 const NEW_MARK_MS = 12 * 60 * 60 * 1_000
+/** Milliseconds after which a start without a call changes the mark: a mark costs five syncs, which would delay the first answer. */
+const FIRST_MARK_MS = 1_000
 
-export interface CallProof extends Disposable {
-  /** Number of this start. It grows, also when an older store is restored. */
+export interface CallProof extends AsyncDisposable {
+  /** Number of this start. It grows with every start that has executed calls, also when an older store is restored. */
   readonly start: number
   /** True when a runner was used, also if its ledger is lost: a living one still knows its calls. */
   readonly hasLedger: boolean
   /** Compares the ledger of a runner with the store, before the first request to it. Undefined: a runner of version 0.1.0. */
   bind(ledger: string | undefined): Promise<void>
-  /** Call with the number of a stored note, before the effect that it announces. @throws the system's error */
-  noted(note: number): void
+  /** Call with the number of a stored note; resolves when the effect that it announces may begin. @throws the system's error */
+  noted(note: number): Promise<void>
   /** Replaces `absent` by `unknown` where the absence proves nothing. */
   proven(conversation: ConversationId, entries: Record<string, LedgerEntry>): Promise<Record<string, LedgerEntry>>
 }
@@ -45,7 +47,10 @@ export type CallProofDeps = {
   log: Pick<Log, 'warn'>
 }
 
-/** Compares the data directory with its store, and gives both a new mark. Must precede every request to a runner. */
+/**
+ * Compares the data directory with its store. If records are missing, the calls that are stored by then are unproven when it
+ * resolves. Must precede every request to a runner.
+ */
 export async function openCallProof({ calls, notes, dataDir, log }: CallProofDeps): Promise<CallProof> {
   const home = join(dataDir, 'runner')
   const stored = await calls.directory()
@@ -76,20 +81,29 @@ export async function openCallProof({ calls, notes, dataDir, log }: CallProofDep
     writeMark(home, nextMark)
     await set({ ...now, mark: nextMark, nextMark: null }, true)
   }
-  await renew(isComplete)
-  // Only now: the higher number of a newer store must stay until the calls of this one are unproven.
+  const start = now.mark + 1
+  let marking: Promise<void> | null = null
+  /** Resolves when store and directory have the mark of this start. The next call repeats an attempt that failed. */
+  const marked = () =>
+    (marking ??= renew(isComplete).catch((error: unknown) => {
+      marking = null
+      throw error
+    }))
+  const unmarked = (err: unknown) => log.warn({ err }, 'mark of the data directory not renewed')
+  // Before a new call is stored, because it would be unproven too.
+  if (!isComplete) await marked()
+  const first = setTimeout(() => void marked().catch(unmarked), FIRST_MARK_MS).unref()
+  // Not earlier: the higher number of a newer store must stay until the calls of this one are unproven.
   const newest = new NoteWitness(join(home, 'notes'), newestNote)
-  const timer = setInterval(() => {
-    renew(true).catch((err: unknown) => log.warn({ err }, 'mark of the data directory not renewed'))
-  }, NEW_MARK_MS)
-  timer.unref()
+  const later = setInterval(() => void renew(true).catch(unmarked), NEW_MARK_MS).unref()
 
   return {
-    start: now.mark,
+    start,
     get hasLedger() {
       return now.ledger !== null || stored?.ledger != null
     },
     async bind(found) {
+      await marked()
       const bound = found ?? null
       if (bound === now.ledger) return
       const complete = now.ledger === null
@@ -100,7 +114,10 @@ export async function openCallProof({ calls, notes, dataDir, log }: CallProofDep
         )
       await set({ ...now, ledger: bound }, complete)
     },
-    noted: (note) => newest.raise(note),
+    async noted(note) {
+      await marked()
+      newest.raise(note)
+    },
     async proven(conversation, entries) {
       const absent = Object.entries(entries).flatMap(([id, { state }]) => (state === 'absent' ? [id] : []))
       if (absent.length === 0) return entries
@@ -108,8 +125,10 @@ export async function openCallProof({ calls, notes, dataDir, log }: CallProofDep
       const unknown = (id: string): [string, LedgerEntry] => [id, { state: 'unknown' }]
       return { ...entries, ...Object.fromEntries([...unproven].map(unknown)) }
     },
-    [Symbol.dispose]() {
-      clearInterval(timer)
+    async [Symbol.asyncDispose]() {
+      clearTimeout(first)
+      clearInterval(later)
+      await marking?.catch(() => undefined)
       newest[Symbol.dispose]()
     },
   }
