@@ -1,6 +1,7 @@
 /**
  * The real server, which kills itself at the commit named by a variable: `PARLEY_TEST_CRASH=before:3` or `after:3`, or
- * `after:Condensation` for the first commit with an event of that kind, or `after:delete` for the first deletion.
+ * `after:Condensation` for the first commit with an event of that kind, `after:delete` for the first deletion, or `after:bash:word`
+ * for the first command outside conversations that contains the word.
  */
 import { parseArgs } from 'node:util'
 import { readConfig, startServer } from '../src/index.ts'
@@ -23,7 +24,8 @@ async function serve(): Promise<void> {
 
 function crashAt(point: string | undefined): (storage: Storage) => Storage {
   if (point === undefined) return (storage) => storage
-  const [when, at] = point.split(':') as ['before' | 'after', string]
+  const [when, ...rest] = point.split(':') as ['before' | 'after', ...string[]]
+  const at = rest.join(':')
   let commits = 0
   return (storage) => {
     const { conversations } = storage
@@ -39,10 +41,23 @@ function crashAt(point: string | undefined): (storage: Storage) => Storage {
       if (at === 'delete') process.kill(process.pid, 'SIGKILL')
       return isDeleted
     }
-    const replaced: Record<string | symbol, unknown> = { append, delete: remove }
-    const crashing = new Proxy(conversations, { get: (target, name) => replaced[name] ?? bound(target, name) })
-    return new Proxy(storage, { get: (target, name) => (name === 'conversations' ? crashing : bound(target, name)) })
+    const appendBash: Storage['bash']['append'] = async (user, event, closes) => {
+      const isPoint = at.startsWith('bash:') && event.kind === 'BashCommand' && event.json.includes(at.slice(5))
+      if (when === 'before' && isPoint) process.kill(process.pid, 'SIGKILL')
+      await storage.bash.append(user, event, closes)
+      if (when === 'after' && isPoint) process.kill(process.pid, 'SIGKILL')
+    }
+    return replacing(storage, {
+      conversations: replacing(conversations, { append, delete: remove }),
+      bash: replacing(storage.bash, { append: appendBash }),
+    })
   }
+}
+
+/** The object with some of its members replaced. */
+function replacing<T extends object>(object: T, members: Partial<T>): T {
+  const replaced = members as Record<string | symbol, unknown>
+  return new Proxy(object, { get: (target, name) => replaced[name] ?? bound(target, name) })
 }
 
 function bound(target: object, name: string | symbol): unknown {
