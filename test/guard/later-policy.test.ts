@@ -1,13 +1,12 @@
-/** A call that has not begun obeys the policy in force, and the person who has written since; a masked call is never executed. */
+/** A call that has not begun obeys the policy in force, and the person who has written since. */
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ofKind, startRunning, type Loose, type Running } from '../../packages/server/testing/restartable-server.ts'
 import { until } from '../../packages/server/testing/until.ts'
 
 const ALWAYS = { kind: 'AlwaysConfirm' }
-const SECRET = 'harvest'
 
 /** Two commands: the first writes the file `begun` and waits for the file `gate`, the second writes the file `second`. */
 async function startTwoCommands(where: 'inside' | 'process' = 'inside'): Promise<Running> {
@@ -95,34 +94,4 @@ test('after a restart a stricter policy asks about a call that has not begun', a
   await server.until(id, 'waiting_for_confirmation', 'finished')
   expect([existsSync(file(server, id, 'first')), existsSync(file(server, id, 'second'))]).toEqual([true, false])
   expect((await asked(server, id)).map(({ actions }) => actions.length)).toEqual([1])
-}, 60_000)
-
-/** A model that writes the value of a secret into a file, which only its own form of the call does right. */
-const startWriter = () =>
-  startRunning(({ body }) => {
-    const newest = (body['messages'] as { role: string }[]).findLast(({ role }) => role !== 'system')?.role
-    if (newest === 'tool') return { text: 'done' }
-    return { toolCalls: [{ name: 'terminal', arguments: { command: `printf %s ${SECRET} > out` } }] }
-  })
-
-test('an approved call whose secret value is masked is executed as the agent wrote it, and refused after a restart', async () => {
-  await using server = await startWriter()
-  for (const restarts of [false, true]) {
-    const secrets = { WORD: SECRET }
-    const id = await server.start({ autotitle: false, confirmation_policy: ALWAYS, secrets })
-    await server.say(id, 'go')
-    await server.until(id, 'waiting_for_confirmation')
-    if (restarts) await server.restart()
-    const [{ batch_id }] = await asked(server, id)
-    expect((await post(server, id, 'run', { batch_id })).status).toBe(200)
-    await server.until(id, 'finished')
-    const events = await server.events(id)
-    expect(ofKind(events, 'ActionEvent')[0].action.command).not.toContain(SECRET)
-    const out = file(server, id, 'out')
-    if (!restarts) expect(await readFile(out, 'utf8')).toBe(SECRET)
-    else {
-      expect(existsSync(out)).toBe(false)
-      expect(ofKind(events, 'AgentErrorEvent')[0].error).toContain('a secret value that is not kept')
-    }
-  }
 }, 60_000)

@@ -74,6 +74,24 @@ export const core: readonly MutatedFile[] = [
     ],
   },
   {
+    file: at('log/sealed-arguments.ts'),
+    tests: [at('log/sealed-arguments.test.ts')],
+    mutants: [
+      { before: "draft?.kind !== 'ActionEvent' || !isMasked(event)", after: "draft?.kind !== 'ActionEvent'" },
+      { before: 'if (!state.open_actions.some(({ id }) => id === event.id)) return []', after: '' },
+      { before: 'text.length > MAX_CHARS ? [] : ', after: '' },
+      { before: 'text: cipher.seal(text)', after: 'text' },
+      { before: 'own.conversation !== conversation || ', after: '' },
+      { before: ' || own.call !== event.id', after: '' },
+      { before: "if (digest !== callDigest(event)) return refused('a secret was changed')", after: '' },
+      { before: "open.consent === 'given' && ", after: 'false && ' },
+      { before: "event.decision !== 'accept' || ", after: '' },
+      { before: '!event.action_ids.includes(id)', after: 'false' },
+      { before: 'event.actions === undefined ? null : ', after: 'event.actions === undefined ? undefined : ' },
+      { before: 'named === null || named === digest', after: 'named === null' },
+    ],
+  },
+  {
     file: at('commands.ts'),
     tests: [at('commands.test.ts')],
     mutants: [

@@ -27,7 +27,7 @@ export type StepContext = {
   /** The active branch as the model sees it: condensed, every call paired with its result or still open. Root first. */
   view: () => readonly TreeEvent[]
   /**
-   * True while this process remembers an open action in the agent's own form. Otherwise only the stored form is left, in which secret
+   * True while this process knows an open action in the agent's own form. Otherwise only the stored form is left, in which secret
    * values are masked.
    */
   isOriginal: (id: EventId) => boolean

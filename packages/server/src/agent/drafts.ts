@@ -145,11 +145,11 @@ export function unknownEffect({ tool_name, tool_call_id }: ActionEvent): Draft {
   return agentError(tool_name, tool_call_id, error, INTERNAL_ERROR)
 }
 
-/** The result of a call that never began and whose log entry has its secrets masked. */
+/** The result of a call that never began, and of which only the masked form is left. */
 export function maskedCall(event: ActionEvent): Draft {
   const error =
-    'The service unloaded this conversation before the call began, and the text of the call held a secret value that is not kept. ' +
-    'It was not performed; make the call again.'
+    'The text of this call contains a secret value that is not available any more: the secret was changed or deleted before the call ' +
+    'began, or its sealed copy cannot be read. The call was not performed; make it again if you still want it.'
   return agentError(event.tool_name, event.tool_call_id, error, INTERNAL_ERROR)
 }
 

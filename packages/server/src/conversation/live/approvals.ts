@@ -1,10 +1,10 @@
 /** What an approval by one command is made of. */
-import { createHash } from 'node:crypto'
 import type { AwaitedApproval, EventId } from '@parley/protocol'
 import type { EventStore } from '../../storage/index.ts'
 import type { Approvals } from '../approvals.ts'
 import type { Actor } from '../conversations.ts'
 import type { LiveReader } from '../live-access.ts'
+import { callDigest } from '../record/call-digest.ts'
 import type { ShownBatches } from '../watch/shown-batches.ts'
 
 export type ApprovalDeps = {
@@ -32,26 +32,12 @@ async function digests(
   if (awaited.sub_agent !== undefined)
     return awaited.sub_agent.actions.map(({ action_id, tool_name, action }) => ({
       action_id,
-      digest: digestOf({ tool_name, action }),
+      digest: callDigest({ tool_name, action }),
     }))
   return Promise.all(
     awaited.actions.map(async ({ action_id }) => {
       const event = (await stored(action_id)) as { tool_name?: unknown; action?: unknown } | undefined
-      return { action_id, digest: digestOf({ tool_name: event?.tool_name, action: event?.action }) }
+      return { action_id, digest: callDigest({ tool_name: event?.tool_name, action: event?.action }) }
     }),
   )
-}
-
-/** SHA-256, in hex, of `{"action":…,"tool_name":…}` as JSON with the members of every object in alphabetical order. */
-function digestOf(call: { tool_name: unknown; action: unknown }): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sorted(call)))
-    .digest('hex')
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]))
 }

@@ -6,12 +6,14 @@
  *   G2. The events that `append` returns are durable. Watchers receive nothing before.
  *   G3. A commit that the store refuses changes nothing here. `onLost` is called when the log is no longer what this copy knows:
  *       it has another owner, it is deleted, or it has events that this copy does not have.
- *   G4. Stored events are masked. Executed actions are the agent's own, as long as this process remembers them.
+ *   G4. Stored events are masked. Executed actions are the agent's own: this process remembers those that it has stored, and
+ *       restores those of an earlier one (`sealed-arguments.ts`).
  *   G5. A commit that the store has accepted never rejects, whatever fails after it.
  */
 import type { ActionEvent, ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
 import { ParleyError } from '@parley/protocol'
 import type { Log } from '../../observability/index.ts'
+import type { Cipher } from '../../secrets/index.ts'
 import type { Append, CachedState, OutboxDraft, Storage } from '../../storage/index.ts'
 import { BranchView, type ViewCheckpoint } from '../branch/view.ts'
 import type { Channel } from '../watch/channel.ts'
@@ -22,6 +24,7 @@ import { writeCachedLog } from './cached-log.ts'
 import { RunCancelled } from '../interruption.ts'
 import type { AppendRetry } from './append-retry.ts'
 import { runEnd, type RunEnd } from './run-end.ts'
+import { restoreArguments, sealedArguments } from './sealed-arguments.ts'
 import { stamp, type Stamps } from './stamp.ts'
 import { columnStatus } from '../record/start-status.ts'
 
@@ -51,6 +54,8 @@ export type LogDeps = {
   writeRecord: (record: ConversationRecord) => string
   /** Masks the secret values of the conversation's owner. */
   mask: MaskDrafts
+  /** Seals the arguments of calls whose events are masked. */
+  cipher: Pick<Cipher, 'seal' | 'open'>
   /** Waits of the appends that the store refused. */
   appendRetry: AppendRetry
   log: Pick<Log, 'warn' | 'error'>
@@ -88,7 +93,7 @@ export class LiveLog {
   #checkpoint: ViewCheckpoint | null
   #view: BranchView | null = null
   #cachedSeq: number
-  /** Open actions that this process has stored, in the agent's own form. */
+  /** Open actions that this process has stored or restored, in the agent's own form. */
   readonly #originals = new Map<EventId, ActionEvent>()
   #record: ConversationRecord
   /** True when the newest append was refused. */
@@ -128,8 +133,8 @@ export class LiveLog {
   }
 
   /**
-   * Returns open actions of the view, in the order of the branch and in the agent's own form: a word that equals a secret value
-   * remains in the command. After a restart only the stored form exists.
+   * Returns open actions of the view, in the order of the branch and in the agent's own form where it is known: a word that equals a
+   * secret value remains in the command.
    */
   actions(ids: readonly EventId[]): ActionEvent[] {
     return (this.#view?.actions(ids) ?? []).map((action) => this.#originals.get(action.id) ?? action)
@@ -141,8 +146,23 @@ export class LiveLog {
   }
 
   async openView(): Promise<BranchView> {
-    this.#view ??= await BranchView.load(this.#deps.storage.events, this.#loaded.id, this.#state, this.#checkpoint)
-    return this.#view
+    if (this.#view !== null) return this.#view
+    const view = await BranchView.load(this.#deps.storage.events, this.#loaded.id, this.#state, this.#checkpoint)
+    await this.#restore(view)
+    return (this.#view = view)
+  }
+
+  /** Takes the agent's own form of open actions that an earlier process has stored. */
+  async #restore(view: BranchView): Promise<void> {
+    const { storage, cipher, mask, log } = this.#deps
+    const { id, owner } = this.#loaded
+    const deps = { ...storage, cipher, log, mask: async (drafts: readonly Draft[]) => mask(drafts, owner, this.#record) }
+    const open = new Map(this.#state.open_actions.map((action) => [action.id, action]))
+    for (const event of view.actions([...open.keys()])) {
+      if (this.#originals.has(event.id)) continue
+      const restored = await restoreArguments(id, event, open.get(event.id)!, deps)
+      if (restored !== null) this.#originals.set(event.id, restored)
+    }
   }
 
   /**
@@ -218,6 +238,7 @@ export class LiveLog {
         ...(record === undefined ? {} : { record: this.#deps.writeRecord(record) }),
       },
       ...(isDue ? { state: this.#cached(state) } : {}),
+      notes: sealedArguments(this.#loaded.id, { events, drafts: all, open: state.open_actions }, this.#deps.cipher),
       settled: settledCalls(this.#state, state),
       outbox,
     })

@@ -1,4 +1,5 @@
 import type { ConversationExecutionStatus, ConversationId, EventId, StoredEvent } from '@parley/protocol'
+import type { Note } from './notes.ts'
 
 /** JSON text in which the caller has already sealed the secrets. */
 export type SealedJson = string
@@ -45,6 +46,8 @@ export type Append = {
   row?: Partial<Pick<ConversationRow, 'status' | 'updated_at' | 'record'>>
   /** A newer cached state, when one is due. */
   state?: CachedState
+  /** Notes to be stored in the same transaction. */
+  notes?: readonly Note[]
   /** Calls that are no longer open. Their notes, and those of their parts, are deleted in the same transaction. */
   settled?: readonly string[]
   outbox?: readonly OutboxDraft[]

@@ -2,9 +2,10 @@ import type { ConversationId } from '@parley/protocol'
 
 /**
  * `file_editor`, `apply_patch`: what a call is going to write. `remote_call`: a call that is going to be sent to another agent
- * server. `remote_shell`: how much of the output of the newest command there has been shown.
+ * server. `remote_shell`: how much of the output of the newest command there has been shown. `arguments`: the arguments of a
+ * call whose event is masked.
  */
-export type NoteKind = 'file_editor' | 'apply_patch' | 'remote_call' | 'remote_shell'
+export type NoteKind = 'file_editor' | 'apply_patch' | 'remote_call' | 'remote_shell' | 'arguments'
 
 /** State of an open call that is not an event. */
 export type Note = {

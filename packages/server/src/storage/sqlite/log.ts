@@ -5,7 +5,7 @@ import type { Append, CachedState, ConversationRow, ConversationStore } from '..
 import { type EventColumns, eventColumns, insertEvents } from './event-columns.ts'
 import { isDuplicate } from './failures.ts'
 import type { GroupCommit } from './group-commit.ts'
-import { settleNotes } from './notes.ts'
+import { putNote, settleNotes } from './notes.ts'
 import type { Outbox } from './outbox.ts'
 import type { Sql } from './sql.ts'
 
@@ -80,6 +80,7 @@ function appendNow(sql: Sql, append: Append, columns: readonly EventColumns[], o
   const status = append.row?.status
   if (status !== undefined && status !== 'running') sql.run('DELETE FROM crashes WHERE conversation = ?', conversation)
   if (append.state !== undefined) putState(sql, conversation, append.state)
+  for (const note of append.notes ?? []) putNote(sql, conversation, note)
   if (append.settled !== undefined) settleNotes(sql, conversation, append.settled)
   if (columns.length > 0) outbox.follow(conversation, append.id, append.expectedSeq)
   outbox.notify(conversation, append.id, append.outbox)

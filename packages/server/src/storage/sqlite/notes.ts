@@ -27,7 +27,7 @@ export function sqliteNotes(sql: Sql, commits: GroupCommit): NoteStore {
 }
 
 /** Inserts a note in the current transaction and returns its number. */
-function putNote(sql: Sql, conversation: number, { about, kind, text }: Note): number {
+export function putNote(sql: Sql, conversation: number, { about, kind, text }: Note): number {
   const stored = sql.returning<{ n: number }>(
     'INSERT OR REPLACE INTO notes (conversation, about, kind, text) VALUES (?, ?, ?, ?) RETURNING n',
     conversation,
