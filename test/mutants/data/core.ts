@@ -58,7 +58,7 @@ export const core: readonly MutatedFile[] = [
       { before: '  expectSeen(awaited, approvals)\n  return', after: '  return' },
       { before: '  expectSame(awaited, response)\n', after: '' },
       { before: 'if (response.batch_id === undefined) expectSeen(awaited, approvals)', after: '' },
-      { before: 'if (!isShown(awaited.batch_id)) throw unseen(awaited)', after: '' },
+      { before: 'if (!isShown) throw unseen(awaited)', after: '' },
       { before: 'if (awaited.sub_agent !== undefined)\n', after: 'if (false)\n' },
       { before: 'const continues = state.goal?.active === true', after: 'const continues = false' },
       { before: 'if (isNamed && !isOf(decided_approval, response))', after: 'if (false)' },

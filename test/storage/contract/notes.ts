@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { NoteKind, Storage } from '../../../packages/server/src/storage/index.ts'
 import { conversation, type MakePlace, nextAppend, owned } from '../../../packages/server/testing/store-fixtures.ts'
 
-const KINDS: readonly NoteKind[] = ['file_editor', 'apply_patch', 'remote_call', 'remote_shell']
+const KINDS: readonly NoteKind[] = ['file_editor', 'apply_patch', 'remote_call', 'remote_shell', 'arguments', 'batch']
 
 export function noteContract(makePlace: MakePlace): void {
   describe('notes', () => {
@@ -80,6 +80,37 @@ export function noteContract(makePlace: MakePlace): void {
       expect(await left(storage, another.id)).toEqual(abouts)
     })
 
+    test('an append stores its notes with its events, or neither', async () => {
+      await using place = await makePlace()
+      const call = newEventId()
+      const note = { about: call, kind: 'arguments' as const, text: 'sealed' }
+      let id = newConversationId()
+      {
+        await using storage = await place.open()
+        const row = await owned(storage)
+        id = row.id
+        const refused = nextAppend(row, 1, { notes: [note], epoch: row.epoch + 1 })
+        await expect(storage.conversations.append(refused)).rejects.toMatchObject({ code: 'conflict' })
+        expect(await storage.notes.get(id, 'arguments', call)).toBeNull()
+        await storage.conversations.append(nextAppend(row, 1, { notes: [note] }))
+      }
+      await using storage = await place.open()
+      expect(await storage.notes.get(id, 'arguments', call)).toBe('sealed')
+    })
+
+    test('the text of existing notes is changed, without an owner, and no note is added', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const [one, other] = [await owned(storage), await owned(storage)]
+      for (const { id, epoch } of [one, other])
+        await storage.notes.put({ id, epoch }, { about: 'b1', kind: 'batch', text: 'waiting' })
+      await storage.notes.change(one.id, 'batch', ['b1', 'b2'], 'shown')
+      await storage.notes.change(newConversationId(), 'batch', ['b1'], 'shown')
+      const texts = ['b1', 'b2'].map((batch) => storage.notes.get(one.id, 'batch', batch))
+      expect(await Promise.all(texts)).toEqual(['shown', null])
+      expect(await storage.notes.get(other.id, 'batch', 'b1')).toBe('waiting')
+    })
+
     test('notes are removed one by one or by kind, and with their conversation', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
@@ -100,11 +131,15 @@ export function noteContract(makePlace: MakePlace): void {
         null,
         'remote_shell a',
         'remote_shell b',
+        'arguments a',
+        'arguments b',
+        'batch a',
+        'batch b',
       ])
       await storage.conversations.delete(id)
       await storage.conversations.released(id)
       await storage.conversations.create(conversation({ id }))
-      expect(await texts()).toEqual(Array.from({ length: 8 }, () => null))
+      expect(await texts()).toEqual(Array.from({ length: 12 }, () => null))
       await storage.notes.remove(newConversationId(), 'file_editor')
     })
   })

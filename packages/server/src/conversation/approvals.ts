@@ -22,8 +22,8 @@ import { rejectAction, statusChanged } from './drafts.ts'
 export type Approvals = {
   /** Id of the key that sent the command. */
   actor: string
-  /** True when a client of the user has received this batch. */
-  isShown: (batchId: string) => boolean
+  /** True when a client of the user has received the pending batch. */
+  isShown: boolean
   /** The actions of the pending batch that a person sees, each with the digest of its arguments. */
   actions: readonly { action_id: EventId; digest: string }[]
 }
@@ -116,7 +116,7 @@ function expectSame(awaited: AwaitedApproval, { batch_id, llm_response_id, actio
 }
 
 function expectSeen(awaited: AwaitedApproval, { isShown }: Approvals): void {
-  if (!isShown(awaited.batch_id)) throw unseen(awaited)
+  if (!isShown) throw unseen(awaited)
 }
 
 /** Ids of the actions that a person decides about: those of the sub-agent when a sub-agent asks. */

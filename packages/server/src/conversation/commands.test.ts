@@ -23,8 +23,8 @@ const waiting: Partial<ConversationState> = {
   },
 }
 const digested = [a1, a2].map(({ id }) => ({ action_id: id, digest: `digest of ${id}` }))
-const seen: Approvals = { actor: 'key-1', isShown: () => true, actions: digested }
-const unseen: Approvals = { ...seen, isShown: () => false }
+const seen: Approvals = { actor: 'key-1', isShown: true, actions: digested }
+const unseen: Approvals = { ...seen, isShown: false }
 const accepted = { batch_id: 'b1', llm_response_id: 'r1', decision: 'accept' as const }
 const state = (change: Partial<ConversationState>): ConversationState => ({
   ...EMPTY_STATE,

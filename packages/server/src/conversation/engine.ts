@@ -70,7 +70,7 @@ export function openEngine(deps: EngineDeps): Engine {
     persistenceDir: deps.ephemeral ? null : DEFAULT_PERSISTENCE_DIR,
     notifies: deps.notifies,
   }
-  const shownBatches = new ShownBatches()
+  const shownBatches = new ShownBatches(storage.notes)
   const onActivity = () => {
     lastActivity = performance.now()
   }

@@ -37,7 +37,7 @@ export function openWatching(
         onClose: () => roster.release(id),
       }
       const watcher = watch(source, after === 'now' ? channel.latest : after, snapshotOf(id, record, state), signal)
-      return purpose === 'show' ? shownBatches.noting(watcher) : watcher
+      return purpose === 'show' ? shownBatches.noting(id, watcher) : watcher
     },
 
     async recover() {

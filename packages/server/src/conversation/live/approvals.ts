@@ -21,7 +21,8 @@ export async function approvalsOf(
   const awaited = state().awaiting_approval
   const actions =
     awaited === null ? [] : await digests(awaited, async (action) => (await events.get(id, action))?.event)
-  return { actor, isShown: (batch) => shownBatches.has(batch), actions }
+  const isShown = awaited !== null && (await shownBatches.has(id, awaited.batch_id))
+  return { actor, isShown, actions }
 }
 
 /** The actions that a person sees, each with its digest. Those of a sub-agent are part of its question. */

@@ -18,6 +18,7 @@ import type { Append, CachedState, OutboxDraft, Storage } from '../../storage/in
 import { BranchView, type ViewCheckpoint } from '../branch/view.ts'
 import type { Channel } from '../watch/channel.ts'
 import { goalEndedBy } from '../goal/goal.ts'
+import { batchNote } from '../watch/shown-batches.ts'
 import { topicOf, notification } from '../record/notify.ts'
 import type { ConversationRecord, MaskDrafts } from '../record/record.ts'
 import { writeCachedLog } from './cached-log.ts'
@@ -156,7 +157,12 @@ export class LiveLog {
   async #restore(view: BranchView): Promise<void> {
     const { storage, cipher, mask, log } = this.#deps
     const { id, owner } = this.#loaded
-    const deps = { ...storage, cipher, log, mask: async (drafts: readonly Draft[]) => mask(drafts, owner, this.#record) }
+    const deps = {
+      ...storage,
+      cipher,
+      log,
+      mask: async (drafts: readonly Draft[]) => mask(drafts, owner, this.#record),
+    }
     const open = new Map(this.#state.open_actions.map((action) => [action.id, action]))
     for (const event of view.actions([...open.keys()])) {
       if (this.#originals.has(event.id)) continue
@@ -238,8 +244,7 @@ export class LiveLog {
         ...(record === undefined ? {} : { record: this.#deps.writeRecord(record) }),
       },
       ...(isDue ? { state: this.#cached(state) } : {}),
-      notes: sealedArguments(this.#loaded.id, { events, drafts: all, open: state.open_actions }, this.#deps.cipher),
-      settled: settledCalls(this.#state, state),
+      ...this.#notes({ events, drafts: all, state }),
       outbox,
     })
     const ended = runEnd(this.#state.execution_status, state, events)
@@ -309,6 +314,18 @@ export class LiveLog {
     if (topic === null) return []
     const { id, created_at } = this.#loaded
     return [notification(topic, { row: { id, created_at, updated_at }, record, state })]
+  }
+
+  /** The notes that a commit adds and deletes. */
+  #notes(commit: { events: readonly StoredEvent[]; drafts: readonly Draft[]; state: ConversationState }) {
+    const sealed = sealedArguments(this.#loaded.id, commit, this.#deps.cipher)
+    const [before, after] = [this.#state.awaiting_approval?.batch_id, commit.state.awaiting_approval?.batch_id]
+    const settled: string[] = settledCalls(this.#state, commit.state)
+    if (before === after) return { notes: sealed, settled }
+    return {
+      notes: after === undefined ? sealed : [...sealed, batchNote(after)],
+      settled: before === undefined ? settled : [...settled, before],
+    }
   }
 
   #cached(state: ConversationState): CachedState {

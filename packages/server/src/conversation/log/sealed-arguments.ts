@@ -9,7 +9,7 @@
  *   S3. A note names its conversation and its call; under another one it does not count.
  * Source: docs/events.md, Approvals.
  */
-import type { ActionEvent, ConversationId, Draft, OpenAction, StoredEvent } from '@parley/protocol'
+import type { ActionEvent, ConversationId, ConversationState, Draft, OpenAction, StoredEvent } from '@parley/protocol'
 import type { Log } from '../../observability/index.ts'
 import { MASK, type Cipher } from '../../secrets/index.ts'
 import type { EventStore, Note, NoteStore } from '../../storage/index.ts'
@@ -25,20 +25,23 @@ type Sealed = Own & { conversation: ConversationId; call: string }
 
 const isMasked = ({ action }: Own): boolean => action !== null && JSON.stringify(action).includes(MASK)
 
-/**
- * Notes of the masked calls that a commit opens.
- * @param drafts the events before they were masked
- * @param open the calls that are open after the commit
- */
+/** A commit: its events, the same events before they were masked, and the state after it. */
+type Commit = {
+  events: readonly StoredEvent[]
+  drafts: readonly Draft[]
+  state: Pick<ConversationState, 'open_actions'>
+}
+
+/** Notes of the masked calls that a commit opens. */
 export function sealedArguments(
   conversation: ConversationId,
-  { events, drafts, open }: { events: readonly StoredEvent[]; drafts: readonly Draft[]; open: readonly OpenAction[] },
+  { events, drafts, state }: Commit,
   cipher: Pick<Cipher, 'seal'>,
 ): Note[] {
   return events.flatMap(({ event }, at) => {
     const draft = drafts[at]
     if (event.kind !== 'ActionEvent' || draft?.kind !== 'ActionEvent' || !isMasked(event)) return []
-    if (!open.some(({ id }) => id === event.id)) return []
+    if (!state.open_actions.some(({ id }) => id === event.id)) return []
     const { action, tool_call } = draft
     const text = JSON.stringify({ conversation, call: event.id, action, tool_call } satisfies Sealed)
     return text.length > MAX_CHARS ? [] : [{ about: event.id, kind: 'arguments' as const, text: cipher.seal(text) }]
@@ -65,7 +68,10 @@ export async function restoreArguments(
   const sealed = await deps.notes.get(conversation, 'arguments', event.id)
   if (sealed === null) return null
   const refused = (reason: string, err?: unknown): null => {
-    deps.log.warn({ conversation_id: conversation, action_id: event.id, reason, err }, 'arguments of a call not restored')
+    deps.log.warn(
+      { conversation_id: conversation, action_id: event.id, reason, err },
+      'arguments of a call not restored',
+    )
     return null
   }
   let own: Sealed

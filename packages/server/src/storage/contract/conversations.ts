@@ -48,7 +48,7 @@ export type Append = {
   state?: CachedState
   /** Notes to be stored in the same transaction. */
   notes?: readonly Note[]
-  /** Calls that are no longer open. Their notes, and those of their parts, are deleted in the same transaction. */
+  /** Calls that are no longer open, and batches that no longer wait. Their notes, and those of parts of calls, are deleted. */
   settled?: readonly string[]
   outbox?: readonly OutboxDraft[]
 }

@@ -3,13 +3,13 @@ import type { ConversationId } from '@parley/protocol'
 /**
  * `file_editor`, `apply_patch`: what a call is going to write. `remote_call`: a call that is going to be sent to another agent
  * server. `remote_shell`: how much of the output of the newest command there has been shown. `arguments`: the arguments of a
- * call whose event is masked.
+ * call whose event is masked. `batch`: whether a client has received a batch that waits.
  */
-export type NoteKind = 'file_editor' | 'apply_patch' | 'remote_call' | 'remote_shell' | 'arguments'
+export type NoteKind = 'file_editor' | 'apply_patch' | 'remote_call' | 'remote_shell' | 'arguments' | 'batch'
 
-/** State of an open call that is not an event. */
+/** State of an open call, or of a batch that waits, that is not an event. */
 export type Note = {
-  /** Id of the call, or of a part of it: `<id of the call>-<name of the part>`. For other kinds a name. */
+  /** Id of the batch, or of the call, or of a part of it: `<id of the call>-<name of the part>`. For other kinds a name. */
   about: string
   kind: NoteKind
   /** Opaque for the store; its writer seals what must not be readable. */
@@ -20,7 +20,7 @@ export type Note = {
 export type NoteOwner = { id: ConversationId; epoch: number }
 
 /**
- * Notes of conversations. An append that names a call as settled deletes the notes of that call in the same transaction, and
+ * Notes of conversations. An append that names a call or a batch as settled deletes its notes in the same transaction, and
  * a deleted conversation has none.
  */
 export interface NoteStore {
@@ -32,6 +32,8 @@ export interface NoteStore {
   put(owner: NoteOwner, note: Note): Promise<number>
   /** Text of a note; null when there is none. */
   get(id: ConversationId, kind: NoteKind, about: string): Promise<string | null>
+  /** Replaces the texts of notes that exist. Needs no owner. */
+  change(id: ConversationId, kind: NoteKind, abouts: readonly string[], text: string): Promise<void>
   /** Deletes the note of one kind about one call, or all notes of that kind. */
   remove(id: ConversationId, kind: NoteKind, about?: string): Promise<void>
   /** Number of the newest note that this store has ever had; 0 before the first. */

@@ -8,12 +8,20 @@ export const GET_SQL = `SELECT o.text FROM conversations c JOIN notes o ON o.con
   WHERE c.id = ? AND o.about = ? AND o.kind = ?`
 /** The ids of the parts of a call begin with the id of the call and `-`, which precedes `.` in the order of characters. */
 export const SETTLE_SQL = `DELETE FROM notes WHERE conversation = ?1 AND about >= ?2 AND about < ?2 || '.'`
+/** A note that has the text already is not written. */
+export const CHANGE_SQL = 'UPDATE notes SET text = ? WHERE conversation = ? AND about = ? AND kind = ? AND text <> ?'
 const NUMBER_SQL = 'SELECT n FROM conversations WHERE id = ?'
 
 export function sqliteNotes(sql: Sql, commits: GroupCommit): NoteStore {
   return {
     put: (owner, note) => commits.write(() => putNote(sql, owned(sql, owner), note)),
     get: (id, kind, about) => commits.read(() => sql.get<{ text: string }>(GET_SQL, id, about, kind)?.text ?? null),
+    change: (id, kind, abouts, text) =>
+      commits.write(() => {
+        const n = sql.get<{ n: number }>(NUMBER_SQL, id)?.n
+        if (n === undefined) return
+        for (const about of abouts) sql.run(CHANGE_SQL, text, n, about, kind, text)
+      }),
     remove: (id, kind, about) =>
       commits.write(() => {
         const n = sql.get<{ n: number }>(NUMBER_SQL, id)?.n

@@ -66,6 +66,9 @@ test('the query plans of the notes of a call use their key', () => {
     'SEARCH c USING COVERING INDEX sqlite_autoindex_conversations_1 (id=?)',
     'SEARCH o USING INDEX sqlite_autoindex_notes_1 (conversation=? AND about=? AND kind=?)',
   ])
+  expect(planOf(notes.CHANGE_SQL)).toEqual([
+    expect.stringContaining('(conversation=? AND about=? AND kind=?)') as string,
+  ])
   expect(planOf(notes.SETTLE_SQL)).toEqual([
     expect.stringContaining('(conversation=? AND about>? AND about<?)') as string,
   ])
