@@ -275,7 +275,7 @@ describe('changing conversations', () => {
 
   test('a deleted conversation does not exist any more', async () => {
     const { id } = await edge.start()
-    expect((await edge.call('DELETE', `/api/conversations/${id}`)).text).toBe('{"success":true}')
+    expect((await edge.call('DELETE', `/api/conversations/${id}`)).json).toMatchObject({ success: true })
     expect((await edge.call('GET', `/api/conversations/${id}`)).status).toBe(404)
   })
 

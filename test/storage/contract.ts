@@ -11,6 +11,7 @@ import { outboxContract } from './contract/outbox.ts'
 import { pagingContract } from './contract/paging.ts'
 import { receivedContract } from './contract/received.ts'
 import { vaultContract } from './contract/vault.ts'
+import { workspaceContract } from './contract/workspaces.ts'
 import type { MakePlace } from '../../packages/server/testing/store-fixtures.ts'
 
 export function storageContract(name: string, makePlace: MakePlace): void {
@@ -25,6 +26,7 @@ export function storageContract(name: string, makePlace: MakePlace): void {
     receivedContract(makePlace)
     auditContract(makePlace)
     idempotencyContract(makePlace)
+    workspaceContract(makePlace)
     crashContract(makePlace)
   })
 }

@@ -2,6 +2,7 @@
 import type {
   ConversationId,
   ConversationInfo,
+  DeletedWorkspace,
   DeltaFrame,
   ClientToolResultInput,
   Endpoint,
@@ -128,9 +129,15 @@ export class Conversation {
     return this.#once(routes.navigateConversation, { body: { event_id } }, signal)
   }
 
-  /** Deletes the conversation; its working directory remains. */
-  async delete(signal?: AbortSignal): Promise<void> {
-    await this.#call(routes.deleteConversation, {}, signal)
+  /**
+   * Deletes the conversation. Returns what became of its workspace: one that the server has created is removed with its last
+   * conversation, and kept if it has unsaved work. `workspace` `keep` or `delete` decides about it.
+   */
+  async delete(
+    options: { workspace?: 'auto' | 'keep' | 'delete'; signal?: AbortSignal } = {},
+  ): Promise<DeletedWorkspace> {
+    const { signal, ...query } = options
+    return (await this.#call(routes.deleteConversation, { query }, signal)).workspace
   }
 
   /**

@@ -298,6 +298,7 @@ export {
   countEvents,
   createConversation,
   deleteConversation,
+  DeletedWorkspace,
   forkConversation,
   getConversation,
   getConversations,

@@ -13,6 +13,7 @@ import type { Agent, Step, StepContext } from '../src/agent/index.ts'
 import { Slots } from '../src/lib/index.ts'
 import { makeMasker, openCipher } from '../src/secrets/index.ts'
 import { openSqlite } from '../src/storage/index.ts'
+import { openWorkspaceRemoval } from '../src/workspace/index.ts'
 import { faultyStorage, type AppendFaults } from './faulty-storage.ts'
 import { tempDir } from './temp.ts'
 import { until } from './until.ts'
@@ -140,10 +141,13 @@ export async function openBench({
     [Symbol.asyncDispose]: async () => undefined,
   }
   const masker = makeMasker([])
+  const workspaces = { release: async () => undefined } as unknown as EngineDeps['workspaces']
+  const log = { warn: () => undefined, error: () => undefined } as unknown as EngineDeps['log']
   const deps: EngineDeps = {
     storage,
     cipher: await openCipher({ keyText: 'bench', keyFile: '' }),
-    workspaces: { release: async () => undefined } as unknown as EngineDeps['workspaces'],
+    workspaces,
+    removal: openWorkspaceRemoval({ store: storage.workspaces, workspaces, dataDir: dir.path, log }),
     openAgent: async () => agent,
     openHooks: () => Promise.reject(new Error('no hooks')),
     phases: [],
@@ -151,7 +155,7 @@ export async function openBench({
     judgeModel: () => Promise.reject(new Error('no judge')),
     mask: (drafts) => drafts,
     masker: async () => masker,
-    log: { warn: () => undefined, error: () => undefined } as unknown as EngineDeps['log'],
+    log,
     acceptAnalyzer: async (analyzer) => analyzer,
     llmNames: async () => [],
     findDefinitions: async () => [],

@@ -7,12 +7,7 @@ export const core: readonly MutatedFile[] = [
   {
     file: at('engine/releases.ts'),
     tests: [at('engine/releases.test.ts')],
-    mutants: [
-      {
-        before: 'if (!(await release(id, record, 1))) repeat(id, record).catch(() => undefined)',
-        after: 'await release(id, record, 1)',
-      },
-    ],
+    mutants: [{ before: '    repeat(deleted).catch(() => undefined)\n', after: '' }],
   },
   {
     file: at('engine/commands.ts'),

@@ -7,6 +7,7 @@ import { secrets } from './secrets.ts'
 import { security } from './security.ts'
 import { state } from './state.ts'
 import { webhooks } from './webhooks.ts'
+import { workspace } from './workspace.ts'
 
 /** The mutants by module, in the order in which they run. */
 export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
@@ -18,4 +19,5 @@ export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
   security,
   webhooks,
   agent,
+  workspace,
 }

@@ -71,7 +71,8 @@ export function appendContract(makePlace: MakePlace): void {
       const draft = conversation()
       await storage.conversations.create(draft)
       await storage.conversations.delete(draft.id)
-      expect(await storage.conversations.owedReleases()).toEqual([{ id: draft.id, record: draft.record }])
+      const { id, owner, record } = draft
+      expect(await storage.conversations.owedReleases()).toEqual([{ id, owner, record, workspace: 'keep' }])
       expect(await storage.conversations.create(draft)).toBe('exists')
       await storage.conversations.released(draft.id)
       expect(await storage.conversations.owedReleases()).toEqual([])

@@ -32,6 +32,22 @@ const query = z.object(skills)
 export const Success = z.object({ success: z.boolean().default(true) })
 export type Success = z.infer<typeof Success>
 
+/** What became of the workspace of a deleted conversation. */
+export const DeletedWorkspace = z.object({
+  /** The directory; null when it is on another server, or not known. */
+  path: z.string().nullable(),
+  outcome: z.enum(['removed', 'kept']),
+  /**
+   * Why it is kept: the request says so; another conversation works in it; it has files outside a repository, or changes that are
+   * not committed; it has commits that are on no remote branch; it could not be checked; the server did not create it; its removal
+   * failed and is repeated. Null: it is removed.
+   */
+  reason: z.enum(['requested', 'shared', 'uncommitted', 'unpushed', 'unchecked', 'not_made', 'failed']).nullable(),
+  /** A sentence about the reason. */
+  detail: z.string().nullable(),
+})
+export type DeletedWorkspace = z.infer<typeof DeletedWorkspace>
+
 const done = (description: string) => ({ status: 200, schema: Success, description })
 const info = (description: string) => ({ status: 200, schema: ConversationInfo, description })
 const one = '/api/conversations/{conversation_id}'
@@ -149,9 +165,18 @@ export const deleteConversation = endpoint({
   ...conversations,
   method: 'DELETE',
   path: one,
-  description: 'Deletes a conversation; its working directory stays.',
+  description:
+    'Deletes a conversation. A workspace that the server has created is removed with its last conversation, and kept if it has unsaved work.',
   params,
-  ok: done('Deleted'),
+  query: z.object({
+    /** `keep` and `delete` decide about the workspace whatever it contains. */
+    workspace: z.enum(['auto', 'keep', 'delete']).default('auto'),
+  }),
+  ok: {
+    status: 200,
+    schema: Success.extend({ workspace: DeletedWorkspace }),
+    description: 'Deleted; `workspace` says what became of its workspace',
+  },
   errors: [400, 409],
 })
 

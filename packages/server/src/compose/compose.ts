@@ -28,6 +28,7 @@ import {
   openCallProof,
   openEveryWorkspace,
   openLocalWorkspaces,
+  openWorkspaceRemoval,
   probeIsolation,
 } from '../workspace/index.ts'
 
@@ -85,6 +86,8 @@ export async function startServer(
   const closeInTime = (step: string, part: AsyncDisposable) =>
     opened.defer(() => inTime(step, PART_MS, part[Symbol.asyncDispose](), log))
   closeInTime('workspaces', workspaces)
+  const removal = openWorkspaceRemoval({ store: storage.workspaces, workspaces, dataDir, log })
+  closeInTime('workspace removal', removal)
 
   const secrets = openNamedSecrets(storage.secrets, cipher)
   const findLlm = openFindLlm(storage.documents, cipher)
@@ -106,7 +109,7 @@ export async function startServer(
   closeInTime('MCP servers', mcp)
 
   const shared = { config, storage, cipher, workspaces, settings, findLlm, commandSecrets, ownSecrets, transport }
-  const engine = composeEngine({ ...shared, notes, foldersDir, isolation, mcp, log, ...automation.runs })
+  const engine = composeEngine({ ...shared, notes, removal, foldersDir, isolation, mcp, log, ...automation.runs })
   const edge = composeEdge({ ...shared, engine, identities, secrets, isolation, log, ...overrides })
   opened.defer(() => endWork(edge, engine, log))
 

@@ -31,7 +31,13 @@ import {
 } from '../settings/index.ts'
 import type { Storage } from '../storage/index.ts'
 import { createLocks, type ConversationMcp } from '../tools/index.ts'
-import { describeIsolation, type Isolation, type OpenCallNotes, type Workspaces } from '../workspace/index.ts'
+import {
+  describeIsolation,
+  type Isolation,
+  type OpenCallNotes,
+  type WorkspaceRemoval,
+  type Workspaces,
+} from '../workspace/index.ts'
 
 /** Milliseconds, the longest timer there is: idle conversations stay in memory until the process ends. */
 const NEVER_MS = 2 ** 31 - 1
@@ -43,6 +49,7 @@ export type ComposeEngineDeps = {
   cipher: Cipher
   workspaces: Workspaces
   notes: OpenCallNotes
+  removal: WorkspaceRemoval
   isolation: Isolation
   /** Folder that holds a folder for each conversation. */
   foldersDir: string
@@ -72,6 +79,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
     storage,
     cipher,
     workspaces,
+    removal: deps.removal,
     findLlm,
     ...(deps.runs === undefined ? {} : { runs: deps.runs }),
     log,
@@ -140,10 +148,10 @@ function composeAnalysis({ config, cipher }: ComposeEngineDeps, open: OpenLlm) {
   return { analyze, acceptAnalyzer }
 }
 
-function composePhases({ config, workspaces, isolation, settings, log }: ComposeEngineDeps): Phase[] {
+function composePhases({ config, workspaces, removal, isolation, settings, log }: ComposeEngineDeps): Phase[] {
   const shared = { ...config.starts, ...gitAccess(settings), workspaces }
   return [
-    ...startPhases({ ...shared, isolation: describeIsolation(isolation) }),
+    ...startPhases({ ...shared, made: removal, isolation: describeIsolation(isolation) }),
     skillPhase({
       ...shared,
       home: config.home,

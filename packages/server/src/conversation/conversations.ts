@@ -8,6 +8,7 @@ import type {
   ConversationId,
   ConversationInfo,
   ConversationProgress,
+  DeletedWorkspace,
   EventId,
   GitProvider,
   HookConfig,
@@ -21,7 +22,7 @@ import type {
   TextContent,
 } from '@parley/protocol'
 import type { Recording } from '../agent/index.ts'
-import type { ConversationSort, EventFilter, Role } from '../storage/index.ts'
+import type { ConversationSort, EventFilter, Role, WorkspaceChoice } from '../storage/index.ts'
 import type { ConversationTrigger, Correlation, SecretSources, SubAgentOrigin } from './record/record.ts'
 import type { LlmDelta } from '../llm/index.ts'
 import type { ClientResult } from '../tools/index.ts'
@@ -211,7 +212,8 @@ export interface Conversations {
   progresses(ids: readonly ConversationId[], actor: Actor): Promise<(ConversationProgress | null)[]>
   count(actor: Actor, status?: ConversationExecutionStatus): Promise<number>
   update(id: ConversationId, change: ConversationChange, actor: Actor): Promise<void>
-  delete(id: ConversationId, actor: Actor): Promise<void>
+  /** Resolves when its processes have ended. Returns what became of its workspace; `workspace`: default `auto`. */
+  delete(id: ConversationId, actor: Actor, workspace?: WorkspaceChoice): Promise<DeletedWorkspace>
   /**
    * Resolves when the effect of the command is durable; a run continues in the background.
    * @throws ParleyError `conflict` (already running), `nothing_pending`, `not_found` (unknown event); a condensation also

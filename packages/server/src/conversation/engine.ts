@@ -9,7 +9,7 @@ import type { Conversations } from './conversations.ts'
 import { ConversationAccess } from './engine/access.ts'
 import { openCommands, type CommandDeps } from './engine/commands.ts'
 import { openReads, type Reads } from './engine/reading.ts'
-import { openReleases } from './engine/releases.ts'
+import { openReleases, type ReleaseDeps } from './engine/releases.ts'
 import { openWatching, type Watching } from './engine/watching.ts'
 import { ClientCallBoard } from './live/client-calls.ts'
 import type { LiveDeps } from './live/deps.ts'
@@ -36,6 +36,7 @@ export type EngineDeps = Pick<
   | 'log'
 > &
   Pick<CommandDeps, 'acceptAnalyzer'> &
+  Pick<ReleaseDeps, 'removal'> &
   Pick<SubAgentSupervisorDeps, 'llmNames' | 'findDefinitions'> & {
     storage: Storage
     workspaces: Workspaces

@@ -18,6 +18,7 @@ import type { NoteStore } from './contract/notes.ts'
 import type { OutboxStore } from './contract/outbox.ts'
 import type { ReceivedStore } from './contract/received.ts'
 import type { SettingsStore, SecretStore, DocumentStore } from './contract/user-data.ts'
+import type { WorkspaceStore } from './contract/workspaces.ts'
 
 export interface Storage extends AsyncDisposable {
   readonly conversations: ConversationStore
@@ -30,6 +31,7 @@ export interface Storage extends AsyncDisposable {
   readonly bash: BashStore
   readonly calls: CallStore
   readonly notes: NoteStore
+  readonly workspaces: WorkspaceStore
   readonly keys: KeyStore
   readonly audit: AuditStore
   readonly idempotency: IdempotencyStore

@@ -24,5 +24,6 @@ export {
   type OpenFile,
 } from './host-files.ts'
 export { openHosts, type Hosts } from './hosts.ts'
+export { openWorkspaceRemoval, type WorkspaceRemoval } from './removal/workspace-removal.ts'
 export { openCompletions, type CallbackTarget } from './callback.ts'
 export { openEveryWorkspace } from './remote/remote-workspaces.ts'

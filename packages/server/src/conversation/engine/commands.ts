@@ -67,14 +67,14 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       await live.update(change, drafts)
     },
 
-    async delete(id, actor) {
+    async delete(id, actor, workspace = 'auto') {
       // Also one that cannot be read.
       const { row, record, state } = await access.readOrMark(await access.row(id, actor))
       const channel = roster.channel(id, row.seq)
       if (isReady(state) && hasHooks(state.hook_config, 'SessionEnd')) await endSession(id, roster, deps.log)
       await roster.evict(id, 'deleted')
       try {
-        await conversations.delete(id, await deletionNotice(id, actor, access, start))
+        await conversations.delete(id, await deletionNotice(id, actor, access, start), workspace)
       } catch (error) {
         // Nothing is deleted, so its run continues.
         if (state.execution_status === 'running')
@@ -85,7 +85,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
       if (ended !== null) await deps.runs?.ended(id, record, ended)
       await stopped.settled(id)
-      await releases.settle(id, record)
+      return releases.settle({ id, owner: row.owner, record, workspace })
     },
 
     async send(id, requested, actor) {

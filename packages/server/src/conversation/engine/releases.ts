@@ -1,10 +1,10 @@
-/** What a deleted conversation leaves behind: its processes and its folder. Owed until it is done, also by a later process. */
-import type { ConversationId } from '@parley/protocol'
+/** What a deleted conversation leaves behind: its processes, its folder and its workspace. Owed until it is done, also by a later process. */
+import type { ConversationId, DeletedWorkspace } from '@parley/protocol'
 import { rm } from 'node:fs/promises'
 import { backoffMs, sleep, type Backoff } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
-import type { Storage } from '../../storage/index.ts'
-import type { Workspaces } from '../../workspace/index.ts'
+import type { OwedRelease, Storage } from '../../storage/index.ts'
+import type { WorkspaceRemoval, Workspaces } from '../../workspace/index.ts'
 import { remoteOf, type ConversationRecord } from '../record/record.ts'
 
 /** Waits between repetitions of a release that failed. */
@@ -13,6 +13,7 @@ const BACKOFF: Backoff = { baseMs: 1_000, maxMs: 60_000 }
 export type ReleaseDeps = {
   conversations: Pick<Storage['conversations'], 'owedReleases' | 'released'>
   workspaces: Pick<Workspaces, 'release'>
+  removal: Pick<WorkspaceRemoval, 'settle' | 'recover'>
   folderOf: (id: ConversationId) => string
   readRecord: (text: string) => ConversationRecord
   log: Pick<Log, 'warn'>
@@ -20,12 +21,15 @@ export type ReleaseDeps = {
   backoff?: Backoff | undefined
 }
 
+/** A deleted conversation. `record` is null when it cannot be read. */
+type Deleted = Pick<OwedRelease, 'id' | 'owner' | 'workspace'> & { record: ConversationRecord | null }
+
 export type Releases = {
   /**
-   * Ends the processes of a deleted conversation and removes its folder. Never rejects: a failure is logged, and repeated in the
-   * background and by the next start.
+   * Ends the processes of a deleted conversation, removes its folder, and removes or keeps its workspace. Never rejects: a failure is
+   * logged, and repeated in the background and by the next start.
    */
-  settle(id: ConversationId, record: ConversationRecord | null): Promise<void>
+  settle(deleted: Deleted): Promise<DeletedWorkspace>
   /** Settles what earlier processes left. */
   recover(): Promise<void>
   /** Ends the repetitions. */
@@ -33,33 +37,38 @@ export type Releases = {
 }
 
 export function openReleases(deps: ReleaseDeps): Releases {
-  const { conversations, workspaces, folderOf, readRecord, log, backoff = BACKOFF } = deps
+  const { conversations, workspaces, removal, folderOf, readRecord, log, backoff = BACKOFF } = deps
   const closing = new AbortController()
-  /** One attempt. False: it has to be repeated. */
-  const release = async (id: ConversationId, record: ConversationRecord | null, attempt: number): Promise<boolean> => {
+  /** One attempt. Null: it has to be repeated. */
+  const release = async (deleted: Deleted, attempt: number): Promise<DeletedWorkspace | null> => {
+    const { id, owner, record, workspace: choice } = deleted
     try {
       await workspaces.release(id, record === null ? null : remoteOf(record.workspace))
       // A process that is ending may still write there.
       await rm(folderOf(id), { recursive: true, force: true, maxRetries: 5 })
+      const workspace = await removal.settle({ owner, directory: directoryOf(deleted), choice })
       await conversations.released(id)
-      return true
+      return workspace
     } catch (error) {
       log.warn({ conversation_id: id, attempt, err: error }, 'deleted conversation not released, to be repeated')
-      return false
+      return null
     }
   }
-  const repeat = async (id: ConversationId, record: ConversationRecord | null): Promise<void> => {
+  const repeat = async (deleted: Deleted): Promise<void> => {
     for (let attempt = 2, isDone = false; !isDone; attempt += 1) {
       await sleep(
         backoffMs(backoff, attempt - 1, () => 1),
         closing.signal,
       )
-      isDone = await release(id, record, attempt)
+      isDone = (await release(deleted, attempt)) !== null
     }
   }
-  const settle: Releases['settle'] = async (id, record) => {
+  const settle: Releases['settle'] = async (deleted) => {
+    const workspace = await release(deleted, 1)
+    if (workspace !== null) return workspace
     // Its only failure is the end of this process.
-    if (!(await release(id, record, 1))) repeat(id, record).catch(() => undefined)
+    repeat(deleted).catch(() => undefined)
+    return { path: directoryOf(deleted), outcome: 'kept', reason: 'failed', detail: 'The server repeats the removal.' }
   }
   /** Null for a record that cannot be read: then the processes of this machine are ended. */
   const recordOf = (text: string): ConversationRecord | null => {
@@ -73,9 +82,16 @@ export function openReleases(deps: ReleaseDeps): Releases {
   return {
     settle,
     async recover() {
+      removal.recover()
       const owed = await conversations.owedReleases()
-      await Promise.all(owed.map(({ id, record }) => settle(id, recordOf(record))))
+      await Promise.all(owed.map((row) => settle({ ...row, record: recordOf(row.record) })))
     },
     close: () => closing.abort(),
   }
 }
+
+/** The working directory on this machine; null on another server, and for a record that cannot be read. */
+const directoryOf = ({ record }: Pick<Deleted, 'record'>): string | null =>
+  record === null || remoteOf(record.workspace) !== null || record.workspace.working_dir === ''
+    ? null
+    : record.workspace.working_dir

@@ -95,9 +95,9 @@ export function conversationRoutes(conversations: Conversations, log: Pick<Log, 
     ),
     route(
       deleteConversation,
-      async ({ id }, actor) => {
-        await conversations.delete(id, actor)
-        return ok(deleteConversation, SUCCESS)
+      async ({ id, query }, actor) => {
+        const workspace = await conversations.delete(id, actor, query.workspace)
+        return ok(deleteConversation, { ...SUCCESS, workspace })
       },
       'bad_request',
     ),

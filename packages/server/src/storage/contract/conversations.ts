@@ -64,6 +64,12 @@ export type ConversationQuery = {
   from?: ConversationId
 }
 
+/** What becomes of a workspace with its last conversation: `auto` removes one without unsaved work. */
+export type WorkspaceChoice = 'auto' | 'keep' | 'delete'
+
+/** A deleted conversation of which something may still exist. `owner` is empty when an earlier version deleted it. */
+export type OwedRelease = { id: ConversationId; owner: string; record: SealedJson; workspace: WorkspaceChoice }
+
 export interface ConversationStore {
   /**
    * Returns `exists`, without a change, when the id is taken, when a conversation of another owner with this id was deleted, or
@@ -96,11 +102,11 @@ export interface ConversationStore {
   append(append: Append): Promise<void>
   /**
    * Deletes log, row and cached state, and writes the outbox rows in the same transaction, which also records that the release
-   * of the conversation is owed. False for an unknown id.
+   * of the conversation is owed. False for an unknown id. `workspace`: default `keep`.
    */
-  delete(id: ConversationId, outbox?: readonly OutboxDraft[]): Promise<boolean>
-  /** Deleted conversations whose processes and folders may still exist, with their records. */
-  owedReleases(): Promise<{ id: ConversationId; record: SealedJson }[]>
+  delete(id: ConversationId, outbox?: readonly OutboxDraft[], workspace?: WorkspaceChoice): Promise<boolean>
+  /** Deleted conversations whose processes, folders and workspaces may still have to be released. */
+  owedReleases(): Promise<OwedRelease[]>
   /** Nothing of a deleted conversation is left. */
   released(id: ConversationId): Promise<void>
 }

@@ -278,6 +278,23 @@ const MIGRATIONS: readonly string[] = [
     UNIQUE (conversation, about, kind)
   );
   `,
+  `
+  CREATE TABLE made_workspaces (
+    root TEXT NOT NULL PRIMARY KEY,
+    owner TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    inode TEXT NOT NULL,
+    repository TEXT
+  ) WITHOUT ROWID;
+  CREATE INDEX records_working_dir ON records (
+    CASE WHEN json_valid(record) THEN json_extract(record, '$.workspace.working_dir') END
+  );
+  CREATE INDEX records_worktree_source ON records (
+    CASE WHEN json_valid(record) THEN json_extract(record, '$.worktree.source') END
+  );
+  ALTER TABLE owed_releases ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+  ALTER TABLE owed_releases ADD COLUMN workspace TEXT NOT NULL DEFAULT 'keep';
+  `,
 ]
 
 /** Number of the newest step in this version. */

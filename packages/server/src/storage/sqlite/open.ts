@@ -25,6 +25,7 @@ import { sqliteSettings } from './settings.ts'
 import { Sql } from './sql.ts'
 import { LogSweep } from './sweep.ts'
 import { sqliteVault } from './vault.ts'
+import { sqliteWorkspaces } from './workspaces.ts'
 
 const BUSY_TIMEOUT_MS = 3_000
 /** Longest time for which one statement blocks the thread to wait for another process; writes repeat it. */
@@ -115,6 +116,7 @@ export async function openSqlite({
     bash: sqliteBash(sql, commits),
     calls: sqliteCalls(sql, commits),
     notes: sqliteNotes(sql, commits),
+    workspaces: sqliteWorkspaces(sql, commits),
     keys: sqliteKeys(sql, commits, now),
     audit: sqliteAudit(sql, commits),
     idempotency: sqliteIdempotency(sql, commits),

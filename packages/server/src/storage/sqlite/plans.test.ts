@@ -19,6 +19,7 @@ import type { Sql } from './sql.ts'
 import { SWEEPABLE_SQL } from './sweep.ts'
 import * as vault from './vault.ts'
 import * as waiting from './waiting-deliveries.ts'
+import { NAMING_SQL } from './workspaces.ts'
 
 let sql: Sql
 beforeAll(() => {
@@ -207,4 +208,12 @@ test('the query plan of a request with an Idempotency-Key uses its key, and that
   expect(planOf(idempotency.PRUNE_KEYED_SQL)).toContain(
     'SEARCH keyed_requests USING COVERING INDEX keyed_requests_user (user=?)',
   )
+})
+
+test('the query plans of the conversations that name a directory use the indexes over their records', () => {
+  for (const [at, text] of NAMING_SQL.entries()) {
+    const index = at < 2 ? 'records_working_dir' : 'records_worktree_source'
+    const bounds = at % 2 === 0 ? '<expr>=?' : '<expr>>? AND <expr><?'
+    expect(planOf(text)[0]).toBe(`SEARCH records USING COVERING INDEX ${index} (${bounds})`)
+  }
 })

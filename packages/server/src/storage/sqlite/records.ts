@@ -8,6 +8,8 @@ import type {
   ConversationSort,
   ConversationStore,
   OutboxDraft,
+  OwedRelease,
+  WorkspaceChoice,
 } from '../contract/conversations.ts'
 import { Cursors } from './cursors.ts'
 import type { GroupCommit } from './group-commit.ts'
@@ -104,13 +106,11 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
       }),
     owedReleases: () =>
       commits.read(() =>
-        sql
-          .all<{ id: ConversationId; record: string }>('SELECT id, record FROM owed_releases')
-          .map((row) => ({ ...row })),
+        sql.all<OwedRelease>('SELECT id, owner, record, workspace FROM owed_releases').map((row) => ({ ...row })),
       ),
     released: (id) => commits.write(() => void sql.run('DELETE FROM owed_releases WHERE id = ?', id)),
-    delete: async (id, drafts = []) => {
-      const isDeleted = await commits.write(() => deleteNow(sql, outbox, id, drafts))
+    delete: async (id, drafts = [], workspace = 'keep') => {
+      const isDeleted = await commits.write(() => deleteNow(sql, outbox, id, drafts, workspace))
       if (!isDeleted) return false
       outbox.announceCommit(id, drafts, 0, true)
       sweep.start()
@@ -177,10 +177,17 @@ function searchNow(sql: Sql, cursors: Cursors, query: ConversationQuery) {
 }
 
 /** Deletes the row and writes the last notifications; the log is left to the sweep. False when there is no such row. */
-function deleteNow(sql: Sql, outbox: Outbox, id: ConversationId, drafts: readonly OutboxDraft[]): boolean {
+function deleteNow(
+  sql: Sql,
+  outbox: Outbox,
+  id: ConversationId,
+  drafts: readonly OutboxDraft[],
+  workspace: WorkspaceChoice,
+): boolean {
   sql.run(
-    `INSERT OR REPLACE INTO owed_releases (id, record)
-     SELECT c.id, r.record FROM conversations c JOIN records r ON r.conversation = c.n WHERE c.id = ?`,
+    `INSERT OR REPLACE INTO owed_releases (id, owner, record, workspace)
+     SELECT c.id, c.owner, r.record, ? FROM conversations c JOIN records r ON r.conversation = c.n WHERE c.id = ?`,
+    workspace,
     id,
   )
   sql.run('INSERT OR REPLACE INTO deleted_ids (id, owner) SELECT id, owner FROM conversations WHERE id = ?', id)

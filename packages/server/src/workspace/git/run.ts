@@ -9,7 +9,9 @@ import type { Workspace } from '../workspace.ts'
 const MAX_BYTES = 16 * 1024 * 1024
 const TIMEOUT_MS = 60_000
 
-const CONFIG: readonly (readonly [string, string])[] = [
+type Configuration = readonly (readonly [key: string, value: string])[]
+
+const CONFIG: Configuration = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
   ['core.quotePath', 'false'],
@@ -19,23 +21,27 @@ const CONFIG: readonly (readonly [string, string])[] = [
 
 const FIXED: Readonly<Record<string, string>> = {
   GIT_ALLOW_PROTOCOL: '',
-  GIT_CONFIG_COUNT: String(CONFIG.length),
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_OPTIONAL_LOCKS: '0',
   GIT_TERMINAL_PROMPT: '0',
   LC_ALL: 'C',
+}
+
+/** Environment of git. `more`: configuration that takes precedence over that of the repository. */
+export const gitEnvironment = (workspace: Workspace, more: Configuration = []): Record<string, string> => ({
+  HOME: workspace.workingDir,
+  ...FIXED,
+  ...asVariables([...CONFIG, ...more]),
+})
+
+const asVariables = (pairs: Configuration): Record<string, string> => ({
+  GIT_CONFIG_COUNT: String(pairs.length),
   ...Object.fromEntries(
-    CONFIG.flatMap(([key, value], index) => [
+    pairs.flatMap(([key, value], index) => [
       [`GIT_CONFIG_KEY_${index}`, key],
       [`GIT_CONFIG_VALUE_${index}`, value],
     ]),
   ),
-}
-
-/** Environment of git. */
-export const gitEnvironment = (workspace: Workspace): Record<string, string> => ({
-  HOME: workspace.workingDir,
-  ...FIXED,
 })
 
 /** Git in one directory. */

@@ -7,6 +7,9 @@ import { defaultBranchOf, repositoryOf } from './repository.ts'
 export type Worktree = {
   /** Working directory of the conversation: its path in the repository, inside the worktree. */
   workingDir: string
+  /** Root of the worktree, and of the repository that it belongs to. */
+  root: string
+  repository: string
   branch: string
   base: string
 }
@@ -54,5 +57,5 @@ export async function makeWorktree(
     await git.tell(['worktree', 'add', ...what], signal)
   }
   await mkdir(workingDir, { recursive: true })
-  return { workingDir, branch, base }
+  return { workingDir, root: tree, repository: repository.root, branch, base }
 }

@@ -1,5 +1,4 @@
 /** The phases that bring a repository into the workspace of a conversation. Source: conversation-service.md 1.6. */
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AgentContext } from '@parley/protocol'
 import {
@@ -13,6 +12,7 @@ import {
   type GitHosts,
   type GitToken,
   type Identity,
+  type WorkspaceRemoval,
   type Workspaces,
 } from '../../../workspace/index.ts'
 import {
@@ -33,6 +33,8 @@ const DEFAULT_IDENTITY: Identity = { name: 'Parley', email: 'noreply@parley.inva
 
 export type StartSources = {
   workspaces: Workspaces
+  /** Creates working directories, and records those that may be removed. */
+  made: Pick<WorkspaceRemoval, 'make' | 'record'>
   /** How commands on this machine are isolated, in words. */
   isolation?: string
   hosts: GitHosts
@@ -61,14 +63,14 @@ export function startPhases(sources: StartSources): Phase[] {
       subject: () => 'Making the working directory',
       applies: () => true,
       run: async (starting, signal) => {
-        const { record } = starting
-        if (isOwedWorktree(record)) return takeWorktree(starting, sources.workspaces, signal)
+        const { owner, record } = starting
+        if (isOwedWorktree(record)) return takeWorktree(starting, sources.workspaces, sources.made, signal)
         if (record.workspace.kind === 'RemoteWorkspace') {
           await using workspace = await open(starting, signal)
           await workspace.prepare?.(signal, REMOTE_WAIT_MS)
           return { detail: `on the agent server at ${new URL(record.workspace.host).origin}` }
         }
-        await mkdir(record.workspace.working_dir, { recursive: true })
+        await sources.made.make(record.workspace.working_dir, owner)
         return { detail: sources.isolation ?? null }
       },
     },

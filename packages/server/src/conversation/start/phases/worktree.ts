@@ -1,7 +1,6 @@
 /** A conversation that works in a git worktree of its own. Source: agent-server-wire.md 5.4. */
-import { mkdir } from 'node:fs/promises'
 import { AgentContext } from '@parley/protocol'
-import { makeWorktree, type Workspaces } from '../../../workspace/index.ts'
+import { makeWorktree, type WorkspaceRemoval, type Workspaces } from '../../../workspace/index.ts'
 import type { ConversationRecord, OwnedConversation } from '../../record/record.ts'
 import type { PhaseEnd } from './phase.ts'
 
@@ -11,18 +10,20 @@ export const isOwedWorktree = ({ worktree }: ConversationRecord): boolean =>
 
 /** Creates the worktree; without a repository, the conversation works in the directory of the request. */
 export async function takeWorktree(
-  { id, record, epoch }: OwnedConversation,
+  { id, owner, record, epoch }: OwnedConversation,
   workspaces: Workspaces,
+  made: Pick<WorkspaceRemoval, 'make' | 'record'>,
   signal: AbortSignal,
 ): Promise<PhaseEnd> {
   const asked = record.worktree!
   await using workspace = await workspaces.open({ conversationId: id, workingDir: asked.source, epoch }, signal)
   const created = await makeWorktree(workspace, { directory: asked.source, root: asked.root, name: id }, signal)
   if (created === null) {
-    await mkdir(asked.source, { recursive: true })
+    await made.make(asked.source, owner)
     const back = { ...record.workspace, working_dir: asked.source }
     return { detail: 'no repository to make a worktree of', change: { workspace: back, worktree: null } }
   }
+  await made.record({ root: created.root, owner, kind: 'worktree', repository: created.repository })
   const worktree = { ...asked, branch: created.branch }
   const change = {
     workspace: { ...record.workspace, working_dir: created.workingDir },

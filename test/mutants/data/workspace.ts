@@ -1,0 +1,47 @@
+/** Removal of workspaces with their last conversation. */
+import type { MutatedFile } from '../mutant.ts'
+
+const removal = 'packages/server/src/workspace/removal'
+
+export const workspace: readonly MutatedFile[] = [
+  {
+    file: `${removal}/unsaved-work.ts`,
+    tests: [`${removal}/unsaved-work.test.ts`],
+    mutants: [
+      { before: 'await git.disableFilters()', after: '' },
+      { before: "['core.excludesFile', '/dev/null'],\n", after: '' },
+      { before: '      GIT_WORK_TREE: this.#directory,\n', after: '' },
+      { before: 'if (!git.isDirectory())', after: 'if (git.isFile())' },
+      { before: 'special.exit_code === 0 || ', after: '' },
+      { before: "'--untracked-files=normal', ", after: '' },
+      { before: "(await git.ask('rev-parse', '--verify', '--quiet', 'refs/stash')) !== null", after: 'false' },
+      { before: "...(head === null ? [] : ['HEAD']), ", after: '' },
+      { before: "...(isWorktree ? [] : ['--branches'])", after: '' },
+      { before: "isWorktree ? await git.otherBranches() : ['--remotes']", after: "['--remotes']" },
+      { before: 'if (!entry.isDirectory()) return', after: 'if (entry.isFile()) return' },
+    ],
+  },
+  {
+    file: `${removal}/remove-tree.ts`,
+    tests: [`${removal}/remove-tree.test.ts`],
+    mutants: [
+      { before: 'if (!entry.isDirectory()) return unlink(path)\n', after: '' },
+      { before: 'await rename(at, inside(aside, Buffer.from(randomUUID())))', after: 'await rmdir(at)' },
+      { before: "{ encoding: 'buffer' as BufferEncoding }", after: '' },
+      { before: 'await mkdir(aside, { recursive: true, mode: 0o700 })\n', after: '' },
+    ],
+  },
+  {
+    file: `${removal}/workspace-removal.ts`,
+    tests: ['test/conversation/workspace-removal.test.ts'],
+    mutants: [
+      { before: 'made === null || made.owner !== owner', after: 'made === null' },
+      { before: '    if (await isUsed()) return SHARED\n', after: '' },
+      { before: 'if (inode !== made.inode)', after: 'if (false as boolean)' },
+      { before: "choice === 'delete' ? null : await", after: 'await' },
+      { before: "if (choice === 'keep')", after: 'if (false as boolean)' },
+      { before: 'await this.#unregister(made)\n', after: '' },
+      { before: 'dirname(directory) === this.#folders && ', after: '' },
+    ],
+  },
+]
