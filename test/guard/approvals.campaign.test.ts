@@ -1,57 +1,131 @@
 /**
- * The guarantee of AlwaysConfirm: nothing is executed without an approval, whatever requests the API gets, in any order
- * and concurrently. Each sequence can be repeated from its seed.
+ * The guarantee of approvals: nothing is executed without an approval that names it, or under a policy that asks about it, whatever
+ * requests the API gets, in any order and concurrently, and however often the server is killed meanwhile.
  */
 import { readdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { byForm, forSeeds, timeoutFor } from '../../packages/server/testing/campaign.ts'
-import { ofKind, startRunning } from '../../packages/server/testing/restartable-server.ts'
-import { check, play, startScripted } from './sequences.ts'
+import { byForm, form, forSeeds, timeoutFor } from '../../packages/server/testing/campaign.ts'
+import { until } from '../../packages/server/testing/until.ts'
+import { check, mayBegin, NO_COUNTS, type Counts } from './approvals/check.ts'
+import { startPlace } from './approvals/place.ts'
+import { clear, play } from './approvals/sequences.ts'
+import type { Stored } from './approvals/stored-logs.ts'
 
-/** Seconds; a sequence takes about 20 ms of processor time. */
-const BUDGET = { seconds: byForm({ test: 8, campaign: 120, soak: 1800 }), least: 100 }
+/** A soak plays 10,000 sequences, however long they take. */
+const BUDGET = byForm({
+  test: { seconds: 8, least: 12 },
+  campaign: { seconds: 120, least: 100 },
+  soak: { seconds: 1800, least: 10_000 },
+})
+/** Number of sequences that contain every case, however they are mixed. */
+const ENOUGH = 500
 /** Concurrent sequences: enough for two processors, and few enough for quick answers. */
 const AT_ONCE = 12
 
-const noModel = () => ({ status: 400, error: 'these conversations play scripts' })
-
 test(
-  'no sequence of API calls executes an action without approval (P22, P23)',
+  'no sequence of API calls, restarts and policies executes an action without an approval that names it (P22, P23)',
   async () => {
-    // One key sends many requests; rate limits would only end sequences early.
-    const env = { PARLEY_EPHEMERAL: 'true', PARLEY_RATE_LIMIT_PER_MINUTE: '0' }
-    await using server = await startRunning(noModel, env, 'process')
+    await using place = await startPlace()
     const from = performance.now()
-    let [approvals, executions, requests] = [0, 0, 0]
+    const total: Counts = { ...NO_COUNTS }
     const sequences = await forSeeds({ ...BUDGET, atOnce: AT_ONCE }, async (seed) => {
-      const played = await play(server, seed)
-      const [approved, executed] = await check(server, seed, played)
-      approvals += approved
-      executions += executed
-      requests += played.trace.length
-      for (const id of played.ids) {
-        const { status, text } = await server.call('DELETE', `/api/conversations/${id}`)
-        expect([status, text]).toEqual([200, expect.any(String)])
-      }
+      const played = await play(place, seed)
+      const counts = check(place, played)
+      for (const key of Object.keys(total) as (keyof Counts)[]) total[key] += counts[key]
+      await clear(place, played)
     })
-    const seconds = (performance.now() - from) / 1000
-    console.log(
-      `${sequences} sequences, ${requests} requests, ${approvals} approved actions, ${executions} executed, in ${seconds.toFixed(0)} s`,
-    )
-    // Deleted conversations have left nothing, and interrupted calls have written nothing afterwards.
-    expect(await readdir(server.file('data', 'ephemeral'), { recursive: true })).toHaveLength(1)
-    // The sequences must contain approvals and executions to prove anything.
-    expect(approvals).toBeGreaterThan(sequences / 20)
-    expect(executions).toBeGreaterThan(sequences / 20)
+    const seconds = ((performance.now() - from) / 1000).toFixed(0)
+    console.log(`${sequences} sequences in ${seconds} s, ${place.restarts} restarts: ${JSON.stringify(total)}`)
+    // Deleted conversations leave nothing.
+    await until(async () => (await readdir(place.file('data', 'conversations'))).length === 0, 60_000)
+    // The sequences must contain what is checked.
+    expect(place.restarts).toBeGreaterThan(0)
+    expect(Math.min(total.approved, total.executed)).toBeGreaterThan(sequences / 20)
+    const { below, free, secret, unnamed, unseen } = total
+    if (sequences >= ENOUGH) expect(Math.min(below, free, secret, unnamed, unseen)).toBeGreaterThan(0)
   },
-  timeoutFor(BUDGET.seconds),
+  timeoutFor(form === 'soak' ? 4 * 3600 : BUDGET.seconds),
 )
 
-test('the approval check fails for a sequence without a policy', async () => {
-  await using server = await startRunning(noModel)
-  const id = await startScripted(server, 0, { confirmation_policy: { kind: 'NeverConfirm' }, max_iterations: 3 })
-  await server.say(id, 'go on')
-  await server.until(id, 'finished', 'error', 'stuck')
-  expect(ofKind(await server.events(id), 'ObservationEvent').length).toBeGreaterThan(0)
-  await expect(check(server, 0, { ids: [id], trace: [] })).rejects.toThrow('without approval')
+const ALWAYS = { kind: 'AlwaysConfirm' }
+const NEVER = { kind: 'NeverConfirm' }
+const policy = (value: object) => ({ kind: 'StateChangedEvent', key: 'confirmation_policy', value })
+const action = {
+  kind: 'ActionEvent',
+  id: 'a',
+  tool_name: 'hold',
+  security_risk: 'UNKNOWN',
+  action: { data: { tag: 't' } },
+}
+const asked = { kind: 'ConfirmationRequestedEvent', id: 'b', actions: [{ action_id: 'a' }] }
+const message = { kind: 'MessageEvent', source: 'user' }
+// SHA-256 of {"action":{"data":{"tag":"t"}},"tool_name":"hold"}.
+const digest = 'e3871c7dbc6a18d842509a7cf968f658a28b1dd19800ea45d79d003a2f688dff'
+const approval = {
+  kind: 'ApprovalEvent',
+  batch_id: 'b',
+  action_ids: ['a'],
+  decision: 'accept',
+  actions: [{ action_id: 'a', digest }],
+}
+
+test.each<[string, boolean, readonly object[], readonly [number, number]]>([
+  ['without an approval under a policy that asks is refused', false, [policy(ALWAYS), action, asked], [2, 3]],
+  ['with a stored approval is accepted', true, [policy(ALWAYS), action, asked, approval], [2, 4]],
+  ['before its approval is stored is refused', false, [policy(ALWAYS), action, asked, approval], [2, 3]],
+  [
+    'with the digest of other arguments is refused',
+    false,
+    [policy(ALWAYS), action, asked, { ...approval, actions: [{ action_id: 'a', digest: 'x' }] }],
+    [2, 4],
+  ],
+  [
+    'with an approval of another batch is refused',
+    false,
+    [policy(ALWAYS), action, asked, { ...approval, batch_id: 'c' }],
+    [2, 4],
+  ],
+  [
+    'with an approval that does not name it is refused',
+    false,
+    [policy(ALWAYS), action, asked, { ...approval, action_ids: [] }],
+    [2, 4],
+  ],
+  ['after a rejection is refused', false, [policy(ALWAYS), action, asked, { ...approval, decision: 'reject' }], [2, 4]],
+  [
+    'after a message that followed the approval is refused',
+    false,
+    [policy(ALWAYS), action, asked, approval, message],
+    [5, 5],
+  ],
+  ['under a policy that does not ask is accepted', true, [policy(NEVER), action], [2, 2]],
+  ['after the policy was tightened is refused', false, [policy(NEVER), action, policy(ALWAYS)], [3, 3]],
+  ['that began before the policy was tightened is accepted', true, [policy(NEVER), action, policy(ALWAYS)], [2, 3]],
+  [
+    'of a low risk is accepted when only risky calls are asked about',
+    true,
+    [policy({ kind: 'ConfirmRisky' }), { ...action, security_risk: 'LOW' }],
+    [2, 2],
+  ],
+  [
+    'of a high risk is refused then',
+    false,
+    [policy({ kind: 'ConfirmRisky' }), { ...action, security_risk: 'HIGH' }],
+    [2, 2],
+  ],
+  [
+    'after a message, where risky calls are asked about, is refused',
+    false,
+    [policy({ kind: 'ConfirmRisky' }), { ...action, security_risk: 'LOW' }, message],
+    [3, 3],
+  ],
+  [
+    'of an action that has its result is refused',
+    false,
+    [policy(NEVER), action, { kind: 'ObservationEvent', action_id: 'a' }],
+    [3, 3],
+  ],
+])('the check of the sequences: an execution %s', (_name, expected, events, range) => {
+  const log = events.map((event, at): Stored => ({ seq: at + 1, event }))
+  expect(mayBegin(log, log[1]!, range)).toBe(expected)
 })
