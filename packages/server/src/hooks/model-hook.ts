@@ -1,5 +1,6 @@
 /** Hooks that ask a model. Source: agent-core.md 5.3. */
 import type { Draft, HookDefinition } from '@parley/protocol'
+import { timeoutSignal } from '../lib/index.ts'
 import { hookQuestion, type HookQuestion } from './question.ts'
 import { verdictOfReply, type ModelReply } from './reply.ts'
 import { cut, secondsOf, type HookInput, type HookResult } from './run-hook.ts'
@@ -56,7 +57,7 @@ async function reply(
     return failed(`The event is longer than the ${MAX_EVENT_CHARS} characters that a model is shown.`)
   }
   const seconds = secondsOf(hook)
-  const late = AbortSignal.timeout(seconds * 1000)
+  const late = timeoutSignal(seconds * 1000)
   try {
     return { text: await ask(hook, question, spent, AbortSignal.any([signal, late])), failure: null }
   } catch (error) {

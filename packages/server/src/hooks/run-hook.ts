@@ -1,5 +1,6 @@
 /** Commands of hooks, run in the workspace with its allow-listed environment. Source: agent-core.md 5.2. */
 import type { HookDefinition, HookEventType } from '@parley/protocol'
+import { timeoutSignal } from '../lib/index.ts'
 import type { ExecResult, Workspace } from '../workspace/index.ts'
 import { verdictOf, type CommandEnd, type HookVerdict } from './verdict.ts'
 
@@ -58,7 +59,7 @@ async function runCommand(
   signal: AbortSignal,
 ): Promise<CommandEnd> {
   const seconds = secondsOf(hook)
-  const late = AbortSignal.timeout(seconds * 1000 + MARGIN_MS)
+  const late = timeoutSignal(seconds * 1000 + MARGIN_MS)
   try {
     const result = await workspace.exec(
       {

@@ -2,20 +2,41 @@
 const LATE_MS = 1_000
 /** Milliseconds to read what arrived while the process did not run. */
 const CATCH_UP_MS = 10_000
+/** Longest time of a timer, in milliseconds; a longer one would fire at once. */
+const LONGEST_MS = 2 ** 31 - 1
 
 /**
  * Calls `onPassed` after `ms` milliseconds, unless it is disposed before. After this process was stopped, or its machine suspended,
  * timers fire before sockets are read; the limit is then extended by ten seconds, so that an answer that has arrived counts.
  */
-export function timeLimit(ms: number, onPassed: () => void): Disposable {
+export function timeLimit(ms: number, onPassed: () => void): Disposable & { unref(): void } {
   let timer: NodeJS.Timeout
+  let keepsProcess = true
   const arm = (waitMs: number): void => {
     const due = performance.now() + waitMs
     timer = setTimeout(() => {
       if (performance.now() - due > LATE_MS) arm(CATCH_UP_MS)
       else onPassed()
     }, waitMs)
+    if (!keepsProcess) timer.unref()
   }
-  arm(ms)
-  return { [Symbol.dispose]: () => clearTimeout(timer) }
+  arm(Math.min(ms, LONGEST_MS))
+  return {
+    unref() {
+      keepsProcess = false
+      timer.unref()
+    },
+    [Symbol.dispose]: () => clearTimeout(timer),
+  }
+}
+
+/**
+ * Returns a signal that aborts with a `TimeoutError` after `ms` milliseconds; it keeps no process alive. For requests: unlike
+ * `AbortSignal.timeout` it keeps the rule of `timeLimit`.
+ */
+export function timeoutSignal(ms: number): AbortSignal {
+  const controller = new AbortController()
+  const passed = () => controller.abort(new DOMException(`not done within ${ms} ms`, 'TimeoutError'))
+  timeLimit(ms, passed).unref()
+  return controller.signal
 }

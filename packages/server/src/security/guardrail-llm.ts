@@ -1,5 +1,6 @@
 /** Analyzer that asks a second model about each call. Source: agent-core.md 4.11; interface.md, Security analyzers. */
 import type { GuardrailLLMSecurityAnalyzer } from '@parley/protocol'
+import { timeoutSignal } from '../lib/index.ts'
 import type { Llm, LlmAnswer, OpenLlm } from '../llm/index.ts'
 import { assessmentOf, type Analyzer, type Assessment } from './analyzer.ts'
 import { guardrailPrompt, readGuardrailAnswer } from './guardrail-prompt.ts'
@@ -34,7 +35,7 @@ export function openGuardrail(
           ],
           tools: [],
         }
-        answer = await llm.complete(request, ignore, AbortSignal.any([signal, AbortSignal.timeout(limitMs)]))
+        answer = await llm.complete(request, ignore, AbortSignal.any([signal, timeoutSignal(limitMs)]))
       } catch {
         signal.throwIfAborted()
         // An outage does not indicate danger; HIGH would make every ensemble HIGH.

@@ -1,5 +1,6 @@
 /** Analyzer that asks an external monitoring service for a score. Source: agent-core.md 4.9; F26; interface.md, Limits. */
 import { ParleyError, VendorAnalyzer as VendorRecord, type SecurityRisk, type VendorAnalyzer } from '@parley/protocol'
+import { timeoutSignal } from '../lib/index.ts'
 import { assessmentOf, type Analyzer } from './analyzer.ts'
 import { vendorMessages } from './vendor-messages.ts'
 
@@ -60,7 +61,7 @@ async function requestScore(
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body,
       redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      signal: AbortSignal.any([signal, timeoutSignal(timeoutMs)]),
     })
     const text = await readAtMost(response, MAX_ANSWER_BYTES)
     return response.status === 200 && text !== null ? JSON.parse(text) : undefined

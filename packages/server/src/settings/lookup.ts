@@ -4,6 +4,7 @@
  * are requested.
  */
 import { isIP } from 'node:net'
+import { timeoutSignal } from '../lib/index.ts'
 import type { Log } from '../observability/index.ts'
 import { MAX_SECRET_BYTES, ParleyError, type LookupSecret } from '@parley/protocol'
 
@@ -55,7 +56,7 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
     try {
       const url = allowed(source.url)
       if (url === null) throw new Error('its host is not allowed any more')
-      const signal = AbortSignal.timeout(TIMEOUT_MS)
+      const signal = timeoutSignal(TIMEOUT_MS)
       // A redirect could lead to any host, with the headers that are meant for this one.
       const response = await fetch(url, { headers: source.headers, redirect: 'error', signal })
       if (!response.ok) throw new Error(`the answer is ${response.status}`)

@@ -1,5 +1,5 @@
 /** Sends one attempt over HTTP. */
-import { retryAfterMs } from '../lib/index.ts'
+import { retryAfterMs, timeoutSignal } from '../lib/index.ts'
 import type { DeliveryResponse } from './retry.ts'
 
 /** Milliseconds until an attempt without a response fails. Source: decisions.md, Webhook delivery. */
@@ -26,7 +26,7 @@ export async function post(
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<DeliveryResponse> {
-  const limit = AbortSignal.timeout(timeoutMs)
+  const limit = timeoutSignal(timeoutMs)
   try {
     // A redirect would send the key and the signature to an address that is not configured.
     const init = { method: 'POST', headers, body, redirect: 'manual' as const }

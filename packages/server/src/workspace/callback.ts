@@ -12,7 +12,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConversationExecutionStatus, ConversationId } from '@parley/protocol'
-import { backoffMs, sleep, writeDurably, type Backoff } from '../lib/index.ts'
+import { backoffMs, sleep, timeoutSignal, writeDurably, type Backoff } from '../lib/index.ts'
 
 export type CallbackTarget = {
   url: string
@@ -189,7 +189,7 @@ async function post(
     headers['webhook-signature'] = `v1,${mac}`
   }
   try {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
+    const limit = AbortSignal.any([signal, timeoutSignal(ANSWER_MS)])
     // A redirect would send result and signature to an address that is not configured.
     const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: limit })
     await response.body?.cancel()

@@ -6,6 +6,7 @@
  *   H2. Updates between two prompts, such as a replayed history, belong to no prompt.
  */
 import type { ACPAgent, ConversationState, Draft } from '@parley/protocol'
+import { timeLimit } from '../../lib/index.ts'
 import { makeMasker } from '../../secrets/index.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import type { Log } from '../agent.ts'
@@ -101,7 +102,7 @@ export class AcpProcess implements AsyncDisposable {
     await this.stop()
     const deadline = new AbortController()
     const ms = Math.min(Math.max(agent.acp_startup_timeout, 0) * 1000, LONGEST_TIMER_MS)
-    const timer = setTimeout(() => deadline.abort(new Error('the start took too long')), ms)
+    using _limit = timeLimit(ms, () => deadline.abort(new Error('the start took too long')))
     const own = AbortSignal.any([signal, deadline.signal])
     try {
       return await this.#open(agent, state, isFresh, own)
@@ -115,8 +116,6 @@ export class AcpProcess implements AsyncDisposable {
           error,
         )
       throw startFailure(error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 

@@ -1,7 +1,7 @@
 /** A critic that asks a classifier on another server how likely the result is to succeed. Source: agent-core.md 3.3. */
 import type { Critic as CriticRecord, CriticResult } from '@parley/protocol'
 import { z } from 'zod'
-import { backoffMs, sleep } from '../../lib/index.ts'
+import { backoffMs, sleep, timeoutSignal } from '../../lib/index.ts'
 import type { Critic, CriticInput } from './critic.ts'
 import { transcript } from './transcript.ts'
 
@@ -67,7 +67,7 @@ function post(
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body,
     redirect: 'error',
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    signal: AbortSignal.any([signal, timeoutSignal(timeoutMs)]),
   })
 }
 

@@ -9,7 +9,7 @@
 import { lookup } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
-import { nodeHttp, nodeHttps } from '../../lib/index.ts'
+import { nodeHttp, nodeHttps, timeoutSignal } from '../../lib/index.ts'
 import { isPublicAddress } from '../public-address.ts'
 
 const MAX_IMAGE_BYTES = 20 * 1024 * 1024
@@ -23,7 +23,7 @@ export type Allows = (address: string) => boolean
 
 /** Returns the image as a data URL. Rejects with the reason when there is none. */
 export async function fetchImage(url: URL, signal: AbortSignal, allows: Allows = isPublicAddress): Promise<string> {
-  const own = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+  const own = AbortSignal.any([signal, timeoutSignal(TIMEOUT_MS)])
   let at = url
   for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
     const answer = await get(at, own, allows)

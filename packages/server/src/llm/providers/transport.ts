@@ -8,7 +8,7 @@
  * says, and costs about twice the processor time per request.
  */
 import type { IncomingMessage, RequestOptions } from 'node:http'
-import { nodeHttp, nodeHttps } from '../../lib/index.ts'
+import { nodeHttp, nodeHttps, onSilence } from '../../lib/index.ts'
 import { Images } from '../images/inline-images.ts'
 
 /** The providers' libraries call this with a URL, and with plain headers and a text body in `init`. */
@@ -73,7 +73,7 @@ export function openTransport(options: TransportOptions = {}): Transport {
       fail(signal?.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal?.reason }))
     signal?.addEventListener('abort', onAbort, { once: true })
     outgoing.once('close', () => signal?.removeEventListener('abort', onAbort))
-    outgoing.once('timeout', () => fail(new SilenceError(silenceMs ?? 0)))
+    onSilence(outgoing, () => fail(new SilenceError(silenceMs ?? 0)))
     outgoing.once('response', (incoming) => {
       answer = incoming
       resolve(incoming)

@@ -6,7 +6,7 @@
  *   B2. Actions run one after the other. An abandoned action does not block the ones after it.
  */
 import { randomUUID } from 'node:crypto'
-import { abortable } from '../../lib/index.ts'
+import { abortable, timeLimit } from '../../lib/index.ts'
 import { Refusal } from '../refusal.ts'
 import type { ToolContext } from '../tool.ts'
 import { launch } from './launch.ts'
@@ -68,7 +68,7 @@ export class SharedBrowser {
     work.catch(() => undefined)
     const late = new AbortController()
     const { limitMs } = this.#timeLimit
-    const timer = setTimeout(() => late.abort(), limitMs)
+    using _limit = timeLimit(limitMs, () => late.abort())
     try {
       const result = await abortable(work, AbortSignal.any([signal, late.signal]))
       this.#timeLimit.ended()
@@ -80,8 +80,6 @@ export class SharedBrowser {
         throw error
       }
       throw new Refusal(await this.#afterTimeout(limitMs))
-    } finally {
-      clearTimeout(timer)
     }
   }
 

@@ -4,7 +4,7 @@
 import type * as Library from '@modelcontextprotocol/client'
 import type { CallToolResult, Client, Tool as ListedTool, Transport } from '@modelcontextprotocol/client'
 import { ParleyError } from '@parley/protocol'
-import { abortable } from '../../lib/index.ts'
+import { abortable, timeLimit } from '../../lib/index.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -20,6 +20,8 @@ const MAX_PAGES = 50
 const MAX_TOOLS = 500
 /** Milliseconds for the request that ends a session. */
 const END_SESSION_MS = 2_000
+/** Longest time of a timer, in milliseconds. */
+const LONGEST_MS = 2 ** 31 - 1
 
 export type Connection = AsyncDisposable & {
   /** Requests the list of tools. */
@@ -61,7 +63,7 @@ export async function connect(
     onUnansweredRequest(transport, () => void end(client, transport))
   client.setNotificationHandler('notifications/tools/list_changed', onListChanged)
   try {
-    await abortable(client.connect(transport, { signal }), signal)
+    await abortable(client.connect(transport, limitedBy(signal)), signal)
   } catch (error) {
     await end(client, transport)
     signal.throwIfAborted()
@@ -70,8 +72,12 @@ export async function connect(
   }
   return {
     list: (of) => list(client, of),
-    call: async (name, args, timeout, of) =>
-      client.request({ method: 'tools/call', params: { name, arguments: args } }, { signal: of, timeout }),
+    async call(name, args, timeoutMs, of) {
+      const late = new AbortController()
+      using _limit = timeLimit(timeoutMs, () => late.abort())
+      const params = { name, arguments: args }
+      return await client.request({ method: 'tools/call', params }, limitedBy(AbortSignal.any([of, late.signal])))
+    },
     closed: closed.promise,
     async [Symbol.asyncDispose]() {
       if (transport instanceof library.StreamableHTTPClientTransport) await endSession(transport)
@@ -80,6 +86,12 @@ export async function connect(
     },
   }
 }
+
+/**
+ * Options of a request that only the signal ends. The library's own timer would fire before an answer that arrived while this
+ * process was stopped is read.
+ */
+const limitedBy = (signal: AbortSignal) => ({ signal, timeout: LONGEST_MS })
 
 async function open(
   endpoint: Endpoint,
@@ -111,7 +123,7 @@ async function list(client: Client, signal: AbortSignal): Promise<ListedTool[]> 
   let cursor: string | undefined
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
     const params = cursor === undefined ? {} : { cursor }
-    const answer = await client.request({ method: 'tools/list', params }, { signal })
+    const answer = await client.request({ method: 'tools/list', params }, limitedBy(signal))
     tools.push(...answer.tools)
     cursor = answer.nextCursor
     if (cursor === undefined) break

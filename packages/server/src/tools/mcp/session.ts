@@ -8,7 +8,7 @@
  *   M3. A failure concerns only its caller: the next caller tries again.
  */
 import { ParleyError } from '@parley/protocol'
-import { abortable } from '../../lib/index.ts'
+import { abortable, timeLimit, timeoutSignal } from '../../lib/index.ts'
 import { connect, type CallToolResult, type Connection, type ConnectOptions, type ListedTool } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
 import { lossOf, reasonOf } from './failure.ts'
@@ -107,7 +107,7 @@ export class Session implements AsyncDisposable {
     const { endpoint, openWorkspace, limits } = this.#deps
     const limit = new AbortController()
     const late = unavailable(`it was not ready within ${limits.connectMs / 1000} s`)
-    const timer = setTimeout(() => limit.abort(late), limits.connectMs)
+    using _limit = timeLimit(limits.connectMs, () => limit.abort(late))
     const signal = AbortSignal.any([limit.signal, this.#end.signal])
     let connection: Connection | null = null
     try {
@@ -124,8 +124,6 @@ export class Session implements AsyncDisposable {
       await connection?.[Symbol.asyncDispose]()
       signal.throwIfAborted()
       throw error instanceof ParleyError ? error : unavailable(reasonOf(error), error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 
@@ -137,7 +135,7 @@ export class Session implements AsyncDisposable {
   #relist(live: Live): void {
     this.#relisting ??= setTimeout(() => {
       this.#relisting = undefined
-      const signal = AbortSignal.any([AbortSignal.timeout(this.#deps.limits.connectMs), this.#end.signal])
+      const signal = AbortSignal.any([timeoutSignal(this.#deps.limits.connectMs), this.#end.signal])
       live.connection.list(signal).then(
         (tools) => {
           live.tools = tools

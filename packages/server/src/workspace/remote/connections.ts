@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { nodeHttp, nodeHttps } from '../../lib/index.ts'
+import { nodeHttp, nodeHttps, onSilence } from '../../lib/index.ts'
 
 /** Milliseconds to wait for a connection. Source: agent-core.md 12.9. */
 const CONNECT_MS = 10_000
@@ -70,7 +70,7 @@ export function openConnections({ readTimeoutMs, maxConnections }: ConnectionsOp
     const onAbort = () => fail(signal?.reason instanceof Error ? signal.reason : new Error('aborted'))
     signal?.addEventListener('abort', onAbort, { once: true })
     outgoing.once('close', () => signal?.removeEventListener('abort', onAbort))
-    outgoing.once('timeout', () => fail(new ReadTimeout(timeoutMs)))
+    onSilence(outgoing, () => fail(new ReadTimeout(timeoutMs)))
     outgoing.once('socket', (socket) => {
       if (!socket.connecting) return
       const late = setTimeout(() => fail(new Error(`no connection within ${CONNECT_MS / 1000} s`)), CONNECT_MS)

@@ -1,6 +1,7 @@
 /** Runs programs to their end and keeps their output. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { statSync } from 'node:fs'
+import { timeLimit } from '../../lib/index.ts'
 import { BoundedOutput } from './ledger/bounded-output.ts'
 import type { Result } from './ledger/call.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -68,12 +69,11 @@ export class Exec {
     // A program that does not read its input is not an error.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(spec.stdin === null ? undefined : Buffer.from(spec.stdin, 'base64'))
-    const limit =
-      spec.timeoutMs === null ? null : setTimeout(() => void this.#timeOut(), Math.min(spec.timeoutMs, 2 ** 31 - 1))
+    const limit = spec.timeoutMs === null ? null : timeLimit(spec.timeoutMs, () => void this.#timeOut())
     const closed = Promise.withResolvers<void>()
     child.once('close', () => closed.resolve())
     const { exit_code, signal } = await exitOf(child)
-    if (limit !== null) clearTimeout(limit)
+    limit?.[Symbol.dispose]()
     // A child process that the program left behind may keep the pipes open for ever.
     lastOutputAt = performance.now()
     const drain = () => {

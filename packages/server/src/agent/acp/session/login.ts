@@ -1,4 +1,5 @@
 /** Logs an external agent in with credentials that exist already, never by asking a person. Source: agent-core.md 11.4. */
+import { timeoutSignal } from '../../../lib/index.ts'
 import type { Workspace } from '../../../workspace/index.ts'
 import type { Log } from '../../agent.ts'
 import type { Connection } from '../process/connection.ts'
@@ -80,7 +81,7 @@ export async function login(
     log.warn({ offered }, 'no credential for a login method of the external agent; it may be logged in already')
     return
   }
-  const own = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_MS)])
+  const own = AbortSignal.any([signal, timeoutSignal(LOGIN_MS)])
   const gateway = env['GEMINI_BASE_URL']
   const meta = method === 'gemini-api-key' && gateway !== undefined ? { _meta: { gateway: { baseUrl: gateway } } } : {}
   try {

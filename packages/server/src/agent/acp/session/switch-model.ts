@@ -1,5 +1,6 @@
 /** Switches the model of an open session. Source: agent-core.md 11.9. */
 import { ParleyError } from '@parley/protocol'
+import { timeoutSignal } from '../../../lib/index.ts'
 import { detailOf, INTERNAL_ERROR, isRequestFailure } from '../failure.ts'
 import type { AcpProcess } from '../acp-process.ts'
 import type { Provider } from '../providers.ts'
@@ -25,7 +26,7 @@ export async function switchModel(
   if (provider !== null && !provider.switchesModels)
     throw new ParleyError('bad_request', `${provider.key} cannot change its model during a conversation`)
   if (running === null) return null
-  const limit = AbortSignal.timeout(limitMs)
+  const limit = timeoutSignal(limitMs)
   try {
     const session = await setModel(running.connection, running.session, model, limit)
     process.session = session

@@ -1,4 +1,5 @@
 import type { Draft, StartPhaseEvent } from '@parley/protocol'
+import { timeLimit } from '../../../lib/index.ts'
 import type { LiveReader } from '../../live-access.ts'
 import type { ConversationRecord, OwnedConversation } from '../../record/record.ts'
 import { PHASES, StartFailure, type Phase, type PhaseName } from './phase.ts'
@@ -44,7 +45,7 @@ async function inTime(phase: Phase, conversation: OwnedConversation, signal: Abo
     timeoutCode,
     `${subject} took longer than the ${deadlineMs / 1000} s that it may take.`,
   )
-  const timer = setTimeout(() => late.abort(reason), deadlineMs)
+  using _limit = timeLimit(deadlineMs, () => late.abort(reason))
   try {
     signal.throwIfAborted()
     return await phase.run(conversation, AbortSignal.any([signal, late.signal]))
@@ -53,8 +54,6 @@ async function inTime(phase: Phase, conversation: OwnedConversation, signal: Abo
     signal.throwIfAborted()
     late.signal.throwIfAborted()
     throw error
-  } finally {
-    clearTimeout(timer)
   }
 }
 

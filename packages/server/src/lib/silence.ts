@@ -1,0 +1,17 @@
+import type { ClientRequest } from 'node:http'
+
+/**
+ * Calls `onSilent` when the server of a request is silent for the request's `timeout`. After this process was stopped, the timer
+ * fires before the socket is read; what has arrived by then is no silence.
+ */
+export function onSilence(request: ClientRequest, onSilent: () => void): void {
+  request.on('timeout', () => {
+    const bytes = request.socket?.bytesRead
+    // Sockets are read between two immediates.
+    setImmediate(() =>
+      setImmediate(() => {
+        if (request.socket?.bytesRead === bytes) onSilent()
+      }),
+    )
+  })
+}
