@@ -346,6 +346,16 @@ describe('UserPromptSubmit hooks', () => {
     },
   )
 
+  test('a message that a hook blocked is owed no answer in a fork (F14)', async () => {
+    await using bench = await Bench.open([finish])
+    const id = await bench.id(config, 'my password is swordfish')
+    await bench.rest(id)
+    const { body: fork } = await bench.server.call('POST', `/api/conversations/${id}/fork`, {})
+    expect((await bench.server.call('POST', `/api/conversations/${fork.id}/run`)).status).toBe(200)
+    expect((await bench.rest(fork.id)).execution_status).toBe('finished')
+    expect(bench.model.requests).toHaveLength(0)
+  })
+
   test('a blocked text never reaches the model: not with the next message, not after kill -9, not in a fork', async () => {
     await using bench = await Bench.open([finish, finish, finish, finish])
     const id = await bench.id(config, 'hello')

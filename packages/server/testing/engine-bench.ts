@@ -21,7 +21,17 @@ import { until } from './until.ts'
 export const ANN = { user: 'ann', role: 'user', keyId: 'key' } as const
 
 /** The parts of an agent that a test plays. */
-export type Played = Partial<Pick<Agent, 'think' | 'execute' | 'recover' | 'interrupt'>>
+export type Played = Partial<Pick<Agent, 'think' | 'execute' | 'recover' | 'condense' | 'interrupt'>>
+
+type Members = {
+  isIdle?: boolean
+  max_budget_per_task?: number
+  conversation_id?: ConversationId
+  max_iterations?: number
+  title?: string
+  stuck_detection?: boolean
+  agent?: object
+}
 
 export type Bench = AsyncDisposable & {
   engine: Engine
@@ -31,11 +41,7 @@ export type Bench = AsyncDisposable & {
   /** The agent from now on; unplayed parts keep the default: think answers 'done'. */
   play: (played: Played) => void
   /** Starts a conversation with a message, unless `isIdle`. */
-  start: (members?: {
-    isIdle?: boolean
-    max_budget_per_task?: number
-    conversation_id?: ConversationId
-  }) => Promise<Conversation>
+  start: (members?: Members) => Promise<Conversation>
   /** Another engine on the same file, as of another process. */
   another: () => Promise<Engine>
 }
@@ -90,7 +96,7 @@ export const call = (id = newEventId()): Draft[] => [
     tool_name: 'noop',
     tool_call_id: `call-${id}`,
     tool_call: { id: `call-${id}`, name: 'noop', arguments: '{}', origin: 'completion' },
-    llm_response_id: 'r',
+    llm_response_id: `response-${id}`,
     critic_result: null,
     action: { kind: 'NoopAction' },
     security_risk: 'LOW',
@@ -134,7 +140,9 @@ export async function openBench({
       if (played.recover !== undefined) return yield* played.recover(actions, context, signal)
       yield actions.map(result)
     },
-    async *condense() {},
+    async *condense(context, signal): Step {
+      if (played.condense !== undefined) return yield* played.condense(context, signal)
+    },
     ask: async () => ({ text: 'aside', drafts: [spent()] }),
     reconfigure: () => undefined,
     interrupt: async () => played.interrupt?.(),
@@ -187,15 +195,18 @@ export async function openBench({
   }
 }
 
-type EngineDepsOfTests = Pick<EngineDeps, 'mask' | 'runs' | 'log' | 'appendBackoff' | 'idleUnloadMs' | 'phases'>
+type EngineDepsOfTests = Pick<
+  EngineDeps,
+  'mask' | 'masker' | 'runs' | 'log' | 'appendBackoff' | 'idleUnloadMs' | 'phases' | 'notifies' | 'openHooks'
+>
 
 async function startOn(
   engine: Engine,
-  { isIdle = false, ...members }: Parameters<Bench['start']>[0] = {},
+  { isIdle = false, agent = {}, ...members }: Members = {},
 ): Promise<Conversation> {
   const { info } = await engine.start(
     {
-      agent: AgentConfig.parse({ llm: { model: 'openai/played' } }),
+      agent: AgentConfig.parse({ llm: { model: 'openai/played' }, ...agent }),
       autotitle: false,
       fingerprint: '',
       ...(isIdle ? {} : { initial_message: { content: [{ ...textContent('begin'), cache_prompt: false }] } }),

@@ -1,6 +1,7 @@
 import type { ActionEvent } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { answer, call, count, gate, openBench, result, type Bench } from '../../../testing/engine-bench.ts'
+import { diskFull } from '../../../testing/faulty-storage.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
 
@@ -216,4 +217,37 @@ test('an aborted run gives its run slot back, also one that waited for it', asyn
   bench.play({})
   for (const talk of [await bench.start(), await bench.start()]) await talk.is('finished')
   open.resolve()
+})
+
+test('no model is asked after an interrupt that came while the store was asked whether it accepts appends', async () => {
+  await using bench = await openBench()
+  const step = gate()
+  const check = gate()
+  bench.play({
+    async *think(): Step {
+      step.reached.resolve()
+      await step.open.promise
+      yield* []
+    },
+  })
+  const talk = await bench.start()
+  await step.reached.promise
+  // A message is refused during the step, so the next step begins with that question.
+  bench.faults.refuse = diskFull
+  await expect(talk.say('lost', false)).rejects.toMatchObject({ code: 'unavailable' })
+  bench.faults.refuse = () => null
+  bench.faults.before = async ({ events }) => {
+    if (events.length > 0) return
+    bench.faults.before = async () => undefined
+    check.reached.resolve()
+    await check.open.promise
+  }
+  step.open.resolve()
+  await check.reached.promise
+  const interrupted = talk.send('interrupt')
+  await new Promise((resolve) => setImmediate(resolve))
+  check.open.resolve()
+  await interrupted
+  expect(await talk.status()).toBe('paused')
+  expect(bench.asked).toHaveLength(1)
 })
