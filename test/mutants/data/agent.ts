@@ -84,6 +84,23 @@ export const agent: readonly MutatedFile[] = [
     ],
   },
   {
+    file: at('native/first-execution.ts'),
+    tests: [at('native/first-execution.test.ts')],
+    mutants: [
+      { before: '!this.#context.isOriginal(event.id) && JSON', after: 'false && JSON' },
+      { before: '!this.#context.isOriginal(event.id) && JSON', after: 'JSON' },
+      { before: "open?.consent === 'given' && open.origin", after: 'false && open.origin' },
+      { before: "if (openAction(state, event)?.consent === 'given') return true", after: '' },
+      { before: 'if (this.#held.length === 0 && !isAsked(state, event)) return true', after: 'return true' },
+      { before: 'this.#held.length === 0 && !isAsked', after: '!isAsked' },
+      { before: ' || !open.some((event) => isAsked(state, event))', after: '' },
+      { before: '.filter((event) => openAction(state, event) !== undefined)', after: '' },
+      { before: "consent === 'needed' && policy.kind !== 'NeverConfirm'", after: "consent === 'needed'" },
+      { before: "if (openAction(state, event)?.consent === 'needed' && policy", after: 'if (false && policy' },
+      { before: 'event.action === null || isHarmless(event.action)', after: 'event.action === null' },
+    ],
+  },
+  {
     file: at('native/recover.ts'),
     tests: [at('native/execute.test.ts'), at('native/native-agent.test.ts')],
     mutants: [

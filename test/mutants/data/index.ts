@@ -2,6 +2,7 @@ import type { MutatedFile } from '../mutant.ts'
 import { agent } from './agent.ts'
 import { core } from './core.ts'
 import { http } from './http.ts'
+import { run } from './run.ts'
 import { runner } from './runner.ts'
 import { secrets } from './secrets.ts'
 import { security } from './security.ts'
@@ -13,6 +14,7 @@ import { workspace } from './workspace.ts'
 export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
   state,
   core,
+  run,
   runner,
   http,
   secrets,
