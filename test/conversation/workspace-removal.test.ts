@@ -102,6 +102,16 @@ test('a workspace stays until the last conversation that names it, or a folder i
   expect(existsSync(at)).toBe(false)
 })
 
+test('the files of a fork stay when its source is deleted, and are removed with the last of both', async () => {
+  const { id, at } = await begin()
+  const fork = await ann('POST', `/api/conversations/${id}/fork`, {})
+  const forked = fork.workspace.working_dir
+  await remove(id)
+  expect(existsSync(forked)).toBe(true)
+  expect(await remove(fork.id)).toEqual(removed(forked))
+  expect([existsSync(at), existsSync(forked)]).toEqual([false, false])
+})
+
 test('conversations of one workspace that are deleted together remove it once', async () => {
   const { id, at } = await begin()
   const same = await beginIn(at)
