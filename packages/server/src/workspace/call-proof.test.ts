@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { DatabaseSync, backup as copyStore } from 'node:sqlite'
 import { asConversationId, type Event, newEventId } from '@parley/protocol'
 import { expect, test } from 'vitest'
@@ -6,6 +6,8 @@ import { conversation, numbered, otherEvent } from '../../testing/store-fixtures
 import { until } from '../../testing/until.ts'
 import { openSqlite, type Storage } from '../storage/index.ts'
 import { openCallProof } from './call-proof.ts'
+import { ledgerName } from './runner/ipc/names.ts'
+import { LEDGER_FILE } from './runner/ledger/ledger.ts'
 import { isAlive, never, openTestWorkspaces, processEnd, type TestWorkspaces } from './workspace.testing.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -74,7 +76,7 @@ test.each<[string, 'unknown' | 'absent', (places: Places) => void]>([
   ['missing', 'unknown', ({ ledger }) => rmSync(ledger)],
   ['torn', 'unknown', ({ ledger }) => truncateSync(ledger, statSync(ledger).size - 9)],
   ['damaged in the middle', 'unknown', ({ ledger }) => damage(ledger)],
-  ['of another data directory', 'unknown', ({ ledger, copy }) => cpSync(copy('other/runner/ledger.ndjson'), ledger)],
+  ['of another data directory', 'unknown', ({ ledger, copy }) => cpSync(copy(`other/runner/${LEDGER_FILE}`), ledger)],
   ['without an id', 'unknown', ({ ledger }) => writeFileSync(ledger, '')],
   [
     'older than the store',
@@ -102,7 +104,7 @@ test.each<[string, 'unknown' | 'absent', (places: Places) => void]>([
     await using another = await openTestWorkspaces()
     await using one = await server(another, [newEventId()])
     await one.workspace.exec({ callId: newEventId(), argv: ['true'] }, never)
-    cpSync(another.dir.file('data', 'runner', 'ledger.ndjson'), copy('other/runner/ledger.ndjson'))
+    cpSync(another.dir.file('data', 'runner', LEDGER_FILE), copy(`other/runner/${LEDGER_FILE}`))
   }
   {
     await using second = await server(here, [])
@@ -112,7 +114,7 @@ test.each<[string, 'unknown' | 'absent', (places: Places) => void]>([
     await lost
   }
   const data = (...names: string[]) => here.dir.file('data', ...names)
-  tamper({ runner: data('runner'), ledger: data('runner', 'ledger.ndjson'), store: data('parley.db'), copy })
+  tamper({ runner: data('runner'), ledger: data('runner', LEDGER_FILE), store: data('parley.db'), copy })
   for (let starts = 0; starts < 2; starts++) {
     await using later = await server(here, [])
     expect(await stateOf(later.workspace, begun)).toBe('unknown')
@@ -201,7 +203,7 @@ test('a call whose runner and ledger were lost while the server lived is not beg
   await until(() => executions(here) === 1)
   await killRunner(here)
   await lost
-  rmSync(here.dir.file('data', 'runner', 'ledger.ndjson'))
+  rmSync(here.dir.file('data', 'runner', LEDGER_FILE))
   for (let repeated = 0; repeated < 2; repeated++) {
     await expect(one.workspace.exec(spec(here, call), never)).rejects.toMatchObject({
       code: 'conflict',
@@ -219,7 +221,7 @@ test('a living runner whose ledger was removed knows the call that it runs and e
     first.workspace.exec(spec(here, begun), never).catch(() => undefined)
     await until(() => executions(here) === 1)
   }
-  rmSync(here.dir.file('data', 'runner', 'ledger.ndjson'))
+  rmSync(here.dir.file('data', 'runner', LEDGER_FILE))
   await using later = await server(here, [])
   expect(await stateOf(later.workspace, begun)).toBe('running')
   expect(await stateOf(later.workspace, not)).toBe('unknown')
@@ -227,6 +229,31 @@ test('a living runner whose ledger was removed knows the call that it runs and e
   expect(here.processes()).toEqual([])
   expect(executions(here)).toBe(1)
 })
+
+test.each([
+  ['has ended', 'absent', false],
+  ['has ended and whose ledger is torn', 'unknown', true],
+] as const)(
+  'with the ledger of a runner of another protocol that %s, a call that had not begun is %s',
+  async (_, other, isTorn) => {
+    await using here = await openTestWorkspaces()
+    const [done, not] = [newEventId(), newEventId()]
+    const ledger = (name: string) => here.dir.file('data', 'runner', name)
+    {
+      await using first = await server(here, [done, not])
+      await first.workspace.exec({ callId: done, argv: ['sh', '-c', 'exit 3'] }, never)
+      await killRunner(here)
+    }
+    renameSync(ledger(LEDGER_FILE), ledger(ledgerName(3)))
+    if (isTorn) writeFileSync(ledger(ledgerName(3)), '{"t":"begin","conv', { flag: 'a' })
+    for (let starts = 0; starts < 2; starts++) {
+      await using later = await server(here, [])
+      const entries = await later.workspace.ledger([done, not], never)
+      expect(entries).toMatchObject({ [done]: { state: 'exited', exit_code: 3 }, [not]: { state: other } })
+    }
+    expect(existsSync(ledger(ledgerName(3)))).toBe(false)
+  },
+)
 
 test('a crash at any point of a start leaves a store and a data directory that belong together', async () => {
   await using here = await openTestWorkspaces()

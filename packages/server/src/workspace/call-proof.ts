@@ -18,8 +18,7 @@ import type { ConversationId } from '@parley/protocol'
 import type { Log } from '../observability/index.ts'
 import type { CallStore, DataDirectory, NoteStore } from '../storage/index.ts'
 import { NoteWitness, witnessed } from './note-witness.ts'
-import { LEDGER_FILE } from './runner/ledger/ledger.ts'
-import { firstLine } from './runner/ledger/journal.ts'
+import { ledgerId } from './runner/ledger/ledger-reader.ts'
 import type { LedgerEntry } from './workspace.ts'
 
 /** Less than the time for which the ledger keeps acknowledged calls: an older store than that has another mark. */
@@ -132,12 +131,6 @@ export async function openCallProof({ calls, notes, dataDir, log }: CallProofDep
       newest[Symbol.dispose]()
     },
   }
-}
-
-/** Id in the ledger's first line; null without a ledger, or without an id in it. */
-function ledgerId(home: string): string | null {
-  const line = firstLine(join(home, LEDGER_FILE)) as { t?: unknown; id?: unknown } | null | undefined
-  return line?.t === 'ledger' && typeof line.id === 'string' ? line.id : null
 }
 
 /** 0 when there is no file, or an unreadable one. */

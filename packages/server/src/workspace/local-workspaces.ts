@@ -1,6 +1,5 @@
 /** Opens local workspaces; all conversations of a server share one connection to one runner. */
-import { existsSync } from 'node:fs'
-import { mkdir, readFile, realpath } from 'node:fs/promises'
+import { mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import type { CallProof } from './call-proof.ts'
@@ -8,7 +7,7 @@ import { LocalWorkspace, type LocalDeps } from './local.ts'
 import { RunnerClient } from './runner-client.ts'
 import { startRunner } from './runner-start.ts'
 import { conversationMark } from './runner/environment.ts'
-import { LEDGER_FILE } from './runner/ledger/ledger.ts'
+import { hasAnyLedger, namesConversation, otherProtocols } from './runner/ledger/ledger-reader.ts'
 import { openPlace, type Place } from './runner/ipc/place.ts'
 import { endProcesses } from './runner/process-tree.ts'
 import type { SandboxPolicy } from './isolation.ts'
@@ -46,13 +45,13 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
     sandbox !== null && (sandbox.isRequired || 'path' in (await (bubblewrap ??= findBubblewrap())))
   const folders = new Map<string, string>()
   const { proof } = options
-  const ledger = join(dataDir, 'runner', LEDGER_FILE)
+  const home = join(dataDir, 'runner')
   // A runner may be alive although its ledger is lost.
-  const hasLedger = () => existsSync(ledger) || proof?.hasLedger === true
+  const hasLedger = () => hasAnyLedger(home) || proof?.hasLedger === true
 
   const release: LocalDeps['release'] = async (scope) => {
     folders.delete(scope.conversation)
-    if (!hasLedger()) return removeBox(join(dataDir, 'runner'), scope.conversation)
+    if (!hasLedger()) return removeBox(home, scope.conversation)
     const { client, place } = runner()
     const signal = new AbortController().signal
     const ask = () => client.askIfRunning({ op: 'release', ...scope }, signal)
@@ -62,7 +61,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
       throw error
     })
     // What the ledger holds of this conversation would otherwise stay, and count for a later one with the same id.
-    if (answer === null && existsSync(ledger) && (await readFile(ledger)).includes(JSON.stringify(scope.conversation)))
+    if (answer === null && (await namesConversation(home, scope.conversation)))
       answer = await client.ask({ op: 'release', ...scope }, signal)
     // A runner that died may have left processes; their mark identifies them.
     if (answer === null)
@@ -78,13 +77,14 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
       await mkdir(workingDir, { recursive: true })
       const real = await realpath(workingDir)
       if (sandbox !== null && !spec.conversationId.startsWith('host-')) folders.set(spec.conversationId, real)
-      const { home } = sandbox === null ? { home: '' } : openPlace(dataDir)
+      const visible = sandbox === null ? '' : openPlace(dataDir).home
       const deps: LocalDeps = {
         hasLedger,
+        hasOtherRunner: () => otherProtocols(home).length > 0,
         proven: async (entries) => (await proof?.proven(spec.conversationId, entries)) ?? entries,
         release,
         sandbox,
-        confinement: (await confines()) ? () => viewOf(home, spec.conversationId, real, folders.values()) : null,
+        confinement: (await confines()) ? () => viewOf(visible, spec.conversationId, real, folders.values()) : null,
         get client() {
           return runner().client
         },

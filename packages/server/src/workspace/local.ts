@@ -39,6 +39,8 @@ export type LocalDeps = {
   client: RunnerClient
   /** False when no runner has ever run in this data directory; every call is then `absent`. */
   hasLedger: () => boolean
+  /** True while there are records of a runner of another version, which may still have commands. */
+  hasOtherRunner: () => boolean
   /** Replaces `absent` by `unknown` where the absence proves nothing. */
   proven: (entries: Record<string, LedgerEntry>) => Promise<Record<string, LedgerEntry>>
   /** Ends the processes of a conversation, with or without a living runner. */
@@ -152,7 +154,10 @@ export class LocalWorkspace implements Workspace {
   }
 
   async interrupt(): Promise<void> {
-    await this.#deps.client.askIfRunning({ op: 'interrupt', ...this.#scope }, AbortSignal.timeout(INTERRUPT_MS))
+    const { client, hasOtherRunner } = this.#deps
+    const body = { op: 'interrupt' as const, ...this.#scope }
+    const signal = AbortSignal.timeout(INTERRUPT_MS)
+    await (hasOtherRunner() ? client.ask(body, signal) : client.askIfRunning(body, signal))
   }
 
   async release(): Promise<void> {

@@ -8,7 +8,6 @@ import type { Socket } from 'node:net'
 import { ParleyError } from '@parley/protocol'
 import { abortable } from '../lib/index.ts'
 import { connectRunner, type Place } from './runner/ipc/place.ts'
-import { PROTOCOL } from './runner/ipc/protocol.ts'
 import { endHungRunner } from './hung-runner.ts'
 import { NotBegun, RunnerLink, type RequestBody } from './runner-link.ts'
 
@@ -139,13 +138,6 @@ export class RunnerClient implements AsyncDisposable {
 
   #keep(connecting: Promise<RunnerLink>): Promise<RunnerLink> {
     const kept = connecting.then(async (link) => {
-      if (link.protocol !== PROTOCOL) {
-        link.close()
-        throw new ParleyError(
-          'unavailable',
-          `the runner with pid ${link.pid} is of another version (${link.protocol}, not ${PROTOCOL}); end it with SIGTERM`,
-        )
-      }
       try {
         await this.#deps.onConnect?.(link)
       } catch (error) {

@@ -41,8 +41,6 @@ export type Liveness = {
 }
 
 export class RunnerLink {
-  readonly protocol: number
-  readonly pid: number
   /** Id of the runner's call ledger; undefined in version 0.1.0. */
   readonly ledger: string | undefined
   /** Resolves when no more requests are accepted: the runner sent `bye`, or the connection ended. */
@@ -66,8 +64,6 @@ export class RunnerLink {
     this.#socket = socket
     const ping = () => this.send({ op: 'ping' })
     this.#heartbeat = new Heartbeat(heartbeatMs, () => this.#abandon(onHung), ping)
-    this.protocol = hello.protocol
-    this.pid = hello.pid
     this.ledger = hello.ledger
     socket.on('data', (data: Buffer) => {
       this.#heartbeat.heard()

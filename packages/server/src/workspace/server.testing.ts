@@ -1,13 +1,13 @@
-/** A process that opens a workspace, runs one call and prints its result. Arguments: data dir, working dir, epoch, call as JSON. */
+/** A process that opens a workspace, runs one call and prints its result. Arguments: data dir, working dir, epoch, call as JSON, program of the runner. */
 import { asConversationId } from '@parley/protocol'
 import { openLocalWorkspaces } from './local-workspaces.ts'
 import type { ExecRequest, TerminalRequest } from './workspace.ts'
 
 type Call = { terminal: TerminalRequest } | { exec: ExecRequest } | { spawn: ExecRequest }
 
-const [dataDir = '', workingDir = '', epoch = '1', call = '{}'] = process.argv.slice(2)
+const [dataDir = '', workingDir = '', epoch = '1', call = '{}', runnerEntry] = process.argv.slice(2)
 const signal = new AbortController().signal
-await using workspaces = openLocalWorkspaces({ dataDir })
+await using workspaces = openLocalWorkspaces({ dataDir, ...(runnerEntry === undefined ? {} : { runnerEntry }) })
 const workspace = await workspaces.open(
   { conversationId: asConversationId('c1'), workingDir, epoch: Number(epoch) },
   signal,

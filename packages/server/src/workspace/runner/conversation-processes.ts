@@ -16,6 +16,8 @@ export type ConversationProcessesDeps = {
   ledger: Ledger
   sandbox: Sandbox
   onChange: () => void
+  /** Ends the processes of the conversation that runners of other protocols started. */
+  endElsewhere: () => Promise<void>
 }
 
 type RunningExec = { exec: Exec | null; call: string | null; waiting: Set<Reply> }
@@ -52,6 +54,7 @@ export class ConversationProcesses {
   /** Runs a program to its end; with a call id, at most once. */
   async exec(call: string | null, spec: ExecSpec, reply: Reply): Promise<void> {
     const { ledger } = this.#deps
+    let elsewhere: Promise<void> | null = null
     if (call !== null) {
       // Its intent may not be written yet.
       const under = [...this.#execs].find((running) => running.call === call)
@@ -60,14 +63,17 @@ export class ConversationProcesses {
         return
       }
       const known = this.#known(call)
-      if (known === 'running') throw new Refusal('invalid_input', `call ${call} is under way and is not a command`)
-      if (known !== null) return replyExec(reply, ledger.outputs, known)
+      elsewhere = ledger.elsewhere(this.#conversation, call)
+      if (known === 'running' && elsewhere === null)
+        throw new Refusal('invalid_input', `call ${call} is under way and is not a command`)
+      if (known !== null && known !== 'running') return replyExec(reply, ledger.outputs, known)
     }
     const running: RunningExec = { exec: null, call, waiting: new Set([reply]) }
     this.#execs.add(running)
     try {
-      const result = await this.#run(running, spec)
-      if (call !== null) ledger.end(this.#conversation, call, result)
+      const result =
+        call !== null && elsewhere !== null ? await this.#resultOf(call, elsewhere) : await this.#run(running, spec)
+      if (call !== null && elsewhere === null) ledger.end(this.#conversation, call, result)
       replyAll(running.waiting, ledger, result)
       if (call === null) discardResult(ledger.outputs, result)
     } catch (error) {
@@ -76,6 +82,14 @@ export class ConversationProcesses {
       this.#execs.delete(running)
       this.#deps.onChange()
     }
+  }
+
+  /** The result of a call that another runner executes, once it is over. */
+  async #resultOf(call: string, over: Promise<void>): Promise<Result> {
+    await over
+    const known = this.#known(call)
+    if (known === null || known === 'running') throw new Refusal('unavailable', 'the conversation was released')
+    return known
   }
 
   async #run(running: RunningExec, spec: ExecSpec): Promise<Result> {

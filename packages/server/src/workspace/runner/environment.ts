@@ -29,6 +29,9 @@ export function conversationMark(root: string, conversation: string): string {
 export const startMark = (root: string, start?: number): string =>
   `/${root}~${RUN}.${start === undefined ? '' : `${start}.`}`
 
+/** The mark of all processes that the runner with this pid started. The same in every version. */
+export const runnerMark = (root: string, pid: number): string => `/${root}~${pid}-`
+
 const RUN = `${process.pid}-${Math.trunc(performance.timeOrigin).toString(36)}`
 
 /**

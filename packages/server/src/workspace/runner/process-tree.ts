@@ -10,6 +10,8 @@ const GIVE_UP_MS = 5_000
 export type ProcessSelection = {
   /** A mark in their environment; null: select by `leaders` only. */
   mark: string | null
+  /** Marks of processes that are not selected by `mark`. */
+  except?: readonly string[]
   /** Pids of session and group leaders. */
   leaders: ReadonlySet<number>
 }
@@ -26,7 +28,7 @@ export type FoundProcess = {
 const KEEPER = 'bwrap'
 
 /** Selected processes that are alive, without zombies. Without /proc, only the groups of `leaders` can be tested. */
-export function findProcesses({ mark, leaders }: ProcessSelection): FoundProcess[] {
+export function findProcesses({ mark, leaders, except = [] }: ProcessSelection): FoundProcess[] {
   const entries = readProc()
   if (entries === null) {
     return [...leaders]
@@ -43,7 +45,7 @@ export function findProcesses({ mark, leaders }: ProcessSelection): FoundProcess
     const [state, parent, group, session, tty] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (state === 'Z' || state === 'X') continue
     const isLed = leaders.has(Number(group)) || leaders.has(Number(session))
-    if (!isLed && (mark === null || !hasMark(name, mark))) continue
+    if (!isLed && (mark === null || !hasMark(name, mark, except))) continue
     const isKeeper = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')) === KEEPER
     const hasTerminal = tty !== '0'
     const leadsTerminal = Number(session) === pid && hasTerminal
@@ -72,10 +74,15 @@ export function signalGroup(leader: number, name: NodeJS.Signals): void {
   for (const { pid } of inside) signal(pid, name)
 }
 
-function hasMark(pid: string, mark: string): boolean {
+function hasMark(pid: string, mark: string, except: readonly string[]): boolean {
   const environment = tryRead(`/proc/${pid}/environ`)
   if (environment === null || !environment.includes(mark)) return false
-  return environment.split('\0').some((entry) => entry.startsWith(`${MARK}=`) && entry.includes(mark))
+  return environment
+    .split('\0')
+    .some(
+      (entry) =>
+        entry.startsWith(`${MARK}=`) && entry.includes(mark) && !except.some((other) => entry.includes(other)),
+    )
 }
 
 /**

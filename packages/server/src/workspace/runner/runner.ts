@@ -16,6 +16,7 @@ import { rootMark, startMark } from './environment.ts'
 import { Ledger } from './ledger/ledger.ts'
 import type { Pipes } from './pipes.ts'
 import { becomeRunner, type Place } from './ipc/place.ts'
+import { OtherRunner } from './other-runner.ts'
 import { endProcesses } from './process-tree.ts'
 import { PROTOCOL, Refusal, type PingAnswer, type Request } from './ipc/protocol.ts'
 import type { Reply } from './ipc/reply.ts'
@@ -44,6 +45,8 @@ export class Runner {
   readonly #conversations = new Map<string, ConversationProcesses>()
   readonly #releasing = new Map<string, Promise<void>>()
   readonly #pipes = new Map<number, Pipes>()
+  /** Runners of other protocols that have not ended. */
+  readonly #others = new Set<OtherRunner>()
   #ledger: Ledger | null = null
   #nextHandle = 1
   #open = 0
@@ -74,8 +77,10 @@ export class Runner {
   /** Listens; resolves with false when this place has a living runner already. */
   async start(): Promise<boolean> {
     const { place } = this.#options
+    const others = await OtherRunner.find(place)
     const path = await becomeRunner(this.#server, place)
     if (path === null) {
+      for (const other of others) other.leave()
       this.#server.close()
       return false
     }
@@ -86,10 +91,33 @@ export class Runner {
       this.#updateTimers()
     })
     names.on('error', () => names.close())
-    this.#ledger = new Ledger(place.home)
-    if (this.#ledger.wasInterrupted) this.#swept = endProcesses({ mark: rootMark(place.root), leaders: new Set() })
+    const ledger = new Ledger(
+      place.home,
+      others.map((other) => other.ledger),
+    )
+    this.#ledger = ledger
+    if (ledger.wasInterrupted) this.#swept = this.#sweep(others)
+    for (const other of others) this.#drain(other, ledger)
     this.#updateTimers()
     return true
+  }
+
+  /** Ends the processes of dead runners. */
+  async #sweep(others: readonly OtherRunner[]): Promise<void> {
+    const { place, log } = this.#options
+    const marks = await Promise.all(others.filter(({ isAlive }) => isAlive).map((other) => other.greeted()))
+    if (marks.includes(null)) return log('another runner does not answer: processes of dead runners are not ended')
+    await endProcesses({ mark: rootMark(place.root), leaders: new Set(), except: marks.filter((mark) => mark !== null) })
+  }
+
+  #drain(other: OtherRunner, ledger: Ledger): void {
+    const { log } = this.#options
+    this.#others.add(other)
+    const onEnd = () => {
+      this.#others.delete(other)
+      this.#updateTimers()
+    }
+    void other.drain(ledger, { onEnd, log })
   }
 
   #onConnect(connection: Connection): void {
@@ -181,7 +209,7 @@ export class Runner {
     await this.#releasing.get(conversation)
     this.#admit(conversation, request.epoch)
     if (request.op === 'interrupt') {
-      await this.#conversations.get(conversation)?.interrupt()
+      await Promise.all([this.#conversations.get(conversation)?.interrupt(), this.#endElsewhere(conversation)])
       return reply.ok({})
     }
     // The sender gave up before the request began, for example while this process was stopped.
@@ -223,9 +251,14 @@ export class Runner {
       ledger: this.#knownLedger(),
       sandbox: this.#sandbox,
       onChange,
+      endElsewhere: () => this.#endElsewhere(conversation),
     })
     this.#conversations.set(conversation, fresh)
     return fresh
+  }
+
+  async #endElsewhere(conversation: string): Promise<void> {
+    await Promise.all([...this.#others].map((other) => other.endConversation(conversation)))
   }
 
   async #release(conversation: string, reply: Reply): Promise<void> {
@@ -258,7 +291,7 @@ export class Runner {
   #updateTimers(): void {
     if (this.#isUnreachable && this.#connections.size === 0) return void this.end()
     const { processes, terminals } = this.#stats()
-    const hasWork = processes + terminals + this.#open + this.#releasing.size > 0
+    const hasWork = processes + terminals + this.#open + this.#releasing.size + this.#others.size > 0
     const { idleExitMs, orphanExitMs } = this.#options
     if (hasWork && this.#idle !== null) {
       clearTimeout(this.#idle)
@@ -284,8 +317,10 @@ export class Runner {
       connection.send({ event: 'bye' })
     }
     this.#server.close()
+    const othersEnded = [...this.#others].map((other) => other.end())
     // Only processes of this runner, because the next one may have started some already. The mark finds programs that left their group.
     if (this.#hasStarted) await endProcesses({ mark: startMark(this.#options.place.root), leaders: new Set() })
+    await Promise.all(othersEnded)
     for (const connection of this.#connections) connection.end()
     this.#options.onEnd()
   }

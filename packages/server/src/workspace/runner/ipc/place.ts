@@ -1,9 +1,9 @@
 /**
- * The sockets of the runner of a data directory, and the election that leaves only one runner.
+ * The sockets of the runner of a data directory, and the election that leaves only one runner of each protocol.
  *
- * A living runner listens on `r<n>.sock` with the highest n. The socket of a dead runner refuses connections, so no pid file
- * is needed. A new runner listens under a private name first, then links that socket as `r<n+1>.sock`: the link either
- * makes it the runner or fails because another process was faster. The highest name is never removed, so no number is
+ * A living runner listens on the socket of its protocol with the highest number n. The socket of a dead runner refuses
+ * connections, so no pid file is needed. A new runner listens under a private name first, then links that socket under n+1: the
+ * link either makes it the runner or fails because another process was faster. The highest name is never removed, so no number is
  * used twice; the winner removes lower ones. A slow process that links a removed lower number finds the higher one when it
  * checks again, and withdraws.
  */
@@ -12,6 +12,8 @@ import { linkSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync } fro
 import { connect, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseSocketName, privatePrefix, socketName } from './names.ts'
+import { PROTOCOL } from './protocol.ts'
 
 export type Place = {
   /** Folder of the ledger, spilled output and terminal pipes. */
@@ -54,26 +56,27 @@ function ensurePrivate(folder: string): void {
   throw new Error(`${folder} must be a directory of this user with mode 0700; remove it or correct its owner and mode`)
 }
 
-/** Numbers of the sockets in a folder, newest first. */
-function generations(folder: string): number[] {
+/** Numbers of the sockets of a protocol in a folder, newest first. */
+function generations(folder: string, protocol = PROTOCOL): number[] {
   const numbers = readdirSync(folder).flatMap((name) => {
-    const match = /^r(\d+)\.sock$/.exec(name)
-    return match?.[1] === undefined ? [] : [Number(match[1])]
+    const found = parseSocketName(name)
+    return found?.protocol === protocol ? [found.generation] : []
   })
   return numbers.toSorted((a, b) => b - a)
 }
 
-const socketOf = (folder: string, generation: number): string => join(folder, `r${generation}.sock`)
+const socketOf = (folder: string, generation: number, protocol = PROTOCOL): string =>
+  join(folder, socketName(generation, protocol))
 
-/** A connection to the living runner, or null when there is none. */
-export async function connectRunner(place: Place): Promise<Socket | null> {
+/** A connection to the living runner of a protocol, or null when there is none. */
+export async function connectRunner(place: Place, protocol = PROTOCOL): Promise<Socket | null> {
   for (;;) {
-    const newest = generations(place.sockets)[0]
+    const newest = generations(place.sockets, protocol)[0]
     if (newest === undefined) return null
-    const socket = await tryConnect(socketOf(place.sockets, newest))
+    const socket = await tryConnect(socketOf(place.sockets, newest, protocol))
     if (socket !== null) return socket
     // Another runner may have been elected between the listing and the connection; the result counts only when the listing is unchanged.
-    if (generations(place.sockets)[0] === newest) return null
+    if (generations(place.sockets, protocol)[0] === newest) return null
   }
 }
 
@@ -95,7 +98,7 @@ function tryConnect(path: string): Promise<Socket | null> {
 
 /** Makes `server` listen as the only runner of this place. Resolves with the path of its socket, or null when another runner is alive. */
 export async function becomeRunner(server: Server, place: Place): Promise<string | null> {
-  const ownName = join(place.sockets, `new-${randomBytes(5).toString('hex')}`)
+  const ownName = join(place.sockets, `${privatePrefix()}${randomBytes(5).toString('hex')}`)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject)
   server.listen(ownName, resolve)

@@ -1,10 +1,11 @@
 /**
- * Frames of the runner's socket. Both ends normally have one version, because a server starts the runner from its own
- * sources; `hello` carries `PROTOCOL`, so that an upgraded server notices a runner of an earlier version.
+ * Frames of the runner's socket. Both ends have one version, because a server uses only runners of its own protocol. A runner of
+ * another protocol in the same data directory keeps its commands until they end (`other-runner.ts`).
  */
 import type { Network } from '../../../lib/index.ts'
 import type { LedgerEntry, TerminalRequest, TerminalResult } from '../../workspace.ts'
 
+/** Raised with every change of the frames or of the ledger that another version would misunderstand. Version 0.1.0 has the same. */
 export const PROTOCOL = 4
 
 /**
@@ -92,7 +93,7 @@ export type Answer =
   | { id: number; chunk: { stream: OutputStream; data: string } }
 
 export type RunnerEvent =
-  /** `ledger`: id of its call ledger; absent in version 0.1.0. */
+  /** `ledger`: id of its call ledger; absent in version 0.1.0. The other members are the same in every version. */
   | { event: 'hello'; protocol: number; pid: number; ledger?: string }
   /** The runner is ending. Requests without an answer were not begun. */
   | { event: 'bye' }

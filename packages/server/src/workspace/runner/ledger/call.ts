@@ -12,13 +12,17 @@ export type Result = {
   stderr: Sealed | null
 }
 
+/** Version of the lines. A ledger without one is that of version 0.1.0, whose lines are the same. */
+export const FORMAT = 1
+
 /** A line of the journal. */
 export type Line =
-  | { t: 'ledger'; id: string }
+  | { t: 'ledger'; id: string; format?: number }
   /** Requests with an older epoch are refused in every conversation. */
   | { t: 'floor'; epoch: number }
   | { t: 'claim'; conversation: string; epoch: number; at: number }
-  | { t: 'begin'; conversation: string; call: string; at: number }
+  /** `by`: protocol of the runner that executes it; absent: this one. */
+  | { t: 'begin'; conversation: string; call: string; at: number; by?: number }
   | { t: 'end'; conversation: string; call: string; at: number; result: Result }
   | { t: 'acknowledge'; conversation: string; calls: readonly string[] }
   | { t: 'release'; conversation: string }
@@ -32,6 +36,10 @@ export type Call = {
   /** The result while it is not on disk (L4). */
   held: Result | null
   isLost: boolean
+  /** Protocol of the other runner that executes it; null: this one. */
+  by: number | null
+  /** Resolved at its end, for those that wait for a call of another runner. */
+  over: PromiseWithResolvers<void> | null
   isAcknowledged: boolean
   spills: boolean
 }
@@ -55,13 +63,15 @@ export function withParts(id: string, calls: ReadonlyMap<string, Call> | undefin
   return found
 }
 
-export const newCall = (begun_at: number): Call => ({
+export const newCall = (begun_at: number, by: number | null = null): Call => ({
   begun_at,
   pid: null,
   ended_at: null,
   result: null,
   held: null,
   isLost: false,
+  by,
+  over: null,
   isAcknowledged: false,
   spills: false,
 })
@@ -72,7 +82,17 @@ export function end(call: Call, at: number, position: Position, result: Result):
   call.result = position
   call.held = null
   call.spills = result.stdout.kind === 'file' || result.stderr?.kind === 'file'
+  call.over?.resolve()
 }
+
+/** The line of the intent to start a call. */
+export const beginLine = (conversation: string, id: string, { begun_at, by }: Call): Line => ({
+  t: 'begin',
+  conversation,
+  call: id,
+  at: begun_at,
+  ...(by === null ? {} : { by }),
+})
 
 /** Removes the output files of a result. */
 export function discardResult(folder: string, { stdout, stderr }: Result): void {

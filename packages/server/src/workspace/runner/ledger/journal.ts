@@ -24,6 +24,9 @@ import { readAt } from './read-at.ts'
 
 export type Position = { offset: number; length: number }
 
+/** `record` is undefined for a line that is damaged or incomplete. */
+export type JournalLine = { record: unknown; position: Position }
+
 export class Journal {
   readonly #path: string
   #fd: number
@@ -121,29 +124,9 @@ export class Journal {
     }
   }
 
-  /** Every line, oldest first, where those without a checksum come first; `record` is undefined for one that is damaged or incomplete. Blanked lines are left out. */
-  *lines(): Generator<{ record: unknown; position: Position }> {
-    let offset = 0
-    let rest = Buffer.alloc(0)
-    let hasChecksums = false
-    for (let at = 0; at < this.#size;) {
-      const chunk = readAt(this.#fd, at, Math.min(1 << 20, this.#size - at))
-      if (chunk.length === 0) break
-      at += chunk.length
-      rest = Buffer.concat([rest, chunk])
-      let from = 0
-      for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10, from)) {
-        const length = end - from + 1
-        const line = rest.subarray(from, end)
-        hasChecksums ||= hasChecksum(line)
-        const isComplete = !hasChecksums || hasChecksum(line)
-        if (!isBlank(line)) yield { record: isComplete ? parsed(line) : undefined, position: { offset, length } }
-        offset += length
-        from = end + 1
-      }
-      rest = rest.subarray(from)
-    }
-    if (rest.length > 0) yield { record: undefined, position: { offset, length: rest.length } }
+  /** Every line, oldest first. */
+  lines(): Generator<JournalLine> {
+    return linesOf(this.#fd, 0, this.#size)
   }
 
   /**
@@ -218,6 +201,31 @@ function parsed(line: Buffer): unknown {
   } catch {
     return undefined
   }
+}
+
+/** The lines of a file between two offsets, oldest first, where those without a checksum come first. Blanked lines are left out. */
+export function* linesOf(fd: number, from: number, to: number): Generator<JournalLine> {
+  let offset = from
+  let rest = Buffer.alloc(0)
+  let hasChecksums = false
+  for (let at = from; at < to;) {
+    const chunk = readAt(fd, at, Math.min(1 << 20, to - at))
+    if (chunk.length === 0) break
+    at += chunk.length
+    rest = Buffer.concat([rest, chunk])
+    let start = 0
+    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10, start)) {
+      const length = end - start + 1
+      const line = rest.subarray(start, end)
+      hasChecksums ||= hasChecksum(line)
+      const isComplete = !hasChecksums || hasChecksum(line)
+      if (!isBlank(line)) yield { record: isComplete ? parsed(line) : undefined, position: { offset, length } }
+      offset += length
+      start = end + 1
+    }
+    rest = rest.subarray(start)
+  }
+  if (rest.length > 0) yield { record: undefined, position: { offset, length: rest.length } }
 }
 
 /** The first line of the journal at `path`; undefined when it is damaged, null when there is no file. */

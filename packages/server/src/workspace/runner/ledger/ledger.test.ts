@@ -1,11 +1,14 @@
-import fs, { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import fs, { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { tempDir } from '../../../../testing/temp.ts'
 import { readSealed, type Sealed } from './bounded-output.ts'
 import type { Result } from './call.ts'
-import { EPOCHS_PER_START } from '../ipc/protocol.ts'
-import { Ledger } from './ledger.ts'
+import { EPOCHS_PER_START, PROTOCOL } from '../ipc/protocol.ts'
+import { LedgerReader } from './ledger-reader.ts'
+import { Ledger, LEDGER_FILE } from './ledger.ts'
+import { ledgerName, outputsName } from '../ipc/names.ts'
 
 const inline = (text: string): Sealed => ({
   kind: 'inline',
@@ -42,7 +45,7 @@ test('after a crash, results of ended calls are known and calls without an end a
   before.end('c', 'done', ended('kept'))
   await before.begin('c', 'open', true)
   before.close()
-  appendFileSync(dir.file('ledger.ndjson'), '{"t":"begin","conversation":"c","call":"torn')
+  appendFileSync(dir.file(LEDGER_FILE), '{"t":"begin","conversation":"c","call":"torn')
 
   const after = new Ledger(dir.path)
   expect(after.wasInterrupted).toBe(true)
@@ -104,14 +107,14 @@ test('forgetting a call removes its output from the journal and the disk and kee
   const before = new Ledger(dir.path)
   for (const call of ['a', 'b']) await before.begin('c', call, true)
   before.end('c', 'a', ended('first-output', 3))
-  writeFileSync(dir.file('out', 'spill.out'), 'a long output')
+  writeFileSync(dir.file(outputsName(PROTOCOL), 'spill.out'), 'a long output')
   const file: Sealed = { kind: 'file', name: 'spill.out', half: 100, total: 13, chars: 13 }
   before.end('c', 'b', { ...ended(''), stdout: file, stderr: inline('error-output') })
   before.acknowledge('c', ['a', 'b', 'unknown'])
   before.acknowledge('c', ['a'])
   before.acknowledge('unknown', ['a'])
-  expect(readdirSync(dir.file('out'))).toEqual([])
-  const text = readFileSync(dir.file('ledger.ndjson'), 'utf8')
+  expect(readdirSync(dir.file(outputsName(PROTOCOL)))).toEqual([])
+  const text = readFileSync(dir.file(LEDGER_FILE), 'utf8')
   for (const output of ['first-output', 'error-output']) {
     expect(text).not.toContain(Buffer.from(output).toString('base64'))
   }
@@ -207,7 +210,7 @@ test('a ledger keeps its id, and one with a damaged line, which may hide a call,
   expect(second.id).toBe(first.id)
   await second.begin('c', 'hidden', true)
   second.close()
-  const path = dir.file('ledger.ndjson')
+  const path = dir.file(LEDGER_FILE)
   writeFileSync(path, readFileSync(path, 'utf8').replace('hidden', 'hXdden'))
   const third = new Ledger(dir.path)
   expect(third.id).not.toBe(first.id)
@@ -228,12 +231,131 @@ test('a ledger of version 0.1.0, without an id and without checksums, opens with
     { t: 'end', conversation: 'c', call: 'a', at, result: ended('out', 3) },
     { t: 'begin', conversation: 'c', call: 'open', at },
   ]
-  writeFileSync(dir.file('ledger.ndjson'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  writeFileSync(dir.file(LEDGER_FILE), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
   const ledger = new Ledger(dir.path)
   expect(ledger.epochOf('c')).toBe(7)
   expect(ledger.result('c', 'a')).toEqual(ended('out', 3))
   expect(ledger.entry('c', 'open')).toEqual({ state: 'unknown' })
   ledger.close()
+})
+
+/** Writes the ledger of a runner of protocol 3, in the form of version 0.1.0. */
+function writeOther(folder: string, lines: readonly object[]): void {
+  appendFileSync(join(folder, ledgerName(3)), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+}
+
+test('a ledger of another protocol, without an id and without checksums as in version 0.1.0, is taken over with all its calls', async () => {
+  await using dir = await tempDir()
+  const at = Date.now()
+  writeOther(dir.path, [
+    { t: 'claim', conversation: 'c', epoch: 7, at },
+    { t: 'begin', conversation: 'c', call: 'a', at },
+    { t: 'end', conversation: 'c', call: 'a', at, result: ended('out', 3) },
+    { t: 'begin', conversation: 'c', call: 'open', at },
+    { t: 'begin', conversation: 'gone', call: 'a', at },
+    { t: 'release', conversation: 'gone' },
+    { t: 'begin', conversation: 'gone', call: 'b', at },
+  ])
+  const other = new LedgerReader(dir.path, 3, false)
+  const ledger = new Ledger(dir.path, [other])
+  const check = (of: Ledger) => {
+    expect(of.result('c', 'a')).toEqual(ended('out', 3))
+    expect(of.entry('c', 'open')).toEqual({ state: 'unknown' })
+    expect(of.entry('gone', 'a')).toEqual({ state: 'absent' })
+    expect(of.entry('gone', 'b')).toEqual({ state: 'unknown' })
+  }
+  check(ledger)
+  ledger.complete(other)
+  ledger.close()
+  rmSync(dir.file(ledgerName(3)))
+  const later = new Ledger(dir.path)
+  check(later)
+  expect(later.id).toBe(ledger.id)
+  later.close()
+})
+
+test('the ledger that the runner of version 0.1.0 wrote opens with all its calls, by the same protocol and by another', async () => {
+  const written = readFileSync(new URL('../../../../../../test/fixtures/ledgers/0.1.0.ndjson', import.meta.url))
+  for (const isOther of [false, true]) {
+    await using dir = await tempDir()
+    writeFileSync(dir.file(isOther ? ledgerName(3) : LEDGER_FILE), written)
+    const ledger = new Ledger(dir.path, isOther ? [new LedgerReader(dir.path, 3, false)] : [])
+    const program = ledger.result('c1', 'program')!
+    expect(program).toMatchObject({ exit_code: 4, answer: { timedOut: false } })
+    const outputs = [program.stdout, program.stderr!].map((each) => String(readSealed(ledger.outputs, each).head))
+    expect(outputs).toEqual(['out\n', 'err\n'])
+    const shell = ledger.result('c1', 'shell')!
+    expect(shell).toMatchObject({ exit_code: 3, answer: { outcome: 'exited', exit_code: 3, limit: null } })
+    expect(String(readSealed(ledger.outputs, shell.stdout).head)).toBe('done\n')
+    expect(ledger.entry('c1', 'open')).toEqual({ state: 'unknown' })
+    expect(ledger.entry('gone', 'removed')).toEqual({ state: 'absent' })
+    ledger.close()
+  }
+})
+
+test('a call of a living runner of another protocol is running until its end is in that ledger, also after a restart', async () => {
+  await using dir = await tempDir()
+  const at = Date.now()
+  mkdirSync(dir.file(outputsName(3)))
+  writeFileSync(dir.file(outputsName(3), 'long.out'), 'long output')
+  const long: Sealed = { kind: 'file', name: 'long.out', half: 100, total: 11, chars: 11 }
+  writeOther(dir.path, [
+    { t: 'begin', conversation: 'c', call: 'a', at },
+    { t: 'begin', conversation: 'c', call: 'b', at },
+    { t: 'begin', conversation: 'gone', call: 'x', at },
+  ])
+  const before = new Ledger(dir.path, [new LedgerReader(dir.path, 3, true)])
+  expect(before.wasInterrupted).toBe(false)
+  expect(before.entry('c', 'a')).toMatchObject({ state: 'running' })
+  before.release('gone')
+  before.close()
+
+  const other = new LedgerReader(dir.path, 3, true)
+  const ledger = new Ledger(dir.path, [other])
+  expect(ledger.wasInterrupted).toBe(false)
+  expect(ledger.entry('gone', 'x')).toEqual({ state: 'absent' })
+  const overs = ['a', 'b'].map((call) => ledger.elsewhere('c', call))
+  expect(ledger.elsewhere('c', 'unknown')).toBeNull()
+  const end = `${JSON.stringify({ t: 'end', conversation: 'c', call: 'a', at, result: { ...ended('', 5), stdout: long } })}\n`
+  appendFileSync(dir.file(ledgerName(3)), end.slice(0, 30))
+  expect(ledger.follow(other)).toBe(true)
+  expect(ledger.entry('c', 'a')).toMatchObject({ state: 'running' })
+  appendFileSync(dir.file(ledgerName(3)), end.slice(30))
+  expect(ledger.follow(other)).toBe(true)
+  await overs[0]
+  expect(ledger.entry('c', 'a')).toMatchObject({ state: 'exited', exit_code: 5 })
+  other.isAlive = false
+  ledger.complete(other)
+  await overs[1]
+  expect(ledger.entry('c', 'b')).toEqual({ state: 'unknown' })
+  rmSync(dir.file(outputsName(3)), { recursive: true })
+  const { stdout } = ledger.result('c', 'a')!
+  expect(readSealed(ledger.outputs, stdout).head.toString()).toBe('long output')
+  ledger.close()
+})
+
+test('the id of the ledger of another runner continues only when that runner has ended and its ledger is whole and readable', async () => {
+  const id = 'id-of-the-other'
+  const cases = [
+    ['ended', { t: 'ledger', id, format: 1 }, false, '', true],
+    ['alive', { t: 'ledger', id, format: 1 }, true, '', false],
+    ['torn', { t: 'ledger', id, format: 1 }, false, '{"t":', false],
+    ['damaged', { t: 'ledger', id, format: 1 }, false, '{"t":\n{"t":"release","conversation":"d"}\n', false],
+    ['of a later form', { t: 'ledger', id, format: 2 }, false, '', false],
+  ] as const
+  for (const [name, first, isAlive, rest, continues] of cases) {
+    await using dir = await tempDir()
+    writeOther(dir.path, [first, { t: 'begin', conversation: 'c', call: 'a', at: 1 }])
+    appendFileSync(dir.file(ledgerName(3)), rest)
+    const other = new LedgerReader(dir.path, 3, isAlive)
+    const ledger = new Ledger(dir.path, [other])
+    expect(ledger.id === id, name).toBe(continues)
+    expect(ledger.entry('c', 'a').state, name).toBe(
+      isAlive ? 'running' : name === 'of a later form' ? 'absent' : 'unknown',
+    )
+    expect(other.isReadable, name).toBe(name !== 'of a later form')
+    ledger.close()
+  }
 })
 
 test('after a disk was full during one call, the next call is known to the next runner', async () => {

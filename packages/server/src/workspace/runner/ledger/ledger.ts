@@ -11,14 +11,20 @@
  *   L5. Only an acknowledged call is forgotten, a day after it began; the server then has its result.
  *   L6. The id of the ledger stands for its calls being complete. A ledger with a damaged line gets a new id, because the line
  *       may have been the intent of any call.
+ *   L7. A call of a runner of another protocol is here as soon as it is in the ledger of that runner, and stays when that one
+ *       is removed. The id of a ledger continues here only if no call can be added to it any more.
  */
 import { randomUUID } from 'node:crypto'
-
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { LedgerEntry } from '../../workspace.ts'
+import { ledgerName, outputsName } from '../ipc/names.ts'
+import { PROTOCOL } from '../ipc/protocol.ts'
 import {
+  beginLine,
   discardResult,
   end,
-  floorOf,
+  FORMAT,
   isBare,
   newCall,
   NOTHING,
@@ -27,42 +33,46 @@ import {
   type Line,
   type Result,
 } from './call.ts'
+import { CallTable, type Listed } from './call-table.ts'
 import { Journal, type Position } from './journal.ts'
-import { join } from 'node:path'
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import type { LedgerReader } from './ledger-reader.ts'
 
 /** Milliseconds that an acknowledged call is kept: a store that is restored within this time may not know its result. */
 const ACKNOWLEDGED_MS = 24 * 60 * 60 * 1_000
 /** Outputs in files, per conversation. A call whose observation is not stored yet is one of the newest. */
 const MAX_SPILLED = 16
 /** Name of the journal of calls in the folder of the runner. */
-export const LEDGER_FILE = 'ledger.ndjson'
+export const LEDGER_FILE = ledgerName(PROTOCOL)
 const COMPACT_BYTES = 16 * 1024 * 1024
 
 export class Ledger {
   readonly #journal: Journal
   readonly #outputs: string
-  readonly #calls = new Map<string, Map<string, Call>>()
-  readonly #epochs = new Map<string, { epoch: number; at: number }>()
+  readonly #table = new CallTable()
   /** Ended calls whose results are not on disk. */
   readonly #owed = new Set<() => void>()
-  #id: string | null = null
-  #floor = 0
+  readonly #others: Set<LedgerReader>
   #compactAt = COMPACT_BYTES
 
-  /** True when an earlier runner left calls without an end: processes of it may still be alive. */
+  /** True when a dead runner left calls without an end: processes of it may still be alive. */
   readonly wasInterrupted: boolean
   /** Another id than the one that a server knows: calls that the server knows may be missing here (L6). */
   readonly id: string
 
-  constructor(home: string) {
-    this.#outputs = join(home, 'out')
+  /** @param others the ledgers of runners of other protocols, whose calls are added (L7) */
+  constructor(home: string, others: readonly LedgerReader[] = []) {
+    this.#others = new Set(others)
+    this.#outputs = join(home, outputsName(PROTOCOL))
     mkdirSync(this.#outputs, { recursive: true, mode: 0o700 })
     this.#journal = new Journal(join(home, LEDGER_FILE))
     const { isDamaged } = this.#load()
-    if (isDamaged) this.#id = null
-    this.wasInterrupted = this.#loseOpenCalls() || isDamaged
-    this.id = this.#id ??= randomUUID()
+    if (others.length === 0) this.#table.removed.clear()
+    const found = others.map((other) => ({ other, lines: other.read() }))
+    const continued = others.length === 1 ? (others[0]?.finalId ?? null) : null
+    this.id = (isDamaged ? null : (this.#table.id ?? continued)) ?? randomUUID()
+    for (const { other, lines } of found) this.#adopt(other, lines)
+    const living = new Set(others.flatMap(({ isAlive, protocol }) => (isAlive ? [protocol] : [])))
+    this.wasInterrupted = this.#table.lose(({ by }) => by === null || !living.has(by)) || isDamaged
     this.#compact()
     this.#tidyOutputs()
   }
@@ -76,72 +86,68 @@ export class Ledger {
     let isDamaged = false
     for (const { record, position } of this.#journal.lines()) {
       if (record === undefined) isDamaged = true
-      else this.#apply(record as Line, position)
+      else this.#table.apply(record as Line, position)
     }
     return { isDamaged }
   }
 
-  #apply(line: Line, position: Position): void {
-    switch (line.t) {
-      case 'ledger':
-        this.#id = line.id
-        return
-      case 'floor':
-        this.#floor = Math.max(this.#floor, line.epoch)
-        return
-      case 'claim':
-        this.#claimed(line)
-        return
-      case 'begin':
-        this.#of(line.conversation).set(line.call, newCall(line.at))
-        return
-      case 'end': {
-        const call = this.#calls.get(line.conversation)?.get(line.call)
-        if (call !== undefined) end(call, line.at, position, line.result)
-        return
-      }
-      case 'acknowledge':
-        for (const id of line.calls) {
-          const call = this.#calls.get(line.conversation)?.get(id)
-          if (call !== undefined) call.isAcknowledged = true
-        }
-        return
-      case 'release':
-        this.#calls.delete(line.conversation)
-        this.#epochs.delete(line.conversation)
-        return
-      default:
-        line satisfies never
+  /** Adds what the runner of another protocol has recorded since the last time (L7). Returns whether it still executes a call. */
+  follow(other: LedgerReader): boolean {
+    this.#adopt(other, other.read())
+    return [...this.#table].some(({ call }) => call.by === other.protocol && call.ended_at === null && !call.isLost)
+  }
+
+  /**
+   * Adds the rest of a ledger whose runner has ended; its open calls are lost. Afterwards everything is on disk here (L7).
+   * @throws the system's error when it cannot be written; the other ledger is then still needed.
+   */
+  complete(other: LedgerReader): void {
+    this.#adopt(other, other.read())
+    this.#table.lose(({ by }) => by === other.protocol)
+    this.#writeOwed()
+    this.#compact()
+    this.#others.delete(other)
+    if (this.#others.size === 0) this.#table.removed.clear()
+  }
+
+  #adopt(other: LedgerReader, lines: readonly Line[]): void {
+    const releasedAt = new Map<string, number>()
+    for (const [at, line] of lines.entries()) if (line.t === 'release') releasedAt.set(line.conversation, at)
+    for (const [at, line] of lines.entries()) {
+      if (!('conversation' in line) || this.#table.removed.has(line.conversation)) continue
+      if (at <= (releasedAt.get(line.conversation) ?? -1)) continue
+      const known = 'call' in line ? this.#table.find(line.conversation, line.call) : undefined
+      if (line.t === 'begin' && known === undefined) {
+        const call = newCall(line.at, other.protocol)
+        this.#journal.append(beginLine(line.conversation, line.call, call))
+        this.#table.add(line.conversation, line.call, call)
+      } else if (line.t === 'end' && known?.by === other.protocol && known.ended_at === null) {
+        this.end(line.conversation, line.call, other.moved(line.result, this.#outputs), line.at)
+      } else if (line.t === 'acknowledge') this.acknowledge(line.conversation, line.calls)
     }
   }
 
-  /** Marks the calls that an earlier runner left without an end. Returns whether there are any. */
-  #loseOpenCalls(): boolean {
-    let hasLost = false
-    for (const calls of this.#calls.values()) {
-      for (const call of calls.values()) {
-        if (call.ended_at !== null) continue
-        call.isLost = true
-        hasLost = true
-      }
-    }
-    return hasLost
+  /** Resolves when a call that another runner executes has ended or is lost; null for any other call. */
+  elsewhere(conversation: string, id: string): Promise<void> | null {
+    const call = this.#table.find(conversation, id)
+    if (call === undefined || call.by === null || call.ended_at !== null || call.isLost) return null
+    return (call.over ??= Promise.withResolvers<void>()).promise
   }
 
-  #claimed({ conversation, epoch, at }: Extract<Line, { t: 'claim' }>): void {
-    this.#epochs.set(conversation, { epoch, at })
-    this.#floor = Math.max(this.#floor, floorOf(epoch))
+  /** True when another runner executed a call of this conversation. */
+  hasAdopted(conversation: string): boolean {
+    return [...(this.#table.of(conversation)?.values() ?? [])].some(({ by }) => by !== null)
   }
 
   /** Requests with an older epoch are refused: the newest that claimed the conversation, or the first of the newest server. */
   epochOf(conversation: string): number {
-    return Math.max(this.#epochs.get(conversation)?.epoch ?? 0, this.#floor)
+    return this.#table.epochOf(conversation)
   }
 
   claim(conversation: string, epoch: number): void {
     const line = { t: 'claim', conversation, epoch, at: Date.now() } as const
     this.#journal.append(line satisfies Line)
-    this.#claimed(line)
+    this.#table.claim(line)
   }
 
   /**
@@ -151,34 +157,31 @@ export class Ledger {
   async begin(conversation: string, call: string, hasEffect: boolean): Promise<void> {
     this.#writeOwed()
     if (this.#journal.mustRewrite) this.#compact()
-    const at = Date.now()
-    this.#journal.append({ t: 'begin', conversation, call, at } satisfies Line)
-    const calls = this.#of(conversation)
-    const begun = newCall(at)
-    calls.set(call, begun)
+    const begun = newCall(Date.now())
+    this.#journal.append(beginLine(conversation, call, begun))
+    this.#table.add(conversation, call, begun)
     if (!hasEffect) return
     try {
       await this.#journal.durable()
     } catch (error) {
       // A repeated request may begin it: it did not begin here. A later runner that finds the line reports it as unknown.
-      if (calls.get(call) === begun) calls.delete(call)
+      if (this.#table.find(conversation, call) === begun) this.#table.remove(conversation, call)
       throw error
     }
   }
 
   began(conversation: string, call: string, pid: number | null): void {
-    const known = this.#calls.get(conversation)?.get(call)
+    const known = this.#table.find(conversation, call)
     if (known !== undefined) known.pid = pid
   }
 
   /** Records the result of a call (L3), unless the conversation was released meanwhile. Never throws for a full disk (L4). */
-  end(conversation: string, call: string, result: Result): void {
-    const known = this.#calls.get(conversation)?.get(call)
+  end(conversation: string, call: string, result: Result, at = Date.now()): void {
+    const known = this.#table.find(conversation, call)
     if (known === undefined) return discardResult(this.#outputs, result)
-    const at = Date.now()
     const write = () => {
       // Released, or begun anew, meanwhile.
-      if (this.#calls.get(conversation)?.get(call) !== known) return
+      if (this.#table.find(conversation, call) !== known) return
       const position = this.#journal.append({ t: 'end', conversation, call, at, result } satisfies Line)
       end(known, at, position, result)
     }
@@ -192,6 +195,7 @@ export class Ledger {
       if (known.result !== null) return
       known.ended_at = at
       known.held = result
+      known.over?.resolve()
       this.#owed.add(write)
     }
   }
@@ -205,7 +209,7 @@ export class Ledger {
   }
 
   entry(conversation: string, call: string): LedgerEntry {
-    const known = this.#calls.get(conversation)?.get(call)
+    const known = this.#table.find(conversation, call)
     if (known === undefined) return { state: 'absent' }
     if (known.isLost) return { state: 'unknown' }
     const started_at = new Date(known.begun_at).toISOString()
@@ -217,7 +221,7 @@ export class Ledger {
 
   /** The result of an ended call, or null. */
   result(conversation: string, call: string): Result | null {
-    const known = this.#calls.get(conversation)?.get(call)
+    const known = this.#table.find(conversation, call)
     return known === undefined ? null : this.#resultOf(known)
   }
 
@@ -230,7 +234,7 @@ export class Ledger {
    * stay on record for a while (L5). A crash in between leaves the output in the journal until it is rewritten.
    */
   acknowledge(conversation: string, ids: readonly string[]): void {
-    const calls = this.#calls.get(conversation)
+    const calls = this.#table.of(conversation)
     const known = ids.flatMap((id) => withParts(id, calls)).filter(([, call]) => !call.isAcknowledged)
     if (known.length === 0) return
     this.#journal.append({ t: 'acknowledge', conversation, calls: known.map(([id]) => id) } satisfies Line)
@@ -254,24 +258,18 @@ export class Ledger {
 
   /** Removes a conversation: its id may be used again, by a conversation whose epochs begin anew. */
   release(conversation: string): void {
-    const calls = this.#calls.get(conversation)
-    const hadEpoch = this.#epochs.delete(conversation)
-    if (calls === undefined && !hadEpoch) return
-    for (const call of calls?.values() ?? []) this.#discardSpill(call)
-    this.#calls.delete(conversation)
+    for (const call of this.#table.of(conversation)?.values() ?? []) {
+      this.#discardSpill(call)
+      call.over?.resolve()
+    }
+    const wasKnown = this.#table.release(conversation)
+    if (this.#others.size > 0) this.#table.removed.add(conversation)
+    else if (!wasKnown) return
     this.#journal.append({ t: 'release', conversation } satisfies Line)
   }
 
   close(): void {
     this.#journal.close()
-  }
-
-  #of(conversation: string): Map<string, Call> {
-    const known = this.#calls.get(conversation)
-    if (known !== undefined) return known
-    const calls = new Map<string, Call>()
-    this.#calls.set(conversation, calls)
-    return calls
   }
 
   #read(position: Position): Result {
@@ -285,32 +283,18 @@ export class Ledger {
 
   /** Removes the output files of all but the newest calls. */
   #prune(conversation: string): void {
-    const spilled = [...(this.#calls.get(conversation)?.values() ?? [])].filter((call) => call.spills)
+    const spilled = [...(this.#table.of(conversation)?.values() ?? [])].filter((call) => call.spills)
     for (const call of spilled.slice(0, -MAX_SPILLED)) this.#discardSpill(call)
   }
 
   /** Rewrites the journal without what can be forgotten (L5). */
   #compact(): void {
     this.#forgetAcknowledged(Date.now() - ACKNOWLEDGED_MS)
-    const records: Line[] = [
-      { t: 'ledger', id: this.id },
-      { t: 'floor', epoch: this.#floor },
-    ]
-    const owners: (Call | null)[] = [null, null]
-    const keep = (line: Line, call: Call | null) => {
+    const records: Line[] = [{ t: 'ledger', id: this.id, format: FORMAT }]
+    const owners: (Call | null)[] = [null]
+    for (const { line, ended } of this.#table.lines((listed) => this.#endLine(listed))) {
       records.push(line)
-      owners.push(call)
-    }
-    for (const [conversation, { epoch, at }] of this.#epochs) keep({ t: 'claim', conversation, epoch, at }, null)
-    for (const [conversation, calls] of this.#calls) {
-      for (const [id, call] of calls) {
-        keep({ t: 'begin', conversation, call: id, at: call.begun_at }, null)
-        if (call.result !== null && call.ended_at !== null) {
-          keep({ t: 'end', conversation, call: id, at: call.ended_at, result: this.#read(call.result) }, call)
-        }
-      }
-      const acknowledged = [...calls].filter(([, call]) => call.isAcknowledged).map(([id]) => id)
-      if (acknowledged.length > 0) keep({ t: 'acknowledge', conversation, calls: acknowledged }, null)
+      owners.push(ended)
     }
     const positions = this.#journal.rewrite(records)
     for (const [index, call] of owners.entries()) {
@@ -319,29 +303,29 @@ export class Ledger {
     this.#compactAt = Math.max(COMPACT_BYTES, this.#journal.size * 2)
   }
 
+  #endLine({ conversation, id, call: { result, ended_at } }: Listed): Line | null {
+    if (result === null || ended_at === null) return null
+    return { t: 'end', conversation, call: id, at: ended_at, result: this.#read(result) }
+  }
+
   /** Forgets acknowledged calls that began before `begunBefore`, and epochs that the floor includes. */
   #forgetAcknowledged(begunBefore: number): void {
-    for (const [conversation, calls] of this.#calls) {
-      for (const [id, call] of calls) {
-        const isOver = call.ended_at !== null || call.isLost
-        if (!isOver || !call.isAcknowledged || call.begun_at >= begunBefore) continue
-        this.#discardSpill(call)
-        calls.delete(id)
-      }
-      if (calls.size === 0) this.#calls.delete(conversation)
+    for (const { conversation, id, call } of this.#table) {
+      const isOver = call.ended_at !== null || call.isLost
+      if (!isOver || !call.isAcknowledged || call.begun_at >= begunBefore) continue
+      this.#discardSpill(call)
+      this.#table.remove(conversation, id)
     }
-    for (const [conversation, { epoch }] of this.#epochs) if (epoch < this.#floor) this.#epochs.delete(conversation)
+    this.#table.forgetEpochs()
   }
 
   /** Removes output files without an entry, which a crash during a command leaves behind. */
   #tidyOutputs(): void {
     const named = new Set<string>()
-    for (const calls of this.#calls.values()) {
-      for (const call of calls.values()) {
-        if (!call.spills || call.result === null) continue
-        const { stdout, stderr } = this.#read(call.result)
-        for (const sealed of [stdout, stderr]) if (sealed?.kind === 'file') named.add(sealed.name)
-      }
+    for (const { call } of this.#table) {
+      if (!call.spills || call.result === null) continue
+      const { stdout, stderr } = this.#read(call.result)
+      for (const sealed of [stdout, stderr]) if (sealed?.kind === 'file') named.add(sealed.name)
     }
     for (const name of readdirSync(this.#outputs)) {
       if (!named.has(name)) rmSync(join(this.#outputs, name), { force: true })

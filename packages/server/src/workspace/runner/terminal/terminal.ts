@@ -18,6 +18,7 @@ import { endProcesses } from '../process-tree.ts'
 import { Refusal, type Box, type TerminalAnswer, type TerminalSpec } from '../ipc/protocol.ts'
 import { joined, replyTerminal, type Reply } from '../ipc/reply.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import { ElsewhereCalls } from './elsewhere.ts'
 import { Shell } from './shell.ts'
 import type { Report } from './shell-lines.ts'
 import * as texts from './texts.ts'
@@ -44,10 +45,13 @@ export type TerminalDeps = {
   sandbox: Sandbox
   /** Called when there may be nothing left to keep. */
   onChange: () => void
+  /** Ends the processes of this conversation that runners of other protocols started. */
+  endElsewhere: () => Promise<void>
 }
 
 export class Terminal {
   readonly #deps: TerminalDeps
+  readonly #elsewhere: ElsewhereCalls
   #shell: Shell | null = null
   #output: BoundedOutput
   #running: string | null = null
@@ -68,6 +72,7 @@ export class Terminal {
 
   constructor(deps: TerminalDeps) {
     this.#deps = deps
+    this.#elsewhere = new ElsewhereCalls({ ...deps, answer: (ending) => this.#answer(ending) })
     this.#output = this.#newOutput()
   }
 
@@ -96,6 +101,8 @@ export class Terminal {
     }
     if (known.state === 'running') {
       if (this.#current?.id === spec.callId) return this.#attend(this.#current, reply)
+      const over = ledger.elsewhere(conversation, spec.callId)
+      if (over !== null) return void this.#elsewhere.follow(spec, over, reply)
       throw new Refusal('invalid_input', `call ${spec.callId} is under way and is not one of this terminal`)
     }
     const refusal = this.#refusal(spec)
@@ -170,7 +177,7 @@ export class Terminal {
     if (this.#shell !== null && this.#boxed !== boxed) await this.#endShell()
     if (this.#shell !== null) return
     this.#boxed = boxed
-    const { conversation, root, home, sandbox } = this.#deps
+    const { conversation, root, home, ledger, sandbox } = this.#deps
     const env = childEnvironment(conversationMark(root, conversation) + startMark(root), {})
     const { shell, report } = await Shell.start(
       { home, cwd, env, wrap: (program, pipe) => sandbox.wrap(conversation, program, box, pipe) },
@@ -184,7 +191,8 @@ export class Terminal {
       shell.kill()
       throw new Refusal('unavailable', 'the conversation was released')
     }
-    if (this.#shells > 0 && this.#unreported === null) this.#output.appendText(`[${texts.newShell()}]\n`)
+    const hadShell = this.#shells > 0 || ledger.hasAdopted(conversation)
+    if (hadShell && this.#unreported === null) this.#output.appendText(`[${texts.newShell()}]\n`)
     this.#shells += 1
     this.#shell = shell
     this.#note(report)
@@ -284,13 +292,15 @@ export class Terminal {
 
   /** The sender no longer waits; the command continues. */
   leave(reply: Reply): void {
+    this.#elsewhere.waiting.delete(reply)
     if (this.#current?.waiting.delete(reply) === true) this.#arm(this.#current)
   }
 
   /** Refuses waiting requests with an older epoch. */
   fence(epoch: number): void {
     this.#epoch = epoch
-    for (const reply of this.#current?.waiting ?? []) if (this.#refuseStale(reply)) this.leave(reply)
+    const waiting = [...(this.#current?.waiting ?? []), ...this.#elsewhere.waiting]
+    for (const reply of waiting) if (this.#refuseStale(reply)) this.leave(reply)
   }
 
   /** Refuses a request with an older epoch. Returns true when it did. */
@@ -308,7 +318,7 @@ export class Terminal {
 
   async #reset(): Promise<void> {
     if (this.#current !== null) this.#abandonCall()
-    await this.#endShell()
+    await Promise.all([this.#endShell(), this.#deps.endElsewhere()])
     this.#unreported = null
     this.#running = null
     this.#shells = 0

@@ -29,5 +29,9 @@ export const previousEnded = ({ outcome, exit_code }: Ending): string =>
     ? `The previous command has ended with exit code ${exit_code ?? 'unknown'}.`
     : `The shell ended under the previous command, with exit code ${exit_code ?? 'unknown'}. This is a new shell: variables, functions and the working directory of the old one are gone.`
 
+export const continuesElsewhere = (): string =>
+  'The command was started by another version of the runner and continues there. Its further output is not available. ' +
+  'Use reset to end it.'
+
 export const newShell = (): string =>
   'The shell had ended. This is a new one: variables, functions and the working directory of the old one are gone.'
