@@ -8,7 +8,7 @@ import { asConversationId } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { findBubblewrap, type Workspace } from '../../packages/server/src/workspace/index.ts'
+import { findBubblewrap, probeProcessTracking, type Workspace } from '../../packages/server/src/workspace/index.ts'
 import {
   openTestWorkspaces,
   isAlive,
@@ -226,6 +226,13 @@ test('a required sandbox without bubblewrap refuses every process with its reaso
   const { body: output } = await server.call('POST', '/api/bash/execute_bash_command', { command: 'touch was-here' })
   expect(output).toMatchObject({ stderr: expect.stringMatching(/without a sandbox, and bubblewrap is not installed/) })
   expect(output.exit_code).not.toBe(0)
+})
+
+test('the API shows how processes of a conversation are found', async () => {
+  await using dir = await tempDir()
+  await using server = await startServerProcess({ dataDir: dir.file('data') })
+  const { body: info } = await server.call('GET', '/server_info')
+  expect(info.process_tracking).toBe(probeProcessTracking().level)
 })
 
 test.skipIf('reason' in found)('the API shows the isolation level', async () => {

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readConfig } from '@parley/server'
+import { openPreflight, readConfig } from '@parley/server'
 import { CHECKS, type Place } from './checks.ts'
 
 let folder: string
@@ -48,6 +48,13 @@ test('parley doctor says what an agent can do without bubblewrap', async () => {
   const finding = await check('isolation', place({}, { PATH: folder }))
   expect(finding.level).toBe('warn')
   expect(finding.says).toMatch(/commands of an agent can do what this user can do/)
+})
+
+test('parley doctor says whether processes can survive their conversation', async () => {
+  const { level, reason } = (await openPreflight()).probeProcessTracking()
+  const finding = await check('processes', place())
+  if (level === 'cgroup') expect(finding).toEqual({ level: 'ok', says: 'each conversation has a control group' })
+  else expect(finding).toMatchObject({ level: 'warn', says: expect.stringContaining(reason!) })
 })
 
 test('parley doctor fails on a taken port, unless Parley itself uses it', async () => {

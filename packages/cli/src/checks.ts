@@ -26,6 +26,7 @@ export const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['bash', program('bash', ['--version'], 'fail', 'agents run their commands in it; install bash')],
   ['git', program('git', ['--version'], 'warn', 'needed for repositories and worktrees; install git')],
   ['isolation', isolation],
+  ['processes', processes],
   ['port', port],
   ['runner socket', runnerSocket],
   ['model', model],
@@ -159,6 +160,17 @@ async function isolation({ config: { sandbox }, env }: Place): Promise<Finding> 
   const remedy = 'install bubblewrap and allow user namespaces, or run Parley in a container'
   if (sandbox.mode !== 'required') return { level: 'warn', says: `${found.reason}: ${open}`, remedy }
   return { level: 'fail', says: `${found.reason}, and no command is started without a sandbox`, remedy }
+}
+
+/** How the processes of a conversation are found when it ends. */
+async function processes(): Promise<Finding> {
+  const { level, reason } = (await openPreflight()).probeProcessTracking()
+  if (level === 'cgroup') return { level: 'ok', says: 'each conversation has a control group' }
+  return {
+    level: 'warn',
+    says: `${reason}: a command can leave processes that survive its conversation`,
+    remedy: 'set PARLEY_SANDBOX=auto, or run Parley where it owns its cgroup, such as a systemd unit with Delegate=yes',
+  }
 }
 
 async function port({ config: { host, port: wanted, dataDir } }: Place): Promise<Finding> {

@@ -1,3 +1,3 @@
 /** Checks for `parley doctor`. */
 export { probeSqlite } from './storage/index.ts'
-export { describeNetwork, findBubblewrap, probeTerminal } from './workspace/index.ts'
+export { describeNetwork, findBubblewrap, probeProcessTracking, probeTerminal } from './workspace/index.ts'

@@ -35,7 +35,14 @@ import {
 import { openSkillListing, skillNamesOf } from '../skills/index.ts'
 import { AuditLog, type Storage } from '../storage/index.ts'
 import { toolNames } from '../tools/index.ts'
-import { openBash, openHosts, placeOfWorktree, type Isolation, type Workspaces } from '../workspace/index.ts'
+import {
+  openBash,
+  openHosts,
+  placeOfWorktree,
+  probeProcessTracking,
+  type Isolation,
+  type Workspaces,
+} from '../workspace/index.ts'
 
 export type EdgeDeps = {
   config: Config
@@ -89,7 +96,11 @@ export function composeEdge(deps: EdgeDeps): Edge {
       findLlm,
     },
     gateway: composeGateway(deps, machine.profiles),
-    info: { usableTools: toolNames(), isolation: { level: isolation.level, network: isolation.network } },
+    info: {
+      usableTools: toolNames(),
+      isolation: { level: isolation.level, network: isolation.network },
+      processTracking: probeProcessTracking().level,
+    },
     corsOrigins: config.corsOrigins,
     hostNames: [config.host, ...config.publicHosts],
     takesKeyInUrl: config.socketKeyInUrl,

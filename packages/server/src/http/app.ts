@@ -55,7 +55,7 @@ export type AppDeps = Starts & {
   cipher: Pick<Cipher, 'seal' | 'open'>
   /** Requests of one key in a minute; 0: no limit. */
   rateLimitPerMinute: number
-  info: Pick<ServerFacts, 'usableTools' | 'isolation'>
+  info: Pick<ServerFacts, 'usableTools' | 'isolation' | 'processTracking'>
   /** Full origins of pages that may read responses, besides those of this machine. */
   corsOrigins: readonly string[]
   /** Host names of this server, besides this machine's own. */

@@ -8,7 +8,14 @@ export { findRemote, gitHostOf, type GitHost, type GitHosts, type GitToken } fro
 export { isTrusted, setUpRepository } from './repository/setup.ts'
 export { findBubblewrap } from './runner/sandbox/sandbox.ts'
 export { probeTerminal } from './preflight.ts'
-export { describeIsolation, describeNetwork, probeIsolation, type Isolation, type SandboxPolicy } from './isolation.ts'
+export {
+  describeIsolation,
+  describeNetwork,
+  probeIsolation,
+  probeProcessTracking,
+  type Isolation,
+  type SandboxPolicy,
+} from './isolation.ts'
 export { openBash, type Bash } from './bash/bash.ts'
 export { openArchive, type Archive, type ArchiveFacts } from './archive.ts'
 export { changesOf, changesSince, fileDiff, newestCommits } from './git/queries.ts'

@@ -1,5 +1,6 @@
 /** The isolation of agents' commands from this machine, and its description for people and clients. */
 import type { Network } from '../lib/index.ts'
+import { findCgroup } from './runner/groups/cgroup.ts'
 import { findBubblewrap } from './runner/sandbox/sandbox.ts'
 
 /** `auto`: sandboxed where possible. `required`: no command starts without a sandbox. */
@@ -14,6 +15,15 @@ export async function probeIsolation({ mode, network }: SandboxPolicy): Promise<
   const found = await findBubblewrap()
   if ('path' in found) return { level: 'bubblewrap', network, reason: null }
   return { level: 'none', network: mode === 'auto', reason: found.reason }
+}
+
+/** How the processes of a conversation are found. `reason`: why they are not grouped by the kernel; null when they are. */
+type ProcessTracking = { level: 'cgroup' | 'marks'; reason: string | null }
+
+/** How a runner that this process starts finds processes. Source: docs/operations.md, Processes of a conversation. */
+export function probeProcessTracking(): ProcessTracking {
+  const found = findCgroup()
+  return 'path' in found ? { level: 'cgroup', reason: null } : { level: 'marks', reason: found.reason }
 }
 
 /** Description for people, shown in a conversation's state. */

@@ -8,6 +8,7 @@ import { RunnerClient } from './runner-client.ts'
 import { startRunner } from './runner-start.ts'
 import { conversationMark } from './runner/environment.ts'
 import { hasAnyLedger, namesConversation, otherProtocols } from './runner/ledger/ledger-reader.ts'
+import { groupsOf } from './runner/groups/process-groups.ts'
 import { openPlace, type Place } from './runner/ipc/place.ts'
 import { endProcesses } from './runner/process-tree.ts'
 import type { SandboxPolicy } from './isolation.ts'
@@ -63,9 +64,11 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
     // What the ledger holds of this conversation would otherwise stay, and count for a later one with the same id.
     if (answer === null && (await namesConversation(home, scope.conversation)))
       answer = await client.ask({ op: 'release', ...scope }, signal)
-    // A runner that died may have left processes; their mark identifies them.
-    if (answer === null)
-      await endProcesses({ mark: conversationMark(place.root, scope.conversation), leaders: new Set() })
+    // A runner that died may have left processes; their mark or group identifies them.
+    if (answer === null) {
+      const groups = groupsOf(home, scope.conversation)
+      await endProcesses({ mark: conversationMark(place.root, scope.conversation), leaders: new Set(), groups })
+    }
     // A living runner has removed the folder already; file operations may have created it again.
     await removeBox(place.home, scope.conversation)
   }

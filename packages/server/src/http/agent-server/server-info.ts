@@ -14,6 +14,8 @@ export type ServerFacts = {
   usableTools: readonly string[]
   /** Isolation of commands from this machine. */
   isolation: { level: 'bubblewrap' | 'none'; network: boolean | readonly string[] }
+  /** How processes of a conversation are found: in a group of the kernel, or by the marks in their environment. */
+  processTracking: 'cgroup' | 'marks'
 }
 
 /** The implemented agent-server contract. Clients gate features on it, so it changes only with the contract. */
@@ -25,6 +27,7 @@ export const DEFAULT_FACTS: ServerFacts = {
   buildGitRef: 'unknown',
   usableTools: [],
   isolation: { level: 'none', network: true },
+  processTracking: 'marks',
 }
 
 export function serverRoutes(facts: ServerFacts, conversations: Pick<Conversations, 'idleMs'>): Route[] {
@@ -55,6 +58,7 @@ function details(facts: ServerFacts, uptimeMs: number, idleMs: number): ServerIn
     usable_tools: [...facts.usableTools],
     runtime_idle_timeout_seconds: null,
     isolation: facts.isolation,
+    process_tracking: facts.processTracking,
     capabilities: [],
     max_foreground_terminal_timeout_seconds: null,
     docs: '/docs',

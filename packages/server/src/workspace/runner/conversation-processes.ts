@@ -3,6 +3,7 @@ import { childEnvironment, conversationMark, startMark } from './environment.ts'
 import { Exec, notStarted, refuseAll, startProgram, replyAll } from './exec.ts'
 import { discardResult, NOTHING, type Result } from './ledger/call.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import { NO_GROUP, type ProcessGroup } from './groups/process-groups.ts'
 import { Pipes, type Holder } from './pipes.ts'
 import { endProcesses } from './process-tree.ts'
 import type { NotStarted, Program, Sandbox } from './sandbox/sandbox.ts'
@@ -15,9 +16,11 @@ export type ConversationProcessesDeps = {
   home: string
   ledger: Ledger
   sandbox: Sandbox
+  /** Absent: processes are found by their marks only. */
+  group?: ProcessGroup
   onChange: () => void
-  /** Ends the processes of the conversation that runners of other protocols started. */
-  endElsewhere: () => Promise<void>
+  /** Ends the processes of the conversation that runners of other protocols started. Absent: there are none. */
+  endElsewhere?: () => Promise<void>
 }
 
 type RunningExec = { exec: Exec | null; call: string | null; waiting: Set<Reply> }
@@ -27,6 +30,7 @@ let nextStart = 1
 export class ConversationProcesses {
   readonly #deps: ConversationProcessesDeps
   readonly #conversation: string
+  readonly #group: ProcessGroup
   readonly #execs = new Set<RunningExec>()
   readonly #pipes = new Map<Pipes, string | null>()
   #terminal: Terminal | null = null
@@ -36,6 +40,7 @@ export class ConversationProcesses {
   constructor(conversation: string, deps: ConversationProcessesDeps) {
     this.#conversation = conversation
     this.#deps = deps
+    this.#group = deps.group ?? NO_GROUP
   }
 
   get processes(): number {
@@ -100,7 +105,7 @@ export class ConversationProcesses {
     if (running.call !== null) await ledger.begin(this.#conversation, running.call, true)
     if ('reason' in program) return notStarted(program)
     this.#refuseReleased()
-    const child = await startProgram(program)
+    const child = await startProgram(program, this.#group)
     if ('reason' in child) return notStarted(child)
     running.exec = new Exec(child, spec, mark, ledger.outputs)
     if (running.call !== null) ledger.began(this.#conversation, running.call, running.exec.pid)
@@ -142,7 +147,7 @@ export class ConversationProcesses {
       throw new Refusal('unavailable', `call ${call} was begun by another request; repeat this one to attach to it`)
     if (call !== null) await ledger.begin(this.#conversation, call, true)
     this.#refuseReleased()
-    const child = 'reason' in program ? program : await startProgram(program)
+    const child = 'reason' in program ? program : await startProgram(program, this.#group)
     if ('reason' in child) {
       if (call !== null) ledger.end(this.#conversation, call, notStarted(child))
       throw new Refusal('unavailable', child.reason)
@@ -213,7 +218,8 @@ export class ConversationProcesses {
     if (shell !== null) leaders.add(shell)
     this.#terminal?.close()
     this.#terminal = null
-    await endProcesses({ mark: conversationMark(root, this.#conversation), leaders })
+    await endProcesses({ mark: conversationMark(root, this.#conversation), leaders, groups: [this.#group.path] })
+    this.#group.tidy()
     ledger.release(this.#conversation)
     await sandbox.forget(this.#conversation)
   }

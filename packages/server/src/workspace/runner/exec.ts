@@ -5,6 +5,7 @@ import { timeLimit } from '../../lib/index.ts'
 import { BoundedOutput } from './ledger/bounded-output.ts'
 import type { Result } from './ledger/call.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import type { ProcessGroup } from './groups/process-groups.ts'
 import { withoutPtyFds } from './terminal/pty-fds.ts'
 import { endProcesses } from './process-tree.ts'
 import { Refusal, type ExecSpec } from './ipc/protocol.ts'
@@ -14,8 +15,11 @@ import type { NotStarted, Program } from './sandbox/sandbox.ts'
 /** Milliseconds without output after a program's exit, until pipes that other processes still hold open are closed. */
 const DRAIN_MS = 100
 
-/** Starts a program in its own process group. When that fails, returns the reason and the exit code that a shell would give. */
-export async function startProgram({ argv, cwd, env }: Program): Promise<ChildProcess | NotStarted> {
+/** Starts a program in its own process group, and in the group of its conversation. When that fails, returns the reason and the exit code that a shell would give. */
+export async function startProgram(
+  { argv, cwd, env }: Program,
+  group: ProcessGroup,
+): Promise<ChildProcess | NotStarted> {
   const [file, ...args] = argv
   if (file === undefined || file === '') return { exit_code: 127, reason: 'no program was named' }
   if (!(statSync(cwd, { throwIfNoEntry: false })?.isDirectory() ?? false)) {
@@ -23,7 +27,7 @@ export async function startProgram({ argv, cwd, env }: Program): Promise<ChildPr
   }
   const { promise, resolve, reject } = Promise.withResolvers<ChildProcess>()
   try {
-    const child = spawn(file, args, { cwd, env, detached: true, stdio: withoutPtyFds() })
+    const child = group.start(() => spawn(file, args, { cwd, env, detached: true, stdio: withoutPtyFds() }))
     child.once('spawn', () => resolve(child))
     child.once('error', reject)
     return await promise

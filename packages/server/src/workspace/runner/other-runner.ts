@@ -6,19 +6,20 @@
  *   O1. It gets no request. Its greeting, its ledger, the marks of its processes and SIGTERM are all that is used.
  *   O2. A connection to it stays open while anything runs there, because without one it would end its processes after a while.
  *   O3. Its ledger is removed only after everything in it is on disk in the own one.
- * Source: docs/decisions/0009-a-new-runner-beside-an-old-one.md.
+ * Source: docs/decisions/0012-a-new-runner-beside-an-old-one.md, Decision.
  */
 import { rmSync, watch, type FSWatcher } from 'node:fs'
 import type { Socket } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { conversationMark, runnerMark } from './environment.ts'
+import { forgetGroup, groupsOf, knownGroups, runnerOf } from './groups/process-groups.ts'
 import { FrameReader } from './ipc/frames.ts'
 import { outputsName } from './ipc/names.ts'
 import { connectRunner, type Place } from './ipc/place.ts'
 import { LedgerReader, otherProtocols } from './ledger/ledger-reader.ts'
 import type { Ledger } from './ledger/ledger.ts'
-import { endProcesses, findProcesses } from './process-tree.ts'
+import { endProcesses, findProcesses, sendSignal } from './process-tree.ts'
 
 /** Milliseconds between two checks for its last program, because the end of a process that is no child has no event. */
 const CHECK_MS = 10_000
@@ -41,6 +42,7 @@ export class OtherRunner {
   readonly #closed = Promise.withResolvers<void>()
   readonly #greeting = Promise.withResolvers<void>()
   #pid: number | null = null
+  #hasLeft = false
   #pauseMs = SOON_MS
   #watcher: FSWatcher | null = null
   #timer: NodeJS.Timeout | null = null
@@ -80,16 +82,16 @@ export class OtherRunner {
   }
 
   /** Marks of its processes; of those of one conversation when it is named. Null until its pid is known. */
-  mark(conversation?: string): string | null {
+  #mark(conversation?: string): string | null {
     if (this.#pid === null) return null
     const { root } = this.#place
     return (conversation === undefined ? '' : conversationMark(root, conversation)) + runnerMark(root, this.#pid)
   }
 
-  /** Its mark, once it has greeted; null when it does not, for example because it was stopped. */
-  async greeted(): Promise<string | null> {
+  /** Its pid, once it has greeted; null when it does not, for example because it was stopped. */
+  async greeted(): Promise<number | null> {
     await Promise.race([this.#greeting.promise, delay(GREETING_MS, undefined, { ref: false })])
-    return this.mark()
+    return this.#pid
   }
 
   /** Copies its records until it has ended. To be called once, after its ledger was given to the own one. */
@@ -107,17 +109,21 @@ export class OtherRunner {
       }
       void this.#greeting.promise.then(update)
       await this.#closed.promise
+      if (this.#hasLeft) return
     }
     this.#stop()
     this.ledger.isAlive = false
     // A runner that was killed leaves its processes behind.
-    const mark = this.mark()
-    if (mark !== null) await endProcesses({ mark, leaders: new Set() })
+    const mark = this.#mark()
+    const groups = knownGroups(this.#place.home).filter((group) => runnerOf(group) === this.#pid)
+    if (mark !== null) await endProcesses({ mark, leaders: new Set(), groups })
+    for (const group of groups) forgetGroup(this.#place.home, group)
     this.#complete(ledger, log)
     onEnd()
   }
 
   #update(ledger: Ledger, log: (text: string) => void): void {
+    if (!this.isAlive || this.#hasLeft) return
     let hasCall = true
     try {
       hasCall = ledger.follow(this.ledger)
@@ -134,9 +140,13 @@ export class OtherRunner {
 
   /** True while a program of it runs. A shell without one is not a program. */
   #hasProgram(): boolean {
-    const mark = this.mark()
+    const mark = this.#mark()
     if (mark === null) return true
-    return findProcesses({ mark, leaders: new Set() }).some(({ leadsTerminal, isKeeper }) => !leadsTerminal && !isKeeper)
+    // Elsewhere, only the calls are known.
+    if (process.platform !== 'linux') return !this.ledger.isReadable
+    return findProcesses({ mark, leaders: new Set() }).some(
+      ({ leadsTerminal, isKeeper }) => !leadsTerminal && !isKeeper,
+    )
   }
 
   #complete(ledger: Ledger, log: (text: string) => void): void {
@@ -154,8 +164,10 @@ export class OtherRunner {
 
   /** Ends the processes of a conversation that this runner started. */
   async endConversation(conversation: string): Promise<void> {
-    const mark = this.mark(conversation)
-    if (mark !== null) await endProcesses({ mark, leaders: new Set() })
+    const mark = this.#mark(conversation)
+    const { home } = this.#place
+    const groups = groupsOf(home, conversation).filter((group) => runnerOf(dirname(group)) === this.#pid)
+    if (mark !== null) await endProcesses({ mark, leaders: new Set(), groups })
   }
 
   /** Tells it to end, and its processes with it. Resolves when it has. One that never greeted is left alone. */
@@ -164,13 +176,14 @@ export class OtherRunner {
     if (socket === null || socket.destroyed) return
     if (pid === null) return this.leave()
     // Its connection is open, so the pid is still its own.
-    if (this.#killing === null) process.kill(pid, 'SIGTERM')
-    this.#killing ??= setTimeout(() => void (!socket.destroyed && process.kill(pid, 'SIGKILL')), END_MS)
+    if (this.#killing === null) sendSignal(pid, 'SIGTERM')
+    this.#killing ??= setTimeout(() => !socket.destroyed && sendSignal(pid, 'SIGKILL'), END_MS)
     await this.#closed.promise
   }
 
   /** Disconnects without a change. */
   leave(): void {
+    this.#hasLeft = true
     this.#stop()
     this.#socket?.destroy()
   }

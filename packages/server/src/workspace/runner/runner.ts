@@ -12,10 +12,11 @@ import { existsSync, watch } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { DiskProbe } from './disk-probe.ts'
 import { Connection } from './ipc/connection.ts'
-import { rootMark, startMark } from './environment.ts'
+import { rootMark, runnerMark, startMark } from './environment.ts'
 import { Ledger } from './ledger/ledger.ts'
 import type { Pipes } from './pipes.ts'
 import { becomeRunner, type Place } from './ipc/place.ts'
+import { forgetGroup, knownGroups, ProcessGroups, runnerOf } from './groups/process-groups.ts'
 import { OtherRunner } from './other-runner.ts'
 import { endProcesses } from './process-tree.ts'
 import { PROTOCOL, Refusal, type PingAnswer, type Request } from './ipc/protocol.ts'
@@ -47,6 +48,7 @@ export class Runner {
   readonly #pipes = new Map<number, Pipes>()
   /** Runners of other protocols that have not ended. */
   readonly #others = new Set<OtherRunner>()
+  #groups: ProcessGroups | null = null
   #ledger: Ledger | null = null
   #nextHandle = 1
   #open = 0
@@ -96,18 +98,23 @@ export class Runner {
       others.map((other) => other.ledger),
     )
     this.#ledger = ledger
-    if (ledger.wasInterrupted) this.#swept = this.#sweep(others)
+    const left = knownGroups(place.home)
+    this.#groups = new ProcessGroups({ home: place.home, root: place.root, log: this.#options.log })
+    if (ledger.wasInterrupted || left.length > 0) this.#swept = this.#sweep(others, left)
     for (const other of others) this.#drain(other, ledger)
     this.#updateTimers()
     return true
   }
 
-  /** Ends the processes of dead runners. */
-  async #sweep(others: readonly OtherRunner[]): Promise<void> {
+  /** Ends the processes of dead runners. `groups` are those of all earlier runners. */
+  async #sweep(others: readonly OtherRunner[], groups: readonly string[]): Promise<void> {
     const { place, log } = this.#options
-    const marks = await Promise.all(others.filter(({ isAlive }) => isAlive).map((other) => other.greeted()))
-    if (marks.includes(null)) return log('another runner does not answer: processes of dead runners are not ended')
-    await endProcesses({ mark: rootMark(place.root), leaders: new Set(), except: marks.filter((mark) => mark !== null) })
+    const living = await Promise.all(others.filter(({ isAlive }) => isAlive).map((other) => other.greeted()))
+    if (living.includes(null)) return log('another runner does not answer: processes of dead runners are not ended')
+    const except = living.flatMap((pid) => (pid === null ? [] : [runnerMark(place.root, pid)]))
+    const left = groups.filter((group) => !living.includes(runnerOf(group)))
+    await endProcesses({ mark: rootMark(place.root), leaders: new Set(), groups: left, except })
+    for (const group of left) forgetGroup(place.home, group)
   }
 
   #drain(other: OtherRunner, ledger: Ledger): void {
@@ -241,8 +248,12 @@ export class Runner {
     const known = this.#conversations.get(conversation)
     if (known !== undefined) return known
     const { root, home } = this.#options.place
+    const group = this.#groups?.of(conversation)
     const onChange = () => {
-      if (fresh.isEmpty && this.#conversations.get(conversation) === fresh) this.#conversations.delete(conversation)
+      if (fresh.isEmpty && this.#conversations.get(conversation) === fresh) {
+        this.#conversations.delete(conversation)
+        group?.tidy()
+      }
       this.#updateTimers()
     }
     const fresh: ConversationProcesses = new ConversationProcesses(conversation, {
@@ -250,6 +261,7 @@ export class Runner {
       home,
       ledger: this.#knownLedger(),
       sandbox: this.#sandbox,
+      ...(group === undefined ? {} : { group }),
       onChange,
       endElsewhere: () => this.#endElsewhere(conversation),
     })
@@ -319,7 +331,9 @@ export class Runner {
     this.#server.close()
     const othersEnded = [...this.#others].map((other) => other.end())
     // Only processes of this runner, because the next one may have started some already. The mark finds programs that left their group.
-    if (this.#hasStarted) await endProcesses({ mark: startMark(this.#options.place.root), leaders: new Set() })
+    const groups = [this.#groups?.path ?? null]
+    if (this.#hasStarted) await endProcesses({ mark: startMark(this.#options.place.root), leaders: new Set(), groups })
+    this.#groups?.[Symbol.dispose]()
     await Promise.all(othersEnded)
     for (const connection of this.#connections) connection.end()
     this.#options.onEnd()

@@ -9,6 +9,7 @@ import { isExecutable } from '../executable.ts'
 import { reservedPtyFds, reservePtyFd } from './pty-fds.ts'
 import { PlainText } from './plain-text.ts'
 import { Refusal } from '../ipc/protocol.ts'
+import type { ProcessGroup } from '../groups/process-groups.ts'
 import type { NotStarted, Program } from '../sandbox/sandbox.ts'
 import { INSIDE } from '../sandbox/mounts.ts'
 import {
@@ -55,6 +56,7 @@ export type ShellSpec = {
   home: string
   cwd: string
   env: Record<string, string>
+  group: ProcessGroup
   /** Wraps the shell and its pipe into a sandbox. */
   wrap: (program: Program, pipe: string) => Promise<Program | NotStarted>
 }
@@ -95,7 +97,7 @@ export class Shell {
    * @throws Refusal when there is no bash, no such directory, or no answer in time.
    */
   static async start(
-    { home, cwd, env, wrap }: ShellSpec,
+    { home, cwd, env, group, wrap }: ShellSpec,
     events: ShellEvents,
   ): Promise<{ shell: Shell; report: Report }> {
     const bash = findBash(env['PATH'] ?? '')
@@ -112,7 +114,7 @@ export class Shell {
         writable: true,
       })
       pipe.on('error', () => pipe.destroy())
-      const started = await Shell.#inside({ bash, pipePath, cwd, env, wrap })
+      const started = await Shell.#inside({ bash, pipePath, cwd, env, group, wrap })
       if ('reason' in started) {
         pipe.destroy()
         throw new Refusal('unavailable', started.reason)
@@ -128,7 +130,7 @@ export class Shell {
     pipePath,
     ...spec
   }: Omit<ShellSpec, 'home'> & { bash: string; pipePath: string }): Promise<{ pty: Pty; tty: string } | NotStarted> {
-    const { cwd, env, wrap } = spec
+    const { cwd, env, group, wrap } = spec
     const plain = { argv: [bash, ...bashArguments(pipePath, reservedPtyFds())], cwd, env }
     const boxed = { argv: [bash, ...bashArguments(INSIDE.shell, reservedPtyFds())], cwd, env }
     const program = await wrap(boxed, pipePath)
@@ -136,7 +138,7 @@ export class Shell {
     const isBoxed = program !== boxed
     const { argv, ...where } = isBoxed ? program : plain
     const [file = bash, ...args] = argv
-    const pty = await openPty(file, args, where.cwd, where.env)
+    const pty = await openPty(file, args, where.cwd, where.env, group)
     // In a sandbox other terminals are not visible, and this one is /dev/console.
     return { pty, tty: isBoxed ? '/dev/console' : terminalOf(pty) }
   }
@@ -238,9 +240,16 @@ export class Shell {
 
 const newNonce = (): string => randomBytes(18).toString('base64url')
 
-async function openPty(file: string, args: string[], cwd: string, env: Readonly<Record<string, string>>) {
+async function openPty(
+  file: string,
+  args: string[],
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+  group: ProcessGroup,
+) {
   const { spawn } = await import('@lydell/node-pty')
-  return spawn(file, args, { cols: COLUMNS, rows: ROWS, cwd, env: { ...env, TERM: 'xterm-256color' }, encoding: null })
+  const options = { cols: COLUMNS, rows: ROWS, cwd, env: { ...env, TERM: 'xterm-256color' }, encoding: null }
+  return group.start(() => spawn(file, args, options))
 }
 
 /** The name of the terminal, which some programs need. The types of node-pty do not declare it. */

@@ -14,7 +14,9 @@ import { BoundedOutput, type Sealed } from '../ledger/bounded-output.ts'
 import { childEnvironment, conversationMark, startMark } from '../environment.ts'
 import { hasTooLongLine, inputBytes, MAX_INPUT_LINE_BYTES } from './keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { endProcesses } from '../process-tree.ts'
+import { membersOf } from '../groups/cgroup.ts'
+import { NO_GROUP, type ProcessGroup } from '../groups/process-groups.ts'
+import { endProcesses, hasLeftSession } from '../process-tree.ts'
 import { Refusal, type Box, type TerminalAnswer, type TerminalSpec } from '../ipc/protocol.ts'
 import { joined, replyTerminal, type Reply } from '../ipc/reply.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -43,10 +45,12 @@ export type TerminalDeps = {
   home: string
   ledger: Ledger
   sandbox: Sandbox
+  /** Absent: processes are found by their marks only. */
+  group?: ProcessGroup
   /** Called when there may be nothing left to keep. */
   onChange: () => void
   /** Ends the processes of this conversation that runners of other protocols started. */
-  endElsewhere: () => Promise<void>
+  endElsewhere?: () => Promise<void>
 }
 
 export class Terminal {
@@ -55,6 +59,8 @@ export class Terminal {
   #shell: Shell | null = null
   #output: BoundedOutput
   #running: string | null = null
+  /** Processes of the conversation when the running command began. */
+  #before: ReadonlySet<number> = new Set()
   /** Exit of the last command, until a call has reported it. */
   #unreported: Ending | null = null
   #current: TerminalCall | null = null
@@ -167,6 +173,7 @@ export class Terminal {
     if (this.#unreported !== null) this.#output.appendText(`[${texts.previousEnded(this.#unreported)}]\n`)
     this.#unreported = null
     this.#running = spec.command
+    this.#before = this.#members()
     this.#lastOutputAt = performance.now()
     shell.run(spec.command, spec.env ?? {})
   }
@@ -177,10 +184,10 @@ export class Terminal {
     if (this.#shell !== null && this.#boxed !== boxed) await this.#endShell()
     if (this.#shell !== null) return
     this.#boxed = boxed
-    const { conversation, root, home, ledger, sandbox } = this.#deps
+    const { conversation, root, home, ledger, sandbox, group = NO_GROUP } = this.#deps
     const env = childEnvironment(conversationMark(root, conversation) + startMark(root), {})
     const { shell, report } = await Shell.start(
-      { home, cwd, env, wrap: (program, pipe) => sandbox.wrap(conversation, program, box, pipe) },
+      { home, cwd, env, group, wrap: (program, pipe) => sandbox.wrap(conversation, program, box, pipe) },
       {
         onText: (text) => this.#print(text),
         onReport: (ended) => this.#reported(ended),
@@ -310,15 +317,29 @@ export class Terminal {
     return true
   }
 
-  /** Sends Ctrl-C to the running command, or to the one that is being started. */
+  /**
+   * Sends Ctrl-C to the running command, or to the one that is being started. Processes of the command that have left the session
+   * of the shell get no Ctrl-C, so they are ended. Those in its background stay.
+   */
   async interrupt(): Promise<void> {
     await this.#opening
-    if (this.#running !== null) this.#shell?.type('\x03')
+    const shell = this.#shell
+    if (this.#running === null || shell === null) return
+    shell.type('\x03')
+    const before = this.#before
+    const isLeft = (pid: number) => !before.has(pid) && hasLeftSession(pid, shell.pid)
+    const pids = () => new Set([...this.#members()].filter(isLeft))
+    if (pids().size > 0) await endProcesses({ mark: null, leaders: new Set(), pids })
+  }
+
+  #members(): Set<number> {
+    const path = this.#deps.group?.path ?? null
+    return path === null ? new Set() : membersOf(path)
   }
 
   async #reset(): Promise<void> {
     if (this.#current !== null) this.#abandonCall()
-    await Promise.all([this.#endShell(), this.#deps.endElsewhere()])
+    await Promise.all([this.#endShell(), this.#deps.endElsewhere?.()])
     this.#unreported = null
     this.#running = null
     this.#shells = 0

@@ -1,0 +1,137 @@
+/**
+ * Groups of processes that the kernel keeps: a process stays in its group when it changes its session, its parent or its environment.
+ * One group for each runner, with one below it for each conversation.
+ *
+ * Invariants
+ *   G1. A process is in its group from its birth: the runner enters the group, starts it, and leaves.
+ *   G2. The runner is in no group while anything else happens, so it never ends itself with a group.
+ *   G3. The path of the runner's group is in its folder before a process is in the group, so that the next runner finds what is left.
+ * Without a writable cgroup, processes are found by their marks only. Source: docs/operations.md, Processes of a conversation.
+ */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { enterGroup, findCgroup, removeGroup, type FoundCgroup } from './cgroup.ts'
+
+/** The group of one conversation. */
+export interface ProcessGroup {
+  /** Its folder; null where there are no groups. */
+  readonly path: string | null
+  /** Calls `start`, which starts a process without waiting, so that the process is in the group. */
+  start<T>(start: () => T): T
+  /** Removes the group if it has no process. */
+  tidy(): void
+}
+
+/** Processes that are not grouped. */
+export const NO_GROUP: ProcessGroup = { path: null, start: (start) => start(), tidy: () => undefined }
+
+export type ProcessGroupsDeps = {
+  /** The runner's folder. */
+  home: string
+  /** Short name of the data directory. */
+  root: string
+  log: (text: string) => void
+}
+
+/** Folder of the files that name the groups of runners. */
+const listOf = (home: string): string => join(home, 'groups')
+const nameOf = (conversation: string): string => createHash('sha256').update(conversation).digest('hex').slice(0, 16)
+
+export class ProcessGroups {
+  readonly #home: string
+  readonly #log: (text: string) => void
+  #own = ''
+  /** The group of this runner; null where there are no groups. */
+  readonly path: string | null
+
+  constructor({ home, root, log }: ProcessGroupsDeps, found: FoundCgroup = findCgroup()) {
+    this.#home = home
+    this.#log = log
+    this.path =
+      'path' in found ? this.#open(found.path, `parley-${root}-${process.pid}-${Date.now().toString(36)}`) : null
+    if ('reason' in found) log(`processes are found by their marks only: ${found.reason}`)
+  }
+
+  /** Makes the group of this runner, and tries whether it can be entered and left. */
+  #open(own: string, name: string): string | null {
+    const path = join(own, name)
+    this.#own = own
+    try {
+      mkdirSync(listOf(this.#home), { recursive: true, mode: 0o700 })
+      writeFileSync(join(listOf(this.#home), name), path, { mode: 0o600 })
+      mkdirSync(path)
+      enterGroup(path)
+      enterGroup(own)
+      return path
+    } catch (error) {
+      this.#log(`processes are found by their marks only: ${String(error)}`)
+      removeGroup(path)
+      return null
+    }
+  }
+
+  of(conversation: string): ProcessGroup {
+    if (this.path === null) return NO_GROUP
+    const path = join(this.path, nameOf(conversation))
+    return {
+      path,
+      start: (start) => this.#inside(path, start),
+      tidy: () => void removeGroup(path),
+    }
+  }
+
+  #inside<T>(path: string, start: () => T): T {
+    try {
+      mkdirSync(path, { recursive: true })
+      enterGroup(path)
+    } catch (error) {
+      this.#log(`process not grouped: ${String(error)}`)
+      return start()
+    }
+    try {
+      return start()
+    } finally {
+      this.#leave()
+    }
+  }
+
+  #leave(): void {
+    try {
+      enterGroup(this.#own)
+    } catch (error) {
+      this.#log(`group not left: ${String(error)}`)
+    }
+  }
+
+  /** Removes the group of this runner once all its processes have ended. */
+  [Symbol.dispose](): void {
+    if (this.path !== null) forgetGroup(this.#home, this.path)
+  }
+}
+
+/** Groups of runners of this data directory that were not removed. */
+export function knownGroups(home: string): string[] {
+  try {
+    return readdirSync(listOf(home)).flatMap((name) => {
+      const path = readFileSync(join(listOf(home), name), 'utf8')
+      // Only a group of that name is ever ended or removed.
+      return basename(path) === name ? [path] : []
+    })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Pid of the runner that made a group. */
+export const runnerOf = (group: string): number => Number(basename(group).split('-')[2])
+
+/** The groups of a conversation in all runners of this data directory. */
+export const groupsOf = (home: string, conversation: string): string[] =>
+  knownGroups(home).map((group) => join(group, nameOf(conversation)))
+
+/** Removes a group without processes, and its file. */
+export function forgetGroup(home: string, group: string): void {
+  if (removeGroup(group)) rmSync(join(listOf(home), basename(group)), { force: true })
+}
