@@ -1,4 +1,4 @@
-/** The runner: outputs of commands. */
+/** The runner: outputs of commands, and what it begins. */
 import type { MutatedFile } from '../mutant.ts'
 
 const at = (name: string) => `packages/server/src/workspace/runner/${name}`
@@ -35,6 +35,37 @@ export const runner: readonly MutatedFile[] = [
       { before: 'needed > back ? bytes.subarray(0, bytes.length - back) : bytes', after: 'bytes' },
       { before: '=== 0x80) from += 1', after: '=== 0x80) from += 0 + 4' },
       { before: "(error as NodeJS.ErrnoException).code === 'ENOENT'", after: 'false' },
+    ],
+  },
+  {
+    file: at('runner.ts'),
+    tests: [at('runner.test.ts')],
+    mutants: [
+      {
+        before: "    this.#admit(conversation, request.epoch)\n    if (request.op === 'interrupt')",
+        after: "    if (request.op === 'interrupt')",
+      },
+      { before: 'if (this.#isEnding) return\n    this.#open', after: 'this.#open' },
+      { before: '    if (!reply.isOpen) return\n', after: '' },
+      { before: '    await this.#swept\n', after: '' },
+    ],
+  },
+  {
+    file: at('conversation-processes.ts'),
+    tests: [at('conversation-processes.test.ts')],
+    mutants: [
+      { before: 'return notStarted(program)\n    this.#refuseReleased()', after: 'return notStarted(program)' },
+      { before: "    this.#refuseReleased()\n    const child = 'reason'", after: "    const child = 'reason'" },
+    ],
+  },
+  {
+    file: at('pipes.ts'),
+    tests: [at('conversation-processes.test.ts')],
+    mutants: [
+      {
+        before: '      record(exit)\n      this.#exit = exit\n      this.#sendExit()',
+        after: '      this.#exit = exit\n      this.#sendExit()\n      record(exit)',
+      },
     ],
   },
 ]

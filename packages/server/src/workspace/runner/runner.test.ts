@@ -63,11 +63,14 @@ async function connectTo(here: TestWorkspaces) {
 
 const scope = (epoch: number) => ({ conversation: 'c1', epoch })
 
-/** A request for a command that creates a file. */
-const touching = (here: TestWorkspaces, path: string, epoch: number) => {
-  const spec = { argv: ['touch', path], cwd: here.dir.path, env: {}, stdin: null, timeoutMs: null, maxBytes: 100 }
+/** A request for a command, which the path identifies. */
+const running = (here: TestWorkspaces, path: string, epoch: number, argv: string[]) => {
+  const spec = { argv, cwd: here.dir.path, env: {}, stdin: null, timeoutMs: null, maxBytes: 100 }
   return { id: 1, op: 'exec', ...scope(epoch), call: path, spec }
 }
+
+/** A request for a command that creates a file. */
+const touching = (here: TestWorkspaces, path: string, epoch: number) => running(here, path, epoch, ['touch', path])
 
 /**
  * Repeats an attempt until it was in time: the program that the runner ends first was still alive when all had arrived that has to
@@ -106,11 +109,22 @@ test.each([
 test('nothing begins beside processes that a dead runner has left', async () => {
   await using here = await openTestWorkspaces()
   const workspace = await here.open()
-  const pid = await leaveStubborn(here, workspace)
-  const { stdout } = await workspace.exec({ argv: ['sh', '-c', `cat /proc/${pid}/stat 2>/dev/null || true`] }, never)
-  // It may still have an entry, as a zombie.
-  expect(stdout).toMatch(/^$|\) Z /)
-}, 60_000)
+  await inTime(async (number) => {
+    const path = here.dir.file(`seen-${number}`)
+    const pid = await leaveStubborn(here, workspace)
+    const client = await connectTo(here)
+    const look = ['sh', '-c', `cat /proc/${pid}/stat >${path} 2>/dev/null; true`]
+    client.send(running(here, path, 1, look), { id: 2, op: 'ledger', ...scope(1), calls: [path] })
+    await client.receives('id', 2)
+    const wasInTime = isAlive(pid)
+    await client.receives('id', 1)
+    client.close()
+    if (!wasInTime) return false
+    // It may still have an entry, as a zombie.
+    expect(readFileSync(path, 'utf8')).toMatch(/^$|\) Z /)
+    return true
+  })
+}, 120_000)
 
 test('a request whose owner is replaced while it waits for the processes of a dead runner to end is refused', async () => {
   await using here = await openTestWorkspaces()
