@@ -212,6 +212,8 @@ test.each([[[]], [['a.txt']], [['a.txt', 'c.txt']]])(
   'a patch whose process died after %j is completed, once',
   async (written) => {
     await using the = await interrupted(written)
+    // Without proof that it was not completed and reverted.
+    expect(await the.recover(CHANGE, 'call-1', 'unknown')).toEqual({ kind: 'unknown' })
     expect(await the.recover(CHANGE, 'call-1')).toEqual({ kind: 'execute' })
     expect(await the.patch(CHANGE, 'call-1')).toMatchObject({
       is_error: false,

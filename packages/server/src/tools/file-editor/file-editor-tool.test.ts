@@ -218,6 +218,8 @@ test('after a crash the note shows whether an edit took place', async () => {
   })
   await writeFile(path, 'one')
   expect(await at.recover(args, 'edit')).toEqual({ kind: 'execute' })
+  // Without proof that it did not take place: it may have, and been reverted.
+  expect(await at.recover(args, 'edit', 'unknown')).toEqual({ kind: 'unknown' })
   await writeFile(path, 'someone else was here')
   expect(await at.recover(args, 'edit')).toEqual({ kind: 'unknown' })
 })
