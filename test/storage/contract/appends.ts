@@ -2,6 +2,7 @@
 import { newConversationId } from '@parley/protocol'
 import { describe, expect, test } from 'vitest'
 import {
+  at,
   conversation,
   everything,
   type MakePlace,
@@ -63,6 +64,38 @@ export function appendContract(makePlace: MakePlace): void {
       const next = { id, epoch: epoch + 1, expectedSeq: seq, events: [] }
       await conversations.append({ ...next, row: { status: 'finished' } })
       expect(await conversations.own(id)).toMatchObject({ crashes: 0 })
+    })
+
+    test('a restored run is marked until it gets another status, and conversations at rest are not marked', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const { conversations } = storage
+      const [running, resting] = [conversation({ status: 'running' }), conversation({ status: 'paused' })]
+      for (const each of [running, resting]) await conversations.create(each)
+      expect(await conversations.markRestored(at(1))).toBe(1)
+      expect(await conversations.own(resting.id)).toMatchObject({ restoredFrom: null })
+      const own = (await conversations.own(running.id))!
+      expect(own.restoredFrom).toBe(at(1))
+      const { id, epoch, seq } = own.row
+      await conversations.append({ id, epoch, expectedSeq: seq, events: [], row: { status: 'paused' } })
+      expect(await conversations.own(id)).toMatchObject({ restoredFrom: null })
+    })
+
+    test('every record is replaced by a change, or none is', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const { conversations } = storage
+      const drafts = [conversation({ record: '1' }), conversation({ record: '2' }), conversation({ record: '3' })]
+      for (const each of drafts) await conversations.create(each)
+      const records = async () => (await conversations.getMany(drafts.map(({ id }) => id))).map((row) => row?.record)
+      const failing = conversations.changeRecords((record) => {
+        if (record === '3') throw new Error('not this one')
+        return 'lost'
+      })
+      await expect(failing).rejects.toThrow('not this one')
+      expect(await records()).toEqual(['1', '2', '3'])
+      await conversations.changeRecords((record) => (record === '2' ? record : `${record}0`))
+      expect(await records()).toEqual(['10', '2', '30'])
     })
 
     test('a deleted conversation owes its release until it is released, and keeps its id so long', async () => {
@@ -130,7 +163,7 @@ export function appendContract(makePlace: MakePlace): void {
       const first = await owned(storage)
       const second = await storage.conversations.own(first.id)
       expect(first.epoch).toBe(1)
-      expect(second).toEqual({ row: { ...first, epoch: 2 }, state: null, crashes: 0 })
+      expect(second).toEqual({ row: { ...first, epoch: 2 }, state: null, crashes: 0, restoredFrom: null })
     })
 
     test('owning an unknown conversation returns null', async () => {

@@ -57,25 +57,31 @@ export function describe(error: unknown): { code: string; detail: string } {
 }
 
 /** Leaves a conversation paused during whose run the process crashed `crashes` times; `run` takes it up again. */
-export function pausedAfterCrashes({ execution_status, start }: ConversationState, crashes: number): Draft[] {
-  const detail =
+export const pausedAfterCrashes = (state: ConversationState, crashes: number): Draft[] =>
+  pausedWhenLoaded(
+    state,
+    'RepeatedCrash',
     `The server crashed ${crashes} times while this conversation ran, so it was paused. Other conversations that ran may be the cause. ` +
-    'Run it again to continue.'
+      'Run it again to continue.',
+  )
+
+/** Leaves a conversation paused that was running in the backup it was restored from; `run` takes it up again. */
+export const pausedAfterRestore = (state: ConversationState, backupAt: string): Draft[] =>
+  pausedWhenLoaded(
+    state,
+    'RestoredFromBackup',
+    `This conversation was running when the backup of ${backupAt} was made. It was restored from that backup and paused, because files and ` +
+      'other systems may have changed since. Run it again to continue.',
+  )
+
+/** A conversation that is loaded by a new process and does not resume by itself. The event says why. */
+function pausedWhenLoaded({ execution_status, start }: ConversationState, code: string, detail: string): Draft[] {
   const isStarting = start?.status !== 'failed' && !(start?.phase === 'ready' && start.status === 'done')
   const phase = start?.phase ?? 'workspace'
-  const failed: Draft = {
-    kind: 'StartPhaseEvent',
-    source: 'environment',
-    phase,
-    status: 'failed',
-    code: CRASHES,
-    detail,
-  }
+  const failed: Draft = { kind: 'StartPhaseEvent', source: 'environment', phase, status: 'failed', code, detail }
   return [
     ...(isStarting ? [failed] : []),
-    conversationError(CRASHES, detail),
-    ...(execution_status === 'running' ? [statusChanged('paused', CRASHES)] : []),
+    conversationError(code, detail),
+    ...(execution_status === 'running' ? [statusChanged('paused', code)] : []),
   ]
 }
-
-const CRASHES = 'RepeatedCrash'

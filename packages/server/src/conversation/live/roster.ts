@@ -4,7 +4,7 @@ import { TimeSlices } from '../../lib/index.ts'
 import { isUnreadable, type ConversationRow } from '../../storage/index.ts'
 import { Channel } from '../watch/channel.ts'
 import type { Interruption } from '../interruption.ts'
-import { pausedAfterCrashes } from '../drafts.ts'
+import { pausedAfterCrashes, pausedAfterRestore } from '../drafts.ts'
 import type { LiveDeps } from './deps.ts'
 import { LiveConversation } from './live-conversation.ts'
 import type { Loaded } from '../log/live-log.ts'
@@ -178,8 +178,10 @@ export class Roster {
     channel.advance(owned.row.seq)
     const live = this.#make(loaded, channel)
     await this.#deps.parentLink.beforeResuming(live)
-    if (owned.crashes < MAX_CRASHES) live.resume()
-    else await live.commit((state) => pausedAfterCrashes(state, owned.crashes))
+    const { crashes, restoredFrom } = owned
+    if (restoredFrom !== null) await live.commit((state) => pausedAfterRestore(state, restoredFrom))
+    else if (crashes < MAX_CRASHES) live.resume()
+    else await live.commit((state) => pausedAfterCrashes(state, crashes))
     return live
   }
 

@@ -21,8 +21,14 @@ export type ConversationRow = {
   record: SealedJson
 }
 
-/** `crashes`: how often the process crashed in the current run. */
-type OwnedRow = { row: ConversationRow; state: CachedState | null; crashes: number }
+type OwnedRow = {
+  row: ConversationRow
+  state: CachedState | null
+  /** How often the process crashed in the current run. */
+  crashes: number
+  /** Time of the backup in which the current run was running; null: the run was not restored. ISO 8601. */
+  restoredFrom: string | null
+}
 
 export type CachedState = { seq: number; json: SealedJson }
 
@@ -95,6 +101,13 @@ export interface ConversationStore {
   own(id: ConversationId): Promise<OwnedRow | null>
   /** Counts a crash of the process for every conversation whose stored status is `running`. Another status resets its count. */
   countCrash(): Promise<void>
+  /**
+   * Marks every conversation whose stored status is `running` as restored from a backup, until it gets another status, and returns
+   * their number. Forgets the directories that the server has created: those that it named are not removed from here.
+   */
+  markRestored(backupAt: string): Promise<number>
+  /** Replaces every record by what `change` returns, in one transaction. */
+  changeRecords(change: (record: SealedJson) => SealedJson): Promise<void>
   /**
    * Appends in one durable transaction; appends of one turn of the event loop share a commit.
    * @throws ParleyError `conflict` with `details.reason` `epoch` or `seq`, without a change.

@@ -78,7 +78,10 @@ function appendNow(sql: Sql, append: Append, columns: readonly EventColumns[], o
   const record = append.row?.record
   if (record !== undefined) sql.run('UPDATE records SET record = ? WHERE conversation = ?', record, conversation)
   const status = append.row?.status
-  if (status !== undefined && status !== 'running') sql.run('DELETE FROM crashes WHERE conversation = ?', conversation)
+  if (status !== undefined && status !== 'running') {
+    sql.run('DELETE FROM crashes WHERE conversation = ?', conversation)
+    sql.run('DELETE FROM restored_runs WHERE conversation = ?', conversation)
+  }
   if (append.state !== undefined) putState(sql, conversation, append.state)
   for (const note of append.notes ?? []) putNote(sql, conversation, note)
   if (append.settled !== undefined) settleNotes(sql, conversation, append.settled)
@@ -104,7 +107,10 @@ export function sqliteLog(sql: Sql, commits: GroupCommit, outbox: Outbox): Pick<
         if (row === undefined) throw new Error(`conversation ${id} has no record`)
         const crashes =
           sql.get<{ count: number }>('SELECT count FROM crashes WHERE conversation = ?', owned.n)?.count ?? 0
-        return { row: { ...row }, state: state === undefined ? null : { ...state }, crashes }
+        const restoredFrom =
+          sql.get<{ at: string }>('SELECT backup_at AS at FROM restored_runs WHERE conversation = ?', owned.n)?.at ??
+          null
+        return { row: { ...row }, state: state === undefined ? null : { ...state }, crashes, restoredFrom }
       }),
 
     append: async (append) => {

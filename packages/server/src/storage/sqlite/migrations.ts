@@ -295,7 +295,16 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE owed_releases ADD COLUMN owner TEXT NOT NULL DEFAULT '';
   ALTER TABLE owed_releases ADD COLUMN workspace TEXT NOT NULL DEFAULT 'keep';
   `,
+  `
+  CREATE TABLE restored_runs (
+    conversation INTEGER PRIMARY KEY REFERENCES conversations (n) ON DELETE CASCADE,
+    backup_at TEXT NOT NULL
+  );
+  `,
 ]
+
+/** True for the `application_id` of a store. */
+export const isOfParley = (applicationId: number): boolean => applicationId === APPLICATION_ID
 
 /** Number of the newest step in this version. */
 export const SCHEMA_VERSION = MIGRATIONS.length

@@ -9,6 +9,7 @@ import type {
   ConversationStore,
   OutboxDraft,
   OwedRelease,
+  SealedJson,
   WorkspaceChoice,
 } from '../contract/conversations.ts'
 import { Cursors } from './cursors.ts'
@@ -104,6 +105,16 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
            ON CONFLICT (conversation) DO UPDATE SET count = count + 1`,
         )
       }),
+    markRestored: (backupAt) =>
+      commits.write(() => {
+        sql.run('DELETE FROM made_workspaces')
+        return sql.run(
+          `INSERT OR REPLACE INTO restored_runs (conversation, backup_at)
+           SELECT n, ? FROM conversations WHERE status = 'running'`,
+          backupAt,
+        )
+      }),
+    changeRecords: (change) => commits.write(() => changeRecordsNow(sql, change)),
     owedReleases: () =>
       commits.read(() =>
         sql.all<OwedRelease>('SELECT id, owner, record, workspace FROM owed_releases').map((row) => ({ ...row })),
@@ -174,6 +185,18 @@ function searchNow(sql: Sql, cursors: Cursors, query: ConversationQuery) {
   const n = sql.get<{ n: number }>('SELECT n FROM conversations WHERE id = ?', following.id)?.n ?? 0
   cursors.remember(query, following.id, { at: following[column], n, rank: 0 })
   return { items, next: following.id }
+}
+
+/** One record at a time, because together they may exceed the memory. */
+function changeRecordsNow(sql: Sql, change: (record: SealedJson) => SealedJson): void {
+  type Row = { conversation: number; record: SealedJson }
+  const next = (after: number) =>
+    sql.get<Row>('SELECT conversation, record FROM records WHERE conversation > ? ORDER BY conversation LIMIT 1', after)
+  for (let row = next(0); row !== undefined; row = next(row.conversation)) {
+    const changed = change(row.record)
+    if (changed !== row.record)
+      sql.run('UPDATE records SET record = ? WHERE conversation = ?', changed, row.conversation)
+  }
 }
 
 /** Deletes the row and writes the last notifications; the log is left to the sweep. False when there is no such row. */
