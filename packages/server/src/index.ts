@@ -1,6 +1,8 @@
 /** The server package. Only the configuration is loaded at once, so that commands that start no server start fast. */
 import type { CompositionOverrides, Server } from './compose/compose.ts'
 import type { Config } from './config/index.ts'
+import type { BackupReport, BackupRequest } from './compose/backup/back-up.ts'
+import type { RestoreReport, RestoreRequest } from './compose/backup/restore.ts'
 import type { Keys } from './compose/keys.ts'
 import type * as Preflight from './preflight.ts'
 
@@ -27,6 +29,22 @@ export async function startServer(config: Config, overrides: CompositionOverride
 /** Opens the keys of the configured data directory; needs no running server. */
 export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys'>): Promise<Keys> {
   return (await import('./compose/keys.ts')).openKeys(config)
+}
+
+/** Makes a backup of the configured data directory, also while a server uses it. @throws ParleyError with the remedy. */
+export async function backUp(
+  config: Pick<Config, 'dataDir' | 'secretKey'>,
+  request: BackupRequest,
+): Promise<BackupReport> {
+  return (await import('./compose/backup/back-up.ts')).backUp(config, request)
+}
+
+/** Restores a backup into the configured data directory, which must be empty. @throws ParleyError with the remedy. */
+export async function restore(
+  config: Pick<Config, 'dataDir' | 'secretKey' | 'replaceSecretKey'>,
+  request: RestoreRequest,
+): Promise<RestoreReport> {
+  return (await import('./compose/backup/restore.ts')).restore(config, request)
 }
 
 /** The key that the first start made, for the command line; null when it was removed. */

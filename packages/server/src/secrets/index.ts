@@ -1,4 +1,4 @@
-export { openCipher, type Cipher } from './cipher.ts'
+export { openCipher, SEALED_PREFIX, type Cipher } from './cipher.ts'
 export { openStoreCipher } from './expect-key.ts'
 export { encryptSecrets, type Exposure } from './expose.ts'
 export { isFernetToken } from './fernet.ts'

@@ -4,6 +4,7 @@
  * The lock is SQLite's lock on a file of its own. The kernel releases it when the process ends for any reason, so a killed server
  * blocks no successor, and no pid is believed. Nothing else may open the file: closing any descriptor of it would release the lock.
  */
+import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -16,14 +17,19 @@ export type DataDirLock = AsyncDisposable & {
   listensAt(url: string): Promise<void>
 }
 
+/** Folder in a data directory into which a backup is being restored, until its content is in place. */
+export const RESTORING = 'restoring'
+
 /** Content of `server.json`. `url` is null until the server listens. */
 type Notice = { url: string | null; pid: number }
 
 /**
  * Locks a data directory, which must exist, for this process.
- * @throws ParleyError `conflict` with pid and address of the server that holds it. Source: operations.md, The data directory.
+ * @throws ParleyError `conflict` with pid and address of the server that holds it, or when a restore into the directory was cut off.
+ * Source: operations.md, The data directory.
  */
 export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
+  if (existsSync(join(dataDir, RESTORING))) throw halfRestored(dataDir)
   const path = join(dataDir, 'server.lock')
   const notice = join(dataDir, 'server.json')
   const lock = new DatabaseSync(path, { timeout: 0 })
@@ -49,6 +55,13 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
     },
   }
 }
+
+const halfRestored = (dataDir: string): ParleyError =>
+  new ParleyError(
+    'conflict',
+    `a restore into the data directory ${dataDir} was cut off or is in progress; if it was cut off, empty the directory and run parley restore again`,
+    { details: { data_dir: dataDir } },
+  )
 
 function inUse(dataDir: string, notice: Notice | null): ParleyError {
   const holder = notice === null ? 'another server' : `the server with pid ${notice.pid}`

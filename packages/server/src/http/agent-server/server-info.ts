@@ -1,6 +1,7 @@
 /** Liveness and details, without a key. Source: agent-server-wire.md 1.3. */
 import { alive, health, ready, type ServerInfo, serverInfo } from '@parley/protocol'
 import type { Conversations } from '../../conversation/index.ts'
+import { VERSION } from '../../lib/index.ts'
 import { ok, openRoute } from '../core/route.ts'
 import type { Route } from '../core/web.ts'
 
@@ -22,7 +23,7 @@ export type ServerFacts = {
 export const CONTRACT_VERSION = '1.43.1'
 
 export const DEFAULT_FACTS: ServerFacts = {
-  version: '0.1.0',
+  version: VERSION,
   buildGitSha: 'unknown',
   buildGitRef: 'unknown',
   usableTools: [],

@@ -4,9 +4,11 @@ import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 
 /** Rows read for the test of a store without a test value; the newest conversations are first. */
-const SAMPLES = 1_000
+export const SEAL_SAMPLES = 1_000
 
-const SAMPLES_SQL = `
+export const SEALED_SQL = 'SELECT sealed FROM seal_test'
+/** Parameters: the prefix, and the number of rows. */
+export const SAMPLES_SQL = `
   SELECT sealed AS text FROM secrets
   UNION ALL SELECT json FROM settings WHERE instr(json, ?1) > 0
   UNION ALL SELECT json FROM documents WHERE instr(json, ?1) > 0
@@ -15,7 +17,7 @@ const SAMPLES_SQL = `
 
 export function sqliteSealTest(sql: Sql, commits: GroupCommit): SealTestStore {
   return {
-    get: () => commits.read(() => sql.get<{ sealed: string }>('SELECT sealed FROM seal_test')?.sealed ?? null),
+    get: () => commits.read(() => sql.get<{ sealed: string }>(SEALED_SQL)?.sealed ?? null),
     put: (sealed) =>
       commits.write(() => {
         sql.run(
@@ -24,6 +26,6 @@ export function sqliteSealTest(sql: Sql, commits: GroupCommit): SealTestStore {
         )
       }),
     samples: (prefix) =>
-      commits.read(() => sql.all<{ text: string }>(SAMPLES_SQL, prefix, SAMPLES).map(({ text }) => text)),
+      commits.read(() => sql.all<{ text: string }>(SAMPLES_SQL, prefix, SEAL_SAMPLES).map(({ text }) => text)),
   }
 }
