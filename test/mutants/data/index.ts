@@ -1,5 +1,6 @@
 import type { MutatedFile } from '../mutant.ts'
 import { agent } from './agent.ts'
+import { backup } from './backup.ts'
 import { core } from './core.ts'
 import { http } from './http.ts'
 import { run } from './run.ts'
@@ -22,4 +23,5 @@ export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
   webhooks,
   agent,
   workspace,
+  backup,
 }
