@@ -30,6 +30,8 @@ async function made(dir: TempDir) {
     await using storage = await openSqlite({ path: join(path, 'parley.db') })
     for (const each of [running, resting]) await storage.conversations.create(each)
     const cipher = await openStoreCipher(storage.sealTest, { keyFile: join(path, 'secret-key'), replaces: false })
+    const root = join(path, 'workspaces', 'c1')
+    await storage.workspaces.put({ root, owner: 'ada', kind: 'folder', inode: '1', repository: null })
     await storage.secrets.create('ada', { name: 'TOKEN', description: null, sealed: cipher.seal('opened again') })
   }
   const files = {
@@ -128,6 +130,8 @@ test('a restored directory has the modes and links of the workspaces, and reads 
   const cipher = await openStoreCipher(storage.sealTest, { keyFile, replaces: false })
   expect(cipher.open((await storage.secrets.get('ada', 'TOKEN'))!.sealed)).toBe('opened again')
   expect((await lstat(keyFile)).mode & 0o777).toBe(0o600)
+  // The copy never removes a directory of the original.
+  expect(await storage.workspaces.containing(join(path, 'workspaces', 'c1'))).toBeNull()
   // Paths below the old data directory, and only these, are moved.
   const record = (await storage.conversations.get(running.id))!.record
   expect(JSON.parse(record)).toEqual({ ...RECORD(to), other: RECORD(path).other })
