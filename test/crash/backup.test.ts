@@ -23,6 +23,12 @@ async function parley(folder: string, ...argv: string[]): Promise<string> {
   return stdout
 }
 
+/** The call ledger, whose name depends on the protocol of the runner. */
+function ledgerOf(server: Running): string {
+  const names = readdirSync(server.file('data', 'runner')).filter((name) => name.endsWith('.ndjson'))
+  return names.map((name) => readFileSync(server.file('data', 'runner', name), 'utf8')).join('')
+}
+
 /** A backup of the data directory of `server`, restored to `restored`. */
 async function backUpAndRestore(server: Running): Promise<string> {
   const [backup, key, restored] = [server.file('backup'), server.file('key'), server.file('restored')]
@@ -103,7 +109,7 @@ test('a backup without a server has the results that the runner recorded, and a 
   await until(() => lines(trace) === 1)
   await server.kill(async () => {
     writeFileSync(`${trace}.go`, '')
-    await until(() => readFileSync(server.file('data', 'runner', 'ledger.ndjson'), 'utf8').includes('"t":"end"'))
+    await until(() => ledgerOf(server).includes('"t":"end"'))
     await backUpAndRestore(server)
   })
   await server.until(id, 'finished')

@@ -41,6 +41,8 @@ async function made(dir: TempDir) {
     'prompts/own.md': 'a prompt',
     'callbacks/1.json': '{}',
     'runner/ledger.ndjson': '{"t":"ledger","id":"one"}\n',
+    'runner/ledger-p5.ndjson': '{"t":"ledger","id":"two"}\n',
+    'runner/out-p5/2.out': 'another output',
     'runner/mark': '7',
     'runner/runner.log': 'a log',
     'runner/out/1.out': 'an output',
@@ -88,7 +90,9 @@ test('a backup contains the store, the records of calls and the folders of the l
     'parley.db',
     'prompts/own.md',
     'runner/boxes/b1/kept/2.txt',
+    'runner/ledger-p5.ndjson',
     'runner/ledger.ndjson',
+    'runner/out-p5/2.out',
     'runner/out/1.out',
   ]
   expect(await filesOf(dir.file('backup'))).toEqual([...expected.map((name) => `data/${name}`), 'manifest.ndjson'])

@@ -7,9 +7,9 @@ export const RUNNER = 'runner'
 
 /**
  * Records of the runner. They are copied before the store: the runner forgets the result of a call only after the store has it,
- * so what is missing in the copied ledger is in the copied store, or its outcome is unknown.
+ * so what is missing in the copied ledger is in the copied store, or its outcome is unknown. Each protocol has files of its own.
  */
-const CALLS = /^runner\/(ledger\.ndjson|out(\/.*)?)$/
+const CALLS = /^runner\/(ledger(-p\d+)?\.ndjson|out(-p\d+)?(\/.*)?)$/
 
 /** Folders that the log refers to. They are copied after the store, so that what a stored event names exists. */
 const FOLDERS = /^(prompts|scripts|plugins|callbacks|conversations)(\/|$)/
