@@ -2,6 +2,7 @@
  * The real server, which kills itself at the commit named by a variable: `PARLEY_TEST_CRASH=before:3` or `after:3`, or
  * `after:Condensation` for the first commit with an event of that kind, `after:delete` for the first deletion, or `after:bash:word`
  * for the first command outside conversations that contains the word.
+ * `PARLEY_TEST_HEARTBEAT_MS` replaces the time between signs of life of the runner.
  */
 import { parseArgs } from 'node:util'
 import { readConfig, startServer } from '../src/index.ts'
@@ -17,7 +18,11 @@ async function serve(): Promise<void> {
   })
   const { env } = process
   const { config } = readConfig({ flags: values, env, cwd: process.cwd(), home: env['HOME'] ?? '/' })
-  const server = await startServer(config, { wrapStorage: crashAt(env['PARLEY_TEST_CRASH']) })
+  const heartbeat = env['PARLEY_TEST_HEARTBEAT_MS']
+  const server = await startServer(config, {
+    wrapStorage: crashAt(env['PARLEY_TEST_CRASH']),
+    heartbeatMs: heartbeat === undefined ? undefined : Number(heartbeat),
+  })
   console.log(`parley is listening on ${server.url}`)
   process.once('SIGTERM', () => void server[Symbol.asyncDispose]().then(() => process.exit(0)))
 }

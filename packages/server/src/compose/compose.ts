@@ -45,6 +45,8 @@ export type Server = AsyncDisposable & {
 /** Replacements that tests make. */
 export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs'> & {
   wrapStorage?: (storage: Storage) => Storage
+  /** Milliseconds between signs of life of the runner. */
+  heartbeatMs?: number | undefined
 }
 
 /**
@@ -54,7 +56,7 @@ export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs'> &
  */
 export async function startServer(
   config: Config,
-  { wrapStorage = (storage) => storage, ...overrides }: CompositionOverrides = {},
+  { wrapStorage = (storage) => storage, heartbeatMs, ...overrides }: CompositionOverrides = {},
 ): Promise<Server> {
   const { dataDir } = config
   const known = openKnownSecrets(secretsOf(config, secretValues))
@@ -80,7 +82,8 @@ export async function startServer(
   const isolation = await isolationOf(config, log)
   const { sandbox } = config
   const proof = opened.use(await openCallProof({ ...storage, dataDir, log }))
-  const local = openLocalWorkspaces({ dataDir, orphanExitMs: config.runner.orphanExitMs, sandbox, proof, log })
+  const { orphanExitMs } = config.runner
+  const local = openLocalWorkspaces({ dataDir, orphanExitMs, heartbeatMs, sandbox, proof, log })
   const notes = openCallNotes({ notes: storage.notes, cipher, proof })
   const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, log })
   const closeInTime = (step: string, part: AsyncDisposable) =>

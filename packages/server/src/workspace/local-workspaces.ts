@@ -26,7 +26,7 @@ export type LocalWorkspacesOptions = {
   /** Milliseconds without a connected server, after which the runner ends its processes and itself; default 15 min. */
   orphanExitMs?: number
   /** Milliseconds between signs of life of the runner; default 10 s. A runner that misses six is ended and replaced. */
-  heartbeatMs?: number
+  heartbeatMs?: number | undefined
   /** Absent or `off`: commands have all permissions of this account. */
   sandbox?: SandboxPolicy
   log?: Record<'info' | 'warn', (fields: object, text: string) => void>
