@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../../testing/temp.ts'
@@ -17,5 +17,11 @@ test('the log of the runner contains the newest lines and never exceeds its boun
   }
   log('x'.repeat(5_000))
   expect((await readFile(path)).length).toBe(1_000)
+  closeSync(fd)
+})
+
+test.runIf(existsSync('/dev/full'))('a line that a full disk refuses is dropped, and nothing is thrown', () => {
+  const fd = openSync('/dev/full', 'a')
+  expect(() => boundedLog(fd, 1024)('a line')).not.toThrow()
   closeSync(fd)
 })
