@@ -16,7 +16,7 @@ import type { Fault, FaultKind } from './plan.ts'
 
 const CLOCK = fileURLToPath(new URL('../../../packages/server/testing/shifted-clock.ts', import.meta.url))
 const DAY_MS = 24 * 60 * 60 * 1_000
-/** Longest end of a server after SIGTERM, in milliseconds. Source: docs/operations.md, Stopping, killing, upgrading. */
+/** Longest end of a server after SIGTERM, in milliseconds, as the operations page promises. */
 const END_MS = 10_000
 /**
  * A request without an answer for this long is a defect: no fault lasts as long. In seconds, counted by a timer, because the machine
