@@ -95,6 +95,27 @@ describe('patterns', () => {
       'monologue',
     ],
     ['messages with work in between', [...times(2, () => [agent('hm')]), ...same(1), agent('hm')], null],
+    ['two messages and one of the service', [agent('hm'), service('do something'), agent('hm')], null],
+    [
+      'three messages and the summary of a condensation',
+      [
+        agent('one'),
+        stamped({ kind: 'CondensationSummaryEvent', source: 'environment' }),
+        agent('two'),
+        agent('three'),
+      ],
+      'monologue',
+    ],
+    [
+      'failures with the same error, pointed out, are no repeated action',
+      nudged(times(4, () => [run('ls')].flatMap((action) => [action, failed(action)]))),
+      null,
+    ],
+    [
+      'the same calls, further apart than twenty events',
+      times(4, () => [...same(1), ...times(5, () => [service('more')])]),
+      null,
+    ],
     ['to and fro, six times', swap(6), 'alternating_actions'],
     ['to and fro, five times', swap(5), null],
   ])('%s', (_name, events, expected) => {
