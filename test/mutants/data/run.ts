@@ -141,7 +141,11 @@ export const run: readonly MutatedFile[] = [
       { before: 'event.observation], steady)', after: 'event.observation])' },
       { before: 'event.error], steady)', after: 'event.error])' },
       { before: 'event.tool_name, event.rejection_reason])', after: 'event.tool_name])' },
-      { before: 'if (first === undefined || last', after: 'if (last' },
+      {
+        before: 'if (first === undefined || last',
+        after: 'if (last',
+        survives: { reason: 'equivalent', why: 'an empty streak has no last call either' },
+      },
     ],
   },
   {
@@ -156,7 +160,11 @@ export const run: readonly MutatedFile[] = [
       { before: '{ ...state.stats, [usage.usage_id]: total }', after: '{ [usage.usage_id]: total }' },
       { before: '(old?.[key] ?? 0) + usage.tokens[key]', after: 'usage.tokens[key]' },
       { before: '(before?.accumulated_cost ?? 0) + (usage.cost ?? 0)', after: 'usage.cost ?? 0' },
-      { before: '+ (usage.cost ?? 0)', after: '+ usage.cost' },
+      {
+        before: '+ (usage.cost ?? 0)',
+        after: '+ usage.cost',
+        survives: { reason: 'equivalent', why: 'null counts as zero in a sum' },
+      },
       { before: 'before?.max_budget_per_task ?? null', after: 'null' },
       {
         before: 'Math.max(old?.context_window ?? 0, usage.tokens.context_window)',
