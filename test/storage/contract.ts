@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { appendContract } from './contract/appends.ts'
 import { auditContract } from './contract/audit.ts'
+import { checkpointContract } from './contract/checkpoints.ts'
 import { crashContract } from './contract/crash.ts'
 import { idempotencyContract } from './contract/idempotency.ts'
 import { keepsakeContract } from './contract/keepsakes.ts'
@@ -22,6 +23,7 @@ export function storageContract(name: string, makePlace: MakePlace): void {
     vaultContract(makePlace)
     keepsakeContract(makePlace)
     noteContract(makePlace)
+    checkpointContract(makePlace)
     outboxContract(makePlace)
     receivedContract(makePlace)
     auditContract(makePlace)

@@ -1,6 +1,7 @@
 export type { Storage } from './storage.ts'
 export type * from './contract/access.ts'
 export type * from './contract/bash.ts'
+export type * from './contract/checkpoints.ts'
 export type * from './contract/conversations.ts'
 export type * from './contract/directory.ts'
 export type * from './contract/events.ts'

@@ -10,6 +10,7 @@
  */
 import type { KeyStore, AuditStore } from './contract/access.ts'
 import type { BashStore } from './contract/bash.ts'
+import type { CheckpointStore } from './contract/checkpoints.ts'
 import type { ConversationStore } from './contract/conversations.ts'
 import type { CallStore, SealTestStore } from './contract/directory.ts'
 import type { EventStore } from './contract/events.ts'
@@ -32,6 +33,7 @@ export interface Storage extends AsyncDisposable {
   readonly calls: CallStore
   readonly notes: NoteStore
   readonly workspaces: WorkspaceStore
+  readonly checkpoints: CheckpointStore
   readonly keys: KeyStore
   readonly audit: AuditStore
   readonly idempotency: IdempotencyStore

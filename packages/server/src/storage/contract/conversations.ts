@@ -1,5 +1,6 @@
 import type { ConversationExecutionStatus, ConversationId, EventId, StoredEvent } from '@parley/protocol'
 import type { Note } from './notes.ts'
+import type { CheckpointRow } from './checkpoints.ts'
 
 /** JSON text in which the caller has already sealed the secrets. */
 export type SealedJson = string
@@ -40,6 +41,8 @@ export type NewConversation = Omit<ConversationRow, 'seq' | 'epoch'> & {
   events?: readonly StoredEvent[]
   state?: CachedState
   outbox?: readonly OutboxDraft[]
+  /** Checkpoints of the copied files of a fork. */
+  checkpoints?: readonly CheckpointRow[]
 }
 
 export type Append = {

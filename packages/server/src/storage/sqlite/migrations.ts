@@ -20,6 +20,15 @@ import type { Sql } from './sql.ts'
 /** Identifies files of Parley: "PRLY". */
 const APPLICATION_ID = 0x50524c59
 
+const CHECKPOINTS = `
+  CREATE TABLE checkpoints (
+    conversation INTEGER NOT NULL REFERENCES conversations (n) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    tree TEXT NOT NULL,
+    PRIMARY KEY (conversation, seq)
+  ) WITHOUT ROWID;
+`
+
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE conversations (
@@ -301,6 +310,7 @@ const MIGRATIONS: readonly string[] = [
     backup_at TEXT NOT NULL
   );
   `,
+  CHECKPOINTS,
 ]
 
 /** True for the `application_id` of a store. */

@@ -6,6 +6,7 @@ import type { Storage } from '../storage.ts'
 import { sqliteAudit } from './audit.ts'
 import { sqliteBash } from './bash.ts'
 import { sqliteCalls } from './calls.ts'
+import { sqliteCheckpoints } from './checkpoints.ts'
 import { Deliveries } from './deliveries.ts'
 import { sqliteDocuments } from './documents.ts'
 import { EventBackfill } from './event-backfill.ts'
@@ -117,6 +118,7 @@ export async function openSqlite({
     calls: sqliteCalls(sql, commits),
     notes: sqliteNotes(sql, commits),
     workspaces: sqliteWorkspaces(sql, commits),
+    checkpoints: sqliteCheckpoints(sql, commits),
     keys: sqliteKeys(sql, commits, now),
     audit: sqliteAudit(sql, commits),
     idempotency: sqliteIdempotency(sql, commits),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ConversationSort } from '../contract/conversations.ts'
 import * as audit from './audit.ts'
 import * as bash from './bash.ts'
+import * as checkpoints from './checkpoints.ts'
 import * as deliveries from './deliveries.ts'
 import { FOLLOWED_SQL } from './event-batches.ts'
 import * as documents from './documents.ts'
@@ -80,6 +81,20 @@ test('the query plans of a page and of the newest usage records use their own in
     'SEARCH events USING INDEX events_seq (conversation=? AND seq>? AND seq<?)',
   ])
   expect(planOf(events.NEWEST_USAGE_SQL)).toEqual(['SEARCH events USING INDEX events_usage (conversation=?)'])
+})
+
+test('the query plans of checkpoints use their key, in its order', () => {
+  const conversation = 'SEARCH conversations USING COVERING INDEX sqlite_autoindex_conversations_1 (id=?)'
+  expect(planOf(checkpoints.CHECKPOINT_AT_SQL)).toEqual([
+    'SEARCH checkpoints USING PRIMARY KEY (conversation=? AND seq<?)',
+    'SCALAR SUBQUERY 1',
+    conversation,
+  ])
+  expect(planOf(checkpoints.CHECKPOINTS_SQL)).toEqual([
+    'SEARCH checkpoints USING PRIMARY KEY (conversation=?)',
+    'SCALAR SUBQUERY 1',
+    conversation,
+  ])
 })
 
 const SORTS: readonly ConversationSort[] = ['CREATED_AT', 'CREATED_AT_DESC', 'UPDATED_AT', 'UPDATED_AT_DESC']

@@ -12,6 +12,7 @@ import type {
   SealedJson,
   WorkspaceChoice,
 } from '../contract/conversations.ts'
+import { insertCheckpoint } from './checkpoints.ts'
 import { Cursors } from './cursors.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { type EventColumns, eventColumns, insertEvents, packedId } from './event-columns.ts'
@@ -151,6 +152,7 @@ function createNow(sql: Sql, outbox: Outbox, row: NewConversation, events: reado
   if (made === undefined) return false
   sql.run('INSERT INTO records (conversation, record) VALUES (?, ?)', made.n, row.record)
   insertEvents(sql, made.n, events)
+  for (const checkpoint of row.checkpoints ?? []) insertCheckpoint(sql, made.n, checkpoint)
   if (row.state !== undefined) putState(sql, made.n, row.state)
   if (events.length > 0) outbox.follow(made.n, row.id, 0)
   outbox.notify(made.n, row.id, row.outbox)
