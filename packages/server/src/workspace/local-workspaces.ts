@@ -3,6 +3,8 @@ import { mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import type { CallProof } from './call-proof.ts'
+import { openCheckpoints } from './checkpoints/checkpoints.ts'
+import type { RunCheckpointProgram } from './checkpoints/git.ts'
 import { LocalWorkspace, type LocalDeps } from './local.ts'
 import { RunnerClient } from './runner-client.ts'
 import { startRunner } from './runner-start.ts'
@@ -10,6 +12,7 @@ import { conversationMark } from './runner/environment.ts'
 import { hasAnyLedger, namesConversation, otherProtocols } from './runner/ledger/ledger-reader.ts'
 import { groupsOf } from './runner/groups/process-groups.ts'
 import { openPlace, type Place } from './runner/ipc/place.ts'
+import { EPOCHS_PER_START, type ExecAnswer } from './runner/ipc/protocol.ts'
 import { endProcesses } from './runner/process-tree.ts'
 import type { SandboxPolicy } from './isolation.ts'
 import { findBubblewrap } from './runner/sandbox/sandbox.ts'
@@ -33,6 +36,9 @@ export type LocalWorkspacesOptions = {
   /** Absent: a call that the ledger does not name counts as never begun. */
   proof?: CallProof
 }
+
+/** Bytes of the output of a program for checkpoints: the names of all files of a large workspace. */
+const MAX_LIST_BYTES = 64 * 1024 * 1024
 
 /** Starts no process: the first command starts the runner, which stays when the workspaces are disposed. */
 export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces {
@@ -73,7 +79,21 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
     await removeBox(place.home, scope.conversation)
   }
 
+  const runForCheckpoint: RunCheckpointProgram = async (place, { folder, stdin, ...program }, signal) => {
+    const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
+    const box = sandbox === null ? null : { ...sandbox, network: false, workspace: place.workingDir, folder }
+    const input = stdin === undefined ? null : Buffer.from(stdin).toString('base64')
+    const spec = { ...program, stdin: input, maxBytes: MAX_LIST_BYTES, box }
+    const epoch = (proof?.start ?? 0) * EPOCHS_PER_START + place.epoch
+    const request = { op: 'exec' as const, conversation: place.conversationId, epoch, call: null, spec }
+    const onChunk = (stream: 'stdout' | 'stderr', data: Buffer) => chunks[stream].push(data)
+    const { exit_code, dropped } = (await runner().client.ask(request, signal, { onChunk })) as ExecAnswer
+    const stderr = Buffer.concat(chunks.stderr).toString()
+    return { exit_code, stdout: Buffer.concat(chunks.stdout), stderr, isComplete: dropped.stdout === 0 }
+  }
+
   return {
+    checkpoints: openCheckpoints(runForCheckpoint),
     async open(spec, signal) {
       signal.throwIfAborted()
       const workingDir = resolve(spec.workingDir)

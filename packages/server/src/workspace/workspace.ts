@@ -9,6 +9,7 @@
  *   W5. Where confinement is on, a path of a caller cannot leave the workspace through `..` or a symlink.
  */
 import type { ConversationId, RemoteWorkspace } from '@parley/protocol'
+import type { Checkpoints } from './checkpoints/checkpoints.ts'
 
 /** Ledger state of one call. `absent`: it was never started here. */
 export type LedgerEntry =
@@ -154,4 +155,6 @@ export interface Workspaces extends AsyncDisposable {
    * Absent: no output is kept.
    */
   forget?(conversationId: ConversationId, callIds: readonly string[]): void
+  /** Checkpoints of the files of workspaces on this machine. Absent: no workspace has any. */
+  readonly checkpoints?: Checkpoints
 }

@@ -62,6 +62,8 @@ export function openEveryWorkspace({ local, dataDir, notes, proof, log }: EveryW
   }
 
   return {
+    ...(local.checkpoints === undefined ? {} : { checkpoints: local.checkpoints }),
+
     async open({ remote = null, ...given }, signal) {
       const spec = { ...given, epoch: epochOf(given.epoch) }
       if (remote === null) return local.open(spec, signal)

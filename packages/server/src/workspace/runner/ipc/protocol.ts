@@ -33,6 +33,8 @@ export type Box = {
   network: Network
   /** Absolute path of the writable folder. */
   workspace: string
+  /** Absolute path of one more writable folder, which no other process of the conversation sees. A program of the server has one. */
+  folder?: string
 }
 
 export type ExecSpec = ProcessSpec & {

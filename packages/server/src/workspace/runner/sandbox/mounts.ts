@@ -28,6 +28,8 @@ export type View = {
   /** Real paths to hide, except a workspace inside them. */
   hidden: readonly string[]
   folders: BoxFolders
+  /** Real path of one more writable folder, which this process alone sees. */
+  folder?: string
 }
 
 const EPHEMERAL = ['/tmp', '/var/tmp', '/run']
@@ -64,9 +66,10 @@ export function mountArguments(
   resolver: string | null,
   given: readonly (readonly [from: string, to: string])[] = [],
 ): string[] {
-  const { workspace, folders } = view
+  const { workspace, folders, folder } = view
   const mounts = hiddenPlaces(view).map((path) => ({ path, args: ['--tmpfs', path] }))
-  mounts.push({ path: workspace, args: ['--bind', workspace, workspace] })
+  for (const path of folder === undefined ? [workspace] : [workspace, folder])
+    mounts.push({ path, args: ['--bind', path, path] })
   const args = mounts.toSorted((a, b) => a.path.length - b.path.length).flatMap((mount) => mount.args)
   if (sharesTmp(view)) args.push('--bind', folders.tmp, '/tmp')
   args.push(

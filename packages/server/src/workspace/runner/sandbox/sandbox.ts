@@ -89,7 +89,7 @@ export class Sandbox {
     }
   }
 
-  #view(conversation: string, { workspace: given, isRequired }: Box): View {
+  #view(conversation: string, { workspace: given, isRequired, folder }: Box): View {
     const workspace = realOf(given) ?? given
     const own = privatePlaces(this.#home)
     const exposed = own.find(
@@ -103,7 +103,8 @@ export class Sandbox {
     }
     // Commands that a user runs outside of conversations own no folder.
     if (!conversation.startsWith('host-')) this.#workspaces.set(conversation, workspace)
-    return viewOf(this.#home, conversation, workspace, this.#workspaces.values())
+    const view = viewOf(this.#home, conversation, workspace, this.#workspaces.values())
+    return folder === undefined ? view : { ...view, folder: realOf(folder) ?? folder }
   }
 
   /** Removes the files that the conversation's processes left outside its workspace. */

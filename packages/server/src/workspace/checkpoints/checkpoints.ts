@@ -1,0 +1,47 @@
+/** Checkpoints of workspaces on this machine. Source: docs/operations.md, Checkpoints of files. */
+import { existsSync } from 'node:fs'
+import { mkdir, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { copyCheckpoints, copyRepositories } from './copy.ts'
+import { checkpointError, type CheckpointPlace, type RunCheckpointProgram } from './git.ts'
+import { EMPTY_TREE } from './layout.ts'
+import { CheckpointRepository } from './repository.ts'
+
+export interface Checkpoints {
+  /** The checkpoints of one workspace. Creates nothing before the first one. */
+  open(place: CheckpointPlace): CheckpointRepository
+  /**
+   * Creates a workspace with the files of a checkpoint, with checkpoints of its own, and copies of the repositories in the source.
+   * @param source no other call of its checkpoints may be in progress
+   * @returns the folders whose repository was not copied
+   * @throws ParleyError `unavailable`; parts of the copy may then exist
+   */
+  copy(source: CheckpointPlace, to: CheckpointPlace, tree: string, signal: AbortSignal): Promise<string[]>
+  /** Removes a copy that is not going to be used. */
+  discard(copy: Pick<CheckpointPlace, 'workingDir' | 'gitDir'>): Promise<void>
+}
+
+export function openCheckpoints(run: RunCheckpointProgram): Checkpoints {
+  const open = (place: CheckpointPlace) => new CheckpointRepository(place, run)
+  return {
+    open,
+    async copy(source, to, tree, signal) {
+      await mkdir(to.workingDir, { recursive: true })
+      // The first checkpoint of an empty workspace needs no git directory.
+      if (existsSync(source.gitDir))
+        await copyCheckpoints(source.gitDir, to.gitDir).catch((error: Error) => {
+          throw checkpointError('failed', `the checkpoints cannot be copied: ${error.message}`)
+        })
+      const copy = open(to)
+      if (tree !== EMPTY_TREE) await copy.checkOut(tree, signal)
+      const folders = tree === EMPTY_TREE ? [] : await copy.folders(tree, signal)
+      return copyRepositories(source, folders, await realpath(to.workingDir), run, signal)
+    },
+    async discard({ workingDir, gitDir }) {
+      for (const path of [workingDir, gitDir, `${gitDir}.new`]) await rm(path, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Name of the git directory of checkpoints in a conversation's folder. */
+export const checkpointsIn = (folder: string): string => join(folder, 'checkpoints.git')

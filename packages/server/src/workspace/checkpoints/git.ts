@@ -1,0 +1,107 @@
+/** Git for checkpoints: bytes in, bytes out, because names of files need not be text. */
+import { realpath } from 'node:fs/promises'
+import { ParleyError, type ConversationId } from '@parley/protocol'
+import { isInside } from '../../lib/index.ts'
+import { checkpointEnvironment } from './layout.ts'
+
+/** A conversation whose files have checkpoints, and where they are. */
+export type CheckpointPlace = {
+  conversationId: ConversationId
+  /** Requests of owners with a lower epoch are refused. */
+  epoch: number
+  workingDir: string
+  /** The working directory must really be in this folder; null: it may be anywhere. */
+  inside: string | null
+  /** Git directory of the checkpoints, outside of the workspace. */
+  gitDir: string
+}
+
+type CheckpointProgram = {
+  argv: readonly string[]
+  cwd: string
+  env: Readonly<Record<string, string>>
+  stdin?: Uint8Array
+  /** Writable besides the workspace. Commands of the conversation cannot see it. */
+  folder: string
+  timeoutMs: number
+}
+
+type Ended = { exit_code: number | null; stdout: Buffer; stderr: string; isComplete: boolean }
+
+/**
+ * Runs a program of the server's own on the files of a conversation: where commands are sandboxed, in a sandbox that shows the
+ * workspace and `folder` alone, so that a symlink which a command exchanges meanwhile leads nowhere else.
+ */
+export type RunCheckpointProgram = (
+  place: Pick<CheckpointPlace, 'conversationId' | 'epoch' | 'workingDir'>,
+  program: CheckpointProgram,
+  signal: AbortSignal,
+) => Promise<Ended>
+
+/** Longest time of one program: the first checkpoint of a large workspace. */
+export const TIMEOUT_MS = 120_000
+
+/** A refusal to make or restore a checkpoint. */
+export const checkpointError = (reason: 'too_large' | 'outside' | 'failed', message: string): ParleyError =>
+  new ParleyError('unavailable', message, { details: { reason: `checkpoint_${reason}` } })
+
+/** True when git itself failed. */
+export const isFailure = (error: unknown): boolean =>
+  error instanceof ParleyError && error.details['reason'] === 'checkpoint_failed'
+
+export class CheckpointGit {
+  readonly #place: CheckpointPlace
+  readonly #run: RunCheckpointProgram
+
+  constructor(place: CheckpointPlace, run: RunCheckpointProgram) {
+    this.#place = place
+    this.#run = run
+  }
+
+  /** Real path of the working directory. @throws ParleyError `unavailable` when it is missing, or leads out of its place. */
+  async workTree(): Promise<string> {
+    const { workingDir, inside } = this.#place
+    const real = await realpath(workingDir).catch(() => null)
+    const limit = inside === null ? null : await realpath(inside).catch(() => null)
+    if (real !== null && (inside === null || (limit !== null && isInside(limit, real)))) return real
+    throw checkpointError(
+      'outside',
+      `the working directory ${workingDir} is missing, or is a link that leads elsewhere`,
+    )
+  }
+
+  /** Output of git. @throws ParleyError `unavailable` with git's message when it fails. */
+  async ask(args: readonly string[], signal: AbortSignal, more: Partial<Asked> = {}): Promise<Buffer> {
+    const workTree = more.workTree ?? (await this.workTree())
+    const { gitDir } = this.#place
+    const env = { ...checkpointEnvironment(gitDir, workTree), ...more.env }
+    const stdin = more.stdin === undefined ? {} : { stdin: more.stdin }
+    const program = { argv: ['git', ...args], cwd: workTree, env, folder: gitDir, timeoutMs: TIMEOUT_MS, ...stdin }
+    const { exit_code, stdout, stderr, isComplete } = await this.#run(this.#place, program, signal)
+    if (exit_code !== 0) {
+      const reason = stderr.trim().slice(0, 1000) || `it ended with ${exit_code}`
+      throw checkpointError('failed', `git ${args[0]} failed for a checkpoint: ${reason}`)
+    }
+    if (!isComplete) throw checkpointError('too_large', 'too many files have changed for a checkpoint')
+    return stdout
+  }
+}
+
+type Asked = { stdin: Uint8Array; env: Record<string, string>; workTree: string }
+
+/** Splits the output of a command with `-z`. */
+export function names(output: Buffer): Buffer[] {
+  const found: Buffer[] = []
+  for (let from = 0; from < output.length;) {
+    const end = output.indexOf(0, from)
+    const to = end === -1 ? output.length : end
+    if (to > from) found.push(output.subarray(from, to))
+    from = to + 1
+  }
+  return found
+}
+
+/** The input of a command with `-z --stdin`. */
+export const listed = (paths: readonly Buffer[]): Buffer => Buffer.concat(paths.flatMap((path) => [path, NUL]))
+
+const NUL = Buffer.from([0])
