@@ -68,7 +68,7 @@ const conversationLines = [
   ['commands.ts', 'listing.ts', 'run', 'start', 'titles'],
   ['log'],
   ['approvals.ts', 'goal'],
-  ['branch', 'definitions', 'hooks', 'trajectory', 'watch'],
+  ['branch', 'checkpoints', 'definitions', 'hooks', 'trajectory', 'watch'],
   ['conversations.ts', 'live-access.ts', 'submission.ts'],
   ['drafts.ts', 'interruption.ts', 'record'],
 ]

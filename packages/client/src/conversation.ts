@@ -124,9 +124,16 @@ export class Conversation {
     return new Conversation(this.#server, id)
   }
 
-  /** Moves the leaf to any event of this conversation; null for the empty tree. */
-  navigate(event_id: EventId | null, signal?: AbortSignal): Promise<ConversationInfo> {
-    return this.#once(routes.navigateConversation, { body: { event_id } }, signal)
+  /**
+   * Moves the leaf to any event of this conversation; null for the empty tree. `restore_files`: the files of the workspace become
+   * those of that event, too. @throws CallError with status 409 without a checkpoint of them.
+   */
+  navigate(
+    event_id: EventId | null,
+    { restore_files = false }: { restore_files?: boolean } = {},
+    signal?: AbortSignal,
+  ): Promise<ConversationInfo> {
+    return this.#once(routes.navigateConversation, { body: { event_id, restore_files } }, signal)
   }
 
   /**

@@ -95,6 +95,11 @@ export const StartConversationRequest = z
      * decisions.md, Budgets.
      */
     max_budget_per_task: laxNumber({ gt: 0 }).nullable().optional(),
+    /**
+     * True: the files of the working directory get checkpoints; false: they get none. Parley's own; null or absent: they do if the
+     * server creates the directory. Not available for a RemoteWorkspace.
+     */
+    file_checkpoints: laxBoolean().nullable().optional(),
     stuck_detection: laxBoolean().default(true),
     /** Plain text is a static secret. */
     secrets: RequestedSecrets.default({}),
@@ -152,8 +157,12 @@ export const ForkConversationRequest = z.object({
 })
 export type ForkConversationRequest = z.infer<typeof ForkConversationRequest>
 
-export const NavigateRequest = z.object({ event_id: z.string().nullable().default(null) })
-/** Null: the empty tree. */
+export const NavigateRequest = z.object({
+  /** Null: the empty tree. */
+  event_id: z.string().nullable().default(null),
+  /** True: the files of the workspace become those of that event, too; Parley's own. Refused without a checkpoint of them. */
+  restore_files: laxBoolean().default(false),
+})
 export type NavigateRequest = z.infer<typeof NavigateRequest>
 
 export const ConfirmationResponseRequest = z.object({

@@ -10,7 +10,7 @@ export const run: readonly MutatedFile[] = [
     file: at('run/run.ts'),
     tests: [at('run/run.test.ts')],
     mutants: [
-      { before: 'signal.throwIfAborted()\n    const todo', after: 'const todo' },
+      { before: 'signal.throwIfAborted()\n    let todo', after: 'let todo' },
       { before: '(await conversation.mayStop(todo, signal)) && ', after: '' },
       { before: ' && (await conversation.conclude())', after: '' },
       {

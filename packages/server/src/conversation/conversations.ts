@@ -70,6 +70,8 @@ export type StartRequest = {
   launched_agent_profile?: LaunchedAgentProfile | null
   /** A worktree of the repository of `source`; `working_dir` is its path. */
   worktree?: { source: string; root: string } | null
+  /** True: the files have checkpoints; false: they have none. Absent: they have, if the server creates the working directory. */
+  checkpoints?: boolean
   /** Secrets of this conversation; they take precedence over the user's secrets of the same names. */
   secrets?: SecretSources
   /** Played back before any model is asked. */
@@ -112,7 +114,8 @@ export type Command =
   /** Interrupts, ends the conversation's processes, and rests until the conversation is started again. */
   | { kind: 'stop' }
   | ResponseToBatch
-  | { kind: 'navigate'; event_id: EventId | null }
+  /** `restore_files`: the files of the workspace become those of that event, too. */
+  | { kind: 'navigate'; event_id: EventId | null; restore_files?: boolean }
   | { kind: 'set_confirmation_policy'; policy: ConfirmationPolicy }
   | { kind: 'set_security_analyzer'; analyzer: SecurityAnalyzer | null }
   /** Works towards `objective` until the judge finds it reached, or `max_iterations` verdicts were given. */

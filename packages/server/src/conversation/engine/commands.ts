@@ -1,4 +1,4 @@
-import type { ConversationId, Draft, SecurityAnalyzer } from '@parley/protocol'
+import { newConversationId, type ConversationId, type Draft, type SecurityAnalyzer } from '@parley/protocol'
 import { hasHooks } from '../../hooks/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { OutboxDraft } from '../../storage/index.ts'
@@ -12,6 +12,8 @@ import { remoteOf, type ConversationRecord } from '../record/record.ts'
 import { isReady } from '../record/start-status.ts'
 import type { RunObserver } from '../run/running.ts'
 import { fork } from '../start/fork.ts'
+import { ForkWorkspace } from '../start/fork-workspace.ts'
+import type { ForkedFiles } from '../start/forked-files.ts'
 import { expectParent } from '../start/parent.ts'
 import { accepted, create, expectSame, type StartDeps } from '../start/start.ts'
 import { unknownConversation, type ConversationAccess } from './access.ts'
@@ -42,6 +44,8 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
   const { start, readRecord, workspaces, releases, acceptAnalyzer } = deps
   const { conversations } = start.storage
   const stopped = new StoppedProcesses(workspaces, deps.log)
+  const { checkpoints } = workspaces
+  const forkWorkspace = new ForkWorkspace({ ...start, checkpoints, conversations, log: deps.log })
 
   return {
     async start(requested, actor) {
@@ -113,7 +117,11 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
 
     async fork(id, request, actor) {
       const source = await access.read(id, actor)
-      const made = await fork(start, source, request, actor)
+      const asked = { ...request, id: request.id ?? newConversationId() }
+      const from = request.from_event_id ?? null
+      const seq = from === null ? null : ((await start.storage.events.get(id, from))?.seq ?? 0)
+      const create = (files: ForkedFiles | null) => fork(start, source, asked, actor, files)
+      const made = await forkWorkspace.make(source, () => access.live(id, actor), seq, asked.id, create)
       return access.info(await access.read(made, actor))
     },
   }

@@ -1,6 +1,7 @@
 import type { Draft } from '@parley/protocol'
 import { textContent } from '@parley/protocol'
 import { decide, opensBranch, type Decidable, type Decision } from '../commands.ts'
+import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import type { Actor, Command } from '../conversations.ts'
 import { GOAL_SENDER, goalText, type GoalCommand } from '../goal/goal.ts'
 import { RunCancelled } from '../interruption.ts'
@@ -16,7 +17,7 @@ import type { Changes } from './changes.ts'
 import type { LiveDeps } from './deps.ts'
 import type { Ending } from './ending.ts'
 import type { MessageIntake, OutgoingMessage } from './message-intake.ts'
-import { expectAtRest, targetOf } from './navigation.ts'
+import { expectAtRest, seqOf, targetOf } from './navigation.ts'
 
 /** Longest wait, in milliseconds, for MCP tools before the first message of a branch. Tools that arrive later are added later. */
 const PREPARE_MS = 10_000
@@ -41,6 +42,7 @@ export type CommandParts = {
   running: Running
   ending: Ending
   changes: Changes
+  files: FileCheckpoints
   intake: MessageIntake
   condensation: CondensationRequest
   reminder: Reminder
@@ -52,7 +54,7 @@ export function commandHandlers(
   parts: CommandParts,
   deps: Pick<LiveDeps, 'judgeModel' | 'storage' | 'shownBatches'>,
 ): CommandHandlers {
-  const { startup, running, ending, changes, intake, condensation, reminder } = parts
+  const { startup, running, ending, changes, files, intake, condensation, reminder } = parts
   const { owner, state, record, inTurn, startRun, emitSnapshot } = live
 
   // Only in a turn: commits the drafts of a command.
@@ -110,8 +112,14 @@ export function commandHandlers(
     },
     navigate: {
       prepare: () => expectAtRest(live, running, condensation),
-      apply: ({ event_id }, actor) =>
-        inTurn(async () => follow(await commit(await targetOf(event_id, live, deps.storage.events), actor))),
+      apply: ({ event_id, restore_files = false }, actor) =>
+        inTurn(async () => {
+          const target = await targetOf(event_id, live, deps.storage.events)
+          const tree = restore_files ? await files.restore(await seqOf(event_id, live.id, deps.storage.events)) : null
+          const decision = await commit(target, actor)
+          if (tree !== null) await files.restored(tree)
+          follow(decision)
+        }),
     },
     condense: {
       // The loop serves the request between two steps. Without a run the loop starts for it alone, and changes no status.

@@ -2,6 +2,7 @@ import type { ConversationId } from '@parley/protocol'
 import type { Agent } from '../../agent/index.ts'
 import type { Masker } from '../../secrets/index.ts'
 import type { ClientCalls } from '../../tools/index.ts'
+import type { FileCheckpointDeps } from '../checkpoints/file-checkpoints.ts'
 import type { ClientCallBoard } from './client-calls.ts'
 import type { OpenHooks } from '../hooks/conversation-hooks.ts'
 import type { LogDeps } from '../log/live-log.ts'
@@ -28,6 +29,7 @@ type OpenedFor = OwnedConversation & {
 /** The dependencies of every conversation in memory. */
 export type LiveDeps = Pick<TitleDeps, 'openLlm' | 'findLlm'> &
   LogDeps &
+  FileCheckpointDeps &
   GoalDeps &
   StartupDeps &
   RunDeps & {

@@ -10,6 +10,7 @@
  */
 import type { ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
 import { Mailbox } from '../../lib/index.ts'
+import { FileCheckpoints, type FilesAt } from '../checkpoints/file-checkpoints.ts'
 import type { Actor, Command } from '../conversations.ts'
 import { GoalRounds } from '../goal/rounds.ts'
 import { ConversationHooks } from '../hooks/conversation-hooks.ts'
@@ -51,6 +52,7 @@ export class LiveConversation {
   readonly #reminder = new Reminder(() => this.#emitSnapshot())
   readonly #log: LiveLog
   readonly #agent: LazyAgent
+  readonly #files: FileCheckpoints
   readonly #hooks: ConversationHooks
   readonly #running: Running
   readonly #startup: Startup
@@ -81,7 +83,8 @@ export class LiveConversation {
     const titles = new TitleTask(live, deps)
     const condensation = new CondensationRequest()
     const reminder = this.#reminder
-    const running = new Running(live, { log: this.#log, channel, goal, hooks, condensation, reminder }, deps)
+    const files = new FileCheckpoints(live, deps)
+    const running = new Running(live, { log: this.#log, channel, files, goal, hooks, condensation, reminder }, deps)
     const startup = new Startup(live, hooks, deps)
     const agent = new LazyAgent(live, deps.openAgent)
     const intake = new MessageIntake(live, hooks)
@@ -89,6 +92,7 @@ export class LiveConversation {
     const ending = new Ending(live, { agent, hooks, running, startup }, deps.parentLink)
     this.#live = live
     this.#agent = agent
+    this.#files = files
     this.#hooks = hooks
     this.#running = running
     this.#startup = startup
@@ -96,7 +100,7 @@ export class LiveConversation {
     this.#sent = new SentMessages(live, deps)
     this.#changes = changes
     this.#ending = ending
-    const parts = { startup, running, ending, changes, intake, condensation, reminder }
+    const parts = { startup, running, ending, changes, files, intake, condensation, reminder }
     this.#handlers = commandHandlers(live, parts, deps)
   }
 
@@ -186,6 +190,14 @@ export class LiveConversation {
     return answerAside(question, this.#live, parts, signal)
   }
 
+  /**
+   * Runs `work`, which copies the files of the event `seq`; null: as they are now.
+   * @returns null when there is no checkpoint of them
+   */
+  copyFiles<T>(seq: number | null, work: (files: FilesAt, signal: AbortSignal) => Promise<T>): Promise<T | null> {
+    return this.#files.copy(seq, work)
+  }
+
   /** Changes the record; the drafts show the change to watchers. */
   async update(change: Partial<ConversationRecord>, drafts: readonly Draft[]): Promise<void> {
     this.#deps.onActivity()
@@ -195,6 +207,7 @@ export class LiveConversation {
   /** Continues the run, or the start, that was active when the previous process ended. */
   resume(): void {
     const { execution_status: status, awaiting_approval: awaiting } = this.#log.state
+    if (status === 'running') this.#files.takeOver()
     // A conversation that asks for its sub-agent continues to wait for that one, and for the others.
     if (status === 'running' || awaiting?.sub_agent !== undefined) this.#running.start()
     else if (!isReady(this.#log.state) && !hasToStartAgain(this.#log.state)) this.start().catch(() => undefined)

@@ -1,5 +1,5 @@
 /** Moving to another point of the conversation: when it is allowed, and where it leads. */
-import { ParleyError } from '@parley/protocol'
+import { ParleyError, type ConversationId, type EventId } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
 import type { EventStore } from '../../storage/index.ts'
 import { earlierOutcomes } from '../branch/earlier-outcomes.ts'
@@ -29,6 +29,11 @@ export async function expectAtRest(
     'conflict',
     'The conversation is paused, but a step of it is still running. Interrupt it before you navigate, or wait for its end.',
   )
+}
+
+/** The place of an event in the log; 0 for the empty tree. */
+export async function seqOf(event: EventId | null, id: ConversationId, events: EventStore): Promise<number> {
+  return event === null ? 0 : ((await events.get(id, event))?.seq ?? 0)
 }
 
 /** The target of a navigation, and the active skills whose text stands on its branch. @throws ParleyError `not_found` */

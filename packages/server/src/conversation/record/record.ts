@@ -50,6 +50,8 @@ export type ConversationRecord = {
   repository?: RepositoryChoice | null
   trigger?: ConversationTrigger | null
   worktree?: WorktreeChoice | null
+  /** True: the files have checkpoints; false: they have none. Absent: they have, if the server created the working directory. */
+  checkpoints?: boolean
   /** False when a conversation without a title makes none itself; absent: true. */
   autotitle?: boolean
   title_llm_profile?: string | null

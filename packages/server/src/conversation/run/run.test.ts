@@ -40,6 +40,8 @@ function playing({ moves, agent = {}, conversation = {} }: Played) {
       return drafts.map((event, at) => ({ seq: at + 1, event }) as unknown as StoredEvent)
     },
     expectAccepting: async () => void did.push('accepting'),
+    filesRecorded: () => null,
+    reportFiles: async () => false,
     condensed: (error) =>
       void did.push(error === undefined ? 'condensed' : `not condensed: ${(error as Error).message}`),
     judge: async () => void did.push('judge'),

@@ -17,6 +17,10 @@ export type Runnable = {
   commit: (drafts: readonly Draft[]) => Promise<StoredEvent[]>
   /** Resolves when the store accepts appends. Before a model is asked, so that no answer is paid for that cannot be stored. */
   expectAccepting: () => Promise<void>
+  /** Resolves when the files are recorded as the calls so far have left them; null: they are. Before a call begins, and before the run ends. */
+  filesRecorded: () => Promise<void> | null
+  /** Tells the agent of files that changed while the server was interrupted; true when there was something to tell. */
+  reportFiles: () => Promise<boolean>
   /** Settles the request for a condensation. */
   condensed: (error?: unknown) => void
   /** Asks the judge of the goal, and records the consequence. */
@@ -34,12 +38,19 @@ export type Runnable = {
 export async function run(conversation: Runnable, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted()
-    const todo = conversation.next()
+    let todo = conversation.next()
+    const recording = todo.kind === 'stop' || todo.kind === 'execute' ? conversation.filesRecorded() : null
+    if (recording !== null) {
+      await recording
+      // A pause, or a message, may have been stored meanwhile.
+      todo = conversation.next()
+    }
     if (todo.kind === 'stop') {
       if ((await conversation.mayStop(todo, signal)) && (await conversation.conclude())) return
       continue
     }
     if (todo.kind === 'think' || todo.kind === 'condense' || todo.kind === 'judge') await conversation.expectAccepting()
+    if (todo.kind === 'think' && (await conversation.reportFiles())) continue
     signal.throwIfAborted()
     if (todo.kind === 'condense') await condense(conversation, signal)
     else if (todo.kind === 'judge') await conversation.judge(signal)

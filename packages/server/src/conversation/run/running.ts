@@ -5,6 +5,7 @@ import { abortable } from '../../lib/index.ts'
 import type { LlmDelta } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { BranchView } from '../branch/view.ts'
+import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { conversationError, describe, statusChanged } from '../drafts.ts'
 import type { GoalRounds } from '../goal/rounds.ts'
 import type { ConversationHooks } from '../hooks/conversation-hooks.ts'
@@ -43,6 +44,7 @@ export type RunDeps = {
 export type RunParts = {
   log: Pick<LiveLog, 'view' | 'openView' | 'actions' | 'isOriginal' | 'isRefused' | 'expectAccepting'>
   channel: Channel
+  files: FileCheckpoints
   goal: GoalRounds
   hooks: ConversationHooks
   condensation: CondensationRequest
@@ -173,7 +175,7 @@ export class Running {
 
   async #runToEnd(signal: AbortSignal): Promise<void> {
     const { id, record, inTurn, untilStored, openAgent, start, emitSnapshot } = this.#live
-    const { log, goal, condensation } = this.#parts
+    const { log, files, goal, condensation } = this.#parts
     const { runs, parentLink } = this.#deps
     try {
       await runs?.began(id, record())
@@ -182,6 +184,8 @@ export class Running {
       await this.#takeSlot(signal)
       if (record().sub_agent) this.remainingBudget = await parentLink.remainingBudgetOf(record())
       const agent = await openAgent()
+      // A person may have changed files since the last run.
+      files.request()
       // In a turn: an event that is committed while the view loads would be missing from it.
       const turn = this.turn(await inTurn(() => log.openView()))
       await run(
@@ -193,7 +197,15 @@ export class Running {
           isInherited: (action) => this.#inherited.has(action),
           commit: async (drafts) => {
             await turn.settle()
-            return untilStored(() => this.#commit(drafts, signal), signal)
+            const stored = await untilStored(() => this.#commit(drafts, signal), signal)
+            files.after(stored)
+            return stored
+          },
+          filesRecorded: () => (files.isRecording ? files.recorded(signal) : null),
+          reportFiles: async () => {
+            const report = await files.report(signal)
+            if (report.length > 0) await untilStored(() => this.#commit(report, signal), signal)
+            return report.length > 0
           },
           expectAccepting: async () => {
             if (log.isRefused) await untilStored(() => log.expectAccepting(), signal)
@@ -208,6 +220,7 @@ export class Running {
     } catch (error) {
       await this.#recordFailure(error, signal)
     }
+    files.tidy()
     emitSnapshot()
   }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   EMPTY_STATE,
   isTreeEvent,
@@ -23,6 +22,7 @@ import type { ConversationRecord } from '../record/record.ts'
 import type { Reading } from '../record/reading.ts'
 import { writeCachedLog } from '../log/cached-log.ts'
 import { stamp } from '../log/stamp.ts'
+import { carriedCheckpoints, movedNote, movedRecord, type ForkedFiles } from './forked-files.ts'
 import type { StartDeps } from './start.ts'
 
 /** State that a fork inherits. Without it, a fork would evade the restrictions of its source (F04). */
@@ -43,17 +43,20 @@ const PAGE = 500
 /**
  * Creates a new, idle conversation with the source's events: the whole log, or the branch that ends at `from_event_id`.
  * Copies keep ids, times and parents; open calls are closed (F05). Source: agent-core.md 2.4.
+ * @param files its own copy of the source's files; null: it shares the directory of the source
  * @throws ParleyError `not_found` for an unknown event, `conflict` when the id is taken; nothing is created then.
  */
 export async function fork(
   deps: StartDeps,
   source: Reading,
-  request: ForkRequest,
+  request: ForkRequest & { id: ConversationId },
   actor: Actor,
+  files: ForkedFiles | null,
 ): Promise<ConversationId> {
-  const id = request.id ?? (randomUUID() as ConversationId)
+  const { id } = request
   const from = request.from_event_id ?? null
-  const copied = await copy(deps, source, from)
+  const tree = await treeToCopy(deps, source, from)
+  const copied = tree.map(({ event }, index) => ({ seq: index + 1, event }))
   const leaf = from ?? source.state.leaf_event_id
   const target = await navigationTarget(deps.storage.events, source.row.id, leaf, source.state.blocked_messages)
   if (target === null) throw new ParleyError('not_found', `Event not found: ${from}`, { details: { event_id: from } })
@@ -63,11 +66,12 @@ export async function fork(
   const inherited = stateAt(source.state, from === null ? null : copied)
   const outcomes = await earlierOutcomes(deps.storage.events, source.row.id, open)
   const settling = settle(start, inherited, { ...target, open_actions: open }, outcomes, request)
+  if (files !== null && start.has_system_prompt) settling.push(...movedNote(files, { ...target, open_actions: open }))
   const settled = stamp(start, settling, deps.stamps)
   const events = [...copied, ...settled.events]
 
   const record: ConversationRecord = {
-    ...source.record,
+    ...(files === null ? source.record : movedRecord(source.record, files)),
     title: request.title ?? source.record.title,
     tags: { ...source.record.tags, ...request.tags, ...(request.title ? { title: request.title } : {}) },
     forked_from_conversation_id: source.row.id,
@@ -97,14 +101,15 @@ export async function fork(
     events,
     state: writeCachedLog({ state: settled.state, view: null }),
     outbox,
+    ...(files === null ? {} : { checkpoints: carriedCheckpoints(files, tree, events.length) }),
   })
   if (made === 'exists')
     throw new ParleyError('conflict', `A conversation with id ${id} exists already. Choose another id.`)
   return id
 }
 
-/** Returns the tree events to copy, numbered from 1. */
-async function copy(deps: StartDeps, source: Reading, from: EventId | null): Promise<StoredEvent[]> {
+/** Returns the tree events to copy, in the order of the source's log. */
+async function treeToCopy(deps: StartDeps, source: Reading, from: EventId | null): Promise<StoredEvent[]> {
   const tree: StoredEvent[] = []
   if (from !== null) {
     tree.push(...(await readBranch(deps.storage.events, source.row.id, from)))
@@ -118,7 +123,7 @@ async function copy(deps: StartDeps, source: Reading, from: EventId | null): Pro
       next = page.at(-1)!.seq + 1
     }
   }
-  return tree.map(({ event }, index) => ({ seq: index + 1, event }))
+  return tree
 }
 
 async function branchOf(deps: StartDeps, source: Reading, leaf: EventId | null): Promise<StoredTreeEvent[]> {

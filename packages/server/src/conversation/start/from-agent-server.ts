@@ -60,6 +60,7 @@ export function fromAgentServer(body: StartConversationRequest, resolved?: Resol
   if (resolved?.secrets !== undefined) request.secrets = resolved.secrets
   const id = resolved?.worktree?.id ?? body.conversation_id
   if (id) request.conversation_id = id
+  if (typeof body.file_checkpoints === 'boolean') request.checkpoints = body.file_checkpoints
   if (resolved?.worktree) request.worktree = { source: body.workspace.working_dir, root: resolved.worktree.root }
   return request
 }
@@ -76,7 +77,7 @@ function correlationOf(body: StartConversationRequest): Correlation | null {
 }
 
 /** @throws ParleyError `invalid_input`, `unsupported` for options that a remote workspace does not have */
-function remotePlace({ workspace, worktree }: StartConversationRequest): RemoteWorkspace | null {
+function remotePlace({ workspace, worktree, file_checkpoints }: StartConversationRequest): RemoteWorkspace | null {
   const remote = remoteOf(workspace)
   if (remote === null) return null
   if (!posix.isAbsolute(remote.working_dir))
@@ -84,6 +85,10 @@ function remotePlace({ workspace, worktree }: StartConversationRequest): RemoteW
   if (worktree)
     throw new ParleyError('unsupported', 'worktree is not supported together with a RemoteWorkspace.', {
       details: { member: 'worktree' },
+    })
+  if (file_checkpoints === true)
+    throw new ParleyError('unsupported', 'file_checkpoints are not supported together with a RemoteWorkspace.', {
+      details: { member: 'file_checkpoints' },
     })
   // Normalised spelling. Source: agent-core.md 12.9.
   return { ...remote, host: remote.host.replace(/\/+$/, '') }

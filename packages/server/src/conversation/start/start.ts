@@ -135,6 +135,7 @@ function recordOf(request: StartRequest, defaultDir: string): ConversationRecord
     ...(request.correlation === undefined ? {} : { correlation: request.correlation }),
     ...(request.plugins?.length ? { plugins: request.plugins.map(attached) } : {}),
     worktree: request.worktree ? { ...request.worktree, branch: null } : null,
+    ...(request.checkpoints === undefined ? {} : { checkpoints: request.checkpoints }),
   }
 }
 

@@ -176,7 +176,7 @@ function branchRoutes(conversations: Conversations): Route[] {
       navigateConversation,
       async ({ id, body, query }, actor) => {
         const event_id = body.event_id === null ? null : asEventId(body.event_id)
-        await conversations.send(id, { kind: 'navigate', event_id }, actor)
+        await conversations.send(id, { kind: 'navigate', event_id, restore_files: body.restore_files }, actor)
         return ok(navigateConversation, shown(await conversations.info(id, actor), query))
       },
       'named',

@@ -1,0 +1,109 @@
+/** Makes the copy of the files that a fork starts with. Source: docs/operations.md, Checkpoints of files. */
+import { existsSync } from 'node:fs'
+import { rm, rmdir } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { ParleyError, type ConversationId } from '@parley/protocol'
+import { writeDurably } from '../../lib/index.ts'
+import type { Log } from '../../observability/index.ts'
+import type { Storage } from '../../storage/index.ts'
+import { checkpointsIn, type CheckpointPlace, type Checkpoints } from '../../workspace/index.ts'
+import type { FilesAt } from '../checkpoints/file-checkpoints.ts'
+import { placeOfFiles, type CheckpointPlaces } from '../checkpoints/place.ts'
+import type { Reading } from '../record/reading.ts'
+import type { ForkedFiles } from './forked-files.ts'
+
+export type ForkWorkspaceDeps = CheckpointPlaces & {
+  checkpoints: Checkpoints | undefined
+  conversations: Pick<Storage['conversations'], 'get'>
+  log: Pick<Log, 'warn'>
+}
+
+/** The part of a conversation in memory that its files are copied through. */
+type CopyFiles = <T>(seq: number | null, work: (files: FilesAt, signal: AbortSignal) => Promise<T>) => Promise<T | null>
+
+export class ForkWorkspace {
+  readonly #deps: ForkWorkspaceDeps
+  /** Forks that are being made. */
+  readonly #making = new Set<ConversationId>()
+
+  constructor(deps: ForkWorkspaceDeps) {
+    this.#deps = deps
+  }
+
+  /**
+   * Calls `create` with a copy of the files of the event `seq` (null: as they are now), or with null when there is no checkpoint of
+   * them: the fork then shares the directory of its source. A copy whose conversation was not created is removed.
+   * @throws ParleyError `conflict` when the id is taken, or files of an earlier conversation with this id exist
+   */
+  async make<T>(
+    source: Reading,
+    load: () => Promise<{ copyFiles: CopyFiles }>,
+    seq: number | null,
+    id: ConversationId,
+    create: (files: ForkedFiles | null) => Promise<T>,
+  ): Promise<T> {
+    const { checkpoints } = this.#deps
+    const { row, record } = source
+    if (checkpoints === undefined || placeOfFiles({ id: row.id, epoch: 0, record }, this.#deps) === null)
+      return create(null)
+    if (this.#making.has(id) || (await this.#deps.conversations.get(id)) !== null)
+      throw new ParleyError('conflict', `A conversation with id ${id} exists already. Choose another id.`)
+    this.#making.add(id)
+    try {
+      const live = await load()
+      const made = await live.copyFiles(seq, async (files, signal) => ({
+        result: await this.#copied(checkpoints, files, id, create, signal),
+      }))
+      return made === null ? await create(null) : made.result
+    } finally {
+      this.#making.delete(id)
+    }
+  }
+
+  async #copied<T>(
+    checkpoints: Checkpoints,
+    { place: source, tree, checkpoints: rows }: FilesAt,
+    id: ConversationId,
+    create: (files: ForkedFiles) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const { workspacesDir, folderOf, conversations, log } = this.#deps
+    const root = join(workspacesDir, id)
+    const to: CheckpointPlace = {
+      conversationId: id,
+      epoch: 0,
+      workingDir: workingDirOf(source.workingDir, workspacesDir, root),
+      inside: workspacesDir,
+      gitDir: checkpointsIn(folderOf(id)),
+    }
+    const mark = join(folderOf(id), 'unfinished-fork')
+    const discard = async () => {
+      await checkpoints.discard({ workingDir: root, gitDir: to.gitDir })
+      await rm(mark, { force: true })
+      await rmdir(folderOf(id)).catch(() => undefined)
+    }
+    // Files without the mark belong to an earlier conversation with this id.
+    if (existsSync(mark)) await discard()
+    else if (existsSync(root))
+      throw new ParleyError('conflict', `Files of an earlier conversation with id ${id} exist. Choose another id.`)
+    try {
+      await writeDurably(mark, '')
+      const missed = await checkpoints.copy(source, to, tree, signal)
+      if (missed.length > 0) log.warn({ conversation_id: id, folders: missed }, 'repositories not copied for a fork')
+      const files = { workingDir: to.workingDir, copiedFrom: source.workingDir, tree, checkpoints: rows }
+      const result = await create(files)
+      await rm(mark, { force: true })
+      return result
+    } catch (error) {
+      // The conversation may exist although its creation was reported as failed.
+      if ((await conversations.get(id).catch(() => undefined)) === null) await discard()
+      throw error
+    }
+  }
+}
+
+/** The directory of the copy: that of the source below the fork's own folder. */
+function workingDirOf(source: string, workspacesDir: string, root: string): string {
+  const [first, ...below] = relative(workspacesDir, source).split(sep)
+  return first === '..' || first === '' ? root : join(root, ...below)
+}
