@@ -6,6 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { against } from './against.ts'
+import { checkpoints } from './checkpoints.ts'
 import { startup } from './startup.ts'
 import { turns } from './turns.ts'
 import { lists } from './lists.ts'
@@ -13,7 +14,14 @@ import { long } from './long.ts'
 import { memory } from './memory.ts'
 import { root, writeFacts } from './harness.ts'
 
-const MEASUREMENTS: Record<string, () => Promise<Record<string, number>>> = { startup, turns, long, lists, memory }
+const MEASUREMENTS: Record<string, () => Promise<Record<string, number>>> = {
+  startup,
+  turns,
+  long,
+  lists,
+  checkpoints,
+  memory,
+}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
