@@ -1,4 +1,5 @@
-import { readdir } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { ParleyClient } from '@parley/client'
 import { asConversationId, asEventId } from '@parley/protocol'
 import { expect, test } from 'vitest'
@@ -106,7 +107,9 @@ test('the result of a client call may be an error, and may contain an image', as
     { is_error: false, content: [{ text: 'Look' }, image] },
   ])
   // Secrets in the results are masked in the log, and only there.
-  expect(await readdir(server.dir.file('data', 'conversations', of.id, 'client_calls'))).toEqual([])
+  using store = new DatabaseSync(server.dir.file('data', 'parley.db'), { readOnly: true })
+  expect(store.prepare('SELECT about FROM notes').all()).toEqual([])
+  expect(existsSync(server.dir.file('data', 'conversations', of.id, 'client_calls'))).toBe(false)
 })
 
 test('a result of a client call after its timeout is refused', async () => {

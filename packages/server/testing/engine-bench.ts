@@ -12,8 +12,8 @@ import { openEngine, type Engine, type EngineDeps } from '../src/conversation/in
 import type { Agent, Step, StepContext } from '../src/agent/index.ts'
 import { Slots } from '../src/lib/index.ts'
 import { makeMasker, openCipher } from '../src/secrets/index.ts'
-import { openSqlite } from '../src/storage/index.ts'
-import { openWorkspaceRemoval } from '../src/workspace/index.ts'
+import { openSqlite, type Storage } from '../src/storage/index.ts'
+import { openCallNotes, openWorkspaceRemoval } from '../src/workspace/index.ts'
 import { faultyStorage, type AppendFaults } from './faulty-storage.ts'
 import { tempDir } from './temp.ts'
 import { until } from './until.ts'
@@ -149,11 +149,15 @@ export async function openBench({
     [Symbol.asyncDispose]: async () => undefined,
   }
   const masker = makeMasker([])
+  const cipher = await openCipher({ keyText: 'bench', keyFile: '' })
+  const notesIn = ({ notes }: Pick<Storage, 'notes'>) =>
+    openCallNotes({ notes, cipher, proof: { noted: async () => undefined } })
   const workspaces = { release: async () => undefined } as unknown as EngineDeps['workspaces']
   const log = { warn: () => undefined, error: () => undefined } as unknown as EngineDeps['log']
   const deps: EngineDeps = {
     storage,
-    cipher: await openCipher({ keyText: 'bench', keyFile: '' }),
+    cipher,
+    notes: notesIn(storage),
     workspaces,
     removal: openWorkspaceRemoval({ store: storage.workspaces, workspaces, dataDir: dir.path, log }),
     openAgent: async () => agent,
@@ -187,7 +191,8 @@ export async function openBench({
     play: (next) => void (played = next),
     start: (members) => startOn(engine, members),
     async another() {
-      const other = openEngine({ ...deps, storage: open.use(await openSqlite({ path })) })
+      const own = open.use(await openSqlite({ path }))
+      const other = openEngine({ ...deps, storage: own, notes: notesIn(own) })
       open.defer(() => other.close())
       return other
     },

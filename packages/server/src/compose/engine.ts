@@ -80,6 +80,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
     cipher,
     workspaces,
     removal: deps.removal,
+    notes: deps.notes,
     findLlm,
     ...(deps.runs === undefined ? {} : { runs: deps.runs }),
     log,

@@ -4,7 +4,7 @@ import { DEFAULT_PERSISTENCE_DIR } from '@parley/protocol'
 import type { Backoff, Slots } from '../lib/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import type { Storage } from '../storage/index.ts'
-import type { Workspaces } from '../workspace/index.ts'
+import type { OpenCallNotes, Workspaces } from '../workspace/index.ts'
 import type { Conversations } from './conversations.ts'
 import { ConversationAccess } from './engine/access.ts'
 import { openCommands, type CommandDeps } from './engine/commands.ts'
@@ -40,6 +40,7 @@ export type EngineDeps = Pick<
   Pick<SubAgentSupervisorDeps, 'llmNames' | 'findDefinitions'> & {
     storage: Storage
     workspaces: Workspaces
+    notes: OpenCallNotes
     cipher: Cipher
     now: () => Date
     dataDir: string
@@ -104,14 +105,14 @@ function openRoster(deps: EngineDeps & Pick<LiveDeps, 'shownBatches' | 'onActivi
       release: (id) => roster.release(id),
     },
   })
-  const clientCalls = new ClientCallBoard(start.folderOf)
+  const clientCalls = new ClientCallBoard(deps.notes, start.folderOf)
   const roster: Roster = new Roster({
     ...deps,
     ...start,
     openAgent: (opening, signal) => {
       const withoutSlot = async <T>(work: () => Promise<T>, own: AbortSignal) =>
         (await roster.load(opening.id)).withoutSlot(work, own)
-      const tools = { subAgents: subAgents.of(opening), clientCalls: clientCalls.of(opening.id, withoutSlot) }
+      const tools = { subAgents: subAgents.of(opening), clientCalls: clientCalls.of(opening, withoutSlot) }
       return deps.openAgent({ ...opening, ...tools }, signal)
     },
     clientCalls,

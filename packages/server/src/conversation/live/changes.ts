@@ -6,7 +6,8 @@ import type { ConversationRecord, SecretSources } from '../record/record.ts'
 import { expectAwaited } from './client-calls.ts'
 import type { LiveDeps } from './deps.ts'
 
-type Live = Pick<LiveReader, 'id' | 'state' | 'record'> & Pick<LiveActions, 'inTurn' | 'append' | 'currentAgent'>
+type Live = Pick<LiveReader, 'id' | 'epoch' | 'state' | 'record'> &
+  Pick<LiveActions, 'inTurn' | 'append' | 'currentAgent'>
 
 /** Changes of one conversation that its events do not carry: title and tags, models, secrets, results of clients. */
 export class Changes {
@@ -69,11 +70,11 @@ export class Changes {
    * @throws ParleyError `not_found`, `bad_request` or `conflict` for a call that awaits no result
    */
   takeResult({ action_id, result }: Extract<Command, { kind: 'client_result' }>): Promise<void> {
-    const { id, state, record, inTurn } = this.#live
+    const { id, epoch, state, record, inTurn } = this.#live
     return inTurn(async () => {
       const stored = await this.#deps.storage.events.get(id, action_id)
       expectAwaited(state(), record(), action_id, stored !== null)
-      await this.#deps.clientCalls.take(id, action_id, result)
+      await this.#deps.clientCalls.take({ id, epoch }, action_id, result)
     })
   }
 }

@@ -2,12 +2,13 @@
  * Calls that a client executes, and that wait for its result.
  *
  * Invariants
- *   C1. A result is on disk before its client receives the acknowledgement; a killed server still has it.
+ *   C1. A result is stored before its client receives the acknowledgement; a killed server still has it.
  *   C2. A call gets one result. A second result, or one after the call's deadline, is refused.
- *   C3. The deadline of a call is on disk too: a restart does not extend it.
- *   C4. No file of a call remains once its answer is stored, because secrets are masked only there.
+ *   C3. The deadline of a call is stored too: a restart does not extend it.
+ *   C4. Both are notes, which are deleted when the answer of the call is stored; in files, as version 0.1.0 stored them, they are removed
+ *       then, because secrets are masked only in the answer.
  */
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   ParleyError,
@@ -16,19 +17,19 @@ import {
   type ConversationState,
   type EventId,
 } from '@parley/protocol'
-import { writeDurably } from '../../lib/index.ts'
+import type { NoteOwner } from '../../storage/index.ts'
 import type { ClientCalls, ClientResult } from '../../tools/index.ts'
+import type { CallNotes, OpenCallNotes } from '../../workspace/index.ts'
 import type { ConversationRecord } from '../record/record.ts'
 
-/** Number of files that are kept; more calls are never open at once. */
-const MAX_FILES = 400
-
 export class ClientCallBoard {
+  readonly #notes: OpenCallNotes
   readonly #folderOf: (id: ConversationId) => string
   readonly #waiting = new Map<string, Waiter>()
 
-  /** @param folderOf returns a conversation's own folder, which is created when first used */
-  constructor(folderOf: (id: ConversationId) => string) {
+  /** @param folderOf returns a conversation's own folder, in which version 0.1.0 stored results */
+  constructor(notes: OpenCallNotes, folderOf: (id: ConversationId) => string) {
+    this.#notes = notes
     this.#folderOf = (id) => join(folderOf(id), 'client_calls')
   }
 
@@ -36,57 +37,61 @@ export class ClientCallBoard {
    * Takes the result of an open call (C1, C2). Results of one conversation are taken one after the other.
    * @throws ParleyError `conflict`.
    */
-  async take(id: ConversationId, callId: EventId, result: ClientResult): Promise<void> {
-    const dir = this.#folderOf(id)
+  async take(owner: NoteOwner, callId: EventId, result: ClientResult): Promise<void> {
+    const stored = this.#storedOf(owner)
     const waiter = this.#waiting.get(callId)
     // From here on the deadline does not apply: the result is going to be acknowledged.
     waiter?.hold()
     try {
       // The timer of a wait is exact; the stored deadline follows the clock, which may have been set meanwhile.
-      const isLate = waiter?.isLate ?? hasPassed(await readJson(fileOf(dir, callId, 'time')))
+      const isLate = waiter?.isLate ?? hasPassed(await stored.read<Time>(callId, 'time'))
       if (isLate) throw tooLate(callId)
-      if ((await readResult(dir, callId)) !== null) throw answered(callId)
-      await writeJson(dir, fileOf(dir, callId, 'result'), result)
+      if ((await stored.read<ClientResult>(callId, 'result')) !== null) throw answered(callId)
+      await stored.write(callId, 'result', result)
     } catch (error) {
       waiter?.release()
       throw error
     }
-    // A wait that begins meanwhile finds the result on disk, or is resolved here.
+    // A wait that begins meanwhile finds the stored result, or is resolved here.
     this.#waiting.get(callId)?.resolve(result)
   }
 
   /** Returns the client calls of a conversation's agent. `withoutSlot` runs work without occupying a run slot. */
-  of(id: ConversationId, lend: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>): ClientCalls {
-    const dir = this.#folderOf(id)
+  of(owner: NoteOwner, lend: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>): ClientCalls {
+    const stored = this.#storedOf(owner)
     return {
-      known: (callId) => readResult(dir, callId),
+      known: (callId) => stored.read<ClientResult>(callId, 'result'),
       result: async (callId, timeoutMs, signal) => {
         signal.throwIfAborted()
-        const begun = await readJson<Time>(fileOf(dir, callId, 'time'))
+        const begun = await stored.read<Time>(callId, 'time')
         // Never later than a call that begins now: after the clock was set back, the stored deadline is too far ahead.
         const deadline = Math.min(begun?.deadline ?? Number.POSITIVE_INFINITY, Date.now() + timeoutMs)
-        if (begun?.deadline !== deadline) await writeJson(dir, fileOf(dir, callId, 'time'), { deadline })
-        return lend(() => this.#wait(dir, callId, deadline, signal), signal)
+        if (begun?.deadline !== deadline) await stored.write(callId, 'time', { deadline }, signal)
+        return lend(() => this.#wait(stored, callId, deadline, signal), signal)
       },
     }
   }
 
-  /** Removes the files of a call whose answer is stored. */
+  /** Removes the files of a call whose answer is stored; its notes are deleted with the answer. */
   async forget(id: ConversationId, callId: EventId): Promise<void> {
     const dir = this.#folderOf(id)
     await rm(fileOf(dir, callId, 'time'), { force: true })
     await rm(fileOf(dir, callId, 'result'), { force: true })
   }
 
-  async #wait(dir: string, callId: string, deadline: number, signal: AbortSignal): Promise<ClientResult | null> {
+  #storedOf(owner: NoteOwner): Stored {
+    return new Stored(this.#notes(owner), this.#folderOf(owner.id))
+  }
+
+  async #wait(stored: Stored, callId: string, deadline: number, signal: AbortSignal): Promise<ClientResult | null> {
     const waiter = new Waiter(deadline)
     const onAbort = () => waiter.reject(signal.reason as Error)
-    // From here on results resolve the waiter; earlier results are on disk.
+    // From here on results resolve the waiter; earlier results are stored.
     this.#waiting.set(callId, waiter)
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       signal.throwIfAborted()
-      return (await readResult(dir, callId)) ?? (await waiter.result)
+      return (await stored.read<ClientResult>(callId, 'result')) ?? (await waiter.result)
     } finally {
       waiter.end()
       signal.removeEventListener('abort', onAbort)
@@ -96,6 +101,8 @@ export class ClientCallBoard {
 }
 
 type Time = { deadline: number }
+type What = 'time' | 'result'
+const KIND = { time: 'client_deadline', result: 'client_result' } as const
 const hasPassed = (time: Time | null): boolean => time !== null && time.deadline <= Date.now()
 
 /** A wait for one result, up to a deadline. */
@@ -177,22 +184,35 @@ const tooLate = (call: string): ParleyError =>
   new ParleyError('conflict', `The time for a result of the call ${call} has passed.`)
 
 /** The server makes call ids, but a file name must not depend on that. */
-const fileOf = (dir: string, callId: string, what: 'time' | 'result'): string =>
+const fileOf = (dir: string, callId: string, what: What): string =>
   join(dir, `${callId.replaceAll(/[^\w-]/g, '_')}.${what}.json`)
 
-const readResult = (dir: string, callId: string) => readJson<ClientResult>(fileOf(dir, callId, 'result'))
+/** Deadlines and results of the calls of one conversation. */
+class Stored {
+  readonly #notes: CallNotes
+  readonly #folder: string
 
-async function readJson<T>(path: string): Promise<T | null> {
+  constructor(notes: CallNotes, folder: string) {
+    this.#notes = notes
+    this.#folder = folder
+  }
+
+  async read<T>(callId: string, what: What): Promise<T | null> {
+    const text = (await this.#notes.read(KIND[what], callId)) ?? (await readIfThere(fileOf(this.#folder, callId, what)))
+    return text === null ? null : (JSON.parse(text) as T)
+  }
+
+  /** With a signal, a store that refuses the write is waited for. */
+  write(callId: string, what: What, value: unknown, signal?: AbortSignal): Promise<void> {
+    return this.#notes.write(KIND[what], callId, JSON.stringify(value), signal)
+  }
+}
+
+async function readIfThere(path: string): Promise<string | null> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as T
+    return await readFile(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
   }
-}
-
-async function writeJson(dir: string, path: string, value: unknown): Promise<void> {
-  await writeDurably(path, JSON.stringify(value))
-  const names = (await readdir(dir)).filter((name) => name.endsWith('.json')).toSorted()
-  for (const name of names.slice(0, -MAX_FILES)) await rm(join(dir, name), { force: true })
 }

@@ -3,9 +3,18 @@ import type { ConversationId } from '@parley/protocol'
 /**
  * `file_editor`, `apply_patch`: what a call is going to write. `remote_call`: a call that is going to be sent to another agent
  * server. `remote_shell`: how much of the output of the newest command there has been shown. `arguments`: the arguments of a
- * call whose event is masked. `batch`: whether a client has received a batch that waits.
+ * call whose event is masked. `batch`: whether a client has received a batch that waits. `client_deadline`, `client_result`: of a call
+ * that a client executes.
  */
-export type NoteKind = 'file_editor' | 'apply_patch' | 'remote_call' | 'remote_shell' | 'arguments' | 'batch'
+export type NoteKind =
+  | 'file_editor'
+  | 'apply_patch'
+  | 'remote_call'
+  | 'remote_shell'
+  | 'arguments'
+  | 'batch'
+  | 'client_deadline'
+  | 'client_result'
 
 /** State of an open call, or of a batch that waits, that is not an event. */
 export type Note = {
