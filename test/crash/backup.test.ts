@@ -54,8 +54,14 @@ async function withCommand() {
 }
 
 const LEFT_OUT = [
-  ...['parley.db-shm', 'parley.db-wal', 'server.json', 'server.lock', 'server.lock-journal'],
-  ...['first-key', 'secret-key', 'workspaces'],
+  'parley.db-shm',
+  'parley.db-wal',
+  'server.json',
+  'server.lock',
+  'server.lock-journal',
+  'first-key',
+  'secret-key',
+  'workspaces',
 ]
 
 test('a backup of a running server is restored elsewhere: nothing is executed again, everything is readable, and one run request continues each conversation', async () => {

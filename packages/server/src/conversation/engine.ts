@@ -35,7 +35,7 @@ export type EngineDeps = Pick<
   | 'masker'
   | 'log'
 > &
-  Pick<CommandDeps, 'acceptAnalyzer'> &
+  Pick<CommandDeps, 'acceptAnalyzer' | 'removal'> &
   Pick<ReleaseDeps, 'removal'> &
   Pick<SubAgentSupervisorDeps, 'llmNames' | 'findDefinitions'> & {
     storage: Storage

@@ -2,7 +2,7 @@ import { newConversationId, type ConversationId, type Draft, type SecurityAnalyz
 import { hasHooks } from '../../hooks/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { OutboxDraft } from '../../storage/index.ts'
-import type { Workspaces } from '../../workspace/index.ts'
+import type { WorkspaceRemoval, Workspaces } from '../../workspace/index.ts'
 import { withAcceptedAnalyzer } from '../commands.ts'
 import type { Actor, Conversations } from '../conversations.ts'
 import type { Roster } from '../live/roster.ts'
@@ -31,6 +31,7 @@ export type CommandDeps = {
   readRecord: (text: string) => ConversationRecord
   workspaces: Workspaces
   releases: Pick<Releases, 'settle'>
+  removal: Pick<WorkspaceRemoval, 'record'>
   runs?: RunObserver | undefined
   /** An analyzer's configuration as it is stored. @throws ParleyError `invalid_input` for one that cannot be opened. */
   acceptAnalyzer: (requested: SecurityAnalyzer) => Promise<SecurityAnalyzer>
@@ -45,7 +46,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
   const { conversations } = start.storage
   const stopped = new StoppedProcesses(workspaces, deps.log)
   const { checkpoints } = workspaces
-  const forkWorkspace = new ForkWorkspace({ ...start, checkpoints, conversations, log: deps.log })
+  const forkWorkspace = new ForkWorkspace({ ...start, checkpoints, conversations, made: deps.removal, log: deps.log })
 
   return {
     async start(requested, actor) {

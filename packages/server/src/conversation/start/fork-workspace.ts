@@ -5,8 +5,8 @@ import { join, relative, sep } from 'node:path'
 import { ParleyError, type ConversationId } from '@parley/protocol'
 import { writeDurably } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
-import type { Storage } from '../../storage/index.ts'
-import { checkpointsIn, type CheckpointPlace, type Checkpoints } from '../../workspace/index.ts'
+import type { ConversationRow, Storage } from '../../storage/index.ts'
+import { checkpointsIn, type CheckpointPlace, type Checkpoints, type WorkspaceRemoval } from '../../workspace/index.ts'
 import type { FilesAt } from '../checkpoints/file-checkpoints.ts'
 import { placeOfFiles, type CheckpointPlaces } from '../checkpoints/place.ts'
 import type { Reading } from '../record/reading.ts'
@@ -15,6 +15,8 @@ import type { ForkedFiles } from './forked-files.ts'
 export type ForkWorkspaceDeps = CheckpointPlaces & {
   checkpoints: Checkpoints | undefined
   conversations: Pick<Storage['conversations'], 'get'>
+  /** Records the copy, so that it is removed with the fork. */
+  made: Pick<WorkspaceRemoval, 'record'>
   log: Pick<Log, 'warn'>
 }
 
@@ -52,7 +54,7 @@ export class ForkWorkspace {
     try {
       const live = await load()
       const made = await live.copyFiles(seq, async (files, signal) => ({
-        result: await this.#copied(checkpoints, files, id, create, signal),
+        result: await this.#copied(checkpoints, files, { id, owner: row.owner }, create, signal),
       }))
       return made === null ? await create(null) : made.result
     } finally {
@@ -63,11 +65,11 @@ export class ForkWorkspace {
   async #copied<T>(
     checkpoints: Checkpoints,
     { place: source, tree, checkpoints: rows }: FilesAt,
-    id: ConversationId,
+    { id, owner }: Pick<ConversationRow, 'id' | 'owner'>,
     create: (files: ForkedFiles) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    const { workspacesDir, folderOf, conversations, log } = this.#deps
+    const { workspacesDir, folderOf, conversations, made, log } = this.#deps
     const root = join(workspacesDir, id)
     const to: CheckpointPlace = {
       conversationId: id,
@@ -89,6 +91,7 @@ export class ForkWorkspace {
     try {
       await writeDurably(mark, '')
       const missed = await checkpoints.copy(source, to, tree, signal)
+      await made.record({ root, owner, kind: 'folder', repository: null })
       if (missed.length > 0) log.warn({ conversation_id: id, folders: missed }, 'repositories not copied for a fork')
       const files = { workingDir: to.workingDir, copiedFrom: source.workingDir, tree, checkpoints: rows }
       const result = await create(files)
