@@ -3,12 +3,16 @@ import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { asConversationId } from '@parley/protocol'
 import { expect, test } from 'vitest'
+import { openTestNotes } from '../../packages/server/testing/call-notes.ts'
 import { createTools } from '../../packages/server/src/tools/index.ts'
 import { never, openRemoteTestWorkspaces } from '../../packages/server/src/workspace/remote/bench.testing.ts'
 
 test('search, patch and plan work on another server as they do locally, and a browser is refused', async () => {
   await using bench = await openRemoteTestWorkspaces()
-  const workspace = await bench.open('5e000000-0000-4000-8000-000000000009')
+  await using notes = await openTestNotes()
+  const id = asConversationId('5e000000-0000-4000-8000-000000000009')
+  const workspace = await bench.open(id)
+  const services = { notes: await notes.of(id) }
   const names = ['grep', 'glob', 'apply_patch', 'planning_file_editor', 'browser_tool_set']
   const tools = createTools({
     tools: names.map((name) => ({ name, params: {} })),
@@ -18,8 +22,8 @@ test('search, patch and plan work on another server as they do locally, and a br
   let calls = 0
   const call = async (name: string, args: Record<string, unknown>) => {
     const tool = tools.get(name)!
-    const id = asConversationId('5e000000-0000-4000-8000-000000000009')
-    const context = { conversationId: id, callId: `call-${++calls}`, workspace, dataDir: bench.dir.file('own') }
+    const dataDir = bench.dir.file('own')
+    const context = { conversationId: id, callId: `call-${++calls}`, workspace, dataDir, services }
     return (await tool.execute(tool.parse(args), { ...context, secretsFor: async () => ({}), signal: never })) as any
   }
   const put = async (name: string, text: string) => {

@@ -15,6 +15,9 @@ import {
 } from './case.ts'
 import { INFO } from './info.ts'
 
+/** The directory of the test belongs to no conversation, so it stays. */
+const DELETED = { ...SUCCESS, workspace: { path: TEXT, outcome: 'kept', reason: 'not_made', detail: TEXT } }
+
 const at = (id: string, rest = '') => `/api/conversations/${id}${rest}`
 
 /** The answer of an operation for an unknown id; operations differ, and clients depend on it. */
@@ -193,8 +196,8 @@ const records: Cases = {
     bad('a long title', ['title'], { title: 'x'.repeat(201) }),
   ],
   'DELETE /api/conversations/{id}': [
-    { says: 'an idle one', status: 200, shape: SUCCESS },
-    { says: 'a running one', status: 200, shape: SUCCESS, ask: on('running', '') },
+    { says: 'an idle one', status: 200, shape: DELETED },
+    { says: 'a running one', status: 200, shape: DELETED, ask: on('running', '') },
     unknown('', 400, detail('Bad Request')),
   ],
 }
