@@ -67,11 +67,14 @@ export class FaultyServer {
     this.history.push({ ms: Math.round(performance.now() - this.#from), what })
   }
 
-  /** Starts the server. One that another fault prevents from starting is started again without the lasting faults. */
+  /** Starts the server. One that another fault may have prevented from starting is started again without the lasting faults. */
   async start(): Promise<void> {
     const { dataDir, port, clock } = this.#places
     await writeFile(clock, String(this.#shiftMs))
     for (let attempt = 1; ; attempt += 1) {
+      const from = this.history.length
+      const isHindered = () =>
+        this.#lasting.size > 0 || this.history.slice(from).some(({ what }) => what.endsWith(': over'))
       try {
         this.#server = await startServerProcess({
           dataDir,
@@ -90,7 +93,7 @@ export class FaultyServer {
         return this.note(`server started, pid ${this.#server.process.pid}`)
       } catch (error) {
         this.note(`start refused: ${String(error).slice(0, 300)}`)
-        if (attempt === STARTS || this.#lasting.size === 0) {
+        if (attempt === STARTS || !isHindered()) {
           this.#crash = error as Error
           throw error
         }
