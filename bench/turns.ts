@@ -5,6 +5,8 @@ const SINGLE = 40
 const TOGETHER = 16
 const WAVES = 4
 const LONG = 100
+/** Turns at each end of a long conversation whose median counts; a single one differs from the next by a third. */
+const WINDOW = 20
 
 /** Measures turns of six model calls and five commands, with a model that answers at once. */
 export async function turns(): Promise<Record<string, number>> {
@@ -37,8 +39,8 @@ export async function turns(): Promise<Record<string, number>> {
   using long = await Turns.open(server, await createConversation(bench, 'long'))
   const growing: number[] = []
   for (let turn = 0; turn < LONG; turn++) growing.push(await long.turn())
-  const early = median(growing.slice(1, 8))
-  const late = median(growing.slice(-7))
+  const early = median(growing.slice(1, WINDOW + 1))
+  const late = median(growing.slice(-WINDOW))
 
   return {
     'one warm turn, p50 (ms)': median(single),

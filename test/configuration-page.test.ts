@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { ROWS } from '../packages/server/src/config/settings.ts'
@@ -7,10 +7,13 @@ import { readSource, root } from './source-files.ts'
 
 const page = readSource('docs/configuration.md')
 const check = (...words: string[]) =>
-  spawnSync(process.execPath, ['scripts/configuration.mjs', '--check', ...words], { cwd: root, encoding: 'utf8' })
+  new Promise<{ status: number | string; stderr: string }>((resolve) => {
+    const args = ['scripts/configuration.mjs', '--check', ...words]
+    execFile(process.execPath, args, { cwd: root }, (error, _, stderr) => resolve({ status: error?.code ?? 0, stderr }))
+  })
 
-test('docs/configuration.md equals the definitions of the settings', () => {
-  const { status, stderr } = check()
+test.concurrent('docs/configuration.md equals the definitions of the settings', async () => {
+  const { status, stderr } = await check()
   expect([status, stderr]).toEqual([0, ''])
 })
 
@@ -19,7 +22,7 @@ test('docs/configuration.md has a line for every setting', () => {
   expect(named).toEqual(ROWS.map(({ name }) => name))
 })
 
-test.each<[string, (text: string) => string]>([
+test.concurrent.each<[string, (text: string) => string]>([
   ['changed', (text) => text.replace('| `8000` |', '| `8001` |')],
   ['missing', (text) => text.replace(/\n\| `port` .*/, '')],
   ['added', (text) => `${text}one more line\n`],
@@ -28,7 +31,7 @@ test.each<[string, (text: string) => string]>([
   const planted = change(page)
   expect(planted).not.toBe(page)
   await writeFile(dir.file('configuration.md'), planted)
-  const { status, stderr } = check(dir.file('configuration.md'))
+  const { status, stderr } = await check(dir.file('configuration.md'))
   expect(status).toBe(1)
   expect(stderr).toMatch(/differs from the settings' definitions at (?:line \d+|its end)/)
 })

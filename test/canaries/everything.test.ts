@@ -199,6 +199,8 @@ test('20 canaries in every place that a secret can be given: none is written or 
     PARLEY_SECRET_LOOKUP_HOSTS: vault.host,
     PARLEY_WEBHOOKS: JSON.stringify([{ ...target, headers: { 'X-Receiver-Key': canary('webhook_header') } }]),
     PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+    // The wait for the agent server that cannot be reached.
+    PARLEY_START_DEADLINES: '{"workspace":2}',
   })
   const { call, server } = serving
   await keep(serving, model.url)

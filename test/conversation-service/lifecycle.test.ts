@@ -87,10 +87,11 @@ describe('a start that waits for a host', () => {
   )
 
   test('messages that arrive during a start are delivered after it, in order', async () => {
-    await using ann = await serveAnn(dir.file('data'), { git, model }, { PARLEY_START_DEADLINES: '{"repository":3}' })
+    await using ann = await serveAnn(dir.file('data'), { git, model })
     const id = await hanging(ann)
     await say(ann, id, 'and this')
     git.mode = 'open'
+    git.hangUp()
     await ann.progressWhen(id, ({ status }) => status === 'STOPPED')
     await ann.call('POST', `/api/conversations/${id}/start`)
     await ann.progressWhen(id, ({ execution_status }) => execution_status === 'finished')

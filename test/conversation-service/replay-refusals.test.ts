@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { startServerProcess } from '../../packages/server/testing/server-process.ts'
-import { tempDir } from '../../packages/server/testing/temp.ts'
-import { CREATED, type Loose } from '../../packages/server/testing/replays.ts'
+import { shareServer } from '../../packages/server/testing/shared-server.ts'
+import type { Loose } from '../../packages/server/testing/replays.ts'
+
+const shared = shareServer()
 
 describe('refused recordings', () => {
   const go = { source: 'user', action: 'message', args: { content: 'go' } }
@@ -14,8 +15,7 @@ describe('refused recordings', () => {
   const at = (...path: (string | number)[]) => ['body', 'replay_json', ...path]
 
   test('a recording that cannot be replayed is refused with the request', async () => {
-    await using dir = await tempDir()
-    await using server = await startServerProcess({ dataDir: dir.file('data') })
+    const { server } = shared()
     const rows: [recording: unknown, detail: object][] = [
       ['{"a":', { type: 'json_invalid', loc: at(), msg: 'JSON decode error' }],
       ['[1,]', { type: 'json_invalid', loc: at() }],
@@ -68,8 +68,7 @@ describe('refused recordings', () => {
     { image_urls: ['https://a.example/1.png'] },
     { suggested_task: { repo: 'a/b', issue_number: 1, title: 't' } },
   ])('a recording and %j contradict each other', async (members) => {
-    await using dir = await tempDir()
-    await using server = await startServerProcess({ dataDir: dir.file('data') })
+    const { server } = shared()
     const { status, body } = await server.call('POST', '/api/conversations', {
       replay_json: JSON.stringify([go]),
       ...members,
@@ -79,9 +78,8 @@ describe('refused recordings', () => {
   })
 
   test('an identical replay request finds the same conversation, and the same id with another recording is a conflict', async () => {
-    await using dir = await tempDir()
-    await using server = await startServerProcess({ dataDir: dir.file('data') })
-    const body = { conversation_id: `${CREATED}1`, replay_json: JSON.stringify([go, agentMessage]) }
+    const { server } = shared()
+    const body = { conversation_id: crypto.randomUUID(), replay_json: JSON.stringify([go, agentMessage]) }
     for (const _ of [1, 2]) expect((await server.call('POST', '/api/conversations', body)).status).toBe(200)
     const other = { ...body, replay_json: JSON.stringify([go]) }
     expect((await server.call('POST', '/api/conversations', other)).status).toBe(409)

@@ -2,9 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
+import { shareServer } from '../../packages/server/testing/shared-server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { infoOf, rested, eventsOf, progressOf, callsOf, textsOf, play } from '../../packages/server/testing/replays.ts'
+
+const shared = shareServer()
 
 describe('recordings in the older format', () => {
   const sample = (command = 'ls') => [
@@ -37,9 +40,7 @@ describe('recordings in the older format', () => {
   ]
 
   test('a recording in the older format runs its commands and ends with the same status', async () => {
-    await using dir = await tempDir()
-    const dataDir = dir.file('data')
-    await using server = await startServerProcess({ dataDir })
+    const { server, dataDir } = shared()
     const { id } = await play(server, dataDir, sample(), { files: { 'a.txt': '' } })
     expect(await rested(server, id)).toBe('finished')
     const events = await eventsOf(server, id)
@@ -56,9 +57,7 @@ describe('recordings in the older format', () => {
   })
 
   test('every action of the older format is mapped: edits to the file editor, paths to the new workspace, the rest to a refusal', async () => {
-    await using dir = await tempDir()
-    const dataDir = dir.file('data')
-    await using server = await startServerProcess({ dataDir })
+    const { server, dataDir } = shared()
     const path = '/workspace/sub/a.txt'
     const metadata = { exit_code: 0, pid: 12, working_dir: '/workspace' }
     const recording = [
@@ -131,6 +130,7 @@ describe('rules of a run in a replay', () => {
     server.call('POST', `/api/conversations/${id}/events/respond_to_confirmation`, { accept, reason: 'no' })
 
   test('a replayed call waits for a confirmation of the policy, and its rejection is a divergence', async () => {
+    // A server of its own, because its settings change.
     await using dir = await tempDir()
     const dataDir = dir.file('data')
     await using server = await startServerProcess({ dataDir })
@@ -149,6 +149,7 @@ describe('rules of a run in a replay', () => {
   }, 60_000)
 
   test('the iteration limit ends a replay, and the next run continues it', async () => {
+    // A server of its own, because its settings change.
     await using dir = await tempDir()
     const dataDir = dir.file('data')
     await using server = await startServerProcess({ dataDir })
@@ -166,9 +167,7 @@ describe('rules of a run in a replay', () => {
   }, 60_000)
 
   test('navigation to another point of the conversation ends the replay', async () => {
-    await using dir = await tempDir()
-    const dataDir = dir.file('data')
-    await using server = await startServerProcess({ dataDir })
+    const { server, dataDir } = shared()
     const changed = recording.map((element) =>
       element.id === 2 ? { ...element, args: { command: 'ls; echo more' } } : element,
     )

@@ -5,14 +5,13 @@ import { describe, expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess, TEST_KEY, type ServerProcess } from '../../packages/server/testing/server-process.ts'
+import { shareServer } from '../../packages/server/testing/shared-server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { processesOf } from '../../packages/server/testing/processes.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import {
   answer,
   terminal,
   finish,
-  CREATED,
   infoOf,
   rested,
   eventsOf,
@@ -24,6 +23,8 @@ import {
   exported,
   type Loose,
 } from '../../packages/server/testing/replays.ts'
+
+const shared = shareServer()
 
 describe('replay of an export', () => {
   const files = (dir: string) => ({ path: join(dir, 'recorded', 'greeting.txt') })
@@ -62,15 +63,16 @@ describe('replay of an export', () => {
 
   test('a replay repeats an export in a fresh workspace without a model and finds no divergence', async () => {
     await using dir = await tempDir()
-    const dataDir = dir.file('data')
-    await using server = await startServerProcess({ dataDir })
+    const { server, dataDir } = shared()
     const original = await recorded(server, dir.path)
     expect(await readFile(files(dir.path).path, 'utf8')).toBe('hello\nworld\nmore\n')
     const before = await eventsOf(server, original)
-    for (const [n, format] of ['events', 'v0'].entries()) {
+    let newest = ''
+    for (const format of ['events', 'v0']) {
       const recording = await exported(server, original, format)
-      const played = await play(server, dataDir, recording, { files: { 'notes.txt': 'a note\n' }, n })
-      expect(await rested(server, played.id)).toBe('finished')
+      const played = await play(server, dataDir, recording, { files: { 'notes.txt': 'a note\n' } })
+      newest = played.id
+      expect(await rested(server, newest)).toBe('finished')
       const events = await eventsOf(server, played.id)
       expect(progressOf(events), format).toMatchObject({ divergences: 0, first_divergence: null })
       expect(progressOf(events).position).toBe(progressOf(events).total)
@@ -83,21 +85,20 @@ describe('replay of an export', () => {
     expect(await readFile(files(dir.path).path, 'utf8')).toBe('hello\nworld\nmore\n')
 
     // The replay costs nothing and is counted separately from the model that answers later.
-    const { stats } = await infoOf(server, `${CREATED}0`)
+    const { stats } = await infoOf(server, newest)
     expect(Object.keys(stats.usage_to_metrics)).toEqual(['replay'])
     expect(stats.usage_to_metrics.replay.accumulated_cost).toBe(0)
   }, 60_000)
 
   test('a replay reports the first result that differs and continues, or stops there on request', async () => {
     await using dir = await tempDir()
-    const dataDir = dir.file('data')
-    await using server = await startServerProcess({ dataDir })
+    const { server, dataDir } = shared()
     const recording = await exported(server, await recorded(server, dir.path))
     const results = recording.trajectory.map(({ kind, observation }: Loose) => `${kind} ${observation?.command ?? ''}`)
     const first = results.findIndex((result: string) => result.startsWith('ObservationEvent pwd'))
     const changed = { files: { 'notes.txt': 'another note\n' } }
 
-    const { id } = await play(server, dataDir, recording.trajectory, { ...changed, n: 1 })
+    const { id } = await play(server, dataDir, recording.trajectory, changed)
     expect(await rested(server, id)).toBe('finished')
     const events = await eventsOf(server, id)
     const progress = progressOf(events)
@@ -108,7 +109,7 @@ describe('replay of an export', () => {
     expect(events[at - 1]).toMatchObject({ kind: 'ObservationEvent', tool_name: 'terminal' })
 
     const query = '?replay_stop_on_divergence=true'
-    const stopping = await play(server, dataDir, recording, { ...changed, query, n: 2 })
+    const stopping = await play(server, dataDir, recording, { ...changed, query })
     expect(await rested(server, stopping.id)).toBe('paused')
     const halted = await eventsOf(server, stopping.id)
     expect(progressOf(halted)).toMatchObject({ position: 1, divergences: 1, first_divergence: { index: first } })
@@ -123,8 +124,7 @@ describe('replay of an export', () => {
 
   test('a call that a person rejected is rejected again without a confirmation', async () => {
     await using dir = await tempDir()
-    const dataDir = dir.file('data')
-    await using server = await startServerProcess({ dataDir })
+    const { server, dataDir } = shared()
     const script = [answer('', terminal('touch dangerous')), finish()]
     const original = await record(server, dir.path, script, ['go'], { confirmation_policy: { kind: 'AlwaysConfirm' } })
     const answered = { accept: false, reason: 'not that' }
@@ -132,8 +132,8 @@ describe('replay of an export', () => {
     await until(async () => (await infoOf(server, original)).execution_status === 'idle')
     await server.call('POST', `/api/conversations/${original}/run`)
     await until(async () => (await infoOf(server, original)).execution_status === 'finished')
-    for (const [n, format] of ['events', 'v0'].entries()) {
-      const played = await play(server, dataDir, await exported(server, original, format), { n })
+    for (const format of ['events', 'v0']) {
+      const played = await play(server, dataDir, await exported(server, original, format))
       expect(await rested(server, played.id)).toBe('finished')
       const events = await eventsOf(server, played.id)
       expect(events.find(({ kind }) => kind === 'UserRejectObservation')).toMatchObject({
@@ -146,16 +146,16 @@ describe('replay of an export', () => {
   }, 60_000)
 
   test('an export of an unknown conversation returns 404', async () => {
-    await using dir = await tempDir()
-    await using server = await startServerProcess({ dataDir: dir.file('data') })
-    for (const path of [`/api/conversations/${CREATED}9/trajectory`, `/api/file/download-trajectory/${CREATED}9`]) {
+    const { server } = shared()
+    const unknown = crypto.randomUUID()
+    for (const path of [`/api/conversations/${unknown}/trajectory`, `/api/file/download-trajectory/${unknown}`]) {
       expect(await server.call('GET', path)).toEqual({ status: 404, body: { detail: 'Conversation not found' } })
     }
   })
 
   test('the archive of an export holds the whole log and the state without secrets', async () => {
     await using dir = await tempDir()
-    await using server = await startServerProcess({ dataDir: dir.file('data') })
+    const { server } = shared()
     const id = await record(server, dir.path, [answer('', terminal('echo hi')), finish()])
     const response = await fetch(`${server.url}/api/file/download-trajectory/${id}`, {
       headers: { 'X-Session-API-Key': TEST_KEY },
@@ -208,9 +208,7 @@ describe('end of the recording', () => {
   })
 
   test('after a replay without a model the run ends with an error, and the replayed part stays', async () => {
-    await using dir = await tempDir()
-    const dataDir = dir.file('data')
-    await using server = await startServerProcess({ dataDir })
+    const { server, dataDir } = shared()
     const { id } = await play(server, dataDir, recording)
     expect(await rested(server, id)).toBe('error')
     const events = await eventsOf(server, id)
@@ -219,66 +217,25 @@ describe('end of the recording', () => {
   })
 })
 
-describe('kill -9', () => {
-  const steps = [1, 2].flatMap((n) => [
-    { id: 2 * n, source: 'agent', action: 'run', args: { command: `echo step-${n} >> trace; echo said-${n}` } },
-    { cause: 2 * n, source: 'agent', observation: 'run', content: `said-${n}`, extras: { metadata: { exit_code: 0 } } },
-  ])
-  const recording = [
+test('a replayed command that runs during a kill is attached to afterwards', async () => {
+  await using dir = await tempDir()
+  const dataDir = dir.file('data')
+  const command = 'echo once >> trace; until [ -e go ]; do sleep 0.05; done; echo said'
+  const slow = [
     { source: 'user', action: 'message', args: { content: 'go' } },
-    ...steps,
-    { source: 'user', action: 'message', args: { content: 'and stop' } },
+    { id: 1, source: 'agent', action: 'run', args: { command } },
+    { cause: 1, source: 'agent', observation: 'run', content: 'said', extras: { metadata: { exit_code: 0 } } },
     { source: 'agent', action: 'finish', args: { final_thought: 'done' } },
   ]
-
-  async function check(server: ServerProcess, id: string, workspace: string, where: string) {
-    await until(async () => (await infoOf(server, id)).execution_status === 'finished')
-    const events = await eventsOf(server, id)
-    expect(await readFile(join(workspace, 'trace'), 'utf8'), where).toBe('step-1\nstep-2\n')
-    expect(callsOf(events), where).toHaveLength(3)
-    expect(textsOf(events), where).toEqual(['user: go', 'user: and stop'])
-    expect(progressOf(events), where).toMatchObject({ position: 4, total: 4, divergences: 0 })
-  }
-
-  test('a replay continues after a kill before any commit and repeats nothing', async () => {
-    let tried = 0
-    for (let at = 1; ; at++) {
-      await using dir = await tempDir()
-      const dataDir = dir.file('data')
-      await using first = await startServerProcess({ dataDir, crash: { at, when: 'before' } })
-      const { id, workspace } = await play(first, dataDir, recording)
-      const settled = rested(first, id).then(
-        () => false,
-        () => true,
-      )
-      const isDead = await Promise.race([first.exited.then(() => true), settled])
-      await using second = isDead ? await startServerProcess({ dataDir }) : null
-      const server = second ?? first
-      await check(server, id, workspace, `before commit ${at}`)
-      await server.call('DELETE', `/api/conversations/${id}`)
-      if (!isDead) break
-      tried++
-    }
-    expect(tried).toBeGreaterThanOrEqual(7)
-  }, 120_000)
-
-  test('a replayed command that runs during a kill is attached to afterwards', async () => {
-    await using dir = await tempDir()
-    const dataDir = dir.file('data')
-    const slow = [
-      recording[0],
-      { id: 1, source: 'agent', action: 'run', args: { command: 'echo once >> trace; sleep 3; echo said' } },
-      { cause: 1, source: 'agent', observation: 'run', content: 'said', extras: { metadata: { exit_code: 0 } } },
-      { source: 'agent', action: 'finish', args: { final_thought: 'done' } },
-    ]
-    await using first = await startServerProcess({ dataDir })
-    const { id, workspace } = await play(first, dataDir, slow)
-    await until(async () => (await processesOf(dataDir, 'sleep 3')).length > 0)
-    await first.kill()
-    await using second = await startServerProcess({ dataDir })
-    await until(async () => (await infoOf(second, id)).execution_status === 'finished')
-    expect(await readFile(join(workspace, 'trace'), 'utf8')).toBe('once\n')
-    expect(progressOf(await eventsOf(second, id))).toMatchObject({ position: 2, divergences: 0 })
-    await second.call('DELETE', `/api/conversations/${id}`)
-  }, 60_000)
-})
+  await using first = await startServerProcess({ dataDir })
+  const { id, workspace } = await play(first, dataDir, slow)
+  const trace = () => readFile(join(workspace, 'trace'), 'utf8').catch(() => '')
+  await until(async () => (await trace()) === 'once\n')
+  await first.kill()
+  await using second = await startServerProcess({ dataDir })
+  await writeFile(join(workspace, 'go'), '')
+  await until(async () => (await infoOf(second, id)).execution_status === 'finished')
+  expect(await trace()).toBe('once\n')
+  expect(progressOf(await eventsOf(second, id))).toMatchObject({ position: 2, divergences: 0 })
+  await second.call('DELETE', `/api/conversations/${id}`)
+}, 60_000)

@@ -1,18 +1,23 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { byForm, forSeeds, timeoutFor } from '../../packages/server/testing/campaign.ts'
+import { byForm, forSeeds } from '../../packages/server/testing/campaign.ts'
 import { run } from '../../packages/server/testing/conversation-starts.ts'
 import { fileTree } from '../../packages/server/testing/file-tree.ts'
 import { random } from '../../packages/server/testing/random-history.ts'
 import { startRunning, type Running } from '../../packages/server/testing/restartable-server.ts'
 
-const BUDGET = {
-  seconds: byForm({ test: 5, campaign: 30, soak: 600 }),
-  least: byForm({ test: 1, campaign: 2, soak: 100 }),
-}
+const CAMPAIGN = byForm({
+  test: { seconds: 0 },
+  campaign: { seconds: 30, least: 2, atOnce: 2 },
+  // About 11 forks and restores each.
+  soak: { seconds: 0, least: 100, atOnce: 2 },
+})
 /** Moves of one seed; a third of them are forks and restores. */
-const MOVES = 30
+const MOVES = byForm({ test: 12, campaign: 30 })
+/** Forks and restores that are checked at least. */
+const LEAST_CHECKED = byForm({ test: 1, campaign: 10, soak: 1_000 })
+const LIMIT_SECONDS = byForm({ test: 60, campaign: 300, soak: 1_800 })
 
 const COMMANDS = [
   (n: number) => `echo ${n} >file-${n % 4}`,
@@ -66,52 +71,67 @@ function edit(work: string, n: number): void {
   else writeFileSync(path, `by hand ${n}`)
 }
 
+/** Restores the files of an event. Those that were there before belong to the event that they followed, also edited ones. */
+async function restore(server: Running, known: Known, event: string): Promise<void> {
+  const before = filesIn(known.work)
+  const { status } = await server.call('POST', `/api/conversations/${known.id}/navigate`, {
+    event_id: event,
+    restore_files: true,
+  })
+  expect(status).toBe(200)
+  expect(filesIn(known.work)).toEqual(known.expected.get(event))
+  if (known.end !== null) known.expected.set(known.end, before)
+  known.end = null
+}
+
+/** Forks at an event, and returns the fork. */
+async function fork(server: Running, known: Known, event: string): Promise<Known> {
+  const { status, body } = await server.call('POST', `/api/conversations/${known.id}/fork`, { from_event_id: event })
+  expect(status).toBe(201)
+  const work = body.workspace.working_dir as string
+  expect(filesIn(work)).toEqual(known.expected.get(event))
+  const ids = new Set((await server.events(body.id)).map(({ id }) => id))
+  const expected = new Map([...known.expected].filter(([id]) => ids.has(id)))
+  return { id: body.id, work, expected, end: null }
+}
+
+/** Plays one seed; returns how many forks and restores it has checked. */
+async function play(seed: number): Promise<number> {
+  const next = random(seed * 7919)
+  await using server = await startRunning(({ body, view }) => {
+    const messages = body['messages'] as { role: string }[]
+    const [, command] = /RUN (.*)$/s.exec(view.lastUserText) ?? []
+    return messages.at(-1)!.role === 'tool' || command === undefined ? { text: 'done' } : run(command)
+  })
+  let known = await start(server)
+  let checked = 0
+  for (let move = 0; move < MOVES; move++) {
+    const n = Math.floor(next() * 1000)
+    const at = [...known.expected.keys()][Math.floor(next() * known.expected.size)]
+    const choice = at === undefined ? 0 : next()
+    if (choice < 0.45) await turn(server, known, COMMANDS[n % COMMANDS.length]!(n))
+    else if (choice < 0.6) edit(known.work, n)
+    else if (choice < 0.63) await server.restart()
+    else {
+      checked += 1
+      if (choice < 0.8) await restore(server, known, at!)
+      else {
+        const made = await fork(server, known, at!)
+        if (next() < 0.5) known = made
+      }
+    }
+  }
+  return checked
+}
+
 test(
   'random forks and restores with edits in between return the files of the last checkpoint at or before their event',
   async () => {
     let checked = 0
-    await forSeeds(BUDGET, async (seed) => {
-      const next = random(seed * 7919)
-      await using server = await startRunning(({ body, view }) => {
-        const messages = body['messages'] as { role: string }[]
-        const [, command] = /RUN (.*)$/s.exec(view.lastUserText) ?? []
-        return messages.at(-1)!.role === 'tool' || command === undefined ? { text: 'done' } : run(command)
-      })
-      let known = await start(server)
-      for (let move = 0; move < MOVES; move++) {
-        const n = Math.floor(next() * 1000)
-        const at = [...known.expected.keys()][Math.floor(next() * known.expected.size)]
-        const choice = at === undefined ? 0 : next()
-        if (choice < 0.45) await turn(server, known, COMMANDS[n % COMMANDS.length]!(n))
-        else if (choice < 0.6) edit(known.work, n)
-        else if (choice < 0.63) await server.restart()
-        else if (choice < 0.8) {
-          const before = filesIn(known.work)
-          const { status } = await server.call('POST', `/api/conversations/${known.id}/navigate`, {
-            event_id: at,
-            restore_files: true,
-          })
-          expect(status).toBe(200)
-          expect(filesIn(known.work), `move ${move}`).toEqual(known.expected.get(at!))
-          checked += 1
-          // The files that were there before, also edited ones, can be restored at the event that they followed.
-          if (known.end !== null) known.expected.set(known.end, before)
-          known.end = null
-        } else {
-          const { status, body } = await server.call('POST', `/api/conversations/${known.id}/fork`, {
-            from_event_id: at,
-          })
-          expect(status).toBe(201)
-          const work = body.workspace.working_dir as string
-          expect(filesIn(work), `move ${move}`).toEqual(known.expected.get(at!))
-          checked += 1
-          const ids = new Set((await server.events(body.id)).map((event) => event.id))
-          const expected = new Map([...known.expected].filter(([id]) => ids.has(id)))
-          if (next() < 0.5) known = { id: body.id, work, expected, end: null }
-        }
-      }
+    await forSeeds(CAMPAIGN, async (seed) => {
+      checked += await play(seed)
     })
-    expect(checked).toBeGreaterThan(0)
+    expect(checked).toBeGreaterThanOrEqual(LEAST_CHECKED)
   },
-  timeoutFor(BUDGET.seconds),
+  LIMIT_SECONDS * 1000,
 )

@@ -1,4 +1,6 @@
 /** Navigating while a step that was paused is still being finished. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
@@ -12,13 +14,14 @@ async function pausedDuring(command: string) {
   await using stack = new AsyncDisposableStack()
   const model = stack.use(await startScriptedModel({ answers: [run(command), { text: 'done' }], by: 'turn' }))
   const server = stack.use(await startTestServer())
-  const request = starting(model, server.dir.file('work'), { initial_message: { ...message('go'), run: true } })
+  const work = server.dir.file('work')
+  const request = starting(model, work, { initial_message: { ...message('go'), run: true } })
   const live = await start(server, request)
   await until(async () => (await live.kinds('ActionEvent')).length === 1, 30_000)
   const [first] = await live.kinds('MessageEvent')
   await live.post('pause')
   const open = stack.move()
-  return { live, first, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return { live, first, work, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 /** Ids from an event to its root. */
@@ -28,9 +31,13 @@ function pathOf(events: readonly any[], id: string): string[] {
 }
 
 test('a step ends on the branch that it began on before a navigation moves the leaf', async () => {
-  await using paused = await pausedDuring('sleep 2')
-  const { live, first } = paused
-  const answer = await live.post('navigate', { event_id: first.id })
+  await using paused = await pausedDuring('until [ -e go ]; do sleep 0.05; done')
+  const { live, first, work } = paused
+  const answering = live.post('navigate', { event_id: first.id })
+  // Answered after the navigation was received.
+  await live.info()
+  await writeFile(join(work, 'go'), '')
+  const answer = await answering
   expect(answer).toMatchObject({ status: 200, body: { leaf_event_id: first.id, execution_status: 'paused' } })
   const [action] = await live.kinds('ActionEvent')
   const [observation] = await live.kinds('ObservationEvent')

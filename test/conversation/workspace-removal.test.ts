@@ -122,6 +122,8 @@ test('conversations of one workspace that are deleted together remove it once', 
 
 test('a workspace that a conversation of another user names stays, and the other user cannot remove it', async () => {
   const { id, at } = await begin()
+  // A workspace that others use is not even searched for unsaved work.
+  writeFileSync(join(at, 'notes'), '')
   const other = await beginIn(at, bob)
   expect(await remove(id)).toEqual(kept(at, 'shared'))
   expect(await remove(other.id, '?workspace=delete', bob)).toEqual(kept(at, 'not_made'))

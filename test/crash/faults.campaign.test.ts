@@ -20,12 +20,12 @@ import { FAULTS, LOSES_OUTCOMES, planOf } from './faults/plan.ts'
 import { Workload } from './faults/workload.ts'
 
 const FAULTS_PER_SEED = byForm({ test: 4, campaign: 12, soak: 20 })
-/** The soak brings about 2,000 faults, however long that takes. */
 const BUDGET = byForm({
   test: { seconds: 8, least: 2, atOnce: 2 },
   campaign: { seconds: 180, least: 2, atOnce: 2 },
-  soak: { seconds: 0, least: 110, atOnce: 2 },
 })
+/** Faults that the soak plays, however long that takes. */
+const SOAKED_FAULTS = 2_000
 const TIMEOUT_MS = byForm({ test: timeoutFor(60), campaign: timeoutFor(300), soak: timeoutFor(3 * 3600) })
 const CONVERSATIONS = 5
 /** Every third seed begins with the data of a release. */
@@ -150,12 +150,14 @@ test(
       errors: [],
       faults: new Map(),
     }
-    const seeds = await forSeeds(BUDGET, (seed) => play(seed, sums))
+    const played = () => [...sums.faults.values()].reduce((sum, count) => sum + count, sums.older)
+    const budget = form === 'soak' ? { ...BUDGET, isEnough: () => played() >= SOAKED_FAULTS } : BUDGET
+    const seeds = await forSeeds(budget, (seed) => play(seed, sums))
     const { faults, errors, slowestEndMs, slowestInterruptMs, older, ...counts } = sums
     const figures = {
       form,
       seeds,
-      faults: [...faults.values()].reduce((sum, count) => sum + count, older),
+      faults: played(),
       ...Object.fromEntries(FAULTS.map((kind) => [kind.replaceAll(' ', '_'), faults.get(kind) ?? 0])),
       older_data: older,
       ...counts,
@@ -167,6 +169,7 @@ test(
     console.log(JSON.stringify(figures), [...new Set(errors)])
     recordFacts('faults', { ...figures, measured_at: new Date().toISOString() })
     expect(sums.effects).toBeGreaterThan(seeds)
+    expect(sums.errors, 'turns that ended with an error').toEqual([])
   },
   TIMEOUT_MS,
 )

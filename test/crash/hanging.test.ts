@@ -1,4 +1,4 @@
-/** An interrupt, a stop and a SIGTERM end in time, whatever hangs: the model, the runner, a caller. */
+/** An interrupt, a stop, a deletion and a SIGTERM end in time, whatever hangs: the model, the runner, a caller. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -74,7 +74,9 @@ test('SIGTERM ends a server within ten seconds although a model, the runner and 
   expect(await textOf(begun)).toBe('x\n')
 }, 120_000)
 
-test('an interrupt is answered within five seconds while the runner is stopped, and ends the command when the runner continues', async () => {
+test.concurrent('an interrupt is answered within five seconds while the runner is stopped, and ends the command when the runner continues', async ({
+  expect,
+}) => {
   await using server = await startTestServer()
   await using model = await startModel()
   const it = await start(server, starting(model, server.dir.file('work'), { initial_message: message('run') }))
@@ -92,7 +94,9 @@ test('an interrupt is answered within five seconds while the runner is stopped, 
   expect(await textOf(server.dir.file('work', 'begun'))).toBe('x\n')
 }, 60_000)
 
-test('a stop is answered within five seconds while the runner is stopped; its processes end when the runner continues, and the next start follows', async () => {
+test.concurrent('a stop is answered within five seconds while the runner is stopped; its processes end when the runner continues, and the next start follows', async ({
+  expect,
+}) => {
   await using server = await startTestServer()
   await using model = await startModel()
   const it = await start(server, starting(model, server.dir.file('work'), { initial_message: message('run') }))
@@ -115,4 +119,23 @@ test('a stop is answered within five seconds while the runner is stopped; its pr
   expect((await it.say('hello')).status).toBe(200)
   await it.is('finished')
   expect(await textOf(server.dir.file('work', 'begun'))).toBe('x\n')
+}, 60_000)
+
+test.concurrent('a deletion is answered within five seconds while the runner is stopped, and the processes end when the runner continues', async ({
+  expect,
+}) => {
+  await using server = await startTestServer()
+  await using model = await startModel()
+  const it = await start(server, starting(model, server.dir.file('work'), { initial_message: message('run') }))
+  await until(async () => (await textOf(server.dir.file('work', 'begun'))) === 'x\n')
+  const commands = () => processesOf(server.dir.path, 'sleep 0.05')
+  {
+    await using _stopped = await stopRunner(server.dir.file('data'))
+    const asked = performance.now()
+    const { status, body } = await server.call('DELETE', `/api/conversations/${it.id}`)
+    expect(performance.now() - asked).toBeLessThan(5_000)
+    expect([status, body.workspace]).toMatchObject([200, { outcome: 'kept', reason: 'failed' }])
+    expect((await server.call('GET', `/api/conversations/${it.id}`)).status).toBe(404)
+  }
+  await until(async () => (await commands()).length === 0)
 }, 60_000)

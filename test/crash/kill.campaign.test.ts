@@ -1,4 +1,5 @@
-import { access, readFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { access, readFile, writeFile } from 'node:fs/promises'
 import { ParleyClient } from '@parley/client'
 import { asConversationId } from '@parley/protocol'
 import { describe, expect, test } from 'vitest'
@@ -16,8 +17,10 @@ const run = (command: string): ScriptedAnswer => ({
 })
 const finish: ScriptedAnswer = { toolCalls: [{ name: 'finish', arguments: { message: 'all done' } }] }
 
-/** The campaign kills at every commit, the short form at every third one. */
-const EVERY = byForm({ test: 3, campaign: 1 })
+/** The campaign kills at every commit, the short form at every fifth one. */
+const EVERY = byForm({ test: 5, campaign: 1 })
+/** The first commit; the short form kills before and after different ones. */
+const FROM = { before: 1, after: byForm({ test: 3, campaign: 1 }) }
 
 const agent = (url: string) => ({
   kind: 'Agent',
@@ -45,7 +48,7 @@ describe('kill -9', () => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({
       by: 'turn',
-      answers: [run('echo $$; sleep 5; echo done; (exit 3)'), finish],
+      answers: [run('echo $$; touch begun; until [ -e go ]; do sleep 0.05; done; echo done; (exit 3)'), finish],
     })
     const port = await freePort()
     const dataDir = dir.file('data')
@@ -59,7 +62,7 @@ describe('kill -9', () => {
     const end = new AbortController()
     const following = follow(first.url, info.id, seen, end.signal)
     await until(() => seen.some(({ event }) => event.kind === 'ActionEvent'))
-    await until(async () => (await processesOf(dataDir, 'sleep 5')).length > 0)
+    await until(() => existsSync(dir.file('work', 'begun')))
     await first.kill()
 
     await using second = await startServerProcess({ dataDir, port })
@@ -68,6 +71,7 @@ describe('kill -9', () => {
       async () => (await second.call('GET', `/api/conversations/${info.id}`)).body.execution_status === 'running',
     )
     expect(performance.now() - ready).toBeLessThan(2000)
+    await writeFile(dir.file('work', 'go'), '')
     await following
 
     const observations = seen.filter(({ event }) => event.kind === 'ObservationEvent')
@@ -91,7 +95,7 @@ describe('kill -9', () => {
     test(`kill -9 ${when} a commit of a five-step run loses nothing and executes nothing twice`, async () => {
       await using model = await startScriptedModel({ by: 'turn', answers: script })
       const tried: number[] = []
-      for (let at = 1; ; at += EVERY) {
+      for (let at = FROM[when]; ; at += EVERY) {
         await using dir = await tempDir()
         const dataDir = dir.file('data')
         const port = await freePort()

@@ -171,12 +171,14 @@ const only = (table: Map<Records, Cell[]>, ...columns: Records[]) =>
   new Map([...table].filter(([records]) => columns.includes(records)))
 
 const ALL_ENDINGS: readonly Ending[] = ['kill', 'SIGTERM', 'pause']
+/**
+ * The short form plays one crash with all calls and two states of the records. With intact records every call has the outcome that
+ * its own record gives; without the folder of the runner all of them that need the ledger as a proof are unknown. So each executor,
+ * each moment and each outcome occurs, and a call that is executed twice or reported wrongly fails here. The other states of the
+ * records, endings, and the living runner, are other ways to one of these outcomes; only the campaign plays them.
+ */
 const GROUPS: readonly Group[] = byForm<readonly Group[]>({
-  // Intact, newer than the store, aged, lost and damaged records.
-  test: [
-    { ending: 'kill', runner: 'killed', columns: only(RUNNER_KILLED, 'intact', 'newer', 'aged', 'missing', 'cut') },
-    { ending: 'kill', runner: 'alive', columns: only(RUNNER_ALIVE, 'intact') },
-  ],
+  test: [{ ending: 'kill', runner: 'killed', columns: only(RUNNER_KILLED, 'intact', 'missing') }],
   campaign: [
     { ending: 'kill', runner: 'killed', isCopied: true, columns: COPIED },
     ...ALL_ENDINGS.flatMap((ending): Group[] => [
@@ -207,7 +209,7 @@ for (const group of GROUPS) {
 async function play(group: Group, around: Surroundings): Promise<void> {
   const columns = [...group.columns.keys()]
   try {
-    await using crash = await Crash.open(group, around)
+    await using crash = await Crash.open({ ...group, hasEarlier: group.columns.has('older') }, around)
     for (const records of columns) results.get(keyOf(group, records))?.resolve(await crash.recover(records))
   } catch (error) {
     for (const records of columns) results.get(keyOf(group, records))?.reject(error)

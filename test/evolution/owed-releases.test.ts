@@ -1,4 +1,4 @@
-/** The clean-up of a deleted conversation, cut off by a crash. */
+/** The clean-up of a deleted conversation, cut off by a crash. Two servers and a runner start one after another, which takes long on a busy machine. */
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { start, starting } from '../../packages/server/testing/conversations.ts'
@@ -31,4 +31,4 @@ test('a crash between the commit of a deletion and its clean-up leaves no proces
   // Its id can be used again as soon as nothing of it is left.
   const request = starting(model, dir.file('work'), { conversation_id: begun.id })
   await until(async () => (await second.call('POST', '/api/conversations', request)).status === 201)
-})
+}, 60_000)

@@ -3,112 +3,23 @@ import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startGitServer } from '../../packages/server/testing/git-server.ts'
-import {
-  startScriptedModel,
-  type ScriptedAnswer,
-  type ScriptedModel,
-} from '../../packages/server/testing/scripted-model.ts'
-import { startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
-import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
+import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
+import { HookBench } from '../../packages/server/testing/hook-bench.ts'
+import { shareServer } from '../../packages/server/testing/shared-server.ts'
+import { tempDir } from '../../packages/server/testing/temp.ts'
 import { processesOf } from '../../packages/server/testing/processes.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { verifies } from '../verifies.ts'
 import type { Loose } from '../../packages/server/testing/multi-user-server.ts'
 import { finish, run, serveAnn } from '../../packages/server/testing/conversation-starts.ts'
 
-const say = (text: string) => ({ content: [{ type: 'text', text }] })
-const RESTING = ['finished', 'error', 'stuck', 'paused']
+const shared = shareServer()
 
 type Hook = { command: string; timeout?: number; async?: boolean; on_error?: 'allow' | 'deny' }
 const all = (...hooks: Hook[]) => [{ matcher: '*', hooks }]
 
 /** A hook that appends its input to a file of the workspace and then runs `then`. */
 const noting = (file: string, then = 'true') => `cat >> ${file}; echo >> ${file}; ${then}`
-
-class Bench {
-  readonly dir: TempDir
-  readonly model: ScriptedModel
-  server: ServerProcess
-  constructor(dir: TempDir, model: ScriptedModel, server: ServerProcess) {
-    this.dir = dir
-    this.model = model
-    this.server = server
-  }
-
-  static async open(answers: ScriptedAnswer[], env: Record<string, string> = {}): Promise<Bench> {
-    const dir = await tempDir()
-    const model = await startScriptedModel({ by: 'turn', answers })
-    return new Bench(dir, model, await startServerProcess({ dataDir: dir.file('data'), env }))
-  }
-
-  async restart(): Promise<void> {
-    await this.server.kill()
-    this.server = await startServerProcess({ dataDir: this.dir.file('data') })
-  }
-
-  /** Starts a conversation. */
-  begin(hook_config: unknown, text: string | null = 'go', more: object = {}) {
-    return this.server.call('POST', '/api/conversations', {
-      workspace: { working_dir: this.dir.file('work') },
-      agent: {
-        kind: 'Agent',
-        llm: { model: 'openai/scripted', base_url: `${this.model.url}/v1`, api_key: canary('llm_key'), num_retries: 0 },
-        tools: [{ name: 'terminal' }, { name: 'file_editor' }],
-      },
-      autotitle: false,
-      hook_config,
-      ...(text === null ? {} : { initial_message: say(text) }),
-      ...more,
-    })
-  }
-
-  async id(hook_config: unknown, text: string | null = 'go'): Promise<string> {
-    const { status, body } = await this.begin(hook_config, text)
-    expect(status, JSON.stringify(body)).toBe(201)
-    return body.id
-  }
-
-  send(id: string, text: string) {
-    return this.server.call('POST', `/api/conversations/${id}/events`, { role: 'user', ...say(text), run: true })
-  }
-
-  async info(id: string): Promise<Loose> {
-    return (await this.server.call('GET', `/api/conversations/${id}`)).body
-  }
-
-  async rest(id: string): Promise<Loose> {
-    let now: Loose
-    await until(async () => RESTING.includes((now = await this.info(id)).execution_status))
-    return now
-  }
-
-  async events(id: string): Promise<Loose[]> {
-    return (await this.server.call('GET', `/api/conversations/${id}/events/search?limit=100`)).body.items
-  }
-
-  async of(id: string, kind: string): Promise<Loose[]> {
-    return (await this.events(id)).filter((event) => event.kind === kind)
-  }
-
-  async read(file: string): Promise<Loose[]> {
-    const text = await readFile(this.dir.file('work', file), 'utf8')
-    return text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-  }
-
-  /** The text of all requests to the model. */
-  get sent(): string {
-    return this.model.requests.map(({ text }) => text).join('\n')
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.server[Symbol.asyncDispose]()
-    await this.model[Symbol.asyncDispose]()
-    await this.dir[Symbol.asyncDispose]()
-  }
-}
 
 /** Expects that the parent of each tree event is the tree event before it. */
 function expectOneBranch(events: Loose[]): void {
@@ -128,7 +39,11 @@ describe('PreToolUse hooks', () => {
     ],
     'a PreToolUse hook refuses blocked calls, lets allowed calls run, and runs only for matching tools',
     async () => {
-      await using bench = await Bench.open([run('rm -rf everything; touch deleted'), run('touch allowed'), finish])
+      await using bench = await HookBench.on(shared(), [
+        run('rm -rf everything; touch deleted'),
+        run('touch allowed'),
+        finish,
+      ])
       const id = await bench.id({
         pre_tool_use: [
           {
@@ -170,7 +85,7 @@ describe('PreToolUse hooks', () => {
   )
 
   test('a PreToolUse hook blocks after kill -9 and in a fork', async () => {
-    await using bench = await Bench.open([finish, run('rm -rf x; touch deleted'), finish])
+    await using bench = await HookBench.alone([finish, run('rm -rf x; touch deleted'), finish])
     const id = await bench.id({ pre_tool_use: all({ command: deny }) })
     await bench.rest(id)
     await bench.restart()
@@ -191,7 +106,7 @@ describe('PreToolUse hooks', () => {
       const two = {
         toolCalls: [run('rm -rf x; touch deleted'), run('touch allowed')].flatMap(({ toolCalls }) => toolCalls!),
       }
-      await using bench = await Bench.open([two, finish])
+      await using bench = await HookBench.alone([two, finish])
       const { body } = await bench.begin({ pre_tool_use: all({ command: deny }) }, 'go', {
         confirmation_policy: { kind: 'AlwaysConfirm' },
       })
@@ -210,7 +125,7 @@ describe('PreToolUse hooks', () => {
 
   test('an interrupt rejects a blocked call and removes its block', async () => {
     const two = { toolCalls: [run('echo begun; sleep 60'), run('rm -rf x')].flatMap(({ toolCalls }) => toolCalls!) }
-    await using bench = await Bench.open([two, finish])
+    await using bench = await HookBench.on(shared(), [two, finish])
     const id = await bench.id({ pre_tool_use: all({ command: deny }) })
     await until(async () => Object.keys((await bench.info(id)).blocked_actions).length === 1)
     await bench.server.call('POST', `/api/conversations/${id}/interrupt`)
@@ -221,7 +136,7 @@ describe('PreToolUse hooks', () => {
   })
 
   test('a hook gets the call on standard input, names in its environment and no secrets of the server', async () => {
-    await using bench = await Bench.open([run('true'), finish], { PARLEY_LLM_API_KEY: canary('llm_key') })
+    await using bench = await HookBench.alone([run('true'), finish], { PARLEY_LLM_API_KEY: canary('llm_key') })
     const id = await bench.id({
       pre_tool_use: [{ matcher: 'terminal', hooks: [{ command: 'cat > input; env > environment; pwd > cwd' }] }],
     })
@@ -254,7 +169,7 @@ describe('PreToolUse hooks', () => {
   })
 
   test('a hook that does not end is stopped with all its processes, and on_error decides the result (F13)', async () => {
-    await using bench = await Bench.open([run('touch ran'), finish])
+    await using bench = await HookBench.on(shared(), [run('touch ran'), finish])
     const hook = { command: 'sleep 4711 & (setsid sleep 4711); sleep 4711', timeout: 1 }
     const open = await bench.id({ pre_tool_use: [{ matcher: 'terminal', hooks: [hook] }] })
     await bench.rest(open)
@@ -270,12 +185,12 @@ describe('PreToolUse hooks', () => {
     await bench.rest(closed)
     const [refused] = await bench.of(closed, 'UserRejectObservation')
     expect(refused.rejection_reason).toContain('did not end within 1 s')
-    await until(async () => (await processesOf(bench.dir.file('data'), 'sleep 4711')).length === 0)
+    await until(async () => (await processesOf(bench.dir.path, 'sleep 4711')).length === 0)
   })
 
-  test('a hook that prints a gigabyte fills neither memory nor log', async () => {
-    await using bench = await Bench.open([run('true'), finish])
-    const flood = `head -c 1G /dev/zero | tr '\\0' x; printf '%s' "$(head -c 70000 /dev/zero | tr '\\0' y)" >&2; exit 2`
+  test('a hook that prints half a gigabyte fills neither memory nor log', async () => {
+    await using bench = await HookBench.alone([run('true'), finish])
+    const flood = `head -c 512M /dev/zero | tr '\\0' x; printf '%s' "$(head -c 70000 /dev/zero | tr '\\0' y)" >&2; exit 2`
     const id = await bench.id({ pre_tool_use: [{ matcher: 'terminal', hooks: [{ command: flood, timeout: 60 }] }] })
     await until(async () => (await bench.of(id, 'UserRejectObservation')).length === 1, 60_000)
     const [look] = await bench.of(id, 'HookExecutionEvent')
@@ -285,24 +200,24 @@ describe('PreToolUse hooks', () => {
       expect(text).toMatch(/\[cut: the rest is left out\]$/)
     }
     const status = await readFile(`/proc/${bench.server.process.pid}/status`, 'utf8')
-    expect(Number(/VmHWM:\s+(\d+) kB/.exec(status)![1])).toBeLessThan(500_000)
+    expect(Number(/VmHWM:\s+(\d+) kB/.exec(status)![1])).toBeLessThan(350_000)
     await bench.rest(id)
   }, 90_000)
 
   test('an async hook is not awaited and blocks nothing', async () => {
-    await using bench = await Bench.open([run('touch ran'), finish])
+    await using bench = await HookBench.on(shared(), [run('touch ran'), finish])
     const hook = { command: noting('seen', 'sleep 4712; exit 2'), async: true }
     const id = await bench.id({ pre_tool_use: [{ matcher: 'terminal', hooks: [hook] }] })
     expect((await bench.rest(id)).execution_status).toBe('finished')
     await readFile(bench.dir.file('work', 'ran'))
-    await until(async () => (await processesOf(bench.dir.file('data'), 'sleep 4712')).length > 0)
+    await until(async () => (await processesOf(bench.dir.path, 'sleep 4712')).length > 0)
     await bench.server.call('POST', `/api/conversations/${id}/stop`)
-    await until(async () => (await processesOf(bench.dir.file('data'), 'sleep 4712')).length === 0)
+    await until(async () => (await processesOf(bench.dir.path, 'sleep 4712')).length === 0)
   })
 })
 
 test('a PostToolUse hook gets the result, cannot block it, and is stored before it', async () => {
-  await using bench = await Bench.open([run('echo hello'), finish])
+  await using bench = await HookBench.on(shared(), [run('echo hello'), finish])
   const id = await bench.id({
     post_tool_use: [
       { matcher: 'terminal', hooks: [{ command: noting('after', 'exit 2') }, { command: noting('second') }] },
@@ -333,7 +248,7 @@ describe('UserPromptSubmit hooks', () => {
     'seed.conversation-info.blocked_messages.meaning',
     'a blocked message ends the run without a model request, even as the first message',
     async () => {
-      await using bench = await Bench.open([finish, finish, finish])
+      await using bench = await HookBench.on(shared(), [finish, finish, finish])
       const id = await bench.id(config, 'my password is swordfish')
       const info = await bench.rest(id)
       expect(info.execution_status).toBe('finished')
@@ -347,7 +262,7 @@ describe('UserPromptSubmit hooks', () => {
   )
 
   test('a message that a hook blocked is owed no answer in a fork (F14)', async () => {
-    await using bench = await Bench.open([finish])
+    await using bench = await HookBench.on(shared(), [finish])
     const id = await bench.id(config, 'my password is swordfish')
     await bench.rest(id)
     const { body: fork } = await bench.server.call('POST', `/api/conversations/${id}/fork`, {})
@@ -357,7 +272,7 @@ describe('UserPromptSubmit hooks', () => {
   })
 
   test('a blocked text never reaches the model: not with the next message, not after kill -9, not in a fork', async () => {
-    await using bench = await Bench.open([finish, finish, finish, finish])
+    await using bench = await HookBench.alone([finish, finish, finish, finish])
     const id = await bench.id(config, 'hello')
     await bench.rest(id)
     expect(bench.model.requests[0]!.text).toContain('be kind')
@@ -386,7 +301,7 @@ describe('UserPromptSubmit hooks', () => {
   })
 
   verifies('seed.conversation-info.last_user_message_id.null', 'a run without a message checks no block', async () => {
-    await using bench = await Bench.open([finish])
+    await using bench = await HookBench.on(shared(), [finish])
     const id = await bench.id({ ...config, stop: all({ command: noting('stops') }) }, 'swordfish')
     await bench.rest(id)
     await expect(bench.read('stops')).rejects.toThrow('ENOENT')
@@ -403,7 +318,7 @@ describe('UserPromptSubmit hooks', () => {
   })
 
   test('a slow hook delays only its message (F65)', async () => {
-    await using bench = await Bench.open([finish, finish])
+    await using bench = await HookBench.on(shared(), [finish, finish])
     const slow = `cat > prompt; until [ -e open ]; do sleep 0.05; done`
     const id = await bench.id({ user_prompt_submit: all({ command: slow }) }, null)
     await until(
@@ -428,7 +343,7 @@ describe('UserPromptSubmit hooks', () => {
 
 describe('Stop hooks', () => {
   test('a denied finish continues the run with the feedback, and an allowed one ends it', async () => {
-    await using bench = await Bench.open([finish, run('touch tests-pass'), finish])
+    await using bench = await HookBench.on(shared(), [finish, run('touch tests-pass'), finish])
     const hook = `cat > stop; [ -e tests-pass ] || { echo '{"decision":"deny","reason":"r","additionalContext":"3 tests fail"}'; }`
     const id = await bench.id({ stop: all({ command: hook }) })
     expect((await bench.rest(id)).execution_status).toBe('finished')
@@ -443,7 +358,7 @@ describe('Stop hooks', () => {
   })
 
   test('a Stop hook that always denies ends at max_iterations, and one that fails allows the stop', async () => {
-    await using bench = await Bench.open([finish, finish, finish, finish, finish])
+    await using bench = await HookBench.on(shared(), [finish, finish, finish, finish, finish])
     const { body } = await bench.begin({ stop: all({ command: 'exit 2' }) }, 'go', { max_iterations: 3 })
     expect((await bench.rest(body.id)).execution_status).toBe('error')
     expect(bench.model.requests).toHaveLength(3)
@@ -457,7 +372,7 @@ describe('Stop hooks', () => {
   })
 
   test('a Stop hook runs again after kill -9 during its run', async () => {
-    await using bench = await Bench.open([finish])
+    await using bench = await HookBench.alone([finish])
     const id = await bench.id({ stop: all({ command: noting('stops', 'until [ -e open ]; do sleep 0.05; done') }) })
     await until(async () =>
       bench.read('stops').then(
@@ -465,9 +380,7 @@ describe('Stop hooks', () => {
         () => false,
       ),
     )
-    await bench.server.kill()
-    await writeFile(bench.dir.file('work', 'open'), '')
-    bench.server = await startServerProcess({ dataDir: bench.dir.file('data') })
+    await bench.restart(() => writeFile(bench.dir.file('work', 'open'), ''))
     expect((await bench.rest(id)).execution_status).toBe('finished')
     expect(await bench.read('stops')).toHaveLength(2)
     expect(bench.model.requests).toHaveLength(1)
@@ -475,7 +388,7 @@ describe('Stop hooks', () => {
 })
 
 test('SessionStart runs before the first message and SessionEnd at the close and the deletion, and neither at a restart', async () => {
-  await using bench = await Bench.open([finish, finish])
+  await using bench = await HookBench.alone([finish, finish])
   const id = await bench.id({
     session_start: all({ command: noting('sessions', 'exit 2') }),
     session_end: all({ command: noting('sessions', 'exit 2') }),
@@ -502,7 +415,7 @@ test('SessionStart runs before the first message and SessionEnd at the close and
 })
 
 test('an unsupported or unknown hook is refused at the start of the conversation', async () => {
-  await using bench = await Bench.open([])
+  await using bench = await HookBench.on(shared(), [])
   for (const tool of ['terminal', 'TaskTrackerTool', 'no_such_tool']) {
     const { status, body } = await bench.begin({ stop: [{ hooks: [{ type: 'agent', prompt: 'x', tools: [tool] }] }] })
     expect([status, JSON.stringify(body)]).toEqual([422, expect.stringMatching(/can change something|not registered/)])
@@ -526,7 +439,7 @@ verifies(
     const trusted = await project('trusted', JSON.stringify(hooks))
     const stranger = await project('stranger', JSON.stringify(hooks))
     const broken = await project('trusted/broken', '{')
-    await using bench = await Bench.open([], { PARLEY_TRUSTED_HOOKS: `${trusted}*` })
+    await using bench = await HookBench.alone([], { PARLEY_TRUSTED_HOOKS: `${trusted}*` })
     const load = async (project_dir?: unknown) => {
       const { status, body } = await bench.server.call('POST', '/api/hooks', { project_dir })
       return [status, body.hook_config?.stop[0].hooks[0].command ?? body.hook_config]

@@ -37,6 +37,22 @@ describe('POST /api/conversations', () => {
     expect(JSON.stringify(json)).not.toContain('"api_key":"k"')
   })
 
+  test.each(['worktree', 'file_checkpoints'])(
+    'a start on another agent server with %s is answered 501, and creates nothing',
+    async (member) => {
+      const id = randomUUID()
+      const { status, json } = await edge.call('POST', '/api/conversations', {
+        conversation_id: id,
+        workspace: { kind: 'RemoteWorkspace', working_dir: '/w', host: 'http://127.0.0.1:9' },
+        agent: edge.agent,
+        [member]: true,
+      })
+      expect([status, json]).toMatchObject([501, { member }])
+      expect(json.detail).toContain(member)
+      expect((await edge.call('GET', `/api/conversations/${id}`)).status).toBe(404)
+    },
+  )
+
   test('an identical retry of a creation finds the conversation; another body under the same id does not', async () => {
     const id = randomUUID()
     const body = { conversation_id: id, conversation_instructions: 'be brief' }

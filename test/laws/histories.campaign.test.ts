@@ -5,7 +5,7 @@ import { closeAction } from '../../packages/server/src/conversation/drafts.ts'
 import { random, RandomHistory } from '../../packages/server/testing/random-history.ts'
 
 /** Seconds for each law. */
-const BUDGET = { seconds: byForm({ test: 3, campaign: 10, soak: 300 }), least: 500 }
+const BUDGET = { seconds: byForm({ test: 1, campaign: 10, soak: 300 }), least: 500 }
 const TIMEOUT_MS = timeoutFor(BUDGET.seconds)
 
 /** Checks a law for random histories. A history follows from its seed alone. */

@@ -21,18 +21,18 @@ export async function copyTree(): Promise<Tree> {
   // A short path, because sockets lie below it.
   const base = await realpath(await mkdtemp(join(tmpdir(), 'pm-')))
   const tree = join(base, 'tree')
-  const temp = join(base, 't')
-  await mkdir(temp)
   await copySources(tree)
   await linkPackages(tree)
+  let runs = 0
   return {
     async test(files, limitMs) {
+      const temp = join(base, String((runs += 1)))
+      await mkdir(temp)
       try {
         return await runTests(tree, temp, files, limitMs)
       } finally {
         endProcessesOf(base)
-        await rm(temp, { recursive: true, force: true, maxRetries: 5 })
-        await mkdir(temp)
+        await removeTree(temp)
       }
     },
     async with(file, mutant, work) {
@@ -45,8 +45,15 @@ export async function copyTree(): Promise<Tree> {
         await writeFile(path, source)
       }
     },
-    [Symbol.asyncDispose]: () => rm(base, { recursive: true, force: true, maxRetries: 5 }),
+    [Symbol.asyncDispose]: () => removeTree(base),
   }
+}
+
+/** Removes a folder, or reports that it stays: a process that a mutant let escape may still write there. */
+async function removeTree(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true, maxRetries: 5 }).catch((error: Error) =>
+    console.log(`${path} stays: ${error.message}`),
+  )
 }
 
 /** Copies the files that git knows or would add. */

@@ -4,6 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { freePort, startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
+import { shareServer } from '../../packages/server/testing/shared-server.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { startWebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
 import { verifies } from '../verifies.ts'
@@ -17,6 +18,9 @@ import {
   startOn,
 } from '../../packages/server/testing/remote-conversations.ts'
 import { until } from '../../packages/server/testing/until.ts'
+
+/** The server of the conversations. */
+const shared = shareServer()
 
 const remoteServer = (dir: TempDir, port?: number): Promise<ServerProcess> =>
   startServerProcess({
@@ -59,7 +63,7 @@ describe('the other server', () => {
   test('a command runs once and its result arrives when the other server is killed and restarted during it', async () => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({ by: 'turn', answers: [patient(dir.file('work')), finish] })
-    await using here = await startServerProcess({ dataDir: dir.file('a') })
+    const { server: here } = shared()
     const port = await freePort()
     const first = await remoteServer(dir, port)
     const id = await startOn(here, { workspace: placeOn(first.url, dir), agent: agentOf(model.url) })
@@ -80,7 +84,7 @@ describe('the other server', () => {
     const work = dir.file('work')
     const dies = run(`echo once >> count; touch begun; kill -9 $PPID; sleep 60`)
     await using model = await startScriptedModel({ by: 'turn', answers: [dies, run('cat count'), finish] })
-    await using here = await startServerProcess({ dataDir: dir.file('a') })
+    const { server: here } = shared()
     await using there = await remoteServer(dir)
     const id = await startOn(here, { workspace: placeOn(there.url, dir), agent: agentOf(model.url) })
     await until(async () => (await statusOf(here, id)) === 'finished')
@@ -103,10 +107,10 @@ describe('the other server', () => {
         by: 'turn',
         answers: [patient(dir.file('work')), run(''), finish],
       })
-      await using here = await startServerProcess({ dataDir: dir.file('a') })
+      const { server: here } = shared()
       await using there = await remoteServer(dir)
       await using proxy = await startProxy(there.url)
-      const workspace = placeOn(proxy.url, dir, { read_timeout: 2 })
+      const workspace = placeOn(proxy.url, dir, { read_timeout: 1 })
       const id = await startOn(here, { workspace, agent: agentOf(model.url) })
       await until(() => existsSync(dir.file('work/begun')))
       proxy.mode = 'silent'
@@ -117,7 +121,7 @@ describe('the other server', () => {
       await allow(dir)
       await until(async () => (await statusOf(here, id)) === 'finished')
       const [silent, next] = await answersOf(here, id)
-      expect(textOf(silent)).toMatch(/did not answer.*2 s \(read_timeout\)/)
+      expect(textOf(silent)).toMatch(/did not answer.*1 s \(read_timeout\)/)
       expect(next.observation).toMatchObject({ exit_code: 3, is_error: false })
       expect(textOf(next)).toBe('went on')
       expect(await readFile(dir.file('work/count'), 'utf8')).toBe('once\n')
@@ -130,7 +134,7 @@ describe('the other server', () => {
     await using dir = await tempDir()
     const steps = [run('echo once >> count; echo said'), finish]
     await using model = await startScriptedModel({ by: 'turn', answers: steps })
-    await using here = await startServerProcess({ dataDir: dir.file('a') })
+    const { server: here } = shared()
     await using there = await remoteServer(dir)
     await using proxy = await startProxy(there.url)
     proxy.mode = 'forgetful'
@@ -202,7 +206,9 @@ describe('the other server', () => {
   test('a start fails within seconds when the other server cannot be reached, and can be repeated', async () => {
     await using dir = await tempDir()
     await using model = await startScriptedModel({ by: 'turn', answers: [run('pwd'), finish] })
-    await using here = await startServerProcess({ dataDir: dir.file('a') })
+    // Half of the phase is spent on waiting for the other server.
+    const env = { PARLEY_START_DEADLINES: '{"workspace":4}' }
+    await using here = await startServerProcess({ dataDir: dir.file('a'), env })
     const port = await freePort()
     const id = await startOn(here, { workspace: placeOn(`http://127.0.0.1:${port}`, dir), agent: agentOf(model.url) })
     await until(async () => (await statusOf(here, id)) === 'error')
@@ -248,7 +254,7 @@ verifies(
     const batch: ScriptedAnswer = { text: '', toolCalls: [0, 1, 2, 3, 4, 5].map(view) }
     const make = run('for n in 0 1 2 3 4 5; do echo $n > f$n; done')
     await using model = await startScriptedModel({ by: 'turn', answers: [make, batch, finish] })
-    await using here = await startServerProcess({ dataDir: dir.file('a') })
+    const { server: here } = shared()
     await using there = await remoteServer(dir)
     const most: number[] = []
     for (const max_connections of [1, null]) {
@@ -267,7 +273,7 @@ verifies(
 
 test('a key in the address and an invalid host are refused with 422', async () => {
   await using dir = await tempDir()
-  await using here = await startServerProcess({ dataDir: dir.file('a') })
+  const { server: here } = shared()
   for (const host of ['http://user:secret@127.0.0.1:1', 'ftp://x', 'h', '']) {
     const workspace = placeOn(host, dir)
     const { status, body } = await here.call('POST', '/api/conversations', {

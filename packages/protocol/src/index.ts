@@ -300,6 +300,7 @@ export {
   deleteConversation,
   DeletedWorkspace,
   forkConversation,
+  ForkFiles,
   getConversation,
   getConversations,
   getEvent,

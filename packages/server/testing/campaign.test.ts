@@ -19,6 +19,11 @@ test('a campaign ends with its budget, not with a number of seeds', async () => 
   expect(played).toBeGreaterThan(1)
 })
 
+test('a campaign that counts ends when it is enough, whatever its budget', async () => {
+  let calls = 0
+  expect(await forSeeds({ seconds: 0, isEnough: () => calls >= 3 }, () => void (calls += 1))).toBe(3)
+})
+
 test('a failing seed is named, and no seed begins after it', async () => {
   const played: number[] = []
   const campaign = forSeeds({ seconds: 60, least: 10 }, (seed) => {

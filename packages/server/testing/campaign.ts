@@ -26,6 +26,8 @@ export type Campaign = {
   least?: number
   /** Seeds that are played at the same time; default 1. */
   atOnce?: number
+  /** With it, seeds are played until it returns true, whatever the time. */
+  isEnough?: () => boolean
 }
 
 /**
@@ -34,15 +36,16 @@ export type Campaign = {
  * @throws the error of the first seed that fails, after the seeds at work have ended.
  */
 export async function forSeeds(
-  { seconds, least = 1, atOnce = 1 }: Campaign,
+  { seconds, least = 1, atOnce = 1, isEnough }: Campaign,
   play: (seed: number) => Promise<void> | void,
 ): Promise<number> {
   const first = Number(process.env['PARLEY_TEST_SEED'] ?? 1)
   const endsAt = performance.now() + seconds * 1000
+  const isOver = isEnough ?? (() => performance.now() >= endsAt)
   let next = first
   let failure: { error: unknown } | null = null
   const worker = async (): Promise<void> => {
-    while (failure === null && (performance.now() < endsAt || next < first + least)) {
+    while (failure === null && (!isOver() || next < first + least)) {
       const seed = next++
       try {
         await play(seed)

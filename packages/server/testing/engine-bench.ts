@@ -4,15 +4,18 @@ import {
   newEventId,
   textContent,
   type ActionEvent,
+  type ClientToolSpec,
   type ConversationId,
   type Draft,
+  type HookConfig,
   type StoredEvent,
 } from '@parley/protocol'
-import { openEngine, type Engine, type EngineDeps } from '../src/conversation/index.ts'
+import { openEngine, type Engine, type EngineDeps, type Phase } from '../src/conversation/index.ts'
 import type { Agent, Step, StepContext } from '../src/agent/index.ts'
 import { Slots } from '../src/lib/index.ts'
 import { makeMasker, openCipher } from '../src/secrets/index.ts'
-import { openSqlite, type Storage } from '../src/storage/index.ts'
+import { openSqlite, type Append, type Storage } from '../src/storage/index.ts'
+import type { ClientCalls } from '../src/tools/index.ts'
 import { openCallNotes, openWorkspaceRemoval } from '../src/workspace/index.ts'
 import { faultyStorage, type AppendFaults } from './faulty-storage.ts'
 import { tempDir } from './temp.ts'
@@ -31,6 +34,8 @@ type Members = {
   title?: string
   stuck_detection?: boolean
   agent?: object
+  client_tools?: ClientToolSpec[]
+  hook_config?: HookConfig
 }
 
 export type Bench = AsyncDisposable & {
@@ -40,6 +45,8 @@ export type Bench = AsyncDisposable & {
   asked: StepContext[]
   /** The agent from now on; unplayed parts keep the default: think answers 'done'. */
   play: (played: Played) => void
+  /** The calls of a client, as the agent of this conversation uses them. */
+  clientCalls: (id: ConversationId) => ClientCalls
   /** Starts a conversation with a message, unless `isIdle`. */
   start: (members?: Members) => Promise<Conversation>
   /** Another engine on the same file, as of another process. */
@@ -49,7 +56,7 @@ export type Bench = AsyncDisposable & {
 export type Conversation = {
   id: ConversationId
   say: (text: string, run?: boolean) => Promise<void>
-  send: (kind: 'interrupt' | 'pause' | 'run' | 'stop') => Promise<void>
+  send: (kind: 'interrupt' | 'pause' | 'run' | 'start' | 'stop') => Promise<void>
   events: () => Promise<StoredEvent[]>
   kinds: () => Promise<string[]>
   status: () => Promise<string>
@@ -115,15 +122,18 @@ export const result = ({ id, tool_call_id }: ActionEvent): Draft =>
     extended_content: [],
   }) as unknown as Draft
 
+/** @param endProcesses called to end the processes of a conversation, which have ended when it resolves */
 export async function openBench({
   runSlots = 4,
+  endProcesses = async () => undefined,
   ...changed
-}: { runSlots?: number } & Partial<EngineDepsOfTests> = {}): Promise<Bench> {
+}: { runSlots?: number; endProcesses?: () => Promise<void> } & Partial<EngineDepsOfTests> = {}): Promise<Bench> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const path = dir.file('parley.db')
   const { storage, faults } = faultyStorage(stack.use(await openSqlite({ path })))
   const asked: StepContext[] = []
+  const clientCalls = new Map<ConversationId, ClientCalls>()
   let played: Played = {}
   const agent: Agent = {
     preamble: () => [],
@@ -152,7 +162,7 @@ export async function openBench({
   const cipher = await openCipher({ keyText: 'bench', keyFile: '' })
   const notesIn = ({ notes }: Pick<Storage, 'notes'>) =>
     openCallNotes({ notes, cipher, proof: { noted: async () => undefined } })
-  const workspaces = { release: async () => undefined } as unknown as EngineDeps['workspaces']
+  const workspaces = { release: endProcesses } as unknown as EngineDeps['workspaces']
   const log = { warn: () => undefined, error: () => undefined } as unknown as EngineDeps['log']
   const deps: EngineDeps = {
     storage,
@@ -160,7 +170,10 @@ export async function openBench({
     notes: notesIn(storage),
     workspaces,
     removal: openWorkspaceRemoval({ store: storage.workspaces, workspaces, dataDir: dir.path, log }),
-    openAgent: async () => agent,
+    openAgent: async (opening) => {
+      clientCalls.set(opening.id, opening.clientCalls!)
+      return agent
+    },
     openHooks: () => Promise.reject(new Error('no hooks')),
     phases: [],
     findLlm: async () => null,
@@ -189,6 +202,7 @@ export async function openBench({
     faults,
     asked,
     play: (next) => void (played = next),
+    clientCalls: (id) => clientCalls.get(id)!,
     start: (members) => startOn(engine, members),
     async another() {
       const own = open.use(await openSqlite({ path }))
@@ -202,7 +216,16 @@ export async function openBench({
 
 type EngineDepsOfTests = Pick<
   EngineDeps,
-  'mask' | 'masker' | 'runs' | 'log' | 'appendBackoff' | 'idleUnloadMs' | 'phases' | 'notifies' | 'openHooks'
+  | 'mask'
+  | 'masker'
+  | 'runs'
+  | 'log'
+  | 'appendBackoff'
+  | 'idleUnloadMs'
+  | 'phases'
+  | 'notifies'
+  | 'openHooks'
+  | 'judgeModel'
 >
 
 async function startOn(
@@ -247,3 +270,32 @@ export const texts = (events: readonly StoredEvent[]): string[] =>
 
 /** A point that a test waits for, and one that it opens. */
 export const gate = () => ({ reached: Promise.withResolvers<void>(), open: Promise.withResolvers<void>() })
+
+/** Holds the next append that `isMeant` accepts, before it reaches the store. Replaces `faults.before`. */
+export function holdAppend({ faults }: Bench, isMeant: (append: Append) => boolean) {
+  const held = gate()
+  faults.before = async (append) => {
+    if (!isMeant(append)) return
+    faults.before = async () => undefined
+    held.reached.resolve()
+    await held.open.promise
+  }
+  return held
+}
+
+/** True for the append of an agent's message. */
+export const isAnswer = ({ events }: Append): boolean =>
+  events.some(({ event }) => event.kind === 'MessageEvent' && event.source === 'agent')
+
+/** A phase of the start that does `run`. */
+export const phaseOf = (run: Phase['run'], applies: Phase['applies'] = () => true): Phase => ({
+  name: 'setup',
+  deadlineMs: 60_000,
+  timeoutCode: 'late',
+  subject: () => 'The phase',
+  applies,
+  run,
+})
+
+/** Resolves in the next turn of the event loop, after all work that waits for neither the store nor a timer. */
+export const settled = () => new Promise<void>((resolve) => setImmediate(resolve))

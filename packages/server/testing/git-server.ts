@@ -20,8 +20,10 @@ export interface GitServer extends AsyncDisposable {
   readonly url: string
   readonly host: string
   mode: GitServerMode
-  /** Milliseconds before each answer, so that a test can observe the process that sends the request. */
-  latencyMs: number
+  /** Closes all connections, so that requests without an answer fail. */
+  hangUp(): void
+  /** Called with each request that is answered, before its answer; the process that sent the request waits. */
+  beforeAnswer: () => Promise<unknown>
   /** Password in the mode `private`; the user name is ignored. */
   password: string
   /** In the order of arrival. */
@@ -58,8 +60,7 @@ export async function startGitServer(): Promise<GitServer> {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()
       return
     }
-    if (server.latencyMs === 0) serve(dir.path, request, response)
-    else setTimeout(() => serve(dir.path, request, response), server.latencyMs)
+    void server.beforeAnswer().then(() => serve(dir.path, request, response))
   })
   http.listen(0, '127.0.0.1')
   await once(http, 'listening')
@@ -69,7 +70,8 @@ export async function startGitServer(): Promise<GitServer> {
     url: `http://${host}`,
     host,
     mode: 'open',
-    latencyMs: 0,
+    hangUp: () => http.closeAllConnections(),
+    beforeAnswer: () => Promise.resolve(),
     password: 'not set',
     requests,
     async add(name, { files = { 'README.md': 'Hello.\n' }, branches = [] } = {}) {

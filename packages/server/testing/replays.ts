@@ -10,7 +10,6 @@ export type Call = { name: string; arguments: Record<string, unknown> | string }
 export const answer = (text: string, ...tool_calls: Call[]) => ({ text, tool_calls })
 export const terminal = (command: string): Call => ({ name: 'terminal', arguments: { command } })
 export const finish = (message = 'all done') => answer('', { name: 'finish', arguments: { message } })
-export const CREATED = '00000000-0000-4000-8000-00000000000'
 
 export const infoOf = async (server: ServerProcess, id: string): Promise<Loose> =>
   (await server.call('GET', `/api/conversations/${id}`)).body
@@ -80,9 +79,9 @@ export async function play(
   server: ServerProcess,
   dataDir: string,
   recording: unknown,
-  { files = {}, query = '', n = 1 }: { files?: Record<string, string>; query?: string; n?: number } = {},
+  { files = {}, query = '' }: { files?: Record<string, string>; query?: string } = {},
 ) {
-  const id = `${CREATED}${n}`
+  const id = crypto.randomUUID()
   const workspace = join(dataDir, 'workspaces', id)
   await mkdir(workspace, { recursive: true })
   for (const [name, content] of Object.entries(files)) await writeFile(join(workspace, name), content)

@@ -5,10 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfig, startServer } from '../src/index.ts'
 import { canary } from './canaries/values.ts'
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from './scripted-model.ts'
-import { startServerProcess } from './server-process.ts'
+import { startServerProcess, type ServerProcess } from './server-process.ts'
 import { tempDir } from './temp.ts'
 
 const KEY = 'key-of-the-guard-tests'
+/** Characters of the log that are kept of processes that have ended. */
+const LOG_CHARS = 16 * 1024
 
 /** Parsed JSON of an answer, without a type, so that tests can read any member. */
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -20,6 +22,8 @@ export type Running = AsyncDisposable & {
   readonly model: ScriptedModel
   /** Process id of the server. */
   pid(): number
+  /** The end of the log, also of processes that were killed; empty for a server in the process of the test. */
+  log(): string
   /** Path in the directory that is removed with the server. */
   file(...parts: string[]): string
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>
@@ -38,18 +42,20 @@ export type Running = AsyncDisposable & {
   kill(meanwhile?: () => void | Promise<void>): Promise<void>
 }
 
+/** A server in the process of the test has an address only. */
+type Opened = AsyncDisposable & { url: string } & Partial<Pick<ServerProcess, 'kill' | 'process' | 'stderr'>>
+
 export async function startRunning(
   respond: NonNullable<ScriptedModelOptions['respond']>,
   env: Record<string, string> = {},
   /** `inside`: in the process of the test; `process`: in a process that can be killed. */
   where: 'inside' | 'process' = 'inside',
+  options: Pick<ScriptedModelOptions, 'forgets'> = {},
 ): Promise<Running> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
-  const model = stack.use(await startScriptedModel({ respond }))
-  const open = (): Promise<
-    AsyncDisposable & { url: string; kill?: () => Promise<void>; process?: { pid?: number | undefined } }
-  > => {
+  const model = stack.use(await startScriptedModel({ ...options, respond }))
+  const open = (): Promise<Opened> => {
     const own = {
       PARLEY_SESSION_API_KEYS: KEY,
       PARLEY_LOG_LEVEL: 'silent',
@@ -67,6 +73,13 @@ export async function startRunning(
     )
   }
   let server = await open()
+  let logBefore = ''
+  const log = (): string => logBefore + (server.stderr?.() ?? '')
+  const openAgain = async (): Promise<void> => {
+    const before = log().slice(-LOG_CHARS)
+    server = await open()
+    logBefore = before
+  }
   stack.defer(() => server[Symbol.asyncDispose]())
   // Thousands of calls are made, and this is cheaper than fetch.
   const agent = new Agent({ keepAlive: true })
@@ -93,6 +106,7 @@ export async function startRunning(
   return {
     model,
     pid: () => server.process?.pid ?? process.pid,
+    log,
     file: (...parts) => dir.file(...parts),
     call,
     async start(members = {}) {
@@ -132,12 +146,12 @@ export async function startRunning(
     async restart(meanwhile) {
       await server[Symbol.asyncDispose]()
       await meanwhile?.()
-      server = await open()
+      await openAgain()
     },
     async kill(meanwhile) {
       await server.kill!()
       await meanwhile?.()
-      server = await open()
+      await openAgain()
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

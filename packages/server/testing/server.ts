@@ -1,5 +1,5 @@
 /** The real server inside the test's process, with its own data directory and one key. */
-import { readConfig, startServer } from '../src/index.ts'
+import { readConfig, startServer, type CompositionOverrides } from '../src/index.ts'
 import { canary } from './canaries/values.ts'
 import { tempDir, type TempDir } from './temp.ts'
 
@@ -18,7 +18,10 @@ export type TestServer = AsyncDisposable & {
 }
 
 /** Starts a server on a free port. Disposal stops it, ends the processes of its runner and removes its directory. */
-export async function startTestServer(env: Record<string, string> = {}): Promise<TestServer> {
+export async function startTestServer(
+  env: Record<string, string> = {},
+  overrides: CompositionOverrides = {},
+): Promise<TestServer> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const { config } = readConfig({
@@ -27,7 +30,7 @@ export async function startTestServer(env: Record<string, string> = {}): Promise
     cwd: dir.path,
     home: dir.path,
   })
-  const server = stack.use(await startServer(config))
+  const server = stack.use(await startServer(config, overrides))
   const open = stack.move()
   return {
     url: server.url,

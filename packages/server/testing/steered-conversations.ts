@@ -1,6 +1,7 @@
 /** A server with a scripted model, and its conversations. */
 import { canary } from './canaries/values.ts'
 import { startScriptedModel, type ModelRequest, type ScriptedAnswer, type ScriptedModel } from './scripted-model.ts'
+import type { CompositionOverrides } from '../src/index.ts'
 import { startServerProcess, type ServerProcess } from './server-process.ts'
 import { tempDir, type TempDir } from './temp.ts'
 import { startBench, type Bench } from './two-user-server.ts'
@@ -31,10 +32,14 @@ export const agentOf = (model: ScriptedModel, llm: object = {}, more: object = {
   ...more,
 })
 
-export async function startTalking(respond: Respond, env: Record<string, string> = {}): Promise<Talking> {
+export async function startTalking(
+  respond: Respond,
+  env: Record<string, string> = {},
+  overrides: CompositionOverrides = {},
+): Promise<Talking> {
   await using stack = new AsyncDisposableStack()
   const model = stack.use(await startScriptedModel({ respond }))
-  const server = stack.use(await startBench(env))
+  const server = stack.use(await startBench(env, overrides))
   const owned = stack.move()
   return { ...server, ...talk(server, model), model, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

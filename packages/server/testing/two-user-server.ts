@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { promisify } from 'node:util'
-import { openKeys } from '../src/index.ts'
+import { openKeys, type CompositionOverrides } from '../src/index.ts'
 import { KEY, startTestServer, type TestServer } from './server.ts'
 
 export { KEY }
@@ -13,8 +13,11 @@ export type Bench = TestServer & {
   reader: { 'X-Session-API-Key': string }
 }
 
-export async function startBench(env: Record<string, string> = {}): Promise<Bench> {
-  const server = await startTestServer(env)
+export async function startBench(
+  env: Record<string, string> = {},
+  overrides: CompositionOverrides = {},
+): Promise<Bench> {
+  const server = await startTestServer(env, overrides)
   const keys = await openKeys({ dataDir: server.dir.file('data'), sessionApiKeys: [] })
   const make = async (user: string, role: 'user' | 'read-only') => {
     const { key } = await keys.createKey({ user, role, label: null, expires_at: null })

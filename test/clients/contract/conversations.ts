@@ -270,13 +270,16 @@ const actions: Cases = {
   ],
 }
 
+/** These conversations work in directories that their requests named. */
+const SHARED = { outcome: 'shared', detail: TEXT }
+
 const branches: Cases = {
   'POST /api/conversations/{id}/fork': [
-    { says: 'without a body', status: 201, shape: INFO },
+    { says: 'without a body', status: 201, shape: { ...INFO, files: SHARED } },
     {
       says: 'with a title',
       status: 201,
-      shape: { ...INFO, title: 'Fork', tags: { title: 'Fork' } },
+      shape: { ...INFO, files: SHARED, title: 'Fork', tags: { title: 'Fork' } },
       ask: () => ({ body: { title: 'Fork' } }),
     },
     {

@@ -1,12 +1,11 @@
 /** A real server with its runner, on which faults are brought about while clients use it. */
-import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { limitFiles } from '../../../packages/server/testing/file-limit.ts'
 import { processesOf } from '../../../packages/server/testing/processes.ts'
 import { RELEASE_KEY } from '../../../packages/server/testing/release-data.ts'
 import { SERVER_PROGRAM } from '../../../packages/server/testing/server-program.ts'
@@ -24,8 +23,6 @@ const END_MS = 10_000
  */
 const ANSWER_SECONDS = 45
 const STARTS = 3
-
-const run = promisify(execFile)
 
 /** What happened at which time. */
 type Occurrence = { ms: number; what: string }
@@ -260,11 +257,11 @@ export class FaultyServer {
   async #fillDisk(kind: FaultKind, pid: number, file: string, amount: number, lastsMs: number): Promise<boolean> {
     // Half of them: nothing can be written at all. The others: a write is cut off.
     const bytes = amount < 0.5 ? 0 : sizeOf(file) + Math.round(amount * 8192)
-    if (!(await limitFiles(pid, `${bytes}:`))) return false
+    if (!(await limitFiles(pid, bytes))) return false
     this.#until(kind, lastsMs, async () => {
       // Programs that a runner started meanwhile have its limit.
       const others = (await this.processes()).map((found) => found.pid)
-      await Promise.all([pid, ...others].map((each) => limitFiles(each, 'unlimited:')))
+      await Promise.all([pid, ...others].map((each) => limitFiles(each, null)))
     })
     return true
   }
@@ -294,16 +291,5 @@ function signal(pid: number, name: NodeJS.Signals): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
     throw error
-  }
-}
-
-/** Sets the soft limit of the size of files. False when the process has ended. @throws where `prlimit` of util-linux is missing */
-async function limitFiles(pid: number, limit: string): Promise<boolean> {
-  try {
-    await run('prlimit', ['--pid', String(pid), `--fsize=${limit}`])
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error
-    return false
   }
 }

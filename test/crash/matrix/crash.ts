@@ -38,6 +38,8 @@ export type CrashSpec = {
   runner: 'killed' | 'alive'
   /** The store is copied while the calls are under way. All of them end before the server does, and no result is stored. */
   isCopied?: boolean
+  /** The server was started once before, which leaves older records. */
+  hasEarlier?: boolean
 }
 
 /** Milliseconds for one condition: a crash shares the machine with others. */
@@ -102,7 +104,7 @@ export class Crash implements AsyncDisposable {
     await using unfinished = new AsyncDisposableStack()
     const stack = new AsyncDisposableStack()
     const crash = unfinished.use(new Crash(spec, around, stack.use(await tempDir()), stack))
-    await crash.#openEarly()
+    if (spec.hasEarlier === true) await crash.#openEarly()
     await crash.#begin()
     await crash.#end()
     crash.#keepCopies()

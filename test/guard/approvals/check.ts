@@ -13,7 +13,7 @@ import type { Loose } from '../../../packages/server/testing/restartable-server.
 import type { Effect } from './effects.ts'
 import { SECRET, tagsOf, type Planned } from './model.ts'
 import type { Place } from './place.ts'
-import type { Played } from './sequences.ts'
+import type { Played } from './sequence.ts'
 import type { Stored } from './stored-logs.ts'
 
 /** What the sequences contained; without it the check would prove nothing. */
@@ -30,6 +30,8 @@ export type Counts = {
   /** Approvals by a request that named no batch, and such requests that were refused because the batch had not been shown. */
   unnamed: number
   unseen: number
+  /** Batches of sub-agents under the response id of one that was approved before. */
+  repeated: number
 }
 
 export const NO_COUNTS: Readonly<Counts> = {
@@ -41,6 +43,7 @@ export const NO_COUNTS: Readonly<Counts> = {
   withheld: 0,
   unnamed: 0,
   unseen: 0,
+  repeated: 0,
 }
 
 type Log = { id: string; parent: string | null; events: readonly Stored[] }
@@ -69,7 +72,10 @@ function logsOf({ logs }: Place, { ids }: Played): Log[] {
 
 function checkLogs(place: Place, played: Played, logs: readonly Log[]): Counts {
   const counts = { ...NO_COUNTS }
-  for (const log of logs) checkApprovals(log, logs, played, counts)
+  for (const log of logs) {
+    checkApprovals(log, logs, played, counts)
+    if (log.parent !== null) counts.repeated += repeatedBatches(log.events)
+  }
   const planned = place.model.plannedBy(played.seed)
   for (const [tag, plan] of planned) {
     const effects = place.effects.calls.get(tag) ?? []
@@ -225,6 +231,17 @@ function checkApprovals(log: Log, logs: readonly Log[], played: Played, counts: 
     if (!open.some(wasShown)) throw new Error(`batch ${approval.event.batch_id} was approved without being shown`)
     counts.unnamed += 1
   }
+}
+
+/** Number of batches with the response id of a batch that was approved before them. */
+function repeatedBatches(log: readonly Stored[]): number {
+  const approved = new Set<string>()
+  let repeated = 0
+  for (const { event } of log) {
+    if (event.kind === 'ApprovalEvent' && event.decision === 'accept') approved.add(event.llm_response_id)
+    if (event.kind === 'ConfirmationRequestedEvent' && approved.has(event.llm_response_id)) repeated += 1
+  }
+  return repeated
 }
 
 /** True when an approval in the parent's log names the actions of this one, each with the digest of its arguments. */

@@ -25,6 +25,8 @@ export type Effects = AsyncDisposable & {
   isHeld(prefix: string): boolean
   /** Answers the held calls whose tag begins so. */
   release(prefix: string): void
+  /** Tags of the calls without an answer. */
+  unanswered(): string[]
   /** Forgets the calls whose tag begins so. */
   forget(prefix: string): void
   /** Ends all unanswered calls: their client is dead, and no other one has started. */
@@ -41,8 +43,11 @@ const TOOLS = [
   { name: 'hold', description: 'Notes something down, and takes long.', inputSchema: schema },
 ]
 
-/** @param positions what is stored now */
-export async function startEffects(positions: () => Positions): Promise<Effects> {
+/**
+ * @param positions what is stored now
+ * @param onHeld called after a call of `hold` has arrived
+ */
+export async function startEffects(positions: () => Positions, onHeld: () => void = () => undefined): Promise<Effects> {
   const calls = new Map<string, Effect[]>()
   const held = new Map<Effect, { tag: string; answer: () => void }>()
   const unanswered = new Set<Effect>()
@@ -65,8 +70,9 @@ export async function startEffects(positions: () => Positions): Promise<Effects>
       end(effect)
       reply(response, id, { result: { content: [{ type: 'text', text: 'noted' }] } })
     }
-    if (name === 'hold') held.set(effect, { tag, answer })
-    else answer()
+    if (name !== 'hold') return answer()
+    held.set(effect, { tag, answer })
+    onHeld()
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -92,6 +98,7 @@ export async function startEffects(positions: () => Positions): Promise<Effects>
     calls,
     isHeld: (prefix) => matching(prefix).length > 0,
     release: (prefix) => matching(prefix).forEach(({ answer }) => answer()),
+    unanswered: () => [...unanswered].map(({ args }) => String(args['tag'])),
     forget(prefix) {
       for (const tag of calls.keys()) if (tag.startsWith(prefix)) calls.delete(tag)
     },

@@ -21,6 +21,17 @@ export const tagsOf = (seed: number): string => `s${seed}-`
 
 export const modelName = (seed: number): string => `openai/seed-${seed}`
 
+/** In every third sequence the model has a helper, to which it gives parts of its work. */
+export const hasHelper = (seed: number): boolean => seed % 3 === 0
+
+/** Some model servers give every response the same id, also in sub-agents, and number the calls of each response from 1. */
+const repeatsIds = (seed: number): boolean => seed % 2 === 0
+
+const idOf = (seed: number, at: number): { id?: string } => (repeatsIds(seed) ? { id: `call_${at + 1}` } : {})
+
+/** Model answers of one sequence; then the model only ends turns. */
+const MOST_ANSWERS = 12
+
 type Author = { pick: (below: number) => number; planned: Map<string, Planned>; answers: number }
 
 /** @param folderOf the directory of the conversations of a sequence */
@@ -57,27 +68,31 @@ export function sequenceModel(folderOf: (seed: number) => string): SequenceModel
       author.answers += 1
       const id = repeatsIds(seed) ? { id: '1' } : {}
       const rated = text.includes('security_risk')
-      const isHelper = firstPrompt(body).includes('[helper]')
+      const isHelper = firstPrompt(body).includes(HELPER_PROMPT)
       // An end now and then, so that turns end and sub-agents report.
-      if (pick(5) === 0 || author.answers > MOST_ANSWERS) return { ...id, text: 'that is all' }
-      if (!isHelper && text.includes('"task"') && pick(3) === 0) {
-        const risk = rated ? { security_risk: 'LOW' } : {}
-        const args = { ...risk, prompt: '[helper] do your part', subagent_type: 'helper' }
-        return { ...id, toolCalls: [{ ...idOf(seed, 0), name: 'task', arguments: args }] }
+      if (pick(hasHelper(seed) ? 8 : 5) === 0 || author.answers > MOST_ANSWERS) return { ...id, text: 'that is all' }
+      const tasks = hasHelper(seed) && !isHelper && pick(3) > 0 ? 1 + pick(2) : 0
+      // Tasks come last and mostly alone: what follows a long call in its batch begins at a time that is not known exactly.
+      const calls = tasks > 0 && pick(3) > 0 ? 0 : 1 + pick(3)
+      return {
+        ...id,
+        toolCalls: [
+          ...Array.from({ length: calls }, (_, at) => call(seed, author, at, rated)),
+          ...Array.from({ length: tasks }, (_, at) => task(idOf(seed, calls + at), rated)),
+        ],
       }
-      const calls = Array.from({ length: 1 + pick(3) }, (_, at) => call(seed, author, at, rated))
-      return { ...id, toolCalls: calls }
     },
   }
 }
 
-/** Model answers of one sequence; then the model only ends turns. */
-const MOST_ANSWERS = 12
+/** Beginning of the work of a helper. */
+const HELPER_PROMPT = '[helper]'
 
-/** Some model servers give every response the same id, and number the calls of each response from 1. */
-const repeatsIds = (seed: number): boolean => seed % 2 === 0
-
-const idOf = (seed: number, at: number): { id?: string } => (repeatsIds(seed) ? { id: `call_${at + 1}` } : {})
+function task(id: { id?: string }, rated: boolean): ScriptedToolCall {
+  const risk = rated ? { security_risk: 'LOW' } : {}
+  const args = { ...risk, prompt: `${HELPER_PROMPT} do your part`, subagent_type: 'helper' }
+  return { ...id, name: 'task', arguments: args }
+}
 
 function firstPrompt(body: Record<string, unknown>): string {
   const messages = (body['messages'] ?? []) as { role: string; content: unknown }[]

@@ -1,6 +1,7 @@
 /** The server of the sequences: it is killed and restarted while they run, and each request for a decision is recorded. */
 import { tempDir } from '../../../packages/server/testing/temp.ts'
 import { startRunning, type Answered, type Running } from '../../../packages/server/testing/restartable-server.ts'
+import { watchChanges } from './changes.ts'
 import { startEffects, type Effects } from './effects.ts'
 import { sequenceModel, type SequenceModel } from './model.ts'
 import { openStoredLogs, type Positions, type StoredLogs } from './stored-logs.ts'
@@ -36,9 +37,17 @@ export type Place = AsyncDisposable & {
   modelUrl(): string
   /** Waits while the server restarts. A request that a kill cut off has status 0, unless it reads, and is then repeated. */
   call(method: string, path: string, body?: unknown): Promise<Answered>
+  /** Resolves at the next commit of the server or held call, or after a second. */
+  changed(): Promise<void>
   /** Restarts the server, after a SIGKILL or a SIGTERM; does nothing right after a restart. */
   restart(how: 'kill' | 'end'): Promise<void>
   readonly restarts: number
+  /** When the last restart had ended, by `performance.now()`; infinite while one is under way. */
+  readonly restartedAt: number
+  /** Requests that have no answer yet, each with the seconds since it was sent. */
+  unanswered(): string[]
+  /** The end of the server's log. */
+  log(): string
 }
 
 const CUT: Answered = { status: 0, body: {}, text: '' }
@@ -49,15 +58,31 @@ export async function startPlace(): Promise<Place> {
   const folder = (seed: number): string => work.file('work', String(seed))
   const model = sequenceModel(folder)
   // One key sends many requests; rate limits would only end sequences early. Conversations leave memory all the time.
-  const env = { PARLEY_RATE_LIMIT_PER_MINUTE: '0', PARLEY_IDLE_UNLOAD_SECONDS: '0.2' }
-  const server: Running = stack.use(await startRunning(model.respond, env, 'process'))
+  const env = {
+    PARLEY_RATE_LIMIT_PER_MINUTE: '0',
+    PARLEY_IDLE_UNLOAD_SECONDS: '0.2',
+    PARLEY_LOG_LEVEL: 'warn',
+  }
+  const server: Running = stack.use(await startRunning(model.respond, env, 'process', { forgets: true }))
   const logs = stack.use(openStoredLogs(server.file('data', 'parley.db')))
-  const effects = stack.use(await startEffects((): Positions => logs.positions()))
+  const changes = stack.use(watchChanges(() => logs.version()))
+  const effects = stack.use(await startEffects((): Positions => logs.positions(), changes.report))
+  const unanswered = new Map<symbol, { what: string; since: number }>()
   let ready: Promise<unknown> = Promise.resolve()
   let restarts = 0
   let restartedAt = performance.now()
 
   async function call(method: string, path: string, body?: unknown): Promise<Answered> {
+    const request = Symbol(path)
+    unanswered.set(request, { what: `${method} ${path}`, since: performance.now() })
+    try {
+      return await answerTo(method, path, body)
+    } finally {
+      unanswered.delete(request)
+    }
+  }
+
+  async function answerTo(method: string, path: string, body?: unknown): Promise<Answered> {
     for (;;) {
       const current = ready
       await current
@@ -85,6 +110,7 @@ export async function startPlace(): Promise<Place> {
     file: (...parts) => server.file(...parts),
     modelUrl: () => server.model.url,
     call,
+    changed: () => changes.next(),
     async restart(how) {
       if (performance.now() - restartedAt < BETWEEN_RESTARTS_MS) return
       restartedAt = Number.POSITIVE_INFINITY
@@ -97,6 +123,14 @@ export async function startPlace(): Promise<Place> {
     get restarts() {
       return restarts
     },
+    get restartedAt() {
+      return restartedAt
+    },
+    unanswered() {
+      const now = performance.now()
+      return [...unanswered.values()].map(({ what, since }) => `${what} (${((now - since) / 1000).toFixed(1)} s)`)
+    },
+    log: () => server.log(),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

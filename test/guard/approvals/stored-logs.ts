@@ -8,6 +8,8 @@ export type Stored = { seq: number; event: Loose }
 export type Positions = ReadonlyMap<string, number>
 
 export type StoredLogs = Disposable & {
+  /** A number that changes with every commit of the server. */
+  version(): number
   /** Status as a client would read it; undefined for an unknown conversation. */
   status(id: string): string | undefined
   /** `seq` of the newest stored event; 0 for an unknown conversation. */
@@ -15,25 +17,50 @@ export type StoredLogs = Disposable & {
   /** The newest `seq` of every conversation, the oldest conversation first. */
   positions(): Positions
   /** Ids of the sub-agents of a conversation, oldest first. */
-  children(id: string): string[]
+  children(id: string): readonly string[]
   /** All events, oldest first. */
   events(id: string): Stored[]
+}
+
+/** The rows of all conversations after one commit. */
+type Rows = {
+  version: number
+  status: ReadonlyMap<string, string>
+  seq: Positions
+  children: ReadonlyMap<string, readonly string[]>
 }
 
 /** @param path the file of a store that exists */
 export function openStoredLogs(path: string): StoredLogs {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
-  const row = db.prepare('SELECT seq, status FROM conversations WHERE id = ?')
-  const all = db.prepare('SELECT id, seq FROM conversations ORDER BY n')
-  const below = db.prepare('SELECT id FROM conversations WHERE parent_conversation_id = ? ORDER BY n')
+  const dataVersion = db.prepare('PRAGMA data_version')
+  const all = db.prepare('SELECT id, seq, status, parent_conversation_id AS parent FROM conversations ORDER BY n')
   const log = db.prepare(
     'SELECT e.seq, e.event FROM events e JOIN conversations c ON c.n = e.conversation WHERE c.id = ? ORDER BY e.seq',
   )
+  const version = (): number => dataVersion.get()!['data_version'] as number
+  let last: Rows | null = null
+
+  /** Many sequences ask after each commit, and the rows are read once for all of them. */
+  function rows(): Rows {
+    const now = version()
+    if (last?.version === now) return last
+    const [status, seq, children] = [new Map<string, string>(), new Map<string, number>(), new Map<string, string[]>()]
+    for (const row of all.all() as { id: string; seq: number; status: string; parent: string | null }[]) {
+      status.set(row.id, row.status)
+      seq.set(row.id, row.seq)
+      if (row.parent !== null) children.set(row.parent, [...(children.get(row.parent) ?? []), row.id])
+    }
+    last = { version: now, status, seq, children }
+    return last
+  }
+
   return {
-    status: (id) => row.get(id)?.['status'] as string | undefined,
-    seq: (id) => (row.get(id)?.['seq'] as number | undefined) ?? 0,
-    positions: () => new Map(all.all().map(({ id, seq }) => [id as string, seq as number])),
-    children: (id) => below.all(id).map((child) => child['id'] as string),
+    version,
+    status: (id) => rows().status.get(id),
+    seq: (id) => rows().seq.get(id) ?? 0,
+    positions: () => rows().seq,
+    children: (id) => rows().children.get(id) ?? [],
     events: (id) =>
       log.all(id).map(({ seq, event }) => ({ seq: seq as number, event: JSON.parse(event as string) as Loose })),
     [Symbol.dispose]: () => db.close(),

@@ -25,12 +25,7 @@ export const agent: readonly MutatedFile[] = [
   },
   {
     file: at('native/think.ts'),
-    tests: [
-      at('native/think.test.ts'),
-      at('native/native-agent.test.ts'),
-      at('native/condense.test.ts'),
-      at('native/security-analysis.test.ts'),
-    ],
+    tests: [at('native/think.test.ts'), at('native/native-agent.test.ts'), at('native/security-analysis.test.ts')],
     mutants: [
       { before: "call.id === '' || seen.has(call.id)", after: "call.id === ''" },
       { before: "call.id === '' || seen.has(call.id)", after: 'seen.has(call.id)' },
@@ -47,10 +42,9 @@ export const agent: readonly MutatedFile[] = [
       { before: 'batch.some(({ risk })', after: 'batch.every(({ risk })' },
       { before: 'const batch = calls.filter(({ blocked }) => blocked === null)', after: 'const batch = calls' },
       {
-        before: 'drafts.push(...blocks(assessed, context.state()), ...confirmation',
+        before: 'drafts.push(...blocks(assessed), ...confirmation',
         after: 'drafts.push(...confirmation',
       },
-      { before: '{ ...blocked_actions, ...Object.fromEntries(refused) }', after: 'Object.fromEntries(refused)' },
       { before: "if (answer.text.trim() === '') {", after: 'if (answer.text === null) {' },
       {
         before: 'yield [spent, agentMessage(answer, responseId), notice(NUDGE)]',
@@ -61,7 +55,6 @@ export const agent: readonly MutatedFile[] = [
         before: 'const responseId = unusedResponseId(answer.responseId, view)',
         after: 'const responseId = answer.responseId',
       },
-      { before: 'newest.length === MAX_FEEDBACK_IN_A_ROW && ', after: '' },
       { before: 'return isExhausted ? undefined : text', after: 'return text' },
       { before: 'if (feedback === undefined) throw error', after: '' },
     ],

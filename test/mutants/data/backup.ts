@@ -70,7 +70,11 @@ export const backup: readonly MutatedFile[] = [
     file: at('storage/sqlite/store-copy.ts'),
     tests,
     mutants: [
-      { before: "if (fault !== 'ok')", after: 'if (false)' },
+      {
+        before: "if (fault !== 'ok')",
+        after: 'if (false)',
+        tests: [at('storage/sqlite/store-copy.test.ts')],
+      },
       { before: 'if (!isOfParley(', after: 'if (false && (' },
       { before: 'if (version > SCHEMA_VERSION)', after: 'if (false)' },
     ],

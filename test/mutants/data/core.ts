@@ -7,17 +7,22 @@ export const core: readonly MutatedFile[] = [
   {
     file: at('engine/releases.ts'),
     tests: [at('engine/releases.test.ts')],
-    mutants: [{ before: '    repeat(deleted).catch(() => undefined)\n', after: '' }],
+    mutants: [
+      { before: '      if (workspace === null) repeat(deleted).catch(() => undefined)\n', after: '' },
+      { before: 'const isEnded = late === undefined || ', after: 'const isEnded = true || ' },
+      { before: '      await ended\n', after: '' },
+    ],
   },
   {
     file: at('engine/commands.ts'),
-    tests: ['test/crash/hanging.test.ts'],
+    tests: [at('engine/commands.test.ts')],
     mutants: [
       { before: "      if (command.kind === 'start') await stopped.settled(id)\n", after: '' },
       {
         before: 'await stopped.end(id, remoteOf(record.workspace), late)',
         after: 'await workspaces.release(id, remoteOf(record.workspace))',
       },
+      { before: '{ ending, late })', after: '{ ending })' },
     ],
   },
   {
@@ -65,6 +70,7 @@ export const core: readonly MutatedFile[] = [
       { before: '&& action_ids.every((id) => shown.has(id))', after: '' },
       { before: 'open_actions.filter(({ id }) => waiting.has(id))', after: 'open_actions' },
       { before: "rejection_source: 'hook' } as Draft", after: '} as Draft' },
+      { before: '      ...withoutBlocks(state, answered),\n', after: '' },
       { before: 'actions: [...actions],', after: 'actions: [],' },
     ],
   },
@@ -97,6 +103,7 @@ export const core: readonly MutatedFile[] = [
       { before: "status === 'finished' && !hasHooks(state.hook_config, 'Stop')", after: "status === 'finished'" },
       { before: "status !== 'idle' && status !== 'running' && awaiting", after: "status !== 'running' && awaiting" },
       { before: 'given.length < state.activated_knowledge_skills.length', after: 'false' },
+      { before: '  drafts.push(...withoutBlocks(state, left))\n', after: '' },
       { before: "if (status === 'waiting_for_confirmation')\n", after: 'if (false)\n' },
       { before: 'state.has_system_prompt ? [] : preamble', after: 'preamble' },
       { before: 'OPENING.has(kind) && !has_system_prompt', after: 'OPENING.has(kind)' },

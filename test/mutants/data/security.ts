@@ -6,7 +6,7 @@ const at = (name: string) => `packages/server/src/security/${name}`
 export const security: readonly MutatedFile[] = [
   {
     file: at('pattern.ts'),
-    tests: [at('pattern.test.ts'), 'test/guard/lists.test.ts'],
+    tests: [at('pattern.test.ts')],
     mutants: [
       { before: "if (error instanceof TimeBudgetExceeded) return assessmentOf('UNKNOWN')", after: '' },
       { before: "return assessmentOf('UNKNOWN')", after: "return assessmentOf('LOW')" },
@@ -16,7 +16,6 @@ export const security: readonly MutatedFile[] = [
       {
         before: 'if (structure.isUncertain || args.isTruncated || prose.isTruncated)',
         after: 'if (args.isTruncated || prose.isTruncated)',
-        tests: ['test/guard/lists.test.ts', 'test/requirements/analyzers.test.ts'],
       },
       { before: "if (await findPattern(lists.medium, code, budget)) return 'MEDIUM'", after: '' },
       {
@@ -24,7 +23,11 @@ export const security: readonly MutatedFile[] = [
           "if (writtenPaths(call.action).some((path) => isPersistenceFile(path, '.'))) return assessmentOf('HIGH')",
         after: '',
       },
-      { before: 'given === undefined\n    ? (builtIn', after: 'true\n    ? (builtIn' },
+      {
+        before: 'given === undefined\n    ? (builtIn',
+        after: 'true\n    ? (builtIn',
+        tests: ['test/guard/lists.test.ts'],
+      },
     ],
   },
   {

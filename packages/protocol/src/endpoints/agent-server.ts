@@ -48,6 +48,15 @@ export const DeletedWorkspace = z.object({
 })
 export type DeletedWorkspace = z.infer<typeof DeletedWorkspace>
 
+/** How the files of a fork relate to those of its source. */
+export const ForkFiles = z.object({
+  /** `copied`: the fork has files of its own, those of its event. `shared`: it works in the directory of its source. */
+  outcome: z.enum(['copied', 'shared']),
+  /** Why the directory is shared, or what the copy lacks, and what can be done about it; null: the copy is complete. */
+  detail: z.string().nullable(),
+})
+export type ForkFiles = z.infer<typeof ForkFiles>
+
 const done = (description: string) => ({ status: 200, schema: Success, description })
 const info = (description: string) => ({ status: 200, schema: ConversationInfo, description })
 const one = '/api/conversations/{conversation_id}'
@@ -250,7 +259,11 @@ export const forkConversation = endpoint({
   query,
   body: ForkConversationRequest,
   bodyOptional: true,
-  ok: { status: 201, schema: ConversationInfo, description: 'The new conversation' },
+  ok: {
+    status: 201,
+    schema: ConversationInfo.extend({ files: ForkFiles }),
+    description: 'The new conversation; `files` says whether it has a copy of the files',
+  },
   errors: [404, 409],
 })
 

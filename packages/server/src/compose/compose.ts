@@ -47,6 +47,8 @@ export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs'> &
   wrapStorage?: (storage: Storage) => Storage
   /** Milliseconds between signs of life of the runner. */
   heartbeatMs?: number | undefined
+  /** Milliseconds of a monotonic clock, for the age of secrets that were looked up. */
+  lookupClock?: (() => number) | undefined
 }
 
 /**
@@ -56,7 +58,7 @@ export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs'> &
  */
 export async function startServer(
   config: Config,
-  { wrapStorage = (storage) => storage, heartbeatMs, ...overrides }: CompositionOverrides = {},
+  { wrapStorage = (storage) => storage, heartbeatMs, lookupClock, ...overrides }: CompositionOverrides = {},
 ): Promise<Server> {
   const { dataDir } = config
   const known = openKnownSecrets(secretsOf(config, secretValues))
@@ -96,7 +98,8 @@ export async function startServer(
   const findLlm = openFindLlm(storage.documents, cipher)
   const settings = openUserSettings(storage.settings, secrets, cipher, findLlm)
   const commandSecrets = openCommandSecrets({ secrets, settings, cipher, log })
-  const ownSecrets = openConversationSecretAccess({ cipher, commandSecrets, hosts: config.secretLookupHosts, log })
+  const lookups = { hosts: config.secretLookupHosts, clock: lookupClock }
+  const ownSecrets = openConversationSecretAccess({ cipher, commandSecrets, ...lookups, log })
   const transport = openTransport()
   opened.defer(() => transport[Symbol.dispose]())
   // Opened before the first commit, and closed after the last one.

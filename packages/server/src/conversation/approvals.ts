@@ -17,6 +17,7 @@ import {
 } from '@parley/protocol'
 import type { Command, ResponseToBatch } from './conversations.ts'
 import { rejectAction, statusChanged } from './drafts.ts'
+import { withoutBlocks } from './submission.ts'
 
 /** The parts of an approval that the state does not contain. */
 export type Approvals = {
@@ -64,6 +65,7 @@ export function respond(state: ConversationState, response: ResponseToBatch, app
   // The answer concerns the sub-agent's own actions; the call that waits for the sub-agent continues.
   if (awaited.sub_agent !== undefined)
     return { drafts: [rejection, statusChanged('running')], runs: true, snapshot: true }
+  const answered = state.open_actions.map(({ id }) => id)
   // A goal that waited for this answer continues with it.
   const continues = state.goal?.active === true
   return {
@@ -71,6 +73,7 @@ export function respond(state: ConversationState, response: ResponseToBatch, app
       rejection,
       // The rest of the batch, such as calls that a hook has blocked, gets its answer here too (P24).
       ...state.open_actions.map((action) => refuse(action, state.blocked_actions[action.id], response.reason)),
+      ...withoutBlocks(state, answered),
       statusChanged(continues ? 'running' : 'idle'),
     ],
     runs: continues,

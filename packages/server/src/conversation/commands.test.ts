@@ -1,6 +1,7 @@
 import {
   asEventId,
   EMPTY_STATE,
+  HookConfig,
   ParleyError,
   type ConversationExecutionStatus,
   type ConversationState,
@@ -9,7 +10,7 @@ import { describe, expect, test } from 'vitest'
 import type { Approvals } from './approvals.ts'
 import type { EarlierOutcome } from './branch/earlier-outcomes.ts'
 import type { NavigationTarget } from './branch/navigation-target.ts'
-import { decide } from './commands.ts'
+import { decide, opensBranch } from './commands.ts'
 
 const a1 = { id: asEventId('a1'), tool_call_id: 'c1', tool_name: 'terminal', llm_response_id: 'r1', seq: 4 }
 const a2 = { ...a1, id: asEventId('a2'), tool_call_id: 'c2', seq: 5 }
@@ -60,6 +61,10 @@ describe('run', () => {
   ])('run from %s writes "%s"', (execution_status, written, runs) => {
     expect(kinds({ execution_status }, { kind: 'run' })).toEqual([written, runs])
   })
+  test('run of a finished conversation with Stop hooks runs them again', () => {
+    const hook_config = HookConfig.parse({ stop: [{ hooks: [{ command: 'true' }] }] })
+    expect(kinds({ execution_status: 'finished', hook_config }, { kind: 'run' })).toEqual(['running', true])
+  })
   test('run is refused while running', () =>
     expect(refusal({ execution_status: 'running' }, { kind: 'run' })).toBe('conflict'))
   test('run approves no batch that no client of the user has received', () => {
@@ -91,6 +96,11 @@ describe('run', () => {
       action_ids: ['a1', 'a2'],
       actions: digested,
     })
+  })
+  test('an approval names the actions that wait for it and no other open call', () => {
+    const other = { ...a1, id: asEventId('a3'), tool_call_id: 'c3', seq: 6 }
+    const { drafts } = decide(state({ ...waiting, open_actions: [a1, other, a2] }), { kind: 'run' }, seen, [])
+    expect(drafts[0]).toMatchObject({ kind: 'ApprovalEvent', action_ids: ['a1', 'a2'] })
   })
   test('run approves nothing when the batch was proposed but the conversation is paused', () => {
     expect(kinds({ ...waiting, execution_status: 'paused' }, { kind: 'run' })).toEqual(['running', true])
@@ -210,14 +220,41 @@ describe('navigate', () => {
   test('a navigation leaves a pending batch behind', () => {
     expect(kinds(waiting, to({ ...target, open_actions: [] }))[0]).toBe('LeafMovedEvent idle')
   })
+  test('a navigation removes the blocks of the calls that it leaves behind', () => {
+    const blocked_actions = { a2: 'no deletion', other: 'no' }
+    const { drafts } = decide(state({ ...waiting, blocked_actions }), to(target), seen, [])
+    expect(drafts).toContainEqual(expect.objectContaining({ key: 'blocked_actions', value: { other: 'no' } }))
+  })
   test('navigate is refused while running', () =>
     expect(refusal({ execution_status: 'running' }, to(target))).toBe('conflict'))
+  test.each([
+    ['some', ['a'], [{ key: 'activated_knowledge_skills', value: ['a'] }]],
+    ['all', ['a', 'b'], []],
+  ])('a navigation to where the model has received %s of the given skills records those', (_, given, recorded) => {
+    const now = state({ activated_knowledge_skills: ['a', 'b'] })
+    const { drafts } = decide(now, { ...to(target), given }, seen, [])
+    expect(drafts.filter(({ kind }) => kind === 'StateChangedEvent')).toMatchObject(recorded)
+  })
 })
 
-test('the first message of a branch is preceded by the preamble', () => {
+test('the preamble precedes the first message of a branch and no later one', () => {
   const preamble = [{ kind: 'PauseEvent', source: 'user' }] as const
-  const { drafts } = decide(EMPTY_STATE, say(false), seen, preamble)
-  expect(drafts.map(({ kind }) => kind)).toEqual(['PauseEvent', 'MessageEvent'])
+  const written = (has_system_prompt: boolean) =>
+    decide(state({ has_system_prompt }), say(false), seen, preamble).drafts.map(({ kind }) => kind)
+  expect(written(false)).toEqual(['PauseEvent', 'MessageEvent'])
+  expect(written(true)).toEqual(['MessageEvent'])
+})
+
+test.each([
+  ['send_message', true],
+  ['run', true],
+  ['start_goal', true],
+  ['resume_goal', true],
+  ['pause', false],
+  ['navigate', false],
+] as const)('%s begins a branch without a system prompt: %s; it never begins one that has it', (kind, begins) => {
+  expect(opensBranch({ kind }, state({ has_system_prompt: false }))).toBe(begins)
+  expect(opensBranch({ kind }, state({ has_system_prompt: true }))).toBe(false)
 })
 
 describe('a rejection', () => {
@@ -227,6 +264,16 @@ describe('a rejection', () => {
     const goal = { active: true } as ConversationState['goal']
     expect(decide(state({ ...waiting, goal }), reject, seen, []).runs).toBe(true)
     expect(decide(state(waiting), reject, seen, []).runs).toBe(false)
+  })
+
+  test('a rejection answers a call that a hook has blocked with the reason of the hook, and removes the block', () => {
+    const blocked_actions = { a2: 'no deletion', other: 'no' }
+    const { drafts } = decide(state({ ...waiting, blocked_actions }), reject, seen, [])
+    expect(drafts.filter(({ kind }) => kind === 'UserRejectObservation')).toMatchObject([
+      { action_id: 'a1', rejection_reason: 'no', rejection_source: 'user' },
+      { action_id: 'a2', rejection_reason: 'no deletion', rejection_source: 'hook' },
+    ])
+    expect(drafts).toContainEqual(expect.objectContaining({ key: 'blocked_actions', value: { other: 'no' } }))
   })
 
   test('a rejection of a question of a sub-agent leaves the call that waits for it open', () => {

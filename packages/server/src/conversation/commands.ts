@@ -5,7 +5,7 @@ import { outcomeText, type EarlierOutcome } from './branch/earlier-outcomes.ts'
 import type { Command } from './conversations.ts'
 import { closeAction, pausing, statusChanged, userMessage } from './drafts.ts'
 import { decideGoal, interrupted, type GoalCommand } from './goal/goal.ts'
-import { submitted, type Submission } from './submission.ts'
+import { submitted, withoutBlocks, type Submission } from './submission.ts'
 import type { NavigationTarget } from './branch/navigation-target.ts'
 
 export type Decision = {
@@ -120,6 +120,9 @@ function navigate(state: ConversationState, { target, outcomes, given }: Navigat
     const outcome = outcomes.get(action.id) ?? { kind: 'unknown' }
     drafts.push(closeAction(action, outcomeText(outcome, 'on another branch of this conversation')))
   }
+  // No call that is open now is executed any more.
+  const left = state.open_actions.map(({ id }) => id)
+  drafts.push(...withoutBlocks(state, left))
   if (status === 'waiting_for_confirmation')
     drafts.push(statusChanged('idle', 'navigated away from the waiting actions'))
   return { drafts, runs: false, snapshot: true }

@@ -10,6 +10,7 @@ import type {
   ConversationProgress,
   DeletedWorkspace,
   EventId,
+  ForkFiles,
   GitProvider,
   HookConfig,
   ImageContent,
@@ -223,7 +224,8 @@ export interface Conversations {
    * `bad_request` without a condenser, and the refusal of its model.
    */
   send(id: ConversationId, command: Command, actor: Actor): Promise<void>
-  fork(id: ConversationId, request: ForkRequest, actor: Actor): Promise<ConversationInfo>
+  /** Creates a conversation with the events of another one. `files`: whether it has a copy of the files. */
+  fork(id: ConversationId, request: ForkRequest, actor: Actor): Promise<{ info: ConversationInfo; files: ForkFiles }>
   /**
    * Returns the agent's answer to a question that does not become part of the conversation; possible during a run.
    * @throws ParleyError `bad_request`, `rate_limited`, `unavailable`: the refusal of the model.

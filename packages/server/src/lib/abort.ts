@@ -29,3 +29,17 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   work.then(resolve, reject).finally(forget)
   return promise
 }
+
+/**
+ * Resolves with true when `work` has ended, and with false as soon as `late` aborts; the work then continues, and its later failure is
+ * ignored. Rejects with the error of the work before that.
+ */
+export async function endsInTime(work: Promise<unknown>, late: AbortSignal): Promise<boolean> {
+  try {
+    await abortable(work, late)
+    return true
+  } catch (error) {
+    if (!late.aborted) throw error
+    return false
+  }
+}

@@ -1,4 +1,5 @@
 import type { ClientRequest } from 'node:http'
+import { afterReading } from './time-limit.ts'
 
 /**
  * Calls `onSilent` when the server of a request is silent for the request's `timeout`. After this process was stopped, the timer
@@ -7,11 +8,8 @@ import type { ClientRequest } from 'node:http'
 export function onSilence(request: ClientRequest, onSilent: () => void): void {
   request.on('timeout', () => {
     const bytes = request.socket?.bytesRead
-    // Sockets are read between two immediates.
-    setImmediate(() =>
-      setImmediate(() => {
-        if (request.socket?.bytesRead === bytes) onSilent()
-      }),
-    )
+    afterReading(() => {
+      if (request.socket?.bytesRead === bytes) onSilent()
+    })
   })
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { request, type ClientRequest } from 'node:http'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { until } from '../../testing/until.ts'
@@ -40,33 +40,68 @@ test('a limit that passed while the process did not run is extended, so that wha
   expect(passed).toBe(0)
 })
 
-/** A server in another thread that reports its port and then answers after `ms` milliseconds. */
-async function startAnswering(ms: number): Promise<AsyncDisposable & { port: number }> {
+/** Positions of the flags that this thread shares with `startAnswering`. */
+const [MAY_ANSWER, HAS_ANSWERED] = [0, 1]
+
+/** A server in another thread that reports its port and answers `ms` milliseconds after a request came and `MAY_ANSWER` was set. */
+async function startAnswering(ms: number): Promise<AsyncDisposable & { port: number; flags: Int32Array }> {
+  const flags = new Int32Array(new SharedArrayBuffer(8))
   const code = `
-    const server = require('node:http').createServer((_, response) => setTimeout(() => response.end('answer'), ${ms}))
-    server.listen(0, '127.0.0.1', () => require('node:worker_threads').parentPort.postMessage(server.address().port))`
-  const worker = new Worker(code, { eval: true })
+    const { parentPort, workerData: flags } = require('node:worker_threads')
+    const answered = () => (Atomics.store(flags, ${HAS_ANSWERED}, 1), Atomics.notify(flags, ${HAS_ANSWERED}))
+    const server = require('node:http').createServer((_, response) => {
+      Atomics.wait(flags, ${MAY_ANSWER}, 0)
+      setTimeout(() => response.end('answer', answered), ${ms})
+    })
+    server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`
+  const worker = new Worker(code, { eval: true, workerData: flags })
   const [port] = (await once(worker, 'message')) as [number]
-  return { port, [Symbol.asyncDispose]: async () => void (await worker.terminate()) }
+  return { port, flags, [Symbol.asyncDispose]: async () => void (await worker.terminate()) }
 }
 
-test('an answer that arrived while the process did not run is no silence, and a missing answer is', async () => {
-  await using quick = await startAnswering(300)
-  const sent = request({ port: quick.port, host: '127.0.0.1', timeout: 600 })
-  let silences = 0
-  onSilence(sent, () => void (silences += 1))
+function letAnswer(flags: Int32Array): void {
+  Atomics.store(flags, MAY_ANSWER, 1)
+  Atomics.notify(flags, MAY_ANSWER)
+}
+
+/** Resolves when a request has left this thread. */
+async function whenSent(sent: ClientRequest): Promise<void> {
   sent.end()
   const [socket] = await once(sent, 'socket')
   if (socket.connecting) await once(socket, 'connect')
-  // The request leaves before this thread stops.
   await eventLoopTurn()
   await eventLoopTurn()
+}
+
+test('an answer that arrived while the process did not run counts, however short that was', async () => {
+  await using server = await startAnswering(0)
+  const sent = request({ port: server.port, host: '127.0.0.1' })
+  await whenSent(sent)
+  let passed = 0
+  using limit = timeLimit(10, () => void (passed += 1))
+  sent.once('response', () => limit[Symbol.dispose]())
+  letAnswer(server.flags)
+  Atomics.wait(server.flags, HAS_ANSWERED, 0)
+  freeze(50)
+  const [response] = await once(sent, 'response')
+  expect([response.statusCode, passed]).toEqual([200, 0])
+  response.resume()
+})
+
+test('an answer that arrived while the process did not run is no silence, and a missing answer is', async () => {
+  await using quick = await startAnswering(300)
+  letAnswer(quick.flags)
+  const sent = request({ port: quick.port, host: '127.0.0.1', timeout: 600 })
+  let silences = 0
+  onSilence(sent, () => void (silences += 1))
+  await whenSent(sent)
   freeze(1_000)
   const [response] = await once(sent, 'response')
   expect([response.statusCode, silences]).toEqual([200, 0])
   response.resume()
 
   await using slow = await startAnswering(60_000)
+  letAnswer(slow.flags)
   const waiting = request({ port: slow.port, host: '127.0.0.1', timeout: 50 }).on('error', () => undefined)
   onSilence(waiting, () => waiting.destroy(new Error('silent')))
   waiting.end()

@@ -6,17 +6,22 @@ const CATCH_UP_MS = 10_000
 const LONGEST_MS = 2 ** 31 - 1
 
 /**
- * Calls `onPassed` after `ms` milliseconds, unless it is disposed before. After this process was stopped, or its machine suspended,
- * timers fire before sockets are read; the limit is then extended by ten seconds, so that an answer that has arrived counts.
+ * Calls `onPassed` after `ms` milliseconds, unless it is disposed before. Timers fire before sockets are read, so the sockets are read
+ * once more before the limit passes: an answer that has arrived counts. A timer that fires more than a second late means that this
+ * process was stopped, or its machine suspended; the limit is then extended by ten seconds, because there may be much to read.
  */
 export function timeLimit(ms: number, onPassed: () => void): Disposable & { unref(): void } {
   let timer: NodeJS.Timeout
+  let isDisposed = false
   let keepsProcess = true
+  const pass = () => {
+    if (!isDisposed) onPassed()
+  }
   const arm = (waitMs: number): void => {
     const due = performance.now() + waitMs
     timer = setTimeout(() => {
       if (performance.now() - due > LATE_MS) arm(CATCH_UP_MS)
-      else onPassed()
+      else afterReading(pass)
     }, waitMs)
     if (!keepsProcess) timer.unref()
   }
@@ -26,8 +31,16 @@ export function timeLimit(ms: number, onPassed: () => void): Disposable & { unre
       keepsProcess = false
       timer.unref()
     },
-    [Symbol.dispose]: () => clearTimeout(timer),
+    [Symbol.dispose]() {
+      isDisposed = true
+      clearTimeout(timer)
+    },
   }
+}
+
+/** Calls `then` after the sockets were read: that happens between two immediates. */
+export function afterReading(then: () => void): void {
+  setImmediate(() => setImmediate(then))
 }
 
 /**

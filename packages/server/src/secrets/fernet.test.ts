@@ -40,7 +40,10 @@ test('a Fernet token with one changed character is refused', () => {
   )
 })
 
-test.each(['', 'gAAAAA', 'plain text', 'gAAAAA!!', `${SPEC.token}x`])('%j is not a Fernet token', (text) => {
+// A decoder that skips unknown characters would accept the last one.
+const SPACED = `${SPEC.token.slice(0, 20)} ${SPEC.token.slice(20)}`
+
+test.each(['', 'gAAAAA', 'plain text', 'gAAAAA!!', `${SPEC.token}x`, SPACED])('%j is not a Fernet token', (text) => {
   expect(makeFernet(SPEC.key).decrypt(text)).toBeNull()
 })
 

@@ -43,6 +43,23 @@ test('a mask stream waits for a longer secret when a shorter one is complete', (
   expect(stream.write('abcd!')).toBe(`${MASK}!`)
 })
 
+test('a mask stream waits for a longer secret that contains a complete shorter one', () => {
+  const stream = makeMasker(['abcd', 'xabcdy']).stream()
+  expect(stream.write('xabcd')).toBe('')
+  expect(stream.write('y')).toBe(MASK)
+})
+
+test('a mask stream hides a complete secret whose end may begin another one', () => {
+  const stream = makeMasker(['abcdef', 'defxyz']).stream()
+  expect(stream.write('abcdef')).toBe(MASK)
+})
+
+test('a complete secret that a mask stream holds back is masked when the text ends', () => {
+  const stream = makeMasker(['abcd', 'abcdefgh']).stream()
+  expect(stream.write('x abcd')).toBe('x ')
+  expect(stream.end()).toBe(MASK)
+})
+
 test('a mask stream without secrets passes everything', () => {
   expect(through([], ['a', 'b'])).toBe('ab')
 })

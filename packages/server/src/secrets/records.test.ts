@@ -174,6 +174,11 @@ describe('sealing', () => {
     )
   })
 
+  test('sealing keeps an empty map of secrets', () => {
+    const record = { env: {}, headers: {}, secrets: {}, auth: { tokens: {} } }
+    expect(sealRecord(record, cipher)).toEqual(record)
+  })
+
   test('a secret that has the form of a sealed text is sealed too', () => {
     const record = { api_key: cipher.seal('inner') }
     expect(unsealRecord(sealRecord(record, cipher), cipher)).toEqual(record)

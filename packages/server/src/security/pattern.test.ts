@@ -14,6 +14,17 @@ async function withSlowClock<T>(stepMs: number, work: () => Promise<T>): Promise
   }
 }
 
+test.each([
+  ['ls', 'LOW'],
+  ['curl https://x.sh', 'MEDIUM'],
+  ['python3 -c "eval(1)"', 'HIGH'],
+  ['r"m" -rf /', 'HIGH'],
+  // The flags of a deletion after a name that is not known.
+  ['$CMD -rf x', 'UNKNOWN'],
+])('the pattern analyzer rates the command %s as %s', async (command, risk) => {
+  expect(await riskOf(PATTERN, command)).toBe(risk)
+})
+
 test('the pattern analyzer answers UNKNOWN when its time limit passes before it has read the call', async () => {
   expect(await riskOf(PATTERN, 'ls')).toBe('LOW')
   expect(await withSlowClock(3000, () => riskOf(PATTERN, 'ls'))).toBe('UNKNOWN')

@@ -29,15 +29,15 @@ type AgentSecrets = {
   secretsFailed: (text: string) => void
 }
 
-export type ConversationSecretAccessDeps = Pick<LookupDeps, 'hosts' | 'log'> & {
+export type ConversationSecretAccessDeps = Pick<LookupDeps, 'hosts' | 'clock' | 'log'> & {
   cipher: Cipher
   commandSecrets: Pick<CommandSecrets, 'names' | 'secretsFor'>
 }
 
 export function openConversationSecretAccess(deps: ConversationSecretAccessDeps): ConversationSecretAccess {
-  const { cipher, commandSecrets, hosts, log } = deps
+  const { cipher, commandSecrets, hosts, clock, log } = deps
   let ownUrl: string | null = null
-  const own = openConversationSecrets({ cipher, hosts, ownUrl: () => ownUrl, log })
+  const own = openConversationSecrets({ cipher, hosts, clock, ownUrl: () => ownUrl, log })
   return {
     own,
 

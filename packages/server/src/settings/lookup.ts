@@ -20,7 +20,7 @@ export type LookupDeps = {
   /** Address of this server; null before it listens. */
   ownUrl: () => string | null
   /** Milliseconds of a monotonic clock. */
-  clock?: () => number
+  clock?: (() => number) | undefined
   log: Pick<Log, 'warn'>
 }
 

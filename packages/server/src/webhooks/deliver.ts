@@ -16,7 +16,7 @@ const PRUNE_EVERY = 1000
 
 export type WebhookDeps = Pick<
   SenderDeps,
-  'now' | 'log' | 'timeoutMs' | 'uptimeMs' | 'maxWaiting' | 'maxWaitingBytes'
+  'now' | 'log' | 'timeoutMs' | 'uptimeMs' | 'maxWaiting' | 'maxWaitingBytes' | 'storePauseMs'
 > & {
   targets: readonly WebhookTarget[]
   outbox: OutboxStore

@@ -36,6 +36,15 @@ test('an attempt without a response is repeated', () => {
   })
 })
 
+test('a delivery that did not reach its target stays due, whatever its age', () => {
+  const old = { ...first, ageMs: 2 * GIVE_UP_MS, sinceFirstMs: 2 * GIVE_UP_MS }
+  expect(classifyResponse({ kind: 'unreachable', reason: 'ECONNREFUSED' }, old)).toEqual({
+    status: 'pending',
+    waitMs: 0,
+    reason: 'ECONNREFUSED',
+  })
+})
+
 test('waits double up to the longest, and jitter keeps at least half of each', () => {
   const waits = (random: () => number) =>
     [1, 2, 3, 4, 30].map((attempts) => {

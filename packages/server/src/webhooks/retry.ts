@@ -31,7 +31,7 @@ const RETRYABLE: ReadonlySet<number> = new Set([408, 409, 425, 429])
 export type AttemptProgress = {
   /** Milliseconds before the first repetition. */
   baseMs: number
-  /** Attempts that reached the target, including this one. */
+  /** This attempt, and the earlier ones that reached the target. */
   attempts: number
   /** Milliseconds since it was queued. */
   ageMs: number

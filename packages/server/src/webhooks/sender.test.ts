@@ -25,6 +25,7 @@ async function bench(options: BenchOptions = {}) {
     targets: [target(receiver, options.target)],
     outbox: options.outbox?.(storage.outbox) ?? storage.outbox,
     now: options.now ?? now,
+    storePauseMs: 20,
     log: { ...log, warn: (fields: object) => warnings.push(fields), error: () => undefined } as unknown as typeof log,
   })
   return {
@@ -43,16 +44,14 @@ async function bench(options: BenchOptions = {}) {
   }
 }
 
-/** A store in which the first call of one operation fails. */
-function failingOnce(outbox: OutboxStore, operation: 'due' | 'record'): OutboxStore {
-  let hasFailed = false
+/** A store that calls `before` with the name and the arguments of each operation, which fails if that throws. */
+function observed(outbox: OutboxStore, before: (operation: string, ...args: any[]) => void): OutboxStore {
   return new Proxy(outbox, {
     get(store, name) {
       const member = store[name as keyof OutboxStore] as (...args: unknown[]) => unknown
       return (...args: unknown[]) => {
-        if (name !== operation || hasFailed) return member.apply(store, args)
-        hasFailed = true
-        return Promise.reject(new Error('the disk is full'))
+        before(String(name), ...args)
+        return member.apply(store, args)
       }
     },
   })
@@ -121,6 +120,71 @@ test('an attempt without a connection is not counted, and the delivery is sent w
   expect(at.warnings).toEqual([])
 })
 
+test('an unreachable target is probed by one attempt at a time, however many deliveries wait', async () => {
+  const running = new Set<string>()
+  let most = 0
+  let ended = 0
+  const count = (operation: string, id: string) => {
+    if (operation === 'body') most = Math.max(most, running.add(id).size)
+    if (operation === 'record' && running.delete(id)) ended += 1
+  }
+  await using at = await bench({ outbox: (outbox) => observed(outbox, count) })
+  await at.receiver.down()
+  const [first, ...others] = await Promise.all(Array.from({ length: 5 }, () => conversation(at.storage)))
+  await first!.notify('a')
+  await until(() => ended > 0)
+  for (const { notify } of others) await notify('a')
+  const before = ended
+  await until(() => ended >= before + 3)
+  expect(most).toBe(1)
+})
+
+test('when an unreachable target responds, the waiting deliveries are sent beside each other', async () => {
+  await using at = await bench()
+  at.receiver.behave = () => (at.receiver.attempts.length === 1 ? undefined : 'hang')
+  await at.receiver.down()
+  const conversations = await Promise.all(Array.from({ length: 4 }, () => conversation(at.storage)))
+  for (const { notify } of conversations) await notify('a')
+  await until(async () => (await at.deliveries()).some(({ last_error }) => last_error === 'ECONNREFUSED'))
+  await at.receiver.up()
+  await until(() => at.receiver.attempts.length === 4)
+  expect(at.receiver.accepted).toHaveLength(1)
+})
+
+test('the waits between the attempts of a delivery grow', async () => {
+  const waits: number[] = []
+  const note = (operation: string, _: string, outcome: { at: string; next_attempt_at: string }) => {
+    if (operation === 'record') waits.push(Date.parse(outcome.next_attempt_at) - Date.parse(outcome.at))
+  }
+  await using at = await bench({ outbox: (outbox) => observed(outbox, note), behave: () => ({ status: 503 }) })
+  const { notify } = await conversation(at.storage)
+  await notify('a')
+  await until(() => waits.length >= 4)
+  // The first wait is at most 10 ms, and the jitter keeps at least half of the fourth, which is 80 ms.
+  expect(waits[0]).toBeLessThanOrEqual(10)
+  expect(waits[3]).toBeGreaterThanOrEqual(40)
+})
+
+test('the waiting events of a deleted conversation are sent at once, although they do not fill a batch', async () => {
+  await using at = await bench({ target: { events: true, event_buffer_size: 3 } })
+  const few = await conversation(at.storage)
+  await few.append(2)
+  await at.storage.conversations.delete(few.id)
+  await until(() => at.receiver.about(few.id).length === 1)
+  expect(seqsOf(at.receiver, few.id)).toEqual([[1, 2]])
+  // The first batch is on its way when the conversation is deleted.
+  await at.receiver.down()
+  const more = await conversation(at.storage)
+  await more.append(5)
+  await at.storage.conversations.delete(more.id)
+  await at.receiver.up()
+  await until(() => at.receiver.about(more.id).length === 2)
+  expect(seqsOf(at.receiver, more.id)).toEqual([
+    [1, 3],
+    [4, 2],
+  ])
+})
+
 test('after a refused batch the next batch of the conversation is sent', async () => {
   await using at = await bench({
     target: { events: true, event_buffer_size: 3 },
@@ -159,17 +223,22 @@ test('at most 16 attempts of a target run at once', async () => {
   expect(most).toBeLessThanOrEqual(16)
 })
 
-test.each(['due', 'record'] as const)(
-  'a store that fails once in "%s" delays a delivery and loses none',
-  async (name) => {
-    await using at = await bench({ outbox: (outbox) => failingOnce(outbox, name) })
-    const { id, notify } = await conversation(at.storage)
-    await notify('a')
-    await until(async () => (await at.deliveries())[0]?.status === 'delivered')
-    expect(at.receiver.about(id)).toHaveLength(1)
-    expect(new Set(at.receiver.attempts.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
-  },
-)
+test.each(['due', 'record'])('a store that fails once in "%s" delays a delivery and loses none', async (name) => {
+  let failing: string | null = null
+  const failOnce = (operation: string) => {
+    if (operation !== failing) return
+    failing = null
+    throw new Error('the disk is full')
+  }
+  await using at = await bench({ outbox: (outbox) => observed(outbox, failOnce) })
+  const { id, notify } = await conversation(at.storage)
+  failing = name
+  await notify('a')
+  await until(async () => (await at.deliveries())[0]?.status === 'delivered')
+  expect(failing).toBeNull()
+  expect(at.receiver.about(id)).toHaveLength(1)
+  expect(new Set(at.receiver.attempts.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+})
 
 test('closing aborts the running attempts, whose deliveries stay pending', async () => {
   await using at = await bench({ behave: () => 'hang' })

@@ -40,6 +40,8 @@ export type SenderDeps = {
   /** Bounds for tests. */
   maxWaiting?: number
   maxWaitingBytes?: number
+  /** Milliseconds before the next read after the store failed. Default: 1 s. */
+  storePauseMs?: number
 }
 
 export class Sender implements AsyncDisposable {
@@ -48,6 +50,7 @@ export class Sender implements AsyncDisposable {
   readonly #running = new Map<string, Promise<void>>()
   readonly #availability: TargetAvailability
   readonly #uptimeMs: () => number
+  readonly #storePauseMs: number
   #scanning: Promise<void> | null = null
   #mustScan = false
   #timer: NodeJS.Timeout | undefined
@@ -55,6 +58,7 @@ export class Sender implements AsyncDisposable {
   constructor(deps: SenderDeps) {
     this.#deps = deps
     this.#uptimeMs = deps.uptimeMs ?? (() => performance.now())
+    this.#storePauseMs = deps.storePauseMs ?? STORE_PAUSE_MS
     this.#availability = new TargetAvailability(deps.target.retry_delay * 1000)
   }
 
@@ -89,7 +93,7 @@ export class Sender implements AsyncDisposable {
         if (next !== null) this.#wakeIn(Date.parse(next) - now().getTime())
       } catch (error) {
         log.error({ err: error, target: target.base_url }, 'webhook deliveries not read')
-        this.#wakeIn(STORE_PAUSE_MS)
+        this.#wakeIn(this.#storePauseMs)
       }
     }
   }
@@ -111,7 +115,7 @@ export class Sender implements AsyncDisposable {
       (error: unknown) => {
         if (this.#closing.signal.aborted) return
         this.#deps.log.error({ err: error, delivery: delivery.id }, 'webhook delivery not recorded')
-        this.#wakeIn(STORE_PAUSE_MS)
+        this.#wakeIn(this.#storePauseMs)
       },
     )
     this.#running.set(delivery.id, handled)
@@ -130,7 +134,7 @@ export class Sender implements AsyncDisposable {
     const first = delivery.first_attempt_at === null ? at.getTime() : Date.parse(delivery.first_attempt_at)
     const progress = {
       baseMs: target.retry_delay * 1000,
-      attempts: delivery.attempts + (isSent ? 1 : 0),
+      attempts: delivery.attempts + 1,
       ageMs: at.getTime() - Date.parse(delivery.queued_at),
       sinceFirstMs: at.getTime() - first,
     }

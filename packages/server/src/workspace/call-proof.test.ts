@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { DatabaseSync, backup as copyStore } from 'node:sqlite'
 import { asConversationId, type Event, newEventId } from '@parley/protocol'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { conversation, numbered, otherEvent } from '../../testing/store-fixtures.ts'
 import { until } from '../../testing/until.ts'
 import { openSqlite, type Storage } from '../storage/index.ts'
@@ -55,6 +55,39 @@ const spec = (here: TestWorkspaces, callId: string) => ({
 const executions = (here: TestWorkspaces) =>
   existsSync(here.dir.file('count')) ? statSync(here.dir.file('count')).size / 2 : 0
 
+/** A data directory whose runner died during the call `begun` and before the call `not`, and copies for the rows below. */
+let prepared: { here: TestWorkspaces; begun: string; not: string }
+beforeAll(async () => {
+  const here = await openTestWorkspaces()
+  const [begun, not] = [newEventId(), newEventId()]
+  prepared = { here, begun, not }
+  {
+    await using first = await server(here, [begun, not])
+    expect(await stateOf(first.workspace, begun)).toBe('absent')
+    await first.workspace.exec({ argv: ['true'] }, never)
+    await killRunner(here)
+  }
+  copyFolder(here.dir.file('data', 'runner'), here.dir.file('copies', 'early', 'runner'))
+  {
+    await using another = await openTestWorkspaces()
+    await using one = await server(another, [newEventId()])
+    await one.workspace.exec({ callId: newEventId(), argv: ['true'] }, never)
+    copyFolder(another.dir.file('data', 'runner'), here.dir.file('copies', 'other', 'runner'))
+  }
+  await using second = await server(here, [])
+  const lost = expect(second.workspace.exec(spec(here, begun), never)).rejects.toMatchObject({ code: 'unavailable' })
+  await until(() => executions(here) === 1)
+  await killRunner(here)
+  await lost
+  for (const pid of here.processes()) process.kill(pid, 'SIGKILL')
+  await until(() => here.processes().length === 0)
+})
+afterAll(() => prepared.here[Symbol.asyncDispose]())
+
+/** Copies a folder without its sockets. */
+const copyFolder = (from: string, to: string): void =>
+  cpSync(from, to, { recursive: true, filter: (path) => !path.endsWith('.sock') })
+
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000
 type Places = { runner: string; ledger: string; store: string; copy: (name: string) => string }
 
@@ -88,31 +121,9 @@ test.each<[string, 'unknown' | 'absent', (places: Places) => void]>([
   ],
 ])('with a ledger %s, no call that had begun is absent, and one that had not is %s', async (_, other, tamper) => {
   await using here = await openTestWorkspaces()
-  const [begun, not] = [newEventId(), newEventId()]
-  const copy = (name: string) => here.dir.file('copies', name)
-  {
-    await using first = await server(here, [begun, not])
-    expect(await stateOf(first.workspace, begun)).toBe('absent')
-    await first.workspace.exec({ argv: ['true'] }, never)
-    await killRunner(here)
-  }
-  cpSync(here.dir.file('data', 'runner'), copy('early/runner'), {
-    recursive: true,
-    filter: (from) => !from.endsWith('.sock'),
-  })
-  {
-    await using another = await openTestWorkspaces()
-    await using one = await server(another, [newEventId()])
-    await one.workspace.exec({ callId: newEventId(), argv: ['true'] }, never)
-    cpSync(another.dir.file('data', 'runner', LEDGER_FILE), copy(`other/runner/${LEDGER_FILE}`))
-  }
-  {
-    await using second = await server(here, [])
-    const lost = expect(second.workspace.exec(spec(here, begun), never)).rejects.toMatchObject({ code: 'unavailable' })
-    await until(() => executions(here) === 1)
-    await killRunner(here)
-    await lost
-  }
+  const { begun, not } = prepared
+  copyFolder(prepared.here.dir.file('data'), here.dir.file('data'))
+  const copy = (name: string) => prepared.here.dir.file('copies', name)
   const data = (...names: string[]) => here.dir.file('data', ...names)
   tamper({ runner: data('runner'), ledger: data('runner', LEDGER_FILE), store: data('parley.db'), copy })
   for (let starts = 0; starts < 2; starts++) {
@@ -123,7 +134,25 @@ test.each<[string, 'unknown' | 'absent', (places: Places) => void]>([
     await append(later.storage, fresh)
     expect(await stateOf(later.workspace, fresh)).toBe('absent')
   }
-  expect(executions(here)).toBe(1)
+  expect(executions(prepared.here)).toBe(1)
+})
+
+test('the next runner ends the commands of a dead one although its folder is lost', async () => {
+  await using here = await openTestWorkspaces()
+  const begun = newEventId()
+  {
+    await using first = await server(here, [begun])
+    const failed = expect(first.workspace.exec(spec(here, begun), never)).rejects.toMatchObject({ code: 'unavailable' })
+    await until(() => executions(here) === 1)
+    await killRunner(here)
+    await failed
+  }
+  rmSync(here.dir.file('data', 'runner'), { recursive: true })
+  expect(here.processes()).not.toEqual([])
+  await using next = await server(here, [])
+  const { stdout } = await next.workspace.exec({ argv: ['pwd'] }, never)
+  expect(stdout).not.toBe('')
+  expect(here.processes()).toEqual([])
 })
 
 function damage(ledger: string): void {

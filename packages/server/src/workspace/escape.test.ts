@@ -1,9 +1,10 @@
 /** Processes that change their session, their parent and their environment. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { until } from '../../testing/until.ts'
 import { findCgroup } from './runner/groups/cgroup.ts'
 import { knownGroups } from './runner/groups/process-groups.ts'
+import { openPlace } from './runner/ipc/place.ts'
 import { isAlive, never, openTestWorkspaces, processEnd, terminal, type TestWorkspaces } from './workspace.testing.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -63,6 +64,14 @@ test.each<[string, (workspace: Workspace, here: TestWorkspaces) => Promise<unkno
       )
     },
   ],
+  [
+    'the next runner after a runner was killed and its folder was lost',
+    async (_, here) => {
+      await kill(here)
+      rmSync(here.dir.file('data', 'runner'), { recursive: true })
+      await (await here.open('c2', 1, here.another())).exec({ argv: ['true'] }, never)
+    },
+  ],
 ])(
   'a process that changed session, parent and environment is ended by %s where the kernel groups processes, and by nothing elsewhere',
   async (_, end) => {
@@ -96,7 +105,7 @@ test('a server in the background of a shell survives an interrupt of a later com
 
 test('every process is in the group of its conversation from its first instruction, and no group is left at the end', async () => {
   await using here = await openTestWorkspaces()
-  const home = here.dir.file('data', 'runner')
+  const place = openPlace(here.dataDir)
   const groupsIn = async (conversation: string) => {
     const workspace = await here.open(conversation)
     const argv = ['cat', '/proc/self/cgroup']
@@ -111,9 +120,9 @@ test('every process is in the group of its conversation from its first instructi
   expect([new Set(one).size, new Set(two).size]).toEqual([1, 1])
   if (!isGrouped) return expect([one[0], two[0]]).toEqual([undefined, undefined])
   expect(one[0]).not.toBe(two[0])
-  const [group] = knownGroups(home)
+  const [group] = knownGroups(place)
   expect(existsSync(group!)).toBe(true)
   process.kill((await here.runnerPid())!, 'SIGTERM')
-  await until(() => knownGroups(home).length === 0)
+  await until(() => knownGroups(place).length === 0)
   expect(existsSync(group!)).toBe(false)
 })

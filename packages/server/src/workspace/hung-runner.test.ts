@@ -2,17 +2,17 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test as sequential } from 'vitest'
+import { test as sequential } from 'vitest'
 import { until } from '../../testing/until.ts'
 import { isAlive, never, openTestWorkspaces, processEnd, terminal } from './workspace.testing.ts'
 
-/** Each test waits for processes of its own. */
+/** Each test waits for processes of its own, and has an `expect` of its own: the imported one blames the test that ends first. */
 const test = sequential.concurrent
 /** A runner that is silent for six of these is ended. */
 const heartbeatMs = 400
 const begin = 'echo x >>begun; until [ -e go ]; do sleep 0.02; done; echo done'
 
-test('a runner that stops and continues in time loses no call and repeats none', async () => {
+test('a runner that stops and continues in time loses no call and repeats none', async ({ expect }) => {
   await using here = await openTestWorkspaces({ heartbeatMs: 60_000 })
   const workspace = await here.open()
   // One program that a Ctrl-C ends: a shell that is between two short ones can miss it.
@@ -36,7 +36,9 @@ test('a runner that stops and continues in time loses no call and repeats none',
   expect(await here.runnerPid()).toBe(runner)
 }, 60_000)
 
-test('a runner that stays stopped is ended and replaced: its calls are unknown, and none is repeated', async () => {
+test('a runner that stays stopped is ended and replaced: its calls are unknown, and none is repeated', async ({
+  expect,
+}) => {
   const hung: (number | null)[] = []
   const log = { info: () => undefined, warn: (fields: object) => hung.push((fields as { pid: number }).pid) }
   await using here = await openTestWorkspaces({ heartbeatMs, log })
@@ -55,7 +57,7 @@ test('a runner that stays stopped is ended and replaced: its calls are unknown, 
   await processEnd(runner)
 }, 60_000)
 
-test('a server that finds a stopped runner ends it and starts another', async () => {
+test('a server that finds a stopped runner ends it and starts another', async ({ expect }) => {
   await using here = await openTestWorkspaces({ heartbeatMs })
   expect((await terminal(await here.open(), 'echo one')).output).toBe('one\n')
   const runner = (await here.runnerPid())!
@@ -65,7 +67,7 @@ test('a server that finds a stopped runner ends it and starts another', async ()
   await processEnd(runner)
 }, 60_000)
 
-test('a runner that answers while its disk does not is ended and replaced', async () => {
+test('a runner that answers while its disk does not is ended and replaced', async ({ expect }) => {
   await using here = await openTestWorkspaces({ heartbeatMs })
   const workspace = await here.open()
   const waiting = expect(terminal(workspace, 'sleep 100')).rejects.toMatchObject({ code: 'unavailable' })
@@ -82,7 +84,7 @@ test('a runner that answers while its disk does not is ended and replaced', asyn
 }, 60_000)
 
 test('a connection without requests asks the runner for nothing, so that an idle runner ends', async () => {
-  await using here = await openTestWorkspaces({ heartbeatMs: 20, idleExitMs: 200 })
+  await using here = await openTestWorkspaces({ heartbeatMs: 150, idleExitMs: 400 })
   const workspace = await here.open()
   await using process = await workspace.spawn({ argv: ['true'] }, never)
   const runner = (await here.runnerPid())!

@@ -3,6 +3,7 @@ export { openCallNotes, type CallNotes, type OpenCallNotes } from './call-notes.
 export { openCallProof } from './call-proof.ts'
 export { checkpointsIn, type Checkpoints } from './checkpoints/checkpoints.ts'
 export type { CheckpointPlace } from './checkpoints/git.ts'
+export { repositoriesMissing } from './checkpoints/limits.ts'
 export type { CheckpointRepository, FileChange } from './checkpoints/repository.ts'
 export { openLocalWorkspaces } from './local-workspaces.ts'
 export { clone, CLONE_DEPTH, inspectRemote, takeBranch, type Identity } from './repository/clone.ts'

@@ -2,10 +2,13 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
+import type { Backoff } from '../lib/index.ts'
 import type { CallProof } from './call-proof.ts'
 import { openCheckpoints } from './checkpoints/checkpoints.ts'
 import type { RunCheckpointProgram } from './checkpoints/git.ts'
+import type { CheckpointLimits } from './checkpoints/limits.ts'
 import { LocalWorkspace, type LocalDeps } from './local.ts'
+import { notRecorded } from './not-recorded.ts'
 import { RunnerClient } from './runner-client.ts'
 import { startRunner } from './runner-start.ts'
 import { conversationMark } from './runner/environment.ts'
@@ -32,9 +35,13 @@ export type LocalWorkspacesOptions = {
   heartbeatMs?: number | undefined
   /** Absent or `off`: commands have all permissions of this account. */
   sandbox?: SandboxPolicy
+  /** Waits between repetitions of a request that a full disk refuses; default 1 s to 10 s. */
+  backoff?: Backoff
   log?: Record<'info' | 'warn', (fields: object, text: string) => void>
   /** Absent: a call that the ledger does not name counts as never begun. */
   proof?: CallProof
+  /** Limits of checkpoints other than the usual ones. */
+  checkpointLimits?: Partial<CheckpointLimits>
 }
 
 /** Bytes of the output of a program for checkpoints: the names of all files of a large workspace. */
@@ -72,7 +79,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
       answer = await client.ask({ op: 'release', ...scope }, signal)
     // A runner that died may have left processes; their mark or group identifies them.
     if (answer === null) {
-      const groups = groupsOf(home, scope.conversation)
+      const groups = groupsOf(place, scope.conversation)
       await endProcesses({ mark: conversationMark(place.root, scope.conversation), leaders: new Set(), groups })
     }
     // A living runner has removed the folder already; file operations may have created it again.
@@ -93,7 +100,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
   }
 
   return {
-    checkpoints: openCheckpoints(runForCheckpoint),
+    checkpoints: openCheckpoints(runForCheckpoint, options.checkpointLimits),
     async open(spec, signal) {
       signal.throwIfAborted()
       const workingDir = resolve(spec.workingDir)
@@ -107,6 +114,8 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
         proven: async (entries) => (await proof?.proven(spec.conversationId, entries)) ?? entries,
         release,
         sandbox,
+        backoff: options.backoff,
+        log: options.log,
         confinement: (await confines()) ? () => viewOf(visible, spec.conversationId, real, folders.values()) : null,
         get client() {
           return runner().client
@@ -133,12 +142,20 @@ function openRunner(dataDir: string, options: LocalWorkspacesOptions): { place: 
   const place = openPlace(dataDir)
   const client = new RunnerClient(place, {
     heartbeatMs: options.heartbeatMs,
-    onConnect: async (link) => proof?.bind(link.ledger),
+    async onConnect(link) {
+      try {
+        await proof?.bind(link.ledger)
+      } catch (error) {
+        if (!(error instanceof ParleyError) || error.code !== 'unavailable') throw error
+        throw notRecorded('the store refuses to record the runner of commands', error)
+      }
+    },
     onHung: (pid) => log?.warn({ data_dir: dataDir, pid, ended: pid !== null }, 'runner hung'),
     async start() {
       const begun = performance.now()
       const entry = runnerEntry === undefined ? {} : { runnerEntry }
-      await startRunner(place, { dataDir, idleExitMs, orphanExitMs, ...entry })
+      const isAfterLoss = proof?.hasLedger === true && !hasAnyLedger(place.home)
+      await startRunner(place, { dataDir, idleExitMs, orphanExitMs, isAfterLoss, ...entry })
       log?.info({ data_dir: dataDir, ms: Math.round(performance.now() - begun) }, 'runner started')
     },
   })

@@ -1,11 +1,12 @@
 /** A workspace on this machine: commands through the runner, files directly. */
 import { basename, isAbsolute, join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
-import { isInside, type Network } from '../lib/index.ts'
+import { isInside, type Backoff, type Network } from '../lib/index.ts'
 import { listFolder, readWhole, realPathOf, removeOne, statFile, writeWhole } from './files.ts'
 import type { AskOptions, RunnerClient } from './runner-client.ts'
 import type { RequestBody } from './runner-link.ts'
 import { attachProcess } from './runner-process.ts'
+import { isNotRecorded, untilRecorded } from './not-recorded.ts'
 import { confinedPath, type Confinement } from './confined.ts'
 import { INSIDE } from './runner/sandbox/mounts.ts'
 import type {
@@ -49,6 +50,9 @@ export type LocalDeps = {
   sandbox: { isRequired: boolean; network: Network } | null
   /** Confinement of file operations to the same sandbox; null: none. */
   confinement: Confinement | null
+  /** Waits between repetitions of a request that could not be recorded. */
+  backoff?: Backoff | undefined
+  log?: { warn: (fields: object, text: string) => void } | undefined
 }
 
 export class LocalWorkspace implements Workspace {
@@ -90,9 +94,8 @@ export class LocalWorkspace implements Workspace {
       maxBytes: maxBytes ?? DEFAULT_MAX_BYTES,
     }
     const body = { op: 'exec' as const, ...this.#scope, call: callId ?? null, spec }
-    const answer = (await this.#ask(callId, body, signal, {
-      onChunk: (stream, data) => chunks[stream].push(data),
-    })) as ExecAnswer
+    const onChunk: AskOptions['onChunk'] = (stream, data) => chunks[stream].push(data)
+    const answer = (await this.#ask(callId, body, signal, { onChunk }, timeoutMs)) as ExecAnswer
     const text = (stream: 'stdout' | 'stderr') => Buffer.concat(chunks[stream]).toString('utf8')
     return { ...answer, stdout: text('stdout'), stderr: text('stderr') }
   }
@@ -117,7 +120,10 @@ export class LocalWorkspace implements Workspace {
   }
 
   /** A program without call id ends with the connection of this server; a program with one can be attached to again. */
-  async spawn(request: Omit<ExecRequest, 'stdin' | 'timeoutMs' | 'maxBytes'>, signal: AbortSignal): Promise<Process> {
+  async spawn(
+    request: Omit<ExecRequest, 'stdin' | 'timeoutMs' | 'maxBytes' | 'folder'>,
+    signal: AbortSignal,
+  ): Promise<Process> {
     const { client } = this.#deps
     let held: Process | null = null
     const spec = await this.#process(request)
@@ -131,26 +137,53 @@ export class LocalWorkspace implements Workspace {
 
   /**
    * Sends the request of a call. A repeated request attaches to the call, unless the ledger that knew it was replaced.
+   * @param limitMs time limit of its program, which is also the longest wait for space on a full disk
    * @throws ParleyError `conflict` with the reason `unknown_outcome` in that case.
    */
-  async #ask(callId: string | undefined, body: RequestBody, signal: AbortSignal, on: AskOptions): Promise<unknown> {
-    if (callId === undefined) return this.#deps.client.ask(body, signal, on)
+  async #ask(
+    callId: string | undefined,
+    body: RequestBody,
+    signal: AbortSignal,
+    on: AskOptions,
+    limitMs?: number,
+  ): Promise<unknown> {
+    const ask = () => this.#untilRecorded(() => this.#deps.client.ask(body, signal, on), signal, limitMs)
+    if (callId === undefined) return ask()
     if (this.#unanswered.has(callId) && (await this.ledger([callId], signal))[callId]?.state === 'unknown') {
       const message = `the runner lost its record of call ${callId}; its outcome cannot be known`
       throw new ParleyError('conflict', message, { details: { reason: 'unknown_outcome' } })
     }
     this.#unanswered.add(callId)
-    const answer = await this.#deps.client.ask(body, signal, on)
+    const answer = await ask()
     this.#unanswered.delete(callId)
     return answer
   }
 
+  /** Repeats a request that has had no effect, because its record could not be written. */
+  #untilRecorded<T>(send: () => Promise<T>, signal: AbortSignal, limitMs?: number): Promise<T> {
+    const { backoff, log } = this.#deps
+    const conversation_id = this.#scope.conversation
+    const onRefused = (attempt: number, err: unknown) =>
+      log?.warn({ conversation_id, attempt, err }, 'request not recorded by the runner, to be repeated')
+    return untilRecorded(send, { signal, limitMs, backoff, onRefused })
+  }
+
   async ledger(callIds: readonly string[], signal: AbortSignal): Promise<Record<string, LedgerEntry>> {
     if (callIds.length === 0) return {}
-    const { hasLedger, client, proven } = this.#deps
+    const { hasLedger, proven } = this.#deps
     if (!hasLedger()) return proven(Object.fromEntries(callIds.map((id) => [id, { state: 'absent' }])))
-    const answer = await client.ask({ op: 'ledger', ...this.#scope, calls: callIds }, signal)
+    const body = { op: 'ledger' as const, ...this.#scope, calls: callIds }
+    const answer = await this.#untilRecorded(() => this.#askAgain(body, signal), signal)
     return proven((answer as LedgerAnswer).entries)
+  }
+
+  /** Asks the next runner when the one that was asked has ended meanwhile. For requests without an effect. */
+  async #askAgain(body: RequestBody, signal: AbortSignal): Promise<unknown> {
+    const ask = () => this.#deps.client.ask(body, signal)
+    return ask().catch((error: unknown) => {
+      if (!(error instanceof ParleyError) || error.code !== 'unavailable' || isNotRecorded(error)) throw error
+      return ask()
+    })
   }
 
   async interrupt(): Promise<void> {
@@ -164,9 +197,20 @@ export class LocalWorkspace implements Workspace {
     await this.#deps.release(this.#scope)
   }
 
-  async #process({ argv, cwd, env }: Pick<ExecRequest, 'argv' | 'cwd' | 'env'>): Promise<ProcessSpec> {
+  async #process({
+    argv,
+    cwd,
+    env,
+    folder,
+  }: Pick<ExecRequest, 'argv' | 'cwd' | 'env' | 'folder'>): Promise<ProcessSpec> {
     const where = cwd === undefined ? this.workingDir : this.resolve(cwd)
-    return { argv, cwd: where, env: { ...(await this.#env()), ...env }, box: this.#box(where) }
+    const box = this.#box(where)
+    return {
+      argv,
+      cwd: where,
+      env: { ...(await this.#env()), ...env },
+      box: box === null || folder === undefined ? box : { ...box, folder },
+    }
   }
 
   /** A command that the server runs in another directory may write there, and not in the working directory. */

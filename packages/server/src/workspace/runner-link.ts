@@ -3,7 +3,8 @@ import type { Socket } from 'node:net'
 import { ParleyError } from '@parley/protocol'
 import { Heartbeat } from './heartbeat.ts'
 import { encodeFrame, FrameReader, MAX_FRAME_BYTES } from './runner/ipc/frames.ts'
-import type { Answer, OutputStream, RefusalCode, Request, RunnerEvent } from './runner/ipc/protocol.ts'
+import { notRecorded } from './not-recorded.ts'
+import type { Answer, OutputStream, Request, RunnerEvent } from './runner/ipc/protocol.ts'
 
 type WithoutId<T> = T extends { id: number } ? Omit<T, 'id'> : never
 export type RequestBody = WithoutId<Request>
@@ -232,7 +233,8 @@ export class RunnerLink {
   }
 }
 
-function asError({ code, message }: { code: RefusalCode; message: string }): Error {
+function asError({ code, message, reason }: Extract<Answer, { error: unknown }>['error']): Error {
+  if (reason !== undefined) return notRecorded(message)
   switch (code) {
     case 'stale_epoch':
     case 'unknown_outcome':

@@ -6,8 +6,10 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { ParleyError } from '@parley/protocol'
+import { notRecorded } from './not-recorded.ts'
 import { allowListed, MARK } from './runner/environment.ts'
 import type { Place } from './runner/ipc/place.ts'
+import { AFTER_LOSS } from './runner/ipc/protocol.ts'
 
 export type RunnerStart = {
   dataDir: string
@@ -17,6 +19,8 @@ export type RunnerStart = {
   idleExitMs: number
   /** Milliseconds without a connected server, after which it ends its processes and itself. */
   orphanExitMs: number
+  /** The ledger of an earlier runner is lost: whether that one left processes is not on record. Default: false. */
+  isAfterLoss?: boolean
 }
 
 /** Milliseconds for the start; longer than on any machine that works, but a failed disk must not hold a caller for ever. */
@@ -37,10 +41,11 @@ const fromSources = () => fileURLToPath(new URL('./runner/main.ts', import.meta.
 /**
  * Starts a detached runner. Resolves when it, or another one that was faster, accepts connections.
  * @throws ParleyError `unavailable` when the process ends before that, or takes longer than a minute; its reason is in `runner/runner.log`.
+ * With the reason `not_recorded` when the disk is full.
  */
 export async function startRunner(
   place: Place,
-  { dataDir, runnerEntry, idleExitMs, orphanExitMs }: RunnerStart,
+  { dataDir, runnerEntry, idleExitMs, orphanExitMs, isAfterLoss = false }: RunnerStart,
 ): Promise<void> {
   const logPath = join(place.home, 'runner.log')
   const cache = compileCache(place.home)
@@ -50,7 +55,8 @@ export async function startRunner(
   const outerMark = process.env[MARK]
   if (outerMark !== undefined) env[MARK] = outerMark
   const entry = runnerEntry ?? fromSources()
-  const child: ChildProcess = spawn(process.execPath, [entry, dataDir, String(idleExitMs), String(orphanExitMs)], {
+  const args = [dataDir, String(idleExitMs), String(orphanExitMs), ...(isAfterLoss ? [AFTER_LOSS] : [])]
+  const child: ChildProcess = spawn(process.execPath, [entry, ...args], {
     cwd: '/',
     detached: true,
     env,
@@ -69,6 +75,7 @@ export async function startRunner(
   const output = await Promise.race([child.stdout === null ? '' : text(child.stdout), failed.promise]).finally(() =>
     clearTimeout(late),
   )
+  if (output.includes('"full"')) throw notRecorded('the runner of commands could not be started: the disk is full')
   if (!output.includes('"runner"')) {
     throw new ParleyError(
       'unavailable',

@@ -34,6 +34,8 @@ export type ExecRequest = {
   timeoutMs?: number
   /** Bytes kept of each stream (head and tail); default 1 MiB. */
   maxBytes?: number
+  /** Existing folder outside of the workspace that this program alone may write, too, where programs are sandboxed. */
+  folder?: string
 }
 
 export type ExecResult = {
@@ -101,7 +103,10 @@ export interface Workspace extends AsyncDisposable {
   /** Runs a command in the conversation's persistent shell. */
   terminal(request: TerminalRequest, signal: AbortSignal): Promise<TerminalResult>
   /** Starts a program with open pipes. */
-  spawn(request: Omit<ExecRequest, 'stdin' | 'timeoutMs' | 'maxBytes'>, signal: AbortSignal): Promise<Process>
+  spawn(
+    request: Omit<ExecRequest, 'stdin' | 'timeoutMs' | 'maxBytes' | 'folder'>,
+    signal: AbortSignal,
+  ): Promise<Process>
   /** Ledger state of calls, for recovery. */
   ledger(callIds: readonly string[], signal: AbortSignal): Promise<Record<string, LedgerEntry>>
   /** Sends Ctrl-C to the program in the foreground of the shell. */

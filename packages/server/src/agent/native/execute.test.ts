@@ -286,3 +286,17 @@ test('recovery executes a call, takes its known result, or closes it as unknown'
   ])
   expect(driver.state.open_actions).toEqual([])
 })
+
+test('recovery refuses a call that a hook blocked with the reason of the hook, and removes the block', async () => {
+  const executed: string[] = []
+  const tool = toolThat((thought) => {
+    executed.push(thought)
+    return Promise.resolve(thought)
+  })
+  const { gateway, workspace, driver, actions } = openGateway(tool, 2)
+  driver.state = { ...driver.state, blocked_actions: { a0: 'not that' } }
+  await driver.drive(recover(actions, { gateway, workspace, limit: 1 }, driver.context, never))
+  expect(executed).toEqual(['a1'])
+  expect(texts(driver.log)).toEqual(['not that', 'a1'])
+  expect(driver.state).toMatchObject({ blocked_actions: {}, open_actions: [] })
+})

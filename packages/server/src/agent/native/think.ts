@@ -137,7 +137,7 @@ async function batch(
     const score = call.blocked === null ? await scoreOf(deps, subjectOf(call, answer.text), view, signal) : null
     drafts.push(...call.drafts, action(call, responseId, takeThought(), score))
   }
-  drafts.push(...blocks(assessed, context.state()), ...confirmation(assessed, responseId, context.state()))
+  drafts.push(...blocks(assessed), ...confirmation(assessed, responseId, context.state()))
   for (const [index, call] of calls.entries()) {
     if (call.kind === 'invalid') drafts.push(...invalidPair(call, responseId, takeThought()))
     else if (isDiscarded(index)) drafts.push(...call.drafts, ...discardedPair(call, responseId, takeThought()))
@@ -181,11 +181,11 @@ function confirmation(
   return [{ kind: 'ConfirmationRequestedEvent', source: 'environment', llm_response_id: responseId, actions }]
 }
 
-/** Records the calls that hooks blocked, by action, so that the blocks survive a restart. */
-function blocks(batch: readonly PreparedCall[], { blocked_actions }: ConversationState): Draft[] {
+/** Records the calls that hooks blocked, by action, so that the blocks survive a restart. No earlier call is open here. */
+function blocks(batch: readonly PreparedCall[]): Draft[] {
   const refused = batch.flatMap(({ id, blocked }): [EventId, string][] => (blocked === null ? [] : [[id, blocked]]))
   if (refused.length === 0) return []
-  const value = { ...blocked_actions, ...Object.fromEntries(refused) }
+  const value = Object.fromEntries(refused)
   return [{ kind: 'StateChangedEvent', source: 'environment', key: 'blocked_actions', value }]
 }
 
@@ -221,7 +221,7 @@ function unusedResponseId(id: string, view: readonly TreeEvent[]): string {
 function feedbackTo(error: unknown, view: readonly TreeEvent[]): string | undefined {
   const text = error instanceof LlmError ? FEEDBACK[error.code] : undefined
   const newest = view.slice(-MAX_FEEDBACK_IN_A_ROW)
-  const isExhausted = newest.length === MAX_FEEDBACK_IN_A_ROW && newest.every((event) => isNotice(event, text))
+  const isExhausted = newest.every((event) => isNotice(event, text))
   return isExhausted ? undefined : text
 }
 

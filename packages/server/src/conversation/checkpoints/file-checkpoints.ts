@@ -4,7 +4,8 @@
  * Invariants
  *   K1. A checkpoint belongs to the newest event of the branch when it began; the files of an event are those of the last
  *       checkpoint at or before it, in the order of the log.
- *   K2. It is made beside the run, while the model works. No call begins, and no run ends, before it is stored.
+ *   K2. It is made beside the run, while the model works. The calls of an answer do not begin, and no run ends, before it is stored.
+ *       Calls of one answer do not wait for each other's.
  *   K3. The objects of a stored checkpoint exist. After a failure, the next events have no checkpoint instead of an old one.
  * Source: docs/operations.md, Checkpoints of files.
  */
@@ -29,8 +30,6 @@ import { changedFilesText, MAX_LISTED } from './report.ts'
 
 /** The tree of events after a failed checkpoint. */
 const NONE = ''
-/** Bytes of all objects of a conversation, above which the older half of the checkpoints is forgotten. */
-const MAX_BYTES = 1024 * 1024 * 1024
 /** Events after the leaf that are looked at; a run ends with a few. */
 const LATER_EVENTS = 20
 /** Events after the last checkpoint that are searched for calls; every call has its own checkpoint. */
@@ -47,6 +46,9 @@ type Live = Pick<LiveReader, 'id' | 'epoch' | 'state' | 'record'> & Pick<LiveAct
 /** The files of a conversation at one event. */
 export type FilesAt = { place: CheckpointPlace; tree: string; checkpoints: CheckpointRow[] }
 
+/** Why the files of an event are not known, for people. */
+export type Missing = { missing: string }
+
 export class FileCheckpoints {
   readonly #live: Live
   readonly #deps: FileCheckpointDeps
@@ -54,6 +56,8 @@ export class FileCheckpoints {
   #open: { workingDir: string; repository: CheckpointRepository } | null = null
   /** Undefined until it was read. */
   #newest: CheckpointRow | null | undefined
+  /** Why the newest checkpoint failed in this process; null: it did not. */
+  #failure: string | null = null
   #isRequested = false
   /** True when calls that may have written precede the requested checkpoint. */
   #followsCalls = false
@@ -128,10 +132,9 @@ export class FileCheckpoints {
     // Checked again by the navigation, but then the files are changed already.
     if (state().execution_status === 'running')
       throw new ParleyError('conflict', 'The conversation is running. Pause it before you navigate.')
-    if (this.#place() === null) throw noCheckpoint('This conversation has no checkpoints of its files.')
+    if (this.#place() === null) throw noCheckpoint(NOT_HERE)
     const target = await this.#deps.storage.checkpoints.at(id, seq)
-    if (target === null || target.tree === NONE)
-      throw noCheckpoint('There is no checkpoint of the files at this event.')
+    if (target === null || target.tree === NONE) throw noCheckpoint(this.#whyMissing(target))
     await this.#alone(async (signal) => {
       const repository = this.#repository()!
       const before = await repository.takeBefore(target.tree, signal)
@@ -150,24 +153,28 @@ export class FileCheckpoints {
 
   /**
    * Runs `work`, which copies the files of the event `seq`; null: as they are now. No checkpoint is made meanwhile.
-   * @returns null when there is no checkpoint
+   * @returns its result, or why there is no checkpoint to copy
    */
-  async copy<T>(seq: number | null, work: (files: FilesAt, signal: AbortSignal) => Promise<T>): Promise<T | null> {
+  async copy<T>(
+    seq: number | null,
+    work: (files: FilesAt, signal: AbortSignal) => Promise<T>,
+  ): Promise<{ result: T } | Missing> {
     const place = this.#place()
-    if (place === null) return null
+    if (place === null) return { missing: NOT_HERE }
     // While a run is active, its last checkpoint counts: a call may be writing.
     if (seq === null && this.#live.state().execution_status !== 'running') this.request()
     return this.#alone(async (signal) => {
       const checkpoints = await this.#deps.storage.checkpoints.list(this.#live.id)
       const last = checkpoints.findLast((row) => seq === null || row.seq <= seq)
-      if (last === undefined || last.tree === NONE) return null
-      return work({ place, tree: last.tree, checkpoints: checkpoints.filter(({ tree }) => tree !== NONE) }, signal)
+      if (last === undefined || last.tree === NONE) return { missing: this.#whyMissing(last ?? null) }
+      const kept = checkpoints.filter(({ tree }) => tree !== NONE)
+      return { result: await work({ place, tree: last.tree, checkpoints: kept }, signal) }
     })
   }
 
   /** Packs the objects when there are many. Called when no call is about to begin; a checkpoint that is due ends it. */
   tidy(): void {
-    if (this.#open?.repository.isDueForPacking !== true) return
+    if (this.#open === null) return
     const controller = new AbortController()
     this.#packing = controller
     this.#alone((signal) => this.#pack(signal), controller.signal).catch((err: unknown) => {
@@ -201,14 +208,18 @@ export class FileCheckpoints {
     const newest = await this.#known()
     try {
       const tree = await this.#repository()!.take(signal)
+      this.#failure = null
       // After calls, the same tree is stored again: it tells that they are part of it.
       if (tree === newest?.tree && !followsCalls) return
       if (this.#takenOver !== null && newest !== null && newest.tree !== NONE && tree !== newest.tree)
         this.#difference ??= (await this.#hasCallsAfter(newest.seq)) ? null : { from: newest.tree, to: tree }
       await this.#store(await this.#seqOf(state), tree)
     } catch (error) {
-      if (signal.aborted || newest?.tree === NONE) return
-      this.#warn(error, 'no checkpoint of the files')
+      if (signal.aborted) return
+      const isNews = this.#failure === null
+      this.#failure = error instanceof Error ? error.message : String(error)
+      if (newest?.tree === NONE) return
+      if (isNews) this.#warn(error, 'no checkpoint of the files')
       if (newest !== null) await this.#store(await this.#seqOf(state), NONE).catch(() => undefined)
     }
   }
@@ -251,8 +262,9 @@ export class FileCheckpoints {
     const { id } = this.#live
     const { checkpoints } = this.#deps.storage
     const repository = this.#repository()
-    if (repository === null) return
-    while ((await repository.pack(signal)) > MAX_BYTES) {
+    if (repository === null || !(await repository.isDueForPacking(signal))) return
+    const { keptBytes } = this.#deps.workspaces.checkpoints!.limits
+    while ((await repository.pack(signal)) > keptBytes) {
       const rows = await checkpoints.list(id)
       const kept = rows[Math.ceil(rows.length / 2)]
       if (kept === undefined) break
@@ -262,10 +274,19 @@ export class FileCheckpoints {
     }
   }
 
+  /** Why an event has no checkpoint whose last one is `last`. */
+  #whyMissing(last: CheckpointRow | null): string {
+    const isNewest = (last?.seq ?? null) === (this.#newest?.seq ?? null)
+    return (isNewest ? this.#failure : null) ?? 'There is no checkpoint of the files at this event.'
+  }
+
   #warn(err: unknown, text: string): void {
     this.#deps.log.warn({ conversation_id: this.#live.id, err }, text)
   }
 }
+
+/** Why a conversation without checkpoints cannot return to the files of an event, or copy them. */
+export const NOT_HERE = 'This conversation has no checkpoints of its files.'
 
 /** True for events that extend a branch, or move to another one. */
 const isOfBranch = (event: Event): boolean => isTreeEvent(event) || event.kind === 'LeafMovedEvent'

@@ -1,9 +1,12 @@
-import type { Event } from '@parley/protocol'
+import type { Event, ObservationEvent } from '@parley/protocol'
 
-/** Observations of tools that change no file of a workspace. */
-const READING: ReadonlySet<string> = new Set([
+type Observation = ObservationEvent['observation']
+
+/** Observations of tools that change no file of a workspace. The list of tasks is kept in the folder of the conversation. */
+const READING: ReadonlySet<Observation['kind']> = new Set([
   'FinishObservation',
   'ThinkObservation',
+  'TaskTrackerObservation',
   'GrepObservation',
   'GlobObservation',
   'ListDirectoryObservation',
@@ -16,7 +19,7 @@ const READING: ReadonlySet<string> = new Set([
 export function mayHaveWritten(event: Event): boolean {
   switch (event.kind) {
     case 'ObservationEvent':
-      return !READING.has(event.observation.kind)
+      return !READING.has(event.observation.kind) && !isView(event.observation)
     case 'AgentErrorEvent':
     case 'ACPToolCallEvent':
     case 'HookExecutionEvent':
@@ -25,3 +28,7 @@ export function mayHaveWritten(event: Event): boolean {
       return false
   }
 }
+
+const isView = (observation: Observation): boolean =>
+  (observation.kind === 'FileEditorObservation' || observation.kind === 'PlanningFileEditorObservation') &&
+  observation.command === 'view'

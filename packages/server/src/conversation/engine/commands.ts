@@ -1,5 +1,6 @@
 import { newConversationId, type ConversationId, type Draft, type SecurityAnalyzer } from '@parley/protocol'
 import { hasHooks } from '../../hooks/index.ts'
+import { endsInTime } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { OutboxDraft } from '../../storage/index.ts'
 import type { WorkspaceRemoval, Workspaces } from '../../workspace/index.ts'
@@ -25,6 +26,12 @@ import { StoppedProcesses } from './stopped-processes.ts'
  * Source: docs/operations.md, The runner.
  */
 const STOP_MS = { all: 4_500, processes: 500 }
+
+/**
+ * Milliseconds that a deletion without hooks waits for work that it cancels, and for the end of all processes. A runner that hangs
+ * answers neither; the release is then owed, and settled after the answer. Source: docs/operations.md, Workspaces of deleted conversations.
+ */
+const DELETE_MS = { work: 2_000, all: 4_500 }
 
 export type CommandDeps = {
   start: StartDeps
@@ -77,7 +84,9 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       const { row, record, state } = await access.readOrMark(await access.row(id, actor))
       const channel = roster.channel(id, row.seq)
       if (isReady(state) && hasHooks(state.hook_config, 'SessionEnd')) await endSession(id, roster, deps.log)
-      await roster.evict(id, 'deleted')
+      const late = AbortSignal.timeout(DELETE_MS.all)
+      const evicted = roster.evict(id, 'deleted')
+      await endsInTime(evicted, AbortSignal.timeout(DELETE_MS.work))
       try {
         await conversations.delete(id, await deletionNotice(id, actor, access, start), workspace)
       } catch (error) {
@@ -89,8 +98,8 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       channel.emit({ kind: 'deleted' })
       const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
       if (ended !== null) await deps.runs?.ended(id, record, ended)
-      await stopped.settled(id)
-      return releases.settle({ id, owner: row.owner, record, workspace })
+      const ending = Promise.allSettled([evicted, stopped.settled(id)])
+      return releases.settle({ id, owner: row.owner, record, workspace }, { ending, late })
     },
 
     async send(id, requested, actor) {
@@ -122,8 +131,8 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       const from = request.from_event_id ?? null
       const seq = from === null ? null : ((await start.storage.events.get(id, from))?.seq ?? 0)
       const create = (files: ForkedFiles | null) => fork(start, source, asked, actor, files)
-      const made = await forkWorkspace.make(source, () => access.live(id, actor), seq, asked.id, create)
-      return access.info(await access.read(made, actor))
+      const { result, files } = await forkWorkspace.make(source, () => access.live(id, actor), seq, asked.id, create)
+      return { info: await access.info(await access.read(result, actor)), files }
     },
   }
 }

@@ -1,7 +1,7 @@
 /** What a deleted conversation leaves behind: its processes, its folder and its workspace. Owed until it is done, also by a later process. */
 import type { ConversationId, DeletedWorkspace } from '@parley/protocol'
 import { rm } from 'node:fs/promises'
-import { backoffMs, sleep, type Backoff } from '../../lib/index.ts'
+import { backoffMs, endsInTime, sleep, type Backoff } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { OwedRelease, Storage } from '../../storage/index.ts'
 import type { WorkspaceRemoval, Workspaces } from '../../workspace/index.ts'
@@ -24,12 +24,20 @@ export type ReleaseDeps = {
 /** A deleted conversation. `record` is null when it cannot be read. */
 type Deleted = Pick<OwedRelease, 'id' | 'owner' | 'workspace'> & { record: ConversationRecord | null }
 
+/** How long a caller waits for the processes of a deleted conversation. */
+type ReleaseLimits = {
+  /** The work of the conversation that still ends. Nothing is released before it has settled. */
+  ending?: Promise<unknown>
+  /** Aborts when the caller no longer waits for processes; their end, and all that follows it, then continues in the background. */
+  late?: AbortSignal
+}
+
 export type Releases = {
   /**
    * Ends the processes of a deleted conversation, removes its folder, and removes or keeps its workspace. Never rejects: a failure is
    * logged, and repeated in the background and by the next start.
    */
-  settle(deleted: Deleted): Promise<DeletedWorkspace>
+  settle(deleted: Deleted, limits?: ReleaseLimits): Promise<DeletedWorkspace>
   /** Settles what earlier processes left. */
   recover(): Promise<void>
   /** Ends the repetitions. */
@@ -39,11 +47,15 @@ export type Releases = {
 export function openReleases(deps: ReleaseDeps): Releases {
   const { conversations, workspaces, removal, folderOf, readRecord, log, backoff = BACKOFF } = deps
   const closing = new AbortController()
+  const endProcesses = async ({ id, record }: Deleted, ending?: Promise<unknown>): Promise<void> => {
+    await ending?.catch(() => undefined)
+    await workspaces.release(id, record === null ? null : remoteOf(record.workspace))
+  }
   /** One attempt. Null: it has to be repeated. */
-  const release = async (deleted: Deleted, attempt: number): Promise<DeletedWorkspace | null> => {
-    const { id, owner, record, workspace: choice } = deleted
+  const release = async (deleted: Deleted, attempt: number, ended: Promise<void>): Promise<DeletedWorkspace | null> => {
+    const { id, owner, workspace: choice } = deleted
     try {
-      await workspaces.release(id, record === null ? null : remoteOf(record.workspace))
+      await ended
       // A process that is ending may still write there.
       await rm(folderOf(id), { recursive: true, force: true, maxRetries: 5 })
       const workspace = await removal.settle({ owner, directory: directoryOf(deleted), choice })
@@ -60,14 +72,20 @@ export function openReleases(deps: ReleaseDeps): Releases {
         backoffMs(backoff, attempt - 1, () => 1),
         closing.signal,
       )
-      isDone = (await release(deleted, attempt)) !== null
+      isDone = (await release(deleted, attempt, endProcesses(deleted))) !== null
     }
   }
-  const settle: Releases['settle'] = async (deleted) => {
-    const workspace = await release(deleted, 1)
+  const settle: Releases['settle'] = async (deleted, { ending, late } = {}) => {
+    const ended = endProcesses(deleted, ending)
+    const settled = release(deleted, 1, ended).then((workspace) => {
+      // The only failure of the repetitions is the end of this process.
+      if (workspace === null) repeat(deleted).catch(() => undefined)
+      return workspace
+    })
+    // A failure is that of `settled`, too.
+    const isEnded = late === undefined || (await endsInTime(ended, late).catch(() => true))
+    const workspace = isEnded ? await settled : null
     if (workspace !== null) return workspace
-    // Its only failure is the end of this process.
-    repeat(deleted).catch(() => undefined)
     return { path: directoryOf(deleted), outcome: 'kept', reason: 'failed', detail: 'The server repeats the removal.' }
   }
   /** Null for a record that cannot be read: then the processes of this machine are ended. */

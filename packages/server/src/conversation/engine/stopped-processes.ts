@@ -1,5 +1,5 @@
 import type { ConversationId } from '@parley/protocol'
-import { abortable } from '../../lib/index.ts'
+import { endsInTime } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Workspaces } from '../../workspace/index.ts'
 
@@ -30,11 +30,7 @@ export class StoppedProcesses {
     )
     this.#ending.set(id, settled)
     void settled.then(() => this.#ending.get(id) === settled && this.#ending.delete(id))
-    try {
-      await abortable(ending, late)
-    } catch (error) {
-      if (!late.aborted) throw error
-    }
+    await endsInTime(ending, late)
   }
 
   /** Resolves when the end of the processes has settled, so that it cannot end those of the next start. */

@@ -92,12 +92,13 @@ export class Ending {
 
   /** Stores an interruption that the store has refused, so that what follows is stored after it. @throws the error of the store */
   async recordOwed(): Promise<void> {
-    if (this.#owed !== null) await this.#live.inTurn(() => this.#record())
+    if (this.#owed !== null || this.#parts.startup.isOwed) await this.#live.inTurn(() => this.#record())
   }
 
-  /** Only in a turn: stores the interruption that is owed. Returns the agent that a stop releases. */
+  /** Only in a turn: stores the interruption that is owed, after the start that it has cancelled. Returns the agent that a stop releases. */
   async #record(stop?: Draft): Promise<{ agent: Promise<Agent | null> } | null> {
     const { state, append, emitSnapshot } = this.#live
+    await this.#parts.startup.recordOwed()
     if (this.#owed === null) return null
     const drafts = interruption(state(), this.#owed, stop !== undefined)
     if (stop !== undefined && !hasToStartAgain(state())) drafts.push(stop)

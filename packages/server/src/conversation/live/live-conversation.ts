@@ -10,7 +10,7 @@
  */
 import type { ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
 import { Mailbox } from '../../lib/index.ts'
-import { FileCheckpoints, type FilesAt } from '../checkpoints/file-checkpoints.ts'
+import { FileCheckpoints, type FilesAt, type Missing } from '../checkpoints/file-checkpoints.ts'
 import type { Actor, Command } from '../conversations.ts'
 import { GoalRounds } from '../goal/rounds.ts'
 import { ConversationHooks } from '../hooks/conversation-hooks.ts'
@@ -192,9 +192,12 @@ export class LiveConversation {
 
   /**
    * Runs `work`, which copies the files of the event `seq`; null: as they are now.
-   * @returns null when there is no checkpoint of them
+   * @returns its result, or why there is no checkpoint of them
    */
-  copyFiles<T>(seq: number | null, work: (files: FilesAt, signal: AbortSignal) => Promise<T>): Promise<T | null> {
+  copyFiles<T>(
+    seq: number | null,
+    work: (files: FilesAt, signal: AbortSignal) => Promise<T>,
+  ): Promise<{ result: T } | Missing> {
     return this.#files.copy(seq, work)
   }
 

@@ -23,6 +23,16 @@ test('an append that the store refused changes neither state nor record, and wat
   expect(texts(await talk.events()).join()).not.toContain('lost')
 })
 
+test('a command that changes nothing appends nothing', async () => {
+  await using bench = await openBench()
+  const talk = await bench.start()
+  await talk.is('finished')
+  let appends = 0
+  bench.faults.before = async () => void (appends += 1)
+  for (const command of ['run', 'pause', 'interrupt'] as const) await talk.send(command)
+  expect(appends).toBe(0)
+})
+
 test('an event reaches watchers only when its append has succeeded', async () => {
   await using bench = await openBench()
   const talk = await bench.start()
@@ -148,4 +158,25 @@ test('the notification of a pause and of a resumption is stored with it, and onl
     await talk.is('finished')
     expect(topics).toEqual(notifies ? ['conversation.paused', 'conversation.resumed'] : [])
   }
+})
+
+test('an active goal ends with the append that ends its run', async () => {
+  await using bench = await openBench({ judgeModel: async () => ({}) as never })
+  const { reached, open } = gate()
+  bench.play({
+    async *think(): Step {
+      reached.resolve()
+      await open.promise
+      yield* []
+    },
+  })
+  const talk = await bench.start({ isIdle: true })
+  await bench.engine.send(talk.id, { kind: 'start_goal', objective: 'Make it work.', max_iterations: 3 }, ANN)
+  await reached.promise
+  await talk.send('interrupt')
+  open.resolve()
+  const goals = (await talk.events()).flatMap(({ event }) =>
+    event.kind === 'StateChangedEvent' && event.key === 'goal' ? [event.value] : [],
+  )
+  expect(goals).toMatchObject([{ active: true }, { active: false }])
 })

@@ -216,7 +216,6 @@ export class LiveLog {
   }
 
   #refused(error: unknown): void {
-    if (error instanceof RunCancelled) return
     this.#isRefused = true
     if (error instanceof ParleyError && error.code === 'unavailable') this.#refusals.add(error)
   }

@@ -1,8 +1,10 @@
+import { newEventId } from '@parley/protocol'
 import { expect, test } from 'vitest'
-import { ANN, answer, call, count, gate, openBench, texts, type Bench } from '../../../testing/engine-bench.ts'
+import { ANN, answer, call, count, gate, openBench, phaseOf, texts, type Bench } from '../../../testing/engine-bench.ts'
 import { diskFull } from '../../../testing/faulty-storage.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
+import { abortable } from '../../lib/index.ts'
 
 /** Starts a conversation whose first call the store refuses to append; returns after the first refusal. */
 async function startRefusedStep(bench: Bench) {
@@ -92,6 +94,51 @@ test('an interrupt that the store refused is recorded without a further request'
   expect(bench.asked).toHaveLength(1)
 })
 
+test('the end of a run that the store refuses is stored when the store is back', async () => {
+  await using bench = await openBench()
+  bench.faults.refuse = ({ row }) => (row?.status === 'finished' ? diskFull() : null)
+  const talk = await bench.start()
+  await until(() => bench.faults.refused >= 2, 5_000)
+  bench.faults.refuse = () => null
+  await talk.is('finished')
+  expect(bench.asked).toHaveLength(1)
+  expect(await talk.kinds()).not.toContain('ConversationErrorEvent')
+})
+
+test('an interrupt that cancels a start while the store refuses is recorded when the store is back, without a further request', async () => {
+  const phase = gate()
+  await using bench = await openBench({
+    phases: [
+      {
+        name: 'setup',
+        deadlineMs: 60_000,
+        timeoutCode: 'late',
+        subject: () => 'The phase',
+        applies: () => true,
+        run: async (_, signal) => {
+          phase.reached.resolve()
+          await abortable(phase.open.promise, signal)
+          return {}
+        },
+      },
+    ],
+  })
+  const talk = await bench.start()
+  await phase.reached.promise
+  bench.faults.refuse = diskFull
+  await expect(talk.send('interrupt')).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(talk.say('too early')).rejects.toMatchObject({ code: 'unavailable' })
+  bench.faults.refuse = () => null
+  await talk.is('paused')
+  expect(await bench.engine.progress(talk.id, ANN)).toMatchObject({ status: 'STOPPED', code: 'STATUS$STOPPED' })
+  const ends = (await talk.events()).flatMap(({ event }) => {
+    if (event.kind === 'InterruptEvent') return ['interrupted']
+    return event.kind === 'StartPhaseEvent' && event.status === 'failed' ? ['start called off'] : []
+  })
+  expect(ends).toEqual(['start called off', 'interrupted'])
+  expect(bench.asked).toHaveLength(0)
+})
+
 test('an append that can never succeed ends the run with a recorded error after one model call', async () => {
   await using bench = await openBench()
   bench.faults.refuse = ({ events }) =>
@@ -106,6 +153,21 @@ test('an append that can never succeed ends the run with a recorded error after 
   expect(bench.asked).toHaveLength(1)
   const failed = (await talk.events()).find(({ event }) => event.kind === 'ConversationErrorEvent')
   expect(failed?.event).toMatchObject({ detail: 'string or blob too big' })
+})
+
+test('an append with an id that the log has already is not repeated, and ends the run with a recorded error', async () => {
+  await using bench = await openBench()
+  const id = newEventId()
+  bench.play({
+    async *think(): Step {
+      yield call(id)
+    },
+  })
+  const talk = await bench.start()
+  await talk.is('error')
+  expect(bench.asked).toHaveLength(2)
+  const failed = (await talk.events()).find(({ event }) => event.kind === 'ConversationErrorEvent')
+  expect(failed?.event).toMatchObject({ code: 'conflict', detail: expect.stringContaining('already holds an event') })
 })
 
 test('while masking fails, the model is asked once, and the failure is recorded when masking works again', async () => {
@@ -154,18 +216,11 @@ test('a message and a change that the store refused have no effect, also before 
   const phase = gate()
   await using bench = await openBench({
     phases: [
-      {
-        name: 'setup',
-        deadlineMs: 60_000,
-        timeoutCode: 'late',
-        subject: () => 'The phase',
-        applies: () => true,
-        run: async () => {
-          phase.reached.resolve()
-          await phase.open.promise
-          return {}
-        },
-      },
+      phaseOf(async () => {
+        phase.reached.resolve()
+        await phase.open.promise
+        return {}
+      }),
     ],
   })
   const talk = await bench.start({ isIdle: true })
@@ -187,18 +242,14 @@ test('a start whose phases the store refuses continues when the store is back, a
   let runs = 0
   await using bench = await openBench({
     phases: [
-      {
-        name: 'setup',
-        deadlineMs: 60_000,
-        timeoutCode: 'late',
-        subject: () => 'The phase',
-        applies: () => runs === 0,
-        run: async () => {
+      phaseOf(
+        async () => {
           runs += 1
           bench.faults.refuse = diskFull
           return {}
         },
-      },
+        () => runs === 0,
+      ),
     ],
   })
   const talk = await bench.start()

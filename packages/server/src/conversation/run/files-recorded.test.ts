@@ -16,6 +16,10 @@ function conversationWith(next: () => Next) {
   const recorded = Promise.withResolvers<void>()
   const trace: string[] = []
   const agent = {
+    async *think() {
+      trace.push('asked')
+      yield [] as Draft[]
+    },
     async *execute() {
       trace.push('executed')
       yield [] as Draft[]
@@ -65,4 +69,17 @@ test('a call does not begin when a pause was stored while the files were recorde
   recorded.resolve()
   await ended
   expect(trace).toEqual(['waits', 'concluded'])
+})
+
+test('the next move is decided again after changed files were reported, before the model is asked', async () => {
+  const moves: Next[] = [{ kind: 'think' }, { kind: 'think' }, stop('paused'), stop('paused')]
+  const { conversation, recorded, trace } = conversationWith(() => moves.shift()!)
+  let reports = 1
+  conversation.reportFiles = async () => {
+    trace.push('reports')
+    return reports-- > 0
+  }
+  recorded.resolve()
+  await run(conversation, never)
+  expect(trace).toEqual(['reports', 'reports', 'asked', 'waits', 'concluded'])
 })

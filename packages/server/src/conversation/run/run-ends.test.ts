@@ -1,66 +1,26 @@
+import { HookConfig, type StoredEvent } from '@parley/protocol'
 import { expect, test } from 'vitest'
-import { ANN, answer, call, gate, openBench } from '../../../testing/engine-bench.ts'
+import {
+  ANN,
+  answer,
+  call,
+  count,
+  gate,
+  holdAppend,
+  isAnswer,
+  openBench,
+  phaseOf,
+  settled,
+  texts,
+} from '../../../testing/engine-bench.ts'
 import { diskFull } from '../../../testing/faulty-storage.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
 import { makeMasker } from '../../secrets/index.ts'
+import type { SessionHooks } from '../hooks/conversation-hooks.ts'
 
-/** A condenser that takes requests. */
-const CONDENSER = { kind: 'LLMSummarizingCondenser', llm: { model: 'openai/played' } }
-
-test('a condensation that is requested while a run ends is made', async () => {
-  await using bench = await openBench()
-  const { reached, open } = gate()
-  let condensed = 0
-  bench.play({
-    async *condense(): Step {
-      condensed += 1
-      yield* []
-    },
-  })
-  bench.faults.before = async ({ row }) => {
-    if (row?.status !== 'finished') return
-    bench.faults.before = async () => undefined
-    reached.resolve()
-    await open.promise
-  }
-  const talk = await bench.start({ agent: { condenser: CONDENSER } })
-  await reached.promise
-  const asked = bench.engine.send(talk.id, { kind: 'condense' }, ANN)
-  await new Promise((resolve) => setImmediate(resolve))
-  open.resolve()
-  await asked
-  expect([condensed, await talk.status()]).toEqual([1, 'finished'])
-})
-
-test('a condensation that fails changes no status, and one that an interrupt ends is reported as interrupted', async () => {
-  await using bench = await openBench()
-  const talk = await bench.start({ agent: { condenser: CONDENSER } })
-  await talk.is('finished')
-  const condense = () => bench.engine.send(talk.id, { kind: 'condense' }, ANN)
-  bench.play({
-    async *condense(): Step {
-      yield* []
-      throw new Error('no summary')
-    },
-  })
-  await expect(condense()).rejects.toThrow()
-  expect([await talk.status(), (await talk.kinds()).includes('ConversationErrorEvent')]).toEqual(['finished', false])
-  const { reached, open } = gate()
-  bench.play({
-    async *condense(): Step {
-      reached.resolve()
-      await open.promise
-      yield* []
-    },
-  })
-  const asked = expect(condense()).rejects.toMatchObject({ code: 'conflict' })
-  await reached.promise
-  await talk.send('interrupt')
-  await asked
-  open.resolve()
-  expect(await talk.status()).toBe('finished')
-})
+const statusesIn = (events: readonly StoredEvent[]) =>
+  events.flatMap(({ event }) => (event.kind === 'StatusChangedEvent' ? [event.status] : []))
 
 test('the pieces of an answer are shown before the answer is stored', async () => {
   const masker = Promise.withResolvers<void>()
@@ -87,7 +47,7 @@ test('the pieces of an answer are shown before the answer is stored', async () =
   }
   await talk.say('hello')
   await answered.promise
-  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  for (let turn = 0; turn < 50; turn += 1) await settled()
   order.push('secrets known')
   masker.resolve()
   for (let isOver = false; !isOver;)
@@ -96,33 +56,6 @@ test('the pieces of an answer are shown before the answer is stored', async () =
       isOver ||= item.kind === 'event' && item.event.kind === 'MessageEvent' && item.event.source === 'agent'
     }
   expect(order).toEqual(['secrets known', 'shown', 'stored'])
-})
-
-test('a run takes its slot after the start, and gives it back when it ends', async () => {
-  const phase = gate()
-  await using bench = await openBench({
-    runSlots: 1,
-    phases: [
-      {
-        name: 'setup',
-        deadlineMs: 60_000,
-        timeoutCode: 'late',
-        subject: () => 'The phase',
-        applies: ({ title }) => title === 'slow',
-        run: async () => {
-          phase.reached.resolve()
-          await phase.open.promise
-          return {}
-        },
-      },
-    ],
-  })
-  const slow = await bench.start({ title: 'slow' })
-  await phase.reached.promise
-  // Others run meanwhile, one after the other.
-  for (const talk of [await bench.start(), await bench.start()]) await talk.is('finished')
-  phase.open.resolve()
-  await slow.is('finished')
 })
 
 test('the observer of runs learns each beginning before the first step, and each end after it is stored', async () => {
@@ -140,7 +73,7 @@ test('the observer of runs learns each beginning before the first step, and each
   expect(seen).toEqual(['began after 0', 'ended, finished', 'began after 1', 'ended, finished'])
 })
 
-test('an end that is recorded names its reason once, and a run that had that status already records none', async () => {
+test('the end of a run at a limit is recorded once, with its reason', async () => {
   await using bench = await openBench()
   bench.play({
     async *think(): Step {
@@ -151,10 +84,81 @@ test('an end that is recorded names its reason once, and a run that had that sta
   await talk.is('error')
   const errors = (await talk.events()).filter(({ event }) => event.kind === 'ConversationErrorEvent')
   expect(errors.map(({ event }) => event)).toMatchObject([{ code: 'MaxIterationsReached' }])
-  const statuses = (await talk.events()).flatMap(({ event }) =>
-    event.kind === 'StatusChangedEvent' ? [event.status] : [],
+  expect(statusesIn(await talk.events())).toEqual(['running', 'error'])
+})
+
+test('a run that ends because a person has paused it records no second pause', async () => {
+  await using bench = await openBench()
+  const { reached, open } = gate()
+  bench.play({
+    async *think(context): Step {
+      const { seq } = context.state()
+      reached.resolve()
+      await open.promise
+      yield answer('done', seq)
+    },
+  })
+  const talk = await bench.start()
+  await reached.promise
+  await talk.send('pause')
+  open.resolve()
+  await until(async () => count(await talk.events(), 'MessageEvent') === 2)
+  await talk.send('run')
+  await talk.is('finished')
+  expect(statusesIn(await talk.events())).toEqual(['running', 'paused', 'running', 'finished'])
+})
+
+test('a run that is interrupted before its end is stored is paused, not finished', async () => {
+  await using bench = await openBench()
+  const answered = holdAppend(bench, isAnswer)
+  const talk = await bench.start()
+  await answered.reached.promise
+  // The change waits for its turn behind the answer, and the end of the run behind the change.
+  const changing = bench.engine.send(
+    talk.id,
+    { kind: 'set_confirmation_policy', policy: { kind: 'NeverConfirm' } },
+    ANN,
   )
-  expect(statuses).toEqual(['running', 'error'])
+  await settled()
+  const changed = holdAppend(bench, () => true)
+  answered.open.resolve()
+  await changed.reached.promise
+  await settled()
+  const interrupted = talk.send('interrupt')
+  await settled()
+  changed.open.resolve()
+  await Promise.all([changing, interrupted])
+  expect(await talk.status()).toBe('paused')
+})
+
+test('a finish that a hook denies gets a further step with its feedback, and the end at a limit cannot be denied', async () => {
+  const reasons: string[] = []
+  const hooks = {
+    stop: async (reason: string) => {
+      reasons.push(reason)
+      return { drafts: [], blocked: reasons.length > 3 ? null : 'tests fail', context: null }
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  } as unknown as SessionHooks
+  await using bench = await openBench({ openHooks: async () => hooks })
+  const hook_config = HookConfig.parse({ stop: [{ matcher: '*', hooks: [{ command: 'npm test' }] }] })
+  const talk = await bench.start({ hook_config, max_iterations: 2 })
+  await talk.is('error')
+  expect(reasons).toEqual(['agent_finished', 'agent_finished', 'agent_limit'])
+  const feedback = texts(await talk.events()).filter((text) => text.includes('[Stop hook feedback] tests fail'))
+  expect([bench.asked.length, feedback.length]).toEqual([2, 2])
+})
+
+test('the failure of a start is not recorded again by the run that waited for it', async () => {
+  const logged: string[] = []
+  await using bench = await openBench({
+    log: { warn: () => undefined, error: (_: object, text: string) => void logged.push(text) } as never,
+    phases: [phaseOf(() => Promise.reject(new Error('no repository')))],
+  })
+  const talk = await bench.start()
+  await talk.is('error')
+  expect(logged).toEqual([])
+  expect(count(await talk.events(), 'ConversationErrorEvent')).toBe(1)
 })
 
 test('a repetition that a person has dismissed by running again is reported only once', async () => {
@@ -192,18 +196,4 @@ test('a run that failed for good is recorded also when the store refuses its fai
   bench.faults.refuse = () => null
   await talk.is('error')
   expect(bench.asked).toHaveLength(1)
-})
-
-test('watchers receive the whole state at the end of a run', async () => {
-  await using bench = await openBench()
-  const talk = await bench.start({ isIdle: true })
-  await until(async () => (await bench.engine.progress(talk.id, ANN)).status !== 'STARTING')
-  await using watcher = await bench.engine.watch(talk.id, 'now', ANN, new AbortController().signal)
-  await watcher.next()
-  await talk.say('hello')
-  const statuses: string[] = []
-  while (!statuses.includes('finished'))
-    for (const item of await watcher.next())
-      if (item.kind === 'snapshot') statuses.push(JSON.stringify(item).match(/"execution_status":"(\w+)"/)?.[1] ?? '')
-  expect(statuses).toContain('finished')
 })

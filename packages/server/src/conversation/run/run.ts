@@ -17,7 +17,7 @@ export type Runnable = {
   commit: (drafts: readonly Draft[]) => Promise<StoredEvent[]>
   /** Resolves when the store accepts appends. Before a model is asked, so that no answer is paid for that cannot be stored. */
   expectAccepting: () => Promise<void>
-  /** Resolves when the files are recorded as the calls so far have left them; null: they are. Before a call begins, and before the run ends. */
+  /** Resolves when the files are recorded as the calls so far have left them; null: they are. Before the calls of an answer begin, and before the run ends. */
   filesRecorded: () => Promise<void> | null
   /** Tells the agent of files that changed while the server was interrupted; true when there was something to tell. */
   reportFiles: () => Promise<boolean>

@@ -1,6 +1,18 @@
-import type { ActionEvent } from '@parley/protocol'
+import type { ActionEvent, Draft } from '@parley/protocol'
 import { expect, test } from 'vitest'
-import { answer, call, count, gate, openBench, result, type Bench } from '../../../testing/engine-bench.ts'
+import {
+  answer,
+  call,
+  conversationOf,
+  count,
+  gate,
+  holdAppend,
+  isAnswer,
+  openBench,
+  result,
+  settled,
+  type Bench,
+} from '../../../testing/engine-bench.ts'
 import { diskFull } from '../../../testing/faulty-storage.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
@@ -47,6 +59,36 @@ test('calls that a failed run left open are recovered by the next run, not execu
   expect(recovered).toEqual(executed)
 })
 
+test('a call that waits for an approval is executed by the process that takes it over, not recovered', async () => {
+  await using bench = await openBench()
+  const did: string[] = []
+  bench.play({
+    async *think(context): Step {
+      if (bench.asked.length > 1) return void (yield answer('done', context.state().seq))
+      const [spent, action] = call() as [Draft, ActionEvent]
+      const { id: action_id, llm_response_id } = action
+      const actions = [{ action_id, risk: 'LOW' as const }]
+      yield [spent, action, { kind: 'ConfirmationRequestedEvent', source: 'environment', llm_response_id, actions }]
+    },
+    async *execute(actions): Step {
+      did.push('executed')
+      yield actions.map(result)
+    },
+    async *recover(actions): Step {
+      did.push('recovered')
+      yield actions.map(result)
+    },
+  })
+  const talk = await bench.start()
+  await talk.is('waiting_for_confirmation')
+  const taken = conversationOf(await bench.another(), talk.id)
+  // A batch is approved only after it was shown.
+  await taken.events()
+  await taken.send('run')
+  await taken.is('finished')
+  expect(did).toEqual(['executed'])
+})
+
 test('an answer that arrives after an interrupt is not stored', async () => {
   await using bench = await openBench()
   const { talk, open } = await startHeldStep(bench)
@@ -54,7 +96,7 @@ test('an answer that arrives after an interrupt is not stored', async () => {
   open.resolve()
   await talk.is('paused')
   const { length } = await talk.events()
-  await new Promise((resolve) => setImmediate(resolve))
+  await settled()
   expect(await talk.events()).toHaveLength(length)
   expect(await talk.kinds()).not.toContain('ActionEvent')
 })
@@ -81,7 +123,7 @@ test('drafts that wait for their turn when the run is interrupted are not stored
   const talk = await bench.start()
   await drafted.promise
   const interrupted = talk.send('interrupt')
-  await new Promise((resolve) => setImmediate(resolve))
+  await settled()
   holding.open.resolve()
   await interrupted
   expect(await talk.status()).toBe('paused')
@@ -109,13 +151,13 @@ test('after an interrupt during the commit of a call, the call is closed and doe
   await reached.promise
   bench.faults.before = async () => undefined
   const interrupted = talk.send('interrupt')
-  await new Promise((resolve) => setImmediate(resolve))
+  await settled()
   open.resolve()
   await interrupted
   expect(await talk.status()).toBe('paused')
   const events = await talk.events()
   expect(count(events, 'ActionEvent')).toBe(count(events, 'AgentErrorEvent'))
-  await new Promise((resolve) => setImmediate(resolve))
+  await settled()
   expect(begun).toBe(0)
 })
 
@@ -130,8 +172,17 @@ test('a step that ignores its abort does not delay an interrupt', async () => {
   open.resolve()
 })
 
-test('a message that arrives during an answer gets a step of its own', async () => {
-  await using bench = await openBench()
+/** A bench that counts the runs that begin. */
+async function openCountingBench() {
+  const begun: string[] = []
+  const bench = await openBench({
+    runs: { began: async (id) => void begun.push(id), ended: async () => undefined },
+  })
+  return Object.assign(bench, { begun })
+}
+
+test('a message that arrives during an answer gets a step of its own in the same run', async () => {
+  await using bench = await openCountingBench()
   const { reached, open } = gate()
   bench.play({
     async *think(context): Step {
@@ -146,24 +197,33 @@ test('a message that arrives during an answer gets a step of its own', async () 
   const talk = await bench.start()
   await reached.promise
   await talk.say('one more thing')
+  expect(bench.begun).toHaveLength(1)
   open.resolve()
   await talk.is('finished')
-  expect(bench.asked).toHaveLength(2)
+  expect([bench.asked.length, bench.begun.length]).toEqual([2, 1])
+})
+
+test('a message that is stored just before the end of a run is answered by that run', async () => {
+  await using bench = await openCountingBench()
+  const answered = holdAppend(bench, isAnswer)
+  const talk = await bench.start()
+  await answered.reached.promise
+  // It waits for its turn behind the answer, and the end of the run behind it.
+  const said = talk.say('not yet')
+  await settled()
+  answered.open.resolve()
+  await said
+  await talk.is('finished')
+  expect([bench.asked.length, bench.begun.length]).toEqual([2, 1])
 })
 
 test('a message that arrives while a run ends is answered', async () => {
   await using bench = await openBench()
-  const { reached, open } = gate()
-  bench.faults.before = async ({ row }) => {
-    if (row?.status !== 'finished') return
-    bench.faults.before = async () => undefined
-    reached.resolve()
-    await open.promise
-  }
+  const ending = holdAppend(bench, ({ row }) => row?.status === 'finished')
   const talk = await bench.start()
-  await reached.promise
+  await ending.reached.promise
   const said = talk.say('not yet')
-  open.resolve()
+  ending.open.resolve()
   await said
   await until(() => bench.asked.length === 2)
   await talk.is('finished')
@@ -189,7 +249,7 @@ test('no run begins between an interrupt and its record', async () => {
   const interrupted = talk.send('interrupt')
   await stop.reached.promise
   await talk.say('go on')
-  await new Promise((resolve) => setImmediate(resolve))
+  await settled()
   expect(bench.asked).toHaveLength(1)
   stop.open.resolve()
   step.open.resolve()
@@ -198,36 +258,15 @@ test('no run begins between an interrupt and its record', async () => {
   expect(kinds).toContain('InterruptEvent')
 })
 
-test('an aborted run gives its run slot back, also one that waited for it', async () => {
-  await using bench = await openBench({ runSlots: 1 })
-  const { reached, open } = gate()
-  bench.play({
-    async *think(): Step {
-      reached.resolve()
-      await open.promise
-      yield* []
-    },
-  })
-  const first = await bench.start()
-  await reached.promise
-  const second = await bench.start()
-  await second.is('running')
-  await second.send('interrupt')
-  await first.send('interrupt')
-  bench.play({})
-  for (const talk of [await bench.start(), await bench.start()]) await talk.is('finished')
-  open.resolve()
-})
-
 test('no model is asked after an interrupt that came while the store was asked whether it accepts appends', async () => {
   await using bench = await openBench()
   const step = gate()
   const check = gate()
   bench.play({
-    async *think(): Step {
+    async *think(context): Step {
+      if (bench.asked.length > 1) return void (yield answer('done', context.state().seq))
       step.reached.resolve()
       await step.open.promise
-      yield* []
     },
   })
   const talk = await bench.start()
@@ -245,7 +284,7 @@ test('no model is asked after an interrupt that came while the store was asked w
   step.open.resolve()
   await check.reached.promise
   const interrupted = talk.send('interrupt')
-  await new Promise((resolve) => setImmediate(resolve))
+  await settled()
   check.open.resolve()
   await interrupted
   expect(await talk.status()).toBe('paused')

@@ -69,6 +69,9 @@ describe('patterns', () => {
     return [a, b, printed(a, 'same'), printed(b, 'same')]
   }
 
+  const begun = Array.from({ length: 4 }, () => run('ls'))
+  const early = { calls: begun, results: begun.map((action) => printed(action, 'same')) }
+
   test.each<[string, TreeEvent[], string | null]>([
     ['the same call with the same result, four times', same(4), 'repeated_action'],
     ['three times is not enough', same(3), null],
@@ -118,6 +121,20 @@ describe('patterns', () => {
     ],
     ['to and fro, six times', swap(6), 'alternating_actions'],
     ['to and fro, five times', swap(5), null],
+    [
+      'to and fro, with failures that differ only in their durations',
+      times(6, (n) => {
+        const action = run(n % 2 === 0 ? 'up' : 'down')
+        return [action, n % 2 === 0 ? failed(action, `timed out after ${n}.5 s`) : printed(action, 'is down')]
+      }),
+      'alternating_actions',
+    ],
+    [
+      'failing calls without a readable action, and with other arguments each time',
+      times(3, (n) => [{ ...run(`ls ${n}`), action: null }].flatMap((action) => [action, failed(action)])),
+      null,
+    ],
+    ['results of calls before the newest message', [...early.calls, person(), ...early.results], null],
   ])('%s', (_name, events, expected) => {
     expect(pattern(findStuck([person(), ...events]))).toBe(expected)
   })

@@ -2,12 +2,18 @@
 import { existsSync } from 'node:fs'
 import { rm, rmdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { ParleyError, type ConversationId } from '@parley/protocol'
+import { ParleyError, type ConversationId, type ForkFiles } from '@parley/protocol'
 import { writeDurably } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { ConversationRow, Storage } from '../../storage/index.ts'
-import { checkpointsIn, type CheckpointPlace, type Checkpoints, type WorkspaceRemoval } from '../../workspace/index.ts'
-import type { FilesAt } from '../checkpoints/file-checkpoints.ts'
+import {
+  checkpointsIn,
+  repositoriesMissing,
+  type CheckpointPlace,
+  type Checkpoints,
+  type WorkspaceRemoval,
+} from '../../workspace/index.ts'
+import { NOT_HERE, type FilesAt, type Missing } from '../checkpoints/file-checkpoints.ts'
 import { placeOfFiles, type CheckpointPlaces } from '../checkpoints/place.ts'
 import type { Reading } from '../record/reading.ts'
 import type { ForkedFiles } from './forked-files.ts'
@@ -21,7 +27,12 @@ export type ForkWorkspaceDeps = CheckpointPlaces & {
 }
 
 /** The part of a conversation in memory that its files are copied through. */
-type CopyFiles = <T>(seq: number | null, work: (files: FilesAt, signal: AbortSignal) => Promise<T>) => Promise<T | null>
+type CopyFiles = <T>(
+  seq: number | null,
+  work: (files: FilesAt, signal: AbortSignal) => Promise<T>,
+) => Promise<{ result: T } | Missing>
+
+type Made<T> = { result: T; files: ForkFiles }
 
 export class ForkWorkspace {
   readonly #deps: ForkWorkspaceDeps
@@ -35,7 +46,7 @@ export class ForkWorkspace {
   /**
    * Calls `create` with a copy of the files of the event `seq` (null: as they are now), or with null when there is no checkpoint of
    * them: the fork then shares the directory of its source. A copy whose conversation was not created is removed.
-   * @throws ParleyError `conflict` when the id is taken, or files of an earlier conversation with this id exist
+   * @throws ParleyError `conflict` when the id is taken, files of an earlier conversation with this id exist, or a limit is exceeded
    */
   async make<T>(
     source: Reading,
@@ -43,20 +54,24 @@ export class ForkWorkspace {
     seq: number | null,
     id: ConversationId,
     create: (files: ForkedFiles | null) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<Made<T>> {
     const { checkpoints } = this.#deps
     const { row, record } = source
+    const shared = async (missing: string): Promise<Made<T>> => ({
+      result: await create(null),
+      files: { outcome: 'shared', detail: `${missing} The fork works in the directory of its source.` },
+    })
     if (checkpoints === undefined || placeOfFiles({ id: row.id, epoch: 0, record }, this.#deps) === null)
-      return create(null)
+      return shared(NOT_HERE)
     if (this.#making.has(id) || (await this.#deps.conversations.get(id)) !== null)
       throw new ParleyError('conflict', `A conversation with id ${id} exists already. Choose another id.`)
     this.#making.add(id)
     try {
       const live = await load()
-      const made = await live.copyFiles(seq, async (files, signal) => ({
-        result: await this.#copied(checkpoints, files, { id, owner: row.owner }, create, signal),
-      }))
-      return made === null ? await create(null) : made.result
+      const copied = await live.copyFiles(seq, (files, signal) =>
+        this.#copied(checkpoints, files, { id, owner: row.owner }, create, signal),
+      )
+      return 'missing' in copied ? await shared(copied.missing) : copied.result
     } finally {
       this.#making.delete(id)
     }
@@ -68,7 +83,7 @@ export class ForkWorkspace {
     { id, owner }: Pick<ConversationRow, 'id' | 'owner'>,
     create: (files: ForkedFiles) => Promise<T>,
     signal: AbortSignal,
-  ): Promise<T> {
+  ): Promise<Made<T>> {
     const { workspacesDir, folderOf, conversations, made, log } = this.#deps
     const root = join(workspacesDir, id)
     const to: CheckpointPlace = {
@@ -93,10 +108,11 @@ export class ForkWorkspace {
       const missed = await checkpoints.copy(source, to, tree, signal)
       await made.record({ root, owner, kind: 'folder', repository: null })
       if (missed.length > 0) log.warn({ conversation_id: id, folders: missed }, 'repositories not copied for a fork')
-      const files = { workingDir: to.workingDir, copiedFrom: source.workingDir, tree, checkpoints: rows }
+      const lacking = missed.length === 0 ? null : repositoriesMissing(missed, checkpoints.limits)
+      const files = { workingDir: to.workingDir, copiedFrom: source.workingDir, lacking, tree, checkpoints: rows }
       const result = await create(files)
       await rm(mark, { force: true })
-      return result
+      return { result, files: { outcome: 'copied', detail: lacking } }
     } catch (error) {
       // The conversation may exist although its creation was reported as failed.
       if ((await conversations.get(id).catch(() => undefined)) === null) await discard()

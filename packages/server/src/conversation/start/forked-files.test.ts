@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { carriedCheckpoints } from './forked-files.ts'
+import { carriedCheckpoints, movedNote } from './forked-files.ts'
 
 const copied = (...seqs: number[]) => seqs.map((seq) => ({ seq }))
 
@@ -32,4 +32,17 @@ test('a checkpoint between two copied events belongs to the later one', () => {
 test('the copied files get a checkpoint when no copied event has it', () => {
   const checkpoints = [{ seq: 3, tree: 'late' }]
   expect(carriedCheckpoints({ tree: 'late', checkpoints }, copied(1, 2), 6)).toEqual([{ seq: 6, tree: 'late' }])
+})
+
+test.each([
+  [null, 'instead.'],
+  ['The copy has no .git in these folders: ".".', 'instead.\nThe copy has no .git in these folders: ".".'],
+])('the agent of a fork learns its directory, and what the copy lacks: %s', (lacking, end) => {
+  const files = { workingDir: '/w/fork', copiedFrom: '/w/source', lacking, tree: 'one', checkpoints: [] }
+  const target = { to: null, owes_step: true, open_actions: [] } as unknown as Parameters<typeof movedNote>[1]
+  const [note, ...others] = movedNote(files, target)
+  expect(others).toEqual([])
+  const [{ text }] = (note as unknown as { llm_message: { content: [{ text: string }] } }).llm_message.content
+  expect(text).toContain('your working directory is now /w/fork.')
+  expect(text.endsWith(end)).toBe(true)
 })

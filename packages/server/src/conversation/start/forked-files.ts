@@ -10,6 +10,8 @@ export type ForkedFiles = {
   workingDir: string
   /** Working directory of the source. */
   copiedFrom: string
+  /** What the copy lacks, for people and the agent; null: nothing. */
+  lacking: string | null
   /** The tree of the copied files. */
   tree: string
   /** The checkpoints of the source, oldest first. */
@@ -58,10 +60,11 @@ export function movedRecord(source: ConversationRecord, { workingDir, copiedFrom
  * Tells the agent that its directory is another one: the system prompt and earlier calls name that of the source. Whether a step is
  * owed stays as it is.
  */
-export function movedNote({ workingDir, copiedFrom }: ForkedFiles, target: NavigationTarget): Draft[] {
+export function movedNote({ workingDir, copiedFrom, lacking }: ForkedFiles, target: NavigationTarget): Draft[] {
   const text = [
     `This conversation is a copy, and so are its files: your working directory is now ${workingDir}. It holds the files as they were at this point.`,
     `Paths below ${copiedFrom} belong to the conversation that this one was copied from: use the same paths below ${workingDir} instead.`,
+    ...(lacking === null ? [] : [lacking]),
   ].join('\n')
   const id = newEventId()
   const note: Draft = { ...serviceMessage(text), id }

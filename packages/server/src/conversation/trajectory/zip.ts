@@ -7,7 +7,14 @@ export type ZipEntry = { name: string; bytes: Uint8Array }
 const deflateLarge = promisify(deflateRaw)
 /** Size in bytes up to which another thread would take longer than the work itself. */
 const SMALL = 16 * 1024
-const deflate = (bytes: Uint8Array) => (bytes.byteLength <= SMALL ? deflateRawSync(bytes) : deflateLarge(bytes))
+
+/**
+ * With the default chunk of 16 KiB for each entry, a long log would take more than a gigabyte until the next garbage collection. Bytes
+ * that cannot be compressed grow by less than 64.
+ */
+const chunkOf = (bytes: Uint8Array) => ({ chunkSize: bytes.byteLength + 64 })
+const deflate = (bytes: Uint8Array) =>
+  bytes.byteLength <= SMALL ? deflateRawSync(bytes, chunkOf(bytes)) : deflateLarge(bytes)
 
 /** Deflate, UTF-8 names, version 2.0, the first of January 1980: the same entries make the same archive. */
 const COMMON = Buffer.from([20, 0, 0, 8, 8, 0, 0, 0, 33, 0])

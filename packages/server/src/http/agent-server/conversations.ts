@@ -168,7 +168,8 @@ function branchRoutes(conversations: Conversations): Route[] {
           from_event_id: body.from_event_id === null ? null : asEventId(body.from_event_id),
           ...(body.id !== null && { id: body.id }),
         }
-        return ok(forkConversation, shown(await conversations.fork(id, request, actor), query))
+        const { info, files } = await conversations.fork(id, request, actor)
+        return ok(forkConversation, { ...shown(info, query), files })
       },
       'source',
     ),

@@ -108,11 +108,15 @@ test('keys of 255 visible characters are accepted, and differ by case', async ()
   for (const key of ['x'.repeat(255), 'X'.repeat(255), '!"#~']) expect(await it.ask(made, { key })).toEqual(made)
 })
 
-test('the same key of another user is another request', async () => {
+test('the same key of another user is another request, also while the first is at work', async () => {
   await using it = await bench()
-  await it.ask(made)
+  const done = Promise.withResolvers<Answer>()
+  const first = it.ask(() => done.promise)
+  await until(() => it.performed() === 1)
   expect(await it.ask(made, { actor: { ...ann, user: 'bob' } })).toEqual(made)
-  expect(it.performed()).toBe(2)
+  done.resolve(made)
+  expect(await first).toEqual(made)
+  expect(await it.ask({ status: 200 }, { actor: { ...ann, user: 'eve' } })).toEqual({ status: 200 })
 })
 
 test('while a request is at work its repetition gets 409 with a wait, and another request under its key 422', async () => {
@@ -140,6 +144,14 @@ test('of requests that arrive together one is carried out', async () => {
     201,
     ...Array<number>(9).fill(409),
   ])
+})
+
+test('of two different requests that arrive together under one key, the second is refused', async () => {
+  await using it = await bench()
+  const [first, second] = await Promise.allSettled([it.ask(made), it.ask(made, { body: 'c' })])
+  expect(first).toMatchObject({ status: 'fulfilled', value: made })
+  expect(second).toMatchObject({ status: 'rejected', reason: expect.any(InvalidInput) })
+  expect(it.performed()).toBe(1)
 })
 
 test.each([400, 404, 409, 422, 501, 503])(

@@ -60,8 +60,10 @@ test.each([
 
 test('a late record does not change a delivery that has ended', async () => {
   await using at = await open()
-  await notify(at.storage, ['a', 'b'])
-  const [first] = (await due(at.storage)).filter(({ kind }) => kind === 'notification')
+  await notify(at.storage, ['a', 'b', 'c'])
+  const notifications = async () => (await due(at.storage)).filter(({ kind }) => kind === 'notification')
+  const [first, ...others] = await notifications()
+  expect([first!.topic, others]).toEqual(['a', []])
   await acknowledge(at.storage, first!)
   const ended = await delivery(at.storage, first!.id)
   const late = { ...outcome, at: LATER, last_status: 500, last_error: 'late' }
@@ -69,8 +71,7 @@ test('a late record does not change a delivery that has ended', async () => {
   await at.storage.outbox.record(first!.id, { ...late, status: 'pending', next_attempt_at: outcome.at })
   expect(await delivery(at.storage, first!.id)).toEqual(ended)
   expect(ended).toMatchObject({ status: 'delivered', attempts: 1, last_error: null })
-  const waiting = (await due(at.storage)).filter(({ kind }) => kind === 'notification')
-  expect(waiting.map(({ topic }) => topic)).toEqual(['b'])
+  expect((await notifications()).map(({ topic }) => topic)).toEqual(['b'])
 })
 
 test('pruning the deliveries of one target keeps the notification that another target still needs', async () => {
@@ -129,12 +130,45 @@ test('a redelivery starts with no attempts and no first attempt, so that it is n
   expect(await due(at.storage)).toMatchObject([{ id, attempts: 0, first_attempt_at: null, finished_at: null }])
 })
 
-test('a target without events loses its batches and keeps its notifications', async () => {
+test('the notifications of a conversation are numbered one after another, also those of one commit', async () => {
+  await using at = await open()
+  const row = await owned(at.storage)
+  for (const topics of [['a', 'b'], ['c']]) {
+    const outbox = topics.map((topic) => ({ topic, payload: '{}' }))
+    await at.storage.conversations.append(nextAppend(row, 0, { outbox }))
+  }
+  const { items } = await at.storage.outbox.list({ limit: 9 })
+  expect(items.map(({ topic, sequence }) => `${topic}${sequence}`).toSorted()).toEqual(['a1', 'b2', 'c3'])
+})
+
+test('a parked batch of a deleted conversation keeps its events and can be sent again', async () => {
+  await using dir = await tempDir()
+  const path = dir.file('parley.db')
+  let parked: string
+  {
+    await using storage = await openSqlite({ path })
+    await storage.outbox.setTargets([{ name: TARGET, events: true }])
+    const { id } = await owned(storage, { events: messages(3) })
+    await storage.outbox.cut(TARGET, id, ALL)
+    const [batch] = await due(storage)
+    await storage.conversations.delete(id)
+    await storage.outbox.record(batch!.id, { ...outcome, status: 'parked', last_error: 'HTTP 404' })
+    parked = batch!.id
+    // Closing waits until the logs are deleted that nothing needs.
+  }
+  await using storage = await openSqlite({ path })
+  await storage.outbox.setTargets([{ name: TARGET, events: true }])
+  expect(await storage.outbox.redeliver(parked)).toBe('queued')
+  expect(await storage.outbox.body(parked)).toMatchObject({ kind: 'events', events: [{}, {}, {}] })
+})
+
+test('a target without events loses its batches, keeps its notifications and follows no log', async () => {
   await using at = await open()
   const id = await notify(at.storage, ['a'])
   await at.storage.outbox.cut(TARGET, id, ALL)
   await at.storage.outbox.setTargets([{ name: TARGET, events: false }])
   expect((await due(at.storage)).map(({ kind }) => kind)).toEqual(['notification'])
+  await at.storage.conversations.append(nextAppend((await at.storage.conversations.get(id))!))
   expect(await at.storage.outbox.behind(TARGET)).toEqual([])
   expect((await at.storage.outbox.list({ status: 'parked', limit: 9 })).items).toMatchObject([
     { kind: 'events', last_error: 'the target is no longer configured' },

@@ -37,8 +37,9 @@ function checked(from: string, copy: string): number {
   const version = Number(pragma('user_version'))
   if (version > SCHEMA_VERSION)
     throw refuse(`has schema ${version}, this Parley knows up to ${SCHEMA_VERSION}: use the newer Parley that wrote it`)
-  const fault = pragma('integrity_check')
-  if (fault !== 'ok') throw refuse(`is damaged (${String(fault)}): restore it from an earlier backup`)
+  const fault = pragma('integrity_check(1)')
+  if (fault !== 'ok')
+    throw refuse(`is damaged (${String(fault).replaceAll('\n', ' ')}): restore it from an earlier backup`)
   // A single file: no write-ahead log stays beside it.
   pragma('journal_mode = DELETE')
   return version

@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { expect, test } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findBubblewrap } from '../../workspace/index.ts'
-import { BROWSER_TEST_MS, browserBench, HAS_CHROMIUM, pages } from './browser.testing.ts'
+import { openTestWorkspaces, type TestWorkspaces } from '../../workspace/workspace.testing.ts'
+import { BROWSER_TEST_MS, type BrowserBench, browserIn, HAS_CHROMIUM, pages, withOneTab } from './browser.testing.ts'
 import { ActionTimeLimit } from './action-time-limit.ts'
 import { SharedBrowser } from './shared-browser.ts'
 
@@ -22,17 +24,29 @@ const SITE = {
   '/done': (request: { url?: string | undefined }) => `<title>Done</title><pre>${request.url}</pre>`,
 }
 
+let here: TestWorkspaces
+/** The browser of the tests that neither end nor block it. */
+let shared: BrowserBench
+beforeAll(async () => {
+  here = await openTestWorkspaces()
+  shared = await browserIn(here)
+})
+afterAll(async () => {
+  await shared[Symbol.asyncDispose]()
+  await here[Symbol.asyncDispose]()
+})
+
 shows(
   'pages are opened, inspected, filled in, clicked and read',
   async () => {
     await using site = await pages(SITE)
-    await using the = await browserBench()
+    const the = await withOneTab(shared)
     const opened = await the.call('navigate', { url: site.url })
     expect(opened).toMatchObject({ kind: 'BrowserObservation', is_error: false, screenshot_data: null })
-    expect(opened.text).toBe(`Opened ${site.url}/ (Form) in tab 1.`)
+    expect(opened.text).toBe(`Opened ${site.url}/ (Form) in tab ${the.tab}.`)
     const state = await the.call('get_state')
     expect(state.text).toContain(
-      `URL: ${site.url}/\nTitle: Form\nTabs:\n* 1: ${site.url}/ (Form)\nElements:\n[0]<input`,
+      `URL: ${site.url}/\nTitle: Form\nTabs:\n* ${the.tab}: ${site.url}/ (Form)\nElements:\n[0]<input`,
     )
     for (const shown of [
       'placeholder="your name"',
@@ -53,7 +67,7 @@ shows(
     const sent = await the.call('click', { index: the.indexOf(filled, 'Send it') })
     expect(sent.text).toContain(`${site.url}/done?who=Ada+%26+co`)
     expect((await the.call('get_content')).text).toContain('size=l&milk=on')
-    expect((await the.call('go_back')).text).toBe(`Went back to ${site.url}/ (Form) in tab 1.`)
+    expect((await the.call('go_back')).text).toBe(`Went back to ${site.url}/ (Form) in tab ${the.tab}.`)
     expect((await the.call('get_content', { extract_links: true })).text).toMatch(
       new RegExp(`# Order[^]*Links:\\n- \\[Other page\\]\\(${site.url}/other\\)`),
     )
@@ -65,7 +79,7 @@ shows(
   'tabs are opened, listed, switched and closed',
   async () => {
     await using site = await pages(SITE)
-    await using the = await browserBench()
+    await using the = await browserIn(here)
     await the.call('navigate', { url: site.url })
     const state = await the.call('get_state')
     const own = await the.call('click', { index: the.indexOf(state, 'Own tab') })
@@ -95,7 +109,8 @@ shows(
   'an impossible action is reported, and the browser stays usable',
   async () => {
     await using site = await pages({ '/': FORM, '/long': `<p>${'word '.repeat(30_000)}</p>` })
-    await using the = await browserBench()
+    const the = await withOneTab(shared)
+    await the.call('navigate', { url: 'about:blank' })
     expect(await the.call('click', { index: 0 })).toMatchObject({
       is_error: true,
       text: expect.stringContaining('browser_get_state'),
@@ -134,7 +149,7 @@ shows(
   'a screenshot is an image for the model and for clients, and is saved',
   async () => {
     await using site = await pages(SITE)
-    await using the = await browserBench()
+    const the = await withOneTab(shared)
     await the.call('navigate', { url: site.url })
     const { content, screenshot_data, full_output_save_dir } = await the.call('get_state', { include_screenshot: true })
     expect(Buffer.from(screenshot_data, 'base64').subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]))
@@ -151,7 +166,7 @@ shows(
       `<title>x</title><p>cookie: ${request.headers.cookie ?? 'none'}</p><p id="l"></p>` +
       `<script>l.textContent = 'stored: ' + localStorage.getItem('token'); if (location.search) localStorage.setItem('token', 'secret-local-value')</script>`
     await using site = await pages({ '/': echo as never })
-    await using the = await browserBench()
+    const the = await withOneTab(shared)
     await the.call('navigate', { url: `${site.url}/?set` })
     const stored = await the.call('get_storage')
     expect(stored.text).toContain('visit')
@@ -173,7 +188,7 @@ shows(
       text: expect.stringContaining('nobody'),
     })
     expect(await the.call('set_storage', { storage_state: { cookies: 'all' } })).toMatchObject({ is_error: true })
-    expect((await readFile(the.own.dir.file('own', 'browser', 'storage.json'))).length).toBeGreaterThan(0)
+    expect((await readFile(join(the.dataDir, 'browser', 'storage.json'))).length).toBeGreaterThan(0)
   },
   BROWSER_TEST_MS,
 )
@@ -182,7 +197,7 @@ shows(
   'a recording saves its images in the workspace',
   async () => {
     await using site = await pages(SITE)
-    await using the = await browserBench()
+    const the = await withOneTab(shared)
     await the.call('navigate', { url: site.url })
     expect(await the.call('stop_recording')).toMatchObject({ is_error: true })
     expect(await the.call('start_recording')).toMatchObject({ is_error: false })
@@ -199,7 +214,7 @@ shows(
   'dialogs are dismissed and reported, and events that no action caused are not lost',
   async () => {
     await using site = await pages({ '/': `<button onclick="alert('stop'); document.title = 'after'">Go</button>` })
-    await using the = await browserBench()
+    const the = await withOneTab(shared)
     await the.call('navigate', { url: site.url })
     const state = await the.call('get_state')
     const { text } = await the.call('click', { index: the.indexOf(state, 'Go') })
@@ -212,16 +227,17 @@ shows(
   'a browser that dies is restarted, and a closed one leaves no process',
   async () => {
     await using site = await pages(SITE)
-    await using the = await browserBench()
+    await using workspaces = await openTestWorkspaces()
+    await using the = await browserIn(workspaces)
     await the.call('navigate', { url: site.url })
-    expect(the.own.processes().length).toBeGreaterThan(0)
-    for (const pid of the.own.processes()) process.kill(pid, 'SIGKILL')
+    expect(workspaces.processes().length).toBeGreaterThan(0)
+    for (const pid of workspaces.processes()) process.kill(pid, 'SIGKILL')
     // The crash is noticed a moment later, by the running action or before the next one.
     await expect
       .poll(async () => (await the.call('list_tabs')).text, { timeout: 30_000 })
       .toMatch(/new browser without the tabs/)
     await Promise.all([the.holder.close(), the.holder.close()])
-    await expect.poll(() => the.own.processes(), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => workspaces.processes(), { timeout: 20_000 }).toEqual([])
     expect(await the.call('list_tabs')).toMatchObject({ is_error: true })
   },
   BROWSER_TEST_MS,
@@ -230,22 +246,23 @@ shows(
 shows(
   'an action on a page that does not respond times out, and the third timeout restarts the browser',
   async () => {
-    class Short extends ActionTimeLimit {
+    let limitMs = 60_000
+    class Changing extends ActionTimeLimit {
       override get limitMs() {
-        return 1_500
+        return limitMs
       }
     }
     await using site = await pages({ ...SITE, '/stuck': '<button onclick="for(;;);">Freeze</button>' })
-    await using the = await browserBench(new SharedBrowser(new Short()))
-    // The first action also starts the browser, which takes time.
-    await the.call('list_tabs')
+    await using the = await browserIn(here, new SharedBrowser(new Changing()))
     await the.call('navigate', { url: `${site.url}/stuck` })
     await the.call('get_state')
+    limitMs = 800
     await the.call('click', { index: 0 })
     let text = ''
     for (let tries = 0; tries < 6 && !text.includes('third time'); tries++) text = (await the.call('get_content')).text
-    expect(text).toContain('did not answer within 1.5 seconds')
+    expect(text).toContain('did not answer within 0.8 seconds')
     expect(text).toContain('third time in a row')
+    limitMs = 60_000
     expect((await the.call('list_tabs')).text).toContain('did not answer three times in a row')
   },
   BROWSER_TEST_MS,
@@ -254,7 +271,7 @@ shows(
 shows(
   'an interrupt does not wait for the browser',
   async () => {
-    await using the = await browserBench()
+    await using the = await browserIn(here)
     await the.call('list_tabs')
     await using hanging = await pages({
       '/': () => '<script>const end = Date.now() + 5000; while (Date.now() < end);</script>',
@@ -274,7 +291,8 @@ sandboxedTest(
   'inside a sandbox without network the browser runs, and reaches no host',
   async () => {
     await using site = await pages(SITE)
-    await using the = await browserBench(new SharedBrowser(), { sandbox: { mode: 'required', network: false } })
+    await using workspaces = await openTestWorkspaces({ sandbox: { mode: 'required', network: false } })
+    await using the = await browserIn(workspaces)
     expect(await the.call('navigate', { url: 'about:blank' })).toMatchObject({ is_error: false })
     const refused = await the.call('navigate', { url: site.url })
     expect(refused).toMatchObject({ is_error: true })
@@ -291,7 +309,8 @@ sandboxedTest(
     await using site = await pages(SITE)
     await using other = await pages(SITE)
     const network = [site.url.replace('http://', '')]
-    await using the = await browserBench(new SharedBrowser(), { sandbox: { mode: 'required', network } })
+    await using workspaces = await openTestWorkspaces({ sandbox: { mode: 'required', network } })
+    await using the = await browserIn(workspaces)
     expect((await the.call('navigate', { url: site.url })).text).toBe(`Opened ${site.url}/ (Form) in tab 1.`)
     const refused = await the.call('navigate', { url: other.url })
     expect(refused.text).toMatch(/ERR_|status 403/)
@@ -301,7 +320,7 @@ sandboxedTest(
 )
 
 test('without a browser, the observation names the cause and the fix', async () => {
-  await using the = await browserBench()
+  await using the = await browserIn(here)
   const services = { browser: { executable: '/no/such/chromium' } }
   const { is_error, text } = await the.call('navigate', { url: 'http://x.test' }, { services })
   expect(is_error).toBe(true)
@@ -309,7 +328,7 @@ test('without a browser, the observation names the cause and the fix', async () 
 })
 
 test('the output of a program that is no browser is reported', async () => {
-  await using the = await browserBench()
+  await using the = await browserIn(here)
   const services = { browser: { executable: '/bin/false' } }
   expect(await the.call('list_tabs', {}, { services })).toMatchObject({
     is_error: true,

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { asConversationId } from '@parley/protocol'
-import { openTestWorkspaces, never } from '../../workspace/workspace.testing.ts'
+import { never, type TestWorkspaces } from '../../workspace/workspace.testing.ts'
 import type { ToolContext } from '../tool.ts'
 import { SharedBrowser } from './shared-browser.ts'
 import { browserToolSet } from './tool-set.ts'
@@ -17,26 +17,28 @@ export const HAS_CHROMIUM = (process.env['PATH'] ?? '')
 /** Milliseconds for a test with a browser on a loaded machine. */
 export const BROWSER_TEST_MS = 90_000
 
-export async function browserBench(
-  holder = new SharedBrowser(),
-  options: Parameters<typeof openTestWorkspaces>[0] = {},
-) {
-  const own = await openTestWorkspaces(options)
-  const workspace = await own.open()
+export type BrowserBench = Awaited<ReturnType<typeof browserIn>>
+
+let benches = 0
+
+/** The browser tools of one agent in a workspace of `own`. Disposal ends the browser. */
+export async function browserIn(own: TestWorkspaces, holder = new SharedBrowser()) {
+  const id = `c${++benches}`
+  const workspace = await own.open(id)
+  // Two browsers cannot use one profile.
+  const dataDir = own.dir.file('own', id)
   const tools = new Map(browserToolSet(holder).map((tool) => [tool.name, tool]))
   let calls = 0
   return {
-    own,
-    workspace,
-    tools,
+    dataDir,
     holder,
     call: async (name: string, args: object = {}, over: Partial<ToolContext> = {}) => {
       const tool = tools.get(`browser_${name}`)!
       const found = (await tool.execute(tool.parse({ ...args }), {
-        conversationId: asConversationId('c1'),
+        conversationId: asConversationId(id),
         callId: `call-${++calls}`,
         workspace,
-        dataDir: own.dir.file('own'),
+        dataDir,
         secretsFor: () => Promise.resolve({}),
         signal: never,
         ...over,
@@ -49,11 +51,18 @@ export async function browserBench(
       if (row === undefined) throw new Error(`no element with ${text} in:\n${state.text}`)
       return Number(/^\[(\d+)\]/.exec(row)![1])
     },
-    async [Symbol.asyncDispose]() {
-      await holder.close()
-      await own[Symbol.asyncDispose]()
-    },
+    [Symbol.asyncDispose]: () => holder.close(),
   }
+}
+
+/** Closes all tabs of a browser but `tab`, which the next navigation uses. */
+export async function withOneTab(bench: BrowserBench): Promise<BrowserBench & { tab: string }> {
+  const { call } = bench
+  const { text } = await call('list_tabs')
+  const [tab, ...others] = [...text.matchAll(/^[* ] (\d+): /gm)].map(([, id]) => id!)
+  if (tab === undefined) throw new Error(`the browser has no tab: ${text}`)
+  for (const tab_id of others) await call('close_tab', { tab_id })
+  return { ...bench, tab }
 }
 
 /** Serves pages by path: fixed texts, or functions of the request. */

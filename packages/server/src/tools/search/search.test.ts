@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { asConversationId, type GlobObservation, type GrepObservation } from '@parley/protocol'
-import { describe, expect, test } from 'vitest'
-import { openTestWorkspaces, never } from '../../workspace/workspace.testing.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTestWorkspaces, never, type TestWorkspaces } from '../../workspace/workspace.testing.ts'
 import { globTool } from './glob-tool.ts'
 import { grepTool } from './grep-tool.ts'
 import type { ToolContext } from '../tool.ts'
@@ -29,13 +29,22 @@ const PROGRAMS = [
   'cat',
 ]
 
+let own: TestWorkspaces
+beforeAll(async () => {
+  own = await openTestWorkspaces()
+})
+afterAll(() => own[Symbol.asyncDispose]())
+
+let worlds = 0
+
 /** A workspace in which `walker` searches; files as given, the first one the newest. */
 async function world(walker: 'rg' | 'find', files: Record<string, string>) {
-  const own = await openTestWorkspaces()
-  const workspace = await own.open()
-  await mkdir(own.dir.file('bin'))
+  const id = `c${++worlds}`
+  const file = (...parts: string[]) => own.dir.file('worlds', id, ...parts)
+  const workspace = await own.open(id)
+  await mkdir(file('bin'), { recursive: true })
   const programs = walker === 'rg' ? [...PROGRAMS, 'rg'] : PROGRAMS
-  for (const name of programs) await symlink(join(findProgram(name)!, name), own.dir.file('bin', name))
+  for (const name of programs) await symlink(join(findProgram(name)!, name), file('bin', name))
   const newest = Date.now() / 1000
   for (const [index, [name, text]] of Object.entries(files).entries()) {
     const path = join(workspace.workingDir, name)
@@ -44,18 +53,18 @@ async function world(walker: 'rg' | 'find', files: Record<string, string>) {
     await utimes(path, newest - index, newest - index)
   }
   const context: ToolContext = {
-    conversationId: asConversationId('c1'),
+    conversationId: asConversationId(id),
     callId: 'call-1',
     workspace: new Proxy(workspace, {
       get: (of, member) => {
         if (member === 'exec')
           return (request: Parameters<typeof of.exec>[0]) =>
-            of.exec({ ...request, env: { PATH: own.dir.file('bin'), HOME: own.dir.file('home') } }, never)
+            of.exec({ ...request, env: { PATH: file('bin'), HOME: file('home') } }, never)
         const value: unknown = Reflect.get(of, member)
         return typeof value === 'function' ? value.bind(of) : value
       },
     }),
-    dataDir: own.dir.file('own'),
+    dataDir: file('own'),
     secretsFor: () => Promise.resolve({}),
     signal: never,
   }
@@ -63,7 +72,8 @@ async function world(walker: 'rg' | 'find', files: Record<string, string>) {
   const inside = (paths: readonly string[]) => paths.map((path) => path.replace(`${workspace.workingDir}/`, ''))
   const textOf = ({ content: [part] }: GrepObservation | GlobObservation) => (part?.type === 'text' ? part.text : '')
   return {
-    dir: own.dir,
+    /** Path outside the working directory. */
+    file,
     work: workspace.workingDir,
     grep: async (args: object, confine = false) => {
       const grepping = grepTool({ confine })
@@ -75,7 +85,6 @@ async function world(walker: 'rg' | 'find', files: Record<string, string>) {
       return { ...found, names: inside(found.files), text: textOf(found) }
     },
     git: (...args: string[]) => execFileSync('git', args, { cwd: workspace.workingDir }),
-    [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),
   }
 }
 
@@ -87,7 +96,7 @@ describe.each(['find', 'rg'] as const)('a search with %s', (walker) => {
   shows(
     'grep lists files with a matching line, newest first, hidden ones only where the pattern includes them',
     async () => {
-      await using at = await world(walker, {
+      const at = await world(walker, {
         'src/new.ts': 'const Needle = 1\n',
         'old.ts': 'x\nneedle two\n',
         'other.ts': 'nothing\n',
@@ -111,7 +120,7 @@ describe.each(['find', 'rg'] as const)('a search with %s', (walker) => {
   )
 
   shows('a pattern that looks like an option, or like a command, is only a pattern', async () => {
-    await using at = await world(walker, { a: 'x --version y\n', b: '$(touch made) `touch made`\n' })
+    const at = await world(walker, { a: 'x --version y\n', b: '$(touch made) `touch made`\n' })
     expect((await at.grep({ pattern: '--version' })).names).toEqual(['a'])
     expect((await at.grep({ pattern: '\\$\\(touch made\\)' })).names).toEqual(['b'])
     expect((await at.grep({ pattern: 'x', include: '--files' })).names).toEqual([])
@@ -127,14 +136,14 @@ describe.each(['find', 'rg'] as const)('a search with %s', (walker) => {
     [{ pattern: 'x', path: 'a.txt' }, /is not a directory/],
     [{ pattern: 'x', path: '/no/such/place' }, /is not a directory/],
   ])('grep %j is an error with a reason', async (args, reason) => {
-    await using at = await world(walker, { 'a.txt': 'ab\n' })
+    const at = await world(walker, { 'a.txt': 'ab\n' })
     const found = await at.grep(args)
     expect(found).toMatchObject({ is_error: true, matches: [] })
     expect(found.text).toMatch(reason)
   })
 
   shows('glob finds files by path, links included, at any depth', async () => {
-    await using at = await world(walker, { 'x/y/a.ts': '', 'b.ts': '', 'x/c.js': '', '.github/w/d.yml': '' })
+    const at = await world(walker, { 'x/y/a.ts': '', 'b.ts': '', 'x/c.js': '', '.github/w/d.yml': '' })
     await symlink('b.ts', join(at.work, 'link.ts'))
     await symlink('nowhere', join(at.work, 'dangling.ts'))
     expect((await at.glob({ pattern: '*.ts' })).names.toSorted()).toEqual(['b.ts', 'link.ts', 'x/y/a.ts'])
@@ -142,17 +151,17 @@ describe.each(['find', 'rg'] as const)('a search with %s', (walker) => {
     expect((await at.glob({ pattern: '' })).names).toHaveLength(4)
     expect((await at.glob({ pattern: '.github/**/*.yml' })).names).toEqual(['.github/w/d.yml'])
     expect((await at.glob({ pattern: `${at.work}/x/*.js` })).names).toEqual(['x/c.js'])
-    await symlink(join(at.work, 'x'), at.dir.file('through'))
-    const through = await at.glob({ pattern: '*.js', path: at.dir.file('through') })
-    expect(through.files).toEqual([at.dir.file('through', 'c.js')])
-    await mkdir(at.dir.file('home'))
-    await writeFile(at.dir.file('home', 'mine.txt'), '')
-    expect((await at.glob({ pattern: '~/*.txt' })).files).toEqual([at.dir.file('home', 'mine.txt')])
+    await symlink(join(at.work, 'x'), at.file('through'))
+    const through = await at.glob({ pattern: '*.js', path: at.file('through') })
+    expect(through.files).toEqual([at.file('through', 'c.js')])
+    await mkdir(at.file('home'))
+    await writeFile(at.file('home', 'mine.txt'), '')
+    expect((await at.glob({ pattern: '~/*.txt' })).files).toEqual([at.file('home', 'mine.txt')])
     expect(await at.glob({ pattern: '*.rs' })).toMatchObject({ is_error: false, files: [], truncated: false })
   })
 
   shows('files that version control ignores are left out, unless the search begins there', async () => {
-    await using at = await world(walker, {
+    const at = await world(walker, {
       'a.log': 'word\n',
       'keep.log': 'word\n',
       'a.ts': 'word\n',
@@ -169,7 +178,7 @@ describe.each(['find', 'rg'] as const)('a search with %s', (walker) => {
 
   shows('a search returns a hundred files, and reports that there are more', async () => {
     const files = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}.txt`, 'x\n']))
-    await using at = await world(walker, files)
+    const at = await world(walker, files)
     expect(await at.glob({ pattern: '*.txt' })).toMatchObject({ truncated: false })
     expect(await at.grep({ pattern: 'x' })).toMatchObject({ truncated: false })
     await writeFile(join(at.work, 'newest.txt'), 'x\n')
@@ -180,7 +189,7 @@ describe.each(['find', 'rg'] as const)('a search with %s', (walker) => {
   })
 
   shows('a confined search stays below the working directory', async () => {
-    await using at = await world(walker, { 'a.txt': 'word\n' })
+    const at = await world(walker, { 'a.txt': 'word\n' })
     await symlink('/', join(at.work, 'out'))
     for (const path of ['/', '..', '~', 'out/tmp'])
       expect((await at.grep({ pattern: 'word', path }, true)).text).toMatch(/outside the working directory/)
@@ -188,7 +197,7 @@ describe.each(['find', 'rg'] as const)('a search with %s', (walker) => {
   })
 
   shows('files that cannot be read are left out', async () => {
-    await using at = await world(walker, { 'a.txt': 'word\n', 'locked/b.txt': 'word\n' })
+    const at = await world(walker, { 'a.txt': 'word\n', 'locked/b.txt': 'word\n' })
     await chmod(join(at.work, 'locked'), 0)
     const { names } = await at.grep({ pattern: 'word' })
     await chmod(join(at.work, 'locked'), 0o755)

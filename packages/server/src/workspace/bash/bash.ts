@@ -23,6 +23,7 @@ import { abortable, type Backoff, backoffMs, sleep } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { BashEventRow, BashQuery, BashStore } from '../../storage/index.ts'
 import type { Hosts } from '../hosts.ts'
+import { isNotRecorded } from '../not-recorded.ts'
 import { type Chunk, chunksOf, failed } from './chunks.ts'
 
 /** Bytes kept of each stream. */
@@ -202,7 +203,7 @@ class BashCommands implements Bash {
         this.#closing.signal.throwIfAborted()
         if (!(error instanceof ParleyError)) throw error
         // Repeating the call id starts nothing twice: a new runner answers from the record of the call (B1).
-        if (error.code !== 'unavailable' || attempt === ATTEMPTS) return [failed(error.message)]
+        if (error.code !== 'unavailable' || isNotRecorded(error) || attempt === ATTEMPTS) return [failed(error.message)]
       }
     }
   }

@@ -3,13 +3,9 @@ import { accessSync, constants, lstatSync, type Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TimeSlices } from '../../lib/index.ts'
-import { checkpointError, names, type CheckpointGit } from './git.ts'
+import { key, names, type CheckpointGit } from './git.ts'
+import { newOrChanged, tooLarge, type CheckpointLimits } from './limits.ts'
 
-/** Bytes of the largest file that is part of a checkpoint. */
-export const MAX_FILE_BYTES = 10 * 1024 * 1024
-/** Bytes, and files, that one checkpoint may add. */
-const MAX_ADDED_BYTES = 1024 * 1024 * 1024
-const MAX_ADDED_FILES = 200_000
 /** Levels of repositories inside repositories whose files are part of a checkpoint. */
 const MAX_DEPTH = 4
 
@@ -17,7 +13,7 @@ const LIST = ['ls-files', '-z', '--others', '--modified', '--exclude-standard']
 const LIST_IGNORED = ['ls-files', '-z', '--cached', '--ignored', '--exclude-standard']
 
 /**
- * Names relative to the work tree. `taken`: added, changed or missing files, with their `bytes` together. `left`: leave the
+ * Names relative to the work tree. `taken`: added, changed or missing files, with their `bytes` together. `left`: not part of the
  * checkpoint although something is there.
  */
 export type Changes = { taken: Buffer[]; left: Buffer[]; bytes: number }
@@ -26,21 +22,31 @@ export type Changes = { taken: Buffer[]; left: Buffer[]; bytes: number }
 export class ChangeFinder {
   readonly #git: CheckpointGit
   readonly #gitDir: string
-  /** Modification of the repository's own index when its ignored files were listed. */
+  readonly #limits: CheckpointLimits
+  /** Modification of the repository's own index when its ignored files were listed; empty: they have to be listed. */
   #ownIndex = ''
+  /** Ignored files in that index, and those of them that were there at the last call. */
+  #tracked: Buffer[] = []
+  #there: ReadonlySet<string> = new Set()
 
-  constructor(git: CheckpointGit, gitDir: string) {
+  constructor(git: CheckpointGit, gitDir: string, limits: CheckpointLimits) {
     this.#git = git
     this.#gitDir = gitDir
+    this.#limits = limits
   }
 
-  /** @throws ParleyError `unavailable` when git fails, or the changes exceed the limits of a checkpoint */
+  /** @throws ParleyError `unavailable` when git fails; `conflict` when the changes exceed the limits of a checkpoint */
   async find(workTree: string, signal: AbortSignal): Promise<Changes> {
     const found = await this.#list(workTree, Buffer.alloc(0), 0, signal)
-    if (await this.#hasNewIndex(workTree)) found.push(...(await this.#trackedIgnored(workTree, signal)))
-    const changes = await sorted(workTree, found)
+    found.push(...(await this.#newTrackedIgnored(workTree, signal)))
+    const changes = await sorted(workTree, found, this.#limits)
     if (found.some((name) => isIgnoreFile(name))) changes.left.push(...(await this.#nowIgnored(workTree, signal)))
     return changes
+  }
+
+  /** Follows a change of the index that `find` has not caused, and a failure: the changes of the last call may be in no index. */
+  reset(): void {
+    this.#ownIndex = ''
   }
 
   /** Git does not look into a repository inside the workspace, unless files of it are in the index already. */
@@ -56,7 +62,19 @@ export class ChangeFinder {
     return found
   }
 
-  /** Files that the repository of the workspace tracks although they are ignored. Only its index is read, not its configuration. */
+  /** Files that the repository of the workspace tracks although they are ignored, and that have appeared since the last call. */
+  async #newTrackedIgnored(workTree: string, signal: AbortSignal): Promise<Buffer[]> {
+    if (await this.#hasNewIndex(workTree)) {
+      this.#tracked = await this.#trackedIgnored(workTree, signal)
+      this.#there = new Set()
+    }
+    const there = present(workTree, this.#tracked)
+    const known = this.#there
+    this.#there = new Set(there.map(key))
+    return there.filter((name) => !known.has(key(name)))
+  }
+
+  /** Only the index of the repository is read, not its configuration. */
   async #trackedIgnored(workTree: string, signal: AbortSignal): Promise<Buffer[]> {
     const env = { GIT_INDEX_FILE: join(workTree, '.git', 'index') }
     // An index in a form that only its own repository explains.
@@ -71,6 +89,7 @@ export class ChangeFinder {
     const isOwn = folder?.isDirectory() === true && index?.isFile() === true
     const now = isOwn ? `${index.mtimeMs} ${index.ctimeMs} ${index.size} ${index.ino}` : ''
     const isNew = isOwn && now !== this.#ownIndex
+    if (!isOwn) this.#tracked = []
     this.#ownIndex = now
     return isNew
   }
@@ -86,35 +105,38 @@ export class ChangeFinder {
 
 const SLASH = 0x2f
 
-const key = (name: Buffer): string => name.toString('latin1')
 const isText = (name: Buffer): boolean => Buffer.from(name.toString()).equals(name)
 const isIgnoreFile = (name: Buffer): boolean => {
   const text = key(name)
   return text === '.gitignore' || text.endsWith('/.gitignore')
 }
+/** Git records no such name, in any case of its letters, and no symlink with the second one. */
+const GIT_NAME = /(?:^|\/)\.git(?:\/|$)/i
+const MODULES_NAME = /(?:^|\/)\.gitmodules(?:\/|$)/i
 
 /**
  * Separates files that can be part of a checkpoint from others. Looks at each file at once, in slices, because thousands of
  * asynchronous calls take longer.
  */
-async function sorted(workTree: string, found: readonly Buffer[]): Promise<Changes> {
+async function sorted(workTree: string, found: readonly Buffer[], limits: CheckpointLimits): Promise<Changes> {
   const changes: Changes = { taken: [], left: [], bytes: 0 }
   const root = Buffer.from(`${workTree}/`)
   const folders = new Map<string, boolean>()
   const slices = new TimeSlices()
   for (const name of found) {
     await slices.next()
+    const text = key(name)
+    if (GIT_NAME.test(text)) continue
     const path = Buffer.concat([root, name])
     const stat = isReached(root, name, folders) ? statOf(path) : 'unknown'
-    const isFile = typeof stat === 'object' && stat.isFile() && stat.size <= MAX_FILE_BYTES && isReadable(path)
+    const isFile = typeof stat === 'object' && stat.isFile() && stat.size <= limits.fileBytes && isReadable(path)
     if (isFile) changes.bytes += stat.size
-    const isTaken = isFile || stat === 'missing' || (stat !== 'unknown' && stat.isSymbolicLink())
-    changes[isTaken ? 'taken' : 'left'].push(name)
+    const isLink = typeof stat === 'object' && stat.isSymbolicLink() && !MODULES_NAME.test(text)
+    changes[isFile || isLink || stat === 'missing' ? 'taken' : 'left'].push(name)
   }
-  if (changes.bytes > MAX_ADDED_BYTES || changes.taken.length > MAX_ADDED_FILES) {
-    const what = `${changes.taken.length} files with ${changes.bytes} bytes have changed`
-    throw checkpointError('too_large', `${what}; a checkpoint takes ${MAX_ADDED_FILES} files, ${MAX_ADDED_BYTES} bytes`)
-  }
+  const { taken, bytes } = changes
+  if (bytes > limits.changedBytes || taken.length > limits.changedFiles)
+    throw tooLarge(newOrChanged(taken.length, bytes), limits)
   return changes
 }
 

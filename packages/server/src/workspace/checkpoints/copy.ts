@@ -4,12 +4,10 @@ import { join } from 'node:path'
 import type { CheckpointPlace, RunCheckpointProgram } from './git.ts'
 import { TIMEOUT_MS } from './git.ts'
 import { makeGitDirectory, REFS } from './layout.ts'
+import type { CheckpointLimits } from './limits.ts'
 
 /** Files that are linked at the same time. */
 const AT_ONCE = 32
-/** KiB of the largest repository that a fork gets a copy of, and how many of them. */
-const MAX_REPOSITORY_KIB = 1024 * 1024
-const MAX_REPOSITORIES = 50
 
 /** Exit code 3: too large. A repository that changes meanwhile may fail once. Locks of running programs are not copied. */
 const COPY = `
@@ -58,7 +56,7 @@ export async function copyRepositories(
   source: CheckpointPlace,
   folders: readonly string[],
   to: string,
-  run: RunCheckpointProgram,
+  { run, limits }: { run: RunCheckpointProgram; limits: CheckpointLimits },
   signal: AbortSignal,
 ): Promise<string[]> {
   const missed: string[] = []
@@ -66,9 +64,17 @@ export async function copyRepositories(
   for (const folder of ['', ...folders]) {
     const from = join(source.workingDir, folder, '.git')
     if (!(await isRealFolder(source.workingDir, folder, '.git'))) continue
-    const argv = ['sh', '-c', COPY, 'sh', from, join(to, folder, '.git'), String(MAX_REPOSITORY_KIB)]
+    const argv = [
+      'sh',
+      '-c',
+      COPY,
+      'sh',
+      from,
+      join(to, folder, '.git'),
+      String(Math.floor(limits.repositoryBytes / 1024)),
+    ]
     const program = { argv, cwd: source.workingDir, env: {}, folder: to, timeoutMs: TIMEOUT_MS }
-    const isCopied = ++count <= MAX_REPOSITORIES && (await run(source, program, signal)).exit_code === 0
+    const isCopied = ++count <= limits.repositories && (await run(source, program, signal)).exit_code === 0
     if (!isCopied) missed.push(folder === '' ? '.' : folder)
   }
   return missed

@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { ParleyError, type ConversationId } from '@parley/protocol'
 import { isInside } from '../../lib/index.ts'
 import { checkpointEnvironment } from './layout.ts'
+import { checkpointError, tooLarge, type CheckpointLimits } from './limits.ts'
 
 /** A conversation whose files have checkpoints, and where they are. */
 export type CheckpointPlace = {
@@ -41,10 +42,6 @@ export type RunCheckpointProgram = (
 /** Longest time of one program: the first checkpoint of a large workspace. */
 export const TIMEOUT_MS = 120_000
 
-/** A refusal to make or restore a checkpoint. */
-export const checkpointError = (reason: 'too_large' | 'outside' | 'failed', message: string): ParleyError =>
-  new ParleyError('unavailable', message, { details: { reason: `checkpoint_${reason}` } })
-
 /** True when git itself failed. */
 export const isFailure = (error: unknown): boolean =>
   error instanceof ParleyError && error.details['reason'] === 'checkpoint_failed'
@@ -52,10 +49,12 @@ export const isFailure = (error: unknown): boolean =>
 export class CheckpointGit {
   readonly #place: CheckpointPlace
   readonly #run: RunCheckpointProgram
+  readonly #limits: CheckpointLimits
 
-  constructor(place: CheckpointPlace, run: RunCheckpointProgram) {
+  constructor(place: CheckpointPlace, run: RunCheckpointProgram, limits: CheckpointLimits) {
     this.#place = place
     this.#run = run
+    this.#limits = limits
   }
 
   /** Real path of the working directory. @throws ParleyError `unavailable` when it is missing, or leads out of its place. */
@@ -70,19 +69,40 @@ export class CheckpointGit {
     )
   }
 
-  /** Output of git. @throws ParleyError `unavailable` with git's message when it fails. */
-  async ask(args: readonly string[], signal: AbortSignal, more: Partial<Asked> = {}): Promise<Buffer> {
+  /**
+   * Output of git. @throws ParleyError `unavailable` with git's message when it fails; `conflict` when the output is too long, which
+   * is a list of the files
+   */
+  ask(args: readonly string[], signal: AbortSignal, more: Partial<Asked> = {}): Promise<Buffer> {
+    return this.#ask(['git', ...args], `git ${args[0]}`, signal, more)
+  }
+
+  /**
+   * Output of the second of two commands without special characters, which begins when the first one has succeeded: a program less to
+   * start and to wait for. @throws as `ask`
+   */
+  askBoth(
+    first: readonly string[],
+    second: readonly string[],
+    signal: AbortSignal,
+    more: Partial<Asked> = {},
+  ): Promise<Buffer> {
+    const script = `git ${first.join(' ')} && exec git ${second.join(' ')}`
+    return this.#ask(['sh', '-c', script], `git ${first[0]} or git ${second[0]}`, signal, more)
+  }
+
+  async #ask(argv: readonly string[], name: string, signal: AbortSignal, more: Partial<Asked>): Promise<Buffer> {
     const workTree = more.workTree ?? (await this.workTree())
     const { gitDir } = this.#place
     const env = { ...checkpointEnvironment(gitDir, workTree), ...more.env }
     const stdin = more.stdin === undefined ? {} : { stdin: more.stdin }
-    const program = { argv: ['git', ...args], cwd: workTree, env, folder: gitDir, timeoutMs: TIMEOUT_MS, ...stdin }
+    const program = { argv, cwd: workTree, env, folder: gitDir, timeoutMs: TIMEOUT_MS, ...stdin }
     const { exit_code, stdout, stderr, isComplete } = await this.#run(this.#place, program, signal)
     if (exit_code !== 0) {
       const reason = stderr.trim().slice(0, 1000) || `it ended with ${exit_code}`
-      throw checkpointError('failed', `git ${args[0]} failed for a checkpoint: ${reason}`)
+      throw checkpointError('failed', `${name} failed for a checkpoint: ${reason}`)
     }
-    if (!isComplete) throw checkpointError('too_large', 'too many files have changed for a checkpoint')
+    if (!isComplete) throw tooLarge('more new or changed files than git can list', this.#limits)
     return stdout
   }
 }
@@ -103,5 +123,8 @@ export function names(output: Buffer): Buffer[] {
 
 /** The input of a command with `-z --stdin`. */
 export const listed = (paths: readonly Buffer[]): Buffer => Buffer.concat(paths.flatMap((path) => [path, NUL]))
+
+/** A name as a text that differs for different bytes. */
+export const key = (name: Buffer): string => name.toString('latin1')
 
 const NUL = Buffer.from([0])

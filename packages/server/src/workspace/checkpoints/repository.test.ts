@@ -1,23 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { asConversationId } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fileTree } from '../../../testing/file-tree.ts'
 import { never, openTestWorkspaces, type TestWorkspaces } from '../workspace.testing.ts'
-import { MAX_FILE_BYTES } from './changes.ts'
-import type { CheckpointPlace } from './git.ts'
+import { openPlace, restoredInEmpty } from './checkpoint-place.testing.ts'
+import { CHECKPOINT_LIMITS } from './limits.ts'
 
 let here: TestWorkspaces
 beforeAll(async () => {
@@ -25,53 +12,9 @@ beforeAll(async () => {
 })
 afterAll(() => here[Symbol.asyncDispose]())
 
-let count = 0
-
-/** An empty workspace and its checkpoints. */
-function openPlaceOf(from: TestWorkspaces = here) {
-  const name = `files-${count++}`
-  const dir = from.dir.file('workspaces', name)
-  mkdirSync(dir, { recursive: true })
-  mkdirSync(from.dir.file('folders', name), { recursive: true })
-  const place: CheckpointPlace = {
-    conversationId: asConversationId(name),
-    epoch: 1,
-    workingDir: dir,
-    inside: from.dir.file('workspaces'),
-    gitDir: from.dir.file('folders', name, 'checkpoints.git'),
-  }
-  const file = (...parts: string[]) => join(dir, ...parts)
-  const write = (path: string, text: string | Buffer) => {
-    mkdirSync(join(dir, path, '..'), { recursive: true })
-    writeFileSync(file(path), text)
-  }
-  const git = (...args: string[]) => {
-    const who = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b' }
-    return execFileSync('git', args, { cwd: dir, env: { PATH: process.env['PATH'], HOME: dir, ...who } }).toString()
-  }
-  return {
-    dir,
-    place,
-    file,
-    write,
-    git,
-    files: () => fileTree(dir),
-    repository: from.workspaces.checkpoints!.open(place),
-  }
-}
-
-type Opened = ReturnType<typeof openPlaceOf>
-
-/** Removes everything from the workspace, then makes its files those of the tree. */
-async function restoredInEmpty({ dir, repository, files }: Opened, tree: string): Promise<Record<string, string>> {
-  for (const name of readdirSync(dir)) if (name !== '.git') rmSync(join(dir, name), { recursive: true, force: true })
-  await repository.checkOut(tree, never)
-  return files()
-}
-
 describe('a checkpoint', () => {
   test('contains tracked and untracked files with modes and symlinks, and no ignored ones', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     at.git('init', '-q')
     at.write('tracked.txt', 'one')
     at.git('add', '.')
@@ -89,7 +32,7 @@ describe('a checkpoint', () => {
   })
 
   test('contains a file that the repository tracks although it is ignored', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     at.git('init', '-q')
     at.write('.gitignore', '*.log\n')
     at.write('kept.log', 'tracked')
@@ -99,8 +42,22 @@ describe('a checkpoint', () => {
     expect(await restoredInEmpty(at, tree)).toEqual({ '.gitignore': '*.log\n', 'kept.log': 'tracked' })
   })
 
+  test('contains a tracked ignored file that is written again after a checkpoint without it', async () => {
+    const at = openPlace(here)
+    at.git('init', '-q')
+    at.write('.gitignore', '*.log\n')
+    at.write('kept.log', 'one')
+    at.git('add', '-f', 'kept.log')
+    await at.repository.take(never)
+    rmSync(at.file('kept.log'))
+    await at.repository.take(never)
+    at.write('kept.log', 'two')
+    const tree = await at.repository.take(never)
+    expect(await restoredInEmpty(at, tree)).toEqual({ '.gitignore': '*.log\n', 'kept.log': 'two' })
+  })
+
   test('loses a file that becomes ignored', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     at.write('build/out', '1')
     at.write('a', 'a')
     await at.repository.take(never)
@@ -110,7 +67,7 @@ describe('a checkpoint', () => {
   })
 
   test('of unchanged files is the same tree, and of changed, added and deleted ones another', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     at.write('a', '1')
     at.write('b', '1')
     const first = await at.repository.take(never)
@@ -132,7 +89,7 @@ describe('a checkpoint', () => {
   })
 
   test('of an empty workspace can be restored, and creates no git directory', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     const tree = await at.repository.take(never)
     expect(existsSync(at.place.gitDir)).toBe(false)
     at.write('a', '1')
@@ -142,7 +99,7 @@ describe('a checkpoint', () => {
   })
 
   test('contains the files of repositories inside the workspace, and their later files', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     for (const folder of ['sub', 'sub/deeper']) {
       mkdirSync(at.file(folder), { recursive: true })
       execFileSync('git', ['init', '-q'], { cwd: at.file(folder) })
@@ -160,13 +117,13 @@ describe('a checkpoint', () => {
   })
 
   test('leaves out files above the limit, and one that grows above it', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     at.write('large', '')
-    truncateSync(at.file('large'), MAX_FILE_BYTES + 1)
+    truncateSync(at.file('large'), CHECKPOINT_LIMITS.fileBytes + 1)
     at.write('grows', 'small')
     at.write('small', 'x')
     const first = await at.repository.take(never)
-    truncateSync(at.file('grows'), MAX_FILE_BYTES + 1)
+    truncateSync(at.file('grows'), CHECKPOINT_LIMITS.fileBytes + 1)
     const second = await at.repository.take(never)
     expect(await at.repository.take(never)).toBe(second)
     expect((await at.repository.changes(first, second, 10, never)).files).toEqual([
@@ -176,7 +133,7 @@ describe('a checkpoint', () => {
   })
 
   test('follows a file that becomes a directory, and a directory that becomes a symlink', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     at.write('a', 'file')
     at.write('d/inner', 'inner')
     const first = await at.repository.take(never)
@@ -194,19 +151,34 @@ describe('a checkpoint', () => {
   })
 
   test('survives the end of the git that made it, which left its lock behind', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     at.write('a', '1')
     const first = await at.repository.take(never)
     writeFileSync(join(at.place.gitDir, 'index.lock'), '')
     at.write('a', '2')
-    const again = here.workspaces.checkpoints!.open(at.place)
-    expect(await again.take(never)).not.toBe(first)
+    expect(await at.again().take(never)).not.toBe(first)
+  })
+
+  test('is made although an earlier git left its lock, or the index is damaged', async () => {
+    const at = openPlace(here)
+    at.write('kept', 'kept')
+    for (const [name, content] of [
+      ['index.lock', ''],
+      ['index', 'no index'],
+    ] as const) {
+      at.write('a', name)
+      await at.repository.take(never)
+      writeFileSync(join(at.place.gitDir, name), content)
+      at.write('a', `${name} again`)
+      const tree = await at.repository.take(never)
+      expect(await restoredInEmpty(at, tree)).toEqual({ a: `${name} again`, kept: 'kept' })
+    }
   })
 })
 
 describe('restoring', () => {
   test('leaves ignored files alone, and records those in its way first', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     at.write('notes', 'first')
     const first = await at.repository.take(never)
     at.write('.gitignore', 'notes\nother\n')
@@ -219,15 +191,15 @@ describe('restoring', () => {
   })
 
   test('packed checkpoints can be restored, and forgotten ones are removed', async () => {
-    const at = openPlaceOf()
+    const at = openPlace(here)
     const trees: string[] = []
     for (const text of ['one', 'two', 'three']) {
       at.write('a', text)
       const tree = await at.repository.take(never)
       await at.repository.keep(tree)
       trees.push(tree)
+      expect(await at.repository.pack(never)).toBeGreaterThan(0)
     }
-    expect(await at.repository.pack(never)).toBeGreaterThan(0)
     expect(await restoredInEmpty(at, trees[0]!)).toEqual({ a: 'one' })
     await at.repository.forgetExcept(trees.slice(1), never)
     await restoredInEmpty(at, trees[2]!)
@@ -238,137 +210,4 @@ describe('restoring', () => {
       details: { reason: 'checkpoint_failed' },
     })
   })
-})
-
-describe('a hostile workspace', () => {
-  test('executes nothing and changes no content: attributes, filters, hooks and configuration have no effect', async () => {
-    const at = openPlaceOf()
-    at.git('init', '-q')
-    const trap = here.dir.file(`executed-${count}`)
-    const evil = `sh -c 'touch ${trap}; cat'`
-    for (const [key, value] of [
-      ['filter.evil.clean', evil],
-      ['filter.evil.smudge', evil],
-      ['filter.evil.process', evil],
-      ['core.fsmonitor', `touch ${trap}; false`],
-      ['core.hooksPath', at.file('hooks')],
-      ['diff.evil.textconv', evil],
-    ] as const)
-      at.git('config', key, value)
-    at.write(
-      '.gitattributes',
-      '* text eol=crlf ident filter=evil diff=evil working-tree-encoding=UTF-16\n[attr]evil -text\n',
-    )
-    for (const folder of ['hooks', '.git/hooks']) {
-      for (const hook of ['post-checkout', 'post-index-change', 'pre-commit']) {
-        at.write(`${folder}/${hook}`, `#!/bin/sh\ntouch ${trap}\n`)
-        chmodSync(at.file(folder, hook), 0o755)
-      }
-    }
-    at.write('crlf', 'a\r\nb\n$Id$\n')
-    at.write('binary', Buffer.from([0xff, 0xfe, 0, 13, 10, 0x80]))
-    const before = at.files()
-    const tree = await at.repository.take(never)
-    expect(await restoredInEmpty(at, tree)).toEqual(before)
-    expect(existsSync(trap)).toBe(false)
-  })
-
-  test('cannot point git elsewhere with a .git file, nor hide files with a broken repository', async () => {
-    const at = openPlaceOf()
-    const other = openPlaceOf()
-    other.git('init', '-q')
-    at.write('.git', `gitdir: ${other.file('.git')}\n`)
-    at.write('inner/.git', 'gitdir: /etc\n')
-    at.write('inner/file', 'x')
-    mkdirSync(at.file('broken/.git'), { recursive: true })
-    at.write('broken/file', 'y')
-    at.write('a', '1')
-    const indexes = readdirSync(other.file('.git')).toSorted()
-    const tree = await at.repository.take(never)
-    rmSync(at.file('a'))
-    await at.repository.checkOut(tree, never)
-    expect(at.files()).toEqual({ a: '1', 'broken/file': 'y', 'inner/file': 'x' })
-    expect(readFileSync(at.file('.git'), 'utf8')).toBe(`gitdir: ${other.file('.git')}\n`)
-    expect(readdirSync(other.file('.git')).toSorted()).toEqual(indexes)
-  })
-
-  test('cannot lead git out of the workspace through symlinks, neither to read nor to write', async () => {
-    const at = openPlaceOf()
-    const outside = here.dir.file(`outside-${count++}`)
-    mkdirSync(outside)
-    at.write('d/file', 'inside')
-    at.write('.gitignore', '')
-    const first = await at.repository.take(never)
-    writeFileSync(join(outside, 'file'), 'outside')
-    rmSync(at.file('d'), { recursive: true })
-    symlinkSync(outside, at.file('d'))
-    // Ignored, so that git sees the file through the link only.
-    at.write('.gitignore', 'd\n')
-    const second = await at.repository.take(never)
-    expect((await at.repository.changes(first, second, 10, never)).files).toContainEqual({
-      status: 'deleted',
-      path: 'd/file',
-    })
-    await at.repository.checkOut(first, never)
-    expect(readFileSync(join(outside, 'file'), 'utf8')).toBe('outside')
-    expect(at.files()).toEqual({ '.gitignore': '', 'd/file': 'inside' })
-  })
-
-  test('is refused when the working directory itself leads elsewhere', async () => {
-    const at = openPlaceOf()
-    at.write('a', '1')
-    const tree = await at.repository.take(never)
-    const outside = here.dir.file(`elsewhere-${count++}`)
-    mkdirSync(outside)
-    renameSync(at.dir, `${at.dir}-moved`)
-    symlinkSync(outside, at.dir)
-    const refusal = { code: 'unavailable', details: { reason: 'checkpoint_outside' } }
-    await expect(at.repository.take(never)).rejects.toMatchObject(refusal)
-    await expect(at.repository.checkOut(tree, never)).rejects.toMatchObject(refusal)
-    expect(readdirSync(outside)).toEqual([])
-  })
-
-  test('may have any names: line breaks, bytes that are no text, options, names that other systems reserve', async () => {
-    const at = openPlaceOf()
-    const names = ['new\nline', ' space ', '--all', '"quoted"', 'back\\slash', 'git~1', ':(top)x', '*', 'tab\t']
-    for (const name of names) writeFileSync(at.file(name), name)
-    for (const bytes of [
-      [0xff, 0xfe],
-      [0x80, 0x2e, 0x0a],
-    ])
-      writeFileSync(Buffer.concat([Buffer.from(`${at.dir}/`), Buffer.from(bytes)]), 'bytes')
-    const before = at.files()
-    expect(Object.keys(before)).toHaveLength(names.length + 2)
-    const tree = await at.repository.take(never)
-    expect(await restoredInEmpty(at, tree)).toEqual(before)
-  })
-
-  test('may contain pipes and sockets, which are left out', async () => {
-    const at = openPlaceOf()
-    execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', at.file('pipe')])
-    at.write('replaced', 'file')
-    const first = await at.repository.take(never)
-    rmSync(at.file('replaced'))
-    execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', at.file('replaced')])
-    const second = await at.repository.take(never)
-    expect((await at.repository.changes(first, second, 10, never)).files).toEqual([
-      { status: 'deleted', path: 'replaced' },
-    ])
-  })
-})
-
-test('checkpoints of sandboxed workspaces are made in a sandbox, and their commands do not see them', async () => {
-  await using confined = await openTestWorkspaces({ sandbox: { mode: 'required', network: false } })
-  const at = openPlaceOf(confined)
-  at.write('a', '1')
-  const tree = await at.repository.take(never)
-  at.write('a', '2')
-  await at.repository.take(never)
-  await at.repository.checkOut(tree, never)
-  expect(at.files()).toEqual({ a: '1' })
-  const { conversationId, workingDir, epoch, gitDir } = at.place
-  await using workspace = await confined.workspaces.open({ conversationId, workingDir, epoch }, never)
-  const { stdout } = await workspace.exec({ argv: ['sh', '-c', `cat a; ls ${gitDir}`] }, never)
-  expect(existsSync(gitDir)).toBe(true)
-  expect(stdout).toBe('1')
 })

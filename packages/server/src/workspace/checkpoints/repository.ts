@@ -7,27 +7,30 @@
  *   C3. Nothing is written outside of the workspace and the git directory: git replaces a symlink and does not follow it.
  *   C4. Calls of one object do not overlap.
  */
-import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ChangeFinder, present } from './changes.ts'
 import {
-  checkpointError,
   CheckpointGit,
   isFailure,
+  key,
   listed,
   names,
+  TIMEOUT_MS,
   type CheckpointPlace,
   type RunCheckpointProgram,
 } from './git.ts'
 import { EMPTY_TREE, makeGitDirectory, REFS } from './layout.ts'
+import { checkpointError, type CheckpointLimits } from './limits.ts'
 
 /** Attempts at a checkpoint while programs change the files that git reads. */
 const ATTEMPTS = 3
-/** Objects, and bytes of files, after which the objects are packed. */
-const PACK_FILES = 1_000
-const PACK_BYTES = 64 * 1024 * 1024
 /** Names in one input of git. */
 const BATCH = 20_000
+
+const ADD = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin']
+const REMOVE = ['update-index', '-z', '--force-remove', '--stdin']
+const WRITE_TREE = ['write-tree']
 
 /** A file that differs between two trees. */
 export type FileChange = { status: 'added' | 'changed' | 'deleted'; path: string }
@@ -36,57 +39,75 @@ export class CheckpointRepository {
   readonly #place: CheckpointPlace
   readonly #git: CheckpointGit
   readonly #finder: ChangeFinder
-  /** The tree of the index; null: not known. */
-  #tree: string | null = null
+  readonly #limits: CheckpointLimits
+  /**
+   * The index after the last successful call: its tree, and names beside it that no checkpoint takes. Null: not known, also after a
+   * failure.
+   */
+  #index: { tree: string; absent: ReadonlySet<string> } | null = null
   #isPrepared = false
-  /** Added since the objects were packed. */
+  /** Added since the objects were packed; once they are counted, also by earlier processes. */
   #loose = { files: 0, bytes: 0 }
+  #isCounted = false
 
-  constructor(place: CheckpointPlace, run: RunCheckpointProgram) {
+  constructor(place: CheckpointPlace, run: RunCheckpointProgram, limits: CheckpointLimits) {
     this.#place = place
-    this.#git = new CheckpointGit(place, run)
-    this.#finder = new ChangeFinder(this.#git, place.gitDir)
+    this.#limits = limits
+    this.#git = new CheckpointGit(place, run, limits)
+    this.#finder = new ChangeFinder(this.#git, place.gitDir, limits)
   }
 
   /**
    * Returns the tree of the files as they are now. While programs write, it is the tree of some moment in between for each file.
-   * @throws ParleyError `unavailable` when the workspace exceeds the limits, is missing, or git fails
+   * @throws ParleyError `conflict` when the changes exceed the limits; `unavailable` when the workspace is missing, or git fails
    */
   async take(signal: AbortSignal): Promise<string> {
     const workTree = await this.#git.workTree()
-    if (this.#tree === null && (await this.#isEmpty(workTree))) return EMPTY_TREE
+    if (this.#index === null && (await this.#isEmpty(workTree))) return EMPTY_TREE
     await this.#prepare()
+    const endsAt = performance.now() + TIMEOUT_MS
     for (let attempt = 1; ; attempt++) {
       try {
-        return (this.#tree = await this.#record(workTree, signal))
+        return await this.#record(workTree, signal)
       } catch (error) {
-        this.#tree = null
+        const isLast = attempt === ATTEMPTS || performance.now() > endsAt
         // A file that changes while git reads it is a failure of git; the next attempt lists it again.
-        if (signal.aborted || attempt === ATTEMPTS || !isFailure(error)) throw error
+        if (signal.aborted || isLast || !isFailure(error)) throw error
+        await this.#unlock()
+        // It is a copy of what is known otherwise: one that is damaged, or names objects that are lost, is made again.
+        if (attempt === ATTEMPTS - 1) await rm(join(this.#place.gitDir, 'index'), { force: true })
       }
     }
   }
 
   async #record(workTree: string, signal: AbortSignal): Promise<string> {
+    const known = this.#index
+    if (known === null) this.#finder.reset()
+    this.#index = null
     const { taken, left, bytes } = await this.#finder.find(workTree, signal)
-    if (this.#tree !== null && taken.length === 0 && !(await this.#holds(left, signal))) return this.#tree
-    if (left.length > 0) await this.#update(['--force-remove'], left, signal)
-    await this.#update(['--add', '--remove', '--replace'], taken, signal)
+    const areAbsent = left.every((name) => known?.absent.has(key(name)) === true)
+    if (known !== null && taken.length === 0 && areAbsent) {
+      this.#index = known
+      return known.tree
+    }
+    if (!areAbsent) for (const some of inBatches(left)) await this.#git.ask(REMOVE, signal, { stdin: listed(some) })
+    const tree = await this.#add(taken, signal)
+    this.#index = { tree, absent: new Set(left.map(key)) }
     this.#loose.files += taken.length + 1
     this.#loose.bytes += bytes
-    return this.#writeTree(signal)
+    return tree
   }
 
-  /** True when so many objects were added that packing them is worth its time. */
-  get isDueForPacking(): boolean {
-    return this.#loose.files >= PACK_FILES || this.#loose.bytes >= PACK_BYTES
-  }
-
-  /** True when the index holds one of these files, which are not part of a checkpoint any more. */
-  async #holds(left: readonly Buffer[], signal: AbortSignal): Promise<boolean> {
-    if (left.length === 0) return false
-    const paths = left.slice(0, 1000).map((path) => path.toString())
-    return (await this.#git.ask(['ls-files', '-z', '--', ...paths], signal)).length > 0 || left.length > 1000
+  /** True when there are so many objects that packing them is worth its time. */
+  async isDueForPacking(signal: AbortSignal): Promise<boolean> {
+    if (!(await this.#isMade())) return false
+    if (!this.#isCounted) {
+      // Those of earlier processes.
+      const { count = 0, size = 0 } = await this.#counted(signal)
+      this.#loose = { files: count, bytes: size * 1024 }
+      this.#isCounted = true
+    }
+    return this.#loose.files >= this.#limits.looseFiles || this.#loose.bytes >= this.#limits.looseBytes
   }
 
   /**
@@ -95,23 +116,22 @@ export class CheckpointRepository {
    */
   async checkOut(tree: string, signal: AbortSignal): Promise<void> {
     await this.#prepare()
-    this.#tree = null
+    this.#index = null
+    this.#finder.reset()
     await this.#git.ask(['read-tree', '--reset', '-u', tree], signal)
-    this.#tree = tree
+    this.#index = { tree, absent: new Set() }
   }
 
   /** Returns the tree of the files as they are now, with the ignored ones that a checkout of `tree` would replace. */
   async takeBefore(tree: string, signal: AbortSignal): Promise<string> {
-    await this.take(signal)
+    const current = await this.take(signal)
     await this.#prepare()
-    const current = await this.#writeTree(signal)
     const args = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', '--diff-filter=A', current, tree]
     const added = names(await this.#git.ask(args, signal))
     const inTheWay = present(await this.#git.workTree(), added)
     if (inTheWay.length === 0) return current
-    this.#tree = null
-    await this.#update(['--add', '--remove', '--replace'], inTheWay, signal)
-    return this.#writeTree(signal)
+    this.#index = null
+    return this.#add(inTheWay, signal)
   }
 
   /** The files that differ between two trees, at most `limit`, and how many there are. */
@@ -135,19 +155,31 @@ export class CheckpointRepository {
 
   /** Keeps the objects of a tree until `forgetExcept` is called without it. */
   async keep(tree: string): Promise<void> {
-    if (tree !== EMPTY_TREE) await writeFile(join(this.#place.gitDir, REFS, tree), `${tree}\n`)
+    if (tree === EMPTY_TREE) return
+    // In one step: git packs nothing while a reference is damaged.
+    const fresh = join(this.#place.gitDir, 'new-reference')
+    await writeFile(fresh, `${tree}\n`)
+    await rename(fresh, join(this.#place.gitDir, REFS, tree))
   }
 
   /** Packs the objects and returns their bytes. */
   async pack(signal: AbortSignal): Promise<number> {
     if (!(await this.#isMade())) return 0
     this.#loose = { files: 0, bytes: 0 }
+    this.#isCounted = true
+    // An earlier call may have been aborted.
+    await this.#unlock()
     await this.#git.ask(['pack-refs', '--all'], signal)
     await this.#git.ask(['repack', '-a', '-d', '-q'], signal)
     await this.#git.ask(['prune', '--expire=now'], signal)
+    const { size = 0, 'size-pack': packed = 0 } = await this.#counted(signal)
+    return (size + packed) * 1024
+  }
+
+  /** Git's count of the objects: `count` of the loose ones, their `size` and `size-pack` in KiB. */
+  async #counted(signal: AbortSignal): Promise<Record<string, number>> {
     const output = (await this.#git.ask(['count-objects', '-v'], signal)).toString()
-    const kibibytes = [...output.matchAll(/^size(?:-pack)?: (\d+)$/gm)].map(([, size]) => Number(size))
-    return kibibytes.reduce((sum, size) => sum + size, 0) * 1024
+    return Object.fromEntries([...output.matchAll(/^([\w-]+): (\d+)$/gm)].map(([, name, n]) => [name, Number(n)]))
   }
 
   /** Lets the next `pack` remove what none of these trees needs. */
@@ -159,15 +191,16 @@ export class CheckpointRepository {
     await this.#git.ask(['update-ref', '--stdin'], signal, { stdin })
   }
 
-  async #update(options: readonly string[], paths: readonly Buffer[], signal: AbortSignal): Promise<void> {
-    for (let from = 0; from < paths.length; from += BATCH) {
-      const stdin = listed(paths.slice(from, from + BATCH))
-      await this.#git.ask(['update-index', '-z', ...options, '--stdin'], signal, { stdin })
-    }
-  }
-
-  async #writeTree(signal: AbortSignal): Promise<string> {
-    const tree = (await this.#git.ask(['write-tree'], signal)).toString().trim()
+  /** Records files in the index and returns its tree. */
+  async #add(paths: readonly Buffer[], signal: AbortSignal): Promise<string> {
+    const batches = inBatches(paths)
+    const last = batches.pop()
+    for (const some of batches) await this.#git.ask(ADD, signal, { stdin: listed(some) })
+    const output =
+      last === undefined
+        ? await this.#git.ask(WRITE_TREE, signal)
+        : await this.#git.askBoth(ADD, WRITE_TREE, signal, { stdin: listed(last) })
+    const tree = output.toString().trim()
     if (!/^[0-9a-f]{40}$/.test(tree)) throw checkpointError('failed', 'git has written no tree for a checkpoint')
     return tree
   }
@@ -175,9 +208,16 @@ export class CheckpointRepository {
   async #prepare(): Promise<void> {
     if (this.#isPrepared) return
     await makeGitDirectory(this.#place.gitDir)
-    // Left by a git that was killed. The one that held it has ended: the runner ends it with the connection of its server.
-    await rm(join(this.#place.gitDir, 'index.lock'), { force: true })
+    await this.#unlock()
     this.#isPrepared = true
+  }
+
+  /** Removes the locks of a git that was killed. It has ended: the runner ends it with its request, and with the connection. */
+  async #unlock(): Promise<void> {
+    const { gitDir } = this.#place
+    const references = (await readdir(join(gitDir, REFS))).filter((name) => name.endsWith('.lock'))
+    for (const name of ['index.lock', 'packed-refs.lock', ...references.map((each) => join(REFS, each))])
+      await rm(join(gitDir, name), { force: true })
   }
 
   async #isEmpty(workTree: string): Promise<boolean> {
@@ -190,3 +230,9 @@ export class CheckpointRepository {
 }
 
 const STATUS: Readonly<Record<string, FileChange['status']>> = { A: 'added', D: 'deleted' }
+
+function inBatches(paths: readonly Buffer[]): Buffer[][] {
+  const batches: Buffer[][] = []
+  for (let from = 0; from < paths.length; from += BATCH) batches.push(paths.slice(from, from + BATCH))
+  return batches
+}

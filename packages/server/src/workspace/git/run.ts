@@ -48,13 +48,16 @@ const asVariables = (pairs: Configuration): Record<string, string> => ({
 export type Git = {
   /** Returns the output; null when the exit code is not 0. */
   ask(args: readonly string[], signal: AbortSignal): Promise<string | null>
-  /** Returns the output. @throws ParleyError `bad_request` with git's message when the exit code is not 0. */
-  tell(args: readonly string[], signal: AbortSignal): Promise<string>
+  /**
+   * Returns the output. @throws ParleyError `bad_request` with git's message when the exit code is not 0.
+   * @param folder existing folder outside of the workspace that git may write, too
+   */
+  tell(args: readonly string[], signal: AbortSignal, folder?: string): Promise<string>
 }
 
 /** @param directory absolute, existing */
 export function gitIn(workspace: Workspace, directory: string): Git {
-  const run = async (args: readonly string[], signal: AbortSignal) => {
+  const run = async (args: readonly string[], signal: AbortSignal, folder?: string) => {
     const result = await workspace.exec(
       {
         argv: ['git', ...args],
@@ -62,6 +65,7 @@ export function gitIn(workspace: Workspace, directory: string): Git {
         env: gitEnvironment(workspace),
         maxBytes: MAX_BYTES,
         timeoutMs: TIMEOUT_MS,
+        ...(folder === undefined ? {} : { folder }),
       },
       signal,
     )
@@ -75,8 +79,8 @@ export function gitIn(workspace: Workspace, directory: string): Git {
       const { exit_code, stdout } = await run(args, signal)
       return exit_code === 0 ? stdout : null
     },
-    async tell(args, signal) {
-      const { exit_code, stdout, stderr } = await run(args, signal)
+    async tell(args, signal, folder) {
+      const { exit_code, stdout, stderr } = await run(args, signal, folder)
       if (exit_code === 0) return stdout
       throw new ParleyError('bad_request', stderr.trim() || `git ${args[0]} ended with ${exit_code}`)
     },

@@ -19,11 +19,16 @@ export type Worktree = {
  * answer can contain the path before the worktree exists.
  */
 export async function placeOfWorktree(directory: string, root: string, name: string): Promise<string | null> {
+  const found = await topOf(directory)
+  return found === null ? null : join(root, name, basename(found.top), relative(found.top, found.real))
+}
+
+/** The top of the repository that a directory is in, and the real path of the directory. */
+async function topOf(directory: string): Promise<{ top: string; real: string } | null> {
   const real = await realpath(directory).catch(() => null)
   if (real === null) return null
   for (let at = real; ; at = dirname(at)) {
-    const isTop = (await stat(join(at, '.git')).catch(() => null)) !== null
-    if (isTop) return join(root, name, basename(at), relative(at, real))
+    if ((await stat(join(at, '.git')).catch(() => null)) !== null) return { top: at, real }
     if (dirname(at) === at) return null
   }
 }
@@ -38,23 +43,25 @@ export async function makeWorktree(
   { directory, root, name }: { directory: string; root: string; name: string },
   signal: AbortSignal,
 ): Promise<Worktree | null> {
-  const repository = await repositoryOf(workspace, directory, signal)
-  if (repository === null) return null
+  const found = await topOf(directory)
+  // From the top: a sandbox for the directory alone may hide the rest of its repository.
+  const repository = found === null ? null : await repositoryOf(workspace, found.top, signal)
+  if (found === null || repository === null) return null
   const base = await defaultBranchOf(repository, signal)
   if (base === null) return null
   const { git } = repository
   const branch = `openhands/${name}`
-  const tree = join(root, name, basename(repository.root))
-  const inside = relative(repository.root, await realpath(directory))
-  const workingDir = join(tree, inside)
+  const folder = join(root, name)
+  const tree = join(folder, basename(repository.root))
+  const workingDir = join(tree, relative(repository.root, found.real))
   const isThere = (await stat(join(tree, '.git')).catch(() => null)) !== null
   if (!isThere) {
     await rm(tree, { recursive: true, force: true })
-    await mkdir(dirname(tree), { recursive: true })
-    await git.ask(['worktree', 'prune'], signal)
+    await mkdir(folder, { recursive: true })
     const isKnown = (await git.ask(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`], signal)) !== null
     const what = isKnown ? [tree, branch] : ['--no-track', '-b', branch, tree, base]
-    await git.tell(['worktree', 'add', ...what], signal)
+    // The repository may still list a worktree at this path. Pruning its list would remove others that are only hidden by the sandbox.
+    await git.tell(['worktree', 'add', '--force', ...what], signal, folder)
   }
   await mkdir(workingDir, { recursive: true })
   return { workingDir, root: tree, repository: repository.root, branch, base }

@@ -114,11 +114,15 @@ export class RemoteExecutor {
     await this.link.start(`exec env ${environment} ${shellLine(words)}`, JOB_SECONDS, signal)
   }
 
-  /** Returns the status of a job: immediately when it has ended, otherwise after at most `waitMs`. */
+  /**
+   * Returns the status of a job: immediately when it has ended, otherwise after at most `waitMs`.
+   * @throws ParleyError `conflict` as soon as a newer owner has taken over.
+   */
   async look(job: string, { from, waitMs, isOutputWanted }: LookRequest, signal: AbortSignal): Promise<Look> {
     const folder = await this.folderOf(job, signal)
     const limit = Math.max(0, Math.min(waitMs, this.maxWaitMs))
-    const args = [folder, String(from), String(MAX_LOOK_BYTES), pauses(limit), isOutputWanted ? '1' : '0']
+    const wanted = isOutputWanted ? '1' : '0'
+    const args = [folder, String(from), String(MAX_LOOK_BYTES), pauses(limit), wanted, String(this.#spec.epoch)]
     const look = readLook(await this.link.run(LOOK, args, signal, { waitMs: limit }))
     this.#expectNewest(look.epoch)
     return look

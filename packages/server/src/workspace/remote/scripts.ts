@@ -82,7 +82,7 @@ while kill -0 -- "-$c" 2> /dev/null; do sleep ${SECONDS_BETWEEN_LOOKS}; done
 
 /**
  * Arguments: folder of the job, first byte, largest number of bytes of each stream, pauses between checks, 1 to print the output of a
- * running job. Waits until the job has ended or the pauses are over.
+ * running job, epoch. Waits until the job has ended, a newer owner has taken over, or the pauses are over.
  */
 export const LOOK = `${BORN}J=$1; O=$2; M=$3
 state() {
@@ -104,13 +104,14 @@ cut_out() {
     head -c "$3" "$1" | tail -c $((M / 2)) | code
   fi
 }
+epoch() { cat "\${J%/jobs/*}/epoch" 2>/dev/null || echo 0; }
 s=$(state)
 for d in $4; do
+  [ "$(epoch)" -le "$6" ] || break
   case $s in running*|ready*) sleep "$d"; s=$(state) ;; *) break ;; esac
 done
 o=$(size "$J/out"); e=$(size "$J/err")
-E=$(cat "\${J%/jobs/*}/epoch" 2>/dev/null)
-echo $s $o $e "\${E:-0}"
+echo $s $o $e "$(epoch)"
 case $s in running*|ready*) [ "$5" = 1 ] || exit 0 ;; esac
 cat "$J/cwd" 2>/dev/null | code
 cut_out "$J/out" "$O" "$o"

@@ -8,8 +8,8 @@ import type { Ledger } from './ledger/ledger.ts'
 import type { ProcessGroup } from './groups/process-groups.ts'
 import { withoutPtyFds } from './terminal/pty-fds.ts'
 import { endProcesses } from './process-tree.ts'
-import { Refusal, type ExecSpec } from './ipc/protocol.ts'
-import { replyExec, type Reply } from './ipc/reply.ts'
+import type { ExecSpec } from './ipc/protocol.ts'
+import { refuseWith, replyExec, type Reply } from './ipc/reply.ts'
 import type { NotStarted, Program } from './sandbox/sandbox.ts'
 
 /** Milliseconds without output after a program's exit, until pipes that other processes still hold open are closed. */
@@ -135,7 +135,6 @@ export function replyAll(waiting: Set<Reply>, ledger: Ledger, result: Result): v
 
 /** Refuses every waiting request after a failure, once. */
 export function refuseAll(waiting: Set<Reply>, error: unknown): void {
-  const { code, message } = error instanceof Refusal ? error : { code: 'internal' as const, message: String(error) }
-  for (const reply of waiting) reply.refuse(code, message)
+  for (const reply of waiting) refuseWith(reply, error)
   waiting.clear()
 }

@@ -1,15 +1,16 @@
 /**
- * The runner as a process: `node main.ts <data dir> <idle exit ms> <orphan exit ms>`. Writes one line to standard output
+ * The runner as a process: `node main.ts <data dir> <idle exit ms> <orphan exit ms> [after-loss]`. Writes one line to standard output
  * once it is decided whether this process or an earlier one is the runner of the data directory, and closes the descriptor.
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
-import { crashReport } from '../../lib/index.ts'
+import { crashReport, isDiskFull } from '../../lib/index.ts'
 import { boundedLog } from './bounded-log.ts'
 import { openPlace } from './ipc/place.ts'
+import { AFTER_LOSS } from './ipc/protocol.ts'
 import { Runner } from './runner.ts'
 
-const [dataDir, idleExitMs, orphanExitMs] = process.argv.slice(2)
+const [dataDir, idleExitMs, orphanExitMs, loss] = process.argv.slice(2)
 if (dataDir === undefined) throw new Error('usage: main <data dir> [<idle exit ms> [<orphan exit ms>]]')
 
 /** Bytes of `runner.log`. */
@@ -20,6 +21,7 @@ const runner = new Runner({
   place: openPlace(dataDir),
   idleExitMs: Number(idleExitMs ?? 60_000),
   orphanExitMs: Number(orphanExitMs ?? 900_000),
+  isAfterLoss: loss === AFTER_LOSS,
   log,
   onEnd: exit,
 })
@@ -42,6 +44,8 @@ try {
   // Node writes its compile cache at an orderly exit only; a runner may be killed instead.
   setTimeout(() => flushCompileCache(), 3000).unref()
 } catch (error) {
+  // The log may be on the full disk, too.
+  if (isDiskFull(error)) writeSync(1, `${JSON.stringify({ full: true })}\n`)
   log(`could not start: ${error instanceof Error ? error.stack : String(error)}`)
   process.exit(1)
 }

@@ -115,7 +115,7 @@ export class OtherRunner {
     this.ledger.isAlive = false
     // A runner that was killed leaves its processes behind.
     const mark = this.#mark()
-    const groups = knownGroups(this.#place.home).filter((group) => runnerOf(group) === this.#pid)
+    const groups = knownGroups(this.#place).filter((group) => runnerOf(group) === this.#pid)
     if (mark !== null) await endProcesses({ mark, leaders: new Set(), groups })
     for (const group of groups) forgetGroup(this.#place.home, group)
     this.#complete(ledger, log)
@@ -165,8 +165,7 @@ export class OtherRunner {
   /** Ends the processes of a conversation that this runner started. */
   async endConversation(conversation: string): Promise<void> {
     const mark = this.#mark(conversation)
-    const { home } = this.#place
-    const groups = groupsOf(home, conversation).filter((group) => runnerOf(dirname(group)) === this.#pid)
+    const groups = groupsOf(this.#place, conversation).filter((group) => runnerOf(dirname(group)) === this.#pid)
     if (mark !== null) await endProcesses({ mark, leaders: new Set(), groups })
   }
 

@@ -1,5 +1,5 @@
 /** What a runner begins beside what is left of an earlier one, and while connections and owners change. */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { until } from '../../../testing/until.ts'
 import type { Workspace } from '../workspace.ts'
@@ -54,6 +54,7 @@ async function connectTo(here: TestWorkspaces) {
     return find()!
   }
   return {
+    received,
     /** In one write, so that the runner reads them together. */
     send: (...sent: Frame[]) => void socket.write(sent.map(encodeFrame).join('')),
     receives,
@@ -68,6 +69,9 @@ const running = (here: TestWorkspaces, path: string, epoch: number, argv: string
   const spec = { argv, cwd: here.dir.path, env: {}, stdin: null, timeoutMs: null, maxBytes: 100 }
   return { id: 1, op: 'exec', ...scope(epoch), call: path, spec }
 }
+
+/** Writes its pid to the file that follows, and does not end. */
+const WRITING_PID = ['sh', '-c', 'echo $$ >$0; exec sleep 1000']
 
 /** A request for a command that creates a file. */
 const touching = (here: TestWorkspaces, path: string, epoch: number) => running(here, path, epoch, ['touch', path])
@@ -164,16 +168,89 @@ test('a request whose connection ends while it waits for the processes of a dead
   })
 }, 120_000)
 
-test('a request that arrives after the goodbye of a runner is not begun', async () => {
+test('a runner that is told to end refuses what it has begun before its goodbye, begins nothing after it, and ends its processes', async () => {
   await using here = await openTestWorkspaces()
   const path = here.dir.file('late')
-  await startStubborn(here, await here.open())
+  const { pid } = await startStubborn(here, await here.open())
   const client = await connectTo(here)
-  await client.receives('event', 'hello')
+  const [begun, late] = [running(here, 'begun', 1, [...WRITING_PID, here.dir.file('begun')]), touching(here, path, 1)]
+  client.send({ ...begun, id: 5 })
+  await until(() => sizeOf(here.dir.file('begun')) > 0)
   const runner = (await here.runnerPid())!
   process.kill(runner, 'SIGTERM')
   await client.receives('event', 'bye')
-  client.send(touching(here, path, 1))
+  client.send(late)
+  // A client repeats requests that were not answered before the goodbye, because they were not begun.
+  expect(client.received.find((frame) => frame['id'] === 5 || frame['event'] === 'bye')).toMatchObject({
+    id: 5,
+    error: { code: 'unavailable' },
+  })
   await processEnd(runner)
   expect(existsSync(path)).toBe(false)
+  expect(isAlive(pid)).toBe(false)
+}, 60_000)
+
+test('with its connection, a program without a call id ends, and one with a call id continues', async () => {
+  await using here = await openTestWorkspaces()
+  const client = await connectTo(here)
+  const calls = [
+    ['exec', null],
+    ['spawn', null],
+    ['exec', 'kept-command'],
+    ['spawn', 'kept-program'],
+  ] as const
+  const paths = calls.map(([op, call]) => here.dir.file(`${op}-${call}`))
+  client.send(
+    ...calls.map(([op, call], id) => ({ ...running(here, '', 1, [...WRITING_PID, paths[id]!]), op, call, id: id + 1 })),
+  )
+  await until(() => paths.every((path) => sizeOf(path) > 0))
+  const pids = paths.map((path) => Number(readFileSync(path, 'utf8')))
+  client.close()
+  await Promise.all(pids.slice(0, 2).map(processEnd))
+  // Otherwise they would have ended together with the others.
+  expect(pids.slice(2).map(isAlive)).toEqual([true, true])
+}, 60_000)
+
+test('a newer owner refuses the requests of an older one, those that wait and later ones', async () => {
+  await using here = await openTestWorkspaces()
+  const client = await connectTo(here)
+  const path = here.dir.file('begun')
+  client.send(running(here, 'call', 4, [...WRITING_PID, path]))
+  await until(() => sizeOf(path) > 0)
+  client.send(
+    { id: 2, op: 'claim', owner: 'next', ...scope(5) },
+    { ...touching(here, here.dir.file('late'), 4), id: 3 },
+  )
+  for (const id of [1, 3]) expect(await client.receives('id', id)).toMatchObject({ error: { code: 'stale_epoch' } })
+  client.send({ id: 4, op: 'ledger', ...scope(5), calls: ['call', here.dir.file('late')] })
+  expect(await client.receives('id', 4)).toMatchObject({
+    ok: { entries: { call: { state: 'running' }, [here.dir.file('late')]: { state: 'absent' } } },
+  })
+}, 60_000)
+
+test('a command that is requested while its conversation is released begins after the release, and has a record', async () => {
+  await using here = await openTestWorkspaces()
+  const client = await connectTo(here)
+  const [before, after] = [here.dir.file('before'), here.dir.file('after')]
+  client.send(running(here, before, 1, [...WRITING_PID, before]))
+  await until(() => sizeOf(before) > 0)
+  client.send({ id: 2, op: 'release', conversation: 'c1', epoch: 1 }, { ...touching(here, after, 1), id: 3 })
+  expect(await client.receives('id', 3)).toMatchObject({ ok: { exit_code: 0 } })
+  client.send({ id: 4, op: 'ledger', ...scope(1), calls: [before, after] })
+  expect(await client.receives('id', 4)).toMatchObject({
+    ok: { entries: { [before]: { state: 'absent' }, [after]: { state: 'exited' } } },
+  })
+}, 60_000)
+
+test('a runner with a short idle time does not end while a command runs', async () => {
+  const idleExitMs = 30
+  await using here = await openTestWorkspaces({ idleExitMs })
+  const go = here.dir.file('go')
+  const script = `echo x >${here.dir.file('begun')}; until [ -e ${go} ]; do sleep 0.01; done`
+  const asked = (await here.open()).exec({ callId: 'call', argv: ['sh', '-c', script] }, never)
+  await until(() => sizeOf(here.dir.file('begun')) > 0)
+  const begunAt = performance.now()
+  await until(() => performance.now() - begunAt > 5 * idleExitMs)
+  writeFileSync(go, '')
+  expect(await asked).toMatchObject({ exit_code: 0 })
 }, 60_000)

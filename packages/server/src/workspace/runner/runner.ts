@@ -20,7 +20,7 @@ import { forgetGroup, knownGroups, ProcessGroups, runnerOf } from './groups/proc
 import { OtherRunner } from './other-runner.ts'
 import { endProcesses } from './process-tree.ts'
 import { PROTOCOL, Refusal, type PingAnswer, type Request } from './ipc/protocol.ts'
-import type { Reply } from './ipc/reply.ts'
+import { refuseWith, type Reply } from './ipc/reply.ts'
 import { ConversationProcesses } from './conversation-processes.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
 
@@ -28,6 +28,8 @@ export type RunnerOptions = {
   place: Place
   idleExitMs: number
   orphanExitMs: number
+  /** The ledger of an earlier runner is lost, so its processes are looked for. */
+  isAfterLoss: boolean
   log: (text: string) => void
   onEnd: () => void
 }
@@ -78,7 +80,7 @@ export class Runner {
 
   /** Listens; resolves with false when this place has a living runner already. */
   async start(): Promise<boolean> {
-    const { place } = this.#options
+    const { place, isAfterLoss, log } = this.#options
     const others = await OtherRunner.find(place)
     const path = await becomeRunner(this.#server, place)
     if (path === null) {
@@ -98,9 +100,9 @@ export class Runner {
       others.map((other) => other.ledger),
     )
     this.#ledger = ledger
-    const left = knownGroups(place.home)
-    this.#groups = new ProcessGroups({ home: place.home, root: place.root, log: this.#options.log })
-    if (ledger.wasInterrupted || left.length > 0) this.#swept = this.#sweep(others, left)
+    const left = knownGroups(place)
+    this.#groups = new ProcessGroups({ home: place.home, root: place.root, log })
+    if (ledger.wasInterrupted || isAfterLoss || left.length > 0) this.#swept = this.#sweep(others, left)
     for (const other of others) this.#drain(other, ledger)
     this.#updateTimers()
     return true
@@ -158,9 +160,9 @@ export class Runner {
     })
     this.#updateTimers()
     this.#perform(request, connection, reply).catch((error: unknown) => {
-      if (error instanceof Refusal) return reply.refuse(error.code, error.message)
-      this.#options.log(`request ${request.op} failed: ${error instanceof Error ? error.stack : String(error)}`)
-      reply.refuse('internal', error instanceof Error ? error.message : String(error))
+      if (!(error instanceof Refusal))
+        this.#options.log(`request ${request.op} failed: ${error instanceof Error ? error.stack : String(error)}`)
+      refuseWith(reply, error)
     })
   }
 

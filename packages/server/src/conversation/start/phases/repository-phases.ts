@@ -26,7 +26,7 @@ import { DEFAULT_DEADLINES, START_TIMEOUT, type Phase, type PhaseDeadlines } fro
 
 /** Longest wait for a host's first response; shorter where the whole phase has less. */
 const LOOK_MS = 60_000
-/** Longest wait for an unreachable agent server; shorter than the phase, so that the start reports the reason. */
+/** Longest wait for an unreachable agent server; at most half of the phase, so that the start reports the reason. */
 const REMOTE_WAIT_MS = 10_000
 const GIT_TIMEOUT = 'GIT$TIMEOUT'
 const DEFAULT_IDENTITY: Identity = { name: 'Parley', email: 'noreply@parley.invalid' }
@@ -67,7 +67,7 @@ export function startPhases(sources: StartSources): Phase[] {
         if (isOwedWorktree(record)) return takeWorktree(starting, sources.workspaces, sources.made, signal)
         if (record.workspace.kind === 'RemoteWorkspace') {
           await using workspace = await open(starting, signal)
-          await workspace.prepare?.(signal, REMOTE_WAIT_MS)
+          await workspace.prepare?.(signal, Math.min(REMOTE_WAIT_MS, deadlines.workspace / 2))
           return { detail: `on the agent server at ${new URL(record.workspace.host).origin}` }
         }
         await sources.made.make(record.workspace.working_dir, owner)

@@ -20,7 +20,7 @@ export type StartupDeps = {
 }
 
 type Live = Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'state' | 'record' | 'isClosed'> &
-  Pick<LiveActions, 'inTurn' | 'untilStored' | 'append' | 'openAgent' | 'startRun'>
+  Pick<LiveActions, 'inTurn' | 'untilStored' | 'inBackground' | 'append' | 'openAgent' | 'startRun'>
 
 /** The start of one conversation: at most one at a time; every caller during a start waits for the same end. */
 export class Startup {
@@ -28,6 +28,8 @@ export class Startup {
   readonly #hooks: ConversationHooks
   readonly #deps: StartupDeps
   #current: { controller: AbortController; ended: Promise<void> } | null = null
+  /** The end of a start that was called off, until it is stored. */
+  #owed: Draft | null = null
 
   constructor(live: Live, hooks: ConversationHooks, deps: StartupDeps) {
     this.#live = live
@@ -86,15 +88,28 @@ export class Startup {
     await current.ended.catch(() => undefined)
   }
 
+  /** True while the store refuses the end of a start that was called off. */
+  get isOwed(): boolean {
+    return this.#owed !== null
+  }
+
+  /** Only in a turn: stores the end of a start that was called off, unless it is stored. @throws the error of the store */
+  async recordOwed(): Promise<void> {
+    if (this.#owed === null) return
+    await this.#append([this.#owed])
+    this.#owed = null
+  }
+
   async #start(signal: AbortSignal): Promise<void> {
     if (isReady(this.#live.state())) return
     const commit = async (drafts: readonly Draft[], change: Partial<ConversationRecord>) => {
       signal.throwIfAborted()
       await this.#append(drafts, change)
     }
+    const { untilStored } = this.#live
     try {
+      if (this.isOwed) await untilStored(() => this.recordOwed(), signal)
       const phases = [...this.#deps.phases, this.#agentPhase()]
-      const { untilStored } = this.#live
       const store = (...phase: Parameters<typeof commit>) => untilStored(() => commit(...phase), signal)
       const last = await runPhases(phases, this.#live, store, signal)
       await this.#finish(last, commit, signal)
@@ -163,12 +178,12 @@ export class Startup {
 
   /** Records why the start ended. Nothing is recorded when its process ends: the next process continues the start. */
   async #recordFailure(error: unknown, signal: AbortSignal): Promise<void> {
-    const { id, state, inTurn, untilStored, isClosed } = this.#live
+    const { id, state, untilStored, isClosed } = this.#live
     const phase = newest(state().start)
     if (signal.aborted) {
       if (!isInterruption(signal.reason) || isClosed()) return
       const reason = 'The start was called off. Start the conversation again to go on.'
-      return inTurn(() => this.#append([phaseEvent(phase, 'failed', STOPPED, reason)]))
+      return this.#recordCalledOff(phaseEvent(phase, 'failed', STOPPED, reason))
     }
     if (isClosed()) return
     const { code, detail } = describe(error)
@@ -183,6 +198,19 @@ export class Startup {
       signal,
       { isForced: true },
     )
+  }
+
+  /** Stores the end of a start that a person has called off; what the store refuses is repeated until it accepts it. */
+  async #recordCalledOff(end: Draft): Promise<void> {
+    const { inTurn, untilStored, inBackground } = this.#live
+    this.#owed = end
+    const record = () => this.recordOwed()
+    try {
+      await inTurn(record)
+    } catch (error) {
+      inBackground((signal) => untilStored(record, signal, { isForced: true })).catch(() => undefined)
+      throw error
+    }
   }
 
   /** Only in a turn: stores the drafts together with a change of the record. */

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { tempDir, type TempDir } from '../../../../testing/temp.ts'
 import { findCgroup, killGroup, membersOf, removeGroup } from './cgroup.ts'
@@ -70,6 +70,10 @@ test('a group is read with those below it, and ended by its own file or, on an o
   expect(readFileSync(dir.file('g', 'cgroup.kill'), 'utf8')).toBe('1')
   killGroup(dir.file('gone'))
   expect(removeGroup(dir.file('gone'))).toBe(true)
+  // An empty folder is like a group without a process.
+  mkdirSync(dir.file('empty', 'below'), { recursive: true })
+  expect(removeGroup(dir.file('empty'))).toBe(true)
+  expect(existsSync(dir.file('empty'))).toBe(false)
 })
 
 test('the runner leaves a group also when a process cannot be started, and its group is known until it is forgotten', async () => {
@@ -77,6 +81,7 @@ test('the runner leaves a group also when a process cannot be started, and its g
   const own = group(dir, 'own')
   const home = dir.file('home')
   const groups = new ProcessGroups({ home, root: 'abc', log: () => undefined }, { path: own })
+  expect(readFileSync(`${own}/cgroup.procs`, 'utf8')).toBe('0')
   writeFileSync(`${own}/cgroup.procs`, '')
   const refuse = () => {
     expect(readFileSync(`${own}/cgroup.procs`, 'utf8')).toBe('')
@@ -84,14 +89,29 @@ test('the runner leaves a group also when a process cannot be started, and its g
   }
   expect(() => groups.of('c1').start(refuse)).toThrow('not started')
   expect(readFileSync(`${own}/cgroup.procs`, 'utf8')).toBe('0')
-  expect(knownGroups(home)).toEqual([groups.path])
+  const place = { home, root: 'abc' }
+  expect(knownGroups(place)).toEqual([groups.path])
   expect(runnerOf(groups.path!)).toBe(process.pid)
-  expect(groupsOf(home, 'c1')).toEqual([groups.of('c1').path])
+  expect(groupsOf(place, 'c1')).toEqual([groups.of('c1').path])
   // A group with a process, like these folders with a file, is not removed.
   forgetGroup(home, groups.path!)
-  expect(knownGroups(home)).toEqual([groups.path])
+  expect(knownGroups(place)).toEqual([groups.path])
   writeFileSync(`${home}/groups/foreign`, '/sys/fs/cgroup')
-  expect(knownGroups(home)).toEqual([groups.path])
+  expect(knownGroups(place)).toEqual([groups.path])
+  // The list is lost with its folder.
+  rmSync(home, { recursive: true })
+  mkdirSync(`${own}/parley-other-1-a`)
+  expect(knownGroups(place, { path: own })).toEqual([groups.path])
+})
+
+test('a group that another runner forgets while the list is read hides no other group', async () => {
+  await using dir = await tempDir()
+  const home = dir.file('home')
+  const groups = new ProcessGroups({ home, root: 'abc', log: () => undefined }, { path: group(dir, 'own') })
+  // Listed, and gone when it is read.
+  symlinkSync(dir.file('gone'), `${home}/groups/parley-abc-1-a`)
+  expect(knownGroups({ home, root: 'abc' })).toEqual([groups.path])
+  expect(knownGroups({ home: dir.file('no home'), root: 'abc' })).toEqual([])
 })
 
 test('without a group that can be entered, processes are started all the same, and the reason is logged', async () => {

@@ -6,6 +6,7 @@
  *   G1. A process is in its group from its birth: the runner enters the group, starts it, and leaves.
  *   G2. The runner is in no group while anything else happens, so it never ends itself with a group.
  *   G3. The path of the runner's group is in its folder before a process is in the group, so that the next runner finds what is left.
+ *       If the folder is lost, the name of the group tells to which data directory it belongs.
  * Without a writable cgroup, processes are found by their marks only. Source: docs/operations.md, Processes of a conversation.
  */
 import { createHash } from 'node:crypto'
@@ -26,16 +27,15 @@ export interface ProcessGroup {
 /** Processes that are not grouped. */
 export const NO_GROUP: ProcessGroup = { path: null, start: (start) => start(), tidy: () => undefined }
 
-export type ProcessGroupsDeps = {
-  /** The runner's folder. */
-  home: string
-  /** Short name of the data directory. */
-  root: string
-  log: (text: string) => void
-}
+/** `home`: the runner's folder. `root`: short name of the data directory. */
+export type GroupsPlace = { home: string; root: string }
+
+export type ProcessGroupsDeps = GroupsPlace & { log: (text: string) => void }
 
 /** Folder of the files that name the groups of runners. */
 const listOf = (home: string): string => join(home, 'groups')
+/** How the names of the groups of a data directory begin. */
+const prefixOf = (root: string): string => `parley-${root}-`
 const nameOf = (conversation: string): string => createHash('sha256').update(conversation).digest('hex').slice(0, 16)
 
 export class ProcessGroups {
@@ -49,7 +49,7 @@ export class ProcessGroups {
     this.#home = home
     this.#log = log
     this.path =
-      'path' in found ? this.#open(found.path, `parley-${root}-${process.pid}-${Date.now().toString(36)}`) : null
+      'path' in found ? this.#open(found.path, `${prefixOf(root)}${process.pid}-${Date.now().toString(36)}`) : null
     if ('reason' in found) log(`processes are found by their marks only: ${found.reason}`)
   }
 
@@ -110,16 +110,31 @@ export class ProcessGroups {
   }
 }
 
-/** Groups of runners of this data directory that were not removed. */
-export function knownGroups(home: string): string[] {
+/** Groups of runners of this data directory that were not removed: those that its folder lists, and those in the cgroup of this process. */
+export function knownGroups({ home, root }: GroupsPlace, found: FoundCgroup = findCgroup()): string[] {
+  return [...new Set([...listedGroups(home), ...('path' in found ? groupsIn(found.path, root) : [])])]
+}
+
+function listedGroups(home: string): string[] {
+  const list = listOf(home)
+  return namesIn(list).flatMap((name) => {
+    // Another runner may forget its group after the list was read.
+    const path = unlessGone(() => readFileSync(join(list, name), 'utf8'))
+    // Only a group of that name is ever ended or removed.
+    return path !== null && basename(path) === name ? [path] : []
+  })
+}
+
+const groupsIn = (folder: string, root: string): string[] =>
+  namesIn(folder).flatMap((name) => (name.startsWith(prefixOf(root)) ? [join(folder, name)] : []))
+
+const namesIn = (folder: string): string[] => unlessGone(() => readdirSync(folder)) ?? []
+
+function unlessGone<T>(read: () => T): T | null {
   try {
-    return readdirSync(listOf(home)).flatMap((name) => {
-      const path = readFileSync(join(listOf(home), name), 'utf8')
-      // Only a group of that name is ever ended or removed.
-      return basename(path) === name ? [path] : []
-    })
+    return read()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
   }
 }
@@ -128,8 +143,8 @@ export function knownGroups(home: string): string[] {
 export const runnerOf = (group: string): number => Number(basename(group).split('-')[2])
 
 /** The groups of a conversation in all runners of this data directory. */
-export const groupsOf = (home: string, conversation: string): string[] =>
-  knownGroups(home).map((group) => join(group, nameOf(conversation)))
+export const groupsOf = (place: GroupsPlace, conversation: string): string[] =>
+  knownGroups(place).map((group) => join(group, nameOf(conversation)))
 
 /** Removes a group without processes, and its file. */
 export function forgetGroup(home: string, group: string): void {

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { encodeFrame, FrameReader } from './frames.ts'
 import type { Holder } from '../pipes.ts'
-import type { Answer, RefusalCode, Request, RunnerEvent } from './protocol.ts'
+import type { Answer, Request, RunnerEvent } from './protocol.ts'
 import type { Reply } from './reply.ts'
 
 export type ConnectionEvents = {
@@ -78,7 +78,8 @@ export class Connection implements Holder {
         if (isOpen) this.send({ id, chunk: { stream, data: data.toString('base64') } })
       },
       ok: (answer) => close({ id, ok: answer }),
-      refuse: (code: RefusalCode, message: string) => close({ id, error: { code, message } }),
+      refuse: (code, message, reason) =>
+        close({ id, error: { code, message, ...(reason === undefined ? {} : { reason }) } }),
     }
     this.waiting.set(id, reply)
     return reply

@@ -14,6 +14,9 @@ export const PROTOCOL = 4
  */
 export const EPOCHS_PER_START = 2 ** 32
 
+/** Argument of the program of a runner when the ledger of an earlier one is lost. */
+export const AFTER_LOSS = 'after-loss'
+
 /** The conversation that a request is for, and the epoch of its sender (W3). */
 export type Scope = { conversation: string; epoch: number }
 
@@ -75,6 +78,9 @@ export type Request = { id: number } & (
 /** `stale_epoch`: a newer owner has sent a request. `unknown_outcome`: an earlier runner died during this call. */
 export type RefusalCode = 'stale_epoch' | 'unknown_outcome' | 'unavailable' | 'invalid_input' | 'internal'
 
+/** Why a request is refused that is `unavailable`. `not_recorded`: the disk is full; nothing has begun, and it can be repeated. */
+export type RefusalReason = 'not_recorded'
+
 export type OutputStream = 'stdout' | 'stderr'
 
 export type ExecAnswer = {
@@ -91,7 +97,7 @@ export type PingAnswer = { pid: number; processes: number; terminals: number; rs
 /** Chunks of a request come before its `ok`. */
 export type Answer =
   | { id: number; ok: unknown }
-  | { id: number; error: { code: RefusalCode; message: string } }
+  | { id: number; error: { code: RefusalCode; message: string; reason?: RefusalReason } }
   | { id: number; chunk: { stream: OutputStream; data: string } }
 
 export type RunnerEvent =

@@ -1,7 +1,8 @@
 /** The answer to one request. */
+import { isDiskFull } from '../../../lib/index.ts'
 import { contentText, readSealed, type Content } from '../ledger/bounded-output.ts'
 import type { Result } from '../ledger/call.ts'
-import type { OutputStream, RefusalCode } from './protocol.ts'
+import { Refusal, type OutputStream, type RefusalCode, type RefusalReason } from './protocol.ts'
 
 export interface Reply {
   /** Epoch of the sender, which is refused when a newer one arrives. */
@@ -10,7 +11,16 @@ export interface Reply {
   readonly isOpen: boolean
   chunk(stream: OutputStream, data: Buffer): void
   ok(answer: object): void
-  refuse(code: RefusalCode, message: string): void
+  refuse(code: RefusalCode, message: string, reason?: RefusalReason): void
+}
+
+/** Refuses a request because of an error. The ledger is written before a call begins, so a full disk means that none has begun. */
+export function refuseWith(reply: Reply, error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error)
+  if (error instanceof Refusal) return reply.refuse(error.code, message)
+  if (isDiskFull(error))
+    return reply.refuse('unavailable', `the disk of the runner is full: ${message}`, 'not_recorded')
+  reply.refuse('internal', message)
 }
 
 /** Bytes of one chunk frame before base64. */

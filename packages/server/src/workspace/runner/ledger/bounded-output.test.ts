@@ -41,6 +41,16 @@ test('bounded output stays in memory while it is short, and its file has a bound
   expect(readdirSync(dir.path)).toEqual([])
 })
 
+test('an output whose file was removed counts as dropped', async () => {
+  await using dir = await tempDir()
+  const output = new BoundedOutput(dir.path, 20_000)
+  output.append(Buffer.alloc(30_000))
+  const sealed = output.seal()
+  discardSealed(dir.path, sealed)
+  const nothing = Buffer.alloc(0)
+  expect(readSealed(dir.path, sealed)).toEqual({ head: nothing, tail: nothing, dropped: 30_000 })
+})
+
 test('a character that is split between the head and the tail is left out of both', () => {
   const euro = Buffer.from('€€€')
   expect(contentText({ head: euro.subarray(0, 5), tail: euro.subarray(4), dropped: 1 })).toEqual({

@@ -50,7 +50,10 @@ export class BoundedOutput {
     this.append(Buffer.from(text, 'utf8'))
   }
 
-  /** Never throws: what the disk refuses is counted as lost, because the program that wrote it continues. */
+  /**
+   * Never throws: what the disk refuses is counted as lost, because the program that wrote it continues.
+   * @param data is kept, so it must not change afterwards
+   */
   append(data: Buffer): void {
     if (data.length === 0) return
     const before = this.#total
@@ -65,7 +68,7 @@ export class BoundedOutput {
   #keep(data: Buffer): void {
     if (this.#file === null) {
       if (this.#total + data.length <= Math.min(INLINE_BYTES, this.#maxBytes)) {
-        this.#inline.push(Buffer.from(data))
+        this.#inline.push(data)
         this.#total += data.length
         return
       }

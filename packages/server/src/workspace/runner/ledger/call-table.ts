@@ -51,6 +51,11 @@ export class CallTable {
     this.#floor = Math.max(this.#floor, floorOf(epoch))
   }
 
+  /** The newest epoch that claimed a conversation, or undefined. */
+  claimOf(conversation: string): number | undefined {
+    return this.#epochs.get(conversation)?.epoch
+  }
+
   /** Requests with an older epoch are refused: the newest that claimed the conversation, or the first of the newest server. */
   epochOf(conversation: string): number {
     return Math.max(this.#epochs.get(conversation)?.epoch ?? 0, this.#floor)
@@ -80,10 +85,15 @@ export class CallTable {
     if (calls?.size === 0) this.#calls.delete(conversation)
   }
 
-  /** Removes a conversation with its epoch. Returns whether it was known. */
-  release(conversation: string): boolean {
-    const hadEpoch = this.#epochs.delete(conversation)
-    return this.#calls.delete(conversation) || hadEpoch
+  /** True for a conversation with a call or an epoch. */
+  knows(conversation: string): boolean {
+    return this.#calls.has(conversation) || this.#epochs.has(conversation)
+  }
+
+  /** Removes a conversation with its epoch. */
+  release(conversation: string): void {
+    this.#epochs.delete(conversation)
+    this.#calls.delete(conversation)
   }
 
   /** Marks the open calls that are selected as lost. Returns whether there are any. */

@@ -78,9 +78,15 @@ export const newCall = (begun_at: number, by: number | null = null): Call => ({
 
 /** Applies the end of a call whose result is on disk. */
 export function end(call: Call, at: number, position: Position, result: Result): void {
-  call.ended_at = at
+  hold(call, at, result)
   call.result = position
   call.held = null
+}
+
+/** Applies the end of a call whose result is not on disk. */
+export function hold(call: Call, at: number, result: Result): void {
+  call.ended_at = at
+  call.held = result
   call.spills = result.stdout.kind === 'file' || result.stderr?.kind === 'file'
   call.over?.resolve()
 }

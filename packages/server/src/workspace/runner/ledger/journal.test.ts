@@ -8,7 +8,10 @@ const records = (journal: Journal) => [...journal.lines()].map(({ record }) => r
 const numbers = (journal: Journal) => records(journal).map((record) => record?.n)
 
 /** Replaces one function of `node:fs` for all importers until the test ends. */
-function replaceFs<K extends 'fdatasync' | 'fsyncSync' | 'writeSync'>(name: K, by: (real: (typeof fs)[K]) => unknown) {
+function replaceFs<K extends 'fdatasync' | 'fsyncSync' | 'ftruncateSync' | 'writeSync'>(
+  name: K,
+  by: (real: (typeof fs)[K]) => unknown,
+) {
   const real = fs[name]
   vi.spyOn(fs, name).mockImplementation(by(real) as never)
   syncBuiltinESMExports()
@@ -21,21 +24,53 @@ afterEach(() => {
 
 const full = () => Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
 
-test('a write that the disk cuts off leaves nothing behind, and later lines are whole', async () => {
-  await using dir = await tempDir()
-  const journal = new Journal(dir.file('j'))
-  journal.append({ n: 1 })
+/** Makes every write end after seven bytes, with an error, until the returned function is called. */
+function cutWrites(): () => void {
   let isFull = true
   replaceFs('writeSync', (real) => (fd: number, bytes: Buffer, from = 0, ...rest: number[]) => {
     if (!isFull) return (real as (...args: unknown[]) => number)(fd, bytes, from, ...rest)
     if (from > 0) throw full()
     return (real as (...args: unknown[]) => number)(fd, bytes, 0, 7)
   })
+  return () => void (isFull = false)
+}
+
+test('a write that the disk cuts off leaves nothing behind, and later lines are whole', async () => {
+  await using dir = await tempDir()
+  const journal = new Journal(dir.file('j'))
+  journal.append({ n: 1 })
+  const free = cutWrites()
   expect(() => journal.append({ n: 2 })).toThrow('ENOSPC')
-  isFull = false
+  free()
   const at = journal.append({ n: 3 })
   expect(journal.readAt(at)).toMatchObject({ n: 3 })
   expect(numbers(journal)).toEqual([1, 3])
+  journal.close()
+})
+
+test('the rest of a cut line that cannot be removed at once is removed before the next line', async () => {
+  await using dir = await tempDir()
+  const journal = new Journal(dir.file('j'))
+  journal.append({ n: 1 })
+  const free = cutWrites()
+  let failures = 1
+  replaceFs('ftruncateSync', (real) => (...args: Parameters<typeof real>) => {
+    if (failures-- > 0) throw full()
+    real(...args)
+  })
+  expect(() => journal.append({ n: 2 })).toThrow('ENOSPC')
+  free()
+  journal.append({ n: 3 })
+  expect(numbers(journal)).toEqual([1, 3])
+  journal.close()
+})
+
+test('a line that was damaged after it was written is not read as a record', async () => {
+  await using dir = await tempDir()
+  const journal = new Journal(dir.file('j'))
+  const at = journal.append({ n: 1 })
+  writeFileSync(dir.file('j'), readFileSync(dir.file('j'), 'utf8').replace('"n":1', '"n":2'))
+  expect(() => journal.readAt(at)).toThrow('damaged')
   journal.close()
 })
 

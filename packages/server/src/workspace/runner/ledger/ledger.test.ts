@@ -1,27 +1,14 @@
-import fs, { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
-import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { afterEach, expect, test } from 'vitest'
 import { tempDir } from '../../../../testing/temp.ts'
-import { readSealed, type Sealed } from './bounded-output.ts'
-import type { Result } from './call.ts'
-import { EPOCHS_PER_START, PROTOCOL } from '../ipc/protocol.ts'
+import { readSealed } from './bounded-output.ts'
+import { EPOCHS_PER_START } from '../ipc/protocol.ts'
 import { LedgerReader } from './ledger-reader.ts'
 import { Ledger, LEDGER_FILE } from './ledger.ts'
+import { ended, failSyncs, fillDisk, restoreSystem, spilled, writeOther } from './ledger.testing.ts'
 import { ledgerName, outputsName } from '../ipc/names.ts'
 
-const inline = (text: string): Sealed => ({
-  kind: 'inline',
-  data: Buffer.from(text).toString('base64'),
-  chars: text.length,
-})
-const ended = (text: string, exit_code = 0): Result => ({
-  exit_code,
-  signal: null,
-  answer: { exit_code },
-  stdout: inline(text),
-  stderr: null,
-})
+afterEach(restoreSystem)
 
 test('a call is absent, then running, then exited with its result', async () => {
   await using dir = await tempDir()
@@ -60,38 +47,6 @@ test('after a crash, results of ended calls are known and calls without an end a
   third.close()
 })
 
-test('releasing a conversation removes its calls, its output files and its epoch, so that its id can be used again', async () => {
-  await using dir = await tempDir()
-  const ledger = new Ledger(dir.path)
-  ledger.claim('c', 3)
-  await ledger.begin('c', 'a', true)
-  writeFileSync(`${ledger.outputs}/x.out`, 'long')
-  ledger.end('c', 'a', { ...ended(''), stdout: { kind: 'file', name: 'x.out', half: 2, total: 4, chars: 4 } })
-  ledger.release('c')
-  expect(ledger.entry('c', 'a')).toEqual({ state: 'absent' })
-  expect(readdirSync(ledger.outputs)).toEqual([])
-  ledger.close()
-  const again = new Ledger(dir.path)
-  expect(again.entry('c', 'a')).toEqual({ state: 'absent' })
-  expect(again.epochOf('c')).toBe(0)
-  again.close()
-})
-
-test('only the newest 16 long outputs of a conversation stay on disk', async () => {
-  await using dir = await tempDir()
-  const ledger = new Ledger(dir.path)
-  for (let i = 0; i < 40; i++) {
-    await ledger.begin('c', `k${i}`, false)
-    writeFileSync(`${ledger.outputs}/${i}.out`, 'long')
-    ledger.end('c', `k${i}`, { ...ended(''), stdout: { kind: 'file', name: `${i}.out`, half: 2, total: 4, chars: 4 } })
-  }
-  expect(readdirSync(ledger.outputs)).toHaveLength(16)
-  expect(ledger.entry('c', 'k0')).toMatchObject({ state: 'exited' })
-  const { stdout } = ledger.result('c', 'k0') ?? ended('')
-  expect(readSealed(ledger.outputs, stdout).dropped).toBe(4)
-  ledger.close()
-})
-
 test('200 concurrent intents are on disk once each begin() has resolved', async () => {
   await using dir = await tempDir()
   const ledger = new Ledger(dir.path)
@@ -100,104 +55,6 @@ test('200 concurrent intents are on disk once each begin() has resolved', async 
   const after = new Ledger(dir.path)
   expect(after.entry('c4', 'k199')).toEqual({ state: 'unknown' })
   after.close()
-})
-
-test('forgetting a call removes its output from the journal and the disk and keeps its exit, also after a restart', async () => {
-  await using dir = await tempDir()
-  const before = new Ledger(dir.path)
-  for (const call of ['a', 'b']) await before.begin('c', call, true)
-  before.end('c', 'a', ended('first-output', 3))
-  writeFileSync(dir.file(outputsName(PROTOCOL), 'spill.out'), 'a long output')
-  const file: Sealed = { kind: 'file', name: 'spill.out', half: 100, total: 13, chars: 13 }
-  before.end('c', 'b', { ...ended(''), stdout: file, stderr: inline('error-output') })
-  before.acknowledge('c', ['a', 'b', 'unknown'])
-  before.acknowledge('c', ['a'])
-  before.acknowledge('unknown', ['a'])
-  expect(readdirSync(dir.file(outputsName(PROTOCOL)))).toEqual([])
-  const text = readFileSync(dir.file(LEDGER_FILE), 'utf8')
-  for (const output of ['first-output', 'error-output']) {
-    expect(text).not.toContain(Buffer.from(output).toString('base64'))
-  }
-  before.close()
-  const after = new Ledger(dir.path)
-  expect(after.entry('c', 'a')).toMatchObject({ state: 'exited', exit_code: 3 })
-  expect(after.result('c', 'a')).toEqual(ended('', 3))
-  expect(after.result('c', 'b')).toEqual({ ...ended(''), stderr: inline('') })
-  after.close()
-})
-
-test('forgetting a running call has no effect', async () => {
-  await using dir = await tempDir()
-  const ledger = new Ledger(dir.path)
-  await ledger.begin('c', 'a', true)
-  ledger.acknowledge('c', ['a'])
-  expect(ledger.entry('c', 'a')).toMatchObject({ state: 'running' })
-  ledger.end('c', 'a', ended('kept'))
-  expect(ledger.result('c', 'a')).toEqual(ended('kept'))
-  ledger.close()
-})
-
-afterEach(() => {
-  vi.useRealTimers()
-  vi.restoreAllMocks()
-  syncBuiltinESMExports()
-})
-
-/** Makes every write to the disk fail until the returned function is called. */
-function fillDisk(): () => void {
-  let isFull = true
-  const real = fs.writeSync
-  vi.spyOn(fs, 'writeSync').mockImplementation(((...args: Parameters<typeof real>) => {
-    if (isFull) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
-    return real(...args)
-  }) as never)
-  syncBuiltinESMExports()
-  return () => void (isFull = false)
-}
-
-const DAY_MS = 24 * 60 * 60 * 1_000
-
-test('a call without an acknowledgement is kept, after a week and among a thousand others', async () => {
-  await using dir = await tempDir()
-  vi.useFakeTimers({ now: Date.now(), toFake: ['Date'] })
-  const before = new Ledger(dir.path)
-  await before.begin('c', 'ended', false)
-  before.end('c', 'ended', ended('out', 3))
-  await before.begin('c', 'under way', false)
-  for (let i = 0; i < 1_200; i++) {
-    await before.begin('c', `k${i}`, false)
-    before.end('c', `k${i}`, ended(''))
-  }
-  expect(before.entry('c', 'under way')).toMatchObject({ state: 'running' })
-  before.close()
-  vi.setSystemTime(Date.now() + 7 * DAY_MS)
-  const after = new Ledger(dir.path)
-  expect(after.result('c', 'ended')).toEqual(ended('out', 3))
-  expect(after.entry('c', 'under way')).toEqual({ state: 'unknown' })
-  expect(after.entry('c', 'k0')).toMatchObject({ state: 'exited' })
-  after.close()
-})
-
-test('an acknowledged call, its parts included, is forgotten a day after it began', async () => {
-  await using dir = await tempDir()
-  vi.useFakeTimers({ now: Date.now(), toFake: ['Date'] })
-  const before = new Ledger(dir.path)
-  for (const call of ['a', 'a-0', 'a-1', 'b']) {
-    await before.begin('c', call, false)
-    before.end('c', call, ended('out'))
-  }
-  await before.begin('c', 'lost', false)
-  before.acknowledge('c', ['a', 'lost'])
-  before.close()
-  const soon = new Ledger(dir.path)
-  expect(soon.entry('c', 'a-1')).toMatchObject({ state: 'exited' })
-  expect(soon.entry('c', 'lost')).toEqual({ state: 'unknown' })
-  soon.close()
-  vi.setSystemTime(Date.now() + 2 * DAY_MS)
-  const late = new Ledger(dir.path)
-  for (const call of ['a', 'a-0', 'a-1', 'lost']) expect(late.entry('c', call)).toEqual({ state: 'absent' })
-  expect(late.result('c', 'b')).toEqual(ended('out'))
-  late.close()
 })
 
 test('a ledger keeps its id, and one with a damaged line, which may hide a call, gets a new one', async () => {
@@ -238,11 +95,6 @@ test('a ledger of version 0.1.0, without an id and without checksums, opens with
   expect(ledger.entry('c', 'open')).toEqual({ state: 'unknown' })
   ledger.close()
 })
-
-/** Writes the ledger of a runner of protocol 3, in the form of version 0.1.0. */
-function writeOther(folder: string, lines: readonly object[]): void {
-  appendFileSync(join(folder, ledgerName(3)), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-}
 
 test('a ledger of another protocol, without an id and without checksums as in version 0.1.0, is taken over with all its calls', async () => {
   await using dir = await tempDir()
@@ -297,8 +149,7 @@ test('a call of a living runner of another protocol is running until its end is 
   await using dir = await tempDir()
   const at = Date.now()
   mkdirSync(dir.file(outputsName(3)))
-  writeFileSync(dir.file(outputsName(3), 'long.out'), 'long output')
-  const long: Sealed = { kind: 'file', name: 'long.out', half: 100, total: 11, chars: 11 }
+  const result = { ...spilled(dir.file(outputsName(3)), 'long.out'), exit_code: 5 }
   writeOther(dir.path, [
     { t: 'begin', conversation: 'c', call: 'a', at },
     { t: 'begin', conversation: 'c', call: 'b', at },
@@ -316,7 +167,7 @@ test('a call of a living runner of another protocol is running until its end is 
   expect(ledger.entry('gone', 'x')).toEqual({ state: 'absent' })
   const overs = ['a', 'b'].map((call) => ledger.elsewhere('c', call))
   expect(ledger.elsewhere('c', 'unknown')).toBeNull()
-  const end = `${JSON.stringify({ t: 'end', conversation: 'c', call: 'a', at, result: { ...ended('', 5), stdout: long } })}\n`
+  const end = `${JSON.stringify({ t: 'end', conversation: 'c', call: 'a', at, result })}\n`
   appendFileSync(dir.file(ledgerName(3)), end.slice(0, 30))
   expect(ledger.follow(other)).toBe(true)
   expect(ledger.entry('c', 'a')).toMatchObject({ state: 'running' })
@@ -330,7 +181,7 @@ test('a call of a living runner of another protocol is running until its end is 
   expect(ledger.entry('c', 'b')).toEqual({ state: 'unknown' })
   rmSync(dir.file(outputsName(3)), { recursive: true })
   const { stdout } = ledger.result('c', 'a')!
-  expect(readSealed(ledger.outputs, stdout).head.toString()).toBe('long output')
+  expect(readSealed(ledger.outputs, stdout).head.toString()).toBe('a long output')
   ledger.close()
 })
 
@@ -389,19 +240,45 @@ test('a call that ends on a full disk has its result at once, and on disk when t
   after.close()
 })
 
+test('a claim on a full disk counts at once, and is on disk before the next call begins', async () => {
+  await using dir = await tempDir()
+  const before = new Ledger(dir.path)
+  const free = fillDisk()
+  before.claim('c', 7)
+  before.claim('released', 7)
+  expect(before.epochOf('c')).toBe(7)
+  free()
+  before.release('released')
+  await before.begin('d', 'a', true)
+  before.close()
+  const after = new Ledger(dir.path)
+  expect([after.epochOf('c'), after.epochOf('released')]).toEqual([7, 0])
+  after.close()
+})
+
+test('a release that the disk refuses changes nothing, and is on disk when it is repeated', async () => {
+  await using dir = await tempDir()
+  const before = new Ledger(dir.path)
+  before.claim('c', 7)
+  await before.begin('c', 'a', true)
+  const free = fillDisk()
+  expect(() => before.release('c')).toThrow('ENOSPC')
+  expect(before.entry('c', 'a')).toMatchObject({ state: 'running' })
+  free()
+  before.release('c')
+  before.close()
+  const after = new Ledger(dir.path)
+  expect([after.entry('c', 'a').state, after.epochOf('c')]).toEqual(['absent', 0])
+  after.close()
+})
+
 test('an intent whose sync fails does not begin, and the next one is written anew', async () => {
   await using dir = await tempDir()
   const before = new Ledger(dir.path)
-  const real = fs.fdatasync
-  const spy = vi
-    .spyOn(fs, 'fdatasync')
-    .mockImplementation(((_: number, done: (error: Error | null) => void) =>
-      setImmediate(() => done(new Error('EIO: i/o error, fdatasync')))) as never)
-  syncBuiltinESMExports()
+  const repair = failSyncs()
   await expect(before.begin('c', 'refused', true)).rejects.toThrow('EIO')
   expect(before.entry('c', 'refused')).toEqual({ state: 'absent' })
-  spy.mockImplementation(real as never)
-  syncBuiltinESMExports()
+  repair()
   await before.begin('c', 'next', true)
   before.close()
   const after = new Ledger(dir.path)
@@ -419,7 +296,9 @@ test('epochs of an earlier start of the server are refused in every conversation
   before.release('c')
   expect(before.epochOf('c')).toBe(start(3, 0))
   before.close()
-  const after = new Ledger(dir.path)
-  expect(after.epochOf('c')).toBe(start(3, 0))
-  after.close()
+  for (let restarts = 0; restarts < 2; restarts++) {
+    const after = new Ledger(dir.path)
+    expect(after.epochOf('c')).toBe(start(3, 0))
+    after.close()
+  }
 })

@@ -6,8 +6,8 @@
  *       begun is `unknown`; only a call that did not begin is `absent`.
  *   L2. A call is begun at most once; a repeated request gets the same entry.
  *   L3. A result is recorded before it is sent.
- *   L4. Results and outputs are on disk; memory holds only their positions. A result that the disk refuses is held in memory
- *       until it can be written: the call ends all the same.
+ *   L4. Results and outputs are on disk; memory holds only their positions. A result or a claim that the disk refuses is held in
+ *       memory until it can be written, at the latest before the next call begins: the call ends, and the claim counts, all the same.
  *   L5. Only an acknowledged call is forgotten, a day after it began; the server then has its result.
  *   L6. The id of the ledger stands for its calls being complete. A ledger with a damaged line gets a new id, because the line
  *       may have been the intent of any call.
@@ -25,6 +25,7 @@ import {
   discardResult,
   end,
   FORMAT,
+  hold,
   isBare,
   newCall,
   NOTHING,
@@ -36,6 +37,7 @@ import {
 import { CallTable, type Listed } from './call-table.ts'
 import { Journal, type Position } from './journal.ts'
 import type { LedgerReader } from './ledger-reader.ts'
+import { OwedWrites } from './owed-writes.ts'
 
 /** Milliseconds that an acknowledged call is kept: a store that is restored within this time may not know its result. */
 const ACKNOWLEDGED_MS = 24 * 60 * 60 * 1_000
@@ -49,8 +51,7 @@ export class Ledger {
   readonly #journal: Journal
   readonly #outputs: string
   readonly #table = new CallTable()
-  /** Ended calls whose results are not on disk. */
-  readonly #owed = new Set<() => void>()
+  readonly #owed = new OwedWrites()
   readonly #others: Set<LedgerReader>
   #compactAt = COMPACT_BYTES
 
@@ -104,7 +105,7 @@ export class Ledger {
   complete(other: LedgerReader): void {
     this.#adopt(other, other.read())
     this.#table.lose(({ by }) => by === other.protocol)
-    this.#writeOwed()
+    this.#owed.settle()
     this.#compact()
     this.#others.delete(other)
     if (this.#others.size === 0) this.#table.removed.clear()
@@ -144,10 +145,14 @@ export class Ledger {
     return this.#table.epochOf(conversation)
   }
 
+  /** Counts at once, and is on disk before a call begins. */
   claim(conversation: string, epoch: number): void {
     const line = { t: 'claim', conversation, epoch, at: Date.now() } as const
-    this.#journal.append(line satisfies Line)
     this.#table.claim(line)
+    this.#owed.write(() => {
+      // Released, or claimed by a newer owner, meanwhile.
+      if (this.#table.claimOf(conversation) === epoch) this.#journal.append(line satisfies Line)
+    })
   }
 
   /**
@@ -155,7 +160,7 @@ export class Ledger {
    * @throws the system's error when the intent cannot be made durable; the call then must not begin.
    */
   async begin(conversation: string, call: string, hasEffect: boolean): Promise<void> {
-    this.#writeOwed()
+    this.#owed.settle()
     if (this.#journal.mustRewrite) this.#compact()
     const begun = newCall(Date.now())
     this.#journal.append(beginLine(conversation, call, begun))
@@ -179,32 +184,18 @@ export class Ledger {
   end(conversation: string, call: string, result: Result, at = Date.now()): void {
     const known = this.#table.find(conversation, call)
     if (known === undefined) return discardResult(this.#outputs, result)
-    const write = () => {
+    hold(known, at, result)
+    this.#owed.write(() => {
       // Released, or begun anew, meanwhile.
       if (this.#table.find(conversation, call) !== known) return
       const position = this.#journal.append({ t: 'end', conversation, call, at, result } satisfies Line)
       end(known, at, position, result)
-    }
+    })
     try {
-      this.#writeOwed()
-      write()
       if (known.spills) this.#prune(conversation)
       if (this.#journal.size > this.#compactAt) this.#compact()
     } catch {
-      // The disk is full or has failed. The next call that can write also writes this result.
-      if (known.result !== null) return
-      known.ended_at = at
-      known.held = result
-      known.over?.resolve()
-      this.#owed.add(write)
-    }
-  }
-
-  /** Writes results that the disk refused earlier. @throws the system's error while it still does. */
-  #writeOwed(): void {
-    for (const write of this.#owed) {
-      write()
-      this.#owed.delete(write)
+      // The disk is full or has failed. The result of a later call has the same effect.
     }
   }
 
@@ -237,6 +228,8 @@ export class Ledger {
     const calls = this.#table.of(conversation)
     const known = ids.flatMap((id) => withParts(id, calls)).filter(([, call]) => !call.isAcknowledged)
     if (known.length === 0) return
+    // A result that is not on disk yet would be written with its output later.
+    this.#owed.settle()
     this.#journal.append({ t: 'acknowledge', conversation, calls: known.map(([id]) => id) } satisfies Line)
     for (const [id, call] of known) {
       call.isAcknowledged = true
@@ -256,16 +249,20 @@ export class Ledger {
     this.#journal.blank(position)
   }
 
-  /** Removes a conversation: its id may be used again, by a conversation whose epochs begin anew. */
+  /**
+   * Removes a conversation: its id may be used again, by a conversation whose epochs begin anew.
+   * @throws the system's error, without a change, when that cannot be written
+   */
   release(conversation: string): void {
+    const hasOthers = this.#others.size > 0
+    if (!hasOthers && !this.#table.knows(conversation)) return
+    this.#journal.append({ t: 'release', conversation } satisfies Line)
+    if (hasOthers) this.#table.removed.add(conversation)
     for (const call of this.#table.of(conversation)?.values() ?? []) {
       this.#discardSpill(call)
       call.over?.resolve()
     }
-    const wasKnown = this.#table.release(conversation)
-    if (this.#others.size > 0) this.#table.removed.add(conversation)
-    else if (!wasKnown) return
-    this.#journal.append({ t: 'release', conversation } satisfies Line)
+    this.#table.release(conversation)
   }
 
   close(): void {
@@ -277,7 +274,8 @@ export class Ledger {
   }
 
   #discardSpill(call: Call): void {
-    if (call.spills && call.result !== null) discardResult(this.#outputs, this.#read(call.result))
+    const result = call.spills ? this.#resultOf(call) : null
+    if (result !== null) discardResult(this.#outputs, result)
     call.spills = false
   }
 

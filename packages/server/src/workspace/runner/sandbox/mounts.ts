@@ -53,8 +53,9 @@ export function isVisible(view: View, path: string): boolean {
   return hides.every((place) => isInside(place, view.workspace) && isInside(view.workspace, path))
 }
 
-/** True when all processes of a conversation share one /tmp. A workspace below /tmp prevents that (M3). */
-export const sharesTmp = ({ workspace }: View): boolean => !isInside('/tmp', workspace)
+/** True when all processes of a conversation share one /tmp. Another writable folder below /tmp prevents that (M3). */
+export const sharesTmp = ({ workspace, folder }: View): boolean =>
+  ![workspace, ...(folder === undefined ? [] : [folder])].some((path) => isInside('/tmp', path))
 
 /**
  * Arguments for bubblewrap. `shell`: a pipe that the terminal's shell reads.

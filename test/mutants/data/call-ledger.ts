@@ -1,0 +1,171 @@
+/** The records of the runner: outputs in bounded space, the journal, and the ledger of calls. */
+import type { MutatedFile } from '../mutant.ts'
+
+const at = (name: string) => `packages/server/src/workspace/runner/ledger/${name}`
+const ledger = [at('ledger.test.ts'), at('forgetting.test.ts')]
+/** Starts servers and runners. */
+const proof = ['packages/server/src/workspace/call-proof.test.ts']
+
+export const callLedger: readonly MutatedFile[] = [
+  {
+    file: at('bounded-output.ts'),
+    tests: [at('bounded-output.test.ts')],
+    mutants: [
+      {
+        before: 'if (data.length === 0) return',
+        after: '',
+        survives: { reason: 'equivalent', why: 'an empty piece changes nothing' },
+      },
+      { before: '<= Math.min(INLINE_BYTES, this.#maxBytes)', after: '<= INLINE_BYTES' },
+      { before: '    this.#total = 0\n    try {', after: '    try {' },
+      { before: 'from = Math.min(free, data.length)', after: 'from = data.length' },
+      {
+        before: 'Math.max(0, data.length - from - this.#half)',
+        after: '0',
+        survives: { reason: 'cost', why: 'bytes that are overwritten at once are written' },
+      },
+      { before: 'Math.min(data.length - from, this.#half - at)', after: 'data.length - from' },
+      { before: 'dropped: sealed.total + lost }', after: 'dropped: lost }' },
+      {
+        before: 'if (behind <= half) return',
+        after: 'if (behind < half) return',
+        survives: { reason: 'equivalent', why: 'a full ring that begins at 0 reads the same' },
+      },
+      { before: 'dropped: behind - half', after: 'dropped: behind' },
+      { before: '[readAt(fd, half + at, half - at), readAt(fd, half, at)]', after: '[readAt(fd, half, half)]' },
+      { before: "if (sealed.kind === 'file') rmSync", after: 'if (false) rmSync' },
+      { before: 'needed > back ? bytes.subarray(0, bytes.length - back) : bytes', after: 'bytes' },
+      { before: '=== 0x80) from += 1', after: '=== 0x80) from += 0 + 4' },
+      { before: "(error as NodeJS.ErrnoException).code === 'ENOENT'", after: 'false' },
+    ],
+  },
+  {
+    file: at('journal.ts'),
+    tests: [at('journal.test.ts'), ...ledger],
+    mutants: [
+      { before: '    this.#removeRest()\n    const line', after: '    const line' },
+      { before: '      this.#hasRest = true\n      this.#removeRest()', after: '' },
+      { before: 'ftruncateSync(this.#fd, this.#size)', after: 'void 0' },
+      { before: 'this.#size += line.length', after: 'void 0' },
+      { before: 'if (this.#syncing === null) return (this.#syncing', after: 'return (this.#syncing' },
+      { before: 'this.#queued ??= this.#syncing', after: 'return this.#syncing' },
+      {
+        before: "if (this.#hasFailedSync) reject(new Error('an earlier sync of the journal failed'))\n    else ",
+        after: '',
+      },
+      { before: 'this.#hasFailedSync ||= fd === this.#fd', after: 'void fd' },
+      { before: 'if (record === undefined) throw new Error(`the line', after: 'if (false) throw new Error(`the line' },
+      { before: "Buffer.alloc(length - 1, ' ')", after: 'Buffer.alloc(0)' },
+      { before: 'hasChecksums ||= hasChecksum(line)', after: 'hasChecksums = false' },
+      { before: '!hasChecksums || hasChecksum(line)', after: 'true' },
+      { before: 'if (!isBlank(line)) yield', after: 'yield' },
+      { before: 'offset += length\n', after: '' },
+      { before: 'if (rest.length > 0) yield', after: 'if (false) yield' },
+      { before: 'fsyncSync(fd)\n      renameSync', after: 'renameSync' },
+      {
+        before: 'const { positions, size } = this.#writeFresh(records)\n    syncFolder(this.#path)',
+        after: 'const { positions, size } = this.#writeFresh(records)',
+      },
+      { before: 'this.#hasFailedSync = false\n    // A sync', after: '// A sync' },
+      { before: 'sum !== checksum(', after: 'false && sum !== checksum(' },
+    ],
+  },
+  {
+    file: at('call.ts'),
+    tests: ledger,
+    mutants: [
+      { before: 'call.held = result', after: 'void 0' },
+      { before: 'for (let part = 0; add(`${id}-${part}`);) part += 1', after: 'void 0' },
+    ],
+  },
+  {
+    file: at('ledger.ts'),
+    tests: ledger,
+    mutants: [
+      { before: 'if (record === undefined) isDamaged = true', after: 'if (record === undefined) continue' },
+      { before: '(isDamaged ? null : ', after: '(false ? null : ' },
+      { before: 'others.length === 1 ? (', after: 'false ? (' },
+      { before: '({ by }) => by === null || !living.has(by)', after: '() => true' },
+      { before: '|| isDamaged\n    this.#compact()', after: '\n    this.#compact()' },
+      { before: '    this.#tidyOutputs()\n  }\n\n  /** Folder', after: '  }\n\n  /** Folder' },
+      { before: '|| this.#table.removed.has(line.conversation)) continue', after: ') continue' },
+      { before: 'if (at <= (releasedAt.get(line.conversation) ?? -1)) continue', after: '' },
+      { before: 'known.ended_at === null) {\n        this.end', after: 'true) {\n        this.end' },
+      { before: 'this.#table.lose(({ by }) => by === other.protocol)', after: 'void 0' },
+      { before: 'if (this.#journal.mustRewrite) this.#compact()', after: '' },
+      {
+        before: '    this.#owed.settle()\n    if (this.#journal.mustRewrite)',
+        after: '    if (this.#journal.mustRewrite)',
+      },
+      { before: 'await this.#journal.durable()', after: 'void this.#journal.durable()' },
+      {
+        before: 'if (this.#table.find(conversation, call) === begun) this.#table.remove(conversation, call)',
+        after: '',
+      },
+      {
+        before: 'if (known === undefined) return discardResult(this.#outputs, result)',
+        after: 'if (known === undefined) return',
+      },
+      { before: 'if (this.#table.claimOf(conversation) === epoch) this.#journal', after: 'this.#journal' },
+      { before: 'if (this.#table.find(conversation, call) !== known) return', after: '' },
+      { before: 'if (known.spills) this.#prune(conversation)', after: '' },
+      { before: "if (known.isLost) return { state: 'unknown' }", after: '' },
+      {
+        before: '.filter(([, call]) => !call.isAcknowledged)',
+        after: '',
+        survives: { reason: 'cost', why: 'a repeated acknowledgement writes another line' },
+      },
+      { before: '    this.#owed.settle()\n    this.#journal.append({', after: '    this.#journal.append({' },
+      { before: 'call.isAcknowledged = true\n      this.#bare', after: 'this.#bare' },
+      { before: 'this.#bare(conversation, id, call)', after: 'void id' },
+      { before: 'this.#journal.blank(position)', after: 'void 0' },
+      {
+        before: 'if (isBare(result)) return',
+        after: '',
+        survives: { reason: 'cost', why: 'a result without output is written again' },
+      },
+      { before: 'if (hasOthers) this.#table.removed.add(conversation)', after: 'if (false) void 0' },
+      { before: '!isOver || !call.isAcknowledged || ', after: '!isOver || ' },
+      { before: ' || call.begun_at >= begunBefore', after: '' },
+      { before: '!isOver || !call', after: '!call' },
+      { before: 'call.spills ? this.#resultOf(call) : null', after: 'null' },
+      { before: 'slice(0, -MAX_SPILLED)', after: 'slice(0, 0)' },
+      { before: 'if (!named.has(name)) rmSync', after: 'rmSync' },
+    ],
+  },
+  {
+    file: at('owed-writes.ts'),
+    tests: ledger,
+    mutants: [{ before: 'this.#writes.add(write)', after: 'write()' }],
+  },
+  {
+    file: at('call-table.ts'),
+    tests: ledger,
+    mutants: [
+      { before: 'this.#floor = Math.max(this.#floor, line.epoch)', after: 'void 0' },
+      { before: 'this.#floor = Math.max(this.#floor, floorOf(epoch))', after: 'void 0' },
+      { before: '?.epoch ?? 0, this.#floor)', after: '?.epoch ?? 0, 0)' },
+      { before: 'if (call !== undefined) call.isAcknowledged = true', after: '' },
+      { before: 'this.removed.add(line.conversation)', after: 'void 0' },
+      { before: 'this.release(line.conversation)', after: 'void 0' },
+      { before: 'call.isLost = true', after: 'void 0' },
+      { before: 'call.over?.resolve()', after: 'void 0' },
+      { before: 'if (acknowledged.length > 0) yield', after: 'if (false) yield' },
+      { before: 'for (const conversation of this.removed) yield', after: 'for (const conversation of []) yield' },
+    ],
+  },
+  {
+    file: at('ledger-reader.ts'),
+    tests: ledger,
+    mutants: [
+      { before: 'this.isAlive || this.#isDamaged || ', after: 'this.#isDamaged || ' },
+      { before: 'this.#isDamaged || this.#isTorn || ', after: 'this.#isTorn || ' },
+      { before: ' || this.#isTorn || !this', after: ' || !this' },
+      { before: 'if (!this.#isTorn) this.#offset = end', after: 'this.#offset = end' },
+      { before: '(line.format ?? FORMAT) <= FORMAT', after: 'true' },
+      { before: 'return this.#isReadable\n  }\n\n  /** The result', after: 'return true\n  }\n\n  /** The result' },
+      { before: 'if (sealed.kind ===', after: 'if (true || sealed.kind ===' },
+      { before: 'own === null && others.length === 1', after: 'false', tests: proof },
+    ],
+  },
+]
