@@ -3,6 +3,7 @@
  * The seed is fixed; a body that fails is printed in full.
  */
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { byForm, form, timeoutFor } from '../../packages/server/testing/campaign.ts'
@@ -118,6 +119,14 @@ function harmless(sent: Sent): Sent {
   return { ...sent, body: Buffer.from(JSON.stringify({ ...(value as object), workspace: place })) }
 }
 
+/** What became of the server, for the report of a request without an answer. */
+async function stateOfServer(): Promise<string> {
+  const { process, exited, stderr } = serving.server
+  const isAlive = await Promise.race([exited.then(() => false), setTimeout(2000, true)])
+  const state = isAlive ? 'the server is alive' : `the server ended with ${process.signalCode ?? process.exitCode}`
+  return `${state}; its log ends with: ${stderr().slice(-4000)}`
+}
+
 type Tally = Map<string, number>
 
 /** Floods one endpoint and returns the number of answers by status. Fails with the bodies that were answered with 5xx. */
@@ -139,7 +148,9 @@ async function under(
         failed.push([shot.method, shot.path, shot.headers, shot.body.toString().slice(0, 2000), hit.text])
       seen(hit, shot)
     },
-  )
+  ).catch(async (error: unknown) => {
+    throw new Error(`${(error as Error).message}; ${await stateOfServer()}`, { cause: error })
+  })
   expect(failed.slice(0, 5)).toEqual([])
   if (form !== 'test') recordFacts(`fuzz_${name}`, { sent, longest_silence_ms: longestSilenceMs })
   // Bodies that are all refused alike, or all accepted, would prove little.
