@@ -41,8 +41,9 @@ test(
     // The sequences must contain what is checked.
     expect(place.restarts).toBeGreaterThan(0)
     expect(Math.min(total.approved, total.executed)).toBeGreaterThan(sequences / 20)
-    const { below, free, secret, unnamed, unseen, repeated } = total
-    if (sequences >= ENOUGH) expect(Math.min(below, free, secret, unnamed, unseen, repeated)).toBeGreaterThan(0)
+    const { below, free, secret, withheld, unnamed, unseen, repeated } = total
+    if (sequences >= ENOUGH)
+      expect(Math.min(below, free, secret, withheld, unnamed, unseen, repeated)).toBeGreaterThan(0)
   },
   timeoutFor(form === 'soak' ? 4 * 3600 : BUDGET.seconds),
 )

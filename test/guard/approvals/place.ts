@@ -4,7 +4,7 @@ import { startRunning, type Answered, type Running } from '../../../packages/ser
 import { watchChanges } from './changes.ts'
 import { startEffects, type Effects } from './effects.ts'
 import { sequenceModel, type SequenceModel } from './model.ts'
-import { openStoredLogs, type Positions, type StoredLogs } from './stored-logs.ts'
+import { loseArguments, openStoredLogs, type Positions, type StoredLogs } from './stored-logs.ts'
 
 /** Least milliseconds between two restarts, so that sequences make progress in between. */
 const BETWEEN_RESTARTS_MS = 4_000
@@ -39,8 +39,11 @@ export type Place = AsyncDisposable & {
   call(method: string, path: string, body?: unknown): Promise<Answered>
   /** Resolves at the next commit of the server or held call, or after a second. */
   changed(): Promise<void>
-  /** Restarts the server, after a SIGKILL or a SIGTERM; does nothing right after a restart. */
-  restart(how: 'kill' | 'end'): Promise<void>
+  /**
+   * Restarts the server, after a SIGKILL or a SIGTERM; does nothing right after a restart. `losesArguments`: the store loses the
+   * real arguments of all calls that are stored in masked form.
+   */
+  restart(how: 'kill' | 'end', losesArguments: boolean): Promise<void>
   readonly restarts: number
   /** When the last restart had ended, by `performance.now()`; infinite while one is under way. */
   readonly restartedAt: number
@@ -111,11 +114,14 @@ export async function startPlace(): Promise<Place> {
     modelUrl: () => server.model.url,
     call,
     changed: () => changes.next(),
-    async restart(how) {
+    async restart(how, losesArguments) {
       if (performance.now() - restartedAt < BETWEEN_RESTARTS_MS) return
       restartedAt = Number.POSITIVE_INFINITY
       restarts += 1
-      const restarted = server[how === 'kill' ? 'kill' : 'restart'](() => effects.cut())
+      const restarted = server[how === 'kill' ? 'kill' : 'restart'](() => {
+        effects.cut()
+        if (losesArguments) loseArguments(server.file('data', 'parley.db'))
+      })
       ready = restarted
       await restarted
       restartedAt = performance.now()

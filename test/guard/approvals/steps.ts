@@ -36,7 +36,7 @@ const STEPS: readonly Step[] = [
   { weight: 1, take: fork },
   { weight: 2, take: (s) => s.post('/confirmation_policy', { policy: POLICIES[s.pick(POLICIES.length)] }) },
   { weight: 1, take: (s) => sleep(s.pick(2) * UNLOADED_MS) },
-  { weight: 1, take: (s) => s.place.restart(s.pick(3) === 0 ? 'end' : 'kill') },
+  { weight: 1, take: (s) => s.place.restart(s.pick(3) === 0 ? 'end' : 'kill', s.pick(2) === 0) },
   { weight: 1, take: changeFocus },
 ]
 

@@ -66,3 +66,13 @@ export function openStoredLogs(path: string): StoredLogs {
     [Symbol.dispose]: () => db.close(),
   }
 }
+
+/** Removes the sealed arguments of open calls from a store that no server uses. */
+export function loseArguments(path: string): void {
+  const db = new DatabaseSync(path)
+  try {
+    db.exec("DELETE FROM notes WHERE kind = 'arguments'")
+  } finally {
+    db.close()
+  }
+}
