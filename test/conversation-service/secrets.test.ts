@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { excused } from '../../packages/server/testing/canaries/watch.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
+import { until } from '../../packages/server/testing/until.ts'
 import { verifies } from '../verifies.ts'
 import { bytesOf, serve, type Loose, type Serving } from '../../packages/server/testing/multi-user-server.ts'
 
@@ -28,6 +29,18 @@ const valueOf = (name: string, as: Key = {}, of: Serving = serving) =>
 const secret = (what: string) => `${canary('user_secret_2')}-value-${what}-77`
 const names = async (as: Key = {}): Promise<string[]> =>
   (await serving.call('GET', PATH, undefined, as)).json.custom_secrets.map(({ name }: Loose) => name)
+
+test('a conversation of a user with a secret of 64 kB starts, and the server stays responsive', async () => {
+  const as = { key: serving.keys.bob }
+  expect((await create('LONG', `{"a":${'1'.repeat(64)}}`.repeat(900), 'long', as)).status).toBe(201)
+  const made = await serving.call('POST', '/api/conversations', { initial_user_msg: 'hello' }, as)
+  expect(made.status).toBe(200)
+  const path = `/api/conversations/${made.json.conversation_id}`
+  await until(async () => !/STARTING/.test((await serving.call('GET', path, undefined, as)).text))
+  expect((await serving.call('GET', '/ready')).status).toBe(200)
+  expect(serving.server.stderr()).not.toContain('Regular expression')
+  expect((await serving.call('DELETE', `${PATH}/LONG`, undefined, as)).status).toBe(200)
+})
 
 describe('Create Custom Secret', () => {
   verifies(

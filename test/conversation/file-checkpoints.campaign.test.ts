@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { byForm, forSeeds } from '../../packages/server/testing/campaign.ts'
+import { byForm, form, forSeeds } from '../../packages/server/testing/campaign.ts'
 import { run } from '../../packages/server/testing/conversation-starts.ts'
 import { fileTree } from '../../packages/server/testing/file-tree.ts'
 import { random } from '../../packages/server/testing/random-history.ts'
@@ -10,8 +10,8 @@ import { startRunning, type Running } from '../../packages/server/testing/restar
 const CAMPAIGN = byForm({
   test: { seconds: 0 },
   campaign: { seconds: 30, least: 2, atOnce: 2 },
-  // About 11 forks and restores each.
-  soak: { seconds: 0, least: 100, atOnce: 2 },
+  // Until enough is checked.
+  soak: { seconds: 0, atOnce: 2 },
 })
 /** Moves of one seed; a third of them are forks and restores. */
 const MOVES = byForm({ test: 12, campaign: 30 })
@@ -128,7 +128,8 @@ test(
   'random forks and restores with edits in between return the files of the last checkpoint at or before their event',
   async () => {
     let checked = 0
-    await forSeeds(CAMPAIGN, async (seed) => {
+    const isEnough = () => checked >= LEAST_CHECKED
+    await forSeeds({ ...CAMPAIGN, ...(form === 'soak' && { isEnough }) }, async (seed) => {
       checked += await play(seed)
     })
     expect(checked).toBeGreaterThanOrEqual(LEAST_CHECKED)

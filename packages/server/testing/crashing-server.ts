@@ -5,13 +5,14 @@
  * `PARLEY_TEST_HEARTBEAT_MS` replaces the time between signs of life of the runner.
  */
 import { parseArgs } from 'node:util'
-import { readConfig, startServer } from '../src/index.ts'
+import { endOnCrash, readConfig, startServer } from '../src/index.ts'
 import type { Storage } from '../src/storage/index.ts'
 
 // Not awaited at the top level: the parts that a bundle loads later would wait for this file, and this file for them.
 void serve()
 
 async function serve(): Promise<void> {
+  endOnCrash()
   const { values } = parseArgs({
     allowPositionals: true,
     options: { port: { type: 'string' }, 'data-dir': { type: 'string' } },

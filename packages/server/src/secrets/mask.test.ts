@@ -54,6 +54,22 @@ test('masking returns a value without a secret itself, not a copy', () => {
   expect(makeMasker(['s3cret']).json(value)).toBe(value)
 })
 
+test.each([
+  ['as it is', (value: string) => value],
+  ['percent-encoded', encodeURIComponent],
+  ['in base64', (value: string) => Buffer.from(value).toString('base64')],
+])('a value of 100 kB is masked %s, in whole texts and in streams', (_, form) => {
+  const value = '{"a":1}'.repeat(15_000)
+  const masker = makeMasker([value, 's3cret'])
+  const text = `s3cret ${form(value)} rest`
+  expect(masker.text(text).replaceAll('=', '')).toBe(`${MASK} ${MASK} rest`)
+  const stream = masker.stream()
+  const half = text.length >>> 1
+  expect((stream.write(text.slice(0, half)) + stream.write(text.slice(half)) + stream.end()).replaceAll('=', '')).toBe(
+    `${MASK} ${MASK} rest`,
+  )
+})
+
 test('masking takes special characters of patterns literally', () => {
   expect(mask('a.c+d* abcdd', ['a.c+d*'])).toBe(`${MASK} abcdd`)
 })

@@ -1,10 +1,11 @@
 /** Masks known secret values in texts before they are stored or sent. Sources: agent-core.md 7.2, F19; agent-server-wire.md 8.4. */
+import { HEAD_CHARS, openFormFinder } from './find-forms.ts'
 import { isObject, setMember } from './json.ts'
 import { openMaskStream, type MaskStream } from './mask-stream.ts'
 import { masked } from './mask-text.ts'
 
 /** Shorter values occur by chance; masking them would destroy ordinary text. */
-const MIN_CHARS = 4
+const MIN_CHARS = HEAD_CHARS
 
 /** Values that are common words of ordinary output, and placeholders for keys; they are never masked. */
 const COMMON_WORDS: ReadonlySet<string> = new Set(
@@ -53,15 +54,13 @@ function formsOf(value: string): string[] {
 export function makeMasker(values: Iterable<string>): Masker {
   const forms = new Set<string>()
   for (const value of values) if (isMaskable(value)) for (const form of formsOf(value)) forms.add(form)
-  const ordered = [...forms].sort((a, b) => b.length - a.length)
-  const longest = ordered[0]?.length ?? 0
-  if (longest === 0) {
-    const stream = () => openMaskStream({ longest, list: [], pattern: null })
-    return { longest, text: (text) => text, json: (value) => value, stream }
+  if (forms.size === 0) {
+    const stream = () => openMaskStream([], null)
+    return { longest: 0, text: (text) => text, json: (value) => value, stream }
   }
-  const pattern = new RegExp(ordered.map((form) => escaped(form)).join('|'), 'g')
+  const finder = openFormFinder(forms)
 
-  const maskText = (text: string): string => masked(text, pattern)
+  const maskText = (text: string): string => masked(text, finder)
 
   const maskJson = (value: unknown): unknown => {
     if (typeof value === 'string') return maskText(value)
@@ -81,15 +80,12 @@ export function makeMasker(values: Iterable<string>): Masker {
   }
 
   return {
-    longest,
+    longest: finder.longest,
     text: maskText,
     json: <T>(value: T) => maskJson(value) as T,
-    stream: () => openMaskStream({ longest, list: ordered, pattern }),
+    stream: () => openMaskStream([...forms], finder),
   }
 }
-
-/** Escapes a text for a pattern. */
-const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
 /** Masks one text; make a masker for more than one. */
 export const mask = (text: string, values: Iterable<string>): string => makeMasker(values).text(text)
