@@ -96,9 +96,16 @@ export class Running {
     if (this.#run !== null || this.#holds > 0 || isClosed()) return
     const controller = new AbortController()
     const requestedAt = performance.now()
-    const ended = this.#runToEnd(controller.signal).finally(() => {
+    let isRecorded = false
+    const runToEnd = async () => {
+      await this.#runToEnd(controller.signal)
+      isRecorded = true
+    }
+    const ended = runToEnd().finally(() => {
       this.#run = null
       this.#releaseSlot()
+      // The rejection ends the process; a run that started before that would fail again, without end.
+      if (!isRecorded) return
       if (controller.signal.aborted) condensation.cancel(isInterruption(controller.signal.reason))
       // A command may have requested a run, or a condensation, while this run was ending.
       else if (this.#isWanted) return this.start()
