@@ -15,7 +15,9 @@ function matchesOf(text: string, forms: readonly string[]): Match[] {
   return found
 }
 
-const shortForms = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 4, maxLength: 9 }), { maxLength: 8 })
+const shortForms = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 4, maxLength: 9 }), {
+  maxLength: 8,
+})
 /** Forms around the length from which only a prefix is compared at once, many of which begin alike. */
 const longForms = fc.array(
   fc
