@@ -160,11 +160,7 @@ export const webhooks: readonly MutatedFile[] = [
       { before: 'Math.min(end, log.seq + atMost)', after: 'end' },
       { before: "if (outbox.isLaneBusy(target, id, 'events'))", after: 'if (false)' },
       { before: '(waiting < atLeast && !isOver)', after: 'waiting < atLeast' },
-      {
-        before: 'if (isOver && last === end) outbox.unfollow(log.log, target)',
-        after: '',
-        survives: { reason: 'cost', why: 'the next cut stops following' },
-      },
+      { before: 'if (isOver && last === end) outbox.unfollow(log.log, target)', after: '' },
       { before: 'if (total > maxBytes && seq > first) return seq - 1', after: '' },
       { before: 'total > maxBytes && seq > first', after: 'total > maxBytes' },
     ],

@@ -11,7 +11,7 @@ import { thinkTool } from '../../tools/think-tool.ts'
 import { ToolGateway, type ToolGatewayDeps } from '../gateway/tool-gateway.ts'
 import { CONVERSATION, StepDriver, never, texts } from './step-driver.testing.ts'
 import { callEvent } from '../view/events.testing.ts'
-import { execute } from './execute.ts'
+import { execute, resultsInOrder } from './execute.ts'
 import { recover } from './recover.ts'
 
 /** The think tool with an implementation of the test. */
@@ -180,6 +180,20 @@ test('an abort of a step reaches the running call, starts no other, and is throw
   await turn()
   await turn()
   expect(executed).toEqual(['a0'])
+})
+
+test('after an abort no work begins, not even with an aborted signal', async () => {
+  const begun: ActionEvent[] = []
+  const aborting = new AbortController()
+  const work = (event: ActionEvent) => {
+    begun.push(event)
+    aborting.abort(new Error('cancelled'))
+    return []
+  }
+  const actions = [callEvent('a1', 'r'), callEvent('a2', 'r')]
+  const step = resultsInOrder(actions, work, 1, aborting.signal)
+  await expect(step.next([]).then(() => step.next([]))).rejects.toThrow('cancelled')
+  expect(begun).toEqual([actions[0]])
 })
 
 test('closing an agent waits for an aborted call that still runs', async () => {
