@@ -1,5 +1,6 @@
 /** An interrupt, a stop, a deletion and a SIGTERM end in time, whatever hangs: the model, the runner, a caller. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -121,13 +122,15 @@ test.concurrent('a stop is answered within five seconds while the runner is stop
   expect(await textOf(server.dir.file('work', 'begun'))).toBe('x\n')
 }, 60_000)
 
-test.concurrent('a deletion is answered within five seconds while the runner is stopped, and the processes end when the runner continues', async ({
+test.concurrent('a deletion is answered within five seconds while the runner is stopped, and the rest is released when the runner continues', async ({
   expect,
 }) => {
   await using server = await startTestServer()
   await using model = await startModel()
   const it = await start(server, starting(model, server.dir.file('work'), { initial_message: message('run') }))
   await until(async () => (await textOf(server.dir.file('work', 'begun'))) === 'x\n')
+  const folder = server.dir.file('data', 'conversations', it.id)
+  await mkdir(folder, { recursive: true })
   const commands = () => processesOf(server.dir.path, 'sleep 0.05')
   {
     await using _stopped = await stopRunner(server.dir.file('data'))
@@ -136,6 +139,8 @@ test.concurrent('a deletion is answered within five seconds while the runner is 
     expect(performance.now() - asked).toBeLessThan(5_000)
     expect([status, body.workspace]).toMatchObject([200, { outcome: 'kept', reason: 'failed' }])
     expect((await server.call('GET', `/api/conversations/${it.id}`)).status).toBe(404)
+    expect(existsSync(folder)).toBe(true)
   }
   await until(async () => (await commands()).length === 0)
+  await until(() => !existsSync(folder))
 }, 60_000)

@@ -9,8 +9,12 @@ export const core: readonly MutatedFile[] = [
     tests: [at('engine/releases.test.ts')],
     mutants: [
       { before: '      if (workspace === null) repeat(deleted).catch(() => undefined)\n', after: '' },
-      { before: 'const isEnded = late === undefined || ', after: 'const isEnded = true || ' },
-      { before: '      await ended\n', after: '' },
+      {
+        before: 'const isEnded = late === undefined || ',
+        after: 'const isEnded = true || ',
+        tests: ['test/crash/hanging.test.ts'],
+      },
+      { before: '      await ended\n', after: '', tests: ['test/crash/hanging.test.ts'] },
     ],
   },
   {
