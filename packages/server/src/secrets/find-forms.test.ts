@@ -52,6 +52,11 @@ test('the open end of a text is its longest end with which a longer form begins'
   )
 })
 
+test.each([126, 127, 128, 129, 139])('an end of %i characters of a longer form is open', (length) => {
+  const text = `${'b'.repeat(9)}${'a'.repeat(length)}`
+  expect(openEnds(['a'.repeat(140)])(text, 0)).toBe(9)
+})
+
 test('forms that differ at their end alone are found in a text of their beginning without comparing it again and again', () => {
   const long = Array.from({ length: 20 }, (_, n) => `${'a'.repeat(50_000 + n)}b`)
   const short = Array.from({ length: 110 }, (_, n) => `${'a'.repeat(10 + n)}b`)
