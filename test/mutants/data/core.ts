@@ -26,7 +26,7 @@ export const core: readonly MutatedFile[] = [
         before: 'await stopped.end(id, remoteOf(record.workspace), late)',
         after: 'await workspaces.release(id, remoteOf(record.workspace))',
       },
-      { before: '{ ending, late })', after: '{ ending })' },
+      { before: '{ ending, late })', after: '{ ending })', tests: ['test/crash/hanging.test.ts'] },
     ],
   },
   {

@@ -130,6 +130,7 @@ export const secrets: readonly MutatedFile[] = [
       {
         before: 'while (shorter !== undefined && !text.startsWith(shorter.text)) shorter = shorter.shorter',
         after: '',
+        survives: { reason: 'cost', why: 'more prefixes are compared, and those that do not match are skipped' },
       },
       { before: 'index === undefined || index < at', after: 'index === undefined' },
       { before: 'index === undefined || index < at', after: 'true' },

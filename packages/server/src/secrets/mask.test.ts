@@ -9,6 +9,7 @@ test('the longest secret is masked where several match', () => {
 
 test.each(['', 'abc', 'true', 'ROOT', '    '])('%j is too short or too common to be masked', (value) => {
   expect(mask(`x ${value} y`, [value])).toBe(`x ${value} y`)
+  expect(mask(`x ${value}`, [value])).toBe(`x ${value}`)
 })
 
 test.each([
