@@ -114,7 +114,10 @@ test('the dry run of an agent profile names everything that is missing, and the 
   const refused = await start({ agent_profile_id: (await profile('broken')).id })
   expect(refused).toEqual({
     status: 422,
-    body: { detail: { message: expect.stringContaining('gone'), dangling_mcp_server_refs: ['gone'] } },
+    body: {
+      detail: [expect.objectContaining({ loc: ['body', 'agent_profile_id'], msg: expect.stringContaining('gone') })],
+      dangling_mcp_server_refs: ['gone'],
+    },
   })
   await save('good', { llm_profile_ref: 'work', mcp_server_refs: ['known'], system_message_suffix: 'Be brief.' })
   const good = (await server.call('POST', `${PATH}/good/materialize`)).body
@@ -180,7 +183,16 @@ test('a conversation started from settings has their tools or the default ones',
   ).toHaveLength(3)
   expect(await start({ agent_settings: { llm: { model: 5 } } })).toEqual({
     status: 422,
-    body: { detail: 'Settings validation failed', members: ['llm.model'] },
+    body: {
+      detail: [
+        {
+          type: 'string_type',
+          loc: ['body', 'agent_settings', 'openhands', 'llm', 'model'],
+          msg: 'Input should be a valid string',
+          input: 5,
+        },
+      ],
+    },
   })
   const both = await start({
     agent: { llm: { model: 'scripted/none' } },
@@ -228,7 +240,14 @@ describe('critic of the settings', () => {
   ])('an enabled critic is refused with %s', async (_, verification, llm) => {
     expect(await settings(verification, llm)).toEqual({
       status: 422,
-      body: { detail: expect.stringContaining('critic_api_key'), members: ['verification.critic_api_key'] },
+      body: {
+        detail: [
+          expect.objectContaining({
+            loc: ['body', 'agent_settings', 'verification', 'critic_api_key'],
+            msg: expect.stringContaining('critic_api_key'),
+          }),
+        ],
+      },
     })
   })
 })

@@ -266,7 +266,7 @@ describe('reading and deleting', () => {
     })
     for (const name of ['_x', 'a-b', 'x'.repeat(65), 'PATH']) {
       const { status, json } = await put({ name, value: 'v' })
-      expect([status, typeof json.detail]).toEqual([422, 'string'])
+      expect([status, json.detail[0].loc]).toEqual([422, ['body', 'name']])
     }
     expect((await serving.call('DELETE', '/api/settings/secrets/wire_one')).json).toEqual({ deleted: true })
     expect((await serving.call('DELETE', '/api/settings/secrets/wire_one')).status).toBe(404)

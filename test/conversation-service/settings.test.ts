@@ -332,18 +332,33 @@ describe('settings in both APIs', () => {
       'a value that does not fit',
       { agent_settings_diff: { llm: { num_retries: -1 } } },
       422,
-      /^Settings validation failed$/,
+      /greater_than_equal.*agent_settings_diff.*num_retries/,
     ],
-    ['a null that a group does not take', { conversation_settings_diff: { max_iterations: null } }, 422, /^Settings/],
-    ['an analyzer it does not know', { conversation_settings_diff: { security_analyzer: 'x' } }, 422, /^Settings/],
-    ['an unknown kind of agent', { agent_settings_diff: { agent_kind: 'x' } }, 422, /^Settings/],
-    ['an unknown profile', { active_profile: 'fast' }, 404, /^Profile 'fast' not found$/],
-    ["another server's token", { agent_settings_diff: { llm: { api_key: 'gAAAAABfake' } } }, 422, /another server/],
+    [
+      'a null that a group does not take',
+      { conversation_settings_diff: { max_iterations: null } },
+      422,
+      /conversation_settings_diff.*max_iterations/,
+    ],
+    [
+      'an analyzer it does not know',
+      { conversation_settings_diff: { security_analyzer: 'x' } },
+      422,
+      /conversation_settings_diff.*security_analyzer/,
+    ],
+    ['an unknown kind of agent', { agent_settings_diff: { agent_kind: 'x' } }, 422, /agent_settings_diff.*agent_kind/],
+    ['an unknown profile', { active_profile: 'fast' }, 404, /^"Profile 'fast' not found"$/],
+    [
+      "another server's token",
+      { agent_settings_diff: { llm: { api_key: 'gAAAAABfake' } } },
+      422,
+      /agent_settings_diff.*api_key.*another server/,
+    ],
   ])('a settings change with %s is refused and changes nothing', async (_, body, status, words) => {
     const before = await read(serving.keys.ann)
     const answer = await serving.call('PATCH', PATH, body, { key: serving.keys.ann })
     expect(answer.status).toBe(status)
-    expect(answer.json.detail).toMatch(words)
+    expect(JSON.stringify(answer.json.detail)).toMatch(words)
     expect(await read(serving.keys.ann)).toEqual(before)
   })
 

@@ -10,7 +10,19 @@ export {
   newEventId,
   parseConversationId,
 } from './ids.ts'
-export { ErrorCode, HTTPValidationError, ParleyError, unreachable, ValidationError } from './errors.ts'
+export {
+  ErrorCode,
+  HTTPValidationError,
+  invalidInput,
+  InvalidValue,
+  type Misfit,
+  ParleyError,
+  type Place,
+  relocate,
+  under,
+  unreachable,
+  ValidationError,
+} from './errors.ts'
 export { laxBoolean, laxInt, laxNumber } from './lax.ts'
 export { laxConversationId, laxEventTime } from './lax-text.ts'
 export { splitWords } from './shell-words.ts'

@@ -57,15 +57,17 @@ function readInt(value: unknown): Read<number> {
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) return no('finite_number', 'Input should be a finite number')
     if (!Number.isInteger(value)) return no('int_from_float', `${INT}, got a number with a fractional part`)
-    if (Math.abs(value) >= 2 ** 63) return tooBig()
-    return ok(value === 0 ? 0 : value)
+    return sized(value)
   }
   if (typeof value !== 'string') return no('int_type', INT)
   const text = trimmed(value)
   if (text.length > MAX_DIGITS) return tooBig()
   if (!INT_TEXT.test(text)) return no('int_parsing', `${INT}, unable to parse string as an integer`)
-  return ok(Number(text.replaceAll('_', '')) || 0)
+  return sized(Number(text.replaceAll('_', '')))
 }
+
+/** The same limit for both forms: a stored number is read again, as a number. */
+const sized = (value: number) => (Math.abs(value) >= 2 ** 63 ? tooBig() : ok(value === 0 ? 0 : value))
 
 const tooBig = () => no('int_parsing_size', 'Unable to parse input string as an integer, exceeded maximum size')
 

@@ -48,7 +48,7 @@ const start =
 const refusedParent = (says: string, members: (place: Place) => object | Promise<object>): Case => ({
   says,
   status: 422,
-  shape: detail(),
+  shape: invalid('body', 'parent_conversation_id'),
   ask: async (place) => start({ ...(await members(place)) })(place),
 })
 

@@ -80,7 +80,7 @@ export const serverCases: Cases = {
     {
       says: 'a result that is invalid',
       status: 422,
-      shape: detail(),
+      shape: invalid('body', 'conversation_settings_diff', 'max_iterations'),
       ask: () => ({ body: { conversation_settings_diff: { max_iterations: 0 } } }),
     },
     {

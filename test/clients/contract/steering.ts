@@ -96,7 +96,7 @@ const others: Cases = {
     {
       says: 'a host that is not asked',
       status: 422,
-      shape: detail(),
+      shape: invalid('body', 'secrets', 'A', 'url'),
       ask: ask({ secrets: { A: { kind: 'LookupSecret', url: 'https://example.org' } } }),
     },
     {

@@ -3,13 +3,14 @@
  * Nothing of it enters the conversation. Source: agent-core.md 5.3, F76.
  */
 import {
-  EMPTY_STATE,
-  textOf,
   type ActionEvent,
   type ConversationId,
   type Draft,
+  EMPTY_STATE,
   type HookConfig,
   type HookDefinition,
+  relocate,
+  textOf,
 } from '@parley/protocol'
 import { hooksIn, type HookQuestion } from '../hooks/index.ts'
 import type { Llm, LlmAnswer, LlmMessage, LlmText, LlmTool } from '../llm/index.ts'
@@ -76,7 +77,12 @@ export async function askHookHelper(
  * @throws ParleyError `invalid_input` for a tool that does not exist or can change something.
  */
 export function expectHookTools(config: HookConfig | null | undefined): void {
-  for (const { hook } of hooksIn(config)) if (hook.type === 'agent') readOnlyTools(hook.tools)
+  for (const { hook, at } of hooksIn(config))
+    if (hook.type === 'agent')
+      relocate(
+        () => [...at, 'tools'],
+        () => readOnlyTools(hook.tools),
+      )
 }
 
 type Call = LlmAnswer['toolCalls'][number]

@@ -1,12 +1,13 @@
 /** Composes the edge that takes requests: the engine, and what users keep and do on the machine outside of conversations. */
 import { join, resolve } from 'node:path'
-import { InitSessionRequest, newConversationId, ParleyError, type LLM } from '@parley/protocol'
+import { InitSessionRequest, newConversationId, ParleyError, under, type LLM } from '@parley/protocol'
 import { expectAgent, withLlm } from '../agent/index.ts'
 import type { Config } from '../config/index.ts'
 import {
   fromAgentServer,
   fromConversationService,
   openHooksOf,
+  placedWorkspace,
   unknownConversation,
   type Actor,
   type Engine,
@@ -18,6 +19,7 @@ import type { Log } from '../observability/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import {
   conversationDefaults,
+  agentMember,
   DEFAULT_USER,
   launchAgent,
   openAgentProfiles,
@@ -91,8 +93,8 @@ export function composeEdge(deps: EdgeDeps): Edge {
     skillsOf: openSkillListing({ hosts: machine.hosts, home: config.home, log }),
     hooksOf: openHooksOf({ hosts: machine.hosts, trusted: config.trustedHooks, log }),
     steering: {
-      acceptSecrets: (given) => ownSecrets.own.accept(given),
-      openedLlm: (llm) => openedLlm(llm, cipher),
+      acceptSecrets: (given) => under(['secrets'], () => ownSecrets.own.accept(given)),
+      openedLlm: (llm) => under(['llm'], () => openedLlm(llm, cipher)),
       findLlm,
     },
     gateway: composeGateway(deps, machine.profiles),
@@ -129,15 +131,16 @@ function composeStarts(
       const defaults = conversationDefaults(await settings.current(actor.user), config)
       return engine.start(fromConversationService(body, defaults, options), actor)
     },
-    startFromAgentServer: async (body, actor) => {
+    startFromAgentServer: async (given, actor) => {
+      const body = { ...given, workspace: placedWorkspace(given.workspace, resolve('.')) }
       // A known id finds its conversation; nothing else of the body counts. Source: agent-server-wire.md 1.4.
       const known = body.conversation_id === null ? null : await engine.ownInfo(body.conversation_id, actor)
       if (known !== null) return { created: false, info: known }
       const launched = await launchAgent(actor.user, body, { profiles, cipher })
       const worktree = await worktreeOf(body, join(config.dataDir, 'worktrees'))
-      const accepted = ownSecrets.ofStart(body, launched.agent)
+      const accepted = ownSecrets.ofStart(body, launched.agent, agentMember(body))
       const request = fromAgentServer(body, { ...launched, worktree, secrets: accepted })
-      await expectAgent(request.agent, request.client_tools ?? [], config.dataDir)
+      await expectAgent(request.agent, request.client_tools ?? [], config.dataDir, agentMember(body))
       return engine.start(request, actor)
     },
   }

@@ -1,4 +1,11 @@
-import { ParleyError, type ConversationState, type Draft, type EventId, type SecurityAnalyzer } from '@parley/protocol'
+import {
+  type ConversationState,
+  type Draft,
+  type EventId,
+  ParleyError,
+  type SecurityAnalyzer,
+  under,
+} from '@parley/protocol'
 import { hasHooks } from '../hooks/index.ts'
 import { approvedByRun, respond, type Approvals } from './approvals.ts'
 import { outcomeText, type EarlierOutcome } from './branch/earlier-outcomes.ts'
@@ -158,7 +165,8 @@ export async function withAcceptedAnalyzer(
   acceptAnalyzer: (requested: SecurityAnalyzer) => Promise<SecurityAnalyzer>,
 ): Promise<Command> {
   if (command.kind !== 'set_security_analyzer' || command.analyzer === null) return command
-  return { ...command, analyzer: await acceptAnalyzer(command.analyzer) }
+  const { analyzer } = command
+  return { ...command, analyzer: await under(['security_analyzer'], () => acceptAnalyzer(analyzer)) }
 }
 
 /** Source: agent-server-wire.md 1.5. */

@@ -3,7 +3,7 @@
  * projects whose file is used (F12). Source: interface.md, HookConfig; agent-core.md 5.1.
  */
 import { join } from 'node:path'
-import { HookConfig, type HookDefinition } from '@parley/protocol'
+import { HookConfig, type HookDefinition, type Place } from '@parley/protocol'
 import { isTrusted, type Workspace } from '../workspace/index.ts'
 
 /** Relative to the project's directory. */
@@ -65,10 +65,15 @@ export function mergeHooks(first: HookConfig | null, second: HookConfig | null):
   ) as unknown as HookConfig
 }
 
-/** Every hook with its event. */
-export function hooksIn(config: HookConfig | null | undefined): { event: keyof HookConfig; hook: HookDefinition }[] {
+/** A hook with its event and its place in the configuration. */
+export type PlacedHook = { event: keyof HookConfig; hook: HookDefinition; at: Place }
+
+/** Every hook of a configuration, in order. */
+export function hooksIn(config: HookConfig | null | undefined): PlacedHook[] {
   return EVENTS.flatMap((event) =>
-    (config?.[event] ?? []).flatMap(({ hooks }) => hooks.map((hook) => ({ event, hook }))),
+    (config?.[event] ?? []).flatMap(({ hooks }, matcher) =>
+      hooks.map((hook, index) => ({ event, hook, at: [event, matcher, 'hooks', index] })),
+    ),
   )
 }
 

@@ -50,7 +50,10 @@ const MAX_ITEMS = 50
 const MAX_DEPTH = 12
 const CUT = '…'
 
-const WHOLE_BRANCH = /^(?:env|environment|headers)$/i
+const WHOLE_BRANCH = /(?:^|_)(?:env|environment|headers)$/i
+
+/** The user and the password of an address in a text. */
+const USER_OF_ADDRESS = /\/\/[^/?#\s@"']*@/g
 
 const hides = (name: string): boolean => isSecretName(name) || WHOLE_BRANCH.test(name) || name.toLowerCase() === 'value'
 
@@ -70,7 +73,8 @@ export function redactInput(value: unknown, at: readonly PropertyKey[] = []): un
 function hideInput(value: unknown, isHidden: boolean, depth: number): unknown {
   if (typeof value === 'string') {
     if (isHidden) return HIDDEN
-    return value.length <= MAX_TEXT_CHARS ? value : value.slice(0, MAX_TEXT_CHARS).toWellFormed() + CUT
+    const shown = value.length <= MAX_TEXT_CHARS ? value : value.slice(0, MAX_TEXT_CHARS).toWellFormed() + CUT
+    return shown.replace(USER_OF_ADDRESS, `//${HIDDEN}@`)
   }
   if (typeof value === 'number') return isHidden ? HIDDEN : value
   if (typeof value !== 'object' || value === null) return value

@@ -1,5 +1,5 @@
 /** Compiles lists of users' regular expressions so that matching takes linear time. Source: agent-core.md 4.6; F27. */
-import { ParleyError, type PatternEntry } from '@parley/protocol'
+import { invalidInput, type PatternEntry } from '@parley/protocol'
 import { RE2JS } from 're2js'
 import type { TimeBudget } from './time-budget.ts'
 
@@ -29,15 +29,11 @@ export function compilePatterns(
   budget: PatternBudget,
 ): CompiledPattern[] {
   if (entries.length > MAX_ENTRIES) {
-    throw new ParleyError(
-      'invalid_input',
-      `${list} has ${entries.length} entries; at most ${MAX_ENTRIES} are allowed.`,
-      { details: { member: list } },
-    )
+    throw invalidInput(`${list} has ${entries.length} entries; at most ${MAX_ENTRIES} are allowed.`, [list])
   }
   return entries.map(([pattern, , id], index) => {
     const refuse = (why: string, cause?: unknown): never => {
-      throw new ParleyError('invalid_input', `${list}[${index}] ${why}`, { details: { member: list, index }, cause })
+      throw invalidInput(`${list}[${index}] ${why}`, [list, index], { cause })
     }
     if (pattern.length > MAX_PATTERN_CHARS) refuse(`is longer than ${MAX_PATTERN_CHARS} characters.`)
     const expression = compile(pattern, refuse)

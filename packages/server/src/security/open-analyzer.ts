@@ -1,5 +1,5 @@
 /** Opens analyzers by kind. Each kind has its own file. */
-import { ParleyError, unreachable, type SecurityAnalyzer } from '@parley/protocol'
+import { invalidInput, type SecurityAnalyzer, under, unreachable } from '@parley/protocol'
 import type { OpenLlm } from '../llm/index.ts'
 import type { Analyzer } from './analyzer.ts'
 import { patternBudget, type PatternBudget } from './compile-patterns.ts'
@@ -36,9 +36,7 @@ function open(
 ): Analyzer {
   if (at.depth > MAX_DEPTH || --at.left.analyzers < 0) {
     const limits = `at most ${MAX_ANALYZERS} analyzers in at most ${MAX_DEPTH} levels`
-    throw new ParleyError('invalid_input', `The ensemble is too large: ${limits} are allowed.`, {
-      details: { member: 'analyzers' },
-    })
+    throw invalidInput(`The ensemble is too large: ${limits} are allowed.`, ['analyzers'])
   }
   switch (record.kind) {
     case 'PatternSecurityAnalyzer':
@@ -50,7 +48,9 @@ function open(
     case 'EnsembleSecurityAnalyzer':
       return openEnsemble(
         record,
-        record.analyzers.map((child) => open(child, deps, { ...at, depth: at.depth + 1 })),
+        record.analyzers.map((child, index) =>
+          under(['analyzers', index], () => open(child, deps, { ...at, depth: at.depth + 1 })),
+        ),
       )
     case 'VendorAnalyzer':
     case 'GraySwanAnalyzer':

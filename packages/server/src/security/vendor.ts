@@ -1,5 +1,5 @@
 /** Analyzer that asks an external monitoring service for a score. Source: agent-core.md 4.9; F26; interface.md, Limits. */
-import { ParleyError, VendorAnalyzer as VendorRecord, type SecurityRisk, type VendorAnalyzer } from '@parley/protocol'
+import { invalidInput, type SecurityRisk, type VendorAnalyzer, VendorAnalyzer as VendorRecord } from '@parley/protocol'
 import { timeoutSignal } from '../lib/index.ts'
 import { assessmentOf, type Analyzer } from './analyzer.ts'
 import { vendorMessages } from './vendor-messages.ts'
@@ -23,9 +23,7 @@ const MAX_TIMEOUT_SECONDS = 600
 export function openVendor(config: VendorAnalyzer, access: VendorAccess): Analyzer {
   const url = URL.parse(config.api_url)
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new ParleyError('invalid_input', 'api_url of the analyzer must be an http or https address.', {
-      details: { member: 'api_url' },
-    })
+    throw invalidInput('api_url of the analyzer must be an http or https address.', ['api_url'])
   }
   // The service's key is sent only to its own address, because a conversation may name any address.
   const isOwn = config.api_url === (access.apiUrl ?? DEFAULT_URL)

@@ -8,7 +8,10 @@ const open = { open: (text: string) => text }
 const nothing: ServerModel = { model: null, apiKey: null, baseUrl: null }
 const server: ServerModel = { model: 'openai/server', apiKey: 'server-key', baseUrl: 'https://proxy.example/v1' }
 const defaults = (body: Settings, llm = nothing, searchUrl: string | null = null) =>
-  conversationDefaults(checked(withSettingsRecord(readStored(null, open), body)), { llm, searchUrl })
+  conversationDefaults(checked(withSettingsRecord(readStored(null, open), body), { agent: null, conversation: null }), {
+    llm,
+    searchUrl,
+  })
 
 test.each<[string, Parameters<typeof modelOf>[0], ServerModel, object]>([
   ['nothing is known', {}, nothing, {}],

@@ -46,7 +46,7 @@ test('secrets of a start request take precedence over those of its agent', async
     llm: { model: 'scripted/x' },
     agent_context: { secrets: { A: 'of-the-agent-a', B: 'of-the-agent-b' } },
   })
-  const accepted = at.access.ofStart({ secrets: { B: 'of-the-request' }, secrets_encrypted: false }, agent)
+  const accepted = at.access.ofStart({ secrets: { B: 'of-the-request' }, secrets_encrypted: false }, agent, 'agent')
   expect(accepted).toMatchObject({ A: { value: 'of-the-agent-a' }, B: { value: 'of-the-request' } })
 })
 

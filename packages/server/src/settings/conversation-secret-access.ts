@@ -1,17 +1,26 @@
 /** Secrets of one conversation together with its owner's. Source: agent-core.md 7.1 to 7.3, F20. */
-import type { AgentBase, RequestedSecrets, SecretSource, StartConversationRequest } from '@parley/protocol'
+import {
+  relocate,
+  type AgentBase,
+  type Place,
+  type RequestedSecrets,
+  type SecretSource,
+  type StartConversationRequest,
+} from '@parley/protocol'
 import type { Cipher } from '../secrets/index.ts'
 import type { CommandSecrets } from './command-secrets.ts'
 import { openConversationSecrets, type ConversationSecrets } from './conversation-secrets.ts'
 import type { LookupDeps } from './lookup.ts'
+import { placeInAgent, type AgentMember } from './profiles/launch.ts'
 
 type Sources = Readonly<Record<string, SecretSource>>
 
 export type ConversationSecretAccess = {
-  /** Secrets of a start request; its own names take precedence over those of its agent's context. @throws ParleyError `invalid_input`. */
+  /** Secrets of a start request; its own names take precedence over those of its agent's context. `from`: the member that describes the agent. @throws ParleyError `invalid_input`. */
   ofStart(
     body: Pick<StartConversationRequest, 'secrets' | 'secrets_encrypted'>,
     agent: Pick<AgentBase, 'agent_context'>,
+    from: AgentMember,
   ): Record<string, SecretSource>
   /** Secrets for an agent's commands, and their names for the model; the conversation's take precedence over its owner's. */
   ofAgent(owner: string, sources: () => Sources): Promise<AgentSecrets>
@@ -41,9 +50,13 @@ export function openConversationSecretAccess(deps: ConversationSecretAccessDeps)
   return {
     own,
 
-    ofStart: ({ secrets, secrets_encrypted }, agent) => {
+    ofStart: ({ secrets, secrets_encrypted }, agent, from) => {
       const context: RequestedSecrets = agent.agent_context?.secrets ?? {}
-      return own.accept({ ...context, ...secrets }, secrets_encrypted)
+      const placeOf = (at: Place): Place =>
+        at[0] !== undefined && Object.hasOwn(secrets, at[0])
+          ? ['secrets', ...at]
+          : placeInAgent(from, ['agent_context', 'secrets', ...at])
+      return relocate(placeOf, () => own.accept({ ...context, ...secrets }, secrets_encrypted))
     },
 
     async ofAgent(owner, sources) {

@@ -1,6 +1,15 @@
 /** Secrets that belong to one conversation. Source: agent-core.md 7.1 to 7.3, F20; agent-server-wire.md 1.5, 8.2, 8.4. */
-import { LLM, ParleyError, SecretName, SecretValue, type RequestedSecrets, type SecretSource } from '@parley/protocol'
-import { HIDDEN, type Cipher, type JsonObject } from '../secrets/index.ts'
+import {
+  invalidInput,
+  LLM,
+  relocate,
+  type RequestedSecrets,
+  SecretName,
+  type SecretSource,
+  SecretValue,
+  under,
+} from '@parley/protocol'
+import { HIDDEN, type Cipher, type Json, type JsonObject } from '../secrets/index.ts'
 import { openLookups, type LookupDeps } from './lookup.ts'
 import { decrypted } from './settings.ts'
 import { asJson } from './stored.ts'
@@ -10,7 +19,7 @@ type Sources = Readonly<Record<string, SecretSource>>
 export interface ConversationSecrets {
   /**
    * The secrets of a request in their stored form. `isEncrypted`: values may be tokens that this server issued.
-   * @throws ParleyError `invalid_input` for a name or value that a command cannot have, and for a host outside the allowed ones.
+   * @throws ParleyError `invalid_input`, placed in the given map, for a name or value that a command cannot have, and for a host outside the allowed ones.
    */
   accept(given: RequestedSecrets, isEncrypted?: boolean): Record<string, SecretSource>
   /** The secrets that the text of a command names as whole identifiers, looked up where necessary. Secrets without a value are omitted. */
@@ -28,13 +37,13 @@ export function openConversationSecrets({ cipher, ...deps }: LookupDeps & { ciph
   return {
     accept(given, isEncrypted = false) {
       const sources = Object.fromEntries(Object.entries(given).map(([name, source]) => [name, sourceOf(source)]))
-      const opened = isEncrypted ? decrypted({ secrets: asJson(sources) }, cipher)['secrets'] : sources
+      const opened = isEncrypted ? openedSources(sources, cipher) : sources
       const entries = Object.entries(opened as Record<string, SecretSource>)
       return Object.fromEntries(
         entries.map(([name, source]) => {
           expectName(name)
-          if (source.kind === 'LookupSecret') return [name, lookups.accept(name, source)]
-          if (source.value !== null) expectValue(name, source.value)
+          if (source.kind === 'LookupSecret') return [name, under([name, 'url'], () => lookups.accept(name, source))]
+          if (source.value !== null) expectValue(source.value, name, typeof given[name] !== 'string')
           return [name, source]
         }),
       )
@@ -76,19 +85,24 @@ function sourceOf(source: RequestedSecrets[string]): SecretSource {
   return { kind: 'StaticSecret', value: isSet ? source : null, description: null }
 }
 
+const openedSources = (sources: Sources, cipher: Cipher): Json | undefined =>
+  relocate(
+    // The record is made here; the map of the request is its only member.
+    ([, name]) => (name === undefined ? [] : [name]),
+    () => decrypted({ secrets: asJson(sources) }, cipher)['secrets'],
+  )
+
 function expectName(name: string): void {
   const read = SecretName.safeParse(name)
   if (read.success) return
   const why = read.error.issues[0]?.message ?? 'it is no name of a variable'
-  throw new ParleyError('invalid_input', `No command could have a secret called ${JSON.stringify(name)}: ${why}`, {
-    details: { secret: name },
-  })
+  throw invalidInput(`No command could have a secret called ${JSON.stringify(name)}: ${why}`, [name, '[key]'])
 }
 
-function expectValue(name: string, value: string): void {
+function expectValue(value: string, name: string, isMember: boolean): void {
   const read = SecretValue.safeParse(value)
   if (!read.success)
-    throw new ParleyError('invalid_input', `${name}: ${read.error.issues[0]?.message}`, { details: { secret: name } })
+    throw invalidInput(`${name}: ${read.error.issues[0]?.message}`, isMember ? [name, 'value'] : [name])
 }
 
 /** The model with its encrypted secrets, which this server issued, decrypted. @throws ParleyError `invalid_input`. */

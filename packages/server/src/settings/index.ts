@@ -18,6 +18,13 @@ export { STANDARD_TOOLS } from './profiles/agent-of-settings.ts'
 export { ACP_SERVERS } from './profiles/acp-servers.ts'
 export { openAgentProfiles, type AgentProfiles } from './profiles/agent-profiles.ts'
 export { openProviderConnections, type ProviderConnections } from './profiles/connections.ts'
-export { launchAgent, type LaunchRequest, type LaunchedAgent } from './profiles/launch.ts'
+export {
+  agentMember,
+  launchAgent,
+  placeInAgent,
+  type AgentMember,
+  type LaunchRequest,
+  type LaunchedAgent,
+} from './profiles/launch.ts'
 export { openFindLlm, openLlmProfiles, type LlmProfiles } from './profiles/llm-profiles.ts'
 export { LLM_PROFILES } from './profiles/documents.ts'

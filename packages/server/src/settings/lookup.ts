@@ -6,7 +6,7 @@
 import { isIP } from 'node:net'
 import { timeoutSignal } from '../lib/index.ts'
 import type { Log } from '../observability/index.ts'
-import { MAX_SECRET_BYTES, ParleyError, type LookupSecret } from '@parley/protocol'
+import { invalidInput, type LookupSecret, MAX_SECRET_BYTES } from '@parley/protocol'
 
 const TIMEOUT_MS = 30_000
 /** Milliseconds for which a value, or its absence, is cached. */
@@ -74,10 +74,8 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
     accept(name, source) {
       const url = allowed(source.url)
       if (url !== null) return { ...source, url: url.href }
-      throw new ParleyError(
-        'invalid_input',
+      throw invalidInput(
         `The secret ${name} is to be looked up at a host that this server does not ask. Name the host in secret_lookup_hosts, or send the value.`,
-        { details: { secret: name } },
       )
     },
 

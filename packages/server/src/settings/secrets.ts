@@ -2,7 +2,14 @@
  * Named secrets of a user: values encrypted at rest, names and descriptions readable. Both APIs share them.
  * Source: interface.md, Custom secret records; decisions.md, Custom secrets; conversation-service.md 4.1; agent-server-wire.md 1.10.
  */
-import { isReservedSecretName, ParleyError, SecretName, type SecretItem, type UserSecrets } from '@parley/protocol'
+import {
+  invalidInput,
+  isReservedSecretName,
+  ParleyError,
+  type SecretItem,
+  SecretName,
+  type UserSecrets,
+} from '@parley/protocol'
 import { HIDDEN, isMaskable, type Cipher } from '../secrets/index.ts'
 import type { SecretRow, SecretStore } from '../storage/index.ts'
 
@@ -157,7 +164,7 @@ function taken(name: string): ParleyError {
 }
 
 const badName = (): ParleyError =>
-  new ParleyError(
-    'invalid_input',
+  invalidInput(
     'A secret name starts with a letter, has letters, digits and underscores, at most 64, and is none that the system uses.',
+    ['name'],
   )

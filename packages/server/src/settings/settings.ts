@@ -7,12 +7,14 @@
  *   T3. Secrets are encrypted at rest; an answer shows them only in the requested form.
  */
 import {
+  invalidInput,
   LLM,
   MCPServer,
-  ParleyError,
-  SETTINGS_UPDATE_MEMBERS,
   type MCPServerPatch,
+  type Place,
+  ParleyError,
   type Settings,
+  SETTINGS_UPDATE_MEMBERS,
   type SettingsResponse,
   type SettingsUpdateRequest,
 } from '@parley/protocol'
@@ -36,8 +38,10 @@ import {
   readStored,
   wholeAgent,
   wholeConversation,
+  unfit,
   writeStored,
   type AgentKind,
+  type GroupPlaces,
   type Stored,
 } from './stored.ts'
 
@@ -90,9 +94,10 @@ class StoredSettings implements UserSettings {
     this.#findLlm = findLlm
   }
 
-  async #update(user: string, change: (stored: Stored) => Stored): Promise<Stored> {
+  /** `places`: the members of the request that the groups of settings come from. */
+  async #update(user: string, places: GroupPlaces, change: (stored: Stored) => Stored): Promise<Stored> {
     const text = await this.#store.update(user, (before) =>
-      writeStored(checked(change(readStored(before, this.#cipher))), this.#cipher),
+      writeStored(checked(change(readStored(before, this.#cipher)), places), this.#cipher),
     )
     return readStored(text, this.#cipher)
   }
@@ -116,7 +121,7 @@ class StoredSettings implements UserSettings {
 
   /** Changes the servers of the active agent kind. */
   async #changeServers(user: string, change: (servers: JsonObject) => JsonObject): Promise<SettingsResponse> {
-    const stored = await this.#update(user, (before) => {
+    const stored = await this.#update(user, WHOLE, (before) => {
       const sparse = before.agents[before.agent_kind]
       const servers = isObject(sparse.mcp_config) ? sparse.mcp_config : {}
       return withAgent(before, before.agent_kind, { ...sparse, mcp_config: change(servers) })
@@ -128,7 +133,7 @@ class StoredSettings implements UserSettings {
     const { secrets_store, ...record } = body
     await this.#secrets.expectStorable(user, secrets_store?.custom_secrets ?? {})
     const opened = decrypted(asJson(record), this.#cipher) as Settings
-    await this.#update(user, (stored) => withSettingsRecord(stored, { ...opened, secrets_store }))
+    await this.#update(user, WHOLE, (stored) => withSettingsRecord(stored, { ...opened, secrets_store }))
     await this.#secrets.store(user, secrets_store?.custom_secrets ?? {})
   }
 
@@ -148,7 +153,7 @@ class StoredSettings implements UserSettings {
       asJson(diffs),
       this.#cipher,
     )
-    const stored = await this.#update(user, (before) => {
+    const stored = await this.#update(user, DIFFS, (before) => {
       let after = before
       if (isObject(agent_settings_diff)) after = withAgentDiff(after, agent_settings_diff)
       if (isObject(conversation_settings_diff)) after = withConversationDiff(after, conversation_settings_diff)
@@ -189,7 +194,10 @@ class StoredSettings implements UserSettings {
   }
 
   async activate(user: string, { llm, ...pointers }: Activation): Promise<void> {
-    await this.#update(user, (before) => ({ ...(llm === undefined ? before : withModel(before, llm)), ...pointers }))
+    await this.#update(user, WHOLE, (before) => ({
+      ...(llm === undefined ? before : withModel(before, llm)),
+      ...pointers,
+    }))
   }
 
   async current(user: string): Promise<Stored> {
@@ -200,6 +208,11 @@ class StoredSettings implements UserSettings {
     return this.#store.get(user)
   }
 }
+
+/** Of the agent-server API. */
+const DIFFS: GroupPlaces = { agent: ['agent_settings_diff'], conversation: ['conversation_settings_diff'] }
+/** Of requests whose members have other names than those of the groups. */
+const WHOLE: GroupPlaces = { agent: null, conversation: null }
 
 const withAgent = (stored: Stored, kind: AgentKind, sparse: JsonObject): Stored => ({
   ...stored,
@@ -220,7 +233,10 @@ function withModel(stored: Stored, llm: LLM): Stored {
 function withAgentDiff(stored: Stored, { agent_kind = stored.agent_kind, ...diff }: JsonObject): Stored {
   const kind = agent_kind === 'llm' ? 'openhands' : agent_kind
   if (kind !== 'openhands' && kind !== 'acp') {
-    throw new ParleyError('invalid_input', 'Settings validation failed', { details: { members: ['agent_kind'] } })
+    throw invalidInput("Settings validation failed: agent_kind is 'openhands' or 'acp'", [
+      'agent_settings_diff',
+      'agent_kind',
+    ])
   }
   const change = diff.mcp_config === undefined ? diff : { ...diff, mcp_config: normalized(diff.mcp_config) }
   return withAgent(stored, kind, mergeGroup(stored.agents[kind], change))
@@ -249,8 +265,7 @@ function normalized(config: Json): Json {
 function readServer(server: JsonObject): MCPServer {
   const result = MCPServer.safeParse(server)
   if (result.success) return result.data
-  const members = [...new Set(result.error.issues.map(({ path }) => path.join('.')))]
-  throw new ParleyError('invalid_input', 'Settings validation failed', { details: { members } })
+  throw unfit(MCPServer, server)
 }
 
 const noServer = (name: string) => new ParleyError('not_found', `MCP server '${name}' not found`)
@@ -291,8 +306,20 @@ export function decrypted(record: JsonObject, cipher: Pick<Cipher, 'fernet'>): J
     if (value !== null) return value
     // A variable or a header may legitimately hold a token of another server.
     if (place !== 'field' && place !== 'static' && place !== 'auth') return text
-    throw new ParleyError('invalid_input', `${name} is encrypted with another server's key. Send the value itself.`, {
-      details: { member: name },
-    })
+    throw invalidInput(
+      `${name} is encrypted with another server's key. Send the value itself.`,
+      findPlace(record, text) ?? [],
+    )
   }) as JsonObject
+}
+
+/** The first place of a text in a record; null when it is not there. */
+function findPlace(value: Json, text: string): Place | null {
+  if (typeof value !== 'object' || value === null) return value === text ? [] : null
+  const members = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
+  for (const [name, member] of members as [string | number, Json][]) {
+    const below = findPlace(member, text)
+    if (below !== null) return [name, ...below]
+  }
+  return null
 }

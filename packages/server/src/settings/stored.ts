@@ -2,7 +2,16 @@
  * Settings of a user in their stored form: one object for both APIs. It holds only values that the user chose, so that a choice
  * can be distinguished from a default.
  */
-import { AgentSettings, ConversationSettings, ParleyError, type Settings } from '@parley/protocol'
+import {
+  AgentSettings,
+  ConversationSettings,
+  invalidInput,
+  type InvalidValue,
+  type Place,
+  relocate,
+  type Settings,
+  under,
+} from '@parley/protocol'
 import type { z } from 'zod'
 import { sealRecord, unsealRecord, type Cipher, type JsonObject } from '../secrets/index.ts'
 import { prune } from './merge.ts'
@@ -71,26 +80,36 @@ export const wholeAgent = (stored: Stored, kind: AgentKind = stored.agent_kind):
 export const wholeConversation = (stored: Stored): ConversationSettings =>
   parse(ConversationSettings, stored.conversation)
 
+/** Members of a request that hold the groups of settings; null: the groups are not members of the request. */
+export type GroupPlaces = { agent: Place | null; conversation: Place | null }
+
 /**
  * The same settings without unknown members.
- * @throws ParleyError `invalid_input` when a group does not fit its schema; the error contains no values.
+ * @throws ParleyError `invalid_input`, at its place in the request, when a group does not fit its schema; its message contains no values.
  */
-export function checked(stored: Stored): Stored {
+export function checked(stored: Stored, places: GroupPlaces): Stored {
   const kinds = ['openhands', 'acp'] as const
-  const agents = kinds.map((kind) => [kind, prune(stored.agents[kind], asJson(wholeAgent(stored, kind)))])
+  const agentOf = (kind: AgentKind) => placed(places.agent, () => wholeAgent(stored, kind))
+  const agents = kinds.map((kind) => [kind, prune(stored.agents[kind], asJson(agentOf(kind)))])
+  const conversation = placed(places.conversation, () => wholeConversation(stored))
   return {
     ...stored,
     agents: Object.fromEntries(agents) as Stored['agents'],
-    conversation: prune(stored.conversation, asJson(wholeConversation(stored))),
+    conversation: prune(stored.conversation, asJson(conversation)),
   }
 }
 
-/** Source of the sentence: agent-server-wire.md 1.10. `members` holds only places, because values may be secret. */
+const placed = <T>(place: Place | null, work: () => T): T =>
+  place === null ? relocate(() => [], work) : under(place, work)
+
 function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const members = [...new Set(result.error.issues.map(({ path }) => path.join('.')))]
-  throw new ParleyError('invalid_input', 'Settings validation failed', { details: { members } })
+  throw unfit(schema, value)
 }
+
+/** The error for settings that do not fit their schema. The sentence names no value, because values may be secret. */
+export const unfit = (schema: z.ZodType, value: unknown): InvalidValue =>
+  invalidInput('Settings validation failed', [], { misfit: { schema, value } })
 
 export const asJson = (value: unknown): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject

@@ -1,5 +1,5 @@
 /** Markdown with YAML front matter, the format of files of skills, commands and agents. Source: agent-core.md 6.2, 12.1. */
-import { ParleyError } from '@parley/protocol'
+import { invalidInput, type ParleyError } from '@parley/protocol'
 
 /** Characters of the front matter. */
 const MAX_HEAD = 64 * 1024
@@ -53,4 +53,4 @@ function endOfHead(text: string, from: number): { at: number; after: number } | 
   return null
 }
 
-const refused = (why: string): ParleyError => new ParleyError('invalid_input', `The head between the --- lines ${why}.`)
+const refused = (why: string): ParleyError => invalidInput(`The head between the --- lines ${why}.`)

@@ -111,7 +111,7 @@ test('notes share the limit, and lose their oldest lines', () => {
 })
 
 const placeOf = (source: string, more: object = {}) =>
-  placeOfPlugin({ source, ref: null, repo_path: null, ...more }, 'plugins.0')
+  placeOfPlugin({ source, ref: null, repo_path: null, ...more }, ['plugins', 0])
 test.each<[string, object, object]>([
   ['github:acme/tools', { ref: 'v1' }, { kind: 'git', name: 'acme/tools', provider: 'github', ref: 'v1', folder: '' }],
   [

@@ -1,5 +1,13 @@
 /** Skills from files. Source: agent-core.md 6.1, 6.2. */
-import { isRecord, MCPServers, ParleyError, Skill, type SkillResources, type SkillTrigger } from '@parley/protocol'
+import {
+  invalidInput,
+  isRecord,
+  MCPServers,
+  type ParleyError,
+  Skill,
+  type SkillResources,
+  type SkillTrigger,
+} from '@parley/protocol'
 import { readFrontmatter } from './frontmatter.ts'
 import { truncateMiddle } from './truncate.ts'
 
@@ -151,7 +159,7 @@ const shortened = (description: string, source: string): string =>
   truncateMiddle(description, MAX_DESCRIPTION_CHARS, `[… shortened; the whole stands in ${source} …]`)
 
 const isTrue = (value: unknown): boolean => value === true || value === 'true'
-const invalid = (why: string): ParleyError => new ParleyError('invalid_input', why)
+const invalid = (why: string): ParleyError => invalidInput(why)
 
 function textOf(value: unknown): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

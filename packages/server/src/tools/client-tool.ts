@@ -1,4 +1,4 @@
-import { ParleyError, textContent, type ClientAction, type ClientToolSpec, type Observation } from '@parley/protocol'
+import { type ClientAction, type ClientToolSpec, invalidInput, type Observation, textContent } from '@parley/protocol'
 import type { ClientResult } from './client-calls.ts'
 import { UNLIMITED_MS, type Tool, type ToolContext } from './tool.ts'
 
@@ -33,7 +33,7 @@ export function clientTool(spec: ClientToolSpec): Tool {
     isReadOnly: false,
     parse: (args) => {
       const missing = required.filter((member) => typeof member === 'string' && !(member in args))
-      if (missing.length > 0) throw new ParleyError('invalid_input', `missing: ${missing.join(', ')}`)
+      if (missing.length > 0) throw invalidInput(`missing: ${missing.join(', ')}`)
       const { kind, ...others } = args
       // The action uses this name itself; an argument of the same name gets another member.
       return { ...others, ...(kind === undefined ? {} : { kind_: kind }), kind: `ClientAction_${name}` } as ClientAction
@@ -81,5 +81,5 @@ const observed = (content: ClientResult['content'], is_error = false): Observati
 
 function callsOf({ services }: ToolContext) {
   if (services?.clientCalls !== undefined) return services.clientCalls
-  throw new ParleyError('invalid_input', 'no client can bring a result here')
+  throw invalidInput('no client can bring a result here')
 }

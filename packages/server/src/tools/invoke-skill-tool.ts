@@ -1,11 +1,11 @@
 /** Returns the text of a skill to the model, by name. Source: agent-core.md 6.5, 8.6; F15. */
 import {
+  type AgentContext,
+  invalidInput,
   InvokeSkillAction,
   isInvocable,
-  ParleyError,
   skillsInForce,
   textContent,
-  type AgentContext,
 } from '@parley/protocol'
 import { commandsIn } from '../lib/index.ts'
 import { defineTool } from './define.ts'
@@ -32,7 +32,7 @@ export function invokeSkillTool(context: AgentContext | null): Tool {
     recover: async (_, __, ledger) => (runs ? unlessUnknown(ledger) : { kind: 'execute' }),
     async execute({ name }, { callId, workspace, services, signal }) {
       const service = services?.skills
-      if (service === undefined) throw new ParleyError('invalid_input', 'This agent has no skills.')
+      if (service === undefined) throw invalidInput('This agent has no skills.')
       const { text, isError } = await service.invoke(name, { callId, workspace, signal })
       return {
         kind: 'InvokeSkillObservation',

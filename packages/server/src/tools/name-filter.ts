@@ -4,7 +4,7 @@
  * matched against names only here. Source: agent-core.md 8.1.
  */
 import * as vm from 'node:vm'
-import { ParleyError } from '@parley/protocol'
+import { invalidInput } from '@parley/protocol'
 
 /** Milliseconds of one filter for all names together. */
 const LIMIT_MS = 250
@@ -49,7 +49,7 @@ export function expectNameFilter(regex: string | null): void {
 }
 
 const refused = (why: string, cause?: unknown) =>
-  new ParleyError('invalid_input', `filter_tools_regex ${why}`, { details: { member: 'filter_tools_regex' }, cause })
+  invalidInput(`filter_tools_regex ${why}`, ['filter_tools_regex'], { cause })
 
 /**
  * Matches from the start of a name; null when the time for all names is up. Its source text also runs in another

@@ -1,5 +1,5 @@
 /** Tools for helpers that inspect a project and change nothing in it. Source: agent-core.md 5.3; F76. */
-import { ParleyError, type FileEditorAction } from '@parley/protocol'
+import { type FileEditorAction, invalidInput } from '@parley/protocol'
 import { canonicalToolName, createTools } from './registry.ts'
 import type { Tool } from './tool.ts'
 
@@ -29,10 +29,8 @@ const BUILT_IN: ReadonlySet<string> = new Set(['finish', 'think'])
 function reading(tool: Tool): Tool {
   if (tool.isReadOnly) return tool
   if (tool.name === EDITOR) return viewing(tool)
-  throw new ParleyError(
-    'invalid_input',
+  throw invalidInput(
     `Tool '${tool.name}' can change something. Name only tools that read, such as ${EDITOR}, which then views alone.`,
-    { details: { tool: tool.name } },
   )
 }
 
@@ -46,7 +44,7 @@ function viewing(tool: Tool): Tool {
     parse(args) {
       const action = tool.parse(args)
       if ((action as FileEditorAction).command === 'view') return action
-      throw new ParleyError('invalid_input', 'only the command view is allowed here')
+      throw invalidInput('only the command view is allowed here')
     },
   }
 }

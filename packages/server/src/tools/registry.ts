@@ -1,5 +1,12 @@
 /** Registry of tools by name: creates and checks the tools of an agent's configuration. Source: agent-core.md 8.1. */
-import { ClientToolSpec, hasInvocable, ParleyError, type Agent, type Tool as ToolSpec } from '@parley/protocol'
+import {
+  type Agent,
+  ClientToolSpec,
+  hasInvocable,
+  invalidInput,
+  type Place,
+  type Tool as ToolSpec,
+} from '@parley/protocol'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { applyPatchTool } from './apply-patch/apply-patch-tool.ts'
@@ -98,70 +105,69 @@ export type ToolSelection = Pick<Agent, 'tools' | 'include_default_tools' | 'fil
 export function createTools(selection: ToolSelection): Map<string, Tool> {
   const isLetThrough = filterOf(selection.filter_tools_regex)
   const explicit = selection.tools
-    .flatMap((spec) => make(spec, selection.sub_agents))
-    .filter(({ name }) => isLetThrough(name))
+    .flatMap((spec, index) => placed(make(spec, ['tools', index], selection.sub_agents), ['tools', index, 'name']))
+    .filter(({ tool }) => isLetThrough(tool.name))
   const skills = invokeSkillTool(selection.agent_context ?? null)
-  const builtIn = selection.include_default_tools.map((name) => {
-    if (canonicalToolName(name) === skills.name) return skills
+  const builtIn = selection.include_default_tools.map((name, index): PlacedTool => {
+    const at = ['include_default_tools', index]
+    if (canonicalToolName(name) === skills.name) return { tool: skills, at }
     const known = BUILT_IN.get(canonicalToolName(name))
-    if (known === undefined) throw unknown(name, BUILT_IN)
-    return known()
+    if (known === undefined) throw unknown(name, BUILT_IN, at)
+    return { tool: known(), at }
   })
-  if (hasInvocable(selection.agent_context) && !builtIn.includes(skills)) builtIn.push(skills)
-  const ofClient = (selection.client_tools ?? [])
+  if (hasInvocable(selection.agent_context) && !builtIn.some(({ tool }) => tool === skills))
+    builtIn.push({ tool: skills, at: ['agent_context'] })
+  const ofClient = (selection.client_tools ?? []).flatMap((spec, index) => {
+    const at = ['client_tools', index, 'name']
     // Existing clients also list them among the agent's tools.
-    .filter((spec) => !selection.tools.some((tool) => isSame(tool, spec)))
-    .map(clientTool)
+    return selection.tools.some((tool) => isSame(tool, spec, at)) ? [] : placed(clientTool(spec), at)
+  })
   const tools = new Map<string, Tool>()
-  for (const tool of [...explicit, ...builtIn, ...ofClient]) {
-    if (tools.has(tool.name)) {
-      throw new ParleyError('invalid_input', `Tool '${tool.name}' is given twice; name each tool once.`)
-    }
+  for (const { tool, at } of [...explicit, ...builtIn, ...ofClient]) {
+    if (tools.has(tool.name)) throw invalidInput(`Tool '${tool.name}' is given twice; name each tool once.`, at)
     tools.set(tool.name, tool)
   }
   return tools
 }
 
+/** A tool and the place of its name in the selection. */
+type PlacedTool = { tool: Tool; at: Place }
+
+const placed = (made: Tool | Tool[], at: Place): PlacedTool[] => [made].flat().map((tool) => ({ tool, at }))
+
 /** @throws ParleyError `invalid_input` when a client tool is declared twice and differently. */
-function isSame({ name, params }: ToolSpec, spec: ClientToolSpec): boolean {
+function isSame({ name, params }: ToolSpec, spec: ClientToolSpec, at: Place): boolean {
   if (name !== spec.name || !('spec' in params)) return false
   const other = ClientToolSpec.safeParse(params['spec'])
   if (!other.success || isDeepStrictEqual(other.data, spec)) return true
-  throw new ParleyError('invalid_input', `Client tool '${name}' is declared twice, and not alike; declare it once.`)
+  throw invalidInput(`Client tool '${name}' is declared twice, and not alike; declare it once.`, at)
 }
 
-function make({ name, params }: ToolSpec, subAgents?: readonly SubAgentType[]): Tool | Tool[] {
+function make({ name, params }: ToolSpec, at: Place, subAgents?: readonly SubAgentType[]): Tool | Tool[] {
   const declared = ClientToolSpec.safeParse(params['spec'])
   if (declared.success) return clientTool(declared.data)
   const known = EXPLICIT.get(canonicalToolName(name))
-  if (known === undefined) throw unknown(name, EXPLICIT)
+  if (known === undefined) throw unknown(name, EXPLICIT, [...at, 'name'])
   try {
     return known(params, subAgents)
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error
     const reasons = error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ')
-    throw new ParleyError('invalid_input', `Parameters of tool '${name}': ${reasons}`, { cause: error })
+    throw invalidInput(`Parameters of tool '${name}': ${reasons}`, [...at, 'params'], { cause: error })
   }
 }
 
-function unknown(name: string, known: ReadonlyMap<string, unknown>): ParleyError {
-  return new ParleyError(
-    'invalid_input',
-    `ToolDefinition '${name}' is not registered. Known tools: ${[...known.keys()].join(', ')}`,
-    {
-      details: { tool: name },
-    },
-  )
+function unknown(name: string, known: ReadonlyMap<string, unknown>, at: Place) {
+  return invalidInput(`ToolDefinition '${name}' is not registered. Known tools: ${[...known.keys()].join(', ')}`, at)
 }
 
 /** A name that the filter cannot match in time is refused, so that no tool is missing silently. */
 const filterOf = (regex: string | null) =>
   nameFilter(regex, {
     onTimeUp(name) {
-      throw new ParleyError(
-        'invalid_input',
+      throw invalidInput(
         `filter_tools_regex takes too long on the tool '${name}'; write it without repetitions within repetitions.`,
-        { details: { member: 'filter_tools_regex' } },
+        ['filter_tools_regex'],
       )
     },
   })

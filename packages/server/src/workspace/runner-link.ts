@@ -1,6 +1,6 @@
 /** One connection to a runner, from its greeting to its end. */
 import type { Socket } from 'node:net'
-import { ParleyError } from '@parley/protocol'
+import { invalidInput, ParleyError } from '@parley/protocol'
 import { Heartbeat } from './heartbeat.ts'
 import { encodeFrame, FrameReader, MAX_FRAME_BYTES } from './runner/ipc/frames.ts'
 import { notRecorded } from './not-recorded.ts'
@@ -240,8 +240,9 @@ function asError({ code, message, reason }: Extract<Answer, { error: unknown }>[
     case 'unknown_outcome':
       return new ParleyError('conflict', message, { details: { reason: code } })
     case 'unavailable':
-    case 'invalid_input':
       return new ParleyError(code, message)
+    case 'invalid_input':
+      return invalidInput(message)
     case 'internal':
       return new Error(`the runner failed: ${message}`)
     default:

@@ -1,6 +1,6 @@
 /** Members of an agent's record that an external agent does not support. Pure. Source: agent-core.md 11.1, 11.12. */
 import { basename } from 'node:path'
-import { ParleyError, type ACPAgent, type ACPFileSecretSpec } from '@parley/protocol'
+import { type ACPAgent, type ACPFileSecretSpec, invalidInput } from '@parley/protocol'
 
 /** An unsupported member, and a message that names it and a solution. */
 export type Unsupported = { member: string; message: string }
@@ -31,5 +31,5 @@ export function misplacedFile({ secret_name, filename, subdir }: ACPFileSecretSp
 export function expectAcpRecord(agent: ACPAgent): void {
   const problem = unsupported(agent)
   if (problem === null) return
-  throw new ParleyError('invalid_input', problem.message, { details: { member: problem.member } })
+  throw invalidInput(problem.message, [problem.member])
 }

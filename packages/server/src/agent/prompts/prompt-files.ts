@@ -4,7 +4,7 @@
  */
 import { open, realpath, type FileHandle } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { ParleyError, type AgentBase } from '@parley/protocol'
+import { type AgentBase, invalidInput } from '@parley/protocol'
 import { isInside } from '../../lib/index.ts'
 import type { PromptFiles } from './files.ts'
 
@@ -87,4 +87,4 @@ async function textOf(handle: FileHandle): Promise<string | null> {
   return stats.isFile() && stats.size <= MAX_BYTES ? handle.readFile('utf8') : null
 }
 
-const refused = (member: Member, message: string) => new ParleyError('invalid_input', message, { details: { member } })
+const refused = (member: Member, message: string) => invalidInput(message, [member])

@@ -30,7 +30,7 @@ test.each<[string, RegExp]>([
 ])('the template %j is refused with the line of the error', async (text, reason) => {
   const refusal = await openTemplate('own.j2', text).catch((error: unknown) => error)
   expect(refusal).toBeInstanceOf(ParleyError)
-  expect(refusal).toMatchObject({ code: 'invalid_input', details: { member: 'system_prompt_filename' } })
+  expect(refusal).toMatchObject({ code: 'invalid_input', at: ['system_prompt_filename'] })
   expect((refusal as Error).message).toMatch(reason)
 })
 

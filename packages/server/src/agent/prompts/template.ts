@@ -3,7 +3,7 @@
  * unchanged; one line end at the very end is removed. Source: agent-core.md 9.2; interface.md, ACPAgent.
  */
 import * as vm from 'node:vm'
-import { ParleyError } from '@parley/protocol'
+import { invalidInput, type ParleyError } from '@parley/protocol'
 
 /** Time limit for filling one template, against nested loops. */
 const LIMIT_MS = 2000
@@ -111,6 +111,4 @@ const readable = (message: string): string =>
     : message.replace(/^Parser Error: /, '')
 
 const refused = (name: string, reason: string) =>
-  new ParleyError('invalid_input', `system_prompt_filename '${name}' cannot be used: ${reason}`, {
-    details: { member: 'system_prompt_filename' },
-  })
+  invalidInput(`system_prompt_filename '${name}' cannot be used: ${reason}`, ['system_prompt_filename'])

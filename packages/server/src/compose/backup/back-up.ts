@@ -10,7 +10,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, open, readFile, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { ParleyError } from '@parley/protocol'
+import { invalidInput, ParleyError } from '@parley/protocol'
 import type { Config } from '../../config/index.ts'
 import { isInside, syncFolders, VERSION, writeDurably } from '../../lib/index.ts'
 import { openStoreCipher } from '../../secrets/index.ts'
@@ -84,18 +84,17 @@ async function expectUsable(dataDir: string, target: string, keyFile: string | n
     throw new ParleyError('not_found', `the folder ${folder} does not exist; make it, or mount its disk`)
   const [data, place] = await Promise.all([realpath(dataDir), realpath(folder)])
   if (isInside(data, join(place, basename(target))))
-    throw new ParleyError('invalid_input', `${target} is inside of the data directory; name a folder outside of it`)
+    throw invalidInput(`${target} is inside of the data directory; name a folder outside of it`)
   if (keyFile === null) return
   if (existsSync(keyFile))
     throw new ParleyError('conflict', `${keyFile} exists already, and a backup overwrites nothing; name another file`)
   if (isInside(target, keyFile))
-    throw new ParleyError('invalid_input', `${keyFile} is inside of the backup; keep the sealing key apart from it`)
+    throw invalidInput(`${keyFile} is inside of the backup; keep the sealing key apart from it`)
 }
 
 function expectSecretFile(secretFile: string, secretKey: string | null): void {
   if (secretKey !== null)
-    throw new ParleyError(
-      'invalid_input',
+    throw invalidInput(
       'the sealing key is not in the data directory: PARLEY_SECRET_KEY gives it; leave --key out, and keep a copy of that text',
     )
   if (!existsSync(secretFile))

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ParleyError } from '@parley/protocol'
+import { invalidInput, ParleyError } from '@parley/protocol'
 import { z } from 'zod'
 import { isKnownPath, STORE } from './contents.ts'
 import { checksum, type Entry } from './tree.ts'
@@ -66,8 +66,7 @@ export async function readManifest(backup: string): Promise<Manifest> {
   const format = parsed(Format, first)
   if (format === null) throw damaged(backup, `the first line of ${MANIFEST} cannot be read`)
   if (format.format_version !== FORMAT_VERSION)
-    throw new ParleyError(
-      'invalid_input',
+    throw invalidInput(
       `the backup ${backup} has format ${format.format_version}, this Parley knows ${FORMAT_VERSION}: restore it with Parley ${format.parley_version} or later`,
     )
   const header = parsed(Header, first)
@@ -107,4 +106,4 @@ export async function verifyFiles(backup: string, entries: readonly Entry[]): Pr
 
 /** @param what the damage, as a clause */
 export const damaged = (backup: string, what: string): ParleyError =>
-  new ParleyError('invalid_input', `the backup ${backup} is damaged: ${what}; nothing was restored. Use another backup`)
+  invalidInput(`the backup ${backup} is damaged: ${what}; nothing was restored. Use another backup`)

@@ -10,7 +10,7 @@
  */
 import { chmod, mkdir, readdir, readFile, realpath, rename, rm, rmdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ParleyError } from '@parley/protocol'
+import { invalidInput, ParleyError } from '@parley/protocol'
 import type { Config } from '../../config/index.ts'
 import { syncFolders, writeDurably } from '../../lib/index.ts'
 import { openStoreCipher, SEALED_PREFIX } from '../../secrets/index.ts'
@@ -52,8 +52,7 @@ export async function restore(
   await expectEmpty(dataDir)
   const { header, entries } = await readManifest(source)
   if (header.schema_version > SCHEMA_VERSION)
-    throw new ParleyError(
-      'invalid_input',
+    throw invalidInput(
       `the backup ${source} has schema ${header.schema_version}, this Parley knows up to ${SCHEMA_VERSION}: restore it with Parley ${header.parley_version}`,
     )
   await verifyFiles(source, entries)
@@ -99,14 +98,13 @@ async function keyOf(
   keyFile: string | null,
 ): Promise<string | null> {
   if (keyFile !== null && secretKey !== null)
-    throw new ParleyError('invalid_input', '--key and PARLEY_SECRET_KEY both give a sealing key; leave one of them out')
+    throw invalidInput('--key and PARLEY_SECRET_KEY both give a sealing key; leave one of them out')
   const text = keyFile === null ? null : await readKeyFile(keyFile)
   const test = sealTestOf(store)
   const isSealed = (await test.get()) !== null || (await test.samples(SEALED_PREFIX)).length > 0
   if (isSealed && !replaceSecretKey) {
     if (keyFile === null && secretKey === null)
-      throw new ParleyError(
-        'invalid_input',
+      throw invalidInput(
         'the backup contains sealed values: give their key with --key FILE, or with PARLEY_SECRET_KEY if the server was used with that. ' +
           'If the key is lost, set PARLEY_REPLACE_SECRET_KEY=true for the restore and for the first start',
       )

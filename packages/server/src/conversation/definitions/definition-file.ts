@@ -1,6 +1,6 @@
 /** Sub-agents that markdown files define: the head contains the settings, the body the prompt. Source: agent-core.md 12.1. */
 import { basename } from 'node:path'
-import { AgentDefinition, ParleyError } from '@parley/protocol'
+import { AgentDefinition, invalidInput } from '@parley/protocol'
 import { readFrontmatter, type Folder } from '../../skills/index.ts'
 import { policyBelow } from './guard.ts'
 
@@ -55,7 +55,7 @@ export async function readDefinition(text: string, file: string, level: Definiti
   })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    throw new ParleyError('invalid_input', `${issue?.path.join('.') ?? 'head'}: ${issue?.message ?? 'not understood'}`)
+    throw invalidInput(`${issue?.path.join('.') ?? 'head'}: ${issue?.message ?? 'not understood'}`)
   }
   policyBelow({ kind: 'NeverConfirm' }, parsed.data.permission_mode)
   return parsed.data

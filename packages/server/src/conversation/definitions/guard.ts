@@ -1,5 +1,5 @@
 /** The permissions of a sub-agent: never more than its parent has. Pure. Source: agent-core.md 12.1; F09. */
-import { ConfirmationPolicy, HookConfig, ParleyError } from '@parley/protocol'
+import { ConfirmationPolicy, HookConfig, invalidInput } from '@parley/protocol'
 import { mergeHooks } from '../../hooks/index.ts'
 
 const THRESHOLDS = ['LOW', 'MEDIUM', 'HIGH'] as const
@@ -32,7 +32,7 @@ export function policyBelow(parent: ConfirmationPolicy, mode: string | null): Co
   const kind = Object.hasOwn(MODES, mode) ? MODES[mode] : undefined
   if (kind === undefined) {
     const known = Object.keys(MODES).join(', ')
-    throw new ParleyError('invalid_input', `permission_mode '${mode}' does not exist. There are: ${known}.`)
+    throw invalidInput(`permission_mode '${mode}' does not exist. There are: ${known}.`)
   }
   return tighten(parent, ConfirmationPolicy.parse({ kind }))
 }

@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest'
-import { StartConversationRequest } from '@parley/protocol'
+import { AgentBase, StartConversationRequest } from '@parley/protocol'
 import { fromAgentServer } from './from-agent-server.ts'
 
-const body = (more: object) =>
-  StartConversationRequest.parse({ workspace: { working_dir: '/srv/work' }, agent: { llm: { model: 'a/b' } }, ...more })
+const agent = AgentBase.parse({ kind: 'Agent', llm: { model: 'a/b' } })
+const start = (more: object) =>
+  fromAgentServer(StartConversationRequest.parse({ workspace: { working_dir: '/srv/work' }, agent, ...more }), {
+    agent,
+    launched: null,
+    worktree: null,
+  })
 
 test('the correlation members of a request are kept if there are any', () => {
   const said = {
@@ -12,10 +17,10 @@ test('the correlation members of a request are kept if there are any', () => {
     observability_tags: ['a'],
     observability_span_name: 'review',
   }
-  expect(fromAgentServer(body(said)).correlation).toEqual(said)
-  expect(fromAgentServer(body({ user_id: 'u-1' })).correlation).toMatchObject({
+  expect(start(said).correlation).toEqual(said)
+  expect(start({ user_id: 'u-1' }).correlation).toMatchObject({
     user_id: 'u-1',
     observability_span_name: 'conversation',
   })
-  expect(fromAgentServer(body({}))).not.toHaveProperty('correlation')
+  expect(start({})).not.toHaveProperty('correlation')
 })

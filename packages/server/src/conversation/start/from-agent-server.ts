@@ -1,9 +1,10 @@
 import { posix } from 'node:path'
 import {
-  ParleyError,
   type AgentBase,
   type ConversationId,
+  invalidInput,
   type LaunchedAgentProfile,
+  ParleyError,
   type RemoteWorkspace,
   type StartConversationRequest,
 } from '@parley/protocol'
@@ -26,18 +27,14 @@ export type Resolved = {
  * Converts StartConversationRequest to a start. Pure. Source: agent-server-wire.md 5.1.
  * @throws ParleyError `unsupported`, `invalid_input`.
  */
-export function fromAgentServer(body: StartConversationRequest, resolved?: Resolved): StartRequest {
+export function fromAgentServer(body: StartConversationRequest, resolved: Resolved): StartRequest {
   // A plugin that cannot be fetched is refused before anything is stored.
-  body.plugins?.forEach((plugin, index) => placeOfPlugin(plugin, `plugins.${index}`))
-  const agent = resolved?.agent ?? body.agent
-  if (agent === null) {
-    throw new ParleyError('invalid_input', 'One of agent, agent_settings and agent_profile_id is needed.')
-  }
+  body.plugins?.forEach((plugin, index) => placeOfPlugin(plugin, ['plugins', index]))
   const request: StartRequest = {
-    agent,
-    working_dir: resolved?.worktree?.workingDir ?? body.workspace.working_dir,
+    agent: resolved.agent,
+    working_dir: resolved.worktree?.workingDir ?? body.workspace.working_dir,
     remote: remotePlace(body),
-    launched_agent_profile: resolved?.launched ?? null,
+    launched_agent_profile: resolved.launched,
     confirmation_policy: body.confirmation_policy,
     security_analyzer: body.security_analyzer ?? null,
     max_iterations: body.max_iterations,
@@ -57,11 +54,11 @@ export function fromAgentServer(body: StartConversationRequest, resolved?: Resol
   }
   const correlation = correlationOf(body)
   if (correlation !== null) request.correlation = correlation
-  if (resolved?.secrets !== undefined) request.secrets = resolved.secrets
-  const id = resolved?.worktree?.id ?? body.conversation_id
+  if (resolved.secrets !== undefined) request.secrets = resolved.secrets
+  const id = resolved.worktree?.id ?? body.conversation_id
   if (id) request.conversation_id = id
   if (typeof body.file_checkpoints === 'boolean') request.checkpoints = body.file_checkpoints
-  if (resolved?.worktree) request.worktree = { source: body.workspace.working_dir, root: resolved.worktree.root }
+  if (resolved.worktree) request.worktree = { source: body.workspace.working_dir, root: resolved.worktree.root }
   return request
 }
 
@@ -81,7 +78,7 @@ function remotePlace({ workspace, worktree, file_checkpoints }: StartConversatio
   const remote = remoteOf(workspace)
   if (remote === null) return null
   if (!posix.isAbsolute(remote.working_dir))
-    throw new ParleyError('invalid_input', 'working_dir of a RemoteWorkspace has to be absolute.')
+    throw invalidInput('working_dir of a RemoteWorkspace has to be absolute.', ['workspace', 'working_dir'])
   if (worktree)
     throw new ParleyError('unsupported', 'worktree is not supported together with a RemoteWorkspace.', {
       details: { member: 'worktree' },

@@ -1,13 +1,5 @@
 import { createHash } from 'node:crypto'
-import {
-  AgentBase,
-  parseConversationId,
-  ParleyError,
-  readReplay,
-  type ImageContent,
-  type InitSessionRequest,
-  type TextContent,
-} from '@parley/protocol'
+import { AgentBase, type ImageContent, type InitSessionRequest, readReplay, type TextContent } from '@parley/protocol'
 import { serversOf, STANDARD_TOOLS, type ConversationDefaults } from '../../settings/index.ts'
 import type { StartRequest } from '../conversations.ts'
 import type { ConversationTrigger } from '../record/record.ts'
@@ -22,7 +14,6 @@ export type ReplayOptions = { stopOnDivergence?: boolean }
 
 /**
  * Converts New Conversation to a start. Pure. Source: interface.md, New Conversation; conversation-service.md 1.1.
- * @throws ParleyError `unsupported`, `invalid_input`.
  */
 export function fromConversationService(
   body: InitSessionRequest,
@@ -61,14 +52,7 @@ export function fromConversationService(
   if (defaults.max_budget_per_task !== undefined) request.max_budget_per_task = defaults.max_budget_per_task
   if (defaults.confirmation_policy !== undefined) request.confirmation_policy = defaults.confirmation_policy
   if (defaults.security_analyzer !== undefined) request.security_analyzer = defaults.security_analyzer
-  if (body.conversation_id !== undefined) {
-    const id = parseConversationId(body.conversation_id)
-    if (id === null)
-      throw new ParleyError('invalid_input', 'conversation_id must be a UUID.', {
-        details: { member: 'conversation_id' },
-      })
-    request.conversation_id = id
-  }
+  if (body.conversation_id !== undefined) request.conversation_id = body.conversation_id
   return request
 }
 
@@ -77,7 +61,7 @@ function playedOf({ replay_json }: InitSessionRequest): Readable | null {
   if (replay_json === null || replay_json === '') return null
   const read = readReplay(replay_json)
   if ('file' in read) return recordingOf(read.file)
-  throw new ParleyError('invalid_input', 'replay_json holds no recording.', { details: { member: 'replay_json' } })
+  throw new Error('a replay_json that its schema accepted holds no recording')
 }
 
 /** The repository of a microagent counts when the request names none. Source: conversation-service.md 1.1. */

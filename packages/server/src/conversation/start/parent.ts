@@ -1,4 +1,5 @@
-import { ParleyError, type ConversationId } from '@parley/protocol'
+import { resolve } from 'node:path'
+import { type ConversationId, invalidInput, type ParleyError } from '@parley/protocol'
 import type { ConversationRow } from '../../storage/index.ts'
 import type { Actor, StartRequest } from '../conversations.ts'
 import { remoteOf, type ConversationRecord } from '../record/record.ts'
@@ -21,22 +22,26 @@ export async function expectParent(
 ): Promise<void> {
   const { parent_conversation_id: parent, conversation_id: id } = request
   if (parent === null || parent === undefined) return
-  if (parent === id) throw refused('A conversation cannot be its own parent', parent)
+  if (parent === id) throw refused('A conversation cannot be its own parent')
   if (id !== undefined && (await get(id)) !== null) return
   const row = await get(parent)
-  if (row === null || row.owner !== actor.user) throw refused(`Parent conversation not found: ${parent}`, parent)
+  if (row === null || row.owner !== actor.user) throw refused(`Parent conversation not found: ${parent}`)
   if (!isSamePlace(request, readRecord(row.record)))
-    throw refused(`The working_dir is not that of the parent conversation ${parent}; give the same one`, parent)
+    throw refused(
+      `The conversation has a different workspace than its parent ${parent}; give the working_dir of the parent`,
+    )
   // The id may belong to a deleted conversation whose descendants still exist.
   if (id !== undefined && (await descends(row, id, get)))
-    throw refused(`The parent conversation ${parent} comes from this conversation_id; choose another id`, parent)
+    throw refused(`The parent conversation ${parent} comes from this conversation_id; choose another id`)
 }
 
 /** A worktree counts as the directory of its repository. */
 function isSamePlace(request: StartRequest, parent: ConversationRecord): boolean {
   if ((request.remote?.host ?? null) !== (remoteOf(parent.workspace)?.host ?? null)) return false
-  const here = [request.working_dir, request.worktree?.source]
-  return [parent.workspace.working_dir, parent.worktree?.source].some((dir) => dir !== undefined && here.includes(dir))
+  const absolute = (dirs: (string | undefined)[]) => dirs.flatMap((dir) => (dir === undefined ? [] : resolve(dir)))
+  // The record of a conversation of version 0.1.0 may hold a relative path.
+  const here = absolute([request.working_dir, request.worktree?.source])
+  return absolute([parent.workspace.working_dir, parent.worktree?.source]).some((dir) => here.includes(dir))
 }
 
 async function descends(row: ConversationRow, from: ConversationId, get: ParentLookup['get']): Promise<boolean> {
@@ -49,5 +54,4 @@ async function descends(row: ConversationRow, from: ConversationId, get: ParentL
   return false
 }
 
-const refused = (text: string, parent_conversation_id: ConversationId): ParleyError =>
-  new ParleyError('invalid_input', `${text}.`, { details: { parent_conversation_id } })
+const refused = (text: string): ParleyError => invalidInput(`${text}.`, ['parent_conversation_id'])

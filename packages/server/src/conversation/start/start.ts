@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import {
   EMPTY_STATE,
   ParleyError,
+  under,
   type ConversationId,
   type ConversationState,
   type Draft,
@@ -48,10 +49,10 @@ export async function accepted(
   request: StartRequest,
   acceptAnalyzer: (requested: SecurityAnalyzer) => Promise<SecurityAnalyzer>,
 ): Promise<StartRequest> {
-  expectHookTools(request.hook_config)
+  under(['hook_config'], () => expectHookTools(request.hook_config))
   const { security_analyzer: analyzer } = request
   if (analyzer === null || analyzer === undefined) return request
-  return { ...request, security_analyzer: await acceptAnalyzer(analyzer) }
+  return { ...request, security_analyzer: await under(['security_analyzer'], () => acceptAnalyzer(analyzer)) }
 }
 
 /**

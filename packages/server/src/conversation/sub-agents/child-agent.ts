@@ -1,5 +1,5 @@
 /** The agent of a sub-agent's conversation. Pure. Source: agent-core.md 12.1. */
-import { AgentContext, Condenser, ParleyError, type Agent, type AgentDefinition, type LLM } from '@parley/protocol'
+import { type Agent, AgentContext, type AgentDefinition, Condenser, invalidInput, type LLM } from '@parley/protocol'
 import { resolveTools } from '../../agent/index.ts'
 import { canonicalToolName } from '../../tools/index.ts'
 
@@ -41,10 +41,7 @@ function contextOf({ agent_context }: Agent, { name, system_prompt, skills }: Ag
     const skill = known.get(wanted)
     if (skill !== undefined) return skill
     const names = [...known.keys()].join(', ') || 'none'
-    throw new ParleyError(
-      'invalid_input',
-      `Type '${name}' names the skill '${wanted}', which is not known. Skills: ${names}.`,
-    )
+    throw invalidInput(`Type '${name}' names the skill '${wanted}', which is not known. Skills: ${names}.`)
   })
   return { ...context, skills: named, system_message_suffix: suffix.join('\n\n') || null, user_message_suffix: null }
 }

@@ -1,5 +1,5 @@
 /** Creates sub-agents and finds existing ones. Source: agent-core.md 12.1. */
-import { ParleyError, type AgentDefinition, type ConversationId, type LLM } from '@parley/protocol'
+import { type AgentDefinition, type ConversationId, invalidInput, type LLM, ParleyError } from '@parley/protocol'
 import type { TaskRequest } from '../../tools/index.ts'
 import type { Actor, StartRequest } from '../conversations.ts'
 import type { ConversationRecord, OwnedConversation, SubAgentOrigin } from '../record/record.ts'
@@ -75,10 +75,7 @@ export class Children {
   origin({ record }: Parent, asked: Omit<SubAgentOrigin, 'depth'>): SubAgentOrigin {
     const depth = (record.sub_agent?.depth ?? 0) + 1
     if (depth <= MAX_DEPTH) return { ...asked, depth }
-    throw new ParleyError(
-      'invalid_input',
-      `A sub-agent ${MAX_DEPTH} levels down can have none of its own. Do the work yourself.`,
-    )
+    throw invalidInput(`A sub-agent ${MAX_DEPTH} levels down can have none of its own. Do the work yourself.`)
   }
 
   async request(
@@ -95,10 +92,7 @@ export class Children {
       throw new ParleyError('unsupported', 'Only an agent of kind Agent has sub-agents.')
     const made = (await this.#conversations.children(parent.id)).length
     if (made >= MAX_CHILDREN)
-      throw new ParleyError(
-        'invalid_input',
-        `This conversation has had ${made} sub-agents, which is the limit. Resume one of them.`,
-      )
+      throw invalidInput(`This conversation has had ${made} sub-agents, which is the limit. Resume one of them.`)
     return {
       conversation_id: id,
       agent: childAgent(record.agent, type, await this.#model(parent.owner, type)),
@@ -127,10 +121,7 @@ export class Children {
     const found = await this.#deps.findLlm(owner, model)
     if (found !== null) return found
     const names = (await this.#deps.llmNames(owner)).join(', ') || 'none'
-    throw new ParleyError(
-      'invalid_input',
-      `Type '${name}' wants the model profile '${model}', which does not exist. Profiles: ${names}.`,
-    )
+    throw invalidInput(`Type '${name}' wants the model profile '${model}', which does not exist. Profiles: ${names}.`)
   }
 
   async create(parent: Parent, request: StartRequest): Promise<void> {

@@ -13,7 +13,7 @@
  *       circular wait.
  */
 import type { Log } from '../../observability/index.ts'
-import { ParleyError, type ConversationId, type ConversationState } from '@parley/protocol'
+import { type ConversationId, type ConversationState, invalidInput, ParleyError } from '@parley/protocol'
 import {
   MAX_DELEGATES,
   type DelegateRequest,
@@ -148,10 +148,7 @@ export class SubAgentSupervisor implements ParentLink {
     const there = new Set((await this.#children.named(parent.id, 'delegate')).keys())
     for (const id of ids) there.add(id)
     if (there.size > MAX_DELEGATES)
-      throw new ParleyError(
-        'invalid_input',
-        `There may be ${MAX_DELEGATES} delegates at most; give an id anew to replace one.`,
-      )
+      throw invalidInput(`There may be ${MAX_DELEGATES} delegates at most; give an id anew to replace one.`)
     // Either all of them can be created, or none is.
     const known = await this.#children.types(parent)
     const requests = await Promise.all(
@@ -169,7 +166,7 @@ export class SubAgentSupervisor implements ParentLink {
     const unknown = Object.keys(tasks).filter((name) => !delegates.has(name))
     if (unknown.length > 0) {
       const names = [...delegates.keys()].join(', ') || 'none; spawn some first'
-      throw new ParleyError('invalid_input', `There is no delegate ${unknown.join(', ')}. Delegates: ${names}.`)
+      throw invalidInput(`There is no delegate ${unknown.join(', ')}. Delegates: ${names}.`)
     }
     const working = Object.entries(tasks).map(async ([name, text]) => {
       const { id, origin } = delegates.get(name)!
@@ -191,8 +188,7 @@ export class SubAgentSupervisor implements ParentLink {
     const { roster, start } = this.#deps
     const { childId: id, origin } = awaited
     const waiting = this.#awaited.get(parent.id) ?? new Set()
-    if (waiting.has(id))
-      throw new ParleyError('invalid_input', `${origin.name} is at work already. Wait for its result, then ask again.`)
+    if (waiting.has(id)) throw invalidInput(`${origin.name} is at work already. Wait for its result, then ask again.`)
     this.#awaited.set(parent.id, waiting.add(id))
     const deps = {
       roster,
@@ -238,7 +234,7 @@ export class SubAgentSupervisor implements ParentLink {
     const found = tasks.get(name)
     if (found !== undefined) return found
     const names = [...tasks.keys()].join(', ') || 'none'
-    throw new ParleyError('invalid_input', `There is no task '${name}' to resume. Tasks: ${names}.`)
+    throw invalidInput(`There is no task '${name}' to resume. Tasks: ${names}.`)
   }
 }
 

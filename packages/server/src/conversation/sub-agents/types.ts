@@ -1,5 +1,5 @@
 /** The types of sub-agents of a conversation. Pure. Source: agent-core.md 12.1; F68. */
-import { ParleyError, type AgentDefinition } from '@parley/protocol'
+import { type AgentDefinition, invalidInput } from '@parley/protocol'
 import { BUILT_IN_TYPES, canonicalToolName, currentTypeName, toolNames } from '../../tools/index.ts'
 
 /** Types of the request, then those in files, then the built-in ones; the first of each name counts. */
@@ -17,10 +17,7 @@ export function registered(
 export function typeNamed(types: ReadonlyMap<string, AgentDefinition>, name: string): AgentDefinition {
   const known = types.get(name) ?? types.get(currentTypeName(name))
   if (known !== undefined) return known
-  throw new ParleyError(
-    'invalid_input',
-    `There is no type '${name}' of sub-agents. Types: ${[...types.keys()].join(', ')}.`,
-  )
+  throw invalidInput(`There is no type '${name}' of sub-agents. Types: ${[...types.keys()].join(', ')}.`)
 }
 
 function hasItsTools({ tools }: AgentDefinition): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ErrorCode, ParleyError } from '@parley/protocol'
+import { ErrorCode, invalidInput, ParleyError } from '@parley/protocol'
 import { RunCancelled } from '../../conversation/index.ts'
 import { isNotFound, toAnswer, UNKNOWN_CONVERSATION } from './errors.ts'
 
@@ -14,12 +14,23 @@ describe('refusals', () => {
     ['conflict', 409],
     ['nothing_pending', 409],
     ['too_large', 413],
-    ['invalid_input', 422],
     ['rate_limited', 429],
     ['unsupported', 501],
   ])('%s is %i with a sentence and its details', (code, status) => {
     const error = new ParleyError(code, 'this cannot be', { details: { reason: 'x', detail: 'never this' } })
     expect(toAnswer(error, silent)).toEqual({ status, body: { detail: 'this cannot be', reason: 'x' } })
+  })
+
+  test('a refused value is 422 with a list, also where no request is known, and details cannot replace it', () => {
+    const error = invalidInput('this cannot be', ['a'], { details: { reason: 'x', detail: 'never this' } })
+    const entry = {
+      type: 'value_error',
+      loc: ['body'],
+      msg: 'Value error, this cannot be',
+      input: null,
+      ctx: { error: {} },
+    }
+    expect(toAnswer(error, silent)).toEqual({ status: 422, body: { detail: [entry], reason: 'x' } })
   })
 
   test('a temporary error has the envelope that clients expect', () => {

@@ -3,9 +3,10 @@
  * Source: agent-server-wire.md 0.2 and 1.5.
  */
 import { randomBytes } from 'node:crypto'
-import { type ErrorCode, ParleyError } from '@parley/protocol'
+import { type ErrorCode, ParleyError, type ValidationError } from '@parley/protocol'
 import type { Log } from '../../observability/index.ts'
 import { RunCancelled } from '../../conversation/index.ts'
+import { valueErrorOf } from '../input/refused-value.ts'
 import { InvalidInput } from '../input/validation.ts'
 
 export type Answer = {
@@ -137,7 +138,7 @@ const LEFT_MEMORY = new ParleyError(
  * contain secrets.
  */
 export function toAnswer(error: unknown, log: Log): Answer {
-  if (error instanceof InvalidInput) return { status: STATUS.invalid_input, body: { detail: error.detail } }
+  if (error instanceof InvalidInput) return invalid(error.detail, error.details)
   if (error instanceof ParleyError) return refusal(error)
   if (error instanceof RunCancelled) return refusal(LEFT_MEMORY)
   return unexpected(error, log)
@@ -153,11 +154,15 @@ export function refusal(error: ParleyError): Answer {
       body: { detail: 'Internal Server Error', exception: `${status}: ${error.message}` },
       headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
     }
-  // For an agent profile that cannot be launched, one object names the missing servers. Source: agent-server-wire.md 1.4.
-  if ('dangling_mcp_server_refs' in error.details)
-    return { status, body: { detail: { message: error.message, ...error.details } } }
+  if (error.code === 'invalid_input') return invalid([valueErrorOf(error.message)], error.details)
   return { status, body: { detail: error.message, ...extra(error.details) } }
 }
+
+/** The only 422: always a list. Source: conversation-service.md 7. */
+const invalid = (detail: readonly ValidationError[], details: Readonly<Record<string, unknown>>): Answer => ({
+  status: STATUS.invalid_input,
+  body: { detail, ...extra(details) },
+})
 
 /** Details must not replace the message. */
 function extra(details: Readonly<Record<string, unknown>>): Record<string, unknown> {

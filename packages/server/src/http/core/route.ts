@@ -1,10 +1,11 @@
 /** Routes from endpoint rows and handlers. The schemas of the row parse the request, in the order of the 422 format. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import { asConversationId, type ConversationId, type Endpoint, type Received } from '@parley/protocol'
+import { asConversationId, type ConversationId, type Endpoint, InvalidValue, type Received } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import { type Answer, isNotFound, UNKNOWN_CONVERSATION, type UnknownConversation } from './errors.ts'
 import { readJsonBody } from '../input/json-body.ts'
+import { refusedValue, type SentParts } from '../input/refused-value.ts'
 import { InvalidInput, type Read, read, readBody, readQuery } from '../input/validation.ts'
 import type { RawRequest, Route, Streamed } from './web.ts'
 
@@ -38,6 +39,7 @@ export function route<const E extends Endpoint>(
         return await serve(call, actor)
       } catch (error) {
         if (isNotFound(error, 'conversation') && call.id !== '') return UNKNOWN_CONVERSATION[unknown](call.id)
+        if (error instanceof InvalidValue) throw refusedValue(error, sentParts(row, request))
         throw error
       }
     },
@@ -61,6 +63,16 @@ const placeOf = (row: Endpoint) => ({
 })
 
 const NOTHING: Read<undefined> = { value: undefined, entries: [] }
+
+/** The request as it was sent; its body is read once more, because most requests are never refused. */
+function sentParts(row: Endpoint, { path, query, body, contentType }: RawRequest): SentParts {
+  const read = row.body === undefined ? undefined : readJsonBody(body, contentType)
+  return {
+    body: read === undefined ? undefined : read.kind === 'value' ? read.value : null,
+    path: row.params === undefined ? undefined : path,
+    query: row.query === undefined ? undefined : query,
+  }
+}
 
 /** @throws InvalidInput with all failures of path, query and body. */
 function readCall<E extends Endpoint>(row: E, request: RawRequest): Call<E> {

@@ -7,7 +7,10 @@ import type { ValidationError } from '@parley/protocol'
 import type { z } from 'zod'
 
 export type Loc = (string | number)[]
-/** An entry before its input is made safe to send back. `omit`: members of the input that are left out. */
+/**
+ * An entry before its input is made safe to send back. `omit`: members of the input that are left out. `inputAt`: place of the input,
+ * where it is a value around the place of the entry.
+ */
 export type Entry = {
   type: string
   loc: Loc
@@ -15,6 +18,7 @@ export type Entry = {
   input: unknown
   ctx?: Record<string, unknown>
   omit?: readonly string[]
+  inputAt?: Loc
 }
 /** An issue as a schema raised it, with its input and its schema, which `ZodError` drops. */
 export type RawIssue = z.core.$ZodRawIssue

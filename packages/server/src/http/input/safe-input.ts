@@ -7,10 +7,10 @@ import { redactInput } from '../../secrets/index.ts'
 import type { Entry } from './issue-entries.ts'
 
 /** The `input` of an entry. */
-export function safeInput({ type, loc, input, omit }: Entry): unknown {
+export function safeInput({ type, loc, input, omit, inputAt }: Entry): unknown {
   const shown = omit === undefined || !isRecord(input) ? input : without(input, omit)
   // The input of a missing member is the record around it, to which the missing name does not apply.
-  const place = type === 'missing' ? loc.slice(0, -1) : loc
+  const place = inputAt ?? (type === 'missing' ? loc.slice(0, -1) : loc)
   // `[key]` marks a refused name of a map and is no name itself.
   return wellFormed(
     redactInput(

@@ -12,9 +12,12 @@ import { safeInput } from './safe-input.ts'
 /** Invalid input of a caller. Only this module creates it: a ZodError from elsewhere is a bug of the server. */
 export class InvalidInput extends Error {
   readonly detail: readonly ValidationError[]
-  constructor(entries: readonly Entry[]) {
+  /** Facts for programs, beside `detail` in the answer. */
+  readonly details: Readonly<Record<string, unknown>>
+  constructor(entries: readonly Entry[], details: Readonly<Record<string, unknown>> = {}) {
     super('the request does not have the shape that this operation reads')
     this.name = 'InvalidInput'
+    this.details = details
     this.detail = entries.map((entry) => published(entry, safeInput(entry)))
   }
 }

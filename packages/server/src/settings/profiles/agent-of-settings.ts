@@ -5,10 +5,11 @@ import {
   AgentSettings,
   APIBasedCritic,
   type CondenserSettings,
+  invalidInput,
   type LLM,
-  ParleyError,
   type VerificationSettings,
 } from '@parley/protocol'
+import { unfit } from '../stored.ts'
 import { acpServerOf } from './acp-servers.ts'
 
 /** Default tools of an agent. Source: agent-core.md 12.7. */
@@ -20,10 +21,10 @@ export const STANDARD_TOOLS = [{ name: 'terminal' }, { name: 'file_editor' }, { 
  */
 export function readAgentSettings(record: Readonly<Record<string, unknown>>): AgentSettings {
   const { agent_kind = 'openhands' } = record
-  const result = AgentSettings.safeParse({ ...record, agent_kind: agent_kind === 'llm' ? 'openhands' : agent_kind })
+  const value = { ...record, agent_kind: agent_kind === 'llm' ? 'openhands' : agent_kind }
+  const result = AgentSettings.safeParse(value)
   if (result.success) return result.data
-  const members = [...new Set(result.error.issues.map(({ path }) => path.join('.')))]
-  throw new ParleyError('invalid_input', 'Settings validation failed', { details: { members } })
+  throw unfit(AgentSettings, value)
 }
 
 /** @throws ParleyError `invalid_input` for settings that describe no agent. */
@@ -31,7 +32,7 @@ export function agentOfSettings(settings: AgentSettings): AgentBase {
   const made = AgentBase.safeParse(settings.agent_kind === 'acp' ? acpAgent(settings) : nativeAgent(settings))
   if (made.success) return made.data
   const reasons = made.error.issues.map(({ path, message }) => [...path, message].join(': '))
-  throw new ParleyError('invalid_input', `These settings make no agent: ${reasons.join('; ')}`)
+  throw invalidInput(`These settings make no agent: ${reasons.join('; ')}`)
 }
 
 type Native = Extract<AgentSettings, { agent_kind: 'openhands' }>
@@ -52,7 +53,7 @@ const nativeAgent = ({ llm, tools, condenser, verification, ...settings }: Nativ
 function acpAgent({ acp_command, llm: _llm, agent_kind: _kind, ...settings }: Acp) {
   const command = acp_command.length > 0 ? acp_command : acpServerOf(settings.acp_server)?.command
   if (command === undefined)
-    throw new ParleyError('invalid_input', 'acp_server "custom" needs an acp_command that starts it')
+    throw invalidInput('acp_server "custom" needs an acp_command that starts it', ['acp_command'])
   return { kind: 'ACPAgent', ...settings, acp_command: command }
 }
 
@@ -72,10 +73,9 @@ function criticOf(verification: VerificationSettings, llm: LLM) {
     critic_server_url !== null || hostOf(llm.base_url) === hostOf(APIBasedCritic.shape.server_url.parse(undefined))
   const key = verification.critic_api_key ?? (isKnown ? llm.api_key : null)
   if (key === null)
-    throw new ParleyError(
-      'invalid_input',
+    throw invalidInput(
       'critic_enabled needs critic_api_key, or critic_server_url and a model with an api_key. Set one in verification, or disable the critic.',
-      { details: { members: ['verification.critic_api_key'] } },
+      ['verification', 'critic_api_key'],
     )
   const refinement = {
     success_threshold: verification.critic_threshold,

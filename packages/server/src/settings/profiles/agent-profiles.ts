@@ -5,8 +5,9 @@ import {
   type AgentProfileDiagnostics,
   type AgentProfileInfo,
   type AgentSettings,
-  LLM,
+  invalidInput,
   type LaunchedAgentProfile,
+  LLM,
   MCPServers,
   ParleyError,
 } from '@parley/protocol'
@@ -168,7 +169,7 @@ class StoredAgentProfiles implements AgentProfiles {
     if (made !== null) return { settings: made, launched: { agent_profile_id: id, revision: profile.revision } }
     const { errors, dangling_mcp_server_refs } = diagnostics
     const details = dangling_mcp_server_refs.length > 0 ? { dangling_mcp_server_refs } : {}
-    throw new ParleyError('invalid_input', `Agent profile '${profile.name}': ${errors.join('; ')}`, { details })
+    throw invalidInput(`Agent profile '${profile.name}': ${errors.join('; ')}`, ['agent_profile_id'], { details })
   }
 }
 

@@ -1,5 +1,12 @@
 /** The agent of a start request, given directly, by settings or by profile. Source: agent-core.md 12.4. */
-import { AgentBase, type LaunchedAgentProfile, type StartConversationRequest } from '@parley/protocol'
+import {
+  AgentBase,
+  relocate,
+  under,
+  type LaunchedAgentProfile,
+  type Place,
+  type StartConversationRequest,
+} from '@parley/protocol'
 import type { Cipher } from '../../secrets/index.ts'
 import { decrypted } from '../settings.ts'
 import { asJson } from '../stored.ts'
@@ -26,6 +33,22 @@ export async function launchAgent(
   return { agent: withSuffix(agent, request.agent_launch_additions?.system_message_suffix_append), launched }
 }
 
+/** A member of a request that describes its agent. */
+export type AgentMember = 'agent' | 'agent_settings' | 'agent_profile_id'
+
+/** The member that describes the agent of this request. */
+export function agentMember({
+  agent,
+  agent_profile_id,
+}: Pick<LaunchRequest, 'agent' | 'agent_profile_id'>): AgentMember {
+  if (agent_profile_id !== null) return 'agent_profile_id'
+  return agent === null ? 'agent_settings' : 'agent'
+}
+
+/** The place in the request of a member of its agent. The members of a profile are not part of the request. */
+export const placeInAgent = (from: AgentMember, at: Place): Place =>
+  from === 'agent_profile_id' ? [from] : [from, ...at]
+
 async function resolve(
   user: string,
   request: LaunchRequest,
@@ -35,13 +58,19 @@ async function resolve(
   const { agent, agent_settings, agent_profile_id, secrets_encrypted } = request
   if (agent_profile_id !== null) {
     const { settings, launched } = await profiles.launch(user, agent_profile_id)
-    return { agent: agentOfSettings(settings), launched }
+    const made = relocate(
+      () => ['agent_profile_id'],
+      () => agentOfSettings(settings),
+    )
+    return { agent: made, launched }
   }
   if (agent !== null) {
-    const opened = secrets_encrypted ? AgentBase.parse(decrypted(asJson(agent), cipher)) : agent
+    const opened = secrets_encrypted ? under(['agent'], () => AgentBase.parse(decrypted(asJson(agent), cipher))) : agent
     return { agent: opened, launched: null }
   }
   const record = asJson(agent_settings ?? {})
-  const settings = readAgentSettings(secrets_encrypted ? decrypted(record, cipher) : record)
-  return { agent: agentOfSettings(settings), launched: null }
+  const made = under(['agent_settings'], () =>
+    agentOfSettings(readAgentSettings(secrets_encrypted ? decrypted(record, cipher) : record)),
+  )
+  return { agent: made, launched: null }
 }

@@ -1,5 +1,5 @@
 /** Named models. Sources: agent-server-wire.md 1.11; agent-core.md 12.5. */
-import { LLM, ParleyError, type ProfileInfo, type SaveProfileRequest } from '@parley/protocol'
+import { invalidInput, LLM, ParleyError, type ProfileInfo, type SaveProfileRequest, under } from '@parley/protocol'
 import { HIDDEN, redact, type Cipher, type Json, type JsonObject } from '../../secrets/index.ts'
 import type { DocumentEdit, DocumentRow, DocumentStore } from '../../storage/index.ts'
 import { decrypted, exposed, type Exposure, type FindLlm, type UserSettings } from '../settings.ts'
@@ -122,7 +122,7 @@ class StoredLlmProfiles implements LlmProfiles {
   }
 
   async save(user: string, name: string, { llm, include_secrets }: SaveProfileRequest): Promise<void> {
-    const written = decrypted(asJson(llm), this.#cipher)
+    const written = under(['llm'], () => decrypted(asJson(llm), this.#cipher))
     await this.#documents.edit(user, (edit) => {
       const before = edit.get(LLM_PROFILES, name)
       if (before === null) expectRoom(edit, LLM_PROFILES, MAX_PROFILES, 'profiles')
@@ -131,7 +131,7 @@ class StoredLlmProfiles implements LlmProfiles {
       const record = LLM.parse(include_secrets ? kept : redact(kept, 'rest'))
       const id = record.provider_connection_id
       if (id !== null && edit.get(CONNECTIONS, id) === null)
-        throw new ParleyError('invalid_input', `There is no provider connection '${id}'.`)
+        throw invalidInput(`There is no provider connection '${id}'.`, ['llm', 'provider_connection_id'])
       edit.put(
         LLM_PROFILES,
         name,

@@ -1,6 +1,14 @@
 /** Contents of a plugin's folder. Source: agent-core.md 6.7. */
 import { basename, join } from 'node:path'
-import { HookConfig, isRecord, type HookDefinition, type MCPServers, ParleyError, Skill } from '@parley/protocol'
+import {
+  HookConfig,
+  type HookDefinition,
+  invalidInput,
+  isRecord,
+  type MCPServers,
+  ParleyError,
+  Skill,
+} from '@parley/protocol'
 import { shellQuote } from '../../lib/index.ts'
 import { skillsIn } from '../discover.ts'
 import { Folder, type Files } from '../folder.ts'
@@ -61,7 +69,7 @@ export async function readPlugin(
   }
   const { skills, hooks, mcp, agents } = plugin
   const isEmpty = skills.length === 0 && hooks === null && Object.keys(mcp).length === 0 && agents.length === 0
-  if (isEmpty && manifest === null) throw new ParleyError('invalid_input', `${folder.root} is no plugin`)
+  if (isEmpty && manifest === null) throw invalidInput(`${folder.root} is no plugin`)
   return plugin
 }
 
@@ -73,7 +81,7 @@ async function manifestOf(folder: Folder): Promise<Manifest | null> {
     if (text === null) continue
     const value = parsed(text)
     if (isRecord(value)) return value
-    throw new ParleyError('invalid_input', `${folder.at(path)} is no JSON object`)
+    throw invalidInput(`${folder.at(path)} is no JSON object`)
   }
   return null
 }
@@ -81,7 +89,7 @@ async function manifestOf(folder: Folder): Promise<Manifest | null> {
 function nameOf(manifest: Manifest | null, called: string): string {
   const name = textOf(manifest?.['name']) || called
   if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(name)) return name
-  throw new ParleyError('invalid_input', `'${name.slice(0, 80)}' is no name of a plugin`)
+  throw invalidInput(`'${name.slice(0, 80)}' is no name of a plugin`)
 }
 
 /** Folders that the manifest names, and the usual one. */
@@ -98,11 +106,7 @@ async function hooksOf(folder: Folder, manifest: Manifest | null): Promise<HookC
   if (value === null) return null
   const { description: _, ...events } = value as Record<string, unknown>
   const read = HookConfig.safeParse(events)
-  if (!read.success)
-    throw new ParleyError(
-      'invalid_input',
-      `the hooks of ${folder.root} cannot be read: ${read.error.issues[0]?.message}`,
-    )
+  if (!read.success) throw invalidInput(`the hooks of ${folder.root} cannot be read: ${read.error.issues[0]?.message}`)
   return placed(read.data, folder.root)
 }
 
@@ -134,7 +138,7 @@ async function jsonAt(folder: Folder, path: string): Promise<object | null> {
   if (text === null) return null
   const value = parsed(text)
   if (typeof value === 'object' && value !== null) return value
-  throw new ParleyError('invalid_input', `${folder.at(path)} is no JSON object`)
+  throw invalidInput(`${folder.at(path)} is no JSON object`)
 }
 
 /** Commands that a person types, `/<plugin>:<command>`, become skills with that keyword. */

@@ -1,7 +1,7 @@
 /**
  * Checks arguments of an MCP tool against the schema from its server. The check helps the model; the server decides.
  */
-import { ParleyError } from '@parley/protocol'
+import { invalidInput } from '@parley/protocol'
 import type { JsonSchema } from '../schema.ts'
 
 /** Larger schemas are not checked. */
@@ -42,7 +42,7 @@ export async function loadChecker(): Promise<(schema: JsonSchema) => Check> {
 /** @throws ParleyError `invalid_input` with the error. */
 export function expectFitting(check: Check, args: Record<string, unknown>): void {
   const wrong = check(args)
-  if (wrong !== null) throw new ParleyError('invalid_input', wrong)
+  if (wrong !== null) throw invalidInput(wrong)
 }
 
 const NAMED = new Set(['properties', '$defs', 'definitions', 'dependentSchemas'])

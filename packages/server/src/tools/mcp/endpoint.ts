@@ -1,5 +1,5 @@
 /** Address or command of an MCP server, from its configuration. Pure. Source: agent-core.md 8.12. */
-import { ParleyError, unreachable, type MCPServer } from '@parley/protocol'
+import { invalidInput, type MCPServer, ParleyError, unreachable } from '@parley/protocol'
 
 export type Endpoint =
   | { kind: 'stdio'; argv: readonly string[]; cwd?: string; env: Readonly<Record<string, string>> }
@@ -12,11 +12,11 @@ export type Endpoint =
 export function endpointOf(server: MCPServer): Endpoint {
   const { url, transport, command, args, env, cwd, headers } = server
   if (transport === 'stdio' || url === null) {
-    if (command === null) throw new ParleyError('invalid_input', "it has neither 'url' nor 'command'")
+    if (command === null) throw invalidInput("it has neither 'url' nor 'command'")
     return { kind: 'stdio', argv: [command, ...(args ?? [])], env: env ?? {}, ...(cwd === null ? {} : { cwd }) }
   }
   const address = URL.parse(url)
-  if (address === null) throw new ParleyError('invalid_input', 'its url is no address')
+  if (address === null) throw invalidInput('its url is no address')
   if (address.protocol !== 'http:' && address.protocol !== 'https:')
     throw new ParleyError('unsupported', `addresses of ${address.protocol}// are not supported; use http or https`)
   const credentials = { ...userInfo(address), ...credentialHeaders(server.auth) }

@@ -1,4 +1,4 @@
-import { ParleyError, SwitchLLMAction, textContent, type Action } from '@parley/protocol'
+import { type Action, invalidInput, ParleyError, SwitchLLMAction, textContent } from '@parley/protocol'
 import { defineTool } from '../define.ts'
 import type { Tool } from '../tool.ts'
 
@@ -25,7 +25,7 @@ export function switchLlmTool(): Tool {
     async execute({ profile_name, reason }, { services }) {
       const about = { kind: 'SwitchLLMObservation', profile_name, reason } as const
       const models = services?.models
-      if (models === undefined) throw new ParleyError('invalid_input', 'This agent has one model only.')
+      if (models === undefined) throw invalidInput('This agent has one model only.')
       try {
         const active_model = await models.switchTo(profile_name)
         const content = [textContent(`The next answer comes from ${active_model} (profile '${profile_name}').`)]

@@ -1,4 +1,4 @@
-import { ParleyError, textContent, VisionInspectAction, type Action } from '@parley/protocol'
+import { type Action, invalidInput, textContent, VisionInspectAction } from '@parley/protocol'
 import { defineTool } from '../define.ts'
 import type { Tool } from '../tool.ts'
 
@@ -29,7 +29,7 @@ export function visionInspectTool(): Tool {
     resources: () => [],
     async execute({ image_index, question, profile_name }, { services, signal }) {
       const vision = services?.vision
-      if (vision === undefined) throw new ParleyError('invalid_input', 'This agent has no other model to ask.')
+      if (vision === undefined) throw invalidInput('This agent has no other model to ask.')
       const found = await vision.inspect({ image_index, question, profile_name }, signal)
       const about = { kind: 'VisionInspectObservation', image_index, question } as const
       if ('problem' in found) {

@@ -1,4 +1,4 @@
-import { DelegateAction, ParleyError, textContent, type Observation } from '@parley/protocol'
+import { DelegateAction, invalidInput, type Observation, textContent } from '@parley/protocol'
 import { defineTool } from '../define.ts'
 import { UNLIMITED_MS, type Tool, type ToolContext } from '../tool.ts'
 import { DEFAULT_TYPE } from './built-in.ts'
@@ -62,7 +62,7 @@ async function execute(action: DelegateAction, context: ToolContext): Promise<Ob
   }
   const tasks = action.tasks ?? {}
   if (Object.keys(tasks).length === 0)
-    throw new ParleyError('invalid_input', 'tasks is empty; map ids of sub-agents to what each is to do.')
+    throw invalidInput('tasks is empty; map ids of sub-agents to what each is to do.')
   const ends = await servedBy(context).delegate({ callId, tasks }, signal)
   return observed(
     'delegate',
@@ -73,11 +73,10 @@ async function execute(action: DelegateAction, context: ToolContext): Promise<Ob
 
 /** Missing types at the end of the list are the default type. */
 function typesOf(ids: readonly string[], given: readonly string[]): string[] {
-  if (ids.length === 0) throw new ParleyError('invalid_input', 'ids is empty; name each sub-agent that is to be made.')
+  if (ids.length === 0) throw invalidInput('ids is empty; name each sub-agent that is to be made.')
   if (new Set(ids).size < ids.length || ids.includes(''))
-    throw new ParleyError('invalid_input', 'ids holds a name twice, or an empty one; give each sub-agent its own name.')
-  if (given.length > ids.length)
-    throw new ParleyError('invalid_input', `agent_types has ${given.length} entries for ${ids.length} ids.`)
+    throw invalidInput('ids holds a name twice, or an empty one; give each sub-agent its own name.')
+  if (given.length > ids.length) throw invalidInput(`agent_types has ${given.length} entries for ${ids.length} ids.`)
   return ids.map((_, at) => given[at] ?? DEFAULT_TYPE)
 }
 

@@ -1,6 +1,6 @@
 /** Runs commands in the conversation's persistent shell. Source: agent-core.md 8.2. */
 import { join } from 'node:path'
-import { ParleyError, TerminalAction } from '@parley/protocol'
+import { invalidInput, ParleyError, TerminalAction } from '@parley/protocol'
 import { z } from 'zod'
 import type { TerminalRequest, TerminalResult } from '../../workspace/index.ts'
 import { defineTool } from '../define.ts'
@@ -47,10 +47,7 @@ export function terminalTool(params: Record<string, unknown> = {}): Tool {
     parse(args) {
       const action = TerminalAction.parse({ ...args, kind: 'TerminalAction' })
       if (!action.reset || !action.is_input) return action
-      throw new ParleyError(
-        'invalid_input',
-        'reset and is_input exclude each other: after a reset there is nothing to type into',
-      )
+      throw invalidInput('reset and is_input exclude each other: after a reset there is nothing to type into')
     },
     resources: () => ['terminal:session'],
     async execute(action, context) {

@@ -1,7 +1,7 @@
 /** Opens workspaces on this machine and on other agent servers. */
 import type { Log } from '../../observability/index.ts'
 import { isAbsolute, join } from 'node:path'
-import { ParleyError, type RemoteWorkspace as RemotePlace } from '@parley/protocol'
+import { invalidInput, type RemoteWorkspace as RemotePlace } from '@parley/protocol'
 import type { OpenCallNotes } from '../call-notes.ts'
 import type { CallProof } from '../call-proof.ts'
 import { EPOCHS_PER_START } from '../runner/ipc/protocol.ts'
@@ -51,9 +51,7 @@ export function openEveryWorkspace({ local, dataDir, notes, proof, log }: EveryW
   function open({ remote, storeEpoch, ...spec }: RemoteSpec): RemoteWorkspace {
     const { conversationId: id, workingDir } = spec
     if (!isAbsolute(workingDir))
-      throw new ParleyError('invalid_input', 'working_dir of a RemoteWorkspace has to be absolute', {
-        details: { member: 'working_dir' },
-      })
+      throw invalidInput('working_dir of a RemoteWorkspace has to be absolute', ['workspace', 'working_dir'])
     const { link, release } = linkOf(id, remote)
     const oldFile = join(dataDir, 'conversations', id, 'remote', 'calls.ndjson')
     const sent = new Notes(notes({ id, epoch: storeEpoch }), oldFile)

@@ -44,8 +44,7 @@ export type Attached = {
 export async function attachPlugins(deps: PluginDeps, { owner, record }: Of, signal: AbortSignal): Promise<Attached> {
   const all: Attached = { plugins: [], skills: [], hooks: null, mcp: {}, definitions: [], notes: [] }
   for (const [index, source] of (record.plugins ?? []).entries()) {
-    const at = `plugins.${index}`
-    const place = placeOfPlugin(source, at)
+    const place = placeOfPlugin(source, ['plugins', index])
     const clone = place.kind === 'git' ? await fetched(deps, owner, place, signal) : null
     const path = clone?.path ?? deps.workspace.resolve(place.kind === 'path' ? place.path : '')
     const of = { path, below: place.folder, called: clone?.name ?? basename(path) }
@@ -81,7 +80,7 @@ async function definitionsOf({ agents, notes }: Plugin): Promise<AgentDefinition
 /** Fetches the plugins of a fork that cannot see those of its source: the same commits, to the same paths. */
 export async function restorePlugins(deps: PluginDeps, { owner, record }: Of, signal: AbortSignal): Promise<void> {
   for (const [index, plugin] of (record.plugins ?? []).entries()) {
-    const place = placeOfPlugin(plugin, `plugins.${index}`)
+    const place = placeOfPlugin(plugin, ['plugins', index])
     if (place.kind !== 'git' || plugin.root === null) continue
     const stat = await deps.workspace.stat(plugin.root, signal).catch(() => null)
     if (stat === null) await fetched(deps, owner, { ...place, ref: plugin.resolved_ref }, signal)
