@@ -1,6 +1,7 @@
 /** Whom a new conversation may name as its parent, and what an id that is there already comes to. Source: agent-server-wire.md 1.4. */
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
+import { relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Bench, git, startBench } from '../../packages/server/testing/two-user-server.ts'
 
@@ -60,6 +61,12 @@ describe('a parent', () => {
   test('a parent with another directory is refused', async () => {
     const elsewhere = { workspace: { working_dir: server.dir.file('elsewhere') }, parent_conversation_id: parent }
     expect(await refused(elsewhere)).toContain('a different workspace')
+  })
+
+  test('a relative working_dir is answered as an absolute path, and is the same directory for a child', async () => {
+    const path = relative(process.cwd(), server.dir.file('work'))
+    const child = await start({ workspace: { working_dir: path }, parent_conversation_id: parent })
+    expect([child.status, child.body.workspace?.working_dir]).toEqual([201, server.dir.file('work')])
   })
 
   test('a parent that descends from the conversation is refused, also after the conversation was deleted', async () => {

@@ -15,6 +15,12 @@ test.each<[unknown, unknown]>([
   [{ env: { A: 'x', B: ['y', { c: 'z' }] } }, { env: { A: HIDDEN, B: [HIDDEN, { c: HIDDEN }] } }],
   [{ headers: { Accept: 'x' } }, { headers: { Accept: HIDDEN } }],
   [
+    { acp_env: { A: 'x' }, extra_headers: { B: 'y' } },
+    { acp_env: { A: HIDDEN }, extra_headers: { B: HIDDEN } },
+  ],
+  ['https://ann:pass@git.example/a?b=c@d', `https://${HIDDEN}@git.example/a?b=c@d`],
+  ['see https://git.example/@scope and a@b.example', 'see https://git.example/@scope and a@b.example'],
+  [
     { secrets: { NAME: { value: 'x', is: true, none: null } } },
     { secrets: { NAME: { value: HIDDEN, is: true, none: null } } },
   ],
