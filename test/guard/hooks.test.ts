@@ -136,7 +136,7 @@ describe('PreToolUse hooks', () => {
   })
 
   test('a hook gets the call on standard input, names in its environment and no secrets of the server', async () => {
-    await using bench = await HookBench.alone([run('true'), finish], { PARLEY_LLM_API_KEY: canary('llm_key') })
+    await using bench = await HookBench.alone([run('true'), finish], { PARLEY_LLM_API_KEY: canary('profile_key') })
     const id = await bench.id({
       pre_tool_use: [{ matcher: 'terminal', hooks: [{ command: 'cat > input; env > environment; pwd > cwd' }] }],
     })

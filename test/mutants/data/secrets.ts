@@ -251,8 +251,29 @@ export const secrets: readonly MutatedFile[] = [
     file: at('seal-record.ts'),
     tests: [at('records.test.ts')],
     mutants: [
-      { before: '(isSealed(text) ? cipher.open(text) : text)', after: 'cipher.open(text)' },
-      { before: 'replaceSecrets(plain(record), (text) => cipher.seal(text))', after: 'plain(record)' },
+      { before: 'isSealed(text) ? cipher.open(text) : text', after: 'cipher.open(text)' },
+      { before: 'cipher.seal(referencedAt(text, place, cipher))', after: 'text' },
+    ],
+  },
+  {
+    file: at('server-credential.ts'),
+    tests: [at('server-credential.test.ts')],
+    mutants: [
+      { before: '|| text.endsWith(` ${key}`)', after: '' },
+      { before: '? SERVER_CREDENTIAL : text', after: '? text : text' },
+      { before: 'SENT.has(place) ? cipher.referenced(text) : text', after: 'cipher.referenced(text)' },
+    ],
+  },
+  {
+    file: 'packages/server/src/llm/server-key.ts',
+    tests: ['packages/server/src/llm/server-key.test.ts'],
+    mutants: [
+      { before: 'if (!this.#covers(address.href)) throw', after: 'if (false) throw' },
+      { before: 'return this.#covers(route.baseUrl) ? route :', after: 'return true ? route :' },
+      { before: "name.toLowerCase() !== 'host'", after: 'true' },
+      { before: 'origin === this.#address.origin &&', after: 'true &&' },
+      { before: '`${pathname}/`.startsWith(own)', after: 'true' },
+      { before: '|| (this.#key !== null && isKeyText(text, this.#key))', after: '' },
     ],
   },
   {

@@ -2,14 +2,14 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openAutomation } from './automation.ts'
-import { ConfigError, isLoopback, secretsOf, type Config } from '../config/index.ts'
+import { ConfigError, isLoopback, secretsOf, serviceKeysOf, type Config } from '../config/index.ts'
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
-import { openTransport } from '../llm/index.ts'
+import { openTransport, ServerKey } from '../llm/index.ts'
 import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
 import { endWork, inTime } from './shutdown.ts'
-import { openKnownSecrets, openStoreCipher, secretValues } from '../secrets/index.ts'
+import { openKnownSecrets, openStoreCipher, secretValues, withServerCredential } from '../secrets/index.ts'
 import {
   makeFirstKey,
   openCommandSecrets,
@@ -77,7 +77,8 @@ export async function startServer(
   const foldersDir = opened.use(await openConversationFolders(config)).path
   const keyText = config.secretKey === null ? {} : { keyText: config.secretKey }
   const keyOptions = { ...keyText, keyFile: join(dataDir, 'secret-key'), replaces: config.replaceSecretKey }
-  const cipher = known.watch(await openStoreCipher(storage.sealTest, keyOptions))
+  const storeCipher = known.watch(await openStoreCipher(storage.sealTest, keyOptions))
+  const cipher = withServerCredential(storeCipher, config.llm.apiKey)
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())
   const firstKey = await firstKeyOf(config, identities)
 
@@ -97,10 +98,10 @@ export async function startServer(
   const secrets = openNamedSecrets(storage.secrets, cipher)
   const findLlm = openFindLlm(storage.documents, cipher)
   const settings = openUserSettings(storage.settings, secrets, cipher, findLlm)
-  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, log })
+  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, operators: serviceKeysOf(config), log })
   const lookups = { hosts: config.secretLookupHosts, clock: lookupClock }
   const ownSecrets = openConversationSecretAccess({ cipher, commandSecrets, ...lookups, log })
-  const transport = openTransport()
+  const transport = openTransport({ serverKey: new ServerKey(config.llm) })
   opened.defer(() => transport[Symbol.dispose]())
   // Opened before the first commit, and closed after the last one.
   opened.use(await openWebhooks({ targets: config.webhooks, outbox: storage.outbox, now: () => new Date(), log }))

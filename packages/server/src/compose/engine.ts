@@ -15,7 +15,7 @@ import {
   type RunObserver,
 } from '../conversation/index.ts'
 import { Slots } from '../lib/index.ts'
-import { openLlm, withFallbacks, withUsersModel, type OpenLlm, type Transport } from '../llm/index.ts'
+import { isConfigured, openLlm, withFallbacks, withUsersModel, type OpenLlm, type Transport } from '../llm/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import type { Analysis, Analyze } from '../security/index.ts'
@@ -109,7 +109,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
     openHooks,
     acceptAnalyzer,
     openLlm: open,
-    judgeModel: judgeModels(usersModel),
+    judgeModel: judgeModels((llm) => isConfigured(llm, deps.transport), usersModel),
     phases: composePhases(deps),
     ...(config.starts.deadlines.agent === undefined ? {} : { agentDeadlineMs: config.starts.deadlines.agent }),
     mask,

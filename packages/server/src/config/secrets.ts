@@ -1,13 +1,14 @@
 import type { Config } from './config.ts'
 
+/** Keys of the configuration for models and other services, which conversations use without knowing them. */
+export const serviceKeysOf = ({ llm, vendor, automation }: Config): string[] =>
+  [llm.apiKey, vendor.apiKey, automation?.apiKey ?? null].filter((key) => key !== null)
+
 /**
  * Secrets of a configuration.
  * @param secretsIn finds the secret values of one webhook target
  */
-export function secretsOf(
-  { sessionApiKeys, secretKey, llm, vendor, automation, webhooks }: Config,
-  secretsIn: (target: object) => readonly string[],
-): (string | null)[] {
-  const keys = [secretKey, llm.apiKey, vendor.apiKey, automation?.apiKey ?? null]
-  return [...sessionApiKeys, ...keys, ...webhooks.flatMap((target) => secretsIn(target))]
+export function secretsOf(config: Config, secretsIn: (target: object) => readonly string[]): (string | null)[] {
+  const { sessionApiKeys, secretKey, webhooks } = config
+  return [...sessionApiKeys, secretKey, ...serviceKeysOf(config), ...webhooks.flatMap((target) => secretsIn(target))]
 }

@@ -6,7 +6,6 @@ import { featuresOf } from './models/features.ts'
 import { LlmError, type Llm } from './llm.ts'
 import { promptedLlm } from './prompted/prompted-llm.ts'
 import type { Retry } from './retry.ts'
-import { routeOf } from './models/route.ts'
 import { scriptedLlm } from './scripted.ts'
 import { openTransport, type Transport } from './providers/transport.ts'
 
@@ -35,10 +34,12 @@ export function openLlm(config: LLM, deps: LlmDeps = {}): Llm {
 }
 
 /** Returns true when a request can be sent: `complete` of every other configuration rejects with `LLMNotConfigured`. */
-export const isConfigured = (config: LLM): boolean => routeOf(config).kind !== 'unconfigured'
+export const isConfigured = (config: LLM, { serverKey }: Pick<Transport, 'serverKey'>): boolean =>
+  serverKey.routeOf(config).kind !== 'unconfigured'
 
 function openNative(config: LLM, deps: LlmDeps): Llm {
-  const route = routeOf(config)
+  const transport = deps.transport ?? openTransport()
+  const route = transport.serverKey.routeOf(config)
   switch (route.kind) {
     case 'scripted':
       return scriptedLlm(config, route.script, deps.scriptsDirectory ?? '.')
@@ -50,7 +51,7 @@ function openNative(config: LLM, deps: LlmDeps): Llm {
       }
     case 'remote':
       return remoteLlm(config, route, {
-        transport: deps.transport ?? openTransport(),
+        transport,
         random: deps.random ?? Math.random,
         now: deps.now ?? Date.now,
         sleep,

@@ -22,6 +22,8 @@ export interface Cipher {
   seal(text: string): string
   /** @throws ParleyError `unavailable` when the key is another one or the text was changed. */
   open(sealed: string): string
+  /** The reference to the model key of the server for that key, and any other text unchanged. See `server-credential.ts`. */
+  referenced(text: string): string
 }
 
 export type CipherOptions = {
@@ -69,6 +71,7 @@ export function makeCipher(secret: Uint8Array, origin: string): Cipher {
   return {
     keyId,
     fernet: makeFernet(secret),
+    referenced: (text) => text,
     seal: (text) => {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(header)

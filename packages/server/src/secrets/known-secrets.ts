@@ -4,6 +4,7 @@
  */
 import type { Cipher } from './cipher.ts'
 import { makeMasker, type Masker } from './mask.ts'
+import { SERVER_CREDENTIAL } from './server-credential.ts'
 
 /** Number of secrets kept, the most recently used ones. */
 const MAX_SECRETS = 1000
@@ -24,7 +25,7 @@ export function openKnownSecrets(own: Iterable<string | null>): KnownSecrets {
 
   function remember(text: string): string {
     // Messages that wait for a start are sealed too (JSON arrays); they are not secrets.
-    if (text.length > MAX_LENGTH || text.startsWith('[')) return text
+    if (text.length > MAX_LENGTH || text.startsWith('[') || text === SERVER_CREDENTIAL) return text
     // Insertion order is order of use: the oldest is dropped first.
     if (!values.delete(text)) masker = null
     values.add(text)

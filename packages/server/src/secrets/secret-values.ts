@@ -1,6 +1,7 @@
 /** The values of a record that must be masked in any output. Source: agent-core.md 7.2, F19. */
 import type { Json } from './json.ts'
 import { isSecretName, replaceSecrets, type SecretPlace } from './secret-members.ts'
+import { SERVER_CREDENTIAL } from './server-credential.ts'
 
 const known = new WeakMap<object, readonly string[]>()
 
@@ -14,7 +15,8 @@ export function secretValues(record: object): readonly string[] {
   if (before !== undefined) return before
   const values = new Set<string>()
   replaceSecrets(record as Json, (text, place, name) => {
-    if (!isOrdinary(text, place, name)) for (const value of spellings(text)) values.add(value)
+    if (text !== SERVER_CREDENTIAL && !isOrdinary(text, place, name))
+      for (const value of spellings(text)) values.add(value)
     return text
   })
   const found = [...values]

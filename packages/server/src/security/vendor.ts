@@ -1,6 +1,7 @@
 /** Analyzer that asks an external monitoring service for a score. Source: agent-core.md 4.9; F26; interface.md, Limits. */
 import { invalidInput, type SecurityRisk, type VendorAnalyzer, VendorAnalyzer as VendorRecord } from '@parley/protocol'
 import { timeoutSignal } from '../lib/index.ts'
+import { SERVER_CREDENTIAL } from '../secrets/index.ts'
 import { assessmentOf, type Analyzer } from './analyzer.ts'
 import { vendorMessages } from './vendor-messages.ts'
 
@@ -27,7 +28,8 @@ export function openVendor(config: VendorAnalyzer, access: VendorAccess): Analyz
   }
   // The service's key is sent only to its own address, because a conversation may name any address.
   const isOwn = config.api_url === (access.apiUrl ?? DEFAULT_URL)
-  const key = (isOwn ? access.apiKey : null) ?? config.api_key
+  const usersKey = config.api_key === SERVER_CREDENTIAL ? null : config.api_key
+  const key = (isOwn ? access.apiKey : null) ?? usersKey
   const policyId = (isOwn ? access.policyId : null) ?? config.policy_id
   const timeoutMs = Math.min(Math.max(config.timeout, 0.001), MAX_TIMEOUT_SECONDS) * 1000
 

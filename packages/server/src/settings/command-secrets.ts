@@ -44,10 +44,12 @@ type Deps = {
   secrets: NamedSecrets
   settings: UserSettings
   cipher: Pick<Cipher, 'open'>
+  /** Credentials of the configuration, which are masked for every user: answers of models may repeat their key. */
+  operators: readonly string[]
   log: Pick<Log, 'warn'>
 }
 
-export function openCommandSecrets({ secrets, settings, cipher, log }: Deps): CommandSecrets {
+export function openCommandSecrets({ secrets, settings, cipher, operators, log }: Deps): CommandSecrets {
   const maskers = new Map<string, Known>()
 
   /** Null for a secret that cannot be decrypted: commands do not get it, so it needs no masking. */
@@ -86,7 +88,7 @@ export function openCommandSecrets({ secrets, settings, cipher, log }: Deps): Co
     const version = JSON.stringify([text, rows.map(({ sealed }) => sealed)])
     const known = maskers.get(user)
     if (known?.version === version) return known
-    const values = known?.values ?? new Set<string>()
+    const values = known?.values ?? new Set<string>(operators)
     for (const { name, sealed } of rows) {
       const value = open(user, name, sealed)
       if (value !== null) values.add(value)

@@ -1,10 +1,11 @@
 import { SecurityAnalyzer, type Settings } from '@parley/protocol'
 import { expect, test } from 'vitest'
+import { SERVER_CREDENTIAL } from '../secrets/index.ts'
 import { analyzerNamed, conversationDefaults, modelOf, type ServerModel } from './conversation-defaults.ts'
 import { withSettingsRecord } from './settings-record.ts'
 import { checked, readStored } from './stored.ts'
 
-const open = { open: (text: string) => text }
+const open = { open: (text: string) => text, referenced: (text: string) => text }
 const nothing: ServerModel = { model: null, apiKey: null, baseUrl: null }
 const server: ServerModel = { model: 'openai/server', apiKey: 'server-key', baseUrl: 'https://proxy.example/v1' }
 const defaults = (body: Settings, llm = nothing, searchUrl: string | null = null) =>
@@ -16,10 +17,10 @@ const defaults = (body: Settings, llm = nothing, searchUrl: string | null = null
 test.each<[string, Parameters<typeof modelOf>[0], ServerModel, object]>([
   ['nothing is known', {}, nothing, {}],
   [
-    "the server's own",
+    "the server's own, whose key is a reference and whose address is added with it",
     {},
     server,
-    { model: 'openai/server', api_key: 'server-key', base_url: 'https://proxy.example/v1' },
+    { model: 'openai/server', api_key: SERVER_CREDENTIAL },
   ],
   [
     "the user's own",
@@ -31,7 +32,7 @@ test.each<[string, Parameters<typeof modelOf>[0], ServerModel, object]>([
     'another model of the same provider',
     { model: 'openai/other' },
     server,
-    { model: 'openai/other', api_key: 'server-key', base_url: 'https://proxy.example/v1' },
+    { model: 'openai/other', api_key: SERVER_CREDENTIAL },
   ],
   [
     'a model of another provider',
@@ -40,6 +41,42 @@ test.each<[string, Parameters<typeof modelOf>[0], ServerModel, object]>([
     { model: 'anthropic/c', api_key: 'mine' },
   ],
   ['a bare name of another provider', { model: 'claude-x' }, server, { model: 'claude-x' }],
+  [
+    'of a server without a model, which has the default one',
+    { model: 'openai/other' },
+    { ...server, model: null, baseUrl: null },
+    { model: 'openai/other', api_key: SERVER_CREDENTIAL },
+  ],
+  [
+    'of another provider than that of a server without a model',
+    { model: 'anthropic/c' },
+    { ...server, model: null, baseUrl: null },
+    { model: 'anthropic/c' },
+  ],
+  [
+    'of any provider at the address of a server without a model',
+    { model: 'anthropic/c' },
+    { ...server, model: null },
+    { model: 'anthropic/c', api_key: SERVER_CREDENTIAL },
+  ],
+  [
+    "the server's own address, named by the user",
+    { base_url: 'https://proxy.example/v1' },
+    server,
+    { model: 'openai/server', api_key: SERVER_CREDENTIAL, base_url: 'https://proxy.example/v1' },
+  ],
+  [
+    "an Ollama address of the user's",
+    { ollama_base_url: 'https://evil.example' },
+    server,
+    { model: 'openai/server', base_url: 'https://proxy.example/v1', ollama_base_url: 'https://evil.example' },
+  ],
+  [
+    'of a server that needs no key',
+    {},
+    { model: 'ollama/x', apiKey: null, baseUrl: 'http://127.0.0.1:1' },
+    { model: 'ollama/x', base_url: 'http://127.0.0.1:1' },
+  ],
   [
     "an address of the user's, without a key",
     { base_url: 'https://evil.example' },
@@ -56,7 +93,7 @@ test.each<[string, Parameters<typeof modelOf>[0], ServerModel, object]>([
     'other members',
     { temperature: 0.3, api_key: null },
     server,
-    { model: 'openai/server', api_key: 'server-key', base_url: 'https://proxy.example/v1', temperature: 0.3 },
+    { model: 'openai/server', api_key: SERVER_CREDENTIAL, temperature: 0.3 },
   ],
 ])('the model: %s', (_, llm, of, expected) => {
   expect(modelOf(llm, of)).toEqual({ stream: true, ...expected })

@@ -1,12 +1,13 @@
 /** Defaults of a conversation from its user's settings. Pure. Source: agent-core.md 12.7 and 12.8. */
 import {
+  LLM,
   MCPServers,
   OpenHandsAgentSettings,
   type Condenser,
   type ConfirmationPolicy,
   type SecurityAnalyzer,
 } from '@parley/protocol'
-import type { JsonObject } from '../secrets/index.ts'
+import { type JsonObject, SERVER_CREDENTIAL } from '../secrets/index.ts'
 import { isObject } from './merge.ts'
 import { storedServers } from './settings-record.ts'
 import type { Stored } from './stored.ts'
@@ -66,21 +67,30 @@ function searchServer(url: string | null, key: string | null | undefined): MCPSe
   return MCPServers.parse({ search: { url, transport: 'http', auth: { strategy: 'bearer', value: key } } })
 }
 
+/** Model of records that name none. */
+const DEFAULT_MODEL = LLM.shape.model.parse(undefined)
+
 /**
  * The user's model, or the server's where the user chose none. The server's key and address are used only with the server's
- * own provider, and its key never with an address that the user set.
+ * own provider, and its key never with an address that the user set. The key is a reference, and its address is added with it, so
+ * that a conversation follows a change of the server's configuration.
  */
 export function modelOf(llm: JsonObject, server: ServerModel): Record<string, unknown> {
-  const chosen = typeof llm.model === 'string' ? llm.model : null
-  const isServers = chosen === null || server.model === null || providerOf(chosen) === providerOf(server.model)
-  const hasOwnAddress = typeof llm.base_url === 'string' && llm.base_url !== server.baseUrl
+  const own = Object.fromEntries(Object.entries(llm).filter(([, value]) => value !== null))
+  const isSet = (name: keyof LLM) => typeof own[name] === 'string' && own[name].trim() !== ''
+  const chosen = typeof own.model === 'string' ? own.model : null
+  // An address without a model is that of a proxy for any model.
+  const isProxy = server.model === null && server.baseUrl !== null
+  const isServers = chosen === null || isProxy || providerOf(chosen) === providerOf(server.model ?? DEFAULT_MODEL)
+  const hasOwnAddress = (isSet('base_url') && own.base_url !== server.baseUrl) || isSet('ollama_base_url')
+  const usesServersKey = isServers && !hasOwnAddress && server.apiKey !== null && !isSet('api_key')
   const model = chosen ?? server.model
   return {
     ...(model === null ? {} : { model }),
-    ...(isServers && server.baseUrl !== null ? { base_url: server.baseUrl } : {}),
-    ...(isServers && !hasOwnAddress && server.apiKey !== null ? { api_key: server.apiKey } : {}),
+    ...(isServers && !usesServersKey && server.baseUrl !== null ? { base_url: server.baseUrl } : {}),
     stream: true,
-    ...Object.fromEntries(Object.entries(llm).filter(([, value]) => value !== null)),
+    ...own,
+    ...(usesServersKey ? { api_key: SERVER_CREDENTIAL } : {}),
   }
 }
 

@@ -16,7 +16,7 @@ async function openAccess() {
   const cipher = await openCipher({ keyText: randomBytes(32).toString('base64url'), keyFile: '/nonexistent/key' })
   const secrets = openNamedSecrets(storage.secrets, cipher)
   const settings = openUserSettings(storage.settings, secrets, cipher)
-  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, log })
+  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, operators: [], log })
   const access = openConversationSecretAccess({ cipher, commandSecrets, hosts: [], log })
   const masking = openMasking(commandSecrets, access)
   return { secrets, access, masking, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() }

@@ -21,6 +21,7 @@ import {
 import {
   encryptSecrets,
   isFernetToken,
+  plainSecrets,
   redact,
   replaceSecrets,
   type Cipher,
@@ -287,7 +288,7 @@ const isEmpty = (value: Json): boolean =>
 export function exposed(record: JsonObject, exposure: Exposure, cipher: Cipher): JsonObject {
   switch (exposure) {
     case 'plain':
-      return record
+      return plainSecrets(record) as JsonObject
     case 'hidden':
       return redact(record, 'socket') as JsonObject
     case 'encrypted':

@@ -63,13 +63,13 @@ const NOTHING: Stored = {
 }
 
 /** @throws ParleyError `unavailable` when the server's key does not decrypt the stored text. */
-export function readStored(text: string | null, cipher: Pick<Cipher, 'open'>): Stored {
+export function readStored(text: string | null, cipher: Pick<Cipher, 'open' | 'referenced'>): Stored {
   if (text === null) return NOTHING
   return { ...NOTHING, ...(unsealRecord(JSON.parse(text), cipher) as Partial<Stored>) }
 }
 
 /** Returns the text for the store, secrets encrypted. */
-export const writeStored = (stored: Stored, cipher: Pick<Cipher, 'seal'>): string =>
+export const writeStored = (stored: Stored, cipher: Pick<Cipher, 'seal' | 'referenced'>): string =>
   JSON.stringify(sealRecord(stored, cipher))
 
 /** AgentSettings of one kind with all defaults. @throws ParleyError `invalid_input`. */

@@ -2,6 +2,7 @@
 import type { Critic as CriticRecord, CriticResult } from '@parley/protocol'
 import { z } from 'zod'
 import { backoffMs, sleep, timeoutSignal } from '../../lib/index.ts'
+import { SERVER_CREDENTIAL } from '../../secrets/index.ts'
 import type { Critic, CriticInput } from './critic.ts'
 import { transcript } from './transcript.ts'
 
@@ -32,12 +33,13 @@ type ClassifierOptions = z.infer<typeof ClassifierOptions>
 
 export type PredictedLabel = { label: string; probability: number }
 
-/** Starts nothing. The key is sent to the address in the record only. */
+/** Starts nothing. The key is sent to the address in the record only; the model key of this server is for no critic. */
 export function apiBasedCritic(record: Record, wait = sleep): Critic {
   const options = ClassifierOptions.parse(record)
   return {
     async evaluate({ history, subject, tools }: CriticInput, signal) {
-      if (record.api_key === null || record.api_key === '') throw new Error('the critic has no api_key')
+      if (record.api_key === null || record.api_key === '' || record.api_key === SERVER_CREDENTIAL)
+        throw new Error('the critic has no api_key of its own')
       const input = transcript(history, subject, options.pass_tools_definitions ? tools : null)
       const body = JSON.stringify({ model: record.model_name, input })
       for (let attempt = 1; ; attempt++) {

@@ -8,7 +8,15 @@ import {
   type StoredEvent,
 } from '@parley/protocol'
 import { z } from 'zod'
-import { encryptSecrets, redact, unsealRecord, type Cipher, type Exposure, type Json } from '../../secrets/index.ts'
+import {
+  encryptSecrets,
+  plainSecrets,
+  redact,
+  unsealRecord,
+  type Cipher,
+  type Exposure,
+  type Json,
+} from '../../secrets/index.ts'
 import type { ConversationRow } from '../../storage/index.ts'
 import type { Reading } from './reading.ts'
 import type { ConversationRecord } from './record.ts'
@@ -66,8 +74,8 @@ export function conversationInfo(
   }
   if (exposure === 'hidden') return redact(info, 'rest') as ConversationInfo
   // An analyzer's secrets are encrypted in the state too.
-  const open = unsealRecord(info, cipher)
-  return (exposure === 'plain' ? open : encryptSecrets(open as Json, cipher.fernet)) as ConversationInfo
+  const open = unsealRecord(info, cipher) as Json
+  return (exposure === 'plain' ? plainSecrets(open) : encryptSecrets(open, cipher.fernet)) as ConversationInfo
 }
 
 /** The models that the session of an ACP agent reports, kept with the state so that they survive a restart (agent-core.md 11.15). */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { retryAfterSeconds, toLlmError } from './errors.ts'
 import type { LlmErrorCode } from '../llm.ts'
 
-const CONTEXT = { model: 'm', apiKey: null, baseUrl: null }
+const CONTEXT = { model: 'm', hide: (text: string) => text, hasKey: true, baseUrl: null }
 const call = (
   statusCode: number | undefined,
   message: string,
@@ -78,7 +78,7 @@ test.each<[unknown, LlmErrorCode, boolean]>([
 })
 
 test('a 404 names the missing version in the base URL', () => {
-  const error = toLlmError(call(404, 'Not Found'), { model: 'm', apiKey: null, baseUrl: 'http://127.0.0.1:8000' })
+  const error = toLlmError(call(404, 'Not Found'), { ...CONTEXT, baseUrl: 'http://127.0.0.1:8000' })
   expect(error.message).toContain('/v1')
 })
 

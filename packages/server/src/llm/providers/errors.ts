@@ -39,8 +39,13 @@ const NETWORK_CODES = [
   'ERR_STREAM_PREMATURE_CLOSE',
 ]
 
-/** The model for the message, and the key that must not appear in it. */
-export type ErrorContext = { model: string; apiKey: string | null; baseUrl: string | null }
+/** What the message is about. `hide` replaces keys in it; `hasKey` is false when the request had none. */
+export type ErrorContext = {
+  model: string
+  hide: (text: string) => string
+  hasKey: boolean
+  baseUrl: string | null
+}
 
 /** Converts an error thrown by a provider, or found in its stream, to the error of a run. */
 export function toLlmError(error: unknown, context: ErrorContext): LlmError {
@@ -49,11 +54,11 @@ export function toLlmError(error: unknown, context: ErrorContext): LlmError {
   const facts = factsOf(root)
   const code = classify(root, facts)
   const outOfCredit = OUT_OF_CREDIT.test(facts.words)
-  const text = hide(facts.message, context.apiKey)
+  const text = context.hide(facts.message)
   const status = facts.status === undefined ? '' : ` (HTTP ${facts.status})`
   const message = `${context.model}: ${text}${status}${hint(code, facts, context)}`
   // As text: the libraries' errors contain the whole request, which must not stay in memory or reach a log.
-  const cause = hide(String(root), context.apiKey)
+  const cause = context.hide(String(root))
   return new LlmError(code, message, { retryable: TEMPORARY_FAILURES.has(code) && !outOfCredit, cause })
 }
 
@@ -131,12 +136,11 @@ function messageOf(error: APICallError): string {
   return readable ? `${error.message}: ${body}` : error.message || 'no message'
 }
 
-function hide(text: string, apiKey: string | null): string {
-  return apiKey !== null && apiKey.length >= 6 ? text.replaceAll(apiKey, '<api key>') : text
-}
-
-function hint(code: LlmErrorCode, { status }: Facts, { baseUrl }: ErrorContext): string {
-  if (code === 'LLMAuthenticationError') return '; check `llm_api_key`'
+function hint(code: LlmErrorCode, { status }: Facts, { baseUrl, hasKey }: ErrorContext): string {
+  if (code === 'LLMAuthenticationError')
+    return hasKey
+      ? '; check `llm_api_key`'
+      : '; no key was sent: set a key for this address, `llm_api_key` with POST /api/settings or `api_key` beside `base_url`'
   if (status === 404 && baseUrl !== null && !/\/v\d/.test(baseUrl))
     return `; does the base URL ${baseUrl} lack a version such as /v1?`
   if (status !== undefined && status >= 300 && status < 400)

@@ -13,6 +13,7 @@ import type { Llm, LlmAnswer, LlmDelta, LlmRequest } from '../llm.ts'
 import { loadModel } from './library-model.ts'
 import { toCall } from './request.ts'
 import { withRetries, type RetryDeps } from '../retry.ts'
+import { hideKey } from '../server-key.ts'
 import type { Remote } from '../models/route.ts'
 import type { Transport } from './transport.ts'
 import { loadPriceBook, type PriceBook } from '../models/prices.ts'
@@ -28,7 +29,9 @@ export type RemoteDeps = RetryDeps & {
 /** Loads and connects nothing before the first `complete`. */
 export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
   const features = featuresOf(config)
-  const context = { model: config.model, apiKey: route.apiKey, baseUrl: route.baseUrl }
+  const { serverKey } = deps.transport
+  const hide = (text: string) => serverKey.hide(hideKey(text, route.apiKey))
+  const context = { model: config.model, hide, hasKey: route.apiKey !== null, baseUrl: route.baseUrl }
   const fetch = deps.transport.fetch(config.timeout === null ? null : config.timeout * 1000)
   const inlines = features.vision && (features.inlineImages || route.api === 'google')
   let model: Promise<LanguageModelV4> | null = null

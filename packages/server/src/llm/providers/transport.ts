@@ -10,6 +10,7 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { nodeHttp, nodeHttps, onSilence } from '../../lib/index.ts'
 import { Images } from '../images/inline-images.ts'
+import { NO_SERVER_KEY, type ServerKey } from '../server-key.ts'
 
 /** The providers' libraries call this with a URL, and with plain headers and a text body in `init`. */
 export type Fetch = typeof globalThis.fetch
@@ -21,6 +22,8 @@ export type TransportOptions = {
   idleMs?: number
   /** Default: a new cache, which downloads from public addresses only. */
   images?: Images
+  /** Default: none. */
+  serverKey?: ServerKey
 }
 
 export interface Transport extends Disposable {
@@ -31,6 +34,8 @@ export interface Transport extends Disposable {
   fetch(silenceMs: number | null): Fetch
   /** Downloaded images, for models that do not accept image addresses. */
   readonly images: Images
+  /** The key that requests get in place of its reference. */
+  readonly serverKey: ServerKey
 }
 
 /** No byte arrived from the model's server within the time limit. */
@@ -88,14 +93,17 @@ export function openTransport(options: TransportOptions = {}): Transport {
     return promise
   }
 
+  const serverKey = options.serverKey ?? NO_SERVER_KEY
   return {
     images: options.images ?? new Images(),
+    serverKey,
     fetch: (silenceMs) => async (input, init) => {
       const signal = init?.signal ?? undefined
       signal?.throwIfAborted()
       const body = typeof init?.body === 'string' ? init.body : ''
-      const headers = { ...(init?.headers as Record<string, string>), 'content-length': Buffer.byteLength(body) }
       const url = new URL(input instanceof Request ? input.url : input)
+      const given = serverKey.headersFor(url, (init?.headers ?? {}) as Record<string, string>)
+      const headers = { ...given, 'content-length': Buffer.byteLength(body) }
       const answer = await send(url, body, { method: init?.method ?? 'GET', headers }, signal, silenceMs)
       return toResponse(answer)
     },

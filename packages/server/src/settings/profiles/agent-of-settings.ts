@@ -9,6 +9,7 @@ import {
   type LLM,
   type VerificationSettings,
 } from '@parley/protocol'
+import { SERVER_CREDENTIAL } from '../../secrets/index.ts'
 import { unfit } from '../stored.ts'
 import { acpServerOf } from './acp-servers.ts'
 
@@ -63,7 +64,7 @@ function condenserOf({ enabled, condenser_kind: _kind, ...shape }: CondenserSett
 
 /**
  * The critic's server gets the critic's own key. It gets the model's key only when the user named that server, or the model is
- * on that server too: a key goes only to servers that its owner named. Source: agent-core.md 12.7.
+ * on that server too: a key goes only to servers that its owner named. The key of this server goes to no critic. Source: agent-core.md 12.7.
  * @throws ParleyError `invalid_input` when it is enabled and there is no key for it.
  */
 function criticOf(verification: VerificationSettings, llm: LLM) {
@@ -71,10 +72,11 @@ function criticOf(verification: VerificationSettings, llm: LLM) {
   if (!critic_enabled) return null
   const isKnown =
     critic_server_url !== null || hostOf(llm.base_url) === hostOf(APIBasedCritic.shape.server_url.parse(undefined))
-  const key = verification.critic_api_key ?? (isKnown ? llm.api_key : null)
+  const ownKey = llm.api_key === SERVER_CREDENTIAL ? null : llm.api_key
+  const key = verification.critic_api_key ?? (isKnown ? ownKey : null)
   if (key === null)
     throw invalidInput(
-      'critic_enabled needs critic_api_key, or critic_server_url and a model with an api_key. Set one in verification, or disable the critic.',
+      'critic_enabled needs critic_api_key, or critic_server_url and a model with an api_key of yours. Set one in verification, or disable the critic.',
       ['verification', 'critic_api_key'],
     )
   const refinement = {

@@ -30,16 +30,17 @@ export type Connection = {
   updated_at: number
 }
 
-export const sealed = (record: unknown, cipher: Pick<Cipher, 'seal'>): string =>
+/** What a document is read with. */
+type Reading = Pick<Cipher, 'open' | 'referenced'>
+
+export const sealed = (record: unknown, cipher: Pick<Cipher, 'seal' | 'referenced'>): string =>
   JSON.stringify(sealRecord(record, cipher))
 
-const opened = ({ json }: Pick<DocumentRow, 'json'>, cipher: Pick<Cipher, 'open'>): unknown =>
-  unsealRecord(JSON.parse(json), cipher)
+const opened = ({ json }: Pick<DocumentRow, 'json'>, cipher: Reading): unknown => unsealRecord(JSON.parse(json), cipher)
 
 /** @throws ParleyError `unavailable` when the server's key does not decrypt it. */
-export const readLlm = (row: DocumentRow, cipher: Pick<Cipher, 'open'>): LLM => LLM.parse(opened(row, cipher))
-export const readConnection = (row: DocumentRow, cipher: Pick<Cipher, 'open'>): Connection =>
-  opened(row, cipher) as Connection
+export const readLlm = (row: DocumentRow, cipher: Reading): LLM => LLM.parse(opened(row, cipher))
+export const readConnection = (row: DocumentRow, cipher: Reading): Connection => opened(row, cipher) as Connection
 export const readAgentProfile = (row: DocumentRow): AgentProfile => AgentProfile.parse(JSON.parse(row.json))
 
 /** An LLM profile with the values of its connection. */
