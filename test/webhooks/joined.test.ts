@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
-import { freePort, startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
+import { startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
+import { startWebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
 import {
   FINISH,
   startConversation,
@@ -62,12 +63,19 @@ function withSumsOnly(info: Loose): Loose {
   return { ...info, stats: { ...info.stats, usage_to_metrics: Object.fromEntries(stats) } }
 }
 
-test('a server that is its own webhook target shows each conversation once, as a local one', async () => {
+test('a server whose own deliveries are passed back to it shows each conversation once, as a local one', async () => {
   await using dir = await tempDir()
   await using model = await startScriptedModel({ respond: () => FINISH })
-  const port = await freePort()
-  const env = webhookEnv([`http://127.0.0.1:${port}/api/v1/webhooks`], { events: true })
-  await using server = await startServerProcess({ dataDir: dir.file('data'), port, env })
+  await using relay = await startWebhookReceiver()
+  await using server = await startServerProcess({
+    dataDir: dir.file('data'),
+    env: webhookEnv([relay.url], { events: true }),
+  })
+  relay.behave = async ({ path, text }) => {
+    const headers = { 'X-Session-API-Key': TEST_KEY, 'Content-Type': 'application/json' }
+    const { status } = await fetch(`${server.url}/api/v1/webhooks${path}`, { method: 'POST', headers, body: text })
+    return status === 200 ? undefined : { status }
+  }
   const id = await startConversation(server, startRequest(dir.file('work'), model))
   await until(
     async () => (await server.call('GET', '/api/webhooks/deliveries?status=delivered')).body.items.length >= 2,

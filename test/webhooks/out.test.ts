@@ -2,7 +2,7 @@ import { ConversationInfo, hexId, asConversationId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
-import { startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
+import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
 import { until } from '../../packages/server/testing/until.ts'
@@ -46,7 +46,7 @@ verifies(
     await using second = await startWebhookReceiver({ secret: WEBHOOK_SECRET })
     await using server = await startServerProcess({
       dataDir: dir.file('data'),
-      env: webhookEnv([receiver.url, `${second.url}/`]),
+      env: webhookEnv([receiver.url, `${second.url}/`], { api_key: 'key-of-the-receiver' }),
     })
     const id = await startConversation(server, startRequest(dir.file('work'), model, { tags: { team: 'blue' } }))
     const at = `/api/conversations/${id}`
@@ -86,7 +86,7 @@ verifies(
     // The notification equals the item of a list at that time, except for members derived from other conversations.
     expect(updated).toEqual({ ...listed, sub_conversation_ids: [] })
     expect(receiver.attempts.every(({ text }) => !text.includes(canary('llm_key')))).toBe(true)
-    expect(receiver.accepted[0]!.headers).toMatchObject({ 'x-session-api-key': TEST_KEY })
+    expect(receiver.accepted[0]!.headers).toMatchObject({ 'x-session-api-key': 'key-of-the-receiver' })
     expect(receiver.accepted[0]!.headers['webhook-id']).toMatch(/^[\w-]{20,}$/)
   },
 )

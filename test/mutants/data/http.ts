@@ -22,6 +22,8 @@ export const http: readonly MutatedFile[] = [
       { before: "url.startsWith('/api/v1/webhooks/')", after: 'true' },
       { before: "|| request.method === 'HEAD'", after: '' },
       { before: "actor?.role === 'read-only' && !reads", after: 'false' },
+      { before: "actor?.role === 'webhook' && !takesWebhooks", after: 'false' },
+      { before: "&& actor.role !== 'webhook'", after: '' },
       { before: "if (role !== 'admin')", after: "if (role === 'read-only')" },
       { before: 'if (origin !== undefined && !isAllowedOrigin(origin)) return true\n', after: '' },
       { before: '(?::\\d+)?$/i.test(host)', after: '(?::\\d+)?/i.test(host)' },

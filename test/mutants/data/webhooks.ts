@@ -40,15 +40,26 @@ export const webhooks: readonly MutatedFile[] = [
     file: at('sign.ts'),
     tests: [at('sign.test.ts')],
     mutants: [
-      { before: '`${id}.${seconds}.${body}`', after: '`${id}.${body}`' },
       {
         before: 'if (secret === null) return headers',
         after: "if (secret === null) return { ...headers, 'webhook-signature': '' }",
       },
+    ],
+  },
+  {
+    file: 'packages/server/src/lib/webhook-signature.ts',
+    tests: ['packages/server/src/lib/webhook-signature.test.ts'],
+    mutants: [
+      { before: '`${id}.${timestamp}.`', after: '`${id}.`' },
+      { before: '.update(body).digest()', after: '.digest()' },
       {
         before: "secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64'",
         after: "secret, 'base64'",
       },
+      { before: 'Math.abs(nowMs / 1000 - Number(timestamp))', after: 'nowMs / 1000 - Number(timestamp)' },
+      { before: 'WINDOW_SECONDS = 300', after: 'WINDOW_SECONDS = 600' },
+      { before: ".split(' ', MAX_SIGNATURES)", after: ".split(' ')" },
+      { before: "text.startsWith('v1,')", after: 'true' },
     ],
   },
   {

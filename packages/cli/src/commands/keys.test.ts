@@ -32,7 +32,7 @@ test('a key created beside a running server is valid from its creation to its en
 test.each<[string[], number, RegExp]>([
   [['revoke', 'nobody'], 1, /there is no key nobody; parley keys list shows them/],
   [['revoke'], 2, /keys revoke needs the id of a key/],
-  [['create', '--role', 'king'], 2, /--role must be one of admin, user, read-only, not "king"/],
+  [['create', '--role', 'king'], 2, /--role must be one of admin, user, read-only, webhook, not "king"/],
   [['create', '--expires', 'soon'], 2, /"soon" is no time/],
   [['forge'], 2, /keys can create, list, revoke and rotate, not "forge"/],
 ])('keys %o ends with %d', async (argv, expected, message) => {

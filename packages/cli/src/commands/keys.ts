@@ -5,7 +5,7 @@ import { command, UsageError } from '../args.ts'
 import { printLine, type Io } from '../io.ts'
 import { parseExpiry } from '../expiry.ts'
 
-const ROLES = ['admin', 'user', 'read-only'] as const
+const ROLES = ['admin', 'user', 'read-only', 'webhook'] as const
 type Keys = Awaited<ReturnType<typeof openKeys>>
 type KeyRow = Awaited<ReturnType<Keys['listKeys']>>[number]
 type Flags = Partial<Record<'user' | 'role' | 'label' | 'expires', string>>

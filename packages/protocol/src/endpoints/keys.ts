@@ -5,8 +5,8 @@ import { laxDateTime, text } from '../lax-text.ts'
 import { Success } from './agent-server.ts'
 import { endpoint } from './endpoint.ts'
 
-export const Role = z.enum(['admin', 'user', 'read-only'])
-/** Permissions of a key: everything; the user's own data; reading the user's own data. */
+export const Role = z.enum(['admin', 'user', 'read-only', 'webhook'])
+/** Permissions of a key: everything; the user's own data; reading the user's own data; delivering webhooks, and nothing else. */
 export type Role = z.infer<typeof Role>
 
 export const KeyInfo = z.object({

@@ -8,6 +8,7 @@ import { composeEngine } from './engine.ts'
 import { openTransport, ServerKey } from '../llm/index.ts'
 import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
+import { expectNoOwnKeys } from './own-keys.ts'
 import { endWork, inTime } from './shutdown.ts'
 import { openKnownSecrets, openStoreCipher, secretValues, withServerCredential } from '../secrets/index.ts'
 import {
@@ -54,7 +55,7 @@ export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs'> &
 /**
  * Starts a server and resumes what an earlier one left running. Resolves when it answers requests.
  * @throws the system's error when it cannot listen; ParleyError when the data directory cannot be used, or another server uses it;
- * ConfigError when it would listen on other addresses without a key.
+ * ConfigError when it would listen on other addresses without a key, or send a key of its own to another server.
  */
 export async function startServer(
   config: Config,
@@ -80,6 +81,7 @@ export async function startServer(
   const storeCipher = known.watch(await openStoreCipher(storage.sealTest, keyOptions))
   const cipher = withServerCredential(storeCipher, config.llm.apiKey)
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())
+  await expectNoOwnKeys(config, identities)
   const firstKey = await firstKeyOf(config, identities)
 
   const isolation = await isolationOf(config, log)

@@ -80,6 +80,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     conversations: engine,
     receiver: engine,
     deliveries: storage.outbox,
+    webhookSecrets: config.webhookReceiverSecrets,
     keys: identities,
     audit: new AuditLog(storage.audit, log),
     idempotency: storage.idempotency,

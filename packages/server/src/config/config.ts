@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError } from './error.ts'
+import { isLoopback } from './loopback.ts'
 import {
   type ConfigSources,
   envNames,
@@ -15,14 +16,12 @@ import {
 } from './settings.ts'
 import { type Given, path } from './values.ts'
 import type { CallbackTarget } from '../workspace/index.ts'
-import type { WebhookTarget } from '../webhooks/index.ts'
 
 type Values = ValuesOf<typeof SETTINGS>
 
-export type Config = Omit<Values, 'automation' | 'webhooks'> & {
+export type Config = Omit<Values, 'automation'> & {
   /** Receiver of callbacks about runs in remote workspaces; null: none. Source: interface.md, Workspace variants. */
   automation: CallbackTarget | null
-  webhooks: WebhookTarget[]
   /** Home folder of the account that runs the server. */
   home: string
 }
@@ -48,15 +47,10 @@ export function readConfig(sources: ConfigSources): ReadConfig {
     if (given !== undefined) return row.read.read(given, sources.home)
     return typeof row.default === 'function' ? (row.default as (from: ConfigSources) => unknown)(sources) : row.default
   })
-  const { automation, webhooks, ...rest } = values
-  const [firstKey = null] = rest.sessionApiKeys
+  const { automation, ...rest } = values
   const config: Config = {
     ...rest,
     automation: automation.url === null ? null : { ...automation, url: automation.url },
-    webhooks: webhooks.map((target) => ({
-      ...target,
-      api_key: target.api_key === undefined ? firstKey : target.api_key,
-    })),
     home: sources.home,
   }
   if (config.withoutKeys && config.sessionApiKeys.length > 0) {
@@ -83,11 +77,6 @@ export function describeConfig(config: Config, origins: ConfigOrigins): string[]
   ])
   const width = (column: number) => Math.max(...rows.map((row) => row[column]!.length))
   return rows.map(([name, value, origin]) => `${name!.padEnd(width(0))}  ${value!.padEnd(width(1))}  ${origin}`)
-}
-
-/** True when only this machine can reach `host`. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
 function show(row: Setting, read: unknown): string {

@@ -1,4 +1,5 @@
-export { describeConfig, isLoopback, readConfig, type Config, type ConfigOrigins } from './config.ts'
+export { isLoopback } from './loopback.ts'
+export { describeConfig, readConfig, type Config, type ConfigOrigins } from './config.ts'
 export { ConfigError } from './error.ts'
 export { configFlags } from './settings.ts'
 export { secretsOf, serviceKeysOf } from './secrets.ts'

@@ -3,6 +3,8 @@ import { secretValues } from '../secrets/index.ts'
 import { readConfig } from './config.ts'
 import { secretsOf } from './secrets.ts'
 
+const RECEIVER_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
 test('every credential of the configuration is one of its secrets', () => {
   const env = {
     PARLEY_SESSION_API_KEYS: 'session-key-1,session-key-2',
@@ -11,6 +13,7 @@ test('every credential of the configuration is one of its secrets', () => {
     PARLEY_VENDOR_API_KEY: 'vendor-key',
     PARLEY_AUTOMATION_CALLBACK_URL: 'http://127.0.0.1:9/',
     PARLEY_AUTOMATION_CALLBACK_API_KEY: 'callback-key',
+    PARLEY_WEBHOOK_RECEIVER_SECRETS: RECEIVER_SECRET,
   }
   const { config } = readConfig({ flags: {}, env, cwd: '/', home: '/' })
   const target = { base_url: 'http://127.0.0.1:9', headers: { 'X-Key': 'header-key-1' }, secret: 'whsec_c2lnbmluZw==' }
@@ -23,6 +26,7 @@ test('every credential of the configuration is one of its secrets', () => {
       'model-key',
       'vendor-key',
       'callback-key',
+      RECEIVER_SECRET,
       'header-key-1',
       'whsec_c2lnbmluZw==',
       'webhook-key',

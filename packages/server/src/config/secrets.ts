@@ -9,6 +9,7 @@ export const serviceKeysOf = ({ llm, vendor, automation }: Config): string[] =>
  * @param secretsIn finds the secret values of one webhook target
  */
 export function secretsOf(config: Config, secretsIn: (target: object) => readonly string[]): (string | null)[] {
-  const { sessionApiKeys, secretKey, webhooks } = config
-  return [...sessionApiKeys, secretKey, ...serviceKeysOf(config), ...webhooks.flatMap((target) => secretsIn(target))]
+  const { sessionApiKeys, secretKey, webhooks, webhookReceiverSecrets } = config
+  const ofWebhooks = [...webhookReceiverSecrets, ...webhooks.flatMap((target) => secretsIn(target))]
+  return [...sessionApiKeys, secretKey, ...serviceKeysOf(config), ...ofWebhooks]
 }

@@ -27,7 +27,8 @@ import {
   text,
   webOrigins,
 } from './values.ts'
-import { type ConfiguredTarget, webhooks } from './webhooks.ts'
+import { signingSecrets, webhooks } from './webhooks.ts'
+import type { WebhookTarget } from '../webhooks/index.ts'
 
 export type ConfigSources = {
   /** Parsed command line, by flag name without dashes. */
@@ -289,7 +290,7 @@ export const SETTINGS = {
       page: 'remote-workspace.md',
     }),
   },
-  webhooks: setting<ConfiguredTarget[]>({
+  webhooks: setting<WebhookTarget[]>({
     name: 'webhooks',
     env: ['OH_WEBHOOKS'],
     read: webhooks,
@@ -297,6 +298,14 @@ export const SETTINGS = {
     describe: 'Targets of notifications and events',
     page: 'webhooks.md',
     print: (targets) => targets.map(({ base_url }) => base_url),
+  }),
+  webhookReceiverSecrets: setting<readonly string[]>({
+    name: 'webhook_receiver_secrets',
+    read: signingSecrets,
+    default: [],
+    isSecret: true,
+    describe: 'Signing secrets of servers that send webhooks here; with one, every delivery must be signed',
+    page: 'webhooks.md',
   }),
   secretLookupHosts: setting<readonly string[]>({
     name: 'secret_lookup_hosts',

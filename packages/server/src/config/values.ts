@@ -146,7 +146,7 @@ export const network: Reader<Network> = {
 }
 
 /** A JSON list, or text with commas. */
-function listOf(given: Given): string[] {
+export function listOf(given: Given): string[] {
   const { value, origin } = given
   const items = typeof value === 'string' && value.trimStart().startsWith('[') ? parseList(value, origin) : value
   const split = typeof items === 'string' ? items.split(',').map((item) => item.trim()) : items

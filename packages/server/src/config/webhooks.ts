@@ -1,10 +1,9 @@
 /** Reader of webhook targets: a list of objects, in JSON or one variable per member. Source: agent-server-wire.md 7, 10.2. */
 import { ConfigError } from './error.ts'
-import type { Given, Reader } from './values.ts'
+import { isLoopback } from './loopback.ts'
+import { listOf, type Given, type Reader } from './values.ts'
 import type { WebhookTarget } from '../webhooks/index.ts'
 
-/** A target whose `api_key` is undefined when the configuration names none. */
-export type ConfiguredTarget = Omit<WebhookTarget, 'api_key'> & { api_key: string | null | undefined }
 type Members = Readonly<Record<string, unknown>>
 
 /** Members of other servers' lists without effect here: no delivery is dropped, and each is retried for a day. */
@@ -14,6 +13,7 @@ const MEMBERS = [
   'headers',
   'secret',
   'api_key',
+  'insecure',
   'events',
   'event_buffer_size',
   'flush_delay',
@@ -42,13 +42,13 @@ function numberedObjects(env: Readonly<Record<string, string | undefined>>, name
 }
 
 /** Refusals name target and member; they contain no value that may be secret. */
-export const webhooks: Reader<ConfiguredTarget[]> = {
+export const webhooks: Reader<WebhookTarget[]> = {
   type: 'list of objects',
   numbered: numberedObjects,
   read: readWebhooks,
 }
 
-function readWebhooks({ value, origin }: Given): ConfiguredTarget[] {
+function readWebhooks({ value, origin }: Given): WebhookTarget[] {
   const list = typeof value === 'string' ? parsed(value, origin) : value
   if (!Array.isArray(list))
     throw new ConfigError(`${origin} must be a list, such as [{"base_url": "https://example.org/api/v1/webhooks"}]`)
@@ -59,7 +59,7 @@ function readWebhooks({ value, origin }: Given): ConfiguredTarget[] {
   return targets
 }
 
-function target(item: unknown, where: string): ConfiguredTarget {
+function target(item: unknown, where: string): WebhookTarget {
   if (!isObject(item)) throw new ConfigError(`${where} must be an object with a base_url`)
   const unknown = Object.keys(item).find((name) => !MEMBERS.includes(name))
   if (unknown !== undefined)
@@ -71,12 +71,15 @@ function target(item: unknown, where: string): ConfiguredTarget {
     return read
   }
   const isCount = (value: number) => Number.isInteger(value) && value >= 1
+  const base_url = baseUrl(item['base_url'], where)
+  const secret = signingSecret(item['secret'], where)
+  if (!flag(item['insecure'], `${where}.insecure`, false)) expectSecure(base_url, secret, where)
   return {
-    base_url: baseUrl(item['base_url'], where),
+    base_url,
     headers: headers(item['headers'], where),
-    secret: signingSecret(item['secret'], where),
+    secret,
     api_key: apiKey(item['api_key'], where),
-    events: flag(item['events'], where),
+    events: flag(item['events'], `${where}.events`, true),
     event_buffer_size: number('event_buffer_size', 5, isCount, 'a whole number from 1'),
     flush_delay: number('flush_delay', 30, (value) => value > 0 && value < 86_400, 'a number of seconds above 0'),
     max_batch_bytes: number('max_batch_bytes', 5 * MIB, isCount, 'a whole number of bytes from 1'),
@@ -96,6 +99,18 @@ function baseUrl(value: unknown, where: string): string {
   return value.replace(/\/+$/, '')
 }
 
+/** Off this machine, others may read deliveries on their way, and send their own to the receiver. */
+function expectSecure(base_url: string, secret: string | null, where: string): void {
+  const { protocol, hostname } = new URL(base_url)
+  if (isLoopback(hostname)) return
+  const missing = [...(protocol === 'https:' ? [] : ['an https address']), ...(secret === null ? ['a secret'] : [])]
+  if (missing.length > 0)
+    throw new ConfigError(
+      `${where} sends to another machine without ${missing.join(' and ')}: add ${missing.length === 1 ? 'it' : 'them'}, ` +
+        'or accept with "insecure": true that deliveries can be read or forged on their way',
+    )
+}
+
 function headers(value: unknown, where: string): Record<string, string> {
   const given = typeof value === 'string' ? parsed(value, `${where}.headers`) : (value ?? {})
   const isGood = (text: unknown) => typeof text === 'string' && /^[\x20-\x7e]*$/.test(text)
@@ -107,32 +122,39 @@ function headers(value: unknown, where: string): Record<string, string> {
   return given as Record<string, string>
 }
 
-function signingSecret(value: unknown, where: string): string | null {
-  if (value === undefined || value === null || value === '') return null
+/** Secrets of servers that send webhooks here. */
+export const signingSecrets: Reader<string[]> = {
+  type: 'list of `whsec_…` secrets',
+  read: (given) => listOf(given).map((secret, index) => expectSecret(secret, `${given.origin}[${index}]`)),
+}
+
+const signingSecret = (value: unknown, where: string): string | null =>
+  value === undefined || value === null || value === '' ? null : expectSecret(value, `${where}.secret`)
+
+function expectSecret(value: unknown, where: string): string {
   const encoded = typeof value === 'string' ? /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value)?.[1] : undefined
   const { length } = Buffer.from(encoded ?? '', 'base64')
   if (length < KEY_BYTES.least || length > KEY_BYTES.most)
     throw new ConfigError(
-      `${where}.secret must be whsec_ and ${KEY_BYTES.least} to ${KEY_BYTES.most} random bytes in base64; ` +
+      `${where} must be whsec_ and ${KEY_BYTES.least} to ${KEY_BYTES.most} random bytes in base64; ` +
         'make one with: echo whsec_$(head -c 32 /dev/urandom | base64)',
     )
   return value as string
 }
 
-function apiKey(value: unknown, where: string): string | null | undefined {
-  if (value === undefined || value === null) return undefined
-  if (value === '') return null
+function apiKey(value: unknown, where: string): string | null {
+  if (value === undefined || value === null || value === '') return null
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value))
     throw new ConfigError(`${where}.api_key must be a text without spaces, which can be sent in a header`)
   return value
 }
 
-function flag(value: unknown, where: string): boolean {
-  if (value === undefined || value === null) return true
+function flag(value: unknown, where: string, otherwise: boolean): boolean {
+  if (value === undefined || value === null) return otherwise
   const word = typeof value === 'string' ? value.toLowerCase() : JSON.stringify(value)
   if (['true', '1', 'yes', 'on'].includes(word)) return true
   if (['false', '0', 'no', 'off'].includes(word)) return false
-  throw new ConfigError(`${where}.events must be true or false`)
+  throw new ConfigError(`${where} must be true or false`)
 }
 
 function parsed(text: string, origin: string): unknown {

@@ -48,6 +48,8 @@ export type AppDeps = Starts & {
   skillsOf: SkillsOfDirectory
   receiver: Receiver
   deliveries: Deliveries
+  /** Signing secrets of servers that send webhooks here; none: they need no signature. */
+  webhookSecrets: readonly string[]
   keys: Keys
   audit: AuditLog
   /** Requests with an `Idempotency-Key`, and the cipher that seals their answers. */
@@ -116,7 +118,7 @@ export function createApp(deps: AppDeps): App {
     ...settingsRoutes(deps.settings, log),
     ...conversationServiceSecretRoutes(deps.secrets),
     ...storedSecretRoutes(deps.secrets),
-    ...receiverRoutes(deps.receiver),
+    ...receiverRoutes(deps.receiver, deps.webhookSecrets),
     ...deliveryRoutes(deps.deliveries),
     ...keyRoutes(deps.keys, (keyId) => void keyWatch.check(keyId)),
     ...auditRoutes(audit),

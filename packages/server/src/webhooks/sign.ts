@@ -1,11 +1,5 @@
-/** Standard Webhooks signatures: HMAC-SHA256 over id, time and body, so that a receiver can verify the sender. */
-import { createHmac } from 'node:crypto'
-
-const PREFIX = 'whsec_'
-
-/** The key inside a signing secret. */
-const signingKey = (secret: string): Buffer =>
-  Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64')
+/** Headers that identify and sign one attempt, so that a receiver can verify the sender. */
+import { webhookSignature } from '../lib/index.ts'
 
 /**
  * Headers that identify and sign one attempt.
@@ -18,8 +12,9 @@ export function signatureHeaders(
   body: string,
   secret: string | null,
 ): Record<string, string> {
-  const headers = { 'webhook-id': id, 'webhook-timestamp': String(seconds) }
+  const timestamp = String(seconds)
+  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp }
   if (secret === null) return headers
-  const mac = createHmac('sha256', signingKey(secret)).update(`${id}.${seconds}.${body}`).digest('base64')
+  const mac = webhookSignature({ id, timestamp, body }, secret).toString('base64')
   return { ...headers, 'webhook-signature': `v1,${mac}` }
 }

@@ -4,15 +4,18 @@
  */
 import { receiveConversation, receiveEvents, WEBHOOK_VERSION } from '@parley/protocol'
 import type { Receiver } from '../../conversation/index.ts'
+import { signatureFault } from '../../lib/index.ts'
+import { unsignedWebhook } from '../core/errors.ts'
 import { describe, type Document } from '../openapi/openapi.ts'
 import { ok, route } from '../core/route.ts'
 import type { Route } from '../core/web.ts'
 
 const SUCCESS = { success: true }
 
-export function receiverRoutes(receiver: Receiver): Route[] {
+/** @param secrets signing secrets of the senders; none: deliveries need no signature, only a key */
+export function receiverRoutes(receiver: Receiver, secrets: readonly string[]): Route[] {
   let document: Document | undefined
-  return [
+  const deliveries = [
     route(receiveConversation, async ({ body }, actor) => {
       await receiver.take(body, actor)
       return { ...ok(receiveConversation, SUCCESS), about: body.id }
@@ -21,6 +24,9 @@ export function receiverRoutes(receiver: Receiver): Route[] {
       await receiver.takeEvents(id, body, actor)
       return ok(receiveEvents, SUCCESS)
     }),
+  ]
+  return [
+    ...deliveries.map((delivery) => signed(delivery, secrets)),
     {
       method: 'GET',
       path: '/api/v1/webhooks/openapi.json',
@@ -31,4 +37,17 @@ export function receiverRoutes(receiver: Receiver): Route[] {
       }),
     },
   ]
+}
+
+/** The route for keys of the role `webhook` too, which verifies the signature of the body before it is read. */
+function signed(delivery: Route, secrets: readonly string[]): Route {
+  return {
+    ...delivery,
+    takesWebhooks: true,
+    answer: async (request) => {
+      const { headers, body = Buffer.alloc(0) } = request
+      const fault = secrets.length === 0 ? null : signatureFault(headers, body, secrets, Date.now())
+      return fault === null ? delivery.answer(request) : unsignedWebhook(fault)
+    },
+  }
 }

@@ -5,7 +5,8 @@ import { Guesses } from './rate-limits.ts'
 
 const ann: Actor = { user: 'ann', role: 'user', keyId: 'k1' }
 const reader: Actor = { user: 'ann', role: 'read-only', keyId: 'k2' }
-const auth: Auth = { authenticate: async (key) => ({ good: ann, reads: reader })[key] ?? null }
+const deliverer: Actor = { user: 'ann', role: 'webhook', keyId: 'k3' }
+const auth: Auth = { authenticate: async (key) => ({ good: ann, reads: reader, delivers: deliverer })[key] ?? null }
 const ask = (method: string, url: string, headers: Record<string, string>, how: Auth = auth) =>
   admit({ method, url, headers }, how)
 
@@ -66,6 +67,14 @@ describe('admission', () => {
     expectAdmin({ ...ann, role: 'admin' })
     for (const role of ['user', 'read-only'] as const)
       expect(() => expectAdmin({ ...ann, role })).toThrow('administrators')
+  })
+
+  test('a key for webhooks is admitted where webhooks are received, and nowhere else', async () => {
+    const request = { method: 'POST', url: '/x', headers: { 'x-session-api-key': 'delivers' } }
+    expect(await admit(request, auth, true)).toEqual({ actor: deliverer })
+    for (const method of ['GET', 'HEAD', 'POST', 'DELETE'])
+      expect(await admit({ ...request, method }, auth)).toMatchObject({ actor: deliverer, refusal: { status: 403 } })
+    expect(await actorOf('delivers', auth, undefined)).toBeNull()
   })
 
   test('a read-only key is refused for every method but GET and HEAD', async () => {

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { ParleyError } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
-import { type Answer, READ_ONLY, UNAUTHORIZED } from './errors.ts'
+import { type Answer, READ_ONLY, UNAUTHORIZED, WEBHOOKS_ONLY } from './errors.ts'
 import type { Guesses } from './rate-limits.ts'
 
 /** Returns the key's user, or null for a key that is unknown, expired or revoked. Compares in constant time. */
@@ -46,13 +46,13 @@ async function identify(key: string | undefined, auth: Auth, address: string | u
   return actor === null ? { refusal: UNAUTHORIZED } : { actor }
 }
 
-/** The actor of `key`, or null. A server without keys has one actor. `address`: remote address of the request. */
+/** The actor of `key` for a socket, or null. A server without keys has one actor. `address`: remote address of the request. */
 export async function actorOf(key: string | undefined, auth: Auth, address: string | undefined): Promise<Actor | null> {
   const { actor, refusal } = await identify(key, auth, address)
-  return refusal === undefined ? actor : null
+  return refusal === undefined && actor.role !== 'webhook' ? actor : null
 }
 
-/** The request's actor, or the answer that refuses it. */
+/** The request's actor, or the answer that refuses it. `takesWebhooks`: the request is one that a key for webhooks may make. */
 export async function admit(
   request: {
     method: string
@@ -61,11 +61,13 @@ export async function admit(
     socket?: { remoteAddress?: string | undefined }
   },
   auth: Auth,
+  takesWebhooks = false,
 ): Promise<Admitted> {
   const { url, headers } = request
   const key = presentedKey(headers, url.startsWith('/v1/'), url.startsWith('/api/v1/webhooks/'))
   const admitted = await identify(key, auth, request.socket?.remoteAddress)
   const { actor } = admitted
+  if (actor?.role === 'webhook' && !takesWebhooks) return { refusal: WEBHOOKS_ONLY, actor }
   const reads = request.method === 'GET' || request.method === 'HEAD'
   return actor?.role === 'read-only' && !reads ? { refusal: READ_ONLY, actor } : admitted
 }

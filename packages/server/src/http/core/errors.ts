@@ -54,6 +54,12 @@ const detail = (status: number, text: string): Answer => ({ status, body: { deta
 export const UNAUTHORIZED = detail(401, 'Unauthorized')
 export const NOT_FOUND = detail(404, 'Not Found')
 export const READ_ONLY = detail(403, 'This key may only read. Use a key with the role "user" or "admin".')
+export const WEBHOOKS_ONLY = detail(
+  403,
+  'This key may only deliver webhooks. Use a key with the role "user" or "admin" for other requests.',
+)
+export const unsignedWebhook = (fault: string): Answer =>
+  detail(401, `The signature of the webhook is not accepted: ${fault}.`)
 export const FOREIGN = detail(
   403,
   'This server runs without keys and answers only this machine. Set PARLEY_SESSION_API_KEYS to open it.',

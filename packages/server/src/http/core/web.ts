@@ -61,6 +61,8 @@ export type Route = RoutePath & {
   alsoAdmits?: (headers: IncomingHttpHeaders) => Promise<Actor | null>
   /** Pages of every origin may read the answer. */
   forAnyPage?: boolean
+  /** Also takes requests with a key of the role `webhook`. */
+  takesWebhooks?: boolean
   /** Errors of callers are answers, too; `errors.ts` answers everything that it throws. */
   answer(request: RawRequest): Promise<Answer | Streamed>
 }
@@ -220,7 +222,7 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
     ...(route.isOpen && route.isProbe !== true && { onRequest: guardOpen(deps) }),
     ...(!route.isOpen && {
       onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-        const admitted = await admit(request, auth)
+        const admitted = await admit(request, auth, route.takesWebhooks)
         const also = admitted.refusal === undefined ? null : ((await route.alsoAdmits?.(request.headers)) ?? null)
         const refused = also === null ? admitted.refusal : undefined
         const actor = also ?? admitted.actor

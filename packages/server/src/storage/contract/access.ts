@@ -1,4 +1,4 @@
-export type Role = 'admin' | 'user' | 'read-only'
+export type Role = 'admin' | 'user' | 'read-only' | 'webhook'
 
 export type KeyRow = {
   /** Public id. */
