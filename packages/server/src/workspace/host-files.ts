@@ -2,10 +2,11 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readdir, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { basename, dirname, isAbsolute, join, normalize } from 'node:path'
+import { basename, dirname, isAbsolute, join, normalize, relative } from 'node:path'
 import { Readable } from 'node:stream'
 import { type HomeResponse, ParleyError } from '@parley/protocol'
 import { isInside } from '../lib/index.ts'
+import { isCredentialFile } from './archive/credential-places.ts'
 import { asParleyError, replaceFile, statFile } from './files.ts'
 
 const MAX_FAVORITES = 50
@@ -136,6 +137,7 @@ const key = (name: string): string => `${name.toLowerCase()}\0${name}`
 
 /**
  * Opens a file in a directory by relative path; a directory stands for its `index.html`. Paths, including symlinks, cannot leave `root`.
+ * Files that may contain credentials are not found: pages of a workspace, which an agent may have written, could read them.
  * @throws ParleyError `bad_request` for a path outside `root`, `not_found`. Source: agent-server-wire.md 3.
  */
 export async function confinedFile(root: string, path: string): Promise<OpenFile> {
@@ -152,6 +154,7 @@ export async function confinedFile(root: string, path: string): Promise<OpenFile
     throw dangling?.isSymbolicLink() === true ? outside() : new ParleyError('not_found', 'File not found')
   }
   if (!isInside(real, target)) throw outside()
+  if (await isCredentialFile(real, relative(real, target))) throw new ParleyError('not_found', 'File not found')
   const found = await statFile(target)
   if (found?.kind !== 'directory') return openFile(target)
   const index = await realpath(join(target, 'index.html')).catch(() => null)

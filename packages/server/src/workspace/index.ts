@@ -21,7 +21,8 @@ export {
   type SandboxPolicy,
 } from './isolation.ts'
 export { openBash, type Bash } from './bash/bash.ts'
-export { openArchive, type Archive, type ArchiveFacts } from './archive.ts'
+export { openArchive } from './archive/archive.ts'
+export type { ArchiveFacts } from './archive/facts.ts'
 export { changesOf, changesSince, fileDiff, newestCommits } from './git/queries.ts'
 export { hasChanges } from './git/has-changes.ts'
 export { makeWorktree, placeOfWorktree } from './git/worktree.ts'

@@ -1,6 +1,5 @@
 /** Files of the server's machine. Source: agent-server-wire.md 1.8. */
 import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
 import {
   archiveDirectory,
   createDirectory,
@@ -13,7 +12,6 @@ import {
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import {
-  type Archive,
   type ArchiveFacts,
   type Hosts,
   homeLocations,
@@ -76,22 +74,16 @@ export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
       const { path, format, base_ref, use_default_excludes, exclude } = query
       const request = { path, format, baseRef: base_ref, useDefaultExcludes: use_default_excludes, exclude }
       const archive = await openArchive(await hosts.of(actor.user), request, callerSignal())
-      const type = format === 'tar.gz' ? 'application/gzip' : 'application/octet-stream'
+      const type = format === 'tar.gz' ? 'application/gzip' : 'text/x-patch'
       const headers = { 'content-type': type, ...attachment(archive.name), ...headersOf(archive.facts) }
       return sendStream(
-        () => Readable.from(wholeOf(archive)),
+        () => Readable.from(archive.bytes, { objectMode: false }),
         headers,
         () => archive[Symbol.asyncDispose](),
         log,
       )
     }),
   ]
-}
-
-/** The bytes of the archive, followed by an error when they are incomplete. */
-async function* wholeOf({ bytes, complete }: Archive): AsyncGenerator<Uint8Array> {
-  yield* bytes as ReadableStream<Uint8Array>
-  await complete
 }
 
 /** A key that may only read conversations must not read other files of this machine. */
@@ -111,13 +103,15 @@ const HEADERS: Readonly<Record<keyof ArchiveFacts, string>> = {
   baseRef: 'x-archive-base-ref',
 }
 
-/** Header values are ASCII; other characters are percent-encoded. */
+/** Values are percent-encoded, with all but letters, digits and `-._~`. */
 function headersOf(facts: ArchiveFacts): Record<string, string> {
   const entries = Object.entries(facts) as [keyof ArchiveFacts, string][]
   return Object.fromEntries(
     entries.map(([fact, value]) => [
       HEADERS[fact],
-      value.toWellFormed().replaceAll(/[^\x21-\x7e ]/gu, (character) => encodeURIComponent(character)),
+      encodeURIComponent(value.toWellFormed()).replaceAll(/[!'()*]/g, hex),
     ]),
   )
 }
+
+const hex = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`

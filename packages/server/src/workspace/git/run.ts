@@ -22,6 +22,8 @@ const CONFIG: Configuration = [
 const FIXED: Readonly<Record<string, string>> = {
   GIT_ALLOW_PROTOCOL: '',
   GIT_CONFIG_GLOBAL: '/dev/null',
+  // A directory of a repository may be a mount of its own in the sandbox.
+  GIT_DISCOVERY_ACROSS_FILESYSTEM: '1',
   GIT_OPTIONAL_LOCKS: '0',
   GIT_TERMINAL_PROMPT: '0',
   LC_ALL: 'C',

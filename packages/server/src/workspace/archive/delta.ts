@@ -1,0 +1,115 @@
+/** The changes of a directory in a repository as one patch. Source: agent-server-wire.md 1.8. */
+import { createReadStream } from 'node:fs'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import { isInside } from '../../lib/index.ts'
+import { baseOf, commitOf, type Repository } from '../git/repository.ts'
+import { gitEnvironment } from '../git/run.ts'
+import type { Workspace } from '../workspace.ts'
+import { isCredentialFile, isCredentialText, isJudgedByContent } from './credential-places.ts'
+import { pathspecsOf } from './excludes.ts'
+import { type Archive, factsOf } from './facts.ts'
+
+export type DeltaRequest = { directory: string; baseRef: string | undefined; excludes: readonly string[] }
+
+/**
+ * The patch contains untracked files too, so all files are added to a temporary index; the repository does not change. A directory in a
+ * repository gets its own changes alone, with paths from the root of the repository.
+ * @throws ParleyError `bad_request`.
+ */
+export async function openDelta(
+  workspace: Workspace,
+  repository: Repository,
+  { baseRef, excludes, ...request }: DeltaRequest,
+  signal: AbortSignal,
+): Promise<Archive> {
+  const directory = isInside(repository.root, request.directory) ? request.directory : repository.root
+  const isAuto = baseRef === undefined || baseRef === ''
+  const base = isAuto ? await autoBase(repository, signal) : await commitOf(repository, baseRef, signal)
+  const isCommit = (await repository.git.ask(['cat-file', '-t', base], signal))?.trim() === 'commit'
+  const facts = {
+    ...(await factsOf(repository, signal)),
+    ...(isCommit && { baseCommit: base, baseRef: isAuto ? 'auto' : baseRef }),
+  }
+  const paths = ['--', '.', ...pathspecsOf(excludes)]
+  const scratch = await realpath(await mkdtemp(join(tmpdir(), 'parley-archive-')))
+  const forget = () => rm(scratch, { recursive: true, force: true })
+  try {
+    const env = await environment(workspace, repository, scratch, signal)
+    const git = (args: readonly string[]) => run(workspace, { args, cwd: directory, env, folder: scratch }, signal)
+    await git(['read-tree', base])
+    await git(['add', '--all', ...paths])
+    const changed = await git(['diff', '--cached', '--name-only', '--no-renames', '-z', base, ...paths])
+    const secret = await secretsIn(changed.split('\0').slice(0, -1), { repository, base }, signal)
+    // Their state of the base is put back, so that the patch does not contain them.
+    for (let at = 0; at < secret.length; at += AT_ONCE)
+      await git(['reset', '-q', base, '--', ...secret.slice(at, at + AT_ONCE).map((path) => `:(top,literal)${path}`)])
+    const patch = join(scratch, 'patch')
+    const options = ['--binary', '--no-ext-diff', '--no-textconv', `--output=${patch}`]
+    await git(['diff', ...options, '--cached', base, ...paths])
+    const name = `${basename(directory) || 'root'}.patch`
+    return { name, facts, bytes: createReadStream(patch), [Symbol.asyncDispose]: forget }
+  } catch (error) {
+    await forget()
+    throw error
+  }
+}
+
+/** Paths of one command, whose arguments have a limited length. */
+const AT_ONCE = 200
+/** Bytes of the list of changed files. */
+const MAX_LIST_BYTES = 16 * 1024 * 1024
+
+/** A commit that was checked out for itself is the base of its changes. */
+async function autoBase(repository: Repository, signal: AbortSignal): Promise<string> {
+  const branch = await repository.git.ask(['symbolic-ref', '--quiet', 'HEAD'], signal)
+  const head = branch === null ? await repository.git.ask(['rev-parse', '--verify', '--quiet', 'HEAD'], signal) : null
+  return head?.trim() ?? baseOf(repository, signal)
+}
+
+/** New objects are written to the scratch folder. */
+async function environment(
+  workspace: Workspace,
+  { git }: Repository,
+  scratch: string,
+  signal: AbortSignal,
+): Promise<Record<string, string>> {
+  const objects = await git.tell(['rev-parse', '--path-format=absolute', '--git-path', 'objects'], signal)
+  return {
+    ...gitEnvironment(workspace),
+    GIT_INDEX_FILE: join(scratch, 'index'),
+    GIT_OBJECT_DIRECTORY: scratch,
+    GIT_ALTERNATE_OBJECT_DIRECTORIES: objects.trim(),
+  }
+}
+
+async function run(
+  workspace: Workspace,
+  { args, ...place }: { args: readonly string[]; cwd: string; env: Record<string, string>; folder: string },
+  signal: AbortSignal,
+): Promise<string> {
+  const request = { argv: ['git', ...args], ...place, maxBytes: MAX_LIST_BYTES }
+  const { exit_code, stdout, stderr, dropped } = await workspace.exec(request, signal)
+  if (exit_code !== 0) throw new ParleyError('bad_request', stderr.trim() || `git ${args[0]} failed`)
+  if (dropped.stdout > 0) throw new ParleyError('bad_request', 'More files are changed than a patch can list')
+  return stdout
+}
+
+/** The changed files that may contain credentials, before or after the change. Paths are relative to the root. */
+async function secretsIn(
+  changed: readonly string[],
+  { repository, base }: { repository: Repository; base: string },
+  signal: AbortSignal,
+): Promise<string[]> {
+  const found: string[] = []
+  for (const path of changed) {
+    if (await isCredentialFile(repository.root, path)) found.push(path)
+    else if (isJudgedByContent(path)) {
+      const before = await repository.git.ask(['cat-file', 'blob', `${base}:${path}`], signal)
+      if (before !== null && isCredentialText(before)) found.push(path)
+    }
+  }
+  return found
+}
