@@ -140,6 +140,73 @@ describe.concurrent('permission requests', () => {
     ])
   }, 60_000)
 
+  const diff = (path: string) => ({ type: 'diff', path, oldText: null, newText: 'text' })
+  const risky = {
+    confirmation_policy: { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: false },
+    security_analyzer: { kind: 'PatternSecurityAnalyzer' },
+  }
+
+  test('a request with several diffs is one action for each, and allowed only when all are approved', async () => {
+    const content = [diff('/w/a.txt'), diff('/home/ann/.ssh/authorized_keys'), diff('/w/c.txt')]
+    const asked: AcpStep = { permission: { toolCallId: 'e', title: 'edit', kind: 'edit', content } }
+    const acp = writeScript(server.dir, { turns: [[asked, { say: 'done' }]] })
+    const conversation = await startAcpConversation(server, acp, 'go', risky)
+    await conversation.is('waiting_for_confirmation', 'finished', 'error')
+    const shown = actions(await conversation.events())
+    expect(shown.map(({ action, security_risk }) => [action.path, security_risk])).toEqual([
+      ['/w/a.txt', 'LOW'],
+      ['/home/ann/.ssh/authorized_keys', 'HIGH'],
+      ['/w/c.txt', 'LOW'],
+    ])
+    const updates = await conversation.kinds('ConversationStateUpdateEvent')
+    const asking = updates.find(({ key }) => key === 'confirmation_request')
+    expect(asking.value.actions.map(({ action_id }: any) => action_id)).toEqual(shown.map(({ id }) => id))
+    await conversation.post('events/respond_to_confirmation', { accept: true })
+    await conversation.is('finished', 'error')
+    expect(decisions(acp.decided())).toEqual([['e', 'yes']])
+    expect((await conversation.kinds('ObservationEvent')).map(({ action_id }) => action_id)).toEqual(
+      expect.arrayContaining(shown.map(({ id }) => id)),
+    )
+  })
+
+  test('a request with a diff and a command has a high risk, and a rejection refuses all of it', async () => {
+    const content = [diff('/w/a.txt')]
+    const permission = { toolCallId: 'e', title: 'edit', kind: 'edit', content, rawInput: { command: 'ls' } }
+    const acp = writeScript(server.dir, { turns: [[{ permission }, { say: 'done' }], [{ say: 'other' }]] })
+    const conversation = await startAcpConversation(server, acp, 'go', risky)
+    await conversation.is('waiting_for_confirmation', 'finished', 'error')
+    expect(actions(await conversation.events())).toMatchObject([
+      { security_risk: 'HIGH', action: { path: '/w/a.txt' } },
+      { security_risk: 'HIGH', action: { command: 'ls' } },
+    ])
+    await conversation.post('events/respond_to_confirmation', { accept: false, reason: 'no' })
+    await conversation.is('idle')
+    await conversation.say('another')
+    await until(async () => finishes(await conversation.events()).length > 1)
+    expect(decisions(acp.decided())).toEqual([['e', 'no']])
+    expect(await conversation.kinds('UserRejectObservation')).toHaveLength(2)
+  }, 60_000)
+
+  test('a hook that blocks one part of a request refuses all of it', async () => {
+    const content = [diff('/w/a.txt'), diff('/w/secret.txt')]
+    const permission = { toolCallId: 'e', title: 'edit', kind: 'edit', content }
+    const acp = writeScript(server.dir, { turns: [[{ permission }, { say: 'done' }]] })
+    const conversation = await startAcpConversation(server, acp, 'go', {
+      hook_config: {
+        pre_tool_use: [
+          {
+            matcher: 'file_editor',
+            hooks: [{ type: 'command', command: 'grep -q secret && echo "not that file" >&2 && exit 2; exit 0' }],
+          },
+        ],
+      },
+    })
+    await conversation.is('finished', 'error')
+    expect(decisions(acp.decided())).toEqual([['e', 'no']])
+    const reasons = (await conversation.kinds('UserRejectObservation')).map(({ rejection_reason }) => rejection_reason)
+    expect(reasons).toEqual([expect.stringContaining('Another part'), expect.stringContaining('not that file')])
+  })
+
   test('the analyzer assesses permission requests, and the policy asks only about risky ones', async () => {
     const risky: AcpStep = {
       permission: { toolCallId: 'r', title: 'clean', kind: 'execute', rawInput: { command: 'rm -rf /' } },

@@ -68,7 +68,7 @@ export class AcpAgent implements Agent {
     const current = this.#runner.current
     if (current !== null && isOnBranch(view.view(), current.message.id)) {
       // A run that continues without executing the waiting calls means that the person rejected them.
-      for (const decision of current.gate.waiting.values()) refuse(current, decision)
+      for (const decision of current.gate.waiting) refuse(current, decision)
       current.turn.isWaitingForPerson = false
       yield* this.#runner.drive(current, view, signal)
       return
@@ -85,17 +85,20 @@ export class AcpAgent implements Agent {
   async *execute(actions: readonly ActionEvent[], view: StepContext, signal: AbortSignal): Step {
     this.#view = view
     const current = this.#runner.current
-    const allowed: PermissionDecision[] = []
+    const approved = new Set(actions.map(({ id }) => id))
+    const [allowed, partial] = [new Set<PermissionDecision>(), new Set<PermissionDecision>()]
     const drafts = actions.map((action) => {
       // A prompt that has ended accepts no answer.
-      const decision = current?.turn.end === null ? current.gate.waiting.get(action.id) : undefined
-      if (decision === undefined) return agentGone(action)
-      allowed.push(decision)
-      return allowedObservation(action)
+      const decision = current?.turn.end === null ? current.gate.waitingFor(action.id) : undefined
+      if (decision === undefined) return notPerformed(action, AGENT_GONE)
+      const isWhole = decision.calls.every(({ call }) => approved.has(call.id))
+      ;(isWhole ? allowed : partial).add(decision)
+      return isWhole ? allowedObservation(action) : notPerformed(action, NOT_WHOLE)
     })
     yield drafts
     if (current === null) return
     for (const decision of allowed) current.gate.allow(decision)
+    for (const decision of partial) refuse(current, decision)
     current.turn.isWaitingForPerson = false
     yield* this.#runner.drive(current, view, signal)
   }
@@ -165,14 +168,17 @@ export class AcpAgent implements Agent {
 const present = (draft: Draft | null): Draft[] => (draft === null ? [] : [draft])
 
 /** Error for a call whose agent has ended; the call was not performed. */
-function agentGone({ tool_name, tool_call_id }: ActionEvent): Draft {
+const AGENT_GONE =
+  'The agent that asked for this is not running any more, and nothing was performed. It asks again when it still wants it.'
+const NOT_WHOLE = 'Another part of the same request was not approved, so nothing of it was performed.'
+
+function notPerformed({ tool_name, tool_call_id }: ActionEvent, error: string): Draft {
   return {
     kind: 'AgentErrorEvent',
     source: 'agent',
     tool_name,
     tool_call_id,
-    error:
-      'The agent that asked for this is not running any more, and nothing was performed. It asks again when it still wants it.',
+    error,
     classification: { kind: 'internal', retryable: true, user_action: 'none', error_id: null },
   }
 }

@@ -2,7 +2,7 @@
  * Decides the agent's permission requests with hooks, analyzer and policy, like the calls of the native agent. Source: agent-core.md 11.7, F10.
  *
  * Invariants
- *   G1. A call that the policy sends to a person is allowed only after that person has approved it.
+ *   G1. A request of which the policy sends any part to a person is allowed only after that person has approved all of its parts.
  *   G2. At most `limit` allowed calls run at the same time, as far as the agent reports when one starts and ends.
  */
 import {
@@ -22,7 +22,7 @@ import { CANCELLED } from '../process/connection.ts'
 import {
   chooseOption,
   permissionAction,
-  requestedCall,
+  requestedCalls,
   resultObservation,
   type PendingPermission,
   type RequestedCall,
@@ -39,24 +39,26 @@ export type PermissionGateDeps = {
   log: Log
 }
 
-/** `ask`: a person has to decide. `refused`: a hook blocked the call. */
+/** `ask`: a person has to decide. `refused`: a hook blocked a part of the request. */
 export type PermissionDecision = {
   kind: 'allow' | 'ask' | 'refused'
   pending: PendingPermission
-  call: RequestedCall
-  risk: SecurityRisk
+  /** All parts of the request, which are decided together. */
+  calls: readonly AssessedCall[]
   drafts: Draft[]
 }
+
+type AssessedCall = { call: RequestedCall; risk: SecurityRisk }
 
 export class PermissionGate {
   readonly #deps: PermissionGateDeps
   readonly #limit: number
   /** Requests that wait for a slot. */
   readonly #queue: PendingPermission[] = []
-  /** Allowed calls by the agent's id, and when they were allowed. */
-  readonly #running = new Map<string, { call: RequestedCall; since: number }>()
-  /** Calls that wait for a person's decision. */
-  readonly waiting = new Map<EventId, PermissionDecision>()
+  /** Allowed requests by the agent's id of the call, and when they were allowed. */
+  readonly #running = new Map<string, { calls: readonly AssessedCall[]; since: number }>()
+  /** Parts of requests that wait for a person's decision. */
+  readonly #waiting = new Map<EventId, PermissionDecision>()
 
   constructor(limit: number, deps: PermissionGateDeps) {
     this.#limit = limit
@@ -65,6 +67,21 @@ export class PermissionGate {
 
   add(pending: PendingPermission): void {
     this.#queue.push(pending)
+  }
+
+  /** Requests that wait for a person's decision. */
+  get waiting(): ReadonlySet<PermissionDecision> {
+    return new Set(this.#waiting.values())
+  }
+
+  /** The request that an action is a part of, while it waits for a decision. */
+  waitingFor(action: EventId): PermissionDecision | undefined {
+    return this.#waiting.get(action)
+  }
+
+  /** The request waits for a person. */
+  ask(decision: PermissionDecision): void {
+    for (const { call } of decision.calls) this.#waiting.set(call.id, decision)
   }
 
   /** True when requests wait for a slot. */
@@ -86,39 +103,60 @@ export class PermissionGate {
 
   async decide(pending: PendingPermission, turn: StepContext, signal: AbortSignal): Promise<PermissionDecision> {
     const { hooks } = this.#deps
-    const call = requestedCall(pending.call)
+    const { calls, isMixed } = requestedCalls(pending.call)
     const state = turn.state()
-    const { id, tool, action } = call
-    const before = await hooks?.before({ action_id: id, tool_name: tool, action }, state, signal)
-    const drafts = [...(before?.drafts ?? [])]
-    if (before !== undefined && before.blocked !== null) {
-      drafts.push(permissionAction(call, permissionId(id), 'UNKNOWN'), refusalDraft(call, before.blocked))
-      return { kind: 'refused', pending, call, risk: 'UNKNOWN', drafts }
+    const drafts: Draft[] = []
+    for (const { id, tool, action } of calls) {
+      const before = await hooks?.before({ action_id: id, tool_name: tool, action }, state, signal)
+      drafts.push(...(before?.drafts ?? []))
+      if (before === undefined || before.blocked === null) continue
+      drafts.push(...blockedDrafts(calls, id, before.blocked))
+      return { kind: 'refused', pending, calls: calls.map((call) => ({ call, risk: 'UNKNOWN' })), drafts }
     }
-    const { risk, drafts: usage } = await this.#assess(call, state, turn, signal)
-    drafts.push(...usage)
-    const kind = needsConfirmation(turn.state().confirmation_policy, risk) ? 'ask' : 'allow'
-    return { kind, pending, call, risk, drafts }
+    const assessed: AssessedCall[] = []
+    for (const call of calls) {
+      const { risk, drafts: usage } = await this.#assess(call, state, turn, signal)
+      drafts.push(...usage)
+      // A request that looks like an edit and also runs something is suspicious, whatever its parts are.
+      assessed.push({ call, risk: isMixed ? 'HIGH' : risk })
+    }
+    const policy = turn.state().confirmation_policy
+    const kind = assessed.some(({ risk }) => needsConfirmation(policy, risk)) ? 'ask' : 'allow'
+    return { kind, pending, calls: assessed, drafts }
   }
 
-  allow({ pending, call }: PermissionDecision): void {
-    this.waiting.delete(call.id)
-    this.#running.set(call.callId, { call, since: performance.now() })
+  allow({ pending, calls }: PermissionDecision): void {
+    this.#settle(calls)
+    this.#running.set(pending.call.id, { calls, since: performance.now() })
     pending.answer(chooseOption('allow', pending.request) ?? CANCELLED)
   }
 
-  refuse({ pending, call }: PermissionDecision): void {
-    this.waiting.delete(call.id)
+  refuse({ pending, calls }: PermissionDecision): void {
+    this.#settle(calls)
     pending.answer(chooseOption('reject', pending.request) ?? CANCELLED)
   }
 
-  /** Runs the hooks after an allowed call that has ended, and returns their drafts. */
+  #settle(calls: readonly AssessedCall[]): void {
+    for (const { call } of calls) this.#waiting.delete(call.id)
+  }
+
+  /** Runs the hooks after an allowed call that has ended, for each of its parts, and returns their drafts. */
   async afterCall(call: ToolCall, turn: StepContext, signal: AbortSignal): Promise<Draft[]> {
-    const { hooks, log } = this.#deps
     const running = this.#running.get(call.id)
     if (running === undefined) return []
     this.#running.delete(call.id)
-    const { id, tool, action } = running.call
+    const drafts: Draft[] = []
+    for (const part of running.calls) drafts.push(...(await this.#afterPart(part.call, call, turn, signal)))
+    return drafts
+  }
+
+  async #afterPart(
+    { id, tool, action }: RequestedCall,
+    call: ToolCall,
+    turn: StepContext,
+    signal: AbortSignal,
+  ): Promise<readonly Draft[]> {
+    const { hooks, log } = this.#deps
     try {
       const after = await hooks?.after(
         { action_id: id, tool_name: tool, action },
@@ -172,13 +210,23 @@ const permissionId = (id: EventId): string => `acp_permission_${id}`
 
 /** Drafts that ask a person to decide these calls. */
 export function confirmationDrafts(decisions: readonly PermissionDecision[]): Draft[] {
-  const [first] = decisions
-  if (first === undefined) return []
-  const batch = permissionId(first.call.id)
-  const actions = decisions.map(({ call, risk }) => ({ action_id: call.id, risk }))
+  if (decisions.length === 0) return []
+  const parts = decisions.flatMap(({ calls }) => calls)
+  const batch = permissionId(parts[0]!.call.id)
+  const actions = parts.map(({ call, risk }) => ({ action_id: call.id, risk }))
   return [
-    ...decisions.map(({ call, risk }) => permissionAction(call, batch, risk)),
+    ...parts.map(({ call, risk }) => permissionAction(call, batch, risk)),
     { kind: 'ConfirmationRequestedEvent', source: 'environment', llm_response_id: batch, actions },
+  ]
+}
+
+/** All parts of a request of which a hook blocked one. */
+function blockedDrafts(calls: readonly RequestedCall[], blocked: EventId, reason: string): Draft[] {
+  const batch = permissionId(calls[0]!.id)
+  const other = `Another part of the same request was blocked: ${reason}`
+  return [
+    ...calls.map((call) => permissionAction(call, batch, 'UNKNOWN')),
+    ...calls.map((call) => refusalDraft(call, call.id === blocked ? reason : other)),
   ]
 }
 

@@ -1,4 +1,7 @@
-/** A permission request as a call of ours that can be analysed, shown and decided. Pure. Source: agent-core.md 11.6, 11.7, F10. */
+/**
+ * A permission request as calls of ours that can be analysed, shown and decided. Pure. A request may hold several file changes and
+ * commands; each of them is a call, so that nothing is allowed that was not analysed and shown. Source: agent-core.md 11.6, 11.7, F10.
+ */
 import type { Action, ActionEvent, Draft, EventId, MessageToolCall, Observation, SecurityRisk } from '@parley/protocol'
 import { newEventId, textContent } from '@parley/protocol'
 import { shellQuote } from '../../../lib/index.ts'
@@ -12,10 +15,10 @@ export type PendingPermission = {
   answer: (answer: PermissionAnswer) => void
 }
 
-/** The call that the agent requests, with the id that its action will have. */
+/** One part of what the agent requests, with the id that its action will have. */
 export type RequestedCall = {
   id: EventId
-  /** The agent's own id of the call. */
+  /** The agent's own id of the call; with a number, for further parts of the same call. */
   callId: string
   tool: string
   action: Action
@@ -25,36 +28,69 @@ export type RequestedCall = {
 
 const MAX_SUMMARY_CHARS = 500
 
-/** The call as one of our own actions where it has an equivalent, so that rules about commands and files apply to it. */
-export function requestedCall(call: ToolCall): RequestedCall {
-  const { tool, action } = asKnownTool(call)
+/** Calls of one request; the rest of a longer one is a single call. */
+const MAX_CALLS = 100
+
+/** Everything that a permission request asks for. `isMixed`: it holds file changes and commands, so its kind says too little. */
+export type RequestedCalls = { calls: RequestedCall[]; isMixed: boolean }
+
+/** The request as our own actions where it has equivalents, so that rules about commands and files apply to it. */
+export function requestedCalls(call: ToolCall): RequestedCalls {
+  const { all, isMixed } = partsOf(call)
+  const isLong = all.length > MAX_CALLS
+  const rest = isLong ? [otherPart(call, { parts: all.slice(MAX_CALLS - 1).map(({ action }) => action) })] : []
+  const parts = isLong ? [...all.slice(0, MAX_CALLS - 1), ...rest] : all
+  return {
+    calls: parts.map((part, index) => asCall(part, call, { index, count: parts.length })),
+    isMixed: isMixed || isLong,
+  }
+}
+
+type Part = { tool: string; action: Action }
+
+function asCall(
+  { tool, action }: Part,
+  call: ToolCall,
+  { index, count }: { index: number; count: number },
+): RequestedCall {
   const { kind: _, ...args } = action
+  const callId = index === 0 ? call.id : `${call.id}#${index + 1}`
   const toolCall: MessageToolCall = {
-    id: call.id,
+    id: callId,
     responses_item_id: null,
     name: tool,
     arguments: JSON.stringify(args),
     origin: 'completion',
   }
-  const summary = (call.title === '' ? tool : call.title).slice(0, MAX_SUMMARY_CHARS)
-  return { id: newEventId(), callId: call.id, tool, action, toolCall, summary }
+  const title = (call.title === '' ? tool : call.title).slice(0, MAX_SUMMARY_CHARS)
+  const summary = count === 1 ? title : `${title} (${index + 1} of ${count})`
+  return { id: newEventId(), callId, tool, action, toolCall, summary }
 }
 
-function asKnownTool({ kind, title, rawInput, content }: ToolCall): { tool: string; action: Action } {
-  const edit = diffIn(content)
-  if (edit !== null) return { tool: 'file_editor', action: edit }
+/** Changes of files in the content, and commands in the raw input; without any, the request as it is. */
+function partsOf(call: ToolCall): { all: Part[]; isMixed: boolean } {
+  const { rawInput, content } = call
+  const edits = (content ?? []).flatMap((block) => editIn(block, call))
   const input = typeof rawInput === 'object' && rawInput !== null ? (rawInput as Record<string, unknown>) : {}
-  const command = commandIn(input['command'] ?? input['cmd'])
-  if (command !== null)
+  const commands = new Set([commandIn(input['command']), commandIn(input['cmd'])].filter((text) => text !== null))
+  const runs = [...commands].map((command): Part => {
     return {
       tool: 'terminal',
       action: { kind: 'TerminalAction', command, is_input: false, timeout: null, reset: false },
     }
+  })
+  const all = [...edits, ...runs]
   return {
-    tool: `acp_${kind ?? 'other'}`,
-    action: { kind: 'MCPToolAction', data: { title, tool_kind: kind, raw_input: rawInput } },
+    all: all.length === 0 ? [otherPart(call, { raw_input: rawInput })] : all,
+    isMixed: (edits.length > 0 && runs.length > 0) || runs.length > 1,
   }
 }
+
+/** A part without an equivalent. */
+const otherPart = ({ kind, title }: ToolCall, data: Record<string, unknown>): Part => ({
+  tool: `acp_${kind ?? 'other'}`,
+  action: { kind: 'MCPToolAction', data: { title, tool_kind: kind, ...data } },
+})
 
 function commandIn(value: unknown): string | null {
   if (typeof value === 'string' && value.trim() !== '') return value
@@ -66,20 +102,20 @@ function commandIn(value: unknown): string | null {
 
 const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : shellQuote(word))
 
-/** The first file change in the call's content; it takes precedence over the raw input. */
-function diffIn(content: readonly unknown[] | null): Action | null {
-  for (const block of content ?? []) {
-    if (typeof block !== 'object' || block === null) continue
-    const { type, path, oldText, newText, old_text, new_text } = block as Record<string, unknown>
-    const fresh = newText ?? new_text
-    if (type !== 'diff' || typeof path !== 'string' || typeof fresh !== 'string') continue
-    const old = oldText ?? old_text
-    const none = { file_text: null, old_str: null, new_str: null, insert_line: null, view_range: null }
-    if (typeof old === 'string' && old !== '')
-      return { kind: 'FileEditorAction', ...none, command: 'str_replace', path, old_str: old, new_str: fresh }
-    return { kind: 'FileEditorAction', ...none, command: 'create', path, file_text: fresh }
-  }
-  return null
+/** The file change that a block of the call's content describes; one that cannot be read is shown as it is. */
+function editIn(block: unknown, call: ToolCall): Part[] {
+  if (typeof block !== 'object' || block === null) return []
+  const { type, path, oldText, newText, old_text, new_text } = block as Record<string, unknown>
+  if (type !== 'diff') return []
+  const fresh = newText ?? new_text
+  if (typeof path !== 'string' || typeof fresh !== 'string') return [otherPart(call, { diff: block })]
+  const old = oldText ?? old_text
+  const none = { file_text: null, old_str: null, new_str: null, insert_line: null, view_range: null }
+  const action: Action =
+    typeof old === 'string' && old !== ''
+      ? { kind: 'FileEditorAction', ...none, command: 'str_replace', path, old_str: old, new_str: fresh }
+      : { kind: 'FileEditorAction', ...none, command: 'create', path, file_text: fresh }
+  return [{ tool: 'file_editor', action }]
 }
 
 export function permissionAction(call: RequestedCall, responseId: string, risk: SecurityRisk): Draft {

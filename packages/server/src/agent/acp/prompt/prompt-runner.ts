@@ -172,7 +172,7 @@ export class PromptRunner {
     const decisions = await Promise.all(admitted.map((pending) => gate.decide(pending, view, signal)))
     const forPerson = decisions.filter(({ kind }) => kind === 'ask')
     const drafts = [...decisions.flatMap((decision) => decision.drafts), ...confirmationDrafts(forPerson)]
-    for (const decision of forPerson) gate.waiting.set(decision.call.id, decision)
+    for (const decision of forPerson) gate.ask(decision)
     if (forPerson.length > 0) turn.isWaitingForPerson = true
     if (drafts.length > 0) yield drafts
     for (const decision of decisions) {
@@ -245,5 +245,5 @@ export class PromptRunner {
 /** Answers a request with a refusal and marks its call as failed. */
 export function refuse({ turn, gate }: Pick<PromptState, 'turn' | 'gate'>, decision: PermissionDecision): void {
   gate.refuse(decision)
-  turn.failCall(decision.call.callId)
+  turn.failCall(decision.pending.call.id)
 }
