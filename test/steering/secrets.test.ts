@@ -86,11 +86,13 @@ describe('secrets of a conversation', () => {
   })
 
   test('encrypted secrets are decrypted when the start request declares them as such', async () => {
-    const hidden = await server.call('POST', '/api/profiles/p', { llm: { model: 'x', api_key: VALUE } })
-    expect(hidden.status).toBe(201)
-    const { body } = await server.call('GET', '/api/profiles/p', undefined, { 'X-Expose-Secrets': 'encrypted' })
-    const secrets = { DEPLOY_KEY: { kind: 'StaticSecret', value: body.config.api_key } }
-    const opened = await server.open({ secrets, secrets_encrypted: true })
+    const first = await server.open({ secrets: { DEPLOY_KEY: VALUE } })
+    const { body } = await server.call('GET', `/api/conversations/${first}`, undefined, {
+      'X-Expose-Secrets': 'encrypted',
+    })
+    const { DEPLOY_KEY } = body.secret_registry.secret_sources
+    expect(DEPLOY_KEY.value).toMatch(/^gAAAAA/)
+    const opened = await server.open({ secrets: { DEPLOY_KEY }, secrets_encrypted: true })
     expect(await output(server, opened, LENGTH)).toContain(`length ${VALUE.length}`)
   })
 

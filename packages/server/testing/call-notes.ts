@@ -15,7 +15,7 @@ export type TestNotes = AsyncDisposable & {
 
 export async function openTestNotes(path = ':memory:'): Promise<TestNotes> {
   const storage = await openSqlite({ path })
-  const cipher = await openCipher({ keyText: 'key of the test notes', keyFile: '' })
+  const cipher = await openCipher({ keyText: 'key of the test notes', keyFile: '', salt: '' })
   const notes = openCallNotes({ notes: storage.notes, cipher, proof: { noted: async () => undefined } })
   const open: OpenCallNotes = ({ id }) => notes({ id, epoch: 0 })
   return {

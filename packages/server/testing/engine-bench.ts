@@ -159,7 +159,7 @@ export async function openBench({
     [Symbol.asyncDispose]: async () => undefined,
   }
   const masker = makeMasker([])
-  const cipher = await openCipher({ keyText: 'bench', keyFile: '' })
+  const cipher = await openCipher({ keyText: 'bench', keyFile: '', salt: '' })
   const notesIn = ({ notes }: Pick<Storage, 'notes'>) =>
     openCallNotes({ notes, cipher, proof: { noted: async () => undefined } })
   const workspaces = { release: endProcesses } as unknown as EngineDeps['workspaces']

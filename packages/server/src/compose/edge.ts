@@ -95,7 +95,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     hooksOf: openHooksOf({ hosts: machine.hosts, trusted: config.trustedHooks, log }),
     steering: {
       acceptSecrets: (given) => under(['secrets'], () => ownSecrets.own.accept(given)),
-      openedLlm: (llm) => under(['llm'], () => openedLlm(llm, cipher)),
+      openedLlm: (user, llm) => under(['llm'], () => openedLlm(llm, cipher.tokensOf(user))),
       findLlm,
     },
     gateway: composeGateway(deps, machine.profiles),
@@ -139,7 +139,7 @@ function composeStarts(
       if (known !== null) return { created: false, info: known }
       const launched = await launchAgent(actor.user, body, { profiles, cipher })
       const worktree = await worktreeOf(body, join(config.dataDir, 'worktrees'))
-      const accepted = ownSecrets.ofStart(body, launched.agent, agentMember(body))
+      const accepted = ownSecrets.ofStart(actor.user, body, launched.agent, agentMember(body))
       const request = fromAgentServer(body, { ...launched, worktree, secrets: accepted })
       await expectAgent(request.agent, request.client_tools ?? [], config.dataDir, agentMember(body))
       return engine.start(request, actor)

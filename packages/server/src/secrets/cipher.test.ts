@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { tempDir } from '../../testing/temp.ts'
 import { isSealed, openCipher } from './cipher.ts'
 
-const cipherOf = (keyText: string) => openCipher({ keyText, keyFile: '/nowhere' })
+const cipherOf = (keyText: string) => openCipher({ keyText, keyFile: '/nowhere', salt: '' })
 
 test('a sealed text can be opened, and two seals of one text differ', async () => {
   const cipher = await cipherOf('a key')
@@ -45,6 +45,26 @@ test('a text that version 0.1.0 sealed can be opened', async () => {
   expect((await cipherOf('a key')).open(STORED)).toBe('kept since 0.1.0')
 })
 
+test('a text that a person has chosen is stretched with the salt, and its hash, with which version 0.1.0 sealed, seals nothing', async () => {
+  const salted = (salt: string) => openCipher({ keyText: 'a key', keyFile: '/nowhere', salt })
+  const [one, other] = [await salted('one'), await salted('other')]
+  expect([one.open(STORED), other.open(STORED)]).toEqual(['kept since 0.1.0', 'kept since 0.1.0'])
+  expect(new Set([one.keyId, other.keyId, STORED.split(':')[1]]).size).toBe(3)
+  expect(one.seal('x')).toContain(`v1:${one.keyId}:`)
+  expect(() => other.open(one.seal('x'))).toThrow('another key')
+})
+
+/** 32 random bytes. */
+const RANDOM_TEXT = 'q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA'
+test('a text of random bytes gives the key that it gave in version 0.1.0, whatever the salt', async () => {
+  const random = (salt: string) => openCipher({ keyText: RANDOM_TEXT, keyFile: '/nowhere', salt })
+  const [one, other] = [await random('one'), await random('other')]
+  const secret = createHash('sha256').update(RANDOM_TEXT).digest()
+  const keyId = Buffer.from(hkdfSync('sha256', secret, '', 'parley key id', 4)).toString('hex')
+  expect([one.keyId, other.keyId]).toEqual([keyId, keyId])
+  expect(other.open(one.seal('x'))).toBe('x')
+})
+
 test('the version and the key id are bound into the cipher text', async () => {
   const [, keyId, body] = STORED.split(':')
   const data = Buffer.from(body!, 'base64url')
@@ -70,7 +90,7 @@ test('a sealed text of another version, with characters after it, or cut off, is
     expect(() => cipher.open(text)).toThrow('not a sealed text of a known version')
   expect(() => cipher.open(`v1:${keyId}:${body!.slice(0, 27)}`)).toThrow('cut off')
   expect(() => cipher.open(`v1:${keyId}:${body!.slice(0, 27)}`)).toThrow(
-    expect.objectContaining({ details: { key_id: keyId } }),
+    expect.objectContaining({ details: { key_id: cipher.keyId } }),
   )
 })
 
@@ -81,29 +101,31 @@ test('a blank configured key is refused', async () => {
 test('a key file is created once with mode 0600, and opens texts that were sealed before', async () => {
   await using dir = await tempDir()
   const keyFile = dir.file('data', 'secret.key')
-  const sealed = (await openCipher({ keyFile })).seal('kept')
+  const sealed = (await openCipher({ keyFile, salt: '' })).seal('kept')
   expect((await stat(keyFile)).mode & 0o777).toBe(0o600)
   expect((await stat(dir.file('data'))).mode & 0o777).toBe(0o700)
   expect(await readdir(dir.file('data'))).toEqual(['secret.key'])
-  expect((await openCipher({ keyFile })).open(sealed)).toBe('kept')
+  expect((await openCipher({ keyFile, salt: '' })).open(sealed)).toBe('kept')
 })
 
 test('concurrent first starts get the same key', async () => {
   await using dir = await tempDir()
-  const ciphers = await Promise.all(Array.from({ length: 16 }, () => openCipher({ keyFile: dir.file('secret.key') })))
+  const ciphers = await Promise.all(
+    Array.from({ length: 16 }, () => openCipher({ keyFile: dir.file('secret.key'), salt: '' })),
+  )
   expect(new Set(ciphers.map(({ keyId }) => keyId)).size).toBe(1)
   expect(await readdir(dir.path)).toEqual(['secret.key'])
 })
 
 test('a key file that cannot be read is refused with the remedy', async () => {
   await using dir = await tempDir()
-  await expect(openCipher({ keyFile: dir.path })).rejects.toThrow('cannot be read: check its owner and mode')
+  await expect(openCipher({ keyFile: dir.path, salt: '' })).rejects.toThrow('cannot be read: check its owner and mode')
 })
 
 test('a damaged key file is refused and not changed', async () => {
   await using dir = await tempDir()
   const keyFile = dir.file('secret.key')
   await writeFile(keyFile, 'half a k')
-  await expect(openCipher({ keyFile })).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(openCipher({ keyFile, salt: '' })).rejects.toMatchObject({ code: 'unavailable' })
   expect(await readFile(keyFile, 'utf8')).toBe('half a k')
 })

@@ -1,10 +1,11 @@
 import { ParleyError } from '@parley/protocol'
 import type { SealTestStore } from '../storage/index.ts'
-import { openCipher, SEALED_ANYWHERE, SEALED_PREFIX, type Cipher, type CipherOptions } from './cipher.ts'
+import { openCipher, SEALED_ANYWHERE, SEALED_PREFIX, sealedWith, type Cipher, type CipherOptions } from './cipher.ts'
+import { makeSalt } from './passphrase.ts'
 
 const TEST_TEXT = 'parley'
 
-export type StoreCipherOptions = Omit<CipherOptions, 'mayCreate'> & {
+export type StoreCipherOptions = Omit<CipherOptions, 'mayCreate' | 'salt'> & {
   /** Accepts another key than the one of the store. Values of the earlier key can then not be read. */
   replaces: boolean
 }
@@ -19,13 +20,21 @@ export async function openStoreCipher(
   { replaces, ...options }: StoreCipherOptions,
 ): Promise<Cipher> {
   const test = await store.get()
-  const sealed = test === null ? (await store.samples(SEALED_PREFIX)).flatMap(sealedIn) : [test]
-  const cipher = await openCipher({ ...options, mayCreate: replaces || sealed.length === 0 })
+  const sealed = test === null ? (await store.samples(SEALED_PREFIX)).flatMap(sealedIn) : [test.sealed]
+  const salt = test?.salt ?? makeSalt()
+  const cipher = await openCipher({ ...options, salt, mayCreate: replaces || sealed.length === 0 })
   const isExpected = sealed.length === 0 || sealed.some((text) => opens(cipher, text))
   if (!isExpected && !replaces) throw otherKey(cipher.keyId, sealed[0]!)
-  if (test === null || !isExpected) await store.put(cipher.seal(TEST_TEXT))
+  const isCurrent = test !== null && test.salt === salt && sealedWith(test.sealed) === cipher.keyId
+  if (!isCurrent) await store.put(sealTest(cipher, salt))
   return cipher
 }
+
+/** The test value of a store whose values are sealed with this cipher. */
+const sealTest = (cipher: Pick<Cipher, 'seal'>, salt: string): { sealed: string; salt: string } => ({
+  sealed: cipher.seal(TEST_TEXT),
+  salt,
+})
 
 const sealedIn = (text: string): string[] => [...text.matchAll(SEALED_ANYWHERE)].map(([found]) => found)
 

@@ -12,8 +12,11 @@ import { type Json, type JsonObject, isObject, setMember } from './json.ts'
  */
 export type SecretPlace = 'field' | 'static' | 'named' | 'env' | 'header' | 'lookup_header' | 'auth'
 
-/** Replacement of one secret text; `undefined` removes the member. */
-export type Replace = (text: string, place: SecretPlace, name: string) => Json | undefined
+/**
+ * Replacement of one secret text; `undefined` removes the member. `holder`: the object with the member, or the one with the map of
+ * the entry.
+ */
+export type Replace = (text: string, place: SecretPlace, name: string, holder: JsonObject) => Json | undefined
 
 const FIELDS: ReadonlySet<string> = new Set([
   'api_key',
@@ -57,15 +60,15 @@ export function replaceSecrets(value: Json, replace: Replace): Json {
     const lower = name.toLowerCase()
     if (OPEN_TEXT.has(lower)) return member
     if (typeof member === 'string') {
-      if (isStatic && lower === 'value') return replace(member, 'static', name)
-      return isField(lower) ? replace(member, 'field', name) : member
+      if (isStatic && lower === 'value') return replace(member, 'static', name, value)
+      return isField(lower) ? replace(member, 'field', name, value) : member
     }
     if (!isObject(member)) return replaceSecrets(member, replace)
     if (SECRET_MAPS.has(lower)) return secretMap(member, replace)
-    if (ENV_MAP.test(lower)) return everyText(member, 'env', replace)
+    if (ENV_MAP.test(lower)) return everyText(member, 'env', value, replace)
     if (HEADER_MAP.test(lower)) {
       const isMixed = value.kind === 'LookupSecret' || lower === 'extra_headers'
-      return everyText(member, isMixed ? 'lookup_header' : 'header', replace)
+      return everyText(member, isMixed ? 'lookup_header' : 'header', value, replace)
     }
     if (lower === 'auth') return auth(member, replace)
     return replaceSecrets(member, replace)
@@ -75,12 +78,12 @@ export function replaceSecrets(value: Json, replace: Replace): Json {
 /** `agent_context.secrets`, sources of a secret registry, custom secrets and provider tokens of the conversation service. */
 function secretMap(map: JsonObject, replace: Replace): JsonObject | undefined {
   return mapMembers(map, (name, entry) => {
-    if (typeof entry === 'string') return replace(entry, 'named', name)
+    if (typeof entry === 'string') return replace(entry, 'named', name, map)
     const inner = replaceSecrets(entry, replace)
     // A source without a kind: `{ "value": … }`. Sources with a kind are handled above.
     if (!isObject(inner) || 'kind' in inner || typeof inner.value !== 'string') return inner
     return mapMembers(inner, (member, text) =>
-      member === 'value' && typeof text === 'string' ? replace(text, 'static', member) : text,
+      member === 'value' && typeof text === 'string' ? replace(text, 'static', member, inner) : text,
     )
   })
 }
@@ -89,16 +92,18 @@ function secretMap(map: JsonObject, replace: Replace): JsonObject | undefined {
 function auth(credential: JsonObject, replace: Replace): JsonObject {
   return mapMembers(credential, (name, member) => {
     const lower = name.toLowerCase()
-    if (typeof member === 'string') return lower === 'value' || isField(lower) ? replace(member, 'auth', name) : member
+    if (typeof member === 'string')
+      return lower === 'value' || isField(lower) ? replace(member, 'auth', name, credential) : member
     if (!isObject(member)) return member
-    return lower === 'tokens' || HEADER_MAP.test(lower) ? everyText(member, 'auth', replace) : auth(member, replace)
+    const isMap = lower === 'tokens' || HEADER_MAP.test(lower)
+    return isMap ? everyText(member, 'auth', credential, replace) : auth(member, replace)
   })
 }
 
 /** Replaces every text at any depth. A map that loses all its entries is removed too. */
-function everyText(map: JsonObject, place: SecretPlace, replace: Replace): JsonObject | undefined {
+function everyText(map: JsonObject, place: SecretPlace, holder: JsonObject, replace: Replace): JsonObject | undefined {
   const below = (name: string, value: Json): Json | undefined => {
-    if (typeof value === 'string') return replace(value, place, name)
+    if (typeof value === 'string') return replace(value, place, name, holder)
     if (Array.isArray(value)) return value.map((item: Json) => below(name, item) ?? null)
     return isObject(value) ? mapMembers(value, below) : value
   }

@@ -7,7 +7,7 @@ import { secretValues } from './secret-values.ts'
 import { SERVER_CREDENTIAL, withServerCredential } from './server-credential.ts'
 
 const KEY = 'sk-of-the-server-1'
-const sealing = await openCipher({ keyText: 'a key of 32 bytes', keyFile: '/nowhere' })
+const sealing = await openCipher({ keyText: 'a key of 32 bytes', keyFile: '/nowhere', salt: '' })
 const cipher = withServerCredential(sealing, KEY)
 
 /** The key at every place of a credential that this server sends, and as a value for programs. */

@@ -22,7 +22,11 @@ const call = {
 const context = { history: [], earlier: [], working_dir: null }
 
 const openWith = async () => {
-  const cipher = await openCipher({ keyText: randomBytes(32).toString('base64url'), keyFile: '/nonexistent/key' })
+  const cipher = await openCipher({
+    keyText: randomBytes(32).toString('base64url'),
+    keyFile: '/nonexistent/key',
+    salt: '',
+  })
   return openAnalysis({ openLlm, vendor: NO_VENDOR_ACCESS, cipher })
 }
 

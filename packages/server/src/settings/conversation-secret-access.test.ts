@@ -13,7 +13,11 @@ const log = { warn: () => undefined }
 
 async function openAccess() {
   const storage = await openSqlite({ path: ':memory:' })
-  const cipher = await openCipher({ keyText: randomBytes(32).toString('base64url'), keyFile: '/nonexistent/key' })
+  const cipher = await openCipher({
+    keyText: randomBytes(32).toString('base64url'),
+    keyFile: '/nonexistent/key',
+    salt: '',
+  })
   const secrets = openNamedSecrets(storage.secrets, cipher)
   const settings = openUserSettings(storage.settings, secrets, cipher)
   const commandSecrets = openCommandSecrets({ secrets, settings, cipher, operators: [], log })
@@ -46,7 +50,12 @@ test('secrets of a start request take precedence over those of its agent', async
     llm: { model: 'scripted/x' },
     agent_context: { secrets: { A: 'of-the-agent-a', B: 'of-the-agent-b' } },
   })
-  const accepted = at.access.ofStart({ secrets: { B: 'of-the-request' }, secrets_encrypted: false }, agent, 'agent')
+  const accepted = at.access.ofStart(
+    'ann',
+    { secrets: { B: 'of-the-request' }, secrets_encrypted: false },
+    agent,
+    'agent',
+  )
   expect(accepted).toMatchObject({ A: { value: 'of-the-agent-a' }, B: { value: 'of-the-request' } })
 })
 

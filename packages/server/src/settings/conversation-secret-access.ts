@@ -16,8 +16,9 @@ import { placeInAgent, type AgentMember } from './profiles/launch.ts'
 type Sources = Readonly<Record<string, SecretSource>>
 
 export type ConversationSecretAccess = {
-  /** Secrets of a start request; its own names take precedence over those of its agent's context. `from`: the member that describes the agent. @throws ParleyError `invalid_input`. */
+  /** Secrets of a user's start request; its own names take precedence over those of its agent's context. `from`: the member that describes the agent. @throws ParleyError `invalid_input`. */
   ofStart(
+    user: string,
     body: Pick<StartConversationRequest, 'secrets' | 'secrets_encrypted'>,
     agent: Pick<AgentBase, 'agent_context'>,
     from: AgentMember,
@@ -46,17 +47,18 @@ export type ConversationSecretAccessDeps = Pick<LookupDeps, 'hosts' | 'clock' | 
 export function openConversationSecretAccess(deps: ConversationSecretAccessDeps): ConversationSecretAccess {
   const { cipher, commandSecrets, hosts, clock, log } = deps
   let ownUrl: string | null = null
-  const own = openConversationSecrets({ cipher, hosts, clock, ownUrl: () => ownUrl, log })
+  const own = openConversationSecrets({ hosts, clock, ownUrl: () => ownUrl, log })
   return {
     own,
 
-    ofStart: ({ secrets, secrets_encrypted }, agent, from) => {
+    ofStart: (user, { secrets, secrets_encrypted }, agent, from) => {
+      const tokens = secrets_encrypted ? cipher.tokensOf(user) : undefined
       const context: RequestedSecrets = agent.agent_context?.secrets ?? {}
       const placeOf = (at: Place): Place =>
         at[0] !== undefined && Object.hasOwn(secrets, at[0])
           ? ['secrets', ...at]
           : placeInAgent(from, ['agent_context', 'secrets', ...at])
-      return relocate(placeOf, () => own.accept({ ...context, ...secrets }, secrets_encrypted))
+      return relocate(placeOf, () => own.accept({ ...context, ...secrets }, tokens))
     },
 
     async ofAgent(owner, sources) {

@@ -9,7 +9,7 @@ import {
   SecretValue,
   under,
 } from '@parley/protocol'
-import { HIDDEN, type Cipher, type Json, type JsonObject } from '../secrets/index.ts'
+import { HIDDEN, type Json, type JsonObject, type UserTokens } from '../secrets/index.ts'
 import { openLookups, type LookupDeps } from './lookup.ts'
 import { decrypted } from './settings.ts'
 import { asJson } from './stored.ts'
@@ -18,10 +18,10 @@ type Sources = Readonly<Record<string, SecretSource>>
 
 export interface ConversationSecrets {
   /**
-   * The secrets of a request in their stored form. `isEncrypted`: values may be tokens that this server issued.
+   * The secrets of a request in their stored form. `tokens`: values may be tokens of this user; absent: they are taken as they are.
    * @throws ParleyError `invalid_input`, placed in the given map, for a name or value that a command cannot have, and for a host outside the allowed ones.
    */
-  accept(given: RequestedSecrets, isEncrypted?: boolean): Record<string, SecretSource>
+  accept(given: RequestedSecrets, tokens?: UserTokens): Record<string, SecretSource>
   /** The secrets that the text of a command names as whole identifiers, looked up where necessary. Secrets without a value are omitted. */
   valuesFor(sources: Sources, text: string): Promise<Record<string, string>>
   /** A command with this text failed; values that were looked up for it are looked up again for the next command that names them. */
@@ -32,12 +32,12 @@ export interface ConversationSecrets {
   names(sources: Sources): { name: string; description: string | null }[]
 }
 
-export function openConversationSecrets({ cipher, ...deps }: LookupDeps & { cipher: Cipher }): ConversationSecrets {
+export function openConversationSecrets(deps: LookupDeps): ConversationSecrets {
   const lookups = openLookups(deps)
   return {
-    accept(given, isEncrypted = false) {
+    accept(given, tokens) {
       const sources = Object.fromEntries(Object.entries(given).map(([name, source]) => [name, sourceOf(source)]))
-      const opened = isEncrypted ? openedSources(sources, cipher) : sources
+      const opened = tokens === undefined ? sources : openedSources(sources, tokens)
       const entries = Object.entries(opened as Record<string, SecretSource>)
       return Object.fromEntries(
         entries.map(([name, source]) => {
@@ -85,11 +85,11 @@ function sourceOf(source: RequestedSecrets[string]): SecretSource {
   return { kind: 'StaticSecret', value: isSet ? source : null, description: null }
 }
 
-const openedSources = (sources: Sources, cipher: Cipher): Json | undefined =>
+const openedSources = (sources: Sources, tokens: UserTokens): Json | undefined =>
   relocate(
     // The record is made here; the map of the request is its only member.
     ([, name]) => (name === undefined ? [] : [name]),
-    () => decrypted({ secrets: asJson(sources) }, cipher)['secrets'],
+    () => decrypted({ secrets: asJson(sources) }, tokens)['secrets'],
   )
 
 function expectName(name: string): void {
@@ -105,7 +105,7 @@ function expectValue(value: string, name: string, isMember: boolean): void {
     throw invalidInput(`${name}: ${read.error.issues[0]?.message}`, isMember ? [name, 'value'] : [name])
 }
 
-/** The model with its encrypted secrets, which this server issued, decrypted. @throws ParleyError `invalid_input`. */
-export function openedLlm(llm: LLM, cipher: Cipher): LLM {
-  return LLM.parse(decrypted(asJson(llm) as JsonObject, cipher))
+/** The model with its encrypted secrets, which this server issued to the same user, decrypted. @throws ParleyError `invalid_input`. */
+export function openedLlm(llm: LLM, tokens: UserTokens): LLM {
+  return LLM.parse(decrypted(asJson(llm) as JsonObject, tokens))
 }

@@ -20,12 +20,12 @@ import {
 } from '@parley/protocol'
 import {
   encryptSecrets,
-  isFernetToken,
+  openTokens,
   plainSecrets,
   redact,
-  replaceSecrets,
   type Cipher,
   type Exposure,
+  type UserTokens,
   type Json,
   type JsonObject,
 } from '../secrets/index.ts'
@@ -112,7 +112,7 @@ class StoredSettings implements UserSettings {
         misc_settings: stored.misc,
       },
       exposure,
-      this.#cipher,
+      this.#cipher.tokensOf(user),
     )
     const { active_profile, active_agent_profile_id } = stored
     const llm_api_key_is_set = isObject(agent.llm) && agent.llm.api_key !== null
@@ -133,7 +133,7 @@ class StoredSettings implements UserSettings {
   async store(user: string, body: Settings): Promise<void> {
     const { secrets_store, ...record } = body
     await this.#secrets.expectStorable(user, secrets_store?.custom_secrets ?? {})
-    const opened = decrypted(asJson(record), this.#cipher) as Settings
+    const opened = decrypted(asJson(record), this.#cipher.tokensOf(user)) as Settings
     await this.#update(user, WHOLE, (stored) => withSettingsRecord(stored, { ...opened, secrets_store }))
     await this.#secrets.store(user, secrets_store?.custom_secrets ?? {})
   }
@@ -152,7 +152,7 @@ class StoredSettings implements UserSettings {
       throw new ParleyError('not_found', `Profile '${active_profile}' not found`)
     const { agent_settings_diff, conversation_settings_diff, misc_settings_diff } = decrypted(
       asJson(diffs),
-      this.#cipher,
+      this.#cipher.tokensOf(user),
     )
     const stored = await this.#update(user, DIFFS, (before) => {
       let after = before
@@ -175,7 +175,7 @@ class StoredSettings implements UserSettings {
           `MCP server '${name}' already exists. Change it with PATCH, or delete it first.`,
         )
       }
-      return merge(servers, { [name]: decrypted(asJson(server), this.#cipher) })
+      return merge(servers, { [name]: decrypted(asJson(server), this.#cipher.tokensOf(user)) })
     })
   }
 
@@ -183,7 +183,8 @@ class StoredSettings implements UserSettings {
     return this.#changeServers(user, (servers) => {
       const server = Object.hasOwn(servers, name) ? servers[name] : undefined
       if (!isObject(server)) throw noServer(name)
-      return { ...servers, [name]: asJson(readServer(merge(server, decrypted(asJson(patch), this.#cipher)))) }
+      const change = decrypted(asJson(patch), this.#cipher.tokensOf(user))
+      return { ...servers, [name]: asJson(readServer(merge(server, change))) }
     })
   }
 
@@ -285,30 +286,28 @@ function compact(servers: Json | undefined): JsonObject {
 const isEmpty = (value: Json): boolean =>
   value === null || (typeof value === 'object' && Object.keys(value as object).length === 0)
 
-export function exposed(record: JsonObject, exposure: Exposure, cipher: Cipher): JsonObject {
+export function exposed(record: JsonObject, exposure: Exposure, tokens: UserTokens): JsonObject {
   switch (exposure) {
     case 'plain':
       return plainSecrets(record) as JsonObject
     case 'hidden':
       return redact(record, 'socket') as JsonObject
     case 'encrypted':
-      return encryptSecrets(record, cipher.fernet) as JsonObject
+      return encryptSecrets(record, tokens) as JsonObject
   }
 }
 
 /**
- * The record with its encrypted secrets, which this server issued, decrypted.
- * @throws ParleyError `invalid_input` for a token of another server: dropping it would silently lose a secret (F71).
+ * The record with its encrypted secrets, which this server issued to the same user for the same kind of place, decrypted.
+ * @throws ParleyError `invalid_input` for any other token: dropping it would silently lose a secret (F71).
  */
-export function decrypted(record: JsonObject, cipher: Pick<Cipher, 'fernet'>): JsonObject {
-  return replaceSecrets(record, (text, place, name) => {
-    if (!isFernetToken(text)) return text
-    const value = cipher.fernet.decrypt(text)
-    if (value !== null) return value
-    // A variable or a header may legitimately hold a token of another server.
-    if (place !== 'field' && place !== 'static' && place !== 'auth') return text
+export function decrypted(record: JsonObject, tokens: UserTokens): JsonObject {
+  return openTokens(record, tokens, (text, name, isOwn) => {
+    const why = isOwn
+      ? 'is an encrypted value that was read from another kind of place, and may not be used here'
+      : 'is encrypted for another user or place, by an earlier version, or by another server'
     throw invalidInput(
-      `${name} is encrypted with another server's key. Send the value itself.`,
+      `${name} ${why}. Send the value itself, or read it again with X-Expose-Secrets: encrypted.`,
       findPlace(record, text) ?? [],
     )
   }) as JsonObject

@@ -22,7 +22,7 @@ async function bench() {
   }
   const noted: number[] = []
   const open = async (keyText: string) => {
-    const cipher = await openCipher({ keyText, keyFile: '' })
+    const cipher = await openCipher({ keyText, keyFile: '', salt: '' })
     const proof = { noted: async (note: number) => void noted.push(note) }
     return openCallNotes({ notes: { ...storage.notes, put }, cipher, proof })
   }

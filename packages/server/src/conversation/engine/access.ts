@@ -89,7 +89,8 @@ export class ConversationAccess {
     const { row, state } = reading
     const usage = await usageRecords(this.#storage.events, row.id, state)
     const sources = { ...reading, usage, children: await this.#storage.conversations.children(row.id) }
-    return conversationInfo(sources, exposure === undefined ? undefined : { exposure, cipher: this.#cipher })
+    const shown = exposure === undefined ? undefined : { exposure, cipher: this.#cipher, user: row.owner }
+    return conversationInfo(sources, shown)
   }
 
   /** The info as lists show it: the lists of the metrics are empty, so that no usage record is read. */

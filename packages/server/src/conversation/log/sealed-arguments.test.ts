@@ -35,7 +35,7 @@ async function bench({
   isSealed = true,
 }: { command?: string; approvals?: (call: ActionEvent) => object[]; isSealed?: boolean } = {}) {
   const storage = await openSqlite({ path: ':memory:' })
-  const cipher = await openCipher({ keyText: 'key', keyFile: '' })
+  const cipher = await openCipher({ keyText: 'key', keyFile: '', salt: '' })
   const call = own(newEventId(), command)
   const event = masked([SECRET], call)
   const decided = approvals(call).map((approval) =>

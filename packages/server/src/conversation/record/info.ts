@@ -41,8 +41,8 @@ export function withoutUsageLists(info: ConversationInfo): ConversationInfo {
 
 const noLists = () => ({ costs: [], response_latencies: [], token_usages: [] })
 
-/** How the secrets of the record are shown to an authorised reader, and the cipher that opens them. */
-export type SecretsShown = { exposure: Exposure; cipher: Cipher }
+/** How the secrets of the record are shown to an authorised reader, the cipher that opens them, and the user of the reader. */
+export type SecretsShown = { exposure: Exposure; cipher: Cipher; user: string }
 
 /**
  * ConversationInfo with every member of the interface document, secrets hidden as in REST responses (agent-server-wire.md 5.2)
@@ -51,7 +51,7 @@ export type SecretsShown = { exposure: Exposure; cipher: Cipher }
  */
 export function conversationInfo(
   { row, record, state, usage = [], children, unreadable }: InfoSources,
-  { exposure, cipher }: SecretsShown | { exposure: 'hidden'; cipher: null } = { exposure: 'hidden', cipher: null },
+  shown: SecretsShown | { exposure: 'hidden' } = { exposure: 'hidden' },
 ): ConversationInfo {
   const info = {
     id: row.id,
@@ -72,10 +72,11 @@ export function conversationInfo(
     client_tools: record.client_tools,
     ...(unreadable === undefined ? {} : { unreadable: unreadable.message }),
   }
-  if (exposure === 'hidden') return redact(info, 'rest') as ConversationInfo
+  if (shown.exposure === 'hidden') return redact(info, 'rest') as ConversationInfo
+  const { exposure, cipher, user } = shown as SecretsShown
   // An analyzer's secrets are encrypted in the state too.
   const open = unsealRecord(info, cipher) as Json
-  return (exposure === 'plain' ? plainSecrets(open) : encryptSecrets(open, cipher.fernet)) as ConversationInfo
+  return (exposure === 'plain' ? plainSecrets(open) : encryptSecrets(open, cipher.tokensOf(user))) as ConversationInfo
 }
 
 /** The models that the session of an ACP agent reports, kept with the state so that they survive a restart (agent-core.md 11.15). */

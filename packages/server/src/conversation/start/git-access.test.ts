@@ -8,7 +8,11 @@ import { gitAccess } from './git-access.ts'
 
 test('tokens and the git identity are those of the newest settings, the plain name of a host before its alias', async () => {
   await using storage = await openSqlite({ path: ':memory:' })
-  const cipher = await openCipher({ keyText: randomBytes(32).toString('base64url'), keyFile: '/nonexistent/key' })
+  const cipher = await openCipher({
+    keyText: randomBytes(32).toString('base64url'),
+    keyFile: '/nonexistent/key',
+    salt: '',
+  })
   const settings = openUserSettings(storage.settings, openNamedSecrets(storage.secrets, cipher), cipher)
   const { providerToken, gitIdentity } = gitAccess(settings)
   expect([await providerToken('ann', 'github'), await gitIdentity('ann')]).toEqual([null, {}])

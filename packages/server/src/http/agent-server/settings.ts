@@ -73,7 +73,7 @@ function inOtherWords(error: unknown): never {
 
 /**
  * The form in which the caller requests the secrets of an answer.
- * @throws ParleyError `bad_request` for an unknown word, `forbidden` for clear text without the role.
+ * @throws ParleyError `bad_request` for an unknown word, `forbidden` for tokens and clear text without the role.
  */
 export function exposureOf(headers: IncomingHttpHeaders, { role }: Actor): Exposure {
   switch (headers['x-expose-secrets']) {
@@ -81,12 +81,16 @@ export function exposureOf(headers: IncomingHttpHeaders, { role }: Actor): Expos
       return 'hidden'
     case 'encrypted':
     case 'true':
-      return 'encrypted'
+      // With a token and a key that may write, its holder can send the value anywhere.
+      if (role !== 'read-only') return 'encrypted'
+      throw new ParleyError('forbidden', 'This key may not read secrets, encrypted or not. Leave X-Expose-Secrets out.')
     case 'plaintext':
       if (role === 'admin') return 'plain'
       throw new ParleyError(
         'forbidden',
-        'Only a key with the role "admin" may read secrets in clear text. Ask for "encrypted" instead.',
+        role === 'read-only'
+          ? 'This key may not read secrets, encrypted or not. Leave X-Expose-Secrets out.'
+          : 'Only a key with the role "admin" may read secrets in clear text. Ask for "encrypted" instead.',
       )
     default:
       throw new ParleyError('bad_request', 'X-Expose-Secrets is one of encrypted, plaintext and true.')

@@ -22,8 +22,8 @@ const SUCCESS = { success: true }
 export type Steering = {
   /** @throws ParleyError `invalid_input`. */
   acceptSecrets(given: RequestedSecrets): Record<string, SecretSource>
-  /** The model with its encrypted secrets decrypted. @throws ParleyError `invalid_input`. */
-  openedLlm(llm: LLM): LLM
+  /** The model with this user's encrypted secrets decrypted. @throws ParleyError `invalid_input`. */
+  openedLlm(user: string, llm: LLM): LLM
   /** The model of a user's profile; null for an unknown one. @throws ParleyError `conflict` for an unusable one. */
   findLlm(user: string, name: string): Promise<LLM | null>
 }
@@ -60,7 +60,7 @@ export function steeringRoutes(conversations: Conversations, steering: Steering)
 function modelRoutes(conversations: Conversations, steering: Steering): Route[] {
   return [
     route(switchLlm, async ({ id, body }, actor) => {
-      await conversations.send(id, { kind: 'switch_llm', llm: steering.openedLlm(body.llm) }, actor)
+      await conversations.send(id, { kind: 'switch_llm', llm: steering.openedLlm(actor.user, body.llm) }, actor)
       return ok(switchLlm, SUCCESS)
     }),
     route(switchProfile, async ({ id, body: { profile_name } }, actor) => {

@@ -5,7 +5,8 @@ import { openIdentities } from '../../settings/index.ts'
 import { openSqlite } from '../../storage/index.ts'
 import { openWorkspaceSessions } from './workspace-sessions.ts'
 
-const cipherOf = () => openCipher({ keyText: randomBytes(32).toString('base64url'), keyFile: '/nonexistent/key' })
+const cipherOf = () =>
+  openCipher({ keyText: randomBytes(32).toString('base64url'), keyFile: '/nonexistent/key', salt: '' })
 
 test('a token stands for its key until the key is revoked, and reveals nothing of it', async () => {
   await using storage = await openSqlite({ path: ':memory:' })

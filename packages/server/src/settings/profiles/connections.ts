@@ -46,7 +46,7 @@ export function openProviderConnections(
     },
 
     async create(user, request) {
-      const fields = decrypted(asJson(request), cipher) as ProviderConnectionCreateRequest
+      const fields = decrypted(asJson(request), cipher.tokensOf(user)) as ProviderConnectionCreateRequest
       const at = seconds()
       const connection: Connection = { ...fields, id: randomUUID(), created_at: at, updated_at: at }
       await documents.edit(user, (edit) => {
@@ -57,7 +57,7 @@ export function openProviderConnections(
     },
 
     async update(user, id, change) {
-      const fields = decrypted(asJson(change), cipher) as Partial<Connection>
+      const fields = decrypted(asJson(change), cipher.tokensOf(user)) as Partial<Connection>
       return documents.edit(user, (edit) => {
         const row = edit.get(CONNECTIONS, id)
         if (row === null) throw unknown(id)

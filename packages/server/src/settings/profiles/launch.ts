@@ -7,7 +7,7 @@ import {
   type Place,
   type StartConversationRequest,
 } from '@parley/protocol'
-import type { Cipher } from '../../secrets/index.ts'
+import type { Cipher, JsonObject } from '../../secrets/index.ts'
 import { decrypted } from '../settings.ts'
 import { asJson } from '../stored.ts'
 import { agentOfSettings, readAgentSettings, withSuffix } from './agent-of-settings.ts'
@@ -56,6 +56,7 @@ async function resolve(
   cipher: Cipher,
 ): Promise<LaunchedAgent> {
   const { agent, agent_settings, agent_profile_id, secrets_encrypted } = request
+  const opened = (record: JsonObject) => (secrets_encrypted ? decrypted(record, cipher.tokensOf(user)) : record)
   if (agent_profile_id !== null) {
     const { settings, launched } = await profiles.launch(user, agent_profile_id)
     const made = relocate(
@@ -65,12 +66,10 @@ async function resolve(
     return { agent: made, launched }
   }
   if (agent !== null) {
-    const opened = secrets_encrypted ? under(['agent'], () => AgentBase.parse(decrypted(asJson(agent), cipher))) : agent
-    return { agent: opened, launched: null }
+    const made = secrets_encrypted ? under(['agent'], () => AgentBase.parse(opened(asJson(agent)))) : agent
+    return { agent: made, launched: null }
   }
   const record = asJson(agent_settings ?? {})
-  const made = under(['agent_settings'], () =>
-    agentOfSettings(readAgentSettings(secrets_encrypted ? decrypted(record, cipher) : record)),
-  )
+  const made = under(['agent_settings'], () => agentOfSettings(readAgentSettings(opened(record))))
   return { agent: made, launched: null }
 }

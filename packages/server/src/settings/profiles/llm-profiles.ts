@@ -117,12 +117,16 @@ class StoredLlmProfiles implements LlmProfiles {
     if (found === undefined) throw noProfile(name, namesOf(all))
     const { llm } = found.entry
     const { fallback_strategy: _, ...config } = asJson(llm)
-    const shown = exposed({ ...config, is_subscription: llm.auth_type === 'subscription' }, exposure, this.#cipher)
+    const shown = exposed(
+      { ...config, is_subscription: llm.auth_type === 'subscription' },
+      exposure,
+      this.#cipher.tokensOf(user),
+    )
     return { name, config: shown, api_key_set: llm.api_key !== null }
   }
 
   async save(user: string, name: string, { llm, include_secrets }: SaveProfileRequest): Promise<void> {
-    const written = under(['llm'], () => decrypted(asJson(llm), this.#cipher))
+    const written = under(['llm'], () => decrypted(asJson(llm), this.#cipher.tokensOf(user)))
     await this.#documents.edit(user, (edit) => {
       const before = edit.get(LLM_PROFILES, name)
       if (before === null) expectRoom(edit, LLM_PROFILES, MAX_PROFILES, 'profiles')

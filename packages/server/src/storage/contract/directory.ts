@@ -1,10 +1,12 @@
 import type { ConversationId } from '@parley/protocol'
 
-/** A value that was sealed with the key of the store; another key does not open it. */
+/** A value that was sealed with the key of the store, which another key does not open, and the salt of that key. */
+export type SealTest = { sealed: string; salt: string }
+
 export interface SealTestStore {
-  /** Null before the first `put`. */
-  get(): Promise<string | null>
-  put(sealed: string): Promise<void>
+  /** Null before the first `put`. The salt is null where an older version stored the value. */
+  get(): Promise<(Omit<SealTest, 'salt'> & { salt: string | null }) | null>
+  put(test: SealTest): Promise<void>
   /** Texts of secrets, settings, documents and records that contain `prefix`; a bounded number. */
   samples(prefix: string): Promise<string[]>
 }

@@ -311,6 +311,7 @@ const MIGRATIONS: readonly string[] = [
   );
   `,
   CHECKPOINTS,
+  'ALTER TABLE seal_test ADD COLUMN salt TEXT;',
 ]
 
 /** True for the `application_id` of a store. */

@@ -1,12 +1,14 @@
 /** The test value of the sealing key, and what was sealed before there was one. */
-import type { SealTestStore } from '../contract/directory.ts'
+import type { SealTest, SealTestStore } from '../contract/directory.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 
 /** Rows read for the test of a store without a test value; the newest conversations are first. */
 export const SEAL_SAMPLES = 1_000
 
-export const SEALED_SQL = 'SELECT sealed FROM seal_test'
+export const SEAL_TEST_SQL = 'SELECT sealed, salt FROM seal_test'
+const PUT_SQL = `INSERT INTO seal_test (n, sealed, salt) VALUES (1, ?, ?)
+  ON CONFLICT (n) DO UPDATE SET sealed = excluded.sealed, salt = excluded.salt`
 /** Parameters: the prefix, and the number of rows. */
 export const SAMPLES_SQL = `
   SELECT sealed AS text FROM secrets
@@ -17,14 +19,12 @@ export const SAMPLES_SQL = `
 
 export function sqliteSealTest(sql: Sql, commits: GroupCommit): SealTestStore {
   return {
-    get: () => commits.read(() => sql.get<{ sealed: string }>(SEALED_SQL)?.sealed ?? null),
-    put: (sealed) =>
-      commits.write(() => {
-        sql.run(
-          'INSERT INTO seal_test (n, sealed) VALUES (1, ?) ON CONFLICT (n) DO UPDATE SET sealed = excluded.sealed',
-          sealed,
-        )
+    get: () =>
+      commits.read(() => {
+        const row = sql.get<SealTest>(SEAL_TEST_SQL)
+        return row === undefined ? null : { ...row }
       }),
+    put: ({ sealed, salt }) => commits.write(() => void sql.run(PUT_SQL, sealed, salt)),
     samples: (prefix) =>
       commits.read(() => sql.all<{ text: string }>(SAMPLES_SQL, prefix, SEAL_SAMPLES).map(({ text }) => text)),
   }

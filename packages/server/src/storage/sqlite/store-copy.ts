@@ -5,10 +5,10 @@
 import { chmod } from 'node:fs/promises'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { ParleyError } from '@parley/protocol'
-import type { SealTestStore } from '../contract/directory.ts'
+import type { SealTest, SealTestStore } from '../contract/directory.ts'
 import { explained } from './failures.ts'
 import { isOfParley, SCHEMA_VERSION } from './migrations.ts'
-import { SAMPLES_SQL, SEALED_SQL, SEAL_SAMPLES } from './seal-test.ts'
+import { SAMPLES_SQL, SEAL_TEST_SQL, SEAL_SAMPLES } from './seal-test.ts'
 
 const BUSY_TIMEOUT_MS = 3_000
 /** More than a file can have: a copy in several steps would begin again whenever another process writes. */
@@ -51,9 +51,19 @@ export function sealTestOf(copy: string): SealTestStore {
     using database = new DatabaseSync(copy, { readOnly: true })
     return database.prepare(sql).all(...values) as Row[]
   }
-  const hasTest = () => read("SELECT 1 FROM sqlite_schema WHERE name = 'seal_test'").length > 0
+  // The copy may have an older schema.
+  const columns = () =>
+    read<{ name: string }>("SELECT name FROM pragma_table_info('seal_test')").map(({ name }) => name)
+  const test = (): (Omit<SealTest, 'salt'> & { salt: string | null }) | undefined => {
+    const known = columns()
+    if (!known.includes('sealed')) return undefined
+    return read<SealTest>(known.includes('salt') ? SEAL_TEST_SQL : 'SELECT sealed, NULL AS salt FROM seal_test')[0]
+  }
   return {
-    get: async () => (hasTest() ? (read<{ sealed: string }>(SEALED_SQL)[0]?.sealed ?? null) : null),
+    get: async () => {
+      const row = test()
+      return row === undefined ? null : { ...row }
+    },
     put: async () => undefined,
     samples: async (prefix) => read<{ text: string }>(SAMPLES_SQL, prefix, SEAL_SAMPLES).map(({ text }) => text),
   }
