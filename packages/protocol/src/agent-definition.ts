@@ -4,9 +4,10 @@ import { Condenser } from './condenser.ts'
 import { HookConfig } from './hooks.ts'
 import { laxInt, laxNumber } from './lax.ts'
 import { MCPServers } from './mcp.ts'
+import { list, map } from './lists.ts'
 
 const maybeText = () => z.string().nullable().default(null)
-const texts = () => z.array(z.string()).default([])
+const texts = () => list(z.string()).default([])
 
 export const AgentDefinition = z.object({
   name: z.string(),
@@ -29,6 +30,6 @@ export const AgentDefinition = z.object({
   mcp_config: MCPServers.nullable().default(null),
   profile_store_dir: maybeText(),
   condenser: Condenser.nullable().default(null),
-  metadata: z.record(z.string(), z.unknown()).default({}),
+  metadata: map(z.unknown()).default({}),
 })
 export type AgentDefinition = z.infer<typeof AgentDefinition>

@@ -9,6 +9,7 @@ import { CondenserSettings, ProfileName, VerificationSettings } from './profiles
 import { AgentContext } from './skills.ts'
 import { Tool } from './tool.ts'
 import { tagUnion } from './unions.ts'
+import { list, map } from './lists.ts'
 
 const maybeText = () => z.string().nullable().default(null)
 
@@ -18,7 +19,7 @@ export const OpenHandsAgentSettings = z.object({
   agent: z.string().default('CodeActAgent'),
   llm: LLM.prefault({}),
   /** Null: the standard set. */
-  tools: z.array(Tool).nullable().default(null),
+  tools: list(Tool).nullable().default(null),
   enable_sub_agents: laxBoolean().default(false),
   enable_switch_llm_tool: laxBoolean().default(true),
   tool_concurrency_limit: laxInt({ ge: 1 }).default(1),
@@ -33,8 +34,8 @@ export const ACPAgentSettings = z.object({
   schema_version: laxInt().default(5),
   agent_kind: z.literal('acp').default('acp'),
   acp_server: z.enum(['claude-code', 'codex', 'gemini-cli', 'custom']).default('claude-code'),
-  acp_command: z.array(z.string()).default([]),
-  acp_args: z.array(z.string()).default([]),
+  acp_command: list(z.string()).default([]),
+  acp_args: list(z.string()).default([]),
   acp_model: maybeText(),
   acp_session_mode: maybeText(),
   /** Seconds. */
@@ -43,7 +44,7 @@ export const ACPAgentSettings = z.object({
   acp_startup_timeout: laxNumber({ gt: 0 }).default(90),
   mcp_config: MCPServers.default({}),
   acp_isolate_data_dir: laxBoolean().default(false),
-  acp_file_secrets: z.array(ACPFileSecretSpec).default(builtInFileSecrets),
+  acp_file_secrets: list(ACPFileSecretSpec).default(builtInFileSecrets),
   llm: LLM.prefault({}),
   agent_context: AgentContext.nullable().default(null),
 })
@@ -61,7 +62,7 @@ export const ConversationSettings = z.object({
 })
 export type ConversationSettings = z.infer<typeof ConversationSettings>
 
-const diff = () => z.record(z.string(), z.unknown()).nullable().optional()
+const diff = () => map(z.unknown()).nullable().optional()
 
 /** Members of an update; an empty update is refused. */
 export const SETTINGS_UPDATE_MEMBERS = [
@@ -100,7 +101,7 @@ export const SettingsResponse = z.looseObject({
 export type SettingsResponse = z.infer<typeof SettingsResponse>
 
 const patchOf = <T extends z.ZodType>(schema: T) => schema.nullable().optional()
-const patchedMap = () => patchOf(z.record(z.string(), z.string().nullable()))
+const patchedMap = () => patchOf(map(z.string().nullable()))
 
 /** Changes to one MCP server; null clears a member or an entry of a map. Closed. */
 export const MCPServerPatch = z
@@ -108,7 +109,7 @@ export const MCPServerPatch = z
     url: patchOf(text({ min: 1 })),
     transport: patchOf(z.enum(['stdio', 'http', 'streamable-http', 'sse'])),
     command: patchOf(text({ min: 1 })),
-    args: patchOf(z.array(z.string())),
+    args: patchOf(list(z.string())),
     env: patchedMap(),
     cwd: patchOf(z.string()),
     description: patchOf(z.string()),

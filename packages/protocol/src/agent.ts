@@ -9,12 +9,13 @@ import { MCPServers } from './mcp.ts'
 import { AgentContext } from './skills.ts'
 import { Tool } from './tool.ts'
 import { kindUnion } from './unions.ts'
+import { list, map } from './lists.ts'
 
 const DEFAULT_PROMPT = 'system_prompt.j2'
 
 const agentFields = {
   /** Empty: only the default tools. */
-  tools: z.array(Tool).default([]),
+  tools: list(Tool).default([]),
   mcp_config: MCPServers.default({}),
   /** Applied to the names of all tools at the end. */
   filter_tools_regex: z.string().nullable().default(null),
@@ -28,7 +29,7 @@ const agentFields = {
     .nullable()
     .default('security_policy.j2')
     .transform((name) => name ?? ''),
-  system_prompt_kwargs: z.record(z.string(), z.unknown()).default({}),
+  system_prompt_kwargs: map(z.unknown()).default({}),
   /** Null: never shortened. */
   condenser: Condenser.nullable().default(null),
   critic: Critic.nullable().default(null),
@@ -44,7 +45,7 @@ export const Agent = z
     kind: z.literal('Agent').default('Agent'),
     llm: LLM,
     ...agentFields,
-    include_default_tools: z.array(z.string()).default(['FinishTool', 'ThinkTool']),
+    include_default_tools: list(z.string()).default(['FinishTool', 'ThinkTool']),
   })
   .refine(hasOnePrompt, twoPrompts)
 /** The native agent. */
@@ -60,7 +61,7 @@ export const ACPFileSecretSpec = z.object({
   /** Directory under the credential root. */
   subdir: text({ min: 1 }),
   env_points_to: z.enum(['dir', 'file']).default('file'),
-  warn_if_unset: z.array(z.string()).default([]),
+  warn_if_unset: list(z.string()).default([]),
 })
 export type ACPFileSecretSpec = z.infer<typeof ACPFileSecretSpec>
 
@@ -90,12 +91,12 @@ export const ACPAgent = z
     /** A placeholder: the subprocess has its own model. */
     llm: LLM.prefault({ model: 'acp-managed', usage_id: 'acp-managed' }),
     ...agentFields,
-    include_default_tools: z.array(z.string()).default([]),
+    include_default_tools: list(z.string()).default([]),
     /** Program and arguments of the ACP server. */
-    acp_command: z.array(z.string()),
+    acp_command: list(z.string()),
     /** Informational: `acp_command` is started. */
     acp_server: z.string().nullable().default(null),
-    acp_args: z.array(z.string()).default([]),
+    acp_args: list(z.string()).default([]),
     /** Null: chosen by provider. */
     acp_session_mode: z.string().nullable().default(null),
     /** Seconds of silence; each update restarts them. */
@@ -105,7 +106,7 @@ export const ACPAgent = z
     acp_model: z.string().nullable().default(null),
     /** Secret; overrides the stored session id. */
     acp_resume_session_id: secretText(),
-    acp_file_secrets: z.array(ACPFileSecretSpec).default(builtInFileSecrets),
+    acp_file_secrets: list(ACPFileSecretSpec).default(builtInFileSecrets),
     /** Each conversation gets a separate data directory. */
     acp_isolate_data_dir: laxBoolean().default(false),
   })

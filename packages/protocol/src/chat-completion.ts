@@ -4,11 +4,12 @@
  */
 import { z } from 'zod'
 import { laxBoolean } from './lax.ts'
+import { list, LIST_LIMITS } from './lists.ts'
 
 const Part = z.looseObject({ type: z.string() })
 /** Text, or parts of type `text` and `image_url`. */
 const Content = z
-  .union([z.string(), z.array(Part)])
+  .union([z.string(), list(Part)])
   .nullable()
   .default(null)
 
@@ -21,7 +22,7 @@ export type ChatMessage = z.infer<typeof ChatMessage>
 export const ChatCompletionRequest = z.looseObject({
   /** `openhands_` and the name of a stored profile. */
   model: z.string(),
-  messages: z.array(ChatMessage).min(1),
+  messages: list(ChatMessage, { max: LIST_LIMITS.recorded }).min(1),
   stream: laxBoolean().nullable().default(false),
 })
 /** Other members that such clients send concern a model and not an agent: they are accepted without effect. */

@@ -4,6 +4,7 @@ import { laxInt, laxNumber } from './lax.ts'
 import { valueError } from './lax-text.ts'
 import { LLM } from './llm.ts'
 import { kindUnion } from './unions.ts'
+import { list } from './lists.ts'
 
 export const NoOpCondenser = z.object({ kind: z.literal('NoOpCondenser').default('NoOpCondenser') })
 export type NoOpCondenser = z.infer<typeof NoOpCondenser>
@@ -31,7 +32,7 @@ export type PipelineCondenser = { kind: 'PipelineCondenser'; condensers: Condens
 export const PipelineCondenser = z.object({
   kind: z.literal('PipelineCondenser').default('PipelineCondenser'),
   get condensers(): z.ZodType<Condenser[], unknown[]> {
-    return z.array(Condenser) as unknown as z.ZodType<Condenser[], unknown[]>
+    return list(Condenser) as unknown as z.ZodType<Condenser[], unknown[]>
   },
 })
 

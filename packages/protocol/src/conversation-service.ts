@@ -6,6 +6,7 @@ import { laxConversationId, valueError } from './lax-text.ts'
 import { MCPConfig } from './mcp-config.ts'
 import { ReplayText } from './replay.ts'
 import { branchName, repositoryName } from './repository-name.ts'
+import { list } from './lists.ts'
 
 export const GitProvider = z.enum([
   'github',
@@ -57,7 +58,7 @@ export const InitSessionRequest = z
     /** Null: a new branch from the repository's default branch. */
     selected_branch: branchName().nullable().default(null),
     initial_user_msg: maybeText(),
-    image_urls: z.array(z.string()).nullable().default(null),
+    image_urls: list(z.string()).nullable().default(null),
     /** JSON text: an array of recorded events. */
     replay_json: ReplayText.nullable().default(null),
     suggested_task: SuggestedTask.nullable().default(null),

@@ -12,6 +12,7 @@ import { SecurityAnalyzer } from './security.ts'
 import { tagsField } from './tags.ts'
 import { ClientToolSpec } from './tool.ts'
 import { BaseWorkspace } from './workspace.ts'
+import { list, LIST_LIMITS, map } from './lists.ts'
 
 export { ConversationExecutionStatus }
 
@@ -32,8 +33,8 @@ export const DEFAULT_PERSISTENCE_DIR = 'workspace/conversations'
 export const DEFAULT_MAX_ITERATIONS = 500
 
 const maybeText = () => z.string().nullable().default(null)
-const names = () => z.array(z.string()).default([])
-const reasons = () => z.record(z.string(), z.string()).default({})
+const names = () => list(z.string(), { max: LIST_LIMITS.recorded }).default([])
+const reasons = () => map(z.string(), { max: LIST_LIMITS.recorded }).default({})
 
 export const ConversationInfo = z.object({
   id: laxConversationId(),
@@ -56,7 +57,7 @@ export const ConversationInfo = z.object({
   leaf_event_id: maybeText(),
   stats: ConversationStats.prefault({}),
   secret_registry: SecretRegistry.prefault({}),
-  agent_state: z.record(z.string(), z.unknown()).default({}),
+  agent_state: map(z.unknown(), { max: LIST_LIMITS.recorded }).default({}),
   hook_config: HookConfig.nullable().default(null),
   title: maybeText(),
   metrics: MetricsSnapshot.nullable().default(null),
@@ -67,14 +68,14 @@ export const ConversationInfo = z.object({
   forked_from_event_id: maybeText(),
   parent_conversation_id: laxConversationId().nullable().default(null),
   /** Derived from the stored conversations; empty in webhook payloads. */
-  sub_conversation_ids: z.array(laxConversationId()).default([]),
+  sub_conversation_ids: list(laxConversationId(), { max: LIST_LIMITS.recorded }).default([]),
   tags: tagsField(),
   current_model_id: maybeText(),
-  available_models: z.array(ACPModelInfo).default([]),
+  available_models: list(ACPModelInfo, { max: LIST_LIMITS.recorded }).default([]),
   supports_runtime_model_switch: laxBoolean().default(false),
   launched_agent_profile: LaunchedAgentProfile.nullable().default(null),
   agent: AgentBase,
-  client_tools: z.array(ClientToolSpec).default([]),
+  client_tools: list(ClientToolSpec).default([]),
   /** Extension: why record or log cannot be read. Present only then; members that depend on them have no meaning. */
   unreadable: z.string().optional(),
 })

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { isRecord } from './is-record.ts'
 import { laxBoolean, laxInt } from './lax.ts'
 import { valueError } from './lax-text.ts'
+import { list } from './lists.ts'
 
 /** Strict, like all of a hook configuration: a hook with a misspelled `on_error` must not count as one that allows. */
 const Definition = z
@@ -14,7 +15,7 @@ const Definition = z
     prompt: z.string().nullable().default(null),
     system_prompt: z.string().nullable().default(null),
     /** Tools that an agent hook may use. */
-    tools: z.array(z.string()).default([]),
+    tools: list(z.string()).default([]),
     /** Seconds. */
     timeout: laxInt().default(60),
     max_iterations: laxInt().default(3),
@@ -55,11 +56,11 @@ export const HookMatcher = z.strictObject({
    * tool.
    */
   matcher: z.string().default('*'),
-  hooks: z.array(HookDefinition).default([]),
+  hooks: list(HookDefinition).default([]),
 })
 export type HookMatcher = z.infer<typeof HookMatcher>
 
-const matchers = () => z.array(HookMatcher).default([])
+const matchers = () => list(HookMatcher).default([])
 
 const Config = z.strictObject({
   pre_tool_use: matchers(),

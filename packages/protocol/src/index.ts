@@ -26,6 +26,15 @@ export {
 export { laxBoolean, laxInt, laxNumber } from './lax.ts'
 export { laxConversationId, laxEventTime } from './lax-text.ts'
 export { splitWords } from './shell-words.ts'
+export {
+  findJsonFault,
+  JsonScanner,
+  MAX_JSON_DEPTH,
+  MAX_JSON_VALUES,
+  type JsonFault,
+  type JsonLimits,
+} from './json-scan.ts'
+export { limitOf, list, LIST_LIMITS, map, MAX_ISSUES } from './lists.ts'
 export { isRecord } from './is-record.ts'
 export { kindUnion, tagUnion } from './unions.ts'
 export { AGENT_ERROR, classify, ErrorClassification, INTERNAL_ERROR } from './error-classification.ts'
@@ -277,7 +286,7 @@ export {
 } from './conversation-service.ts'
 export type { InitSessionRequestInput } from './conversation-service.ts'
 
-export { takesIdempotencyKey } from './endpoints/endpoint.ts'
+export { BODY_LIMIT_BYTES, LARGE_BODY_LIMIT_BYTES, takesIdempotencyKey } from './endpoints/endpoint.ts'
 export type { BodyInput, Endpoint, EndpointAnswer, OkBody, QueryInput, Received } from './endpoints/endpoint.ts'
 export { CreateConversationBody } from './endpoints/create-conversation.ts'
 export type { CreateConversationInput } from './endpoints/create-conversation.ts'

@@ -17,12 +17,17 @@ export const valueError = (text: string) => ({
   params: { type: 'value_error', ctx: { error: {} } },
 })
 
-/** Lengths in code points: an emoji is 1. */
+/** Length in code points: an emoji is 1. */
 const lengthOf = (text: string) => {
   let length = 0
   for (const _ of text) length++
   return length
 }
+/** A code point has one or two units, so only texts near a bound are counted. */
+const isShorter = (text: string, min: number) => text.length < min || (text.length < 2 * min && lengthOf(text) < min)
+/** True for a text of more than `max` code points. */
+export const isLonger = (text: string, max: number): boolean =>
+  text.length > max && (text.length > 2 * max || lengthOf(text) > max)
 
 const characters = (count: number) => `${count} ${count === 1 ? 'character' : 'characters'}`
 
@@ -31,9 +36,9 @@ export const text = (rules: { min?: number; max?: number; pattern?: RegExp } = {
   const { min, max, pattern } = rules
   const read = (value: unknown): Read<string> => {
     if (typeof value !== 'string') return notText()
-    if (min !== undefined && lengthOf(value) < min)
+    if (min !== undefined && isShorter(value, min))
       return no('string_too_short', `String should have at least ${characters(min)}`, { min_length: min })
-    if (max !== undefined && value.length > max && lengthOf(value) > max)
+    if (max !== undefined && isLonger(value, max))
       return no('string_too_long', `String should have at most ${characters(max)}`, { max_length: max })
     if (pattern !== undefined && !pattern.test(value))
       return no('string_pattern_mismatch', `String should match pattern '${pattern.source}'`, {
@@ -72,6 +77,14 @@ export const secretText = () =>
     .transform((value) => (value === null || value.trim() === '' || value === MASK ? null : value))
 
 const GROUPS = [8, 4, 4, 4, 12]
+const HYPHEN = 0x2d
+
+/** Number of groups between hyphens, without making texts of them. */
+const groupsIn = (text: string): number => {
+  let count = 1
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) === HYPHEN) count++
+  return count
+}
 
 const badUuid = (error: string) => no('uuid_parsing', `Input should be a valid UUID, ${error}`, { error })
 
@@ -84,12 +97,12 @@ function readUuid(value: unknown): Read<string> {
     const found = String.fromCodePoint(inner.codePointAt(bad) ?? 0)
     return badUuid(`invalid character: found \`${found}\` at ${offset + bad + 1}`)
   }
-  const groups = inner.split('-')
+  const groups = inner.split('-', GROUPS.length + 1)
   if (groups.length === 1) {
     if (inner.length !== 32)
       return badUuid(`invalid length: expected length 32 for simple format, found ${inner.length}`)
   } else {
-    if (groups.length !== 5) return badUuid(`invalid group count: expected 5, found ${groups.length}`)
+    if (groups.length !== GROUPS.length) return badUuid(`invalid group count: expected 5, found ${groupsIn(inner)}`)
     const wrong = groups.findIndex((group, at) => group.length !== GROUPS[at])
     if (wrong !== -1)
       return badUuid(

@@ -11,6 +11,13 @@ function read(schema: z.ZodType, value: unknown): unknown {
   return issue.params?.type
 }
 
+test('a long text that is no number is refused at once', () => {
+  const digits = '1'.repeat(60_000)
+  for (const text of [`${digits}x`, `${digits}_`, `${digits}.${digits}e`, `${'1_'.repeat(30_000)}`, `.${digits}x`])
+    expect(read(laxNumber(), text)).toBe('float_parsing')
+  expect(read(laxNumber(), `${'1'.repeat(65_537)}`)).toBe('float_parsing')
+})
+
 // Source: conversation-service.md 7.5. A cell of a failure has the type word.
 test.each<[value: unknown, int: unknown, number: unknown, boolean: unknown]>([
   [5, 5, 5, 'bool_parsing'],

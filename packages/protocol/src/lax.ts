@@ -72,7 +72,10 @@ const sized = (value: number) => (Math.abs(value) >= 2 ** 63 ? tooBig() : ok(val
 const tooBig = () => no('int_parsing_size', 'Unable to parse input string as an integer, exceeded maximum size')
 
 const FLOAT = 'Input should be a valid number'
-const FLOAT_TEXT = /^[+-]?(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+)?$/i
+/** Each digit can be read in one way only: a long text that is no number must not be tried in many. */
+const FLOAT_TEXT = /^[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+)?$/i
+/** No longer text is read as a number. */
+const MAX_FLOAT_CHARS = 65_536
 const NOT_FINITE = /^[+-]?(?:inf|infinity|nan)$/i
 
 function readNumber(value: unknown): Read<number> {
@@ -81,7 +84,8 @@ function readNumber(value: unknown): Read<number> {
   if (typeof value !== 'string') return no('float_type', FLOAT)
   const text = trimmed(value)
   if (NOT_FINITE.test(text)) return finite(Number.NaN)
-  if (!FLOAT_TEXT.test(text)) return no('float_parsing', `${FLOAT}, unable to parse string as a number`)
+  if (text.length > MAX_FLOAT_CHARS || !FLOAT_TEXT.test(text))
+    return no('float_parsing', `${FLOAT}, unable to parse string as a number`)
   return finite(Number(text.replaceAll('_', '')))
 }
 

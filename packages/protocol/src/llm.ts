@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { laxBoolean, laxInt, laxNumber, type Bounds } from './lax.ts'
 import { secretText, text } from './lax-text.ts'
+import { list, map } from './lists.ts'
 
 const flag = (value: boolean) => laxBoolean().default(value)
 const maybeFlag = (value: boolean | null = null) => laxBoolean().nullable().default(value)
@@ -11,7 +12,7 @@ const maybeInt = (bounds: Bounds) => laxInt(bounds).nullable().default(null)
 
 export const FallbackStrategy = z.object({
   /** Names of stored profiles. */
-  fallback_llms: z.array(z.string()),
+  fallback_llms: list(z.string()),
   profile_store_dir: maybeText(),
 })
 export type FallbackStrategy = z.infer<typeof FallbackStrategy>
@@ -53,8 +54,8 @@ export const LLM = z.object({
   /** Look-up key for capability tables. */
   model_canonical_name: maybeText(),
   api_mode: z.enum(['auto', 'chat', 'responses']).default('auto'),
-  capability_overrides: z.record(z.string(), z.union([z.boolean(), z.string()])).default({}),
-  extra_headers: z.record(z.string(), z.string()).nullable().default(null),
+  capability_overrides: map(z.union([z.boolean(), z.string()])).default({}),
+  extra_headers: map(z.string()).nullable().default(null),
   /** US dollars. */
   input_cost_per_token: maybeNumber({ ge: 0 }),
   output_cost_per_token: maybeNumber({ ge: 0 }),
@@ -80,7 +81,7 @@ export const LLM = z.object({
   seed: laxInt().nullable().default(null),
   /** Key of this model's metrics in `stats.usage_to_metrics`. */
   usage_id: z.string().default('default'),
-  litellm_extra_body: z.record(z.string(), z.unknown()).default({}),
+  litellm_extra_body: map(z.unknown()).default({}),
   /** Accepted in requests, never returned. */
   fallback_strategy: FallbackStrategy.nullable().default(null),
 })

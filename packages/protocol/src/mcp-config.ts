@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { refusedValue, valueError } from './lax-text.ts'
 import { laxInt, no, ok, scalar, type Read } from './lax.ts'
 import { splitWords } from './shell-words.ts'
+import { list, map } from './lists.ts'
 
 const SCHEMES = new Set(['http:', 'https:', 'ws:', 'wss:'])
 
@@ -44,39 +45,50 @@ export const MCPShttpServer = orUrl(
 )
 export type MCPShttpServer = z.infer<typeof MCPShttpServer>
 
+/** Longest text that stands for a list of arguments or for an environment; longer than any that a process can get. */
+const MAX_LINE = 131_072
+
+/** True when `text` is short enough to be split; otherwise the issue is added. */
+function isLine(text: string, ctx: z.core.$RefinementCtx): boolean {
+  if (text.length <= MAX_LINE) return true
+  const message = `String should have at most ${MAX_LINE} characters`
+  const params = { type: 'string_too_long', ctx: { max_length: MAX_LINE } }
+  ctx.addIssue({ code: 'custom', input: text, message, params })
+  return false
+}
+
 const Args = z
   .preprocess((value, ctx) => {
     if (typeof value !== 'string') return value ?? []
+    if (!isLine(value, ctx)) return []
     const words = splitWords(value)
     if (words === null) {
       const message = 'Value error, args has an unclosed quotation'
       ctx.addIssue({ code: 'custom', input: value, message, params: { type: 'value_error', ctx: { error: {} } } })
     }
     return words ?? []
-  }, z.array(z.string()))
+  }, list(z.string()))
   .default([]) as unknown as z.ZodDefault<z.ZodType<string[], string[] | string | null>>
 
 const PAIR = /^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 
 const Env = z
-  .preprocess(
-    (value, ctx) => {
-      if (typeof value !== 'string') return value ?? {}
-      const env: Record<string, string> = {}
-      for (const pair of value.split(',')) {
-        if (pair.trim() === '') continue
-        const [, name, text] = PAIR.exec(pair) ?? []
-        if (name === undefined || text === undefined) {
-          const message = 'Value error, env must look like NAME=value,OTHER=value'
-          ctx.addIssue({ code: 'custom', input: value, message, params: { type: 'value_error', ctx: { error: {} } } })
-          break
-        }
-        env[name] = text.trim()
+  .preprocess((value, ctx) => {
+    if (typeof value !== 'string') return value ?? {}
+    if (!isLine(value, ctx)) return {}
+    const env: Record<string, string> = {}
+    for (const pair of value.split(',')) {
+      if (pair.trim() === '') continue
+      const [, name, text] = PAIR.exec(pair) ?? []
+      if (name === undefined || text === undefined) {
+        const message = 'Value error, env must look like NAME=value,OTHER=value'
+        ctx.addIssue({ code: 'custom', input: value, message, params: { type: 'value_error', ctx: { error: {} } } })
+        break
       }
-      return env
-    },
-    z.record(z.string(), z.string()),
-  )
+      env[name] = text.trim()
+    }
+    return env
+  }, map(z.string()))
   .default({}) as unknown as z.ZodDefault<z.ZodType<Record<string, string>, Record<string, string> | string | null>>
 
 export const MCPStdioServer = z.object({
@@ -90,15 +102,14 @@ export const MCPStdioServer = z.object({
 export type MCPStdioServer = z.infer<typeof MCPStdioServer>
 
 export const MCPConfig = z.strictObject({
-  sse_servers: z.array(MCPSseServer).default([]),
-  stdio_servers: z
-    .array(MCPStdioServer)
+  sse_servers: list(MCPSseServer).default([]),
+  stdio_servers: list(MCPStdioServer)
     .refine(
       (servers) => new Set(servers.map(({ name }) => name)).size === servers.length,
       valueError('each server needs a name of its own'),
     )
     .default([]),
-  shttp_servers: z.array(MCPShttpServer).default([]),
+  shttp_servers: list(MCPShttpServer).default([]),
 })
 export type MCPConfig = z.infer<typeof MCPConfig>
 export type MCPConfigInput = z.input<typeof MCPConfig>

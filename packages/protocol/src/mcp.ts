@@ -3,9 +3,10 @@ import { z } from 'zod'
 import { laxBoolean, laxNumber } from './lax.ts'
 import { secretText, text, valueError } from './lax-text.ts'
 import { tagUnion } from './unions.ts'
+import { list, map } from './lists.ts'
 
 const maybeText = () => z.string().nullable().default(null)
-const secretMap = () => z.record(z.string(), z.string())
+const secretMap = () => map(z.string())
 
 const OAuthAuthentication = z.strictObject({
   type: z.literal('oauth'),
@@ -14,14 +15,14 @@ const OAuthAuthentication = z.strictObject({
     .nullable()
     .default(null),
   scopes: z
-    .union([z.string(), z.array(z.string())])
+    .union([z.string(), list(z.string())])
     .nullable()
     .default(null),
   client_name: maybeText(),
   client_metadata_url: maybeText(),
   client_id: maybeText(),
   client_secret: secretText(),
-  additional_client_metadata: z.record(z.string(), z.unknown()).nullable().default(null),
+  additional_client_metadata: map(z.unknown()).nullable().default(null),
 })
 
 export const MCPAuth = tagUnion('strategy', {
@@ -33,7 +34,7 @@ export const MCPAuth = tagUnion('strategy', {
   oauth2: z.strictObject({
     strategy: z.literal('oauth2'),
     authentication: OAuthAuthentication.nullable().default(null),
-    state: z.record(z.string(), z.unknown()).nullable().default(null),
+    state: map(z.unknown()).nullable().default(null),
   }),
 })
 export type MCPAuth = z.infer<typeof MCPAuth>
@@ -47,7 +48,7 @@ export const MCPServer = z
     /** Null: derived from the presence of `url` or `command`. */
     transport: z.enum(['stdio', 'http', 'streamable-http', 'sse']).nullable().default(null),
     command: text({ min: 1 }).nullable().default(null),
-    args: z.array(z.string()).nullable().default(null),
+    args: list(z.string()).nullable().default(null),
     env: secretMap().nullable().default(null),
     cwd: maybeText(),
     description: maybeText(),
@@ -77,6 +78,6 @@ export const MCPServer = z
   )
 export type MCPServer = z.infer<typeof MCPServer>
 
-export const MCPServers = z.record(z.string(), MCPServer)
+export const MCPServers = map(MCPServer)
 /** Name to server. */
 export type MCPServers = z.infer<typeof MCPServers>

@@ -1,6 +1,7 @@
 /** Metrics of model usage. Source: interface.md, Metrics records; agent-server-wire.md 5.13. */
 import { z } from 'zod'
 import { laxInt, laxNumber } from './lax.ts'
+import { list, LIST_LIMITS, map } from './lists.ts'
 
 const count = () => laxInt({ ge: 0 }).default(0)
 
@@ -47,12 +48,12 @@ export type MetricsSnapshot = z.infer<typeof MetricsSnapshot>
 
 export const Metrics = z.object({
   ...snapshotFields,
-  costs: z.array(Cost).default([]),
-  response_latencies: z.array(ResponseLatency).default([]),
-  token_usages: z.array(TokenUsage).default([]),
+  costs: list(Cost, { max: LIST_LIMITS.recorded }).default([]),
+  response_latencies: list(ResponseLatency, { max: LIST_LIMITS.recorded }).default([]),
+  token_usages: list(TokenUsage, { max: LIST_LIMITS.recorded }).default([]),
 })
 export type Metrics = z.infer<typeof Metrics>
 
-export const ConversationStats = z.object({ usage_to_metrics: z.record(z.string(), Metrics).default({}) })
+export const ConversationStats = z.object({ usage_to_metrics: map(Metrics, { max: LIST_LIMITS.recorded }).default({}) })
 /** Metrics per `usage_id` of the models in use. */
 export type ConversationStats = z.infer<typeof ConversationStats>

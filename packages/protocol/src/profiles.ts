@@ -9,6 +9,7 @@ import { laxUuid, nonBlank, secretText, text, valueError } from './lax-text.ts'
 import { LLM } from './llm.ts'
 import { Tool } from './tool.ts'
 import { tagUnion } from './unions.ts'
+import { list } from './lists.ts'
 
 /** A legal name of an LLM or agent profile. Source: agent-server-wire.md 1.11. */
 export const ProfileName = text({ pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/ })
@@ -47,7 +48,7 @@ const profileFields = {
   /** Incremented by the server on every save. */
   revision: laxInt({ ge: 0 }).default(0),
   /** Null: all configured servers; a list: only those. */
-  mcp_server_refs: z.array(z.string()).nullable().default(null),
+  mcp_server_refs: list(z.string()).nullable().default(null),
 }
 
 export const OpenHandsAgentProfile = z.strictObject({
@@ -56,9 +57,9 @@ export const OpenHandsAgentProfile = z.strictObject({
   llm_profile_ref: z.string(),
   agent: z.string().default('CodeActAgent'),
   /** Null: the standard set. */
-  tools: z.array(Tool).nullable().default(null),
+  tools: list(Tool).nullable().default(null),
   system_message_suffix: maybeText(),
-  disabled_skills: z.array(z.string()).default([]),
+  disabled_skills: list(z.string()).default([]),
   condenser: CondenserSettings.prefault({}),
   verification: VerificationProfile.prefault({}),
   enable_sub_agents: laxBoolean().default(false),
@@ -78,7 +79,7 @@ export const ACPAgentProfile = z.strictObject({
   /** Seconds. */
   acp_startup_timeout: laxNumber({ gt: 0 }).default(90),
   acp_command: maybeText(),
-  acp_args: z.array(z.string()).nullable().default(null),
+  acp_args: list(z.string()).nullable().default(null),
 })
 export type ACPAgentProfile = z.infer<typeof ACPAgentProfile>
 
@@ -118,7 +119,7 @@ export const AgentProfileDiagnostics = z.object({
   llm_profile_ref: z.string().nullable().default(null),
   llm_profile_resolved: z.boolean().default(false),
   llm_api_key_set: z.boolean().default(false),
-  mcp_server_refs: z.array(z.string()).nullable().default(null),
+  mcp_server_refs: list(z.string()).nullable().default(null),
   resolved_mcp_config_keys: names(),
   dangling_mcp_server_refs: names(),
   disabled_skills: names(),

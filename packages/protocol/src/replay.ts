@@ -10,6 +10,7 @@ import { CONTROL_KINDS, TREE_KINDS } from './event.ts'
 import { EventSource } from './events/base.ts'
 import { ContentPart } from './events/message.ts'
 import { isRecord } from './is-record.ts'
+import { findJsonFault, MAX_JSON_VALUES } from './json-scan.ts'
 import { type IssueParams, laxBoolean } from './lax.ts'
 import {
   isSilentAction,
@@ -19,7 +20,8 @@ import {
   V0Action,
   V0Observation,
 } from './trajectory-v0.ts'
-import { issuesOf } from './unions.ts'
+import { outcomeOf } from './unions.ts'
+import { list, LIST_LIMITS } from './lists.ts'
 
 const DivergenceKind = z.enum(['refused', 'error', 'exit_code', 'output', 'file', 'task_list'])
 
@@ -47,12 +49,12 @@ export const ReplayProgress = z.strictObject({
 /** Progress of a replay: the value of the state key `replay`. */
 export type ReplayProgress = z.infer<typeof ReplayProgress>
 
-const content = z.array(ContentPart).default([])
+const content = list(ContentPart, { max: LIST_LIMITS.recorded }).default([])
 const owned = <const K extends string, S extends z.ZodRawShape>(kind: K, shape: S) =>
   z.looseObject({ kind: z.literal(kind), ...shape })
 
 /** Events in a replay: open records, because other servers of this wire may send more members. */
-const RecordedEvent = z.discriminatedUnion('kind', [
+export const RecordedEvent = z.discriminatedUnion('kind', [
   owned('MessageEvent', {
     source: EventSource,
     llm_message: z.looseObject({ content, reasoning_content: z.string().nullish() }),
@@ -106,6 +108,7 @@ type Issue = z.core.$ZodRawIssue
 const MAX_ISSUES = 20
 /** Deepest nesting of an element. */
 const MAX_DEPTH = 200
+const TOO_DEEP = `an element is nested deeper than ${MAX_DEPTH} levels`
 
 function issue(path: PropertyKey[], input: unknown, message: string, params: IssueParams): Issue {
   return { code: 'custom', path, input, message, params }
@@ -113,8 +116,15 @@ function issue(path: PropertyKey[], input: unknown, message: string, params: Iss
 const refused = (path: PropertyKey[], input: unknown, text: string): Issue =>
   issue(path, input, `Value error, ${text}`, { type: 'value_error', ctx: { error: {} } })
 
+/** Around an element there are a list and, in an export, an object. */
+const SCAN_LIMITS = { depth: MAX_DEPTH + 2, values: MAX_JSON_VALUES }
+
 /** Parses the text of a recording. Pure; never throws for bad input. */
 export function readReplay(text: string): { file: ReplayFile } | { issues: Issue[] } {
+  const fault = findJsonFault(new TextEncoder().encode(text), SCAN_LIMITS)
+  if (fault?.kind === 'too_deep') return { issues: [refused([], {}, TOO_DEEP)] }
+  if (fault?.kind === 'too_many')
+    return { issues: [refused([], {}, `the recording has more than ${MAX_JSON_VALUES} JSON values`)] }
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -187,7 +197,7 @@ function readElement(index: number, value: unknown): { read: ReplayElement | nul
       }),
     )
   }
-  if (!isBearable(value, MAX_DEPTH)) return no(refused([], {}, `an element is nested deeper than ${MAX_DEPTH} levels`))
+  if (!isBearable(value, MAX_DEPTH)) return no(refused([], {}, TOO_DEEP))
   if (typeof value['kind'] === 'string') return readEvent(index, value, value['kind'])
   if ('action' in value) {
     const wrong = member(value, 'action', V0_ACTIONS)
@@ -225,10 +235,10 @@ function parsed<T>(
   value: Record<string, unknown>,
   made: (element: T) => ReplayElement,
 ): { read: ReplayElement | null; wrong: Issue[] } {
-  const wrong = issuesOf(schema, value)
-  return wrong.length > 0
-    ? { read: null, wrong: wrong.map((one) => withOwner(one, value)) }
-    : { read: made(schema.parse(value)), wrong }
+  const { output, issues } = outcomeOf(schema, value)
+  return issues.length > 0
+    ? { read: null, wrong: issues.map((one) => withOwner(one, value)) }
+    : { read: made(output as T), wrong: [] }
 }
 
 /** The issue of a missing member includes its record, which cannot be found from the path alone. */

@@ -14,6 +14,7 @@ import { Tags, tagsField } from './tags.ts'
 import { ClientToolSpec } from './tool.ts'
 import { LocalWorkspace, RemoteWorkspace, type BaseWorkspace, type BaseWorkspaceInput } from './workspace.ts'
 import { DEFAULT_MAX_ITERATIONS } from './conversation.ts'
+import { list, map } from './lists.ts'
 
 export const SendMessageRequest = z.object({
   /** Only the role of a user is accepted. */
@@ -21,7 +22,7 @@ export const SendMessageRequest = z.object({
     .enum(['user', 'system', 'assistant', 'tool'])
     .default('user')
     .refine((role) => role === 'user', valueError("Only messages with role 'user' can be sent")),
-  content: z.array(ContentPart).default([]),
+  content: list(ContentPart).default([]),
   /** Start, or queue, a run after appending. */
   run: laxBoolean().default(false),
 })
@@ -48,7 +49,7 @@ export const AgentLaunchAdditions = z.strictObject({
 export type AgentLaunchAdditions = z.infer<typeof AgentLaunchAdditions>
 
 const Scalar = z.union([z.string(), z.boolean(), z.number()])
-const Metadata = z.record(z.string(), z.union([Scalar, z.array(z.string()), z.array(z.boolean()), z.array(z.number())]))
+const Metadata = map(z.union([Scalar, list(z.string()), list(z.boolean()), list(z.number())]))
 
 /**
  * A directory of the server's own file system, where `kind` may be omitted; or, as an extension of the wire, an agent
@@ -104,20 +105,20 @@ export const StartConversationRequest = z
     /** Plain text is a static secret. */
     secrets: RequestedSecrets.default({}),
     secrets_encrypted: laxBoolean().default(false),
-    tool_module_qualnames: z.record(z.string(), z.string()).default({}),
-    client_tools: z.array(ClientToolSpec).default([]),
+    tool_module_qualnames: map(z.string()).default({}),
+    client_tools: list(ClientToolSpec).default([]),
     agent_launch_additions: AgentLaunchAdditions.nullable().default(null),
-    agent_definitions: z.array(AgentDefinition).default([]),
-    plugins: z.array(PluginSource).nullable().default(null),
+    agent_definitions: list(AgentDefinition).default([]),
+    plugins: list(PluginSource).nullable().default(null),
     hook_config: HookConfig.nullable().default(null),
     tags: tagsField(),
     user_id: z.string().nullable().default(null),
     observability_metadata: Metadata.default({}),
-    observability_tags: z.array(z.string()).default([]),
+    observability_tags: list(z.string()).default([]),
     observability_span_name: z.string().default('conversation'),
     autotitle: laxBoolean().default(true),
     title_llm_profile: z.string().nullable().default(null),
-    agent_settings: z.record(z.string(), z.unknown()).nullable().default(null),
+    agent_settings: map(z.unknown()).nullable().default(null),
     agent_profile_id: laxUuid().nullable().default(null),
     agent: RequestedAgent.nullable().default(null),
   })

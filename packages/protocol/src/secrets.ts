@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { secretText, text, valueError } from './lax-text.ts'
 import { kindUnion, textOr } from './unions.ts'
+import { LIST_LIMITS, map } from './lists.ts'
 
 export const StaticSecret = z.object({
   kind: z.literal('StaticSecret').default('StaticSecret'),
@@ -14,7 +15,7 @@ export const LookupSecret = z.object({
   kind: z.literal('LookupSecret').default('LookupSecret'),
   /** Requested with GET when the value is needed; the text of the response is the value. */
   url: z.string(),
-  headers: z.record(z.string(), z.string()).default({}),
+  headers: map(z.string()).default({}),
   description: z.string().nullable().default(null),
 })
 export type LookupSecret = z.infer<typeof LookupSecret>
@@ -24,7 +25,7 @@ export const SecretSource = kindUnion('SecretSource', { LookupSecret, StaticSecr
 )
 export type SecretSource = z.infer<typeof SecretSource>
 
-export const SecretRegistry = z.object({ secret_sources: z.record(z.string(), SecretSource).default({}) })
+export const SecretRegistry = z.object({ secret_sources: map(SecretSource, { max: LIST_LIMITS.recorded }).default({}) })
 export type SecretRegistry = z.infer<typeof SecretRegistry>
 
 /** Names with a meaning in a command's environment: a secret under one of them would change how every command runs. */
@@ -64,7 +65,7 @@ export const SecretName = text({ min: 1, max: 255, pattern: /^[A-Za-z_][A-Za-z0-
 )
 
 /** Secrets of a conversation in a request, by name; plain text is a static secret. */
-export const RequestedSecrets = z.record(z.string(), textOr(SecretSource))
+export const RequestedSecrets = map(textOr(SecretSource))
 export type RequestedSecrets = z.infer<typeof RequestedSecrets>
 
 /** Longest value of a secret, in bytes of UTF-8. */

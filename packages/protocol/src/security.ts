@@ -9,13 +9,14 @@ import { laxBoolean, laxInt, laxNumber } from './lax.ts'
 import { secretText, valueError } from './lax-text.ts'
 import { LLM } from './llm.ts'
 import { kindUnion } from './unions.ts'
+import { list } from './lists.ts'
 
 export const PatternEntry = z.tuple([z.string(), z.string(), z.string()])
 /** Pattern, name and description. */
 export type PatternEntry = z.infer<typeof PatternEntry>
 
 /** Absent: the built-in list. */
-const patterns = () => z.array(PatternEntry).optional()
+const patterns = () => list(PatternEntry).optional()
 
 export const PatternSecurityAnalyzer = z.object({
   kind: z.literal('PatternSecurityAnalyzer').default('PatternSecurityAnalyzer'),
@@ -86,7 +87,7 @@ export type EnsembleSecurityAnalyzer = {
 export const EnsembleSecurityAnalyzer = z.object({
   kind: z.literal('EnsembleSecurityAnalyzer').default('EnsembleSecurityAnalyzer'),
   get analyzers(): z.ZodType<SecurityAnalyzer[], unknown[]> {
-    return z.array(SecurityAnalyzer).min(1) as unknown as z.ZodType<SecurityAnalyzer[], unknown[]>
+    return list(SecurityAnalyzer).min(1) as unknown as z.ZodType<SecurityAnalyzer[], unknown[]>
   },
   propagate_unknown: laxBoolean().default(false),
 })

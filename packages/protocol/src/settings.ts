@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { laxBoolean, laxInt, laxNumber } from './lax.ts'
 import { MCPConfig } from './mcp-config.ts'
 import { SecretName, SecretValue } from './secrets.ts'
+import { map } from './lists.ts'
 
 const text = () => z.string().nullable().optional()
 const password = () => z.string().meta({ format: 'password' }).nullable().optional()
@@ -24,9 +25,9 @@ const CustomSecret = z.union([
 
 export const UserSecrets = z.object({
   /** By git host, in either spelling: a token, or token and host. Null deletes one. */
-  provider_tokens: z.record(z.string(), ProviderToken.nullable()).optional(),
+  provider_tokens: map(ProviderToken.nullable()).optional(),
   /** By name: a value, or value and description. Null deletes one. */
-  custom_secrets: z.record(SecretName, CustomSecret.nullable()).optional(),
+  custom_secrets: map(CustomSecret.nullable(), { key: SecretName }).optional(),
 })
 export type UserSecrets = z.infer<typeof UserSecrets>
 

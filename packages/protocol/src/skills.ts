@@ -5,13 +5,14 @@ import { laxDateTime } from './lax-text.ts'
 import { MCPServers } from './mcp.ts'
 import { SecretSource } from './secrets.ts'
 import { tagUnion, textOr } from './unions.ts'
+import { list, LIST_LIMITS, map } from './lists.ts'
 
 const maybeText = () => z.string().nullable().default(null)
 
 const TaggedTrigger = tagUnion('type', {
-  keyword: z.object({ type: z.literal('keyword'), keywords: z.array(z.string()) }),
-  task: z.object({ type: z.literal('task'), triggers: z.array(z.string()) }),
-  path: z.object({ type: z.literal('path'), paths: z.array(z.string()) }),
+  keyword: z.object({ type: z.literal('keyword'), keywords: list(z.string()) }),
+  task: z.object({ type: z.literal('task'), triggers: list(z.string()) }),
+  path: z.object({ type: z.literal('path'), paths: list(z.string()) }),
 })
 
 /**
@@ -26,9 +27,9 @@ export type SkillTrigger = z.infer<typeof SkillTrigger>
 
 export const SkillResources = z.object({
   skill_root: z.string(),
-  scripts: z.array(z.string()).default([]),
-  references: z.array(z.string()).default([]),
-  assets: z.array(z.string()).default([]),
+  scripts: list(z.string(), { max: LIST_LIMITS.recorded }).default([]),
+  references: list(z.string(), { max: LIST_LIMITS.recorded }).default([]),
+  assets: list(z.string(), { max: LIST_LIMITS.recorded }).default([]),
 })
 export type SkillResources = z.infer<typeof SkillResources>
 
@@ -40,14 +41,14 @@ export const Skill = z.object({
   /** Path or identifier. */
   source: maybeText(),
   mcp_tools: MCPServers.nullable().default(null),
-  inputs: z.array(z.object({ name: z.string(), description: z.string() })).default([]),
+  inputs: list(z.object({ name: z.string(), description: z.string() })).default([]),
   is_agentskills_format: laxBoolean().default(false),
   version: z.string().default('1.0.0'),
   description: maybeText(),
   license: maybeText(),
   compatibility: maybeText(),
-  metadata: z.record(z.string(), z.string()).nullable().default(null),
-  allowed_tools: z.array(z.string()).nullable().default(null),
+  metadata: map(z.string()).nullable().default(null),
+  allowed_tools: list(z.string()).nullable().default(null),
   /** Hides it from the model's catalogue. */
   disable_model_invocation: laxBoolean().default(false),
   resources: SkillResources.nullable().default(null),
@@ -59,12 +60,12 @@ export const MarketplaceRegistration = z.object({
   source: z.string(),
   ref: maybeText(),
   repo_path: maybeText(),
-  auto_load: z.union([z.boolean(), z.array(z.string())]).default(false),
+  auto_load: z.union([z.boolean(), list(z.string())]).default(false),
 })
 export type MarketplaceRegistration = z.infer<typeof MarketplaceRegistration>
 
 export const AgentContext = z.object({
-  skills: z.array(Skill).default([]),
+  skills: list(Skill, { max: LIST_LIMITS.recorded }).default([]),
   system_message_suffix: maybeText(),
   /** Prefix of each user message; an older member of the conversation service, kept when given. */
   user_message_prefix: z.string().nullable().optional(),
@@ -73,13 +74,13 @@ export const AgentContext = z.object({
   load_user_skills: laxBoolean().default(false),
   load_public_skills: laxBoolean().default(false),
   marketplace_path: z.string().nullable().default('marketplaces/default.json'),
-  registered_marketplaces: z.array(MarketplaceRegistration).default([]),
+  registered_marketplaces: list(MarketplaceRegistration).default([]),
   load_project_skills: laxBoolean().default(false),
   load_memory: laxBoolean().default(false),
   /** Accepted in requests, never returned. */
   memory_context: maybeText(),
-  disabled_skills: z.array(z.string()).default([]),
-  secrets: z.record(z.string(), textOr(SecretSource)).nullable().default(null),
+  disabled_skills: list(z.string()).default([]),
+  secrets: map(textOr(SecretSource)).nullable().default(null),
   /** Absent: the time when the agent is created; null: none. Text that is no date is kept. */
   current_datetime: z.union([laxDateTime(), z.string()]).nullable().optional(),
 })

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { laxBoolean, laxInt } from './lax.ts'
 import { nonBlank, valueError } from './lax-text.ts'
+import { map } from './lists.ts'
 
 export const ToolAnnotations = z.object({
   title: z.string().nullable().default(null),
@@ -15,7 +16,7 @@ export const ToolAnnotations = z.object({
 })
 export type ToolAnnotations = z.infer<typeof ToolAnnotations>
 
-const JsonObject = z.record(z.string(), z.unknown())
+const JsonObject = map(z.unknown())
 
 export const Tool = z.object({
   name: nonBlank(),

@@ -5,6 +5,7 @@
  * are accepted. Source: conversation-service.md 1.3 and 2.
  */
 import { z } from 'zod'
+import { list, LIST_LIMITS, map } from './lists.ts'
 
 const maybeText = () => z.string().nullish()
 const thought = { thought: maybeText() }
@@ -26,7 +27,7 @@ const actionOf = <const K extends string, A extends z.ZodRawShape>(action: K, ar
     args: z.looseObject({ ...thought, ...args }),
   })
 
-const urls = () => z.array(z.string()).nullish()
+const urls = () => list(z.string(), { max: LIST_LIMITS.recorded }).nullish()
 
 const V0Message = actionOf('message', { content: z.string(), image_urls: urls(), images_urls: urls() })
 const V0Run = actionOf('run', { command: z.string(), is_input: z.boolean().nullish() })
@@ -36,7 +37,7 @@ const V0Read = actionOf('read', {
   start: z.int().nullish(),
   end: z.int().nullish(),
   /** Lines from 1, both included. */
-  view_range: z.array(z.int()).nullish(),
+  view_range: list(z.int(), { max: LIST_LIMITS.recorded }).nullish(),
 })
 const V0Write = actionOf('write', { path: z.string(), content: z.string() })
 const V0Edit = actionOf('edit', {
@@ -51,18 +52,19 @@ const V0Edit = actionOf('edit', {
 const V0Think = actionOf('think', { thought: z.string() })
 const V0Finish = actionOf('finish', {
   final_thought: maybeText(),
-  outputs: z.record(z.string(), z.unknown()).nullish(),
+  outputs: map(z.unknown(), { max: LIST_LIMITS.recorded }).nullish(),
 })
-const V0Reject = actionOf('reject', { outputs: z.record(z.string(), z.unknown()).nullish() })
+const V0Reject = actionOf('reject', { outputs: map(z.unknown(), { max: LIST_LIMITS.recorded }).nullish() })
 const V0Mcp = actionOf('call_tool_mcp', {
   name: z.string(),
-  arguments: z.record(z.string(), z.unknown()).nullish(),
+  arguments: map(z.unknown(), { max: LIST_LIMITS.recorded }).nullish(),
 })
 const V0Tasks = actionOf('task_tracking', {
   command: z.enum(['view', 'plan']).default('view'),
-  task_list: z
-    .array(z.looseObject({ title: z.string(), notes: maybeText(), status: z.enum(['todo', 'in_progress', 'done']) }))
-    .nullish(),
+  task_list: list(
+    z.looseObject({ title: z.string(), notes: maybeText(), status: z.enum(['todo', 'in_progress', 'done']) }),
+    { max: LIST_LIMITS.recorded },
+  ).nullish(),
 })
 
 /** Actions without a counterpart here: their result is that they are not available. */
@@ -158,7 +160,9 @@ export const V0Observation = z.looseObject({
         .looseObject({ exit_code: z.int().nullish(), pid: z.int().nullish(), working_dir: maybeText() })
         .nullish(),
       new_content: maybeText(),
-      task_list: z.array(z.looseObject({ title: z.string(), status: z.string() })).nullish(),
+      task_list: list(z.looseObject({ title: z.string(), status: z.string() }), {
+        max: LIST_LIMITS.recorded,
+      }).nullish(),
     })
     .nullish(),
 })

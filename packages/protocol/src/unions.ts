@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { isRecord } from './is-record.ts'
 import type { IssueParams } from './lax.ts'
+import { MAX_ISSUES } from './lists.ts'
 
 type Variants = Readonly<Record<string, z.core.$ZodTypeDiscriminable>>
 type Union<V extends Variants> = z.ZodType<z.output<V[keyof V]>, z.input<V[keyof V]>>
@@ -56,18 +57,36 @@ export function kindUnion<V extends Variants>(
 
 type RawIssue = z.core.$ZodRawIssue
 
-/** Returns the issues of `value` under `schema`; paths start at the value. */
-export function issuesOf(schema: z.core.$ZodTypeDiscriminable | z.core.$ZodType, value: unknown): RawIssue[] {
+/**
+ * Reads `value` with `schema`: its output, and its first issues, at most {@link MAX_ISSUES}, whose paths start at the value. With
+ * issues the output has no meaning.
+ */
+export function outcomeOf(
+  schema: z.core.$ZodTypeDiscriminable | z.core.$ZodType,
+  value: unknown,
+): { output: unknown; issues: RawIssue[] } {
   const result = schema._zod.run({ value, issues: [] }, { async: false })
   if (result instanceof Promise) throw new Error('schemas of this package are synchronous')
-  return result.issues.flatMap(extraForbidden)
+  const issues = result.issues.slice(0, MAX_ISSUES).flatMap(extraForbidden).slice(0, MAX_ISSUES)
+  return { output: result.value, issues }
 }
 
-/** Zod continues a pipe after unknown members, which would be reported twice; as issues of this format they stop it. */
+const Reader = z.core.$constructor<z.ZodPipe, z.core.$ZodPipeDef>('Reader', (inst, def) => {
+  z.ZodPipe.init(inst, def)
+  inst._zod.parse = (payload, ctx) => def.in._zod.run(payload, ctx)
+})
+
+/** A schema that parses with `read` alone; `shape` replaces it in the documentation and in the types. */
+export const reader = <T extends z.ZodType>(
+  read: (value: unknown, ctx: z.core.$RefinementCtx) => unknown,
+  shape: T,
+): T => new Reader({ type: 'pipe', in: z.transform(read), out: shape }) as unknown as T
+
+/** As issues of this format, unknown members have a path of their own. */
 function extraForbidden(issue: RawIssue): RawIssue[] {
   if (issue.code !== 'unrecognized_keys') return [issue]
   const owner = issue.input as Record<string, unknown>
-  return issue.keys.map((key) => ({
+  return issue.keys.slice(0, MAX_ISSUES).map((key) => ({
     code: 'custom',
     path: [...(issue.path ?? []), key],
     input: owner[key],
@@ -90,7 +109,7 @@ function tagged(issue: RawIssue, tag: string): RawIssue {
 export function tagUnion<V extends Variants>(member: string, variants: V): Union<V> {
   const known = quoted(Object.keys(variants))
   const discriminator = `'${member}'`
-  const choose = z.transform((value: unknown, ctx) => {
+  const choose = (value: unknown, ctx: z.core.$RefinementCtx) => {
     const refuse = refuser(ctx, value)
     if (!isRecord(value)) return refuseShape(value, refuse)
     const tag = value[member]
@@ -104,23 +123,25 @@ export function tagUnion<V extends Variants>(member: string, variants: V): Union
       const message = `Input tag '${shown}' found using ${discriminator} does not match any of the expected tags: ${known}`
       return refuse(message, { type: 'union_tag_invalid', ctx: { discriminator, tag: shown, expected_tags: known } })
     }
-    for (const issue of issuesOf(variant, value)) ctx.issues.push(tagged(issue, tag))
-    return value
-  })
-  return z.pipe(choose, discriminated(member, variants) as never) as unknown as Union<V>
+    const { output, issues } = outcomeOf(variant, value)
+    for (const issue of issues) ctx.issues.push(tagged(issue, tag))
+    return output
+  }
+  return reader(choose, discriminated(member, variants))
 }
 
 /** Text, or what `schema` reads; anything that is neither fails as text does. */
 export function textOr<T extends z.ZodType>(schema: T): z.ZodType<string | z.output<T>, string | z.input<T>> {
-  const choose = z.transform((value: unknown, ctx) => {
+  const choose = (value: unknown, ctx: z.core.$RefinementCtx) => {
     if (typeof value === 'string') return value
-    if (isRecord(value)) for (const issue of issuesOf(schema, value)) ctx.issues.push(issue)
-    else if (value === undefined) refuser(ctx, value)('Field required', { type: 'missing' })
-    else refuser(ctx, value)('Input should be a valid string', { type: 'string_type' })
-    return value
-  })
-  return z.pipe(choose, z.union([z.string(), schema]) as never) as unknown as z.ZodType<
-    string | z.output<T>,
-    string | z.input<T>
-  >
+    if (isRecord(value)) {
+      const { output, issues } = outcomeOf(schema, value)
+      ctx.issues.push(...issues)
+      return output
+    }
+    const refuse = refuser(ctx, value)
+    if (value === undefined) return refuse('Field required', { type: 'missing' })
+    return refuse('Input should be a valid string', { type: 'string_type' })
+  }
+  return reader(choose, z.union([z.string(), schema]))
 }

@@ -19,8 +19,9 @@ import {
 import { ConversationResponse } from '../conversation-service.ts'
 import type { WireEvent } from '../wire-event.ts'
 import { CreateConversationBody } from './create-conversation.ts'
-import { endpoint } from './endpoint.ts'
+import { endpoint, LARGE_BODY_LIMIT_BYTES } from './endpoint.ts'
 import { ConversationProgressPage, listQuery } from './lifecycle.ts'
+import { list, LIST_LIMITS } from '../lists.ts'
 
 const conversations = { tag: 'Conversations', auth: 'session_key' } as const
 const events = { tag: 'Events', auth: 'session_key' } as const
@@ -63,10 +64,10 @@ const one = '/api/conversations/{conversation_id}'
 
 /** A query member that may be repeated; one text is read as a list of one. */
 const repeated = <T>(item: z.ZodType<T, T>) =>
-  z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item)) as unknown as z.ZodType<
-    T[],
-    T[]
-  >
+  z.preprocess(
+    (value) => (typeof value === 'string' ? [value] : value),
+    list(item, { max: LIST_LIMITS.ids }),
+  ) as unknown as z.ZodType<T[], T[]>
 
 const WireEventBody = z
   .custom<WireEvent>((value) => typeof value === 'object' && value !== null && 'kind' in value)
@@ -87,6 +88,7 @@ export const createConversation = endpoint({
     replay_stop_on_divergence: laxBoolean().default(false),
   }),
   body: CreateConversationBody,
+  bodyLimitBytes: LARGE_BODY_LIMIT_BYTES,
   ok: {
     status: 200,
     schema: z.union([ConversationInfo, ConversationResponse]),
@@ -324,6 +326,7 @@ export const sendMessage = endpoint({
     'Stores a user message. With an `event_id`, a repetition changes nothing; another message under that id returns 409.',
   params,
   body: SendEventRequest,
+  bodyLimitBytes: LARGE_BODY_LIMIT_BYTES,
   ok: done('Stored'),
   errors: [404, 409],
 })

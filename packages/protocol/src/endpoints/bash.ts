@@ -4,6 +4,7 @@ import { BashCommand, BashEvent, BashOutput, ExecuteBashRequest } from '../bash.
 import { laxEventTime } from '../lax-text.ts'
 import { laxInt } from '../lax.ts'
 import { endpoint } from './endpoint.ts'
+import { list, LIST_LIMITS } from '../lists.ts'
 
 const bash = { tag: 'Bash', auth: 'session_key' } as const
 
@@ -61,7 +62,7 @@ export const batchGetBashEvents = endpoint({
   method: 'GET',
   path: '/api/bash/bash_events/',
   description: 'Returns commands and outputs by id; the ids are a JSON body.',
-  body: z.array(z.string()),
+  body: list(z.string(), { max: LIST_LIMITS.ids }),
   ok: {
     status: 200,
     schema: z.array(BashEvent.nullable()),

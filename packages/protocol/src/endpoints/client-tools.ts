@@ -4,11 +4,12 @@ import { ContentPart } from '../events/message.ts'
 import { laxBoolean } from '../lax.ts'
 import { laxConversationId } from '../lax-text.ts'
 import { Success } from './agent-server.ts'
-import { endpoint } from './endpoint.ts'
+import { endpoint, LARGE_BODY_LIMIT_BYTES } from './endpoint.ts'
+import { list } from '../lists.ts'
 
 export const ClientToolResult = z.strictObject({
   /** Plain text, or parts of text and images. */
-  content: z.union([z.string(), z.array(ContentPart)]),
+  content: z.union([z.string(), list(ContentPart)]),
   /** The call failed; `content` holds the reason. */
   is_error: laxBoolean().default(false),
 })
@@ -25,6 +26,7 @@ export const postClientToolResult = endpoint({
   description: 'Stores the result of a client tool call; the event is an ActionEvent with awaits_result.',
   params: z.object({ conversation_id: laxConversationId(), event_id: z.string() }),
   body: ClientToolResult,
+  bodyLimitBytes: LARGE_BODY_LIMIT_BYTES,
   ok: { status: 200, schema: Success, description: 'Stored durably; the agent continues with the result' },
   errors: [400, 404, 409],
 })

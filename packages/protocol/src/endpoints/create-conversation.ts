@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { StartConversationRequest, type StartConversationRequestInput } from '../requests.ts'
 import { InitSessionRequest, type InitSessionRequestInput } from '../conversation-service.ts'
-import { issuesOf } from '../unions.ts'
+import { outcomeOf, reader } from '../unions.ts'
 
 const MARKS = ['workspace', 'agent', 'agent_settings', 'agent_profile_id'] as const
 
@@ -18,16 +18,15 @@ export type CreateConversationBody =
   | { api: 'conversation-service'; request: InitSessionRequest }
 export type CreateConversationInput = StartConversationRequestInput | InitSessionRequestInput
 
-const check = z.transform((value: unknown, ctx) => {
-  const schema = isAgentServerBody(value) ? StartConversationRequest : InitSessionRequest
-  ctx.issues.push(...issuesOf(schema, value))
-  return value
-})
-
-const tagged = (request: StartConversationRequest | InitSessionRequest): CreateConversationBody =>
-  'workspace' in request ? { api: 'agent-server', request } : { api: 'conversation-service', request }
+function read(value: unknown, ctx: z.core.$RefinementCtx): unknown {
+  const isAgentServer = isAgentServerBody(value)
+  const { output, issues } = outcomeOf(isAgentServer ? StartConversationRequest : InitSessionRequest, value)
+  ctx.issues.push(...issues)
+  return { api: isAgentServer ? 'agent-server' : 'conversation-service', request: output }
+}
 
 /** Validation failures are those of the API that the body belongs to. */
-export const CreateConversationBody = z
-  .pipe(check, z.union([StartConversationRequest, InitSessionRequest]) as never)
-  .transform(tagged as never) as unknown as z.ZodType<CreateConversationBody, CreateConversationInput>
+export const CreateConversationBody = reader(
+  read,
+  z.union([StartConversationRequest, InitSessionRequest]),
+) as unknown as z.ZodType<CreateConversationBody, CreateConversationInput>

@@ -1,6 +1,12 @@
 /** An endpoint as data. The router, the client and the OpenAPI document read the same row. */
 import type { z } from 'zod'
 
+const MIB = 1024 * 1024
+/** Largest body of a row without a limit of its own, in bytes. Source: docs/errors.md, Size of a body. */
+export const BODY_LIMIT_BYTES = 2 * MIB
+/** Largest body with images, recordings or events, in bytes. Source: docs/errors.md, Size of a body. */
+export const LARGE_BODY_LIMIT_BYTES = 32 * MIB
+
 export type EndpointAnswer = {
   status: number
   /** Absent: no body. */
@@ -27,6 +33,8 @@ export type Endpoint = {
   body?: z.ZodType
   /** An empty body is read as `{}`. */
   bodyOptional?: boolean
+  /** Largest body in bytes, unless the server is configured with another limit for all rows. Absent: `BODY_LIMIT_BYTES`. */
+  bodyLimitBytes?: number
   /** The body is no JSON; it has any length and is read as a stream. */
   streamsBody?: boolean
   ok: EndpointAnswer

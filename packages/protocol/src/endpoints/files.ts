@@ -4,6 +4,7 @@ import { laxBoolean, laxInt } from '../lax.ts'
 import { laxConversationId } from '../lax-text.ts'
 import { Success } from './agent-server.ts'
 import { endpoint } from './endpoint.ts'
+import { list } from '../lists.ts'
 
 const file = { tag: 'Files', auth: 'session_key' } as const
 /** Absolute. */
@@ -96,7 +97,7 @@ export const archiveDirectory = endpoint({
     base_ref: z.string().optional(),
     /** Omits directories of dependencies and builds. */
     use_default_excludes: laxBoolean().default(true),
-    exclude: z.array(z.string()).default([]),
+    exclude: list(z.string()).default([]),
   }),
   ok: { status: 200, description: 'The bytes, with X-Archive-* headers' },
   errors: [400, 403, 404],

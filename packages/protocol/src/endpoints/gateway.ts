@@ -1,6 +1,6 @@
 /** Endpoint rows of the chat completions gateway. Source: agent-server-wire.md 1.13, 3. */
 import { ChatCompletion, ChatCompletionRequest, GatewayModels } from '../chat-completion.ts'
-import { endpoint } from './endpoint.ts'
+import { endpoint, LARGE_BODY_LIMIT_BYTES } from './endpoint.ts'
 
 const gateway = { tag: 'Chat completions', auth: 'session_key' } as const
 
@@ -22,6 +22,7 @@ export const chatCompletion = endpoint({
   description:
     'Sends a message to an agent. The header X-OpenHands-ServerConversation-ID names the conversation to continue.',
   body: ChatCompletionRequest,
+  bodyLimitBytes: LARGE_BODY_LIMIT_BYTES,
   ok: {
     status: 200,
     schema: ChatCompletion,

@@ -5,6 +5,7 @@ import { laxBoolean, laxInt } from '../lax.ts'
 import { laxConversationId } from '../lax-text.ts'
 import { ConversationResponse, GitProvider } from '../conversation-service.ts'
 import { endpoint } from './endpoint.ts'
+import { list } from '../lists.ts'
 
 const life = { tag: 'Conversations', auth: 'session_key' } as const
 const params = z.object({ conversation_id: laxConversationId() })
@@ -94,7 +95,7 @@ export const startAgain = endpoint({
   description: 'Starts a conversation again that was stopped or whose start failed.',
   params,
   /** Accepted, because existing clients send it; it has no effect. */
-  body: z.looseObject({ providers_set: z.array(z.string()).nullable().default(null) }),
+  body: z.looseObject({ providers_set: list(z.string()).nullable().default(null) }),
   bodyOptional: true,
   ok: { status: 200, schema: ConversationResponse, description: 'Starting, or nothing to start' },
   errors: [404],

@@ -11,6 +11,7 @@ import {
   SaveProfileRequest,
 } from '../profiles.ts'
 import { endpoint } from './endpoint.ts'
+import { map } from '../lists.ts'
 
 const Mutation = z.object({ name: z.string(), message: z.string() })
 const mutation = (status: number, description: string) => ({ status, schema: Mutation, description })
@@ -73,7 +74,7 @@ export const validateProfile = endpoint({
   path: '/api/profiles/{name}/validate',
   description: 'Checks an LLM configuration by requesting one token from the model.',
   /** Invalid values are reported in the answer, not as an error. */
-  body: z.object({ llm: z.record(z.string(), z.unknown()) }),
+  body: z.object({ llm: map(z.unknown()) }),
   ok: {
     status: 200,
     schema: z.object({

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { laxBoolean } from '../lax.ts'
 import { MarketplaceRegistration } from '../skills.ts'
 import { endpoint } from './endpoint.ts'
+import { list } from '../lists.ts'
 
 const yes = () => laxBoolean().default(true)
 
@@ -14,10 +15,10 @@ export const SkillsRequest = z.object({
   /** Accepted without effect: this version has no organisations. */
   load_org: yes(),
   marketplace_path: z.string().nullable().default('marketplaces/default.json'),
-  registered_marketplaces: z.array(MarketplaceRegistration).default([]),
+  registered_marketplaces: list(MarketplaceRegistration).default([]),
   /** Directory of the project on the server's machine. */
   project_dir: z.string().nullable().default(null),
-  org_configs: z.array(z.unknown()).nullable().default(null),
+  org_configs: list(z.unknown()).nullable().default(null),
   org_config: z.unknown().default(null),
   sandbox_config: z.unknown().default(null),
 })

@@ -4,7 +4,8 @@ import { ConversationInfo } from '../conversation.ts'
 import { laxInt } from '../lax.ts'
 import { laxConversationId, text } from '../lax-text.ts'
 import { Success } from './agent-server.ts'
-import { endpoint } from './endpoint.ts'
+import { endpoint, LARGE_BODY_LIMIT_BYTES } from './endpoint.ts'
+import { list } from '../lists.ts'
 
 /** API version that the receiver's description declares. Source: interface.md, Versioning. */
 export const WEBHOOK_VERSION = '0.0.1'
@@ -28,6 +29,7 @@ export const receiveConversation = endpoint({
   summary: 'On Conversation Update',
   description: 'Receives a conversation of another server that has started, paused, resumed or been deleted.',
   body: ConversationInfo,
+  bodyLimitBytes: LARGE_BODY_LIMIT_BYTES,
   ok: stored,
   errors: [503],
 })
@@ -38,7 +40,8 @@ export const receiveEvents = endpoint({
   path: '/api/v1/webhooks/events/{conversation_id}',
   description: 'Receives events of a conversation of another server.',
   params: z.object({ conversation_id: laxConversationId() }),
-  body: z.array(ReceivedEvent),
+  body: list(ReceivedEvent),
+  bodyLimitBytes: LARGE_BODY_LIMIT_BYTES,
   ok: stored,
   errors: [503],
 })

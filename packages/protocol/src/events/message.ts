@@ -4,6 +4,7 @@ import { laxBoolean } from '../lax.ts'
 import { ToolAnnotations } from '../tool.ts'
 import { tagUnion } from '../unions.ts'
 import { EventSource, orNull, treeFields } from './base.ts'
+import { list } from '../lists.ts'
 
 export const TextContent = z.strictObject({
   type: z.literal('text').default('text'),
@@ -15,7 +16,7 @@ export type TextContent = z.infer<typeof TextContent>
 export const ImageContent = z.object({
   type: z.literal('image').default('image'),
   /** http(s) or data URLs. */
-  image_urls: z.array(z.string()),
+  image_urls: list(z.string()),
   cache_prompt: laxBoolean().default(false),
 })
 export type ImageContent = z.infer<typeof ImageContent>

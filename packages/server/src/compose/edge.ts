@@ -108,6 +108,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     hostNames: [config.host, ...config.publicHosts],
     takesKeyInUrl: config.socketKeyInUrl,
     bodyLimitBytes: config.bodyLimitBytes,
+    trustedProxies: config.trustedProxies,
     log,
     ...(deps.liveLimits && { limits: deps.liveLimits }),
     ...(config.withoutKeys ? { noKeys: { user: DEFAULT_USER, role: 'admin', keyId: 'none' } } : {}),

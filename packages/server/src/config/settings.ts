@@ -18,6 +18,7 @@ import {
   logLevel,
   type LogLevel,
   network,
+  networks,
   path,
   type Reader,
   sandboxMode,
@@ -155,11 +156,20 @@ export const SETTINGS = {
     describe: 'Accepts the key of a WebSocket in its URL, as existing clients send it',
     page: 'security.md',
   }),
-  bodyLimitBytes: setting({
+  trustedProxies: setting<string[]>({
+    name: 'trusted_proxies',
+    read: networks,
+    default: [],
+    describe: 'Reverse proxies whose `X-Forwarded-For` names the client: addresses, or networks such as `10.0.0.0/8`',
+    page: 'security.md',
+  }),
+  bodyLimitBytes: setting<number | null>({
     name: 'body_limit_bytes',
     read: integer(1024, 1024 * MIB),
-    default: 32 * MIB,
-    describe: 'Largest request body, in bytes',
+    default: null,
+    defaultText: 'that of the endpoint: 2 MiB, or 32 MiB with images or events',
+    describe: 'Largest JSON body and largest frame of a socket, in bytes, for every endpoint',
+    page: 'errors.md',
   }),
   idleUnloadMs: setting<number | null>({
     name: 'idle_unload_seconds',

@@ -1,7 +1,7 @@
 /** Readers of configuration values: from text or JSON, with a refusal that names where the value came from. */
 import { join, resolve } from 'node:path'
 import { ConfigError } from './error.ts'
-import { isHostEntry, type Network } from '../lib/index.ts'
+import { isAddressOrNetwork, isHostEntry, type Network } from '../lib/index.ts'
 
 export const SECONDS = 1000
 
@@ -188,6 +188,18 @@ export const keys: Reader<string[]> = {
       )
     }
     return [...new Set(values)]
+  },
+}
+
+/** Addresses, and networks as an address and a number of bits. */
+export const networks: Reader<string[]> = {
+  ...list,
+  type: 'list of addresses and networks',
+  read: (given) => {
+    const values = listOf(given)
+    const odd = values.find((value) => !isAddressOrNetwork(value))
+    if (odd === undefined) return values
+    throw wrong({ ...given, value: odd }, 'addresses such as 127.0.0.1, or networks such as 10.0.0.0/8')
   },
 }
 

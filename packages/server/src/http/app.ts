@@ -1,4 +1,5 @@
 /** The HTTP application: routes, sockets and API description on one listener. */
+import { type Endpoint, sendMessage, startBashCommand } from '@parley/protocol'
 import type { Actor, Conversations, Receiver } from '../conversation/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { NamedSecrets, UserSettings } from '../settings/index.ts'
@@ -15,6 +16,7 @@ import { clientToolRoutes } from './agent-server/client-tools.ts'
 import { type Steering, steeringRoutes } from './agent-server/steering.ts'
 import { auditRoutes } from './admin/audit.ts'
 import type { Auth, Authenticate } from './core/auth.ts'
+import { createAddressOf } from './core/client-address.ts'
 import { createCors } from './core/cors.ts'
 import { documentationRoutes } from './openapi/documentation.ts'
 import { createHosts } from './core/hosts.ts'
@@ -27,6 +29,7 @@ import { Handshakes } from './live/handshake.ts'
 import { KeyWatch } from './live/key-watch.ts'
 import { EventSockets } from './live/socket.ts'
 import { Guesses, KeyBudgets } from './core/rate-limits.ts'
+import { bodyLimitOf } from './core/request-limits.ts'
 import { startRoutes, type Starts } from './conversation-service/conversations.ts'
 import { lifecycleRoutes } from './conversation-service/lifecycle.ts'
 import { conversationServiceSecretRoutes } from './conversation-service/secrets.ts'
@@ -62,9 +65,12 @@ export type AppDeps = Starts & {
   corsOrigins: readonly string[]
   /** Host names of this server, besides this machine's own. */
   hostNames: readonly string[]
+  /** Addresses and networks of proxies whose `X-Forwarded-For` counts. */
+  trustedProxies: readonly string[]
   /** A socket's key may stand in its address, as existing clients send it. */
   takesKeyInUrl: boolean
-  bodyLimitBytes: number
+  /** Largest body of every route and largest frame of a socket, in bytes; null: those of the rows. */
+  bodyLimitBytes: number | null
   log: Log
   /** Actor of every request, for a server without keys. */
   noKeys?: Actor
@@ -84,7 +90,8 @@ export type App = {
 
 export function createApp(deps: AppDeps): App {
   const { conversations, log, authenticate, noKeys, bodyLimitBytes, audit, machine } = deps
-  const auth: Auth = { authenticate, noKeys, guesses: new Guesses() }
+  const addressOf = createAddressOf(deps.trustedProxies)
+  const auth: Auth = { authenticate, noKeys, guesses: new Guesses(), addressOf }
   const keyWatch = new KeyWatch(authenticate, log)
   const cors = createCors(deps.corsOrigins)
   const isOurHost = createHosts(deps.hostNames)
@@ -100,11 +107,20 @@ export function createApp(deps: AppDeps): App {
     isAllowedOrigin,
     isOurHost,
     takesKeyInUrl: deps.takesKeyInUrl,
-    frameLimitBytes: bodyLimitBytes,
     log,
   })
-  const sockets = new EventSockets({ conversations, handshakes, connections, log, audit })
-  const bashSockets = new BashSockets({ bash: machine.bash, handshakes, log, touch, audit })
+  const limitOf = (row: Endpoint) => bodyLimitOf(row, bodyLimitBytes)
+  const ofMessages = limitOf(sendMessage)
+  const ofCommands = limitOf(startBashCommand)
+  const sockets = new EventSockets({ conversations, handshakes, connections, frameLimitBytes: ofMessages, log, audit })
+  const bashSockets = new BashSockets({
+    bash: machine.bash,
+    handshakes,
+    frameLimitBytes: ofCommands,
+    log,
+    touch,
+    audit,
+  })
   const routes = [
     ...startRoutes(deps, conversations),
     ...lifecycleRoutes(conversations),
@@ -118,7 +134,7 @@ export function createApp(deps: AppDeps): App {
     ...settingsRoutes(deps.settings, log),
     ...conversationServiceSecretRoutes(deps.secrets),
     ...storedSecretRoutes(deps.secrets),
-    ...receiverRoutes(deps.receiver, deps.webhookSecrets),
+    ...receiverRoutes(deps.receiver, { secrets: deps.webhookSecrets, limitOf }),
     ...deliveryRoutes(deps.deliveries),
     ...keyRoutes(deps.keys, (keyId) => void keyWatch.check(keyId)),
     ...auditRoutes(audit),
@@ -131,7 +147,7 @@ export function createApp(deps: AppDeps): App {
   const upgrade: WebDeps['upgrade'] = (request, socket, head) =>
     (BashSockets.isFor(request) ? bashSockets : sockets).upgrade(request, socket, head)
   const idempotency = new IdempotentRequests({ store: deps.idempotency, cipher: deps.cipher, log })
-  const web = createWeb([...routes, ...documentationRoutes(described, CONTRACT_VERSION)], {
+  const web = createWeb([...routes, ...documentationRoutes(described, CONTRACT_VERSION, limitOf)], {
     auth,
     cors,
     isOurHost,

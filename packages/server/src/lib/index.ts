@@ -1,3 +1,4 @@
+export { isAddressOrNetwork } from './addresses.ts'
 export { abortable, endsInTime, sleep } from './abort.ts'
 export { backoffMs, type Backoff } from './backoff.ts'
 export { syncFolders, writeDurably } from './durable-files.ts'

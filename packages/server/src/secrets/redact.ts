@@ -46,6 +46,12 @@ function inRest(place: SecretPlace): Json | undefined {
 const MAX_INPUT_CHARS = 4_096
 const MAX_TEXT_CHARS = 1_024
 const MAX_ITEMS = 50
+/** Members with longer names are left out. */
+const MAX_NAME_CHARS = 256
+/** Values that are visited: the rest of a wide and deep input is left out. */
+const MAX_VISITED = 1_000
+/** A text that was not parsed is searched for names up to here, and hidden when it is longer. */
+const MAX_SEARCHED_CHARS = 65_536
 /** Levels that are traversed: no endpoint accepts deeper values, and a hostile body must not exhaust the stack. */
 const MAX_DEPTH = 12
 const CUT = '…'
@@ -64,13 +70,17 @@ const hides = (name: string): boolean => isSecretName(name) || WHOLE_BRANCH.test
 export function redactInput(value: unknown, at: readonly PropertyKey[] = []): unknown {
   const isHidden = at.slice(1).some((part) => typeof part === 'string' && hides(part))
   // A body that was not parsed as JSON is one text, in which names and values cannot be distinguished.
-  if (typeof value === 'string' && at.length <= 1 && /[{[=:]/.test(value) && isSecretName(value)) return HIDDEN
-  const shown = hideInput(value, isHidden, MAX_DEPTH)
+  if (typeof value === 'string' && at.length <= 1 && mayNameSecret(value)) return HIDDEN
+  const shown = hideInput(value, isHidden, MAX_DEPTH, { left: MAX_VISITED })
   if (jsonLength(shown) <= MAX_INPUT_CHARS) return shown
   return shorten(shown)
 }
 
-function hideInput(value: unknown, isHidden: boolean, depth: number): unknown {
+const mayNameSecret = (text: string): boolean =>
+  /[{[=:]/.test(text.slice(0, MAX_SEARCHED_CHARS)) && (text.length > MAX_SEARCHED_CHARS || isSecretName(text))
+
+function hideInput(value: unknown, isHidden: boolean, depth: number, budget: { left: number }): unknown {
+  budget.left -= 1
   if (typeof value === 'string') {
     if (isHidden) return HIDDEN
     const shown = value.length <= MAX_TEXT_CHARS ? value : value.slice(0, MAX_TEXT_CHARS).toWellFormed() + CUT
@@ -79,10 +89,20 @@ function hideInput(value: unknown, isHidden: boolean, depth: number): unknown {
   if (typeof value === 'number') return isHidden ? HIDDEN : value
   if (typeof value !== 'object' || value === null) return value
   if (depth === 0) return CUT
-  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => hideInput(item, isHidden, depth - 1))
+  if (Array.isArray(value)) {
+    const items: unknown[] = []
+    for (const item of value.slice(0, MAX_ITEMS)) {
+      if (budget.left <= 0) break
+      items.push(hideInput(item, isHidden, depth - 1, budget))
+    }
+    return items
+  }
   const result: Record<string, unknown> = {}
-  for (const [name, member] of Object.entries(value).slice(0, MAX_ITEMS)) {
-    setMember(result, name, hideInput(member, isHidden || hides(name), depth - 1))
+  for (const name of Object.keys(value).slice(0, MAX_ITEMS)) {
+    if (budget.left <= 0) break
+    if (name.length > MAX_NAME_CHARS) continue
+    const member = (value as Record<string, unknown>)[name]
+    setMember(result, name, hideInput(member, isHidden || hides(name), depth - 1, budget))
   }
   return result
 }

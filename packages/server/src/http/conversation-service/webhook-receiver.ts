@@ -2,7 +2,7 @@
  * Receiver of webhooks of other servers. A successful answer means stored; a failure to store is answered with 5xx, so that the
  * sender retries. Source: interface.md, Webhook receiver; conversation-service.md 5; decisions.md, Receiving webhooks.
  */
-import { receiveConversation, receiveEvents, WEBHOOK_VERSION } from '@parley/protocol'
+import { type Endpoint, receiveConversation, receiveEvents, WEBHOOK_VERSION } from '@parley/protocol'
 import type { Receiver } from '../../conversation/index.ts'
 import { signatureFault } from '../../lib/index.ts'
 import { unsignedWebhook } from '../core/errors.ts'
@@ -12,8 +12,14 @@ import type { Route } from '../core/web.ts'
 
 const SUCCESS = { success: true }
 
-/** @param secrets signing secrets of the senders; none: deliveries need no signature, only a key */
-export function receiverRoutes(receiver: Receiver, secrets: readonly string[]): Route[] {
+export type ReceiverDeps = {
+  /** Signing secrets of the senders; none: deliveries need no signature, only a key. */
+  secrets: readonly string[]
+  /** The largest body of a row on this server, in bytes. */
+  limitOf: (row: Endpoint) => number
+}
+
+export function receiverRoutes(receiver: Receiver, { secrets, limitOf }: ReceiverDeps): Route[] {
   let document: Document | undefined
   const deliveries = [
     route(receiveConversation, async ({ body }, actor) => {
@@ -33,7 +39,7 @@ export function receiverRoutes(receiver: Receiver, secrets: readonly string[]): 
       isOpen: true,
       answer: async () => ({
         status: 200,
-        body: (document ??= describe([receiveConversation, receiveEvents], WEBHOOK_VERSION)),
+        body: (document ??= describe([receiveConversation, receiveEvents], WEBHOOK_VERSION, limitOf)),
       }),
     },
   ]

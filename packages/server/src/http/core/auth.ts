@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { ParleyError } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
+import { type AddressOf, createAddressOf } from './client-address.ts'
 import { type Answer, READ_ONLY, UNAUTHORIZED, WEBHOOKS_ONLY } from './errors.ts'
 import type { Guesses } from './rate-limits.ts'
 
@@ -14,7 +15,14 @@ export type Auth = {
   noKeys?: Actor | undefined
   /** Absent: no limit for wrong keys. */
   guesses?: Guesses
+  /** Absent: no proxy is trusted. */
+  addressOf?: AddressOf
 }
+
+const OF_CONNECTION = createAddressOf([])
+/** The address that a request is counted under. */
+export const addressOf = (request: Parameters<AddressOf>[0], auth: Auth): string | undefined =>
+  (auth.addressOf ?? OF_CONNECTION)(request)
 
 const HEADER = 'x-session-api-key'
 /** A longer text is never a key, so it is not hashed. */
@@ -34,7 +42,7 @@ export function presentedKey(headers: IncomingHttpHeaders, bearer = false, webho
 /** `actor` of a refused request: its user, where the key is known. */
 export type Admitted = { actor: Actor; refusal?: undefined } | { refusal: Answer; actor?: Actor }
 
-/** Finds the actor of `key`; a server without keys has one actor. `address`: remote address of the request. */
+/** Finds the actor of `key`; a server without keys has one actor. `address`: the one that the request is counted under. */
 async function identify(key: string | undefined, auth: Auth, address: string | undefined): Promise<Admitted> {
   if (auth.noKeys !== undefined) return { actor: auth.noKeys }
   if (key === undefined || key === '') return { refusal: UNAUTHORIZED }
@@ -46,7 +54,7 @@ async function identify(key: string | undefined, auth: Auth, address: string | u
   return actor === null ? { refusal: UNAUTHORIZED } : { actor }
 }
 
-/** The actor of `key` for a socket, or null. A server without keys has one actor. `address`: remote address of the request. */
+/** The actor of `key` for a socket, or null. A server without keys has one actor. `address`: the one that the request is counted under. */
 export async function actorOf(key: string | undefined, auth: Auth, address: string | undefined): Promise<Actor | null> {
   const { actor, refusal } = await identify(key, auth, address)
   return refusal === undefined && actor.role !== 'webhook' ? actor : null
@@ -65,7 +73,7 @@ export async function admit(
 ): Promise<Admitted> {
   const { url, headers } = request
   const key = presentedKey(headers, url.startsWith('/v1/'), url.startsWith('/api/v1/webhooks/'))
-  const admitted = await identify(key, auth, request.socket?.remoteAddress)
+  const admitted = await identify(key, auth, addressOf(request, auth))
   const { actor } = admitted
   if (actor?.role === 'webhook' && !takesWebhooks) return { refusal: WEBHOOKS_ONLY, actor }
   const reads = request.method === 'GET' || request.method === 'HEAD'

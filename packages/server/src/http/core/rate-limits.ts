@@ -60,8 +60,9 @@ export class Guesses {
     this.#known.add(hash)
   }
 
-  wasWrong(key: string, address: string | undefined): void {
-    this.#known.delete(hashKey(key))
+  /** Counts an attempt. `key`: undefined for a first frame of a socket without one. */
+  wasWrong(key: string | undefined, address: string | undefined): void {
+    if (key !== undefined) this.#known.delete(hashKey(key))
     this.#buckets.take(networkOf(address))
   }
 }
@@ -72,8 +73,8 @@ const tooMany = (why: string, { nextSeconds }: Taken): Answer => ({
   headers: { 'retry-after': String(nextSeconds) },
 })
 
-/** The /64 network of an IPv6 address, because its owner controls all of it. */
-function networkOf(address = ''): string {
+/** The /64 network of an IPv6 address, because its owner controls all of it; any other address itself. */
+export function networkOf(address = ''): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address
   const [head = '', tail] = address.split('%')[0]!.split('::')
   const left = head === '' ? [] : head.split(':')

@@ -1,10 +1,11 @@
 /** Routes from endpoint rows and handlers. The schemas of the row parse the request, in the order of the 422 format. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { asConversationId, type ConversationId, type Endpoint, InvalidValue, type Received } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import { type Answer, isNotFound, UNKNOWN_CONVERSATION, type UnknownConversation } from './errors.ts'
-import { readJsonBody } from '../input/json-body.ts'
+import { isLarge, readJsonBody } from '../input/json-body.ts'
 import { refusedValue, type SentParts } from '../input/refused-value.ts'
 import { InvalidInput, type Read, read, readBody, readQuery } from '../input/validation.ts'
 import type { RawRequest, Route, Streamed } from './web.ts'
@@ -34,12 +35,12 @@ export function route<const E extends Endpoint>(
     answer: async (request) => {
       const { actor } = request
       if (actor === null) throw new Error(`${row.method} ${row.path} was served without an actor`)
-      const call = readCall(row, request)
+      const call = await readCall(row, request)
       try {
         return await serve(call, actor)
       } catch (error) {
         if (isNotFound(error, 'conversation') && call.id !== '') return UNKNOWN_CONVERSATION[unknown](call.id)
-        if (error instanceof InvalidValue) throw refusedValue(error, sentParts(row, request))
+        if (error instanceof InvalidValue) throw refusedValue(error, await sentParts(row, request))
         throw error
       }
     },
@@ -48,7 +49,7 @@ export function route<const E extends Endpoint>(
 
 /** A route that needs no key. */
 export function openRoute<const E extends Endpoint>(row: E, serve: (call: Call<E>) => Promise<Answer>): Route {
-  return { ...placeOf(row), answer: async (request) => serve(readCall(row, request)) }
+  return { ...placeOf(row), answer: async (request) => serve(await readCall(row, request)) }
 }
 
 /** The row's successful answer with this body. */
@@ -65,8 +66,8 @@ const placeOf = (row: Endpoint) => ({
 const NOTHING: Read<undefined> = { value: undefined, entries: [] }
 
 /** The request as it was sent; its body is read once more, because most requests are never refused. */
-function sentParts(row: Endpoint, { path, query, body, contentType }: RawRequest): SentParts {
-  const read = row.body === undefined ? undefined : readJsonBody(body, contentType)
+async function sentParts(row: Endpoint, { path, query, body, contentType }: RawRequest): Promise<SentParts> {
+  const read = row.body === undefined ? undefined : await readJsonBody(body, contentType)
   return {
     body: read === undefined ? undefined : read.kind === 'value' ? read.value : null,
     path: row.params === undefined ? undefined : path,
@@ -74,18 +75,19 @@ function sentParts(row: Endpoint, { path, query, body, contentType }: RawRequest
   }
 }
 
-/** @throws InvalidInput with all failures of path, query and body. */
-function readCall<E extends Endpoint>(row: E, request: RawRequest): Call<E> {
+/** @throws InvalidInput with the first failures of path, query and body. */
+async function readCall<E extends Endpoint>(row: E, request: RawRequest): Promise<Call<E>> {
   const params = row.params === undefined ? NOTHING : read(row.params, request.path, ['path'])
   const query = row.query === undefined ? NOTHING : readQuery(row.query, request.query)
   // A route without a body ignores it; clients send nothing, `{}` or other values.
   const body =
     row.body === undefined
       ? NOTHING
-      : readBody(row.body, readJsonBody(request.body, request.contentType), row.bodyOptional === true)
+      : readBody(row.body, await readJsonBody(request.body, request.contentType), row.bodyOptional === true)
   const entries = [...params.entries, ...query.entries, ...body.entries]
   if (entries.length > 0) throw new InvalidInput(entries)
   const id = (params.value as { conversation_id?: ConversationId } | undefined)?.conversation_id ?? asConversationId('')
+  if (isLarge(request.body)) await nextTurn()
   const received = { params: params.value, query: query.value, body: body.value } as Received<E>
   return {
     ...received,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ParleyError } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import { createCors } from './cors.ts'
+import type { ConnectionLimits } from './request-limits.ts'
 import { createWeb, type RawRequest, type Route, type Web } from './web.ts'
 
 const ann: Actor = { user: 'ann', role: 'user', keyId: 'k' }
@@ -95,6 +96,83 @@ describe('routing', () => {
   test('a path that cannot be decoded, or is too long, is answered with 404', async () => {
     expect((await ask('/api/things/%ff', { headers: key })).status).toBe(404)
     expect((await ask(`/api/things/${'x'.repeat(600)}`, { headers: key })).status).toBe(404)
+  })
+})
+
+describe('limits of connections', () => {
+  const limits: ConnectionLimits = {
+    maxConnections: 1000,
+    headersMs: 150,
+    idleMs: 60_000,
+    silentMs: 150,
+    refusedBodyMs: 150,
+    requestMs: 60_000,
+    checkMs: 20,
+  }
+  const warned: string[] = []
+  const serve = async (limits: ConnectionLimits) => {
+    const slow: Route = {
+      method: 'GET',
+      path: '/slow',
+      isOpen: true,
+      answer: () => new Promise((resolve) => setTimeout(resolve, 600, { status: 200 })),
+    }
+    const web = createWeb([...routes, slow], {
+      auth: { authenticate: async (key) => (key === 'good' ? ann : null) },
+      cors: createCors([]),
+      bodyLimitBytes: LIMIT,
+      limits,
+      log: { debug() {}, info() {}, warn: (_, text) => void warned.push(text), error() {} },
+      upgrade: async (_request, socket) => void socket.destroy(),
+    })
+    const { port: at } = await web.listen({ host: '127.0.0.1', port: 0 })
+    return { web, at }
+  }
+  let strict: Awaited<ReturnType<typeof serve>>
+  beforeAll(async () => void (strict = await serve(limits)))
+  afterAll(() => strict.web.close(AbortSignal.abort()))
+
+  /** A connection that has sent `text`, and what it received until it ended. */
+  const open = (text: string, { at } = strict) => {
+    const socket = connect(at, '127.0.0.1')
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.on('error', () => {})
+    if (text !== '') socket.write(text)
+    const ended = new Promise<string>((resolve) =>
+      socket.once('close', () => resolve(Buffer.concat(chunks).toString())),
+    )
+    return { socket, ended, opened: new Promise((resolve) => socket.once('connect', resolve)) }
+  }
+
+  test('a connection that sends nothing, or headers without an end, is closed', async () => {
+    await Promise.all([open('').ended, open('GET /open HTTP/1.1\r\nHost: x\r\n').ended])
+  })
+
+  test('a connection whose body stops arriving is closed', async () => {
+    await open('POST /api/things/x/run HTTP/1.1\r\nHost: x\r\nX-Session-API-Key: good\r\nContent-Length: 9\r\n\r\nab')
+      .ended
+  })
+
+  test('a refused request has a limited time for the rest of its body, however it trickles', async () => {
+    const { socket, ended } = open('POST /api/things/x/run HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n')
+    const trickle = setInterval(() => socket.write('a'), 10)
+    expect(await ended).toMatch(/^HTTP\/1\.1 401 /)
+    clearInterval(trickle)
+  })
+
+  test('an answer that takes long is not cut off', async () => {
+    expect((await fetch(`http://127.0.0.1:${strict.at}/slow`)).status).toBe(200)
+  })
+
+  test('connections beyond the limit are closed at once, and the log says so', async () => {
+    const small = await serve({ ...limits, headersMs: 60_000, maxConnections: 3 })
+    const first = Array.from({ length: 3 }, () => open('', small))
+    await Promise.all(first.map(({ opened }) => opened))
+    expect(await open('GET /open HTTP/1.1\r\nHost: x\r\n\r\n', small).ended).toBe('')
+    expect(warned).toContain('connection refused: too many are open')
+    for (const { socket } of first) socket.destroy()
+    await small.web.close(AbortSignal.abort())
   })
 })
 

@@ -24,6 +24,14 @@ import {
 } from './errors.ts'
 import type { IsOurHost } from './hosts.ts'
 import type { IdempotentRequests } from './idempotency.ts'
+import {
+  bodyLimitOf,
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  limitConnections,
+  limitRest,
+  limitSilence,
+} from './request-limits.ts'
 import type { KeyBudgets } from './rate-limits.ts'
 import { matches, pathOf, type RoutePath, splitOnce, urlOf } from './route-path.ts'
 import { takeTheRest } from './take-the-rest.ts'
@@ -72,7 +80,10 @@ export type WebDeps = {
   cors: Cors
   /** Absent: all host names are accepted. */
   isOurHost?: IsOurHost | undefined
-  bodyLimitBytes: number
+  /** Largest body of every route, in bytes; null: that of its row. */
+  bodyLimitBytes: number | null
+  /** Absent: `CONNECTION_LIMITS`. */
+  limits?: ConnectionLimits
   log: Log
   /** Absent: no limit. */
   budgets?: KeyBudgets
@@ -94,8 +105,6 @@ const ALWAYS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',
 }
-/** Time limit of a whole request in milliseconds; a large upload over a slow connection takes long. */
-const REQUEST_LIMIT_MS = 3_600_000
 /** Longer than any id or name in a path; a longer one is an unknown route. */
 const MAX_PATH_PART = 512
 
@@ -112,32 +121,39 @@ export type Web = {
 }
 
 export function createWeb(routes: readonly Route[], deps: WebDeps): Web {
-  const { bodyLimitBytes, log } = deps
+  const { log, limits = CONNECTION_LIMITS } = deps
   const compiler = (() => () => () => true) as never
   const options: FastifyHttpOptions<Server> = {
     logger: false,
-    bodyLimit: bodyLimitBytes,
+    bodyLimit: bodyLimitOf(undefined, deps.bodyLimitBytes),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
-    requestTimeout: REQUEST_LIMIT_MS,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
     // Routes carry no schemas of the framework's; with these two its validators and serializers are never loaded.
     schemaController: { compilersFactory: { buildValidator: compiler, buildSerializer: compiler } },
     routerOptions: { maxParamLength: MAX_PATH_PART },
     frameworkErrors: (_error, _request, reply) => void send(reply as FastifyReply, NOT_FOUND),
     // Only sockets are upgraded; a client that offers HTTP/2 gets its answer in HTTP/1.1.
-    http: { shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket' },
+    http: {
+      headersTimeout: limits.headersMs,
+      connectionsCheckingInterval: limits.checkMs,
+      shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
+    },
   }
   const app = fastify(options)
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.addContentTypeParser(UNREAD, (_request, body, done) => done(null, body))
+  limitConnections(app.server, limits, log)
   app.addHook('onRequest', (request, reply, next) => {
+    limitSilence(request, reply, limits)
     if (beforeRouting(request, reply, routes, deps)) next()
   })
   app.setNotFoundHandler((request, reply) => send(reply, unrouted(request, routes)))
   app.setErrorHandler(async (error, request, reply) => {
-    const answer = frameworkError(error, bodyLimitBytes, log)
+    const answer = frameworkError(error, request.routeOptions.bodyLimit, log)
     if (answer.status === 413) await takeTheRest(request, reply)
     note(request, answer, deps.audit)
     return send(reply, answer)
@@ -214,10 +230,11 @@ function note(request: FastifyRequest, { status, about }: { status: number; abou
 }
 
 function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: AbortSignal): void {
-  const { auth, log, budgets, audit } = deps
+  const { auth, log, budgets, audit, limits = CONNECTION_LIMITS } = deps
   app.route({
     method: route.method,
     url: urlOf(route),
+    bodyLimit: bodyLimitOf(route.row, deps.bodyLimitBytes),
     config: { streamsBody: route.streamsBody === true, action: `${route.method} ${route.path}` } satisfies Carried,
     ...(route.isOpen && route.isProbe !== true && { onRequest: guardOpen(deps) }),
     ...(!route.isOpen && {
@@ -234,6 +251,7 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
         // Requests beyond the budget are not recorded: a flood would displace all other entries.
         if (spent?.refusal === undefined) note(request, refusal, audit)
         if (route.streamsBody === true) await takeTheRest(request, reply)
+        limitRest(request, limits)
         return send(reply, refusal)
       },
     }),

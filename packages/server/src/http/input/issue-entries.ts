@@ -3,7 +3,7 @@
  *
  * The protocol's own scalars and unions carry the texts of the format in `params`; texts for zod's own issues are here.
  */
-import type { ValidationError } from '@parley/protocol'
+import { MAX_ISSUES, type ValidationError } from '@parley/protocol'
 import type { z } from 'zod'
 
 export type Loc = (string | number)[]
@@ -55,7 +55,7 @@ export function entriesOf(issue: RawIssue, root: unknown, where: Loc): Entry[] {
     case 'invalid_type':
       return input === undefined ? missing() : one(...wrongType(issue, input))
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({
+      return issue.keys.slice(0, MAX_ISSUES).map((key) => ({
         type: 'extra_forbidden',
         loc: [...loc, key],
         msg: 'Extra inputs are not permitted',
@@ -269,8 +269,26 @@ function branchLabel(schema: unknown): string {
   return LABELS[type] ?? type
 }
 
+/** Names in `loc`, and texts, can come from the request; longer ones are shortened, in characters. */
+const MAX_NAME_CHARS = 256
+const MAX_TEXT_CHARS = 4_096
+
+const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`
+
 /** The published form of an entry, members in the format's order. */
 export function published(entry: Entry, input: unknown): ValidationError {
-  const { type, loc, msg, ctx } = entry
-  return { type, loc, msg, input, ...(ctx !== undefined && { ctx }) }
+  const { type, msg, ctx } = entry
+  const loc = entry.loc.map((part) => (typeof part === 'string' ? cut(part, MAX_NAME_CHARS) : part))
+  const facts = Object.entries(ctx ?? {}).map(([name, fact]) => [
+    name,
+    typeof fact === 'string' ? cut(fact, MAX_TEXT_CHARS) : fact,
+  ])
+  return {
+    type,
+    loc,
+    msg: cut(msg, MAX_TEXT_CHARS),
+    input,
+    ...(ctx !== undefined && { ctx: Object.fromEntries(facts) as Record<string, unknown> }),
+  }
 }

@@ -1,6 +1,7 @@
 /** Reads a request body as JSON; the schema is applied later, in `validation.ts`. Source: conversation-service.md 7.2. */
 import { isUtf8 } from 'node:buffer'
-import { findJsonFault, MAX_JSON_DEPTH } from './json-scan.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type JsonFault, JsonScanner } from '@parley/protocol'
 
 export type JsonBody =
   /** No bytes. Routes that need a body answer `missing`; others accept it. */
@@ -12,25 +13,42 @@ export type JsonBody =
   | { kind: 'malformed'; offset: number; reason: string }
   /** 400: not UTF-8, or nested too deep. */
   | { kind: 'unreadable' }
+  /** 413: more values than a text may have. */
+  | { kind: 'too_many' }
+
+/** Bytes that are scanned, or parsed, before other connections get their turn. */
+const SLICE_BYTES = 1024 * 1024
+/** A body up to this size is read at once. */
+const SMALL_BYTES = 256 * 1024
+
+export const isLarge = (bytes: Buffer | undefined): boolean => bytes !== undefined && bytes.length > SMALL_BYTES
 
 /**
- * Reads the bytes of a body. Never throws.
+ * Reads the bytes of a body. It is scanned before it is parsed, so that neither depth nor number of values can stall the server; a
+ * large one is read in several turns of the event loop. Never rejects.
  * @param contentType the header; a body without one counts as JSON, because older clients rely on that
  */
-export function readJsonBody(bytes: Buffer | undefined, contentType: string | undefined): JsonBody {
+export async function readJsonBody(bytes: Buffer | undefined, contentType: string | undefined): Promise<JsonBody> {
   if (bytes === undefined || bytes.length === 0) return { kind: 'absent' }
   if (!isUtf8(bytes)) return { kind: 'unreadable' }
-  const decoded = bytes.toString('utf8')
-  const text = decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded
-  if (contentType !== undefined && !isJsonType(contentType)) return { kind: 'text', value: text }
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // The scanner finds the offset and the text that clients know; those of `JSON.parse` differ.
-    return fault(text)
-  }
-  return isBearable(value, MAX_JSON_DEPTH) ? { kind: 'value', value } : fault(text)
+  if (contentType !== undefined && !isJsonType(contentType)) return { kind: 'text', value: textOf(bytes) }
+  const isSliced = isLarge(bytes)
+  if (isSliced) await nextTurn()
+  const scanner = new JsonScanner(bytes)
+  while (scanner.advance(SLICE_BYTES)) await nextTurn()
+  if (scanner.fault !== null) return refusal(scanner.fault)
+  if (isSliced) await nextTurn()
+  const text = textOf(bytes)
+  if (isSliced) await nextTurn()
+  const value: unknown = JSON.parse(text)
+  if (isSliced) await nextTurn()
+  return { kind: 'value', value }
+}
+
+/** The text without its byte order mark. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString('utf8')
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
 /** `application/json` and `application/<anything>+json`, with or without parameters. */
@@ -38,20 +56,13 @@ function isJsonType(contentType: string): boolean {
   return /^\s*application\/(?:[^;\s]+\+)?json\s*(?:;|$)/i.test(contentType)
 }
 
-function fault(text: string): JsonBody {
-  const found = findJsonFault(text)
-  if (found === null) return { kind: 'malformed', offset: 0, reason: 'Expecting value' }
-  return found.kind === 'too_deep'
-    ? { kind: 'unreadable' }
-    : { kind: 'malformed', offset: found.offset, reason: found.reason }
-}
-
-/** True when no number overflowed (`1e400`) and the nesting is at most `left` levels. */
-function isBearable(value: unknown, left: number): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object' || value === null) return true
-  if (left === 0) return false
-  if (Array.isArray(value)) return value.every((item) => isBearable(item, left - 1))
-  for (const key in value) if (!isBearable((value as Record<string, unknown>)[key], left - 1)) return false
-  return true
+function refusal(fault: JsonFault): JsonBody {
+  switch (fault.kind) {
+    case 'too_deep':
+      return { kind: 'unreadable' }
+    case 'too_many':
+      return { kind: 'too_many' }
+    case 'syntax':
+      return { kind: 'malformed', offset: fault.offset, reason: fault.reason }
+  }
 }

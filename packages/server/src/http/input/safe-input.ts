@@ -4,13 +4,26 @@
  */
 import { isRecord } from '@parley/protocol'
 import { redactInput } from '../../secrets/index.ts'
-import type { Entry } from './issue-entries.ts'
+import type { Entry, Loc } from './issue-entries.ts'
 
-/** The `input` of an entry. */
-export function safeInput({ type, loc, input, omit, inputAt }: Entry): unknown {
+/** The inputs of the entries of one response. Many entries may have the same object, which is read once. */
+export class SafeInputs {
+  readonly #shown = new Map<unknown, Map<string, unknown>>()
+
+  /** The `input` of an entry. */
+  of({ type, loc, input, omit, inputAt }: Entry): unknown {
+    // The input of a missing member is the record around it, to which the missing name does not apply.
+    const place = inputAt ?? (type === 'missing' ? loc.slice(0, -1) : loc)
+    const key = JSON.stringify([place, omit])
+    let known = this.#shown.get(input)
+    if (known === undefined) this.#shown.set(input, (known = new Map<string, unknown>()))
+    if (!known.has(key)) known.set(key, safeInput(input, place, omit))
+    return known.get(key)
+  }
+}
+
+function safeInput(input: unknown, place: Loc, omit: Entry['omit']): unknown {
   const shown = omit === undefined || !isRecord(input) ? input : without(input, omit)
-  // The input of a missing member is the record around it, to which the missing name does not apply.
-  const place = inputAt ?? (type === 'missing' ? loc.slice(0, -1) : loc)
   // `[key]` marks a refused name of a map and is no name itself.
   return wellFormed(
     redactInput(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { kindUnion, laxBoolean, laxInt, laxNumber, tagUnion } from '@parley/protocol'
+import { kindUnion, laxBoolean, laxInt, laxNumber, list, map, tagUnion } from '@parley/protocol'
 import { readJsonBody } from './json-body.ts'
 import { InvalidInput, read, readBody, readQuery } from './validation.ts'
 
@@ -256,16 +256,16 @@ describe('several failures', () => {
 
 describe('the body as a whole', () => {
   const object = z.object({ a: z.string().optional() })
-  const answer = (text: string, schema: z.ZodType = object, type = 'application/json', optional = false) =>
-    new InvalidInput(readBody(schema, readJsonBody(Buffer.from(text), type), optional).entries).detail[0]
+  const answer = async (text: string, schema: z.ZodType = object, type = 'application/json', optional = false) =>
+    new InvalidInput(readBody(schema, await readJsonBody(Buffer.from(text), type), optional).entries).detail[0]
 
-  test.each(['', 'null'])('the body %j is reported as missing', (text) => {
-    expect(answer(text)).toEqual({ type: 'missing', loc: ['body'], msg: 'Field required', input: null })
-    expect(answer(text, object, 'application/json', true)).toBeUndefined()
+  test.each(['', 'null'])('the body %j is reported as missing', async (text) => {
+    expect(await answer(text)).toEqual({ type: 'missing', loc: ['body'], msg: 'Field required', input: null })
+    expect(await answer(text, object, 'application/json', true)).toBeUndefined()
   })
 
-  test('a failure for malformed JSON names the offset', () => {
-    expect(answer('{"a":')).toEqual({
+  test('a failure for malformed JSON names the offset', async () => {
+    expect(await answer('{"a":')).toEqual({
       type: 'json_invalid',
       loc: ['body', 5],
       msg: 'JSON decode error',
@@ -274,8 +274,8 @@ describe('the body as a whole', () => {
     })
   })
 
-  test.each(['[1]', '"x"', '5', 'true'])('the body %s is refused as not an object', (text) => {
-    expect(answer(text)).toEqual({
+  test.each(['[1]', '"x"', '5', 'true'])('the body %s is refused as not an object', async (text) => {
+    expect(await answer(text)).toEqual({
       type: 'model_attributes_type',
       loc: ['body'],
       msg: 'Input should be a valid dictionary or object to extract fields from',
@@ -283,22 +283,72 @@ describe('the body as a whole', () => {
     })
   })
 
-  test('an object is refused as a list, and a list as a map', () => {
-    expect(answer('{}', z.array(z.string()))).toMatchObject({ type: 'list_type', loc: ['body'] })
-    expect(answer('[]', z.record(z.string(), z.string()))).toMatchObject({ type: 'dict_type', loc: ['body'] })
+  test('an object is refused as a list, and a list as a map', async () => {
+    expect(await answer('{}', z.array(z.string()))).toMatchObject({ type: 'list_type', loc: ['body'] })
+    expect(await answer('[]', z.record(z.string(), z.string()))).toMatchObject({ type: 'dict_type', loc: ['body'] })
   })
 
-  test('a body with another content type is refused as a text', () => {
-    expect(answer('{"a":"b"}', object, 'text/plain')).toMatchObject({
+  test('a body with another content type is refused as a text', async () => {
+    expect(await answer('{"a":"b"}', object, 'text/plain')).toMatchObject({
       type: 'model_attributes_type',
       input: '{"a":"b"}',
     })
   })
 
-  test('a body that is not text is refused before the schema is applied', () => {
-    expect(() => readBody(object, readJsonBody(Buffer.from([0xff]), undefined), false)).toThrow(
-      'There was an error parsing the body',
-    )
+  test('a body that is not text is refused before the schema is applied', async () => {
+    const body = await readJsonBody(Buffer.from([0xff]), undefined)
+    expect(() => readBody(object, body, false)).toThrow('There was an error parsing the body')
+  })
+})
+
+describe('a refusal has a bounded size', () => {
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, at]))
+  const sizeOf = (schema: z.ZodType, input: unknown) => {
+    const found = details(schema, input)
+    return [found.length, JSON.stringify(found).length] as const
+  }
+
+  test('at most 50 failures of a request are reported, in the order of the format', () => {
+    const found = details(z.strictObject({ name: z.string(), tags: list(z.string()) }), {
+      tags: Array.from({ length: 1000 }, () => 0),
+      ...many(1000),
+    })
+    expect(found.length).toBe(50)
+    expect(found.slice(0, 2).map(({ loc }) => loc.slice(1))).toEqual([['name'], ['tags', 0]])
+    const unknown = details(z.strictObject({}), many(1000))
+    expect(unknown.map(({ loc }) => loc[1])).toEqual(Object.keys(many(50)))
+  })
+
+  test('of path, query and body together at most 50 failures are reported', () => {
+    const { entries } = read(z.strictObject({}), many(60), ['body'])
+    expect(new InvalidInput([...entries, ...entries]).detail.length).toBe(50)
+  })
+
+  test('an object that lacks many members is shown once per failure, and shortened', () => {
+    const shape = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`field${at}`, z.string()]))
+    const [count, size] = sizeOf(z.object(shape), {
+      ...many(99_000),
+      wide: Array.from({ length: 1000 }, () => many(50)),
+    })
+    expect(count).toBe(50)
+    expect(size).toBeLessThan(250_000)
+  })
+
+  test('long names and tags of a request are shortened in loc, msg and ctx', () => {
+    const name = 'n'.repeat(100_000)
+    const value = tagUnion('type', { a: z.object({ type: z.literal('a') }) })
+    const [count, size] = sizeOf(map(list(z.string())), { [name]: Array.from({ length: 60 }, () => 0) })
+    expect(count).toBe(50)
+    expect(size).toBeLessThan(50_000)
+    const [first] = details(z.object({ a: value }), { a: { type: name } })
+    expect(first?.msg.length).toBeLessThan(5_000)
+    expect(JSON.stringify(first?.ctx).length).toBeLessThan(10_000)
+  })
+
+  test('a text that is not JSON is hidden when it is long and may name a secret', () => {
+    const long = `a=${'x'.repeat(100_000)}&password=hunter2`
+    expect(first(z.object({}), long)?.input).toBe('**********')
+    expect(first(z.object({}), 'x'.repeat(100_000))?.input).toMatch(/^x+…$/)
   })
 })
 

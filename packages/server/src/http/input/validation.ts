@@ -1,13 +1,12 @@
 /**
- * The only conversion of a request to typed values, and of a failed one to the 422 format. All failures are collected; path before
- * query before body. Source: conversation-service.md 7.
+ * The only conversion of a request to typed values, and of a failed one to the 422 format. The first {@link MAX_ISSUES} failures are
+ * collected; path before query before body. Source: conversation-service.md 7.
  */
-import type { ValidationError } from '@parley/protocol'
+import { MAX_ISSUES, MAX_JSON_VALUES, ParleyError, type ValidationError } from '@parley/protocol'
 import type { z } from 'zod'
 import { type Entry, entriesOf, type Loc, published, type RawIssue } from './issue-entries.ts'
 import type { JsonBody } from './json-body.ts'
-import { ParleyError } from '@parley/protocol'
-import { safeInput } from './safe-input.ts'
+import { SafeInputs } from './safe-input.ts'
 
 /** Invalid input of a caller. Only this module creates it: a ZodError from elsewhere is a bug of the server. */
 export class InvalidInput extends Error {
@@ -18,7 +17,8 @@ export class InvalidInput extends Error {
     super('the request does not have the shape that this operation reads')
     this.name = 'InvalidInput'
     this.details = details
-    this.detail = entries.map((entry) => published(entry, safeInput(entry)))
+    const inputs = new SafeInputs()
+    this.detail = entries.slice(0, MAX_ISSUES).map((entry) => published(entry, inputs.of(entry)))
   }
 }
 
@@ -30,7 +30,12 @@ export function read<S extends z.ZodType>(schema: S, input: unknown, where: Loc)
   const result = schema._zod.run({ value: input, issues: [] }, { async: false })
   if (result instanceof Promise) throw new Error('a request schema must be synchronous')
   if (result.issues.length === 0) return { value: result.value as z.output<S>, entries: [] }
-  return { value: undefined, entries: result.issues.flatMap((issue) => entriesOf(issue as RawIssue, input, where)) }
+  const entries: Entry[] = []
+  for (const issue of result.issues) {
+    entries.push(...entriesOf(issue as RawIssue, input, where))
+    if (entries.length >= MAX_ISSUES) break
+  }
+  return { value: undefined, entries: entries.slice(0, MAX_ISSUES) }
 }
 
 /** Reads the members of a query string; a repeated name is an array only where the schema expects one. */
@@ -49,12 +54,15 @@ export function readQuery<S extends z.ZodType>(schema: S, query: Readonly<Record
 /**
  * Reads a JSON body.
  * @param optional accepts an empty body, which the schema reads as `{}`
- * @throws ParleyError `bad_request` for bytes that are not text; the caller throws {@link InvalidInput} with the other parts.
+ * @throws ParleyError `bad_request` for bytes that are not text, `too_large` for too many values; the caller throws
+ * {@link InvalidInput} with the other parts.
  */
 export function readBody<S extends z.ZodType>(schema: S, body: JsonBody, optional: boolean): Read<z.output<S>> {
   switch (body.kind) {
     case 'unreadable':
       throw new ParleyError('bad_request', 'There was an error parsing the body')
+    case 'too_many':
+      throw new ParleyError('too_large', `Request body has more than ${MAX_JSON_VALUES} JSON values`)
     case 'malformed': {
       const { offset, reason } = body
       const entry = {

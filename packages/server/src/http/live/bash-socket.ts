@@ -10,7 +10,8 @@ import { toAnswer } from '../core/errors.ts'
 import type { Bash } from '../../workspace/index.ts'
 import { read } from '../input/validation.ts'
 import { isIntroduction } from './first-frame.ts'
-import { AUTHENTICATION_FAILED, type Handshakes, type Serve } from './handshake.ts'
+import { failuresOf, readJsonFrame } from './json-frame.ts'
+import type { Handshakes, Purpose } from './handshake.ts'
 import type { SocketConnection } from './socket-connection.ts'
 import { textFrame } from './text-frame.ts'
 
@@ -19,6 +20,8 @@ export type BashSocketDeps = {
   handshakes: Handshakes
   log: Log
   touch: () => void
+  /** Largest frame of a client, in bytes. */
+  frameLimitBytes: number
   audit: AuditLog
 }
 
@@ -51,15 +54,15 @@ export class BashSockets {
   /** Answers an upgrade request with a socket or a bare 403. Never rejects. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const all = resendsAll(new URL(request.url ?? '/', 'http://parley').searchParams)
-    const serve: Serve | null = all === null ? null : (connection, known) => this.#serve(connection, all, known)
-    await this.#deps.handshakes.answer(request, socket, head, serve)
+    const { handshakes, frameLimitBytes } = this.#deps
+    const purpose: Purpose | null =
+      all === null ? null : { serve: (connection, actor) => this.#serve(connection, all, actor), frameLimitBytes }
+    await handshakes.answer(request, socket, head, purpose)
   }
 
-  async #serve(connection: SocketConnection, all: boolean, known: Actor | undefined): Promise<void> {
-    const { handshakes, log } = this.#deps
+  async #serve(connection: SocketConnection, all: boolean, actor: Actor): Promise<void> {
+    const { log } = this.#deps
     try {
-      const actor = known ?? (await handshakes.introduced(connection))
-      if (actor === null) return connection.close(AUTHENTICATION_FAILED)
       const open = this.#perUser.get(actor.user) ?? 0
       if (open >= MAX_SOCKETS) return connection.close(TOO_MANY)
       this.#perUser.set(actor.user, open + 1)
@@ -113,18 +116,11 @@ export class BashSockets {
       send({ id, timestamp: `${eventTimestamp(new Date())}Z`, code, detail, kind: 'BashError' })
     }
     if (isBinary) return problem('KeyError', "'text'")
-    let value: unknown
-    try {
-      value = JSON.parse(data.toString('utf8'))
-    } catch {
-      return problem('JSONDecodeError', 'not JSON')
-    }
-    if (isIntroduction(value)) return
-    const request = read(ExecuteBashRequest, value, [])
-    if (request.value === undefined) {
-      const words = request.entries.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join('.')}: ${msg}` : msg))
-      return problem('ValidationError', words.join('; '))
-    }
+    const frame = await readJsonFrame(data)
+    if ('detail' in frame) return problem('JSONDecodeError', frame.detail)
+    if (isIntroduction(frame.value)) return
+    const request = read(ExecuteBashRequest, frame.value, [])
+    if (request.value === undefined) return problem('ValidationError', failuresOf(request))
     const done = (status: number) => this.#deps.audit.note({ action: ACTION, actor, status })
     if (actor.role === 'read-only') return (done(403), problem('PermissionError', 'This key may only read'))
     try {

@@ -1,9 +1,9 @@
 /** Frames of clients on the events socket, and the errors for invalid ones. Source: agent-server-wire.md 2.5. */
-import { ContentPart, eventTimestamp, type ImageContent, newEventId, type TextContent } from '@parley/protocol'
+import { ContentPart, eventTimestamp, type ImageContent, list, newEventId, type TextContent } from '@parley/protocol'
 import { z } from 'zod'
-import { findJsonFault } from '../input/json-scan.ts'
 import { read } from '../input/validation.ts'
 import { isIntroduction } from './first-frame.ts'
+import { failuresOf, readJsonFrame } from './json-frame.ts'
 
 export type ClientFrame =
   | { kind: 'auth' }
@@ -14,27 +14,17 @@ export type ClientFrame =
 /** A Message as clients send it; other members are ignored. */
 const MessageFrame = z.object({
   role: z.enum(['user', 'system', 'assistant', 'tool']),
-  content: z.array(ContentPart).default([]),
+  content: list(ContentPart).default([]),
 })
 
-/** Reads one frame; never throws. */
-export function readClientFrame(data: Buffer, isBinary: boolean): ClientFrame {
+/** Reads one frame; never rejects. */
+export async function readClientFrame(data: Buffer, isBinary: boolean): Promise<ClientFrame> {
   if (isBinary) return problem('KeyError', "'text'")
-  const text = data.toString('utf8')
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    const fault = findJsonFault(text)
-    return problem('JSONDecodeError', fault?.kind === 'syntax' ? `${fault.reason}: char ${fault.offset}` : 'not JSON')
-  }
-  if (isIntroduction(value)) return { kind: 'auth' }
-  const message = read(MessageFrame, value, [])
-  if (message.value === undefined)
-    return problem(
-      'ValidationError',
-      message.entries.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join('.')}: ${msg}` : msg)).join('; '),
-    )
+  const frame = await readJsonFrame(data)
+  if ('detail' in frame) return problem('JSONDecodeError', frame.detail)
+  if (isIntroduction(frame.value)) return { kind: 'auth' }
+  const message = read(MessageFrame, frame.value, [])
+  if (message.value === undefined) return problem('ValidationError', failuresOf(message))
   if (message.value.role !== 'user') return problem('AssertionError', 'Only user messages are accepted')
   return { kind: 'message', content: message.value.content }
 }

@@ -10,10 +10,27 @@ export type LiveLimits = {
   stallMs: number
   /** Time limit for the first frame of a socket without a key in its request. */
   authMs: number
+  /** Largest frame of a socket before its key is known, in bytes. */
+  firstFrameBytes: number
+  /** Sockets whose key is not known yet. */
+  maxUnauthenticated: number
+  /** Those of one address; of IPv6, of one /64 network. */
+  maxUnauthenticatedPerAddress: number
 }
 
-/** More sockets than clients expect, because a slow one is cheap here. Source: agent-server-wire.md 2.2, 2.6, 10.1. */
-const LIVE_LIMITS: LiveLimits = { maxPerConversation: 500, pingMs: 20_000, stallMs: 30_000, authMs: 10_000 }
+/**
+ * More sockets than clients expect, because a slow one is cheap here. Source: agent-server-wire.md 2.2, 2.6, 10.1;
+ * docs/security.md, Limits.
+ */
+const LIVE_LIMITS: LiveLimits = {
+  maxPerConversation: 500,
+  pingMs: 20_000,
+  stallMs: 30_000,
+  authMs: 10_000,
+  firstFrameBytes: 8 * 1024,
+  maxUnauthenticated: 64,
+  maxUnauthenticatedPerAddress: 8,
+}
 
 export interface LiveConnection {
   /** Called every few seconds: sends pings, detects silence, ends stalled connections. */

@@ -1,10 +1,11 @@
 /** The frame in which a socket presents its key. Source: agent-server-wire.md 2.2. */
 import { isRecord } from '@parley/protocol'
+import { readJsonFrame } from './json-frame.ts'
 
-/** The key in a first frame; undefined when the frame is absent, late, not JSON, or of another kind. */
-export function firstKey(frame: string | null): string | undefined {
-  if (frame === null) return undefined
-  const value = parsed(frame)
+/** The key in a first frame; undefined when the frame is not JSON, or of another kind. */
+export async function firstKey(frame: Buffer): Promise<string | undefined> {
+  const read = await readJsonFrame(frame)
+  const value = 'value' in read ? read.value : undefined
   if (!isRecord(value) || value['type'] !== 'auth') return undefined
   const key = value['session_api_key']
   return typeof key === 'string' ? key : undefined
@@ -17,12 +18,4 @@ export function isIntroduction(value: unknown): boolean {
     value['type'] === 'auth' &&
     Object.keys(value).every((name) => name === 'type' || name === 'session_api_key')
   )
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

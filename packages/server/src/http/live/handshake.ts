@@ -4,14 +4,15 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
-import { type Auth, actorOf, isForeign, presentedKey } from '../core/auth.ts'
+import { addressOf, type Auth, actorOf, isForeign, presentedKey } from '../core/auth.ts'
 import { type IsOurHost, isSameOrigin } from '../core/hosts.ts'
 import type { Connections } from './connections.ts'
 import { firstKey } from './first-frame.ts'
 import type { KeyWatch } from './key-watch.ts'
 import { SocketConnection } from './socket-connection.ts'
+import { type Full, UnauthenticatedSockets } from './unauthenticated.ts'
 
-export const AUTHENTICATION_FAILED = { code: 4001, reason: 'Authentication failed' } as const
+const AUTHENTICATION_FAILED = { code: 4001, reason: 'Authentication failed' } as const
 
 export type HandshakeDeps = {
   auth: Auth
@@ -21,54 +22,106 @@ export type HandshakeDeps = {
   isOurHost: IsOurHost
   /** Accepts a key in the URL, as existing clients send it. */
   takesKeyInUrl: boolean
-  /** Largest frame from a client, in bytes. */
-  frameLimitBytes: number
   log: Log
 }
 
-/** `actor` is undefined until the first frame presents a key. */
-export type Serve = (connection: SocketConnection, actor: Actor | undefined) => Promise<void>
+/** Handles an open socket of `actor`. */
+type Serve = (connection: SocketConnection, actor: Actor) => Promise<void>
+
+/** What an upgrade request is for. `frameLimitBytes`: largest frame of a client whose key is known. */
+export type Purpose = { serve: Serve; frameLimitBytes: number }
+
+const FAILED = { code: 1011, reason: 'Internal Server Error' } as const
 
 /** Upgrades requests to sockets. */
 export class Handshakes {
   readonly #deps: HandshakeDeps
-  readonly #server: WebSocketServer
+  readonly #unauthenticated: UnauthenticatedSockets
+  /** By the largest frame that they accept. */
+  readonly #servers = new Map<number, WebSocketServer>()
 
   constructor(deps: HandshakeDeps) {
     this.#deps = deps
-    this.#server = new WebSocketServer({
-      noServer: true,
-      perMessageDeflate: false,
-      clientTracking: false,
-      maxPayload: deps.frameLimitBytes,
-    })
+    this.#unauthenticated = new UnauthenticatedSockets(deps.connections.limits)
   }
 
-  /** Answers an upgrade request: with a socket, which `serve` handles, or with a bare 403 when `serve` is null. Never rejects. */
-  async answer(request: IncomingMessage, socket: Duplex, head: Buffer, serve: Serve | null): Promise<void> {
+  /**
+   * Answers an upgrade request: with a socket for `purpose`, with 429 or 503 when too many sockets without a key are open, and
+   * with a bare 403 otherwise. Never rejects.
+   */
+  async answer(request: IncomingMessage, socket: Duplex, head: Buffer, purpose: Purpose | null): Promise<void> {
     // Without a listener a reset during the handshake would end the process.
     socket.on('error', () => socket.destroy())
-    const { auth, connections, isAllowedOrigin, takesKeyInUrl, log } = this.#deps
+    const { auth, isAllowedOrigin, takesKeyInUrl, log } = this.#deps
     try {
       const isOpen = auth.noKeys !== undefined
-      if (serve === null || (isOpen && isForeign(request.headers, isAllowedOrigin))) return refuse(socket)
+      if (purpose === null || (isOpen && isForeign(request.headers, isAllowedOrigin))) return refuse(socket)
       if (this.#isStrangersPage(request)) return refuse(socket)
       // The key in the query takes precedence over the header, even when it is wrong or empty.
       const query = new URL(request.url ?? '/', 'http://parley').searchParams
       if (!takesKeyInUrl && query.has('session_api_key')) return refuse(socket)
       const key = query.get('session_api_key') ?? presentedKey(request.headers)
-      const actor = isOpen || key !== undefined ? await actorOf(key, auth, request.socket.remoteAddress) : undefined
+      const address = addressOf(request, auth)
+      if (!isOpen && key === undefined) return this.#openUnknown(request, socket, head, { purpose, address })
+      const actor = await actorOf(key, auth, address)
       if (actor === null || socket.destroyed) return refuse(socket)
-      this.#server.handleUpgrade(request, socket, head, (ws) => {
-        const connection = new SocketConnection(ws, socket, connections.limits)
-        connections.add(connection)
-        if (actor !== undefined && !isOpen) this.#guard(connection, actor, key)
-        void serve(connection, actor)
+      this.#upgrade(request, socket, head, { purpose, most: purpose.frameLimitBytes }, async (connection) => {
+        if (!isOpen) this.#guard(connection, actor, key)
+        await purpose.serve(connection, actor)
       })
     } catch (error) {
       log.error({ err: error }, 'socket not opened')
       refuse(socket)
     }
+  }
+
+  /** Opens a socket whose key comes in its first frame. */
+  #openUnknown(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    { purpose, address }: { purpose: Purpose; address: string | undefined },
+  ): void {
+    const place = this.#unauthenticated.take(address)
+    if (typeof place === 'string') return refuseForNow(socket, place)
+    const leave = () => place[Symbol.dispose]()
+    socket.once('close', leave)
+    const most = this.#deps.connections.limits.firstFrameBytes
+    this.#upgrade(request, socket, head, { purpose, most }, async (connection) => {
+      const actor = await this.#introduced(connection, address)
+      if (actor === null) return
+      leave()
+      await purpose.serve(connection, actor)
+    })
+  }
+
+  /** @param limit `most`: the largest frame in bytes until the key is known */
+  #upgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    { purpose, most }: { purpose: Purpose; most: number },
+    serve: (connection: SocketConnection) => Promise<void>,
+  ): void {
+    const { connections, log } = this.#deps
+    this.#serverFor(most).handleUpgrade(request, socket, head, (ws) => {
+      const connection = new SocketConnection(ws, socket, connections.limits, purpose.frameLimitBytes)
+      connections.add(connection)
+      serve(connection).catch((error: unknown) => {
+        if (connection.signal.aborted) return
+        log.error({ err: error }, 'socket failed unexpectedly')
+        connection.refuse(FAILED)
+      })
+    })
+  }
+
+  #serverFor(maxPayload: number): WebSocketServer {
+    let server = this.#servers.get(maxPayload)
+    if (server === undefined) {
+      server = new WebSocketServer({ noServer: true, perMessageDeflate: false, clientTracking: false, maxPayload })
+      this.#servers.set(maxPayload, server)
+    }
+    return server
   }
 
   /** Browsers do not apply CORS to sockets, so the server does: an origin that may not read answers may not open sockets. */
@@ -78,13 +131,16 @@ export class Handshakes {
     return !(isSameOrigin(origin, host) && isOurHost(host))
   }
 
-  /** The actor of the key in the first frame; null when it is late or has no valid key. */
-  async introduced(connection: SocketConnection): Promise<Actor | null> {
+  /** The actor of the key in the first frame; null when the socket was refused, or has ended. A failure counts like a wrong key. */
+  async #introduced(connection: SocketConnection, address: string | undefined): Promise<Actor | null> {
     const { auth, connections } = this.#deps
-    const key = firstKey(await connection.nextFrame(connections.limits.authMs))
-    if (key === undefined) return null
-    const actor = await actorOf(key, auth, connection.peerAddress)
-    if (actor !== null) this.#guard(connection, actor, key)
+    const frame = await connection.firstFrame(connections.limits.authMs)
+    if (frame === 'gone') return null
+    const key = frame === 'failed' ? undefined : await firstKey(frame)
+    if (key === undefined || key === '') auth.guesses?.wasWrong(undefined, address)
+    const actor = key === undefined ? null : await actorOf(key, auth, address)
+    if (actor === null) connection.refuse(AUTHENTICATION_FAILED)
+    else this.#guard(connection, actor, key)
     return actor
   }
 
@@ -95,4 +151,33 @@ export class Handshakes {
 
 function refuse(socket: Duplex): void {
   if (socket.writable) socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+}
+
+/** Seconds after which places are free at the latest. */
+const RETRY_AFTER_SECONDS = 10
+
+const BUSY: Record<Full, { status: string; detail: string }> = {
+  address: {
+    status: '429 Too Many Requests',
+    detail: 'Too many sockets without a key from this address. Send the key in a header, or try again later.',
+  },
+  server: {
+    status: '503 Service Unavailable',
+    detail: 'Too many sockets without a key. Send the key in a header, or try again later.',
+  },
+}
+
+/** Refuses an upgrade that may be asked for again. */
+function refuseForNow(socket: Duplex, full: Full): void {
+  if (!socket.writable) return
+  const { status, detail } = BUSY[full]
+  const body = JSON.stringify({ detail })
+  const headers = [
+    `HTTP/1.1 ${status}`,
+    'Connection: close',
+    `Retry-After: ${RETRY_AFTER_SECONDS}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ]
+  socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`)
 }

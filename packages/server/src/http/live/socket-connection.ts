@@ -1,5 +1,4 @@
 /** One WebSocket for the rest of this folder: a writer, ordered frames, pings, and one way to close it. */
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type RawData, WebSocket } from 'ws'
 import type { LiveConnection, LiveLimits } from './connections.ts'
@@ -10,25 +9,34 @@ const GOODBYE_MS = 5000
 
 type OnFrame = (data: Buffer, isBinary: boolean) => Promise<void>
 
+/** The first frame of a socket; `failed`: it is late, binary or too large; `gone`: the socket ended before it. */
+export type FirstFrame = Buffer | 'failed' | 'gone'
+
 export class SocketConnection implements LiveConnection {
   readonly writer: Writer
   readonly closed: Promise<void>
-  readonly peerAddress: string | undefined
   readonly #ws: WebSocket
+  readonly #socket: Duplex
   readonly #limits: LiveLimits
   readonly #ended = new AbortController()
   #pingedAt = Date.now()
   #isPongDue = false
-  #first: ((data: Buffer, isBinary: boolean) => void) | undefined
+  #first: ((frame: FirstFrame) => void) | undefined
+  /** Largest frame after the first one, in bytes. */
+  readonly #frameLimitBytes: number
   #receive: OnFrame | undefined
   #early: { data: Buffer; isBinary: boolean }[] = []
   #work = Promise.resolve()
 
-  /** @param socket the stream under `ws`: encoded frames are written to it directly, combined into one write. */
-  constructor(ws: WebSocket, socket: Duplex, limits: LiveLimits) {
+  /**
+   * @param socket the stream under `ws`: encoded frames are written to it directly, combined into one write
+   * @param frameLimitBytes the limit of frames once the key is known, which `ws` may not have yet
+   */
+  constructor(ws: WebSocket, socket: Duplex, limits: LiveLimits, frameLimitBytes: number) {
     this.#ws = ws
+    this.#socket = socket
     this.#limits = limits
-    this.peerAddress = (socket as Partial<Socket>).remoteAddress
+    this.#frameLimitBytes = frameLimitBytes
     this.writer = new Writer({
       // The sender of `ws` writes whole frames at once when nothing is compressed, so the two never interleave.
       write: (bytes, taken) => {
@@ -41,7 +49,12 @@ export class SocketConnection implements LiveConnection {
         resolve()
       })
     })
-    ws.on('error', () => ws.terminate())
+    ws.on('error', () => {
+      this.#first?.('failed')
+      this.#ended.abort(new Error('the socket failed'))
+      // `ws` has sent a close frame with the reason.
+      this.#terminateLate()
+    })
     ws.on('pong', () => {
       this.#isPongDue = false
     })
@@ -53,20 +66,31 @@ export class SocketConnection implements LiveConnection {
     return this.#ended.signal
   }
 
-  /** The first text frame within `ms` milliseconds; null when it is late, binary, or the socket ends. */
-  async nextFrame(ms: number): Promise<string | null> {
-    const { promise, resolve } = Promise.withResolvers<string | null>()
-    const timer = setTimeout(() => resolve(null), ms)
-    void this.closed.then(() => resolve(null))
-    this.#first = (data, isBinary) => resolve(isBinary ? null : data.toString('utf8'))
+  /** The first frame within `ms` milliseconds. Afterwards nothing is read until {@link onFrame} or {@link refuse} is called. */
+  async firstFrame(ms: number): Promise<FirstFrame> {
+    const { promise, resolve } = Promise.withResolvers<FirstFrame>()
+    const timer = setTimeout(() => resolve('failed'), ms)
+    void this.closed.then(() => resolve('gone'))
+    this.#first = resolve
     const frame = await promise
+    this.#first = undefined
     clearTimeout(timer)
     return frame
+  }
+
+  /** Sends the reason to a client that is not admitted, and ends the socket; what it still sends is dropped. */
+  refuse(reason: { code: number; reason: string }): void {
+    this.close(reason)
+    this.#socket.removeAllListeners('data')
+    this.#socket.on('data', () => {})
+    this.#socket.resume()
+    this.#socket.end()
   }
 
   /** Calls `handle` for each later frame in order; frames that arrived earlier are included. */
   onFrame(receive: OnFrame): void {
     this.#receive = receive
+    this.#ws.resume()
     const early = this.#early
     this.#early = []
     for (const { data, isBinary } of early) this.#take(data, isBinary)
@@ -91,6 +115,13 @@ export class SocketConnection implements LiveConnection {
     if (this.#ended.signal.aborted) return
     this.#ended.abort(new Error(reason))
     this.#ws.close(code, reason)
+    // The close frame of the peer must be read.
+    this.#ws.resume()
+    this.#terminateLate()
+  }
+
+  /** Ends the socket when the peer does not. */
+  #terminateLate(): void {
     const late = setTimeout(() => this.#ws.terminate(), GOODBYE_MS)
     void this.closed.then(() => clearTimeout(late))
   }
@@ -105,10 +136,14 @@ export class SocketConnection implements LiveConnection {
 
   /** Handles one frame at a time, in order. Meanwhile the socket is not read, so that a flood stays at its sender. */
   #take(data: Buffer, isBinary: boolean): void {
+    if (this.#ended.signal.aborted) return
     const first = this.#first
     if (first !== undefined) {
       this.#first = undefined
-      return first(data, isBinary)
+      // A client may send its next frame in the same packet, whose header is read before its key is looked up.
+      setFrameLimit(this.#ws, this.#frameLimitBytes)
+      this.#ws.pause()
+      return first(isBinary ? 'failed' : data)
     }
     const receive = this.#receive
     if (receive === undefined) {
@@ -119,6 +154,12 @@ export class SocketConnection implements LiveConnection {
     this.#ws.pause()
     this.#work = this.#work.then(() => receive(data, isBinary)).finally(() => this.#ws.resume())
   }
+}
+
+/** `ws` has no public way to change the limit of an open socket. Without this member the stricter limit stays. */
+function setFrameLimit(ws: WebSocket, bytes: number): void {
+  const { _receiver: receiver } = ws as unknown as { _receiver?: { _maxPayload?: number } }
+  if (receiver?._maxPayload !== undefined) receiver._maxPayload = bytes
 }
 
 function bufferOf(data: RawData): Buffer {

@@ -12,7 +12,7 @@ import { isNotFound, toAnswer } from '../core/errors.ts'
 import { readClientFrame, serverError } from './client-frame.ts'
 import type { Connections } from './connections.ts'
 import { encodeSequenced, encodeWire, refused } from './encode.ts'
-import { AUTHENTICATION_FAILED, type Handshakes, type Serve } from './handshake.ts'
+import type { Handshakes, Purpose } from './handshake.ts'
 import { readPlace, readResend, type Resend, startOf } from './resend.ts'
 import type { SocketConnection } from './socket-connection.ts'
 import { textFrame } from './text-frame.ts'
@@ -21,6 +21,8 @@ export type SocketDeps = {
   conversations: Conversations
   handshakes: Handshakes
   connections: Connections
+  /** Largest frame of a client, in bytes. */
+  frameLimitBytes: number
   log: Log
   audit: AuditLog
 }
@@ -48,20 +50,16 @@ export class EventSockets {
     const id = laxConversationId().safeParse(name)
     const resend = kind === 'session' ? readPlace(url.searchParams) : readResend(url.searchParams)
     const isKnown = id.success && resend !== null
-    const serve: Serve | null = isKnown ? (connection, known) => this.#serve(connection, id.data, resend, known) : null
-    await this.#deps.handshakes.answer(request, socket, head, serve)
+    const { handshakes, frameLimitBytes } = this.#deps
+    const purpose: Purpose | null = isKnown
+      ? { serve: (connection, actor) => this.#serve(connection, id.data, resend, actor), frameLimitBytes }
+      : null
+    await handshakes.answer(request, socket, head, purpose)
   }
 
-  async #serve(
-    connection: SocketConnection,
-    id: ConversationId,
-    resend: Resend,
-    known: Actor | undefined,
-  ): Promise<void> {
-    const { connections, handshakes, conversations, log } = this.#deps
+  async #serve(connection: SocketConnection, id: ConversationId, resend: Resend, actor: Actor): Promise<void> {
+    const { connections, conversations, log } = this.#deps
     try {
-      const actor = known ?? (await handshakes.introduced(connection))
-      if (actor === null) return connection.close(AUTHENTICATION_FAILED)
       using place = connections.take(id)
       if (place === null) return connection.close(TOO_MANY)
       const { signal } = connection
@@ -90,7 +88,7 @@ export class EventSockets {
     isBinary: boolean,
   ): Promise<void> {
     const problem = (code: string, detail: string) => connection.writer.write([textFrame(serverError(code, detail))])
-    const frame = readClientFrame(data, isBinary)
+    const frame = await readClientFrame(data, isBinary)
     if (frame.kind === 'auth') return
     if (frame.kind === 'problem') return problem(frame.code, frame.detail)
     const done = (status: number) => this.#deps.audit.note({ action: ACTION, actor, status, conversationId: id })

@@ -5,10 +5,15 @@ import { redirect } from '../core/errors.ts'
 import { describe, type Document } from './openapi.ts'
 import type { Route } from '../core/web.ts'
 
-export function documentationRoutes(rows: readonly Endpoint[], version: string): Route[] {
+/** @param limitOf the largest body of a row on this server, in bytes */
+export function documentationRoutes(
+  rows: readonly Endpoint[],
+  version: string,
+  limitOf: (row: Endpoint) => number,
+): Route[] {
   let document: Document | undefined
   let page: string | undefined
-  const made = () => (document ??= describe(rows, version))
+  const made = () => (document ??= describe(rows, version, limitOf))
   return [
     { method: 'GET', path: '/openapi.json', isOpen: true, answer: async () => ({ status: 200, body: made() }) },
     {

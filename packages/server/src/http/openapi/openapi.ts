@@ -3,10 +3,22 @@
  * components, `HTTPValidationError`, a security scheme called `APIKeyHeader`.
  */
 import * as protocol from '@parley/protocol'
-import { type Endpoint, type EndpointAnswer, HTTPValidationError, takesIdempotencyKey } from '@parley/protocol'
+import {
+  type Endpoint,
+  type EndpointAnswer,
+  HTTPValidationError,
+  limitOf as lengthLimitOf,
+  MAX_JSON_DEPTH,
+  MAX_JSON_VALUES,
+  takesIdempotencyKey,
+} from '@parley/protocol'
 import { z } from 'zod'
 
 type Json = Record<string, unknown>
+
+/** Extension of a request body: its largest size in bytes. */
+const MAX_BYTES = 'x-max-bytes'
+
 export type Document = {
   openapi: string
   info: Json
@@ -19,7 +31,7 @@ export type Operation = {
   description: string
   tags: string[]
   parameters?: Json[]
-  requestBody?: { required: boolean; content: Content }
+  requestBody?: { description: string; required: boolean; content: Content; [MAX_BYTES]: number }
   responses: Record<string, { description: string; content?: Content }>
   security?: Json[]
 }
@@ -30,6 +42,7 @@ const REFUSALS: Record<number, string> = {
   401: 'Missing or wrong key',
   404: 'Not found',
   409: 'Conflict',
+  413: 'The body is too large',
   504: 'Not in time',
   503: 'Not now',
 }
@@ -50,13 +63,16 @@ const IDEMPOTENCY_KEY: Json = {
 const REFUSAL = { $ref: '#/components/schemas/Refusal' }
 const Refusal = { type: 'object', properties: { detail: { type: 'string' } }, required: ['detail'] }
 
-/** Describes `rows`. Expensive, so it is made once and on demand. */
-export function describe(rows: readonly Endpoint[], version: string): Document {
+/**
+ * Describes `rows`. Expensive, so it is made once and on demand.
+ * @param limitOf the largest body of a row, in bytes
+ */
+export function describe(rows: readonly Endpoint[], version: string, limitOf: (row: Endpoint) => number): Document {
   const components = new Components()
   const paths: Document['paths'] = {}
   for (const row of rows) {
     const at = (paths[row.path] ??= {})
-    at[row.method.toLowerCase()] = operation(row, components)
+    at[row.method.toLowerCase()] = operation(row, components, limitOf)
   }
   return {
     openapi: '3.1.0',
@@ -73,12 +89,18 @@ export function describe(rows: readonly Endpoint[], version: string): Document {
   }
 }
 
-function operation(row: Endpoint, components: Components): Operation {
+function operation(row: Endpoint, components: Components, limitOf: (row: Endpoint) => number): Operation {
   const answers = [row.ok, ...(row.also ?? [])].map(
     (answer) => [String(answer.status), success(answer, components)] as const,
   )
   const isKeyed = takesIdempotencyKey(row)
-  const statuses = new Set([...(row.auth === 'none' ? [] : [401]), ...row.errors, ...(isKeyed ? [409] : [])])
+  const hasJson = row.body !== undefined
+  const statuses = new Set([
+    ...(row.auth === 'none' ? [] : [401]),
+    ...row.errors,
+    ...(isKeyed ? [409] : []),
+    ...(hasJson ? [413] : []),
+  ])
   const refusals = [...statuses].map(
     (status) => [String(status), { description: REFUSALS[status] ?? 'Refused', content: json(REFUSAL) }] as const,
   )
@@ -96,7 +118,12 @@ function operation(row: Endpoint, components: Components): Operation {
     tags: [row.tag],
     ...(parameters.length > 0 && { parameters }),
     ...(row.body !== undefined && {
-      requestBody: { required: row.bodyOptional !== true, content: json(components.of(bodyOf(row.body))) },
+      requestBody: {
+        description: `At most ${limitOf(row)} bytes, with at most ${MAX_JSON_VALUES} values in ${MAX_JSON_DEPTH} levels.`,
+        required: row.bodyOptional !== true,
+        content: json(components.of(bodyOf(row.body))),
+        [MAX_BYTES]: limitOf(row),
+      },
     }),
     responses: { ...Object.fromEntries([...answers, ...refusals]), ...(reads && { 422: invalid }) },
     ...(row.auth === 'session_key' && {
@@ -169,6 +196,8 @@ function tidy(schema: z.core.$ZodType, described: Json): void {
   if (described['minimum'] === Number.MIN_SAFE_INTEGER) delete described['minimum']
   if (described['format'] !== undefined) delete described['pattern']
   delete described['propertyNames']
+  const most = lengthLimitOf(schema)
+  if (most !== null && described['type'] === 'object') described['maxProperties'] = most
   delete described['$schema']
   delete described['id']
   const { id: _id, ...metadata } = z.globalRegistry.get(schema) ?? {}
