@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
+import { readConfig, rekey } from '../../packages/server/src/index.ts'
 import { ofKind, startRunning, type Loose, type Running } from '../../packages/server/testing/restartable-server.ts'
 import { until } from '../../packages/server/testing/until.ts'
 
@@ -55,6 +56,11 @@ async function approve(server: Running, id: string): Promise<void> {
   expect([status, text]).toEqual([200, text])
 }
 
+const replaceKey = (server: Running) => {
+  const { config } = readConfig({ flags: { 'data-dir': server.file('data') }, env: {}, cwd: '/', home: '/' })
+  return rekey(config, { newKey: null, backup: null, progress: () => undefined })
+}
+
 const createSecret = async (server: Running, value = SECRET) =>
   expect((await server.call('POST', '/api/secrets', { name: 'WORD', value })).status).toBe(201)
 
@@ -62,6 +68,7 @@ test.each<['inside' | 'process', string, (server: Running, id: string) => unknow
   ['inside', 'the process that stored it', () => undefined],
   ['inside', 'the next process', (server) => server.restart()],
   ['process', 'the process after a kill', (server) => server.kill()],
+  ['inside', 'a process with another sealing key', (server) => server.restart(() => replaceKey(server))],
 ])(
   'an approved call with a masked secret, %s, is executed as the agent wrote it by %s',
   async (where, _, meanwhile) => {

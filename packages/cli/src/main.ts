@@ -11,6 +11,10 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unkn
   chat: { about: 'talk to a conversation in the terminal', load: () => import('./commands/chat.ts') },
   tail: { about: 'print the events of a conversation as they come', load: () => import('./commands/tail.ts') },
   keys: { about: 'create, list, revoke and rotate keys', load: () => import('./commands/keys.ts') },
+  secrets: {
+    about: 'replace the key that stored secrets are sealed with',
+    load: () => import('./commands/secrets.ts'),
+  },
   backup: { about: 'copy the data of a server, also while it runs', load: () => import('./commands/backup.ts') },
   restore: { about: 'restore a backup into a new data directory', load: () => import('./commands/restore.ts') },
   config: { about: 'show what is in force and where it came from', load: () => import('./commands/config.ts') },

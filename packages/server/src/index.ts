@@ -4,6 +4,7 @@ import type { Config } from './config/index.ts'
 import type { BackupReport, BackupRequest } from './compose/backup/back-up.ts'
 import type { RestoreReport, RestoreRequest } from './compose/backup/restore.ts'
 import type { Keys } from './compose/keys.ts'
+import type { RekeyReport, RekeyRequest } from './compose/rekey.ts'
 import type * as Preflight from './preflight.ts'
 
 export type { CompositionOverrides, Server } from './compose/compose.ts'
@@ -17,6 +18,7 @@ export {
 } from './config/index.ts'
 export { endOnCrash } from './lib/index.ts'
 export type { KeyRequest, Keys } from './compose/keys.ts'
+export type { RekeyStep } from './compose/rekey.ts'
 
 /**
  * Starts a server and resumes what an earlier one left running. Resolves when it answers requests.
@@ -45,6 +47,14 @@ export async function restore(
   request: RestoreRequest,
 ): Promise<RestoreReport> {
   return (await import('./compose/backup/restore.ts')).restore(config, request)
+}
+
+/** Seals everything in the store of the configured data directory with a new key; no server may use it. @throws ParleyError with the remedy. */
+export async function rekey(
+  config: Pick<Config, 'dataDir' | 'secretKey' | 'llm'>,
+  request: RekeyRequest,
+): Promise<RekeyReport> {
+  return (await import('./compose/rekey.ts')).rekey(config, request)
 }
 
 /** The key that the first start made, for the command line; null when it was removed. */

@@ -17,7 +17,7 @@ export const backup: readonly MutatedFile[] = [
       { before: 'if (isInside(target, keyFile))', after: 'if (false)' },
       { before: '  if (secretKey !== null)\n', after: '  if (false)\n' },
       { before: "open(path, 'wx', 0o600)", after: "open(path, 'wx', 0o644)" },
-      { before: '      await openStoreCipher(sealTestOf(join(partial, DATA, STORE)), {', after: '      void ({' },
+      { before: '      await openStoreCipher(copy, {', after: '      void ({' },
       { before: '    await rm(partial, { recursive: true, force: true })\n', after: '' },
       { before: 'isContent(path, withWorkspaces)', after: 'isContent(path, true)' },
       { before: 'copyTree(dataDir, to, RUNNER, isCallRecord, copied)', after: 'Promise.resolve()' },

@@ -284,6 +284,37 @@ export const secrets: readonly MutatedFile[] = [
     ],
   },
   {
+    file: at('reseal.ts'),
+    tests: [at('reseal.test.ts')],
+    mutants: [
+      { before: 'if (isNew(sealed)) return sealed', after: '' },
+      { before: 'text === null ? sealed : to.seal(text)', after: "to.seal(text ?? '')" },
+      { before: '.some(([sealed]) => !isNew(sealed))', after: '.some(() => true)' },
+      { before: 'changed === null ? json : JSON.stringify(changed)', after: 'json' },
+    ],
+  },
+  {
+    file: 'packages/server/src/storage/sqlite/reseal.ts',
+    tests: ['packages/server/src/compose/rekey.test.ts'],
+    mutants: [
+      { before: 'VACUUM; ', after: '' },
+      { before: 'sql.run(PUT_SEAL_TEST_SQL, test.sealed, test.salt)', after: '' },
+      {
+        before: "change = RECORDS.has(`${table}.${column}`) ? 'resealed_record' : 'resealed_text'",
+        after: "change = 'resealed_text'",
+      },
+    ],
+  },
+  {
+    file: 'packages/server/src/compose/rekey.ts',
+    tests: ['packages/server/src/compose/rekey.test.ts'],
+    mutants: [
+      { before: '  await using _lock = await lockDataDir(dataDir)\n', after: '' },
+      { before: 'else if (secretKey === null) await removeKeyFile(keyFile, dataDir)', after: '' },
+      { before: 'if (newKey === null) await settleKeyFile(keyFile, test)', after: 'if (newKey === null) void 0' },
+    ],
+  },
+  {
     file: at('server-credential.ts'),
     tests: [at('server-credential.test.ts')],
     mutants: [

@@ -10,7 +10,13 @@ import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
 import { expectNoOwnKeys } from './own-keys.ts'
 import { endWork, inTime } from './shutdown.ts'
-import { openKnownSecrets, openStoreCipher, secretValues, withServerCredential } from '../secrets/index.ts'
+import {
+  openKnownSecrets,
+  openStoreCipher,
+  secretValues,
+  settleKeyFile,
+  withServerCredential,
+} from '../secrets/index.ts'
 import {
   makeFirstKey,
   openCommandSecrets,
@@ -78,6 +84,7 @@ export async function startServer(
   const foldersDir = opened.use(await openConversationFolders(config)).path
   const keyText = config.secretKey === null ? {} : { keyText: config.secretKey }
   const keyOptions = { ...keyText, keyFile: join(dataDir, 'secret-key'), replaces: config.replaceSecretKey }
+  if (!config.ephemeral) await settleKeyFile(keyOptions.keyFile, storage.sealTest)
   const storeCipher = known.watch(await openStoreCipher(storage.sealTest, keyOptions))
   const cipher = withServerCredential(storeCipher, config.llm.apiKey)
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())

@@ -1,6 +1,11 @@
 import { ParleyError } from '@parley/protocol'
-import type { SealTestStore } from '../storage/index.ts'
+import { existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { syncFolders } from '../lib/index.ts'
+import type { SealTest, SealTestStore } from '../storage/index.ts'
 import { openCipher, SEALED_ANYWHERE, SEALED_PREFIX, sealedWith, type Cipher, type CipherOptions } from './cipher.ts'
+import { nextKeyFile } from './key-file.ts'
 import { makeSalt } from './passphrase.ts'
 
 const TEST_TEXT = 'parley'
@@ -31,10 +36,31 @@ export async function openStoreCipher(
 }
 
 /** The test value of a store whose values are sealed with this cipher. */
-const sealTest = (cipher: Pick<Cipher, 'seal'>, salt: string): { sealed: string; salt: string } => ({
+export const sealTest = (cipher: Pick<Cipher, 'seal'>, salt: string): SealTest => ({
   sealed: cipher.seal(TEST_TEXT),
   salt,
 })
+
+/**
+ * The file with the key of the store: the key file, or the one beside it that was to replace it. A replacement that was cut off has
+ * left both.
+ */
+export async function keyFileOf(keyFile: string, store: Pick<SealTestStore, 'get'>): Promise<string> {
+  const next = nextKeyFile(keyFile)
+  const test = existsSync(next) ? await store.get() : null
+  if (test === null) return keyFile
+  const { keyId } = await openCipher({ keyFile: next, mayCreate: false, salt: '' })
+  return sealedWith(test.sealed) === keyId ? next : keyFile
+}
+
+/** Completes a replacement of the key file that was cut off after the store was sealed with the new key, or discards the new key. */
+export async function settleKeyFile(keyFile: string, store: Pick<SealTestStore, 'get'>): Promise<void> {
+  const next = nextKeyFile(keyFile)
+  if (!existsSync(next)) return
+  if ((await keyFileOf(keyFile, store)) === next) await rename(next, keyFile)
+  else await rm(next)
+  await syncFolders(dirname(keyFile))
+}
 
 const sealedIn = (text: string): string[] => [...text.matchAll(SEALED_ANYWHERE)].map(([found]) => found)
 

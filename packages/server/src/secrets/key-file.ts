@@ -2,6 +2,7 @@
 import { ParleyError } from '@parley/protocol'
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { writeDurably } from '../lib/index.ts'
 import { dirname } from 'node:path'
 
 const KEY_TEXT = /^[A-Za-z0-9_-]{43}$/
@@ -28,7 +29,7 @@ export async function readOrMakeKeyFile(path: string, mayCreate: boolean): Promi
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const draft = `${path}.${randomBytes(8).toString('hex')}.tmp`
   try {
-    await writeDurably(draft, `${randomBytes(32).toString('base64url')}\n`)
+    await writeNew(draft, newKeyText())
     await link(draft, path).catch((error: unknown) => {
       if (!hasCode(error, 'EEXIST')) throw error
     })
@@ -41,6 +42,18 @@ export async function readOrMakeKeyFile(path: string, mayCreate: boolean): Promi
     throw new ParleyError('unavailable', `the key file ${path} was removed while it was made; start again`)
   return made
 }
+
+/** Beside a key file: the key that is to replace it, until the store is sealed with that. */
+export const nextKeyFile = (path: string): string => `${path}.next`
+
+/** Writes a new key beside the key file and returns its path. */
+export async function makeNextKeyFile(path: string): Promise<string> {
+  const next = nextKeyFile(path)
+  await writeDurably(next, newKeyText())
+  return next
+}
+
+const newKeyText = (): string => `${randomBytes(32).toString('base64url')}\n`
 
 async function readKey(path: string): Promise<string | null> {
   let text: string
@@ -59,7 +72,7 @@ async function readKey(path: string): Promise<string | null> {
   )
 }
 
-async function writeDurably(path: string, text: string): Promise<void> {
+async function writeNew(path: string, text: string): Promise<void> {
   await using file = await open(path, 'wx', 0o600)
   await file.writeFile(text)
   await file.sync()

@@ -13,7 +13,7 @@ import { basename, dirname, join } from 'node:path'
 import { invalidInput, ParleyError } from '@parley/protocol'
 import type { Config } from '../../config/index.ts'
 import { isInside, syncFolders, VERSION, writeDurably } from '../../lib/index.ts'
-import { openStoreCipher } from '../../secrets/index.ts'
+import { keyFileOf, openStoreCipher } from '../../secrets/index.ts'
 import { copyStore, sealTestOf } from '../../storage/index.ts'
 import { CONTENT, isCallRecord, isContent, RUNNER, STORE } from './contents.ts'
 import { DATA, MANIFEST, manifestText, type Manifest } from './manifest.ts'
@@ -55,8 +55,10 @@ export async function backUp(
     await syncFolder(partial, manifest.entries)
     if (keyFile !== null) {
       // Refuses a file that is not the key of the store.
-      await openStoreCipher(sealTestOf(join(partial, DATA, STORE)), { keyFile: secretFile, replaces: false })
-      await writeKey(keyFile, await readFile(secretFile))
+      const copy = sealTestOf(join(partial, DATA, STORE))
+      const current = await keyFileOf(secretFile, copy)
+      await openStoreCipher(copy, { keyFile: current, replaces: false })
+      await writeKey(keyFile, await readFile(current))
       isKeyWritten = true
     }
     await rename(partial, target)

@@ -7,7 +7,7 @@ import type { Sql } from './sql.ts'
 export const SEAL_SAMPLES = 1_000
 
 export const SEAL_TEST_SQL = 'SELECT sealed, salt FROM seal_test'
-const PUT_SQL = `INSERT INTO seal_test (n, sealed, salt) VALUES (1, ?, ?)
+export const PUT_SEAL_TEST_SQL = `INSERT INTO seal_test (n, sealed, salt) VALUES (1, ?, ?)
   ON CONFLICT (n) DO UPDATE SET sealed = excluded.sealed, salt = excluded.salt`
 /** Parameters: the prefix, and the number of rows. */
 export const SAMPLES_SQL = `
@@ -24,7 +24,7 @@ export function sqliteSealTest(sql: Sql, commits: GroupCommit): SealTestStore {
         const row = sql.get<SealTest>(SEAL_TEST_SQL)
         return row === undefined ? null : { ...row }
       }),
-    put: ({ sealed, salt }) => commits.write(() => void sql.run(PUT_SQL, sealed, salt)),
+    put: ({ sealed, salt }) => commits.write(() => void sql.run(PUT_SEAL_TEST_SQL, sealed, salt)),
     samples: (prefix) =>
       commits.read(() => sql.all<{ text: string }>(SAMPLES_SQL, prefix, SEAL_SAMPLES).map(({ text }) => text)),
   }
