@@ -34,6 +34,18 @@ test('parley doctor warns of a data directory that others can read', async () =>
   expect(await check('data directory', place())).toMatchObject({ level: 'ok' })
 })
 
+test('parley doctor warns of a configured key that can be guessed', async () => {
+  const at = (key: string): Place => ({
+    ...place(),
+    config: { ...place().config, sessionApiKeys: [key] },
+  })
+  expect(await check('keys', at('x'.repeat(15)))).toMatchObject({
+    level: 'warn',
+    remedy: expect.stringContaining('openssl'),
+  })
+  expect(await check('keys', at('x'.repeat(16)))).toEqual({ level: 'ok', says: '1 configured' })
+})
+
 test('parley doctor fails when the data directory is a file', async () => {
   await writeFile(join(folder, 'file'), '')
   expect(await check('data directory', place({ 'data-dir': join(folder, 'file') }))).toMatchObject({ level: 'fail' })

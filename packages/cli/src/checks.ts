@@ -5,7 +5,7 @@ import { access, mkdir, mkdtemp, rm, rmdir, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { openPreflight, type Config } from '@parley/server'
+import { hasShortKey, MIN_KEY_CHARS, openPreflight, type Config } from '@parley/server'
 import { runningServer } from './connect.ts'
 
 export type Finding = { level: 'ok' | 'warn' | 'fail'; says: string; remedy?: string }
@@ -27,6 +27,7 @@ export const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['git', program('git', ['--version'], 'warn', 'needed for repositories and worktrees; install git')],
   ['isolation', isolation],
   ['processes', processes],
+  ['keys', keys],
   ['port', port],
   ['runner socket', runnerSocket],
   ['model', model],
@@ -39,6 +40,17 @@ async function node(): Promise<Finding> {
     level: 'fail',
     says: `${says} is too old`,
     remedy: 'Parley needs Node 24 or later; install it from https://nodejs.org',
+  }
+}
+
+async function keys({ config }: Place): Promise<Finding> {
+  const { sessionApiKeys, withoutKeys } = config
+  if (withoutKeys) return { level: 'ok', says: 'none are asked for on this machine (without_keys)' }
+  if (!hasShortKey(config)) return { level: 'ok', says: `${sessionApiKeys.length} configured` }
+  return {
+    level: 'warn',
+    says: `a configured key has fewer than ${MIN_KEY_CHARS} characters and can be guessed`,
+    remedy: 'use a longer one, such as the output of: openssl rand -hex 32',
   }
 }
 

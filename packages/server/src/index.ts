@@ -12,6 +12,8 @@ export {
   ConfigError,
   configFlags,
   describeConfig,
+  hasShortKey,
+  MIN_KEY_CHARS,
   readConfig,
   type Config,
   type ConfigOrigins,

@@ -2,7 +2,15 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openAutomation } from './automation.ts'
-import { ConfigError, isLoopback, secretsOf, serviceKeysOf, type Config } from '../config/index.ts'
+import {
+  ConfigError,
+  hasShortKey,
+  isLoopback,
+  MIN_KEY_CHARS,
+  secretsOf,
+  serviceKeysOf,
+  type Config,
+} from '../config/index.ts'
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
 import { openTransport, ServerKey } from '../llm/index.ts'
@@ -91,6 +99,8 @@ export async function startServer(
   await expectNoOwnKeys(config, identities)
   const firstKey = await firstKeyOf(config, identities)
 
+  if (hasShortKey(config))
+    log.warn({ setting: 'session_api_keys', fewest: MIN_KEY_CHARS }, 'a configured key is short enough to be guessed')
   const isolation = await isolationOf(config, log)
   const { sandbox } = config
   const proof = opened.use(await openCallProof({ ...storage, dataDir, log }))

@@ -124,6 +124,11 @@ test.each<[Record<string, string>, Record<string, string | boolean>, RegExp]>([
     /loopback only.*PARLEY_HOST.*use 127\.0\.0\.1, or remove PARLEY_WITHOUT_KEYS/,
   ],
   [{ SESSION_API_KEY: 'a' }, { 'without-keys': true }, /--without-keys.*SESSION_API_KEY.*remove one/],
+  [
+    { OH_SESSION_API_KEYS_0: 'x'.repeat(16), OH_SESSION_API_KEYS_1: 'x'.repeat(15) },
+    { host: '0.0.0.0' },
+    /^OH_SESSION_API_KEYS_0… holds a key with fewer than 16 characters.*host is 0\.0\.0\.0 \(--host\).*openssl rand -hex 32$/,
+  ],
   [{ PARLEY_ALLOW_CORS_ORIGINS: 'example.org' }, {}, /^PARLEY_ALLOW_CORS_ORIGINS must be origins such as/],
   [{ LLM_BASE_URL: '10.0.0.2:80' }, {}, /^LLM_BASE_URL must be an address such as/],
   [{ PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '0' }, {}, /above 0/],
@@ -131,6 +136,12 @@ test.each<[Record<string, string>, Record<string, string | boolean>, RegExp]>([
 ])('the environment %o with the flags %o is refused with a remedy', (env, flags, message) => {
   expect(() => read(env, flags)).toThrow(ConfigError)
   expect(() => read(env, flags)).toThrow(message)
+})
+
+test('a short key is accepted on loopback, and a long one on every address', () => {
+  expect(read({ SESSION_API_KEY: 'a' }).config.sessionApiKeys).toEqual(['a'])
+  const key = 'x'.repeat(16)
+  expect(read({ SESSION_API_KEY: key, PARLEY_HOST: '0.0.0.0' }).config.sessionApiKeys).toEqual([key])
 })
 
 test.each([

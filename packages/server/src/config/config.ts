@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError } from './error.ts'
 import { isLoopback } from './loopback.ts'
+import { hasShortKey, MIN_KEY_CHARS } from './short-keys.ts'
 import {
   type ConfigSources,
   envNames,
@@ -36,7 +37,7 @@ export type ReadConfig = {
 
 /**
  * Reads all settings.
- * @throws ConfigError for an unusable value, an unreadable file, an unknown member of the file, or no keys off loopback.
+ * @throws ConfigError for an unusable value, an unreadable file, an unknown member of the file, no keys or a short key off loopback.
  */
 export function readConfig(sources: ConfigSources): ReadConfig {
   const file = readFile(sources)
@@ -62,6 +63,12 @@ export function readConfig(sources: ConfigSources): ReadConfig {
     throw new ConfigError(
       `running without keys is allowed on loopback only, and host is ${config.host} (${origins['host']}); ` +
         `use 127.0.0.1, or remove ${origins['without_keys']}`,
+    )
+  }
+  if (hasShortKey(config) && !isLoopback(config.host)) {
+    throw new ConfigError(
+      `${origins['session_api_keys']} holds a key with fewer than ${MIN_KEY_CHARS} characters, which can be guessed, ` +
+        `and host is ${config.host} (${origins['host']}); use a longer key, such as the output of: openssl rand -hex 32`,
     )
   }
   return { config, origins }

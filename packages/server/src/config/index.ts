@@ -1,4 +1,5 @@
 export { isLoopback } from './loopback.ts'
+export { hasShortKey, MIN_KEY_CHARS } from './short-keys.ts'
 export { describeConfig, readConfig, type Config, type ConfigOrigins } from './config.ts'
 export { ConfigError } from './error.ts'
 export { configFlags } from './settings.ts'
