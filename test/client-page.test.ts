@@ -38,7 +38,7 @@ test('every example of the client page runs', async () => {
   const settings = { PARLEY_LLM_MODEL: 'openai/gpt-5.5', PARLEY_LLM_API_KEY: 'k', PARLEY_LLM_BASE_URL: base_url }
   await using server = await startTestServer(settings)
   const file = server.dir.file('page.ts')
-  const values = { baseUrl: server.url, apiKey: KEY, api_key: 'k', base_url, working_dir: server.dir.path }
+  const values = { baseUrl: server.url, apiKey: KEY, api_key: 'k', base_url, working_dir: server.dir.file('work') }
   await writeFile(file, programOf(values))
   const { stdout } = await promisify(execFile)(process.execPath, [file], { timeout: 60_000 })
   const done = [...stdout.matchAll(/^example (\d+) done$/gm)].map(([, index]) => Number(index))

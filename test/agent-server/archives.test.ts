@@ -215,7 +215,7 @@ describe('contents of a tar.gz', () => {
   })
 
   test.each([[''], ['../x'], ['/']])('the exclude %j is refused', async (pattern) => {
-    expect((await archive(server.dir.path, `&format=tar.gz&exclude=${q(pattern)}`)).status).toBe(400)
+    expect((await archive('/usr/share/doc', `&format=tar.gz&exclude=${q(pattern)}`)).status).toBe(400)
   })
 })
 

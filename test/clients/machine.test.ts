@@ -29,7 +29,7 @@ test('a client workspace uploads and downloads files', async () => {
   const files = new clients.FileClient(bench.options)
   await files.uploadFile(new Blob([bytes]), path, 'a.bin')
   expect(new Uint8Array(await files.downloadFile(path))).toEqual(bytes)
-  await expect(remote.fileDownload(bench.server.dir.file('none'))).rejects.toMatchObject({ status: 404 })
+  await expect(remote.fileDownload(bench.server.dir.file('deep', 'none'))).rejects.toMatchObject({ status: 404 })
 })
 
 test('a client workspace shows the changes of its repository', async () => {

@@ -120,22 +120,22 @@ test('conversations of one workspace that are deleted together remove it once', 
   expect(existsSync(at)).toBe(false)
 })
 
-test('a workspace that a conversation of another user names stays, and the other user cannot remove it', async () => {
+test('a workspace cannot be named by a conversation of another user, neither while it is used nor when it was kept', async () => {
   const { id, at } = await begin()
-  // A workspace that others use is not even searched for unsaved work.
   writeFileSync(join(at, 'notes'), '')
-  const other = await beginIn(at, bob)
-  expect(await remove(id)).toEqual(kept(at, 'shared'))
-  expect(await remove(other.id, '?workspace=delete', bob)).toEqual(kept(at, 'not_made'))
-  expect(existsSync(at)).toBe(true)
+  await expect(beginIn(at, bob)).rejects.toThrow('"body","workspace","working_dir"')
+  expect(await remove(id, '?workspace=keep')).toEqual(kept(at, 'requested'))
+  await expect(beginIn(at, bob)).rejects.toThrow('is in the data directory')
+  const again = await beginIn(at)
+  expect(await remove(again.id, '?workspace=delete')).toMatchObject({ outcome: 'removed' })
+  expect(existsSync(at)).toBe(false)
 })
 
 test('a directory that the request has named is never removed, whatever the request says', async () => {
-  for (const at of [dir.file('named'), dir.file('data', 'worktrees', 'named')]) {
-    const { id } = await beginIn(at)
-    expect(await remove(id, '?workspace=delete')).toEqual(kept(at, 'not_made'))
-    expect(existsSync(at)).toBe(true)
-  }
+  const at = dir.file('named')
+  const { id } = await beginIn(at)
+  expect(await remove(id, '?workspace=delete')).toEqual(kept(at, 'not_made'))
+  expect(existsSync(at)).toBe(true)
 })
 
 test('a symlink or another directory in the place of a workspace is not removed', async () => {

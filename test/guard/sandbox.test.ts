@@ -17,6 +17,7 @@ import {
   type TestWorkspaces,
 } from '../../packages/server/src/workspace/workspace.testing.ts'
 import { until } from '../../packages/server/testing/until.ts'
+import { OWNER } from '../../packages/server/testing/roots.ts'
 
 const listen = async (server: Server): Promise<number> => {
   server.listen(0, '127.0.0.1')
@@ -76,7 +77,7 @@ describe.skipIf('reason' in found)('sandboxed commands', () => {
     const looks = `cat '${secret}' 2>/dev/null; ls /proc | grep -c '^[0-9]'`
     const program = await mine.spawn({ argv: ['sh', '-c', looks] }, never)
     const host = await here.workspaces.open(
-      { conversationId: asConversationId('host-x'), workingDir: here.dir.file('elsewhere'), epoch: 1 },
+      { conversationId: asConversationId('host-x'), owner: OWNER, workingDir: here.dir.file('elsewhere'), epoch: 1 },
       never,
     )
     const texts = [

@@ -23,13 +23,13 @@ describe('POST /api/conversations', () => {
 
   test('POST /api/conversations answers a body of the agent-server API with 201 and the whole record, nulls included', async () => {
     const { status, json } = await edge.call('POST', '/api/conversations', {
-      workspace: { type: 'local', working_dir: '/tmp' },
+      workspace: { type: 'local', working_dir: '/var/tmp' },
       agent: edge.agent,
     })
     expect(status).toBe(201)
     expect(json).toMatchObject({
       execution_status: 'idle',
-      workspace: { working_dir: '/tmp', kind: 'LocalWorkspace' },
+      workspace: { working_dir: '/var/tmp', kind: 'LocalWorkspace' },
       title: null,
       metrics: null,
     })
@@ -110,25 +110,25 @@ describe('POST /api/conversations', () => {
       { workspace: { kind: 'RemoteWorkspace', working_dir: '/', host: 'h' } },
       { type: 'assertion_error', loc: ['body', 'workspace'] },
     ],
-    ['no agent at all', { workspace: { working_dir: '/tmp' } }, { type: 'value_error', loc: ['body'] }],
+    ['no agent at all', { workspace: { working_dir: '/var/tmp' } }, { type: 'value_error', loc: ['body'] }],
     [
       'an unknown kind of agent',
-      { workspace: { working_dir: '/tmp' }, agent: { kind: 'X' } },
+      { workspace: { working_dir: '/var/tmp' }, agent: { kind: 'X' } },
       { type: 'value_error', loc: ['body', 'agent'] },
     ],
     [
       'a bad tag',
-      { workspace: { working_dir: '/tmp' }, agent_settings: {}, tags: { Bad: 'x' } },
+      { workspace: { working_dir: '/var/tmp' }, agent_settings: {}, tags: { Bad: 'x' } },
       { type: 'value_error', loc: ['body', 'tags'] },
     ],
     [
       'no iterations',
-      { workspace: { working_dir: '/tmp' }, agent_settings: {}, max_iterations: 0 },
+      { workspace: { working_dir: '/var/tmp' }, agent_settings: {}, max_iterations: 0 },
       { type: 'greater_than_equal', loc: ['body', 'max_iterations'], ctx: { ge: 1 } },
     ],
     [
       'a message that nobody may send',
-      { workspace: { working_dir: '/tmp' }, agent_settings: {}, initial_message: { role: 'system' } },
+      { workspace: { working_dir: '/var/tmp' }, agent_settings: {}, initial_message: { role: 'system' } },
       { type: 'value_error', loc: ['body', 'initial_message', 'role'] },
     ],
     ['an array', [], { type: 'model_attributes_type', loc: ['body'] }],
@@ -161,7 +161,7 @@ describe('POST /api/conversations', () => {
       'POST',
       '/api/conversations',
       {
-        workspace: { working_dir: '/tmp' },
+        workspace: { working_dir: '/var/tmp' },
         agent: edge.agent,
         initial_message: { content: [{ type: 'text', text: 'hi' }] },
       },

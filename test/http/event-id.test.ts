@@ -1,7 +1,6 @@
 /** Messages with an id that their client has chosen, sent again. */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { KEYS, type KeyedServer, type Loose, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
@@ -68,7 +67,7 @@ test('the id of an event of another user can be chosen, so that a user cannot fi
   const theirs = await edge.call(
     'POST',
     '/api/conversations',
-    { workspace: { working_dir: tmpdir() }, agent: edge.agent, autotitle: false },
+    { workspace: { working_dir: '/var/tmp' }, agent: edge.agent, autotitle: false },
     { key: KEYS.bob },
   )
   expect((await send(theirs.json.id, event_id, 'theirs', KEYS.bob)).status).toBe(200)

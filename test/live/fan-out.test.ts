@@ -46,7 +46,7 @@ type Watched = Pick<EventFrame, 'seq' | 'event'>
 type Seen = { seq: number; id: string; at: number }
 
 const open = async (members: object = {}): Promise<string> => {
-  const body = { workspace: { working_dir: dir.path }, agent: agentOf(model), autotitle: false, ...members }
+  const body = { workspace: { working_dir: dir.file('work') }, agent: agentOf(model), autotitle: false, ...members }
   return (await server.call('POST', '/api/conversations', body)).body.id
 }
 const say = (id: string, text: string) =>

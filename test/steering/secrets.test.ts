@@ -106,7 +106,7 @@ describe('secrets of a conversation', () => {
     const id = await server.open()
     expect((await server.post(id, '/secrets', { secrets: { GOOD: 'good-value', ...secrets } })).status).toBe(422)
     expect((await server.info(id)).secret_registry.secret_sources).toEqual({})
-    const body = { workspace: { working_dir: server.dir.path }, agent: server.agent(), secrets }
+    const body = { workspace: { working_dir: server.dir.file('work') }, agent: server.agent(), secrets }
     expect((await server.call('POST', '/api/conversations', body)).status).toBe(422)
   })
 

@@ -18,6 +18,7 @@ import { openSqlite, type Append, type Storage } from '../src/storage/index.ts'
 import type { ClientCalls } from '../src/tools/index.ts'
 import { openCallNotes, openWorkspaceRemoval } from '../src/workspace/index.ts'
 import { faultyStorage, type AppendFaults } from './faulty-storage.ts'
+import { testRoots } from './roots.ts'
 import { tempDir } from './temp.ts'
 import { until } from './until.ts'
 
@@ -169,6 +170,7 @@ export async function openBench({
     cipher,
     notes: notesIn(storage),
     workspaces,
+    roots: testRoots(dir.file('data')),
     removal: openWorkspaceRemoval({ store: storage.workspaces, workspaces, dataDir: dir.path, log }),
     openAgent: async (opening) => {
       clientCalls.set(opening.id, opening.clientCalls!)

@@ -83,7 +83,12 @@ export async function play(
 ) {
   const id = crypto.randomUUID()
   const workspace = join(dataDir, 'workspaces', id)
-  await mkdir(workspace, { recursive: true })
+  if (Object.keys(files).length > 0) {
+    // The id is the user's own from now on, and so are the files in its folder.
+    await server.call('POST', '/api/conversations', { conversation_id: id })
+    await server.call('DELETE', `/api/conversations/${id}?workspace=keep`)
+    await mkdir(workspace, { recursive: true })
+  }
   for (const [name, content] of Object.entries(files)) await writeFile(join(workspace, name), content)
   const replay_json = typeof recording === 'string' ? recording : JSON.stringify(recording)
   const started = await server.call('POST', `/api/conversations${query}`, { conversation_id: id, replay_json })

@@ -79,7 +79,7 @@ function talk({ call, dir }: { call: ServerProcess['call']; dir: TempDir }, mode
     info,
     events,
     async open(members: object = {}): Promise<string> {
-      const body = { workspace: { working_dir: dir.path }, agent: agent(), autotitle: false, ...members }
+      const body = { workspace: { working_dir: dir.file('work') }, agent: agent(), autotitle: false, ...members }
       const answer = await call('POST', '/api/conversations', body)
       if (answer.status !== 201) throw new Error(JSON.stringify(answer))
       return answer.body.id

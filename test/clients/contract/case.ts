@@ -1,4 +1,5 @@
 /** One contract case of one operation: a request, and the status and shape of the answer. */
+import { mkdirSync } from 'node:fs'
 import { request } from 'node:http'
 import { expect } from 'vitest'
 import { KEY } from '../../../packages/server/testing/server.ts'
@@ -111,6 +112,7 @@ export async function send(
 
 export function openPlace(bench: Bench): Place {
   const { server, workingDir } = bench
+  mkdirSync(server.dir.file('files'), { recursive: true })
   const call: Place['call'] = async (method, path, body) => {
     const answer = await server.call(method, path, body)
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
@@ -126,7 +128,7 @@ export function openPlace(bench: Bench): Place {
   }
   return {
     bench,
-    file: (...parts) => server.dir.file(...parts),
+    file: (...parts) => server.dir.file('files', ...parts),
     call,
     idle,
     finished: () => said(instruct({ text: 'Done.' }), 'finished'),

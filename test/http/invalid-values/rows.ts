@@ -21,7 +21,7 @@ export type Row = { file: string; text: string } & (Provoked | { never: string }
 const LLM = { model: 'scripted/none' }
 const begin = (server: TestServer, more: object): Promise<Answer> =>
   server.call('POST', '/api/conversations', {
-    workspace: { working_dir: server.dir.path },
+    workspace: { working_dir: server.dir.file('work') },
     ...('agent_settings' in more || 'agent_profile_id' in more ? {} : { agent: { llm: LLM } }),
     ...more,
   })

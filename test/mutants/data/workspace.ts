@@ -1,14 +1,30 @@
-/** Removal of workspaces with their last conversation. */
+/** Removal of workspaces with their last conversation, and the directories that requests may reach. */
 import type { MutatedFile } from '../mutant.ts'
 
+const roots = 'packages/server/src/workspace/roots'
 const removal = 'packages/server/src/workspace/removal'
 
 export const workspace: readonly MutatedFile[] = [
   {
+    file: `${roots}/roots.ts`,
+    tests: [`${roots}/roots.test.ts`],
+    mutants: [
+      { before: 'if (why !== null) throw new RefusedPath(path, at, why, this.opened)', after: '' },
+      { before: '(await this.#ownerOf(id)) === this.#user', after: 'true' },
+      { before: 'folder.name === folderName(this.#user)', after: 'true' },
+      { before: "isInside(root, real)) ? null : 'unlisted'", after: 'isInside(root, real)) ? null : null' },
+    ],
+  },
+  {
+    file: `${roots}/folder-handle.ts`,
+    tests: [`${roots}/roots.test.ts`],
+    mutants: [{ before: 'if (await isAt(handle, real)) return', after: 'return' }],
+  },
+  {
     file: `${removal}/unsaved-work.ts`,
     tests: [`${removal}/unsaved-work.test.ts`],
     mutants: [
-      { before: 'await git.disableFilters()', after: '' },
+      { before: 'await git.disablePrograms()', after: '' },
       { before: "['core.excludesFile', '/dev/null'],\n", after: '' },
       { before: '      GIT_WORK_TREE: this.#directory,\n', after: '' },
       { before: 'if (!git.isDirectory())', after: 'if (git.isFile())' },
@@ -35,7 +51,6 @@ export const workspace: readonly MutatedFile[] = [
     file: `${removal}/workspace-removal.ts`,
     tests: ['test/conversation/workspace-removal.test.ts'],
     mutants: [
-      { before: 'made === null || made.owner !== owner', after: 'made === null' },
       { before: '    if (await isUsed()) return SHARED\n', after: '' },
       { before: 'if (inode !== made.inode)', after: 'if (false as boolean)' },
       { before: "choice === 'delete' ? null : await", after: 'await' },

@@ -365,13 +365,16 @@ export function appendContract(makePlace: MakePlace): void {
       const mine = conversation({ owner: 'ada' })
       {
         await using storage = await place.open()
+        expect(await storage.conversations.ownerOf(mine.id)).toBeNull()
         await storage.conversations.create(mine)
+        expect(await storage.conversations.ownerOf(mine.id)).toBe('ada')
         await storage.conversations.delete(mine.id)
         await storage.conversations.released(mine.id)
       }
       await using storage = await place.open()
       expect(await storage.conversations.create({ ...mine, owner: 'bob' })).toBe('exists')
       expect(await storage.conversations.get(mine.id)).toBeNull()
+      expect(await storage.conversations.ownerOf(mine.id)).toBe('ada')
       expect(await storage.conversations.create(mine)).toBe('created')
     })
 

@@ -16,7 +16,7 @@ const command = (text: string, line: string) => ({
 
 test('parley chat answers lines from a pipe one after the other', async () => {
   await using folder = await temporaryFolder()
-  const options = { dataDir: folder.path }
+  const options = { dataDir: join(folder.path, 'data') }
   await using server = (await startServer(options)).parley
   const flags = await scripted(folder.path, [
     { text: 'Hello to you.' },
@@ -40,7 +40,7 @@ test('parley chat answers lines from a pipe one after the other', async () => {
 
 test('parley chat approves a pending action and rejects another with a reason', async () => {
   await using folder = await temporaryFolder()
-  const options = { dataDir: folder.path }
+  const options = { dataDir: join(folder.path, 'data') }
   await using _server = (await startServer(options)).parley
   const flags = await scripted(folder.path, [
     command('First.', 'echo yes >> done'),
@@ -66,7 +66,7 @@ test('parley chat approves a pending action and rejects another with a reason', 
 
 test('parley chat from a pipe ends with exit code 1 after an error', async () => {
   await using folder = await temporaryFolder()
-  const options = { dataDir: folder.path }
+  const options = { dataDir: join(folder.path, 'data') }
   await using _server = (await startServer(options)).parley
   const flags = await scripted(folder.path, [{ error: 'the model is out' }])
   const { code, stdout } = await run(['chat', ...flags], options, 'hello\n')

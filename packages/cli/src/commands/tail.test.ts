@@ -14,11 +14,11 @@ async function freePort(): Promise<number> {
 
 test('parley tail prints every event once, across a kill and restart of the server', async () => {
   await using folder = await temporaryFolder()
-  const options = { dataDir: folder.path }
+  const options = { dataDir: join(folder.path, 'data') }
   const flags = ['--port', String(await freePort())]
   const { parley: first, url } = await startServer(options, flags)
   await using _first = first
-  const key = (await readFile(join(folder.path, 'first-key'), 'utf8')).trim()
+  const key = (await readFile(join(options.dataDir, 'first-key'), 'utf8')).trim()
   await mkdir(join(folder.path, 'work'))
   await writeFile(
     join(folder.path, 'script.json'),

@@ -1,6 +1,7 @@
 /** For tests: `parley` as a process, and a temporary folder. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,6 +25,7 @@ export class Parley implements AsyncDisposable {
   #wake: (() => void)[] = []
 
   constructor(argv: readonly string[], { dataDir, env = {} }: Options) {
+    mkdirSync(dataDir, { recursive: true })
     // The environment of the test run must not configure the command.
     const clean = {
       PATH: process.env['PATH'] ?? '',

@@ -40,9 +40,11 @@ import { openConversationMcp } from '../tools/index.ts'
 import { openWebhooks } from '../webhooks/index.ts'
 import {
   openCallNotes,
+  homesOfAccount,
   openCallProof,
   openEveryWorkspace,
   openLocalWorkspaces,
+  openRoots,
   openWorkspaceRemoval,
   probeIsolation,
 } from '../workspace/index.ts'
@@ -105,7 +107,14 @@ export async function startServer(
   const { sandbox } = config
   const proof = opened.use(await openCallProof({ ...storage, dataDir, log }))
   const { orphanExitMs } = config.runner
-  const local = openLocalWorkspaces({ dataDir, orphanExitMs, heartbeatMs, sandbox, proof, log })
+  const homes = [config.home, ...homesOfAccount()]
+  const roots = openRoots({
+    dataDir,
+    homes,
+    listed: config.workspaceRoots,
+    ownerOf: (id) => storage.conversations.ownerOf(id),
+  })
+  const local = openLocalWorkspaces({ dataDir, roots, orphanExitMs, heartbeatMs, sandbox, proof, log })
   const notes = openCallNotes({ notes: storage.notes, cipher, proof })
   const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, log })
   const closeInTime = (step: string, part: AsyncDisposable) =>
@@ -134,7 +143,18 @@ export async function startServer(
   })
   closeInTime('MCP servers', mcp)
 
-  const shared = { config, storage, cipher, workspaces, settings, findLlm, commandSecrets, ownSecrets, transport }
+  const shared = {
+    config,
+    storage,
+    cipher,
+    workspaces,
+    roots,
+    settings,
+    findLlm,
+    commandSecrets,
+    ownSecrets,
+    transport,
+  }
   const engine = composeEngine({ ...shared, notes, removal, foldersDir, isolation, mcp, log, ...automation.runs })
   const edge = composeEdge({ ...shared, engine, identities, secrets, isolation, log, ...overrides })
   opened.defer(() => endWork(edge, engine, log))

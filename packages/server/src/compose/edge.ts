@@ -42,7 +42,10 @@ import {
   openHosts,
   placeOfWorktree,
   probeProcessTracking,
+  scriptsIn,
   type Isolation,
+  type Roots,
+  type RootsOf,
   type Workspaces,
 } from '../workspace/index.ts'
 
@@ -59,6 +62,7 @@ export type EdgeDeps = {
   ownSecrets: ConversationSecretAccess
   findLlm: FindLlm
   workspaces: Workspaces
+  roots: RootsOf
   transport: Transport
   isolation: Isolation
   /** Limits of live connections; default: those of the server. */
@@ -125,7 +129,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
 
 /** The two ways to start a conversation. */
 function composeStarts(
-  { config, engine, cipher, settings, ownSecrets }: EdgeDeps,
+  { config, engine, cipher, settings, ownSecrets, roots }: EdgeDeps,
   profiles: AgentProfiles,
 ): Pick<AppDeps, 'startFromConversationService' | 'startFromAgentServer'> {
   return {
@@ -139,7 +143,7 @@ function composeStarts(
       const known = body.conversation_id === null ? null : await engine.ownInfo(body.conversation_id, actor)
       if (known !== null) return { created: false, info: known }
       const launched = await launchAgent(actor.user, body, { profiles, cipher })
-      const worktree = await worktreeOf(body, join(config.dataDir, 'worktrees'))
+      const worktree = await worktreeOf(body, roots(actor.user), join(config.dataDir, 'worktrees'))
       const accepted = ownSecrets.ofStart(actor.user, body, launched.agent, agentMember(body))
       const request = fromAgentServer(body, { ...launched, worktree, secrets: accepted })
       await expectAgent(request.agent, request.client_tools ?? [], config.dataDir, agentMember(body))
@@ -150,21 +154,23 @@ function composeStarts(
 
 async function worktreeOf(
   body: Parameters<typeof fromAgentServer>[0],
+  roots: Roots,
   root: string,
 ): Promise<LaunchResolution['worktree']> {
   if (!body.worktree) return null
   const id = body.conversation_id ?? newConversationId()
-  const workingDir = await placeOfWorktree(body.workspace.working_dir, root, id)
+  const workingDir = await placeOfWorktree(roots, body.workspace.working_dir, { root, name: id })
   return workingDir === null ? null : { id, workingDir, root }
 }
 
 /** Commands, files, git and profiles on this machine, outside of conversations. */
 function composeMachine(deps: EdgeDeps): Machine {
-  const { config, engine, storage, cipher, identities, settings, commandSecrets, findLlm, workspaces, log } = deps
+  const { config, engine, storage, cipher, identities, settings, commandSecrets, findLlm, workspaces, roots, log } =
+    deps
   const { documents } = storage
-  const hosts = openHosts(workspaces, resolve('.'))
+  const hosts = openHosts(workspaces, roots, resolve('.'))
   const hide = async (user: string, text: string) => (await commandSecrets.masker(user)).text(text)
-  const models = { transport: deps.transport, scriptsDirectory: join(config.dataDir, 'scripts') }
+  const models = { transport: deps.transport, ...scriptsIn(config.dataDir, roots) }
   return {
     bash: openBash({ store: storage.bash, hosts, hide, log }),
     hosts,
@@ -175,7 +181,7 @@ function composeMachine(deps: EdgeDeps): Machine {
       const { workspace } = info
       if (workspace.kind === 'RemoteWorkspace')
         throw new ParleyError('unsupported', `The files of this conversation are on another server: ${workspace.host}`)
-      return workspace.working_dir
+      return roots(actor.user).recorded(workspace.working_dir)
     },
     tools: toolNames(),
     catalogue: openCatalogue(),

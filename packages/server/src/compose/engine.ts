@@ -33,8 +33,10 @@ import type { Storage } from '../storage/index.ts'
 import { createLocks, type ConversationMcp } from '../tools/index.ts'
 import {
   describeIsolation,
+  scriptsIn,
   type Isolation,
   type OpenCallNotes,
+  type RootsOf,
   type WorkspaceRemoval,
   type Workspaces,
 } from '../workspace/index.ts'
@@ -48,6 +50,7 @@ export type ComposeEngineDeps = {
   storage: Storage
   cipher: Cipher
   workspaces: Workspaces
+  roots: RootsOf
   notes: OpenCallNotes
   removal: WorkspaceRemoval
   isolation: Isolation
@@ -79,6 +82,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
     storage,
     cipher,
     workspaces,
+    roots: deps.roots,
     removal: deps.removal,
     notes: deps.notes,
     findLlm,
@@ -125,8 +129,8 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
   return engine
 }
 
-function composeModels({ config, transport, settings, findLlm, log }: ComposeEngineDeps) {
-  const models = { transport, scriptsDirectory: join(config.dataDir, 'scripts') }
+function composeModels({ config, roots, transport, settings, findLlm, log }: ComposeEngineDeps) {
+  const models = { transport, ...scriptsIn(config.dataDir, roots) }
   const open: OpenLlm = (record) => openLlm(record, models)
   const usersModel = async (owner: string) => conversationDefaults(await settings.current(owner), config).llm
   const openLlmOf = (owner: string) =>

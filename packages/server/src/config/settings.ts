@@ -7,7 +7,7 @@
 import { isAbsolute, join } from 'node:path'
 import type { Network } from '../lib/index.ts'
 import type { StartSources } from '../conversation/index.ts'
-import type { SandboxPolicy } from '../workspace/index.ts'
+import type { ListedRoots, SandboxPolicy } from '../workspace/index.ts'
 import { deadlines, gitHosts } from './starts.ts'
 import {
   bool,
@@ -29,6 +29,7 @@ import {
   webOrigins,
 } from './values.ts'
 import { signingSecrets, webhooks } from './webhooks.ts'
+import { workspaceRoots } from './workspace-roots.ts'
 import type { WebhookTarget } from '../webhooks/index.ts'
 
 export type ConfigSources = {
@@ -133,6 +134,14 @@ export const SETTINGS = {
     default: false,
     describe: 'Answers every request as the user `default`; only on loopback',
     page: 'keys.md',
+  }),
+  workspaceRoots: setting<ListedRoots | null>({
+    name: 'workspace_roots',
+    read: workspaceRoots,
+    default: null,
+    defaultText: 'all that are not refused',
+    describe: 'Directories that requests may name as a working directory, or read and write',
+    page: 'security.md',
   }),
   corsOrigins: setting<string[]>({
     name: 'allow_cors_origins',

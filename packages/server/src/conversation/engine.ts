@@ -35,7 +35,7 @@ export type EngineDeps = Pick<
   | 'masker'
   | 'log'
 > &
-  Pick<CommandDeps, 'acceptAnalyzer' | 'removal'> &
+  Pick<CommandDeps, 'acceptAnalyzer' | 'removal' | 'roots'> &
   Pick<ReleaseDeps, 'removal'> &
   Pick<SubAgentSupervisorDeps, 'llmNames' | 'findDefinitions'> & {
     storage: Storage
@@ -68,6 +68,7 @@ export function openEngine(deps: EngineDeps): Engine {
     stamps: { now: deps.now },
     writeRecord: (record) => writeRecord(record, cipher),
     workspacesDir: join(deps.dataDir, 'workspaces'),
+    worktreesDir: join(deps.dataDir, 'worktrees'),
     folderOf: (id) => join(foldersDir, id),
     persistenceDir: deps.ephemeral ? null : DEFAULT_PERSISTENCE_DIR,
     notifies: deps.notifies,

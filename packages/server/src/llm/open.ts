@@ -1,4 +1,5 @@
 /** Opens the model of a configuration. */
+import { readFile } from 'node:fs/promises'
 import type { LLM } from '@parley/protocol'
 import { sleep } from '../lib/index.ts'
 import { remoteLlm } from './providers/remote-llm.ts'
@@ -14,6 +15,8 @@ export type LlmDeps = {
   transport?: Transport
   /** Folder of the scripts of `scripted/<name>`; default: the working directory. */
   scriptsDirectory?: string
+  /** Reads a script. Absent: any file. @throws ParleyError for a path that requests may not reach. */
+  readScript?: (path: string) => Promise<string>
   /** Called before each wait for another attempt. */
   onRetry?: (retry: Retry) => void
   /** In [0, 1). */
@@ -42,7 +45,10 @@ function openNative(config: LLM, deps: LlmDeps): Llm {
   const route = transport.serverKey.routeOf(config)
   switch (route.kind) {
     case 'scripted':
-      return scriptedLlm(config, route.script, deps.scriptsDirectory ?? '.')
+      return scriptedLlm(config, route.script, {
+        directory: deps.scriptsDirectory ?? '.',
+        read: deps.readScript ?? ((path) => readFile(path, 'utf8')),
+      })
     case 'unconfigured':
       return {
         model: config.model,

@@ -5,7 +5,6 @@
  * server continues where the conversation is.
  */
 import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import type { LLM } from '@parley/protocol'
@@ -38,11 +37,13 @@ const DELTA_CHARS = 16
 /** Characters per token, for plausible counts. */
 const CHARS_PER_TOKEN = 4
 
+type ScriptSource = { directory: string; read: (path: string) => Promise<string> }
+
 /**
  * Returns a model that plays `script`: an absolute path, or a name in `directory` (without `.json` if desired).
  * @throws LlmError `LLMNotConfigured` from `complete` when the script cannot be read, `LLMBadRequestError` at its end.
  */
-export function scriptedLlm(config: LLM, script: string, directory: string): Llm {
+export function scriptedLlm(config: LLM, script: string, { directory, read }: ScriptSource): Llm {
   const path = isAbsolute(script) ? script : join(directory, script)
   const file = path.endsWith('.json') ? path : `${path}.json`
   let loaded: Promise<ScriptedAnswer[]> | null = null
@@ -51,14 +52,16 @@ export function scriptedLlm(config: LLM, script: string, directory: string): Llm
     usageId: config.usage_id,
     async complete(request, onDelta, signal) {
       signal.throwIfAborted()
-      loaded ??= load(file).catch((error: unknown) => {
-        loaded = null
-        throw new LlmError(
-          'LLMNotConfigured',
-          `${config.model}: the script ${file} cannot be used: ${(error as Error).message}`,
-          { cause: error },
-        )
-      })
+      loaded ??= read(file)
+        .then(parse)
+        .catch((error: unknown) => {
+          loaded = null
+          throw new LlmError(
+            'LLMNotConfigured',
+            `${config.model}: the script ${file} cannot be used: ${(error as Error).message}`,
+            { cause: error },
+          )
+        })
       const answers = await abortable(loaded, signal)
       const turn = request.messages.filter((message) => message.role === 'assistant').length
       const answer = answers[turn]
@@ -72,7 +75,14 @@ export function scriptedLlm(config: LLM, script: string, directory: string): Llm
   }
 }
 
-const load = async (file: string): Promise<ScriptedAnswer[]> => Script.parse(JSON.parse(await readFile(file, 'utf8')))
+function parse(text: string): ScriptedAnswer[] {
+  try {
+    return Script.parse(JSON.parse(text))
+  } catch {
+    // The errors of the parsers quote the file, which need not be a script.
+    throw new Error('it is no JSON list of answers')
+  }
+}
 
 async function play(
   config: LLM,

@@ -1,7 +1,7 @@
 /** Discovery of skills in a project and in a home folder. Source: agent-core.md 6.2, 6.3. */
 import { dirname, join, relative } from 'node:path'
 import { ParleyError, type Skill, type SkillResources } from '@parley/protocol'
-import type { Workspace } from '../workspace/index.ts'
+import { RefusedPath, type Workspace } from '../workspace/index.ts'
 import { Folder, plainPath, type Files } from './folder.ts'
 import { nestedInstructions } from './nested.ts'
 import { instructionName, instructionsAt } from './third-party.ts'
@@ -30,13 +30,14 @@ export async function userSkills(files: Files, home: string, signal: AbortSignal
 
 /** Skills of a project: from its working directory, then from the root of its repository. */
 export async function projectSkills(
-  workspace: Files & Pick<Workspace, 'exec'>,
+  workspace: Files & Pick<Workspace, 'exec' | 'directory'>,
   workingDir: string,
   signal: AbortSignal,
 ): Promise<FoundSkills> {
   const here = await Folder.open(workspace, workingDir, signal)
   if (here === null) return { skills: [], notes: [] }
-  const repository = await repositoryRoot(workspace, here.root, signal)
+  const found = await repositoryRoot(workspace, here.root, signal)
+  const repository = found === null || (await isReachable(workspace, found)) ? found : null
   const above =
     repository === null || repository === here.root ? null : await Folder.open(workspace, repository, signal)
   const folders = above === null ? [here] : [here, above]
@@ -135,6 +136,17 @@ async function repositoryRoot(files: Files, from: string, signal: AbortSignal): 
     if (dirname(at) === at) return null
   }
   return null
+}
+
+/** False for the root of a repository that the owner's requests may not reach, such as a home that is one. */
+async function isReachable(workspace: Pick<Workspace, 'directory'>, root: string): Promise<boolean> {
+  try {
+    await workspace.directory?.(root, [])
+    return true
+  } catch (error) {
+    if (error instanceof RefusedPath) return false
+    throw error
+  }
 }
 
 /** The skills without those whose name an earlier one has. */

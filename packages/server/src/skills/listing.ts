@@ -1,5 +1,4 @@
 /** Skills outside of conversations: the user's own, and those of a directory that a client asks about. */
-import { resolve } from 'node:path'
 import type { Skill, SkillsRequest } from '@parley/protocol'
 import type { Log } from '../observability/index.ts'
 import { DEFAULT_USER } from '../settings/index.ts'
@@ -20,7 +19,7 @@ export const skillNamesOf = (home: string) => async (user: string, signal: Abort
   (await skillsOfUser(home, user, signal)).skills.map(({ name }) => name)
 
 export type SkillListingDeps = {
-  hosts: Pick<Hosts, 'of'>
+  hosts: Pick<Hosts, 'of' | 'roots'>
   /** Home folder of the account that the server runs under. */
   home: string
   log: Pick<Log, 'info'>
@@ -41,7 +40,8 @@ export function openSkillListing({ hosts, home, log }: SkillListingDeps) {
     const host = await hosts.of(user)
     const own = load_user ? await skillsOfUser(home, user, signal) : NOTHING
     const isAsked = load_project && project_dir !== null && project_dir !== ''
-    const project = isAsked ? await projectSkills(host, resolve(host.workingDir, project_dir), signal) : NOTHING
+    const directory = isAsked ? await hosts.roots(user).directory(project_dir, ['project_dir'], host.workingDir) : null
+    const project = directory === null ? NOTHING : await projectSkills(host, directory, signal)
     const notes = [...own.notes, ...project.notes]
     if (notes.length > 0) log.info({ directory: project_dir, notes: notes.slice(0, 50) }, 'parts of skills left out')
     const { skills } = catalogue({ request: [], user: own.skills, project: project.skills, plugin: [] }, [])

@@ -1,13 +1,12 @@
 /**
  * Paths of file operations in a sandboxed conversation. The server executes them outside the sandbox, so this module resolves the
- * path and checks that commands of the conversation could access it too. The path is resolved before it is used: a process that
- * replaces a symlink in between can still redirect a file operation.
+ * path and checks that commands of the conversation could access it too. `files.ts` uses the result without following links again.
  */
-import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { ParleyError } from '@parley/protocol'
-import { asParleyError } from './files.ts'
+import { asParleyError } from './file-errors.ts'
 import { isInside } from '../lib/index.ts'
+import { resolveLinks } from './roots/real-path.ts'
 import { INSIDE, isVisible, sharesTmp, type View } from './runner/sandbox/mounts.ts'
 
 /** Called for every operation, because the workspaces of other conversations change. */
@@ -48,13 +47,4 @@ export async function confinedPath(
 const isDevice = (path: string): boolean => isInside('/proc', path) || isInside('/dev', path)
 
 /** `path` with all symlinks followed; components that do not exist are kept. */
-async function followed(path: string): Promise<string> {
-  const real = await asParleyError(path, () =>
-    realpath(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-      throw error
-    }),
-  )
-  if (real !== null || dirname(path) === path) return real ?? path
-  return join(await followed(dirname(path)), basename(path))
-}
+const followed = (path: string): Promise<string> => asParleyError(path, () => resolveLinks(path))

@@ -1,144 +1,163 @@
-/** File operations of a local workspace. */
+/** Operations on files of this machine: the real path is decided first, and used through the handle of its directory. */
 import { randomBytes } from 'node:crypto'
-import {
-  mkdir,
-  open,
-  readFile,
-  readdir,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  unlink,
-  type FileHandle,
-} from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { ParleyError, type ErrorCode } from '@parley/protocol'
+import { constants, type Stats } from 'node:fs'
+import { lstat, open, readdir, rename, rm, rmdir, unlink, type FileHandle } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { ParleyError } from '@parley/protocol'
 import { syncFolders } from '../lib/index.ts'
+import { asParleyError, nullIfMissing } from './file-errors.ts'
+import { FolderHandle, PathMoved } from './roots/folder-handle.ts'
 import type { FileStat } from './workspace.ts'
 
-const REFUSALS: Readonly<Record<string, ErrorCode>> = {
-  ENOENT: 'not_found',
-  ENOTDIR: 'not_found',
-  EACCES: 'forbidden',
-  EPERM: 'forbidden',
-  EROFS: 'forbidden',
-  EISDIR: 'bad_request',
-  ELOOP: 'bad_request',
-  ENAMETOOLONG: 'bad_request',
-  ENOTEMPTY: 'conflict',
-  ENOSPC: 'unavailable',
-  EDQUOT: 'unavailable',
+/** Attempts at a path that is exchanged while it is used. */
+const ATTEMPTS = 3
+/** O_NONBLOCK: a special file that waits for data fails instead of blocking. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+
+/** A path of a caller, and the decision about its real path, which is repeated when the path changes meanwhile. */
+export type Target = {
+  path: string
+  /** The real path. @throws when it may not be used. */
+  real: () => Promise<string>
 }
 
-/** Turns refusals of the file system into errors for the caller; other errors are bugs and pass unchanged. */
-export async function asParleyError<T>(path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    const { code: errno, message } = error as NodeJS.ErrnoException
-    const code = errno === undefined ? undefined : REFUSALS[errno]
-    throw code === undefined ? error : new ParleyError(code, message, { details: { path }, cause: error })
-  }
+/** Follows symlinks. Returns null when nothing exists there. */
+export async function statFile(target: Target): Promise<FileStat | null> {
+  return inFolder(target, async (folder, name) => {
+    const found = await lstat(folder.at(name))
+    expectNoLink(found, target)
+    return statOf(found)
+  }).catch(nullIfNotFound)
 }
 
-/** Follows symlinks. Returns null when nothing exists at `path`. */
-export async function statFile(path: string): Promise<FileStat | null> {
-  return asParleyError(path, async () => {
-    const found = await stat(path).catch(nullIfMissing)
-    if (found === null) return null
-    const kind = found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other'
-    return { kind, size: found.size, mode: found.mode & 0o7777, mtimeMs: found.mtimeMs }
+/** The real path; null when nothing exists there. */
+export async function realPathOf(target: Target): Promise<string | null> {
+  const real = await target.real()
+  return (await statFile({ ...target, real: async () => real })) === null ? null : real
+}
+
+/** Opens a file for reading. The caller closes it. */
+export const openToRead = (target: Target): Promise<FileHandle> => inFolder(target, openEntry)
+
+/** Opens an entry of a folder for reading, never what a link there leads to. The caller closes it. */
+export const openEntry = (folder: FolderHandle, name: string): Promise<FileHandle> =>
+  open(folder.at(name), READ).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ELOOP' ? new PathMoved(name) : error
   })
+
+export async function readWhole(target: Target, signal: AbortSignal): Promise<Uint8Array> {
+  await using file = await openToRead(target)
+  return await asParleyError(target.path, () => file.readFile({ signal }))
 }
-
-/** `path` with all symlinks followed; null when nothing exists there. */
-export const realPathOf = (path: string): Promise<string | null> =>
-  asParleyError(path, () => realpath(path).catch(nullIfMissing))
-
-export const readWhole = (path: string, signal: AbortSignal): Promise<Uint8Array> =>
-  asParleyError(path, () => readFile(path, { signal }))
 
 /**
  * Replaces a file atomically: a reader sees the old content or the new. A symlink is followed and stays a symlink
  * (agent-core.md 8.3); the mode of an existing file is kept, and the umask applies to a new one. Resolves when it is on disk, so
  * that no power cut undoes an edit that was reported.
  */
-export async function writeWhole(path: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
-  await replaceFile(path, (file) => file.writeFile(data, { signal }))
+export async function writeWhole(target: Target, data: Uint8Array, signal: AbortSignal): Promise<void> {
+  await replaceFile(target, (file) => file.writeFile(data, { signal }))
 }
 
 /** `writeWhole` for content of any length, which `fill` writes. When `fill` fails, the old content stays. */
-export async function replaceFile(path: string, fill: (file: FileHandle) => Promise<void>): Promise<void> {
-  await asParleyError(path, async () => {
-    const target = await followLinks(path)
-    const before = await stat(target).catch(nullIfMissing)
+export async function replaceFile(target: Target, fill: (file: FileHandle) => Promise<void>): Promise<void> {
+  const { path } = target
+  const replace = async (folder: FolderHandle, name: string, real: string) => {
+    const before = await lstat(folder.at(name)).catch(nullIfMissing)
     if (before?.isDirectory() === true)
       throw new ParleyError('bad_request', `${path} is a directory`, { details: { path } })
-    const folder = dirname(target)
-    const made = await mkdir(folder, { recursive: true })
-    const fresh = join(folder, `.${randomBytes(9).toString('hex')}.tmp`)
+    if (before !== null) expectNoLink(before, target)
+    const fresh = folder.at(`.${randomBytes(9).toString('hex')}.tmp`)
     try {
       await using file = await open(fresh, 'wx', 0o666)
       await fill(file)
       if (before !== null) await file.chmod(before.mode & 0o7777)
       await file.sync()
-      await rename(fresh, target)
+      await rename(fresh, folder.at(name))
     } catch (error) {
       await rm(fresh, { force: true })
       throw error
     }
-    await syncFolders(folder, made)
-  })
-}
-
-/** `path` with all symlinks followed, even when the target of the last one does not exist yet. */
-async function followLinks(path: string): Promise<string> {
-  let at = path
-  for (let links = 0; links < 40; links++) {
-    const real = await realpath(at).catch(nullIfMissing)
-    if (real !== null) return real
-    const next = await readlink(at).catch(nullIfMissing)
-    if (next === null) return at
-    at = resolve(dirname(at), next)
+    await syncFolders(dirname(real), folder.made)
   }
-  throw new ParleyError('bad_request', `${path} is a link that leads in a circle`, { details: { path } })
+  await inFolder(target, replace, { creates: true })
 }
 
 /** Removes a file, a symlink (not its target), or an empty directory. */
-export async function removeOne(path: string): Promise<void> {
-  await asParleyError(path, async () => {
+export async function removeOne(target: Target): Promise<void> {
+  await inFolder(target, async (folder, name, real) => {
     try {
-      await unlink(path)
+      await unlink(folder.at(name))
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code !== 'EISDIR' && code !== 'EPERM') throw error
-      await rmdir(path)
+      await rmdir(folder.at(name))
     }
-    await syncFolders(dirname(path))
+    await syncFolders(dirname(real))
   })
 }
 
-/** Entries by name. A symlink has the kind of its target; a dangling one is `other`. */
-export async function listFolder(path: string): Promise<{ name: string; kind: FileStat['kind'] }[]> {
-  return asParleyError(path, async () => {
-    const entries = await readdir(path, { withFileTypes: true })
-    const kinds = entries.map(async (entry) => {
-      if (entry.isFile()) return { name: entry.name, kind: 'file' as const }
-      if (entry.isDirectory()) return { name: entry.name, kind: 'directory' as const }
-      if (!entry.isSymbolicLink()) return { name: entry.name, kind: 'other' as const }
-      return {
-        name: entry.name,
-        kind: (await statFile(join(path, entry.name)).catch(() => null))?.kind ?? ('other' as const),
-      }
-    })
-    return (await Promise.all(kinds)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+/** Entries by name. A symlink has the kind of its target, which `entry` decides about; `other` when it may not be used, or dangles. */
+export async function listFolder(
+  target: Target,
+  entry: (name: string) => Target,
+): Promise<{ name: string; kind: FileStat['kind'] }[]> {
+  const entries = await untilStill(target, async (real) => {
+    await using folder = await FolderHandle.open(real)
+    return await readdir(folder.path, { withFileTypes: true })
+  })
+  const kinds = entries.map(async (each) => {
+    const { name } = each
+    if (each.isFile()) return { name, kind: 'file' as const }
+    if (each.isDirectory()) return { name, kind: 'directory' as const }
+    if (!each.isSymbolicLink()) return { name, kind: 'other' as const }
+    return { name, kind: (await statFile(entry(name)).catch(() => null))?.kind ?? ('other' as const) }
+  })
+  return (await Promise.all(kinds)).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Runs `work` in the directory of a target, which is open meanwhile. `creates`: creates it and its missing parents. */
+export function inFolder<T>(
+  target: Target,
+  work: (folder: FolderHandle, name: string, real: string) => Promise<T>,
+  { creates = false }: { creates?: boolean } = {},
+): Promise<T> {
+  return untilStill(target, async (real) => {
+    await using folder = await FolderHandle.open(dirname(real), { creates })
+    return await work(folder, basename(real), real)
   })
 }
 
-function nullIfMissing(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'EINVAL') return null
+/** Decides about the path and uses it; repeats both when the path has changed in between. */
+async function untilStill<T>({ path, real }: Target, use: (real: string) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const decided = await real()
+    try {
+      return await asParleyError(path, () => use(decided))
+    } catch (error) {
+      if (!(error instanceof PathMoved)) throw error
+      if (attempt === ATTEMPTS) throw changing(path)
+    }
+  }
+}
+
+const changing = (path: string): ParleyError =>
+  new ParleyError('conflict', `${path} was replaced while it was used. Try again.`, { details: { path } })
+
+/** A real path has no links; one that is there now has replaced it. */
+function expectNoLink(found: Stats, { path }: Target): void {
+  if (found.isSymbolicLink()) throw new PathMoved(path)
+}
+
+const statOf = (found: Stats): FileStat => ({
+  kind: found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other',
+  size: found.size,
+  mode: found.mode & 0o7777,
+  mtimeMs: found.mtimeMs,
+})
+
+/** For `catch`: null when nothing is there. */
+export function nullIfNotFound(error: unknown): null {
+  if (error instanceof ParleyError && error.code === 'not_found') return null
   throw error
 }

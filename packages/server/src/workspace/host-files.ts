@@ -1,40 +1,52 @@
-/** Files of the server's machine by absolute path, without confinement. Source: agent-server-wire.md 1.8. */
-import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, readdir, realpath } from 'node:fs/promises'
+/** Files of the server's machine by absolute path, within the roots of a user. Source: agent-server-wire.md 1.8. */
+import { lstat, readdir, type FileHandle } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join, normalize, relative } from 'node:path'
 import { Readable } from 'node:stream'
-import { type HomeResponse, ParleyError } from '@parley/protocol'
+import { type HomeResponse, ParleyError, type Place } from '@parley/protocol'
 import { isInside } from '../lib/index.ts'
 import { isCredentialFile } from './archive/credential-places.ts'
-import { asParleyError, replaceFile, statFile } from './files.ts'
+import { asParleyError, nullIfMissing } from './file-errors.ts'
+import { openToRead, replaceFile, statFile, type Target } from './files.ts'
+import { FolderHandle } from './roots/folder-handle.ts'
+import { resolveLinks } from './roots/real-path.ts'
+import type { Roots } from './roots/roots.ts'
 
 const MAX_FAVORITES = 50
 /** Bytes read of a file that reports size 0. */
 const MAX_UNSIZED_BYTES = 8 * 1024 * 1024
 const PIECE_BYTES = 64 * 1024
+/** The member of all these requests that holds the path. */
+const MEMBER: Place = ['path']
 
 /** @throws ParleyError `bad_request` for a relative path, and for one with a NUL character. */
 export function absolutePath(path: string): string {
   if (!isAbsolute(path)) throw new ParleyError('bad_request', 'Path must be absolute')
-  if (path.includes('\0')) throw new ParleyError('bad_request', 'Path must not contain the character NUL')
+  expectNoNul(path)
   return normalize(path)
+}
+
+function expectNoNul(path: string): void {
+  if (path.includes('\0')) throw new ParleyError('bad_request', 'Path must not contain the character NUL')
 }
 
 /** A file opened for reading. */
 export type OpenFile = { name: string; size: number; mtimeMs: number; stream(): Readable; close(): Promise<void> }
 
-/** Opens a file for reading; follows symlinks. @throws ParleyError `not_found`, `bad_request`, `forbidden`. */
-export async function openFile(path: string): Promise<OpenFile> {
-  const target = absolutePath(path)
+/** Opens a file for reading; follows symlinks within the roots. @throws RefusedPath; ParleyError `not_found`, `bad_request`, `forbidden`. */
+export async function openFile(roots: Roots, path: string): Promise<OpenFile> {
+  const asked = absolutePath(path)
+  return opened({ path: asked, real: () => roots.file(asked, MEMBER) })
+}
+
+async function opened(target: Target): Promise<OpenFile> {
   const before = await statFile(target)
   if (before === null) throw new ParleyError('not_found', 'File not found')
   // The kind is checked before opening, because opening a named pipe without a writer would block.
   if (before.kind !== 'file') throw new ParleyError('bad_request', 'Path is not a file')
-  // O_NONBLOCK: reading a special file that waits for data fails instead of blocking.
-  const file = await asParleyError(target, () => open(target, constants.O_RDONLY | constants.O_NONBLOCK))
+  const file = await openToRead(target)
   const { size, mtimeMs } = await file.stat()
-  const about = { name: basename(target), mtimeMs, close: () => file.close() }
+  const about = { name: basename(target.path), mtimeMs, close: () => file.close() }
   // A file that grows meanwhile is read up to the announced size only.
   if (size > 0) return { ...about, size, stream: () => file.createReadStream({ start: 0, end: size - 1 }) }
   try {
@@ -65,11 +77,12 @@ async function unsized(file: FileHandle): Promise<Buffer> {
 
 /**
  * Writes a stream to a file, which it replaces atomically; creates missing directories.
- * @throws ParleyError `bad_request`, `forbidden`, `unavailable` (disk full); the error of the source.
+ * @throws RefusedPath; ParleyError `bad_request`, `forbidden`, `unavailable` (disk full); the error of the source.
  */
-export async function receiveFile(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  const target = absolutePath(path)
-  await expectDirectoryAbove(target)
+export async function receiveFile(roots: Roots, path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const asked = absolutePath(path)
+  const target = { path: asked, real: () => roots.file(asked, MEMBER) }
+  await expectDirectoryAbove(asked, await target.real())
   await replaceFile(target, async (file) => {
     for await (const chunk of chunks) {
       let at = 0
@@ -78,59 +91,84 @@ export async function receiveFile(path: string, chunks: AsyncIterable<Uint8Array
   })
 }
 
-/** Creates a directory and its parents; does nothing when it exists. @throws ParleyError `bad_request`, `forbidden`. */
-export async function makeDirectory(path: string): Promise<void> {
-  const target = absolutePath(path)
-  const before = await statFile(target)
-  if (before !== null && before.kind !== 'directory')
+/** Creates a directory and its parents; does nothing when it exists. @throws RefusedPath; ParleyError `bad_request`, `forbidden`. */
+export async function makeDirectory(roots: Roots, path: string): Promise<void> {
+  const asked = absolutePath(path)
+  const real = await roots.directory(asked, MEMBER)
+  const before = await kindAt(real)
+  if (before !== null && before !== 'directory')
     throw new ParleyError('bad_request', 'Path exists and is not a directory')
-  await expectDirectoryAbove(target)
-  await asParleyError(target, () => mkdir(target, { recursive: true }))
+  await expectDirectoryAbove(asked, real)
+  await asParleyError(asked, async () => (await FolderHandle.open(real, { creates: true }))[Symbol.asyncDispose]())
 }
 
 /** @throws ParleyError `bad_request` when a parent of the path is not a directory. */
-async function expectDirectoryAbove(path: string): Promise<void> {
-  const above = dirname(path)
-  const found = await statFile(above)
-  if (found === null && above !== path) return expectDirectoryAbove(above)
-  if (found !== null && found.kind !== 'directory') throw new ParleyError('bad_request', `${above} is not a directory`)
+async function expectDirectoryAbove(path: string, real: string): Promise<void> {
+  for (let at = dirname(real); ; at = dirname(at)) {
+    const found = await kindAt(at)
+    if (found === 'directory') return
+    if (found !== null) throw new ParleyError('bad_request', `A parent of ${path} is not a directory`)
+    if (at === dirname(at)) return
+  }
 }
 
-/** Start points for browsing: the home directory, and the directories in it. */
-export async function homeLocations(includeHidden: boolean): Promise<HomeResponse> {
-  const home = homedir()
-  const inside = await subdirectories(home, includeHidden).catch(() => [])
+/** The kind of what is at a real path; null: nothing. */
+async function kindAt(real: string): Promise<'file' | 'directory' | 'other' | null> {
+  const found = await asParleyError(real, () => lstat(real).catch(nullIfMissing))
+  if (found === null) return null
+  return found.isDirectory() ? 'directory' : found.isFile() ? 'file' : 'other'
+}
+
+/**
+ * Start points for choosing a directory: the home directory and the directories in it; where the operator lists directories, the
+ * user's own folder and those.
+ */
+export async function homeLocations(roots: Roots, includeHidden: boolean): Promise<HomeResponse> {
+  const { opened: listed } = roots
+  const home = listed === null ? homedir() : await roots.ownFolder()
+  const inside = await subdirectories(roots, home, includeHidden).catch(() => [])
+  const places = listed === null ? ['/'] : listed
   return {
     home,
     favorites: inside.slice(0, MAX_FAVORITES).map(({ name, path }) => ({ label: name, path })),
-    locations: [{ label: '/', path: '/' }],
+    locations: places.map((path) => ({ label: path, path })),
   }
 }
 
 /**
- * A page of the directories in a directory, by name without regard to case; symlinks are left out.
+ * A page of the directories in a directory, by name without regard to case. Left out are symlinks, and directories that the user
+ * cannot choose.
  * @param from lower-cased name of the first item
- * @throws ParleyError `not_found`, `bad_request`, `forbidden`.
+ * @throws RefusedPath; ParleyError `not_found`, `bad_request`, `forbidden`.
  */
 export async function pageOfSubdirectories(
+  roots: Roots,
   path: string,
   { limit, from, includeHidden }: { limit: number; from?: string | undefined; includeHidden: boolean },
 ): Promise<{ items: { name: string; path: string }[]; next_page_id: string | null }> {
-  const target = absolutePath(path)
-  const found = await statFile(target)
+  const asked = absolutePath(path)
+  const found = await kindAt(await roots.browsed(asked, MEMBER))
   if (found === null) throw new ParleyError('not_found', 'Directory not found')
-  if (found.kind !== 'directory') throw new ParleyError('bad_request', 'Path is not a directory')
-  const all = await subdirectories(target, includeHidden)
+  if (found !== 'directory') throw new ParleyError('bad_request', 'Path is not a directory')
+  const all = await subdirectories(roots, asked, includeHidden)
   const rest = from === undefined ? all : all.filter(({ name }) => name.toLowerCase() >= from)
   return { items: rest.slice(0, limit), next_page_id: rest[limit]?.name.toLowerCase() ?? null }
 }
 
-async function subdirectories(path: string, includeHidden: boolean): Promise<{ name: string; path: string }[]> {
-  const entries = await asParleyError(path, () => readdir(path, { withFileTypes: true }))
-  return entries
-    .filter((entry) => entry.isDirectory() && (includeHidden || !entry.name.startsWith('.')))
-    .map(({ name }) => ({ name, path: join(path, name) }))
-    .toSorted((a, b) => (key(a.name) < key(b.name) ? -1 : 1))
+async function subdirectories(
+  roots: Roots,
+  path: string,
+  includeHidden: boolean,
+): Promise<{ name: string; path: string }[]> {
+  const real = await roots.browsed(path, MEMBER)
+  const entries = await asParleyError(path, async () => {
+    await using folder = await FolderHandle.open(real)
+    return await readdir(folder.path, { withFileTypes: true })
+  })
+  const named = entries.filter((entry) => entry.isDirectory() && (includeHidden || !entry.name.startsWith('.')))
+  const shown: { name: string; path: string }[] = []
+  for (const { name } of named) if (await roots.isShown(join(real, name))) shown.push({ name, path: join(path, name) })
+  return shown.toSorted((a, b) => (key(a.name) < key(b.name) ? -1 : 1))
 }
 
 const key = (name: string): string => `${name.toLowerCase()}\0${name}`
@@ -138,27 +176,26 @@ const key = (name: string): string => `${name.toLowerCase()}\0${name}`
 /**
  * Opens a file in a directory by relative path; a directory stands for its `index.html`. Paths, including symlinks, cannot leave `root`.
  * Files that may contain credentials are not found: pages of a workspace, which an agent may have written, could read them.
+ * @param root real path
  * @throws ParleyError `bad_request` for a path outside `root`, `not_found`. Source: agent-server-wire.md 3.
  */
 export async function confinedFile(root: string, path: string): Promise<OpenFile> {
-  const outside = () => new ParleyError('bad_request', 'Path is outside the workspace')
-  if (path.includes('\0')) throw new ParleyError('bad_request', 'Path must not contain the character NUL')
-  const real = await realpath(root).catch(() => null)
-  if (real === null) throw new ParleyError('not_found', 'File not found')
+  expectNoNul(path)
   // Leading slashes are a rest of the URL and do not stand for the root of the file system.
-  const wanted = join(real, path.replace(/^\/+/, ''))
-  if (!isInside(real, wanted)) throw outside()
-  const target = await realpath(wanted).catch(() => null)
-  if (target === null) {
-    const dangling = await lstat(wanted).catch(() => null)
-    throw dangling?.isSymbolicLink() === true ? outside() : new ParleyError('not_found', 'File not found')
-  }
-  if (!isInside(real, target)) throw outside()
-  if (await isCredentialFile(real, relative(real, target))) throw new ParleyError('not_found', 'File not found')
-  const found = await statFile(target)
-  if (found?.kind !== 'directory') return openFile(target)
-  const index = await realpath(join(target, 'index.html')).catch(() => null)
-  if (index === null) throw new ParleyError('not_found', 'No index.html in directory')
-  if (!isInside(real, index)) throw outside()
-  return openFile(index)
+  const asked = within(root, join(root, path.replace(/^\/+/, '')))
+  const real = await asked.real()
+  if (await isCredentialFile(root, relative(root, real))) throw new ParleyError('not_found', 'File not found')
+  if ((await statFile(asked))?.kind !== 'directory') return opened(asked)
+  const page = within(root, join(real, 'index.html'))
+  if ((await statFile(page)) === null) throw new ParleyError('not_found', 'No index.html in directory')
+  return opened(page)
 }
+
+const within = (root: string, path: string): Target => ({
+  path,
+  real: async () => {
+    const real = await asParleyError(path, () => resolveLinks(path))
+    if (isInside(root, path) && isInside(root, real)) return real
+    throw new ParleyError('bad_request', 'Path is outside the workspace')
+  },
+})

@@ -1,13 +1,18 @@
 /** The server's machine outside conversations: a separate workspace per user, so that users cannot reach each other's commands. */
 import { createHash } from 'node:crypto'
 import { asConversationId, type ConversationId } from '@parley/protocol'
+import { RefusedPath } from './roots/refused-path.ts'
+import type { Roots, RootsOf } from './roots/roots.ts'
 import type { Workspace, Workspaces } from './workspace.ts'
 
 export interface Hosts {
-  /** Start of relative paths, and default working directory of commands. */
-  readonly cwd: string
-  /** A workspace that belongs to the user and to no conversation. Starts no process. */
+  /**
+   * A workspace that belongs to the user and to no conversation. Its working directory is the start of relative paths, and the default
+   * working directory of commands. Starts no process.
+   */
   of(user: string): Promise<Workspace>
+  /** The directories that the user's requests may reach. */
+  roots(user: string): Roots
   /** Removes the output of these commands from the runner, because it is stored elsewhere. */
   forget?(user: string, callIds: readonly string[]): void
 }
@@ -16,20 +21,32 @@ export interface Hosts {
 export const hostId = (user: string): ConversationId =>
   asConversationId(`host-${createHash('sha256').update(user).digest('hex').slice(0, 24)}`)
 
-export function openHosts(workspaces: Workspaces, cwd: string): Hosts {
+/** @param cwd working directory of users who may reach it; others work in their own folder */
+export function openHosts(workspaces: Workspaces, roots: RootsOf, cwd: string): Hosts {
   const known = new Map<string, Promise<Workspace>>()
+  const open = async (user: string) => {
+    const conversationId = hostId(user)
+    const workingDir = await workingDirOf(roots(user), cwd)
+    // Its owner never changes, so neither does the epoch.
+    return workspaces.open({ conversationId, owner: user, workingDir, epoch: 1 }, new AbortController().signal)
+  }
   return {
+    roots,
     forget: (user, calls) => workspaces.forget?.(hostId(user), calls),
-    cwd,
     of(user) {
-      const open = known.get(user)
-      if (open !== undefined) return open
-      const conversationId = hostId(user)
-      // Its owner never changes, so neither does the epoch.
-      const opening = workspaces.open({ conversationId, workingDir: cwd, epoch: 1 }, new AbortController().signal)
-      known.set(user, opening)
-      opening.catch(() => known.delete(user))
-      return opening
+      const opened = known.get(user) ?? open(user)
+      known.set(user, opened)
+      opened.catch(() => known.delete(user))
+      return opened
     },
+  }
+}
+
+async function workingDirOf(roots: Roots, cwd: string): Promise<string> {
+  try {
+    return await roots.directory(cwd, ['cwd'])
+  } catch (error) {
+    if (error instanceof RefusedPath) return roots.ownFolder()
+    throw error
   }
 }

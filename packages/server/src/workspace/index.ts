@@ -36,6 +36,10 @@ export {
   type OpenFile,
 } from './host-files.ts'
 export { openHosts, type Hosts } from './hosts.ts'
+export { homesOfAccount } from './roots/host-places.ts'
+export { RefusedPath } from './roots/refused-path.ts'
+export { scriptsIn } from './scripts.ts'
+export { openRoots, type ListedRoots, type Roots, type RootsOf } from './roots/roots.ts'
 export { openWorkspaceRemoval, type WorkspaceRemoval } from './removal/workspace-removal.ts'
 export { openCompletions, type CallbackTarget } from './callback.ts'
 export { openEveryWorkspace } from './remote/remote-workspaces.ts'

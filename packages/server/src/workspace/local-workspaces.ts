@@ -1,5 +1,4 @@
 /** Opens local workspaces; all conversations of a server share one connection to one runner. */
-import { mkdir, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import type { Backoff } from '../lib/index.ts'
@@ -7,6 +6,7 @@ import type { CallProof } from './call-proof.ts'
 import { openCheckpoints } from './checkpoints/checkpoints.ts'
 import type { RunCheckpointProgram } from './checkpoints/git.ts'
 import type { CheckpointLimits } from './checkpoints/limits.ts'
+import { asParleyError } from './file-errors.ts'
 import { LocalWorkspace, type LocalDeps } from './local.ts'
 import { notRecorded } from './not-recorded.ts'
 import { RunnerClient } from './runner-client.ts'
@@ -17,6 +17,9 @@ import { groupsOf } from './runner/groups/process-groups.ts'
 import { openPlace, type Place } from './runner/ipc/place.ts'
 import { EPOCHS_PER_START, type ExecAnswer } from './runner/ipc/protocol.ts'
 import { endProcesses } from './runner/process-tree.ts'
+import { FolderHandle } from './roots/folder-handle.ts'
+import { resolveLinks } from './roots/real-path.ts'
+import type { RootsOf } from './roots/roots.ts'
 import type { SandboxPolicy } from './isolation.ts'
 import { findBubblewrap } from './runner/sandbox/sandbox.ts'
 import { removeBox, viewOf } from './runner/sandbox/view.ts'
@@ -25,6 +28,8 @@ import type { Workspaces } from './workspace.ts'
 export type LocalWorkspacesOptions = {
   /** The runner keeps its ledger, outputs and sockets in `<dataDir>/runner`. One runner per directory. */
   dataDir: string
+  /** The directories that each user may reach. */
+  roots: RootsOf
   /** Program of the runner; default: the sources of this package. */
   runnerEntry?: string
   /** Milliseconds without a process, a shell or a request, after which the runner ends; default 60 s. */
@@ -88,7 +93,8 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
 
   const runForCheckpoint: RunCheckpointProgram = async (place, { folder, stdin, ...program }, signal) => {
     const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
-    const box = sandbox === null ? null : { ...sandbox, network: false, workspace: place.workingDir, folder }
+    const workspace = await resolveLinks(place.workingDir)
+    const box = sandbox === null ? null : { ...sandbox, network: false, workspace, folder }
     const input = stdin === undefined ? null : Buffer.from(stdin).toString('base64')
     const spec = { ...program, stdin: input, maxBytes: MAX_LIST_BYTES, box }
     const epoch = (proof?.start ?? 0) * EPOCHS_PER_START + place.epoch
@@ -104,12 +110,16 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
     async open(spec, signal) {
       signal.throwIfAborted()
       const workingDir = resolve(spec.workingDir)
-      await mkdir(workingDir, { recursive: true })
-      const real = await realpath(workingDir)
+      const roots = options.roots(spec.owner)
+      const real = await roots.directory(workingDir, ['working_dir'])
+      await asParleyError(workingDir, async () =>
+        (await FolderHandle.open(real, { creates: true }))[Symbol.asyncDispose](),
+      )
       if (sandbox !== null && !spec.conversationId.startsWith('host-')) folders.set(spec.conversationId, real)
       const visible = sandbox === null ? '' : openPlace(dataDir).home
       const deps: LocalDeps = {
         hasLedger,
+        roots,
         hasOtherRunner: () => otherProtocols(home).length > 0,
         proven: async (entries) => (await proof?.proven(spec.conversationId, entries)) ?? entries,
         release,
@@ -127,7 +137,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
         epoch: spec.epoch,
         owner: String(process.pid),
       })
-      return new LocalWorkspace({ ...spec, workingDir }, deps)
+      return new LocalWorkspace({ ...spec, workingDir, real }, deps)
     },
     release: (conversation) => release({ conversation, epoch: null }),
     forget: (conversation, calls) => opened?.client.send({ op: 'forget', conversation, epoch: null, calls }),

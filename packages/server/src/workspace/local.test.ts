@@ -11,6 +11,7 @@ import {
 import { asConversationId } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTestWorkspaces, processEnd, never, terminal, type TestWorkspaces } from './workspace.testing.ts'
+import { OWNER } from '../../testing/roots.ts'
 
 let here: TestWorkspaces
 beforeAll(async () => {
@@ -53,7 +54,8 @@ describe('programs', () => {
 
   test("variables of the workspace are read for each process, and a request's own take precedence", async () => {
     let author = 'Ann'
-    const spec = { conversationId: asConversationId('variables'), workingDir: here.dir.file('variables'), epoch: 1 }
+    const conversationId = asConversationId('variables')
+    const spec = { conversationId, owner: OWNER, workingDir: here.dir.file('variables'), epoch: 1 }
     const env = async () => ({ AUTHOR: author, EDITOR: 'vi' })
     const workspace = await here.workspaces.open({ ...spec, env }, never)
     const argv = ['sh', '-c', 'echo $AUTHOR $EDITOR']

@@ -1,13 +1,14 @@
 /** A workspace on this machine: commands through the runner, files directly. */
 import { basename, isAbsolute, join, resolve } from 'node:path'
-import { ParleyError } from '@parley/protocol'
+import { ParleyError, type Place } from '@parley/protocol'
 import { isInside, type Backoff, type Network } from '../lib/index.ts'
-import { listFolder, readWhole, realPathOf, removeOne, statFile, writeWhole } from './files.ts'
+import { listFolder, readWhole, realPathOf, removeOne, statFile, writeWhole, type Target } from './files.ts'
 import type { AskOptions, RunnerClient } from './runner-client.ts'
 import type { RequestBody } from './runner-link.ts'
 import { attachProcess } from './runner-process.ts'
 import { isNotRecorded, untilRecorded } from './not-recorded.ts'
 import { confinedPath, type Confinement } from './confined.ts'
+import type { Roots } from './roots/roots.ts'
 import { INSIDE } from './runner/sandbox/mounts.ts'
 import type {
   Box,
@@ -34,7 +35,8 @@ const DEFAULT_MAX_BYTES = 1024 * 1024
 /** Milliseconds that an interrupt waits for the runner; a stopped runner sends the Ctrl-C when it continues. */
 const INTERRUPT_MS = 3_000
 
-export type LocalSpec = Omit<WorkspaceSpec, 'remote'>
+/** `real`: real path of the working directory when it was opened. */
+export type LocalSpec = Omit<WorkspaceSpec, 'remote' | 'owner'> & { real: string }
 
 export type LocalDeps = {
   client: RunnerClient
@@ -48,6 +50,8 @@ export type LocalDeps = {
   release: (scope: { conversation: string; epoch: number | null }) => Promise<void>
   /** Sandbox of commands; null: none. */
   sandbox: { isRequired: boolean; network: Network } | null
+  /** The directories that the owner may reach. */
+  roots: Roots
   /** Confinement of file operations to the same sandbox; null: none. */
   confinement: Confinement | null
   /** Waits between repetitions of a request that could not be recorded. */
@@ -58,6 +62,8 @@ export type LocalDeps = {
 export class LocalWorkspace implements Workspace {
   readonly workingDir: string
   readonly #scope: Scope
+  /** Real path of the working directory. */
+  readonly #real: string
   readonly #deps: LocalDeps
   readonly #env: NonNullable<WorkspaceSpec['env']>
   /** Calls whose request got no answer; they may have begun. */
@@ -65,8 +71,9 @@ export class LocalWorkspace implements Workspace {
   readonly keepText?: NonNullable<Workspace['keepText']>
   readonly privateDir?: string
 
-  constructor({ conversationId, workingDir, epoch, env = async () => ({}) }: LocalSpec, deps: LocalDeps) {
+  constructor({ conversationId, workingDir, real, epoch, env = async () => ({}) }: LocalSpec, deps: LocalDeps) {
     this.workingDir = workingDir
+    this.#real = real
     this.#scope = { conversation: conversationId, epoch }
     this.#deps = deps
     this.#env = env
@@ -74,7 +81,8 @@ export class LocalWorkspace implements Workspace {
     if (confinement !== null) {
       this.privateDir = INSIDE.home
       this.keepText = async (name, text, signal) => {
-        await writeWhole(join(confinement().folders.kept, basename(name)), Buffer.from(text), signal)
+        const path = join(confinement().folders.kept, basename(name))
+        await writeWhole({ path, real: async () => path }, Buffer.from(text), signal)
         return join(INSIDE.kept, basename(name))
       }
     }
@@ -110,7 +118,7 @@ export class LocalWorkspace implements Workspace {
         ...request,
         env: { ...(await this.#env()), ...request.env },
         cwd: this.workingDir,
-        box: this.#box(this.workingDir),
+        box: this.#box(this.#real),
       },
     }
     const answer = (await this.#ask(request.callId, body, signal, {
@@ -203,27 +211,47 @@ export class LocalWorkspace implements Workspace {
     env,
     folder,
   }: Pick<ExecRequest, 'argv' | 'cwd' | 'env' | 'folder'>): Promise<ProcessSpec> {
-    const where = cwd === undefined ? this.workingDir : this.resolve(cwd)
-    const box = this.#box(where)
+    const { at, writable } = await this.#place(cwd)
+    const box = this.#box(writable)
     return {
       argv,
-      cwd: where,
+      cwd: at,
       env: { ...(await this.#env()), ...env },
       box: box === null || folder === undefined ? box : { ...box, folder },
     }
   }
 
-  /** A command that the server runs in another directory may write there, and not in the working directory. */
-  #box(cwd: string): Box | null {
-    const { sandbox } = this.#deps
-    return sandbox === null ? null : { ...sandbox, workspace: isInside(this.workingDir, cwd) ? this.workingDir : cwd }
+  /**
+   * Where a program starts, and the directory that it may write. A command that the server runs in another directory may write there,
+   * and not in the working directory. @throws RefusedPath
+   */
+  async #place(cwd: string | undefined): Promise<{ at: string; writable: string }> {
+    const at = cwd === undefined ? this.workingDir : this.resolve(cwd)
+    // Whatever a link in the working directory leads to, its sandbox shows the working directory alone as writable.
+    if (isInside(this.workingDir, at)) return { at, writable: this.#real }
+    const real = await this.directory(at, ['cwd'])
+    return { at: real, writable: real }
   }
 
-  /** The real path of `path`, if commands could access it too. */
-  async #reach(path: string, how: { writes?: boolean; isLink?: boolean } = {}): Promise<string> {
-    const { confinement } = this.#deps
-    const target = this.resolve(path)
-    return confinement === null ? target : confinedPath(confinement(), target, how)
+  /** @param workspace real path */
+  #box(workspace: string): Box | null {
+    const { sandbox } = this.#deps
+    return sandbox === null ? null : { ...sandbox, workspace }
+  }
+
+  /** The file at `path`, if commands could access it too. */
+  #target(path: string, how: { writes?: boolean; isLink?: boolean } = {}): Target {
+    const { confinement, roots } = this.#deps
+    const absolute = this.resolve(path)
+    const real = () =>
+      confinement === null
+        ? roots.unsandboxed(absolute, ['plugins', join('conversations', this.#scope.conversation)], how)
+        : confinedPath(confinement(), absolute, how)
+    return { path: absolute, real }
+  }
+
+  directory(path: string, at: Place): Promise<string> {
+    return this.#deps.roots.directory(this.resolve(path), at)
   }
 
   resolve(path: string): string {
@@ -232,32 +260,32 @@ export class LocalWorkspace implements Workspace {
 
   async stat(path: string, signal: AbortSignal): Promise<FileStat | null> {
     signal.throwIfAborted()
-    return statFile(await this.#reach(path))
+    return statFile(this.#target(path))
   }
 
   async realPath(path: string, signal: AbortSignal): Promise<string | null> {
     signal.throwIfAborted()
-    return realPathOf(await this.#reach(path))
+    return realPathOf(this.#target(path))
   }
 
   async readFile(path: string, signal: AbortSignal): Promise<Uint8Array> {
     signal.throwIfAborted()
-    return readWhole(await this.#reach(path), signal)
+    return readWhole(this.#target(path), signal)
   }
 
   async writeFile(path: string, data: Uint8Array, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    await writeWhole(await this.#reach(path, { writes: true }), data, signal)
+    await writeWhole(this.#target(path, { writes: true }), data, signal)
   }
 
   async remove(path: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    await removeOne(await this.#reach(path, { writes: true, isLink: true }))
+    await removeOne(this.#target(path, { writes: true, isLink: true }))
   }
 
   async list(path: string, signal: AbortSignal): Promise<{ name: string; kind: FileStat['kind'] }[]> {
     signal.throwIfAborted()
-    return listFolder(await this.#reach(path))
+    return listFolder(this.#target(path), (name) => this.#target(join(path, name)))
   }
 
   /** Does nothing: processes stay with the runner until `release`. */

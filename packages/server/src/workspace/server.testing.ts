@@ -2,14 +2,19 @@
 import { asConversationId } from '@parley/protocol'
 import { openLocalWorkspaces } from './local-workspaces.ts'
 import type { ExecRequest, TerminalRequest } from './workspace.ts'
+import { OWNER, testRoots } from '../../testing/roots.ts'
 
 type Call = { terminal: TerminalRequest } | { exec: ExecRequest } | { spawn: ExecRequest }
 
 const [dataDir = '', workingDir = '', epoch = '1', call = '{}', runnerEntry] = process.argv.slice(2)
 const signal = new AbortController().signal
-await using workspaces = openLocalWorkspaces({ dataDir, ...(runnerEntry === undefined ? {} : { runnerEntry }) })
+await using workspaces = openLocalWorkspaces({
+  dataDir,
+  roots: testRoots(dataDir),
+  ...(runnerEntry === undefined ? {} : { runnerEntry }),
+})
 const workspace = await workspaces.open(
-  { conversationId: asConversationId('c1'), workingDir, epoch: Number(epoch) },
+  { conversationId: asConversationId('c1'), owner: OWNER, workingDir, epoch: Number(epoch) },
   signal,
 )
 const what = JSON.parse(call) as Call

@@ -31,9 +31,11 @@ test('an edit of a file is on disk when it is reported: content first, then its 
   const calls = await callsOf(`
     import { rename } from 'node:fs/promises'
     import { removeOne, writeWhole } from ${JSON.stringify(FILES)}
-    await writeWhole('a/b/text', Buffer.from('one'), new AbortController().signal)
-    await rename('a/b/text', 'a/b/text')
-    await removeOne('a/b/text')
+    const path = process.cwd() + '/a/b/text'
+    const target = { path, real: async () => path }
+    await writeWhole(target, Buffer.from('one'), new AbortController().signal)
+    await rename(path, path)
+    await removeOne(target)
   `)
   expect(calls).toEqual(['fsync', 'rename', 'fsync', 'fsync', 'fsync', 'rename', 'fsync'])
 })

@@ -10,6 +10,7 @@ import { encodeFrame, FrameReader } from './runner/ipc/frames.ts'
 import { connectRunner, openPlace } from './runner/ipc/place.ts'
 import { endProcesses, findProcesses } from './runner/process-tree.ts'
 import type { TerminalRequest, TerminalResult, Workspace, Workspaces } from './workspace.ts'
+import { OWNER, testRoots } from '../../testing/roots.ts'
 
 export const never = new AbortController().signal
 
@@ -31,7 +32,7 @@ export async function openTestWorkspaces(options: Partial<LocalWorkspacesOptions
   const dataDir = dir.file('data')
   const opened: Workspaces[] = []
   const another = (other: Partial<LocalWorkspacesOptions> = {}) => {
-    const workspaces = openLocalWorkspaces({ dataDir, ...options, ...other })
+    const workspaces = openLocalWorkspaces({ dataDir, roots: testRoots(dataDir), ...options, ...other })
     opened.push(workspaces)
     return workspaces
   }
@@ -43,7 +44,12 @@ export async function openTestWorkspaces(options: Partial<LocalWorkspacesOptions
     another,
     open: (conversation = 'c1', epoch = 1, from = workspaces) =>
       from.open(
-        { conversationId: asConversationId(conversation), workingDir: dir.file('work', conversation), epoch },
+        {
+          conversationId: asConversationId(conversation),
+          owner: OWNER,
+          workingDir: dir.file('work', conversation),
+          epoch,
+        },
         never,
       ),
     runnerPid: () => runnerPid(dataDir),

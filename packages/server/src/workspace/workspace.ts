@@ -7,8 +7,9 @@
  *   W3. A request that carries an older epoch than the newest claim is refused.
  *   W4. The environment of a process consists of allow-listed variables and those of its request, never of the server's own.
  *   W5. Where confinement is on, a path of a caller cannot leave the workspace through `..` or a symlink.
+ *   W6. On this machine, a working directory and a `cwd` are directories that the owner's requests may reach.
  */
-import type { ConversationId, RemoteWorkspace } from '@parley/protocol'
+import type { ConversationId, Place, RemoteWorkspace } from '@parley/protocol'
 import type { Checkpoints } from './checkpoints/checkpoints.ts'
 
 /** Ledger state of one call. `absent`: it was never started here. */
@@ -121,6 +122,11 @@ export interface Workspace extends AsyncDisposable {
 
   /** Absolute path of `path`; relative ones start at the working directory. */
   resolve(path: string): string
+  /**
+   * Real path of a directory of this machine that a request names outside of a conversation. `at`: the member of the request that names it.
+   * Absent on another server. @throws RefusedPath when the owner's requests may not reach it
+   */
+  directory?(path: string, at: Place): Promise<string>
   stat(path: string, signal: AbortSignal): Promise<FileStat | null>
   /** The path with all symlinks followed; null when nothing exists there. Absent where a workspace cannot resolve paths. */
   realPath?(path: string, signal: AbortSignal): Promise<string | null>
@@ -135,6 +141,8 @@ export interface Workspace extends AsyncDisposable {
 
 export type WorkspaceSpec = {
   conversationId: ConversationId
+  /** The user that the conversation belongs to. */
+  owner: string
   workingDir: string
   /** Requests of owners with a lower epoch are refused once the first request of this one has reached the runner. */
   epoch: number
@@ -149,7 +157,10 @@ export type WorkspaceSpec = {
 
 /** Opens workspaces; one per process, made in `compose.ts`. */
 export interface Workspaces extends AsyncDisposable {
-  /** The workspace of one conversation. Creates the working directory; starts no process. */
+  /**
+   * The workspace of one conversation. Creates the working directory; starts no process.
+   * @throws RefusedPath for a working directory of this machine that the owner's requests may not reach
+   */
   open(spec: WorkspaceSpec, signal: AbortSignal): Promise<Workspace>
   /**
    * Ends every process of a conversation that is not open here (deletion), also those on another server. Starts no runner for it.

@@ -13,6 +13,7 @@ import { openLocalWorkspaces } from '../../src/workspace/index.ts'
 import { tempDir } from '../temp.ts'
 import { until } from '../until.ts'
 import { startBridge, type Program } from './transport-bridge.ts'
+import { OWNER, testRoots } from '../roots.ts'
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const require = createRequire(import.meta.url)
@@ -63,7 +64,9 @@ type Options = {
 export async function startToolboxes({ connectMs = 30_000, idleMs = 240_000, ...options }: Options = {}) {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
-  const workspaces = stack.use(openLocalWorkspaces({ dataDir: dir.file('data'), idleExitMs: 500 }))
+  const workspaces = stack.use(
+    openLocalWorkspaces({ dataDir: dir.file('data'), roots: testRoots(dir.file('data')), idleExitMs: 500 }),
+  )
   const pool = stack.use(openMcpPool({ connectMs, idleMs }))
   const workingDir = dir.file('work')
   const secretsFor = (text: string) => {
@@ -72,7 +75,7 @@ export async function startToolboxes({ connectMs = 30_000, idleMs = 240_000, ...
   }
   const idOf = (name: string) => asConversationId(`mcp-${name}`)
   const open = (name: string, signal: AbortSignal) =>
-    workspaces.open({ conversationId: idOf(name), workingDir, epoch: 1 }, signal)
+    workspaces.open({ conversationId: idOf(name), owner: OWNER, workingDir, epoch: 1 }, signal)
   const context = async (signal: AbortSignal): Promise<ToolContext> => ({
     conversationId: asConversationId('c'),
     callId: 'a1',

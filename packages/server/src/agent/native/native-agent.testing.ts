@@ -11,6 +11,7 @@ import { notice } from '../drafts.ts'
 import { NO_FILES } from '../prompts/files.ts'
 import { createNativeAgent, type NativeAgentDeps } from './native-agent.ts'
 import { CONVERSATION, never, StepDriver } from './step-driver.testing.ts'
+import { OWNER, testRoots } from '../../../testing/roots.ts'
 
 const log = { warn: () => undefined, error: () => undefined }
 
@@ -65,9 +66,13 @@ export async function openTestAgent(
     tools: [{ name: 'FileEditorTool' }, { name: 'task_tracker' }],
     ...options.agent,
   })
-  const workspaces = openLocalWorkspaces({ dataDir: dir.file('server'), idleExitMs: 200 })
+  const workspaces = openLocalWorkspaces({
+    dataDir: dir.file('server'),
+    roots: testRoots(dir.file('server')),
+    idleExitMs: 200,
+  })
   const workspace = await workspaces.open(
-    { conversationId: CONVERSATION, workingDir: dir.file('work'), epoch: 1 },
+    { conversationId: CONVERSATION, owner: OWNER, workingDir: dir.file('work'), epoch: 1 },
     never,
   )
   const notes = await openTestNotes()

@@ -49,6 +49,7 @@ async function made(dir: TempDir) {
     'runner/boxes/b1/kept/2.txt': 'a kept output',
     'runner/boxes/b1/home/.cache/x': 'a cache',
     'runner/boxes/b1/home/acp/codex/login.json': 'another login',
+    'users/ada/notes.txt': 'a note',
     'workspaces/c1/run.sh': '#!/bin/sh\n',
     'a note of the operator': '',
   }

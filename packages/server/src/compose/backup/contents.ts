@@ -16,8 +16,8 @@ const FOLDERS = /^(prompts|scripts|plugins|callbacks|conversations)(\/|$)/
 /** Outputs of sandboxed commands that observations name. */
 const KEPT = /^runner(\/boxes(\/[^/]+(\/kept(\/.*)?)?)?)?$/
 
-/** Files that agents own: working directories, and the folders of external agents, which may contain their logins. */
-const WORKSPACES = /^(workspaces|worktrees)(\/|$)/
+/** Files that agents and users own: working directories, folders of users, and the folders of external agents, which may contain their logins. */
+const WORKSPACES = /^(workspaces|worktrees|users)(\/|$)/
 const ACP = /^conversations\/[^/]+\/acp(\/|$)|^runner\/boxes\/[^/]+\/home(\/acp(\/.*)?)?$/
 
 /** Entries of a data directory that are copied after the store, as far as `isContent` accepts what they contain. */
@@ -30,6 +30,7 @@ export const CONTENT = [
   RUNNER,
   'workspaces',
   'worktrees',
+  'users',
 ]
 
 /** True for a path that is copied before the store. */

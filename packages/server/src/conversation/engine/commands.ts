@@ -3,9 +3,9 @@ import { hasHooks } from '../../hooks/index.ts'
 import { endsInTime } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { OutboxDraft } from '../../storage/index.ts'
-import type { WorkspaceRemoval, Workspaces } from '../../workspace/index.ts'
+import type { RootsOf, WorkspaceRemoval, Workspaces } from '../../workspace/index.ts'
 import { withAcceptedAnalyzer } from '../commands.ts'
-import type { Actor, Conversations } from '../conversations.ts'
+import type { Actor, Conversations, StartRequest } from '../conversations.ts'
 import type { Roster } from '../live/roster.ts'
 import { runEnd } from '../log/run-end.ts'
 import { notification } from '../record/notify.ts'
@@ -16,7 +16,8 @@ import { fork } from '../start/fork.ts'
 import { ForkWorkspace } from '../start/fork-workspace.ts'
 import type { ForkedFiles } from '../start/forked-files.ts'
 import { expectParent } from '../start/parent.ts'
-import { accepted, create, expectSame, type StartDeps } from '../start/start.ts'
+import { expectReachable } from '../start/reachable.ts'
+import { accepted, create, expectNoForeignFiles, expectSame, type StartDeps } from '../start/start.ts'
 import { unknownConversation, type ConversationAccess } from './access.ts'
 import type { Releases } from './releases.ts'
 import { StoppedProcesses } from './stopped-processes.ts'
@@ -36,6 +37,7 @@ const DELETE_MS = { work: 2_000, all: 4_500 }
 export type CommandDeps = {
   start: StartDeps
   readRecord: (text: string) => ConversationRecord
+  roots: RootsOf
   workspaces: Workspaces
   releases: Pick<Releases, 'settle'>
   removal: Pick<WorkspaceRemoval, 'record'>
@@ -55,9 +57,18 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
   const { checkpoints } = workspaces
   const forkWorkspace = new ForkWorkspace({ ...start, checkpoints, conversations, made: deps.removal, log: deps.log })
 
+  /** A repeated request finds its conversation, whatever has become of the directory. */
+  const expectNewIsReachable = async (request: StartRequest, actor: Actor): Promise<void> => {
+    const { conversation_id: id } = request
+    if (id !== undefined && (await conversations.get(id)) !== null) return
+    if (id !== undefined) await expectNoForeignFiles(start, id, actor)
+    await expectReachable(request, deps.roots(actor.user))
+  }
+
   return {
     async start(requested, actor) {
       const request = await accepted(requested, acceptAnalyzer)
+      await expectNewIsReachable(request, actor)
       await expectParent(request, actor, { get: (id) => conversations.get(id), readRecord })
       const started = await create(start, request, actor)
       if ('existing' in started) {
@@ -128,6 +139,8 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
     async fork(id, request, actor) {
       const source = await access.read(id, actor)
       const asked = { ...request, id: request.id ?? newConversationId() }
+      await forkWorkspace.discardUnfinished(asked.id)
+      await expectNoForeignFiles(start, asked.id, actor)
       const from = request.from_event_id ?? null
       const seq = from === null ? null : ((await start.storage.events.get(id, from))?.seq ?? 0)
       const create = (files: ForkedFiles | null) => fork(start, source, asked, actor, files)

@@ -2,8 +2,6 @@
  * Hooks of conversations. They run in the workspace and get none of the credentials that the agent's commands get. Hooks that
  * ask a model are answered by the conversation's model of that moment.
  */
-import { realpath } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { textContent, userMessage, type Draft, type HookConfig, type LLM } from '@parley/protocol'
 import { askHookHelper, expectHookTools, type HookHelperDeps } from '../../agent/index.ts'
 import { bucketOf, loadProjectHooks, openHooks, type AskModel } from '../../hooks/index.ts'
@@ -89,8 +87,7 @@ export function openHooksOf({
 }: Pick<ConversationHooksDeps, 'trusted'> & { hosts: Hosts; log: Pick<Log, 'info'> }) {
   return async (user: string, directory: string, signal: AbortSignal): Promise<HookConfig | null> => {
     const host = await hosts.of(user)
-    const path = await realpath(resolve(host.workingDir, directory)).catch(() => null)
-    if (path === null) return null
+    const path = await hosts.roots(user).directory(directory, ['project_dir'], host.workingDir)
     const project = { directory: path, names: [path] }
     const { config, detail } = await loadProjectHooks(host, project, trusted, signal, expectHookTools)
     if (detail !== null) log.info({ directory: path }, detail)

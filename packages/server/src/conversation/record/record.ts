@@ -155,10 +155,12 @@ export const remoteOf = (workspace: BaseWorkspace): RemoteWorkspace | null =>
 /** The specification with which the workspace of a conversation is opened. */
 export const workspaceSpec = (of: {
   id: ConversationId
+  owner: string
   epoch: number
   record: Pick<ConversationRecord, 'workspace'>
 }): WorkspaceSpec => ({
   conversationId: of.id,
+  owner: of.owner,
   workingDir: of.record.workspace.working_dir,
   epoch: of.epoch,
   remote: remoteOf(of.record.workspace),

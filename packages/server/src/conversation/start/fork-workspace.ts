@@ -44,6 +44,24 @@ export class ForkWorkspace {
   }
 
   /**
+   * Removes the copy of a fork that was cut off, so that its id can be used again.
+   * @throws ParleyError `conflict` when the id is taken, or a fork with this id is being made
+   */
+  async discardUnfinished(id: ConversationId): Promise<void> {
+    const { checkpoints, conversations, folderOf } = this.#deps
+    if (this.#making.has(id) || (await conversations.get(id)) !== null)
+      throw new ParleyError('conflict', `A conversation with id ${id} exists already. Choose another id.`)
+    if (checkpoints !== undefined && existsSync(markIn(folderOf(id)))) await this.#discard(checkpoints, id)
+  }
+
+  async #discard(checkpoints: Checkpoints, id: ConversationId): Promise<void> {
+    const { workspacesDir, folderOf } = this.#deps
+    await checkpoints.discard({ workingDir: join(workspacesDir, id), gitDir: checkpointsIn(folderOf(id)) })
+    await rm(markIn(folderOf(id)), { force: true })
+    await rmdir(folderOf(id)).catch(() => undefined)
+  }
+
+  /**
    * Calls `create` with a copy of the files of the event `seq` (null: as they are now), or with null when there is no checkpoint of
    * them: the fork then shares the directory of its source. A copy whose conversation was not created is removed.
    * @throws ParleyError `conflict` when the id is taken, files of an earlier conversation with this id exist, or a limit is exceeded
@@ -93,15 +111,8 @@ export class ForkWorkspace {
       inside: workspacesDir,
       gitDir: checkpointsIn(folderOf(id)),
     }
-    const mark = join(folderOf(id), 'unfinished-fork')
-    const discard = async () => {
-      await checkpoints.discard({ workingDir: root, gitDir: to.gitDir })
-      await rm(mark, { force: true })
-      await rmdir(folderOf(id)).catch(() => undefined)
-    }
-    // Files without the mark belong to an earlier conversation with this id.
-    if (existsSync(mark)) await discard()
-    else if (existsSync(root))
+    const mark = markIn(folderOf(id))
+    if (existsSync(root))
       throw new ParleyError('conflict', `Files of an earlier conversation with id ${id} exist. Choose another id.`)
     try {
       await writeDurably(mark, '')
@@ -115,11 +126,14 @@ export class ForkWorkspace {
       return { result, files: { outcome: 'copied', detail: lacking } }
     } catch (error) {
       // The conversation may exist although its creation was reported as failed.
-      if ((await conversations.get(id).catch(() => undefined)) === null) await discard()
+      if ((await conversations.get(id).catch(() => undefined)) === null) await this.#discard(checkpoints, id)
       throw error
     }
   }
 }
+
+/** A file that is there while a fork is being made. */
+const markIn = (folder: string): string => join(folder, 'unfinished-fork')
 
 /** The directory of the copy: that of the source below the fork's own folder. */
 function workingDirOf(source: string, workspacesDir: string, root: string): string {

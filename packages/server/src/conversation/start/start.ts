@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   EMPTY_STATE,
@@ -31,6 +32,8 @@ export type StartDeps = {
   writeRecord: (record: ConversationRecord) => string
   /** Parent of the working directories of conversations that name none. */
   workspacesDir: string
+  /** Parent of the folders of worktrees. */
+  worktreesDir: string
   /** Returns a conversation's own folder, outside its workspace. */
   folderOf: (id: ConversationId) => string
   /** The persistence directory that clients are shown; null: in memory only. Source: interface.md, ConversationInfo. */
@@ -53,6 +56,24 @@ export async function accepted(
   const { security_analyzer: analyzer } = request
   if (analyzer === null || analyzer === undefined) return request
   return { ...request, security_analyzer: await under(['security_analyzer'], () => acceptAnalyzer(analyzer)) }
+}
+
+/**
+ * Checks that a new conversation gets no files of an earlier one: folders are named after ids, and those of an earlier version, of a store
+ * in memory or of a copied directory may be there without a record whose they are.
+ * @throws ParleyError `conflict` when there are files of somebody else, or nobody knows whose.
+ */
+export async function expectNoForeignFiles(
+  { storage, workspacesDir, worktreesDir }: StartDeps,
+  id: ConversationId,
+  actor: Actor,
+): Promise<void> {
+  const left = [workspacesDir, worktreesDir].map((parent) => join(parent, id)).find((path) => existsSync(path))
+  if (left === undefined || (await storage.conversations.ownerOf(id)) === actor.user) return
+  throw new ParleyError(
+    'conflict',
+    `Files of an earlier conversation with id ${id} exist, and they are not known to be yours. Choose another id.`,
+  )
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   startBashCommand,
 } from '@parley/protocol'
 import type { Bash } from '../../workspace/index.ts'
+import { expectWriter } from '../core/auth.ts'
 import { ok, route } from '../core/route.ts'
 import type { Route } from '../core/web.ts'
 
@@ -22,7 +23,9 @@ export function bashRoutes(bash: Bash, touch: () => void): Route[] {
       touch()
       return ok(executeBashCommand, await bash.execute(user, body, callerSignal()))
     }),
-    route(searchBashEvents, async ({ query }, { user }) => {
+    route(searchBashEvents, async ({ query }, actor) => {
+      expectWriter(actor)
+      const { user } = actor
       const { items, next } = await bash.search(user, {
         order: query.sort_order === 'TIMESTAMP' ? 'asc' : 'desc',
         limit: query.limit,
@@ -35,11 +38,13 @@ export function bashRoutes(bash: Bash, touch: () => void): Route[] {
       })
       return ok(searchBashEvents, { items, next_page_id: next })
     }),
-    route(batchGetBashEvents, async ({ body }, { user }) =>
-      ok(batchGetBashEvents, await Promise.all(body.map((id) => bash.get(user, bare(id))))),
-    ),
-    route(getBashEvent, async ({ params }, { user }) => {
-      const event = await bash.get(user, bare(params.event_id))
+    route(batchGetBashEvents, async ({ body }, actor) => {
+      expectWriter(actor)
+      return ok(batchGetBashEvents, await Promise.all(body.map((id) => bash.get(actor.user, bare(id)))))
+    }),
+    route(getBashEvent, async ({ params }, actor) => {
+      expectWriter(actor)
+      const event = await bash.get(actor.user, bare(params.event_id))
       if (event === null) throw new ParleyError('not_found', 'Not Found')
       return ok(getBashEvent, event)
     }),

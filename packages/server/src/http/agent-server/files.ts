@@ -5,11 +5,9 @@ import {
   createDirectory,
   downloadFile,
   fileHome,
-  ParleyError,
   searchSubdirectories,
   uploadFile,
 } from '@parley/protocol'
-import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import {
   type ArchiveFacts,
@@ -21,6 +19,7 @@ import {
   pageOfSubdirectories,
   receiveFile,
 } from '../../workspace/index.ts'
+import { expectWriter } from '../core/auth.ts'
 import { boundaryOf, partOf } from '../input/multipart.ts'
 import { ok, route } from '../core/route.ts'
 import { attachment, sendFile, sendStream } from '../core/send-file.ts'
@@ -38,13 +37,13 @@ export type FileDeps = {
 
 export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
   return [
-    route(uploadFile, async ({ query, stream, contentType }) => {
+    route(uploadFile, async ({ query, stream, contentType }, { user }) => {
       touch()
       const boundary = boundaryOf(contentType)
       const file = stream === undefined || boundary === null ? null : await partOf(stream, boundary, 'file')
       if (file === null) throw missingFile()
       try {
-        await receiveFile(query.path, file.bytes)
+        await receiveFile(hosts.roots(user), query.path, file.bytes)
       } finally {
         file.discard()
       }
@@ -53,21 +52,23 @@ export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
     route(downloadFile, async ({ query }, actor) => {
       expectWriter(actor)
       touch()
-      const file = await openFile(query.path)
+      const file = await openFile(hosts.roots(actor.user), query.path)
       return sendFile(file, { 'content-type': 'application/octet-stream', ...attachment(file.name) }, log)
     }),
-    route(createDirectory, async ({ query }) => {
+    route(createDirectory, async ({ query }, { user }) => {
       touch()
-      await makeDirectory(query.path)
+      await makeDirectory(hosts.roots(user), query.path)
       return ok(createDirectory, SUCCESS)
     }),
-    route(fileHome, async ({ query }) => ok(fileHome, await homeLocations(query.include_hidden))),
-    route(searchSubdirectories, async ({ query: { path, page_id, limit, include_hidden } }) =>
-      ok(
-        searchSubdirectories,
-        await pageOfSubdirectories(path, { from: page_id, limit, includeHidden: include_hidden }),
-      ),
-    ),
+    route(fileHome, async ({ query }, actor) => {
+      expectWriter(actor)
+      return ok(fileHome, await homeLocations(hosts.roots(actor.user), query.include_hidden))
+    }),
+    route(searchSubdirectories, async ({ query: { path, page_id, limit, include_hidden } }, actor) => {
+      expectWriter(actor)
+      const wanted = { from: page_id, limit, includeHidden: include_hidden }
+      return ok(searchSubdirectories, await pageOfSubdirectories(hosts.roots(actor.user), path, wanted))
+    }),
     route(archiveDirectory, async ({ query, callerSignal }, actor) => {
       expectWriter(actor)
       touch()
@@ -84,11 +85,6 @@ export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
       )
     }),
   ]
-}
-
-/** A key that may only read conversations must not read other files of this machine. */
-function expectWriter({ role }: Actor): void {
-  if (role === 'read-only') throw new ParleyError('forbidden', 'This key may not read files of the machine.')
 }
 
 const missingFile = () =>

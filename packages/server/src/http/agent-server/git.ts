@@ -1,26 +1,29 @@
 /** Git queries in directories of the server's machine. Source: agent-server-wire.md 1.9. */
 import { gitChanges, gitCommitChanges, gitCommits, gitDiff } from '@parley/protocol'
 import { changesOf, changesSince, fileDiff, type Hosts, newestCommits } from '../../workspace/index.ts'
+import type { Actor } from '../../conversation/index.ts'
+import { expectWriter } from '../core/auth.ts'
 import { ok, route } from '../core/route.ts'
 import type { Route } from '../core/web.ts'
 
 export function gitRoutes(hosts: Hosts, touch: () => void): Route[] {
-  const workspaceOf = (user: string) => {
+  const workspaceOf = (actor: Actor) => {
+    expectWriter(actor)
     touch()
-    return hosts.of(user)
+    return hosts.of(actor.user)
   }
   return [
-    route(gitChanges, async ({ query, callerSignal }, { user }) =>
-      ok(gitChanges, await changesSince(await workspaceOf(user), query, callerSignal())),
+    route(gitChanges, async ({ query, callerSignal }, actor) =>
+      ok(gitChanges, await changesSince(await workspaceOf(actor), query, callerSignal())),
     ),
-    route(gitDiff, async ({ query, callerSignal }, { user }) =>
-      ok(gitDiff, await fileDiff(await workspaceOf(user), query, callerSignal())),
+    route(gitDiff, async ({ query, callerSignal }, actor) =>
+      ok(gitDiff, await fileDiff(await workspaceOf(actor), query, callerSignal())),
     ),
-    route(gitCommits, async ({ query, callerSignal }, { user }) =>
-      ok(gitCommits, await newestCommits(await workspaceOf(user), query, callerSignal())),
+    route(gitCommits, async ({ query, callerSignal }, actor) =>
+      ok(gitCommits, await newestCommits(await workspaceOf(actor), query, callerSignal())),
     ),
-    route(gitCommitChanges, async ({ params, query, callerSignal }, { user }) =>
-      ok(gitCommitChanges, await changesOf(await workspaceOf(user), { ...query, ...params }, callerSignal())),
+    route(gitCommitChanges, async ({ params, query, callerSignal }, actor) =>
+      ok(gitCommitChanges, await changesOf(await workspaceOf(actor), { ...query, ...params }, callerSignal())),
     ),
   ]
 }

@@ -86,6 +86,15 @@ export function expectAdmin({ role }: Actor): void {
     throw new ParleyError('forbidden', 'This is for administrators. Use a key with the role "admin".')
 }
 
+/** Refuses keys that may only read conversations, for what belongs to the machine. @throws ParleyError `forbidden`. */
+export function expectWriter({ role }: Actor): void {
+  if (role === 'read-only')
+    throw new ParleyError(
+      'forbidden',
+      'This key may only read conversations, nothing of the machine. Use a key with the role "user" or "admin".',
+    )
+}
+
 /**
  * True when a request without a key may originate outside this machine: from a page of a foreign origin, or under a foreign host
  * name that resolves to the loopback address. A server without keys trusts the machine, but a browser on it runs foreign pages.

@@ -34,6 +34,8 @@ const PAGE = 100
 /** Largest number of unsent bytes. A slower reader is disconnected; it can reconnect and search. */
 const HIGH_WATER_BYTES = 16 * 1024 * 1024
 
+/** Commands belong to the machine, and a key that may only read reaches conversations alone. */
+const WRITERS_ONLY = { code: 4003, reason: 'This key may only read conversations' } as const
 const TOO_MANY = { code: 1013, reason: 'Too many connections' } as const
 const TOO_SLOW = { code: 1013, reason: 'Too slow' } as const
 const FAILED = { code: 1011, reason: 'Internal Server Error' } as const
@@ -63,6 +65,7 @@ export class BashSockets {
   async #serve(connection: SocketConnection, all: boolean, actor: Actor): Promise<void> {
     const { log } = this.#deps
     try {
+      if (actor.role === 'read-only') return connection.close(WRITERS_ONLY)
       const open = this.#perUser.get(actor.user) ?? 0
       if (open >= MAX_SOCKETS) return connection.close(TOO_MANY)
       this.#perUser.set(actor.user, open + 1)
@@ -122,7 +125,6 @@ export class BashSockets {
     const request = read(ExecuteBashRequest, frame.value, [])
     if (request.value === undefined) return problem('ValidationError', failuresOf(request))
     const done = (status: number) => this.#deps.audit.note({ action: ACTION, actor, status })
-    if (actor.role === 'read-only') return (done(403), problem('PermissionError', 'This key may only read'))
     try {
       this.#deps.touch()
       await this.#deps.bash.start(actor.user, request.value)

@@ -86,6 +86,8 @@ export interface ConversationStore {
    */
   create(conversation: NewConversation): Promise<'created' | 'exists'>
   get(id: ConversationId): Promise<ConversationRow | null>
+  /** The user whose conversation has, or had, this id; null: no user's. */
+  ownerOf(id: ConversationId): Promise<string | null>
   /** The conversations whose logs contain an event with this id; a fork has the events of its source. */
   holders(event: EventId): Promise<Pick<ConversationRow, 'id' | 'owner'>[]>
   /** Several rows in the order of `ids`; null for an unknown id. */

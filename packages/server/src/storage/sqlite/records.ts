@@ -74,6 +74,12 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
       return isCreated ? 'created' : 'exists'
     },
     get: (id) => commits.read(() => getNow(sql, id)),
+    ownerOf: (id) =>
+      commits.read(() => {
+        const owner = (table: string) =>
+          sql.get<{ owner: string }>(`SELECT owner FROM ${table} WHERE id = ?`, id)?.owner
+        return owner('conversations') ?? owner('deleted_ids') ?? null
+      }),
     holders: (event) =>
       commits.read(() =>
         sql.all<Pick<ConversationRow, 'id' | 'owner'>>(HOLDERS_SQL, packedId(event)).map((row) => ({ ...row })),

@@ -9,6 +9,7 @@ import type { ToolContext } from '../tool.ts'
 import { fileEditorTool } from './file-editor-tool.ts'
 import { History } from './history.ts'
 import { hashOf, readNote } from './notes.ts'
+import { OWNER, testRoots } from '../../../testing/roots.ts'
 
 type Args = Record<string, unknown>
 const CONVERSATION = asConversationId('00000000-0000-4000-8000-000000000000')
@@ -18,8 +19,8 @@ async function bench(options: { confine?: boolean } = {}) {
   const dir = await tempDir()
   await mkdir(dir.file('work'))
   const tool = fileEditorTool(options)
-  const workspaces = openLocalWorkspaces({ dataDir: dir.file('server') })
-  const spec = { conversationId: CONVERSATION, workingDir: dir.file('work'), epoch: 1 }
+  const workspaces = openLocalWorkspaces({ dataDir: dir.file('server'), roots: testRoots(dir.file('server')) })
+  const spec = { conversationId: CONVERSATION, owner: OWNER, workingDir: dir.file('work'), epoch: 1 }
   const workspace = await workspaces.open(spec, never)
   const notes = await openTestNotes()
   const services = { notes: await notes.of(CONVERSATION) }

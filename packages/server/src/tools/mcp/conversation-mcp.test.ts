@@ -5,13 +5,16 @@ import { tempDir } from '../../../testing/temp.ts'
 import { fullMatch } from '../../security/index.ts'
 import { openLocalWorkspaces } from '../../workspace/index.ts'
 import { openConversationMcp } from './conversation-mcp.ts'
+import { testRoots } from '../../../testing/roots.ts'
 
 const never = new AbortController().signal
 
 async function namesOfTwo(isSandboxed: boolean, filter_tools_regex: string | null = null) {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
-  const workspaces = stack.use(openLocalWorkspaces({ dataDir: dir.file('data'), idleExitMs: 500 }))
+  const workspaces = stack.use(
+    openLocalWorkspaces({ dataDir: dir.file('data'), roots: testRoots(dir.file('data')), idleExitMs: 500 }),
+  )
   const log = { warn: () => undefined }
   const loadFullMatch = async () => fullMatch
   const mcp = stack.use(openConversationMcp({ workspaces, trusted: [], isSandboxed, loadFullMatch, log }))
@@ -45,7 +48,7 @@ test("the agent's filter applies to the names of tools", async () => {
 
 test('an agent without an enabled server has no tools of servers', async () => {
   await using dir = await tempDir()
-  await using workspaces = openLocalWorkspaces({ dataDir: dir.file('data') })
+  await using workspaces = openLocalWorkspaces({ dataDir: dir.file('data'), roots: testRoots(dir.file('data')) })
   const loadFullMatch = () => Promise.reject(new Error('not needed'))
   const deps = { workspaces, trusted: [], isSandboxed: false, loadFullMatch, log: { warn: () => undefined } }
   await using mcp = openConversationMcp(deps)

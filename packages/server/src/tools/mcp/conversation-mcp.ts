@@ -65,24 +65,25 @@ const keyOf = ({ owner, workspace }: McpUser): string => JSON.stringify([owner, 
 
 /** In a sandbox a program sees what its conversation sees, so it belongs to that conversation alone and ends with it. */
 function ownWorkspace(workspaces: ConversationMcpDeps['workspaces'], user: McpUser): McpWorkspace {
-  const { id: conversationId, epoch, remote } = user
+  const { id: conversationId, owner, epoch, remote } = user
   const workingDir = user.workspace.working_dir
   return {
     key: JSON.stringify([keyOf(user), conversationId, epoch]),
-    open: (_, signal) => workspaces.open({ conversationId, workingDir, epoch, remote }, signal),
+    open: (_, signal) => workspaces.open({ conversationId, owner, workingDir, epoch, remote }, signal),
     leave: () => Promise.resolve(),
   }
 }
 
 /** Without a sandbox the owner's conversations in one directory share a server; it ends when the last of them releases it. */
 function sharedWorkspace(workspaces: ConversationMcpDeps['workspaces'], user: McpUser): McpWorkspace {
-  const { remote } = user
+  const { owner, remote } = user
   const workingDir = user.workspace.working_dir
   const idOf = (name: string) => asConversationId(`mcp-${name}`)
   return {
     key: keyOf(user),
     // It has no owner that could change, so the epoch is constant.
-    open: (name, signal) => workspaces.open({ conversationId: idOf(name), workingDir, epoch: 1, remote }, signal),
+    open: (name, signal) =>
+      workspaces.open({ conversationId: idOf(name), owner, workingDir, epoch: 1, remote }, signal),
     leave: (name) => (remote === null ? workspaces.release(idOf(name)) : Promise.resolve()),
   }
 }

@@ -12,6 +12,7 @@ import { tempDir, type TempDir } from '../../../testing/temp.ts'
 import { openLocalWorkspaces, type Workspace, type Workspaces } from '../../workspace/index.ts'
 import type { ToolContext } from '../tool.ts'
 import { terminalTool } from './terminal-tool.ts'
+import { OWNER, testRoots } from '../../../testing/roots.ts'
 
 let dir: TempDir
 let workspaces: Workspaces
@@ -21,8 +22,8 @@ const signal = new AbortController().signal
 const tool = terminalTool({ no_change_timeout_seconds: 5 })
 beforeAll(async () => {
   dir = await tempDir()
-  workspaces = openLocalWorkspaces({ dataDir: dir.file('data'), idleExitMs: 0 })
-  workspace = await workspaces.open({ conversationId, workingDir: dir.file('work'), epoch: 1 }, signal)
+  workspaces = openLocalWorkspaces({ dataDir: dir.file('data'), roots: testRoots(dir.file('data')), idleExitMs: 0 })
+  workspace = await workspaces.open({ conversationId, owner: OWNER, workingDir: dir.file('work'), epoch: 1 }, signal)
 })
 afterAll(async () => {
   await workspaces.release(conversationId)

@@ -2,12 +2,13 @@
  * A directory as one stream of bytes: all files as a tar.gz, or the changes that git reports as a patch. Files that may contain
  * credentials are left out of both. Source: agent-server-wire.md 1.8; docs/agent-server.md, Archives.
  */
+import { stat } from 'node:fs/promises'
 import { basename, dirname, sep } from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import { ParleyError } from '@parley/protocol'
 import { absolutePath } from '../host-files.ts'
-import { statFile } from '../files.ts'
+import { nullIfMissing } from '../file-errors.ts'
 import { type Repository, repositoryOf } from '../git/repository.ts'
 import type { Process, Workspace } from '../workspace.ts'
 import { territoryAt, type Territory } from './credential-places.ts'
@@ -57,10 +58,11 @@ export async function openArchive(
   request: ArchiveRequest,
   signal: AbortSignal,
 ): Promise<Archive> {
-  const directory = absolutePath(request.path)
-  const found = await statFile(directory)
+  const asked = absolutePath(request.path)
+  const directory = (await workspace.directory?.(asked, ['path'])) ?? asked
+  const found = await stat(directory).catch(nullIfMissing)
   if (found === null) throw new ParleyError('not_found', 'Directory not found')
-  if (found.kind !== 'directory') throw new ParleyError('bad_request', 'Path is not a directory')
+  if (!found.isDirectory()) throw new ParleyError('bad_request', 'Path is not a directory')
   const territory = territoryAt(directory.split(sep))
   if (territory === null)
     throw new ParleyError('bad_request', 'This directory may contain credentials of git and is not archived')

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { isInside } from '../../lib/index.ts'
 import { baseOf, commitOf, type Repository } from '../git/repository.ts'
-import { gitEnvironment } from '../git/run.ts'
+import { DIFF } from '../git/run.ts'
 import type { Workspace } from '../workspace.ts'
 import { isCredentialFile, isCredentialText, isJudgedByContent } from './credential-places.ts'
 import { pathspecsOf } from './excludes.ts'
@@ -37,17 +37,17 @@ export async function openDelta(
   const scratch = await realpath(await mkdtemp(join(tmpdir(), 'parley-archive-')))
   const forget = () => rm(scratch, { recursive: true, force: true })
   try {
-    const env = await environment(workspace, repository, scratch, signal)
+    const env = await environment(repository, scratch, signal)
     const git = (args: readonly string[]) => run(workspace, { args, cwd: directory, env, folder: scratch }, signal)
     await git(['read-tree', base])
-    await git(['add', '--all', ...paths])
-    const changed = await git(['diff', '--cached', '--name-only', '--no-renames', '-z', base, ...paths])
+    await addAll(workspace, { paths, cwd: directory, env, folder: scratch }, signal)
+    const changed = await git(['diff', ...DIFF, '--cached', '--name-only', '--no-renames', '-z', base, ...paths])
     const secret = await secretsIn(changed.split('\0').slice(0, -1), { repository, base }, signal)
     // Their state of the base is put back, so that the patch does not contain them.
     for (let at = 0; at < secret.length; at += AT_ONCE)
       await git(['reset', '-q', base, '--', ...secret.slice(at, at + AT_ONCE).map((path) => `:(top,literal)${path}`)])
     const patch = join(scratch, 'patch')
-    const options = ['--binary', '--no-ext-diff', '--no-textconv', `--output=${patch}`]
+    const options = [...DIFF, '--binary', `--output=${patch}`]
     await git(['diff', ...options, '--cached', base, ...paths])
     const name = `${basename(directory) || 'root'}.patch`
     return { name, facts, bytes: createReadStream(patch), [Symbol.asyncDispose]: forget }
@@ -70,15 +70,10 @@ async function autoBase(repository: Repository, signal: AbortSignal): Promise<st
 }
 
 /** New objects are written to the scratch folder. */
-async function environment(
-  workspace: Workspace,
-  { git }: Repository,
-  scratch: string,
-  signal: AbortSignal,
-): Promise<Record<string, string>> {
+async function environment({ git }: Repository, scratch: string, signal: AbortSignal): Promise<Record<string, string>> {
   const objects = await git.tell(['rev-parse', '--path-format=absolute', '--git-path', 'objects'], signal)
   return {
-    ...gitEnvironment(workspace),
+    ...(await git.environment(signal)),
     GIT_INDEX_FILE: join(scratch, 'index'),
     GIT_OBJECT_DIRECTORY: scratch,
     GIT_ALTERNATE_OBJECT_DIRECTORIES: objects.trim(),
@@ -87,12 +82,40 @@ async function environment(
 
 async function run(
   workspace: Workspace,
-  { args, ...place }: { args: readonly string[]; cwd: string; env: Record<string, string>; folder: string },
+  { args, ...place }: GitRun & { args: readonly string[] },
   signal: AbortSignal,
 ): Promise<string> {
-  const request = { argv: ['git', ...args], ...place, maxBytes: MAX_LIST_BYTES }
+  return exec(workspace, { argv: ['git', ...args], ...place }, signal)
+}
+
+type GitRun = { cwd: string; env: Record<string, string>; folder: string }
+
+/** Adds the files to the index. Unlike `git add`, it starts no git in a submodule, where git would run programs that the submodule names. */
+async function addAll(
+  workspace: Workspace,
+  { paths, ...place }: GitRun & { paths: readonly string[] },
+  signal: AbortSignal,
+): Promise<void> {
+  await exec(workspace, { argv: ['sh', '-c', ADD_ALL, 'sh', ...paths], ...place }, signal)
+  const others = ['ls-files', '-z', '--others', '--exclude-standard', ...paths]
+  const names = (await run(workspace, { args: others, ...place }, signal)).split('\0')
+  // Repositories inside the repository are recorded by their commits, if they have any.
+  for (const name of names.filter((each) => each.endsWith('/')))
+    await run(workspace, { args: ['update-index', '--add', '--', name.slice(0, -1)], ...place }, signal).catch(
+      () => undefined,
+    )
+}
+
+const ADD_ALL = 'git ls-files -z --cached --others --exclude-standard "$@" | git update-index -z --add --remove --stdin'
+
+async function exec(
+  workspace: Workspace,
+  { argv, ...place }: GitRun & { argv: readonly string[] },
+  signal: AbortSignal,
+): Promise<string> {
+  const request = { argv, ...place, maxBytes: MAX_LIST_BYTES }
   const { exit_code, stdout, stderr, dropped } = await workspace.exec(request, signal)
-  if (exit_code !== 0) throw new ParleyError('bad_request', stderr.trim() || `git ${args[0]} failed`)
+  if (exit_code !== 0) throw new ParleyError('bad_request', stderr.trim() || `${argv.slice(0, 2).join(' ')} failed`)
   if (dropped.stdout > 0) throw new ParleyError('bad_request', 'More files are changed than a patch can list')
   return stdout
 }

@@ -10,7 +10,6 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import {
   BashCommand,
   type BashEvent,
@@ -121,12 +120,20 @@ class BashCommands implements Bash {
     await Promise.allSettled(this.#running)
   }
 
+  /** Real path of the working directory of a command. @throws RefusedPath for one that the user's requests may not reach */
+  async #directoryOf(user: string, { cwd }: Pick<ExecuteBashRequest, 'cwd'>): Promise<string> {
+    const { hosts } = this.#deps
+    const { workingDir } = await hosts.of(user)
+    return hosts.roots(user).directory(cwd ?? '.', ['cwd'], workingDir)
+  }
+
   /** Stores a command and starts it. The promise is wrapped, because `await` would wait for it. */
   async #begin(
     user: string,
     request: ExecuteBashRequest,
   ): Promise<{ command: BashCommand; last: Promise<BashOutput> }> {
     this.#closing.signal.throwIfAborted()
+    await this.#directoryOf(user, request)
     const command: BashCommand = { ...stamp(randomUUID().replaceAll('-', '')), ...request, kind: 'BashCommand' }
     await this.#record(user, command)
     return { command, last: this.#track(this.#follow(user, command), command) }
@@ -178,7 +185,11 @@ class BashCommands implements Bash {
 
   async #run(user: string, command: BashCommand, isRecovered: boolean): Promise<Chunk[]> {
     const { hosts, hide = async (_, text) => text } = this.#deps
-    const cwd = resolve(hosts.cwd, command.cwd ?? '.')
+    const cwd = await this.#directoryOf(user, command).catch((error: unknown) => {
+      if (error instanceof ParleyError) return failed(error.message)
+      throw error
+    })
+    if (typeof cwd !== 'string') return [cwd]
     const isDirectory = await stat(cwd).then(
       (found) => found.isDirectory(),
       () => false,

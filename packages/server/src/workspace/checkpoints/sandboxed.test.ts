@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findBubblewrap } from '../runner/sandbox/sandbox.ts'
 import { never, openTestWorkspaces, type TestWorkspaces } from '../workspace.testing.ts'
 import { openPlace, placeOfCopy } from './checkpoint-place.testing.ts'
+import { OWNER } from '../../../testing/roots.ts'
 
 const found = await findBubblewrap()
 
@@ -24,7 +25,7 @@ describe.skipIf('reason' in found)('checkpoints of sandboxed workspaces', () => 
     await at.repository.take(never)
     await at.repository.checkOut(tree, never)
     const { conversationId, workingDir, epoch, gitDir } = at.place
-    await using workspace = await here.workspaces.open({ conversationId, workingDir, epoch }, never)
+    await using workspace = await here.workspaces.open({ conversationId, owner: OWNER, workingDir, epoch }, never)
     const { stdout } = await workspace.exec({ argv: ['sh', '-c', `cat a; ls ${gitDir}`] }, never)
     return { files: at.files(), seen: stdout, isMade: existsSync(gitDir) }
   }
@@ -52,7 +53,7 @@ describe.skipIf('reason' in found)('checkpoints of sandboxed workspaces', () => 
     const tree = await at.repository.take(never)
     const to = placeOfCopy(here)
     expect(await at.checkpoints.copy(at.place, to, tree, never)).toEqual([])
-    await using workspace = await here.workspaces.open({ ...to, epoch: 1 }, never)
+    await using workspace = await here.workspaces.open({ ...to, owner: OWNER, epoch: 1 }, never)
     const argv = ['sh', '-c', 'cat a; git status --porcelain; git log --format=%s']
     expect((await workspace.exec({ argv }, never)).stdout).toBe('1first\n')
   })

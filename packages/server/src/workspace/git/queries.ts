@@ -1,14 +1,18 @@
 /** Queries of clients about repositories. Outside a repository the answers are empty, not errors. Source: agent-server-wire.md 1.9. */
-import { readFile, realpath, stat } from 'node:fs/promises'
-import { basename, isAbsolute, join, relative } from 'node:path'
+import { lstat, readlink, stat } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative } from 'node:path'
 import { type GitChange, type GitCommitsPage, type GitDiff, ParleyError } from '@parley/protocol'
+import { isInside } from '../../lib/index.ts'
 import type { Workspace } from '../workspace.ts'
-import { commitOf, existingDirectoryOf, parentOf, type Repository, repositoryOf, shownBaseOf } from './repository.ts'
+import { inFolder, nullIfNotFound, openEntry } from '../files.ts'
+import type { FolderHandle } from '../roots/folder-handle.ts'
+import { commitOf, parentOf, type Repository, repositoryOf, shownBaseOf } from './repository.ts'
+import { DIFF } from './run.ts'
 
 /** Largest file that is shown, in bytes. */
 const MAX_FILE_BYTES = 1024 * 1024
 /** Renames are reported as a deleted and an added file, as the published clients expect. */
-const COMPARE = ['--no-ext-diff', '--no-textconv', '--no-renames', '--name-status', '-z']
+const COMPARE = [...DIFF, '--no-renames', '--name-status', '-z']
 /** Levels of repositories inside repositories that are included. */
 const MAX_DEPTH = 4
 
@@ -23,7 +27,7 @@ export async function changesSince(
   signal: AbortSignal,
   depth = 0,
 ): Promise<GitChange[]> {
-  const repository = await repositoryOf(workspace, path, signal)
+  const repository = await repositoryOf(workspace, depth === 0 ? await asked(workspace, path) : path, signal)
   if (repository === null) return []
   const base = await baseFor(repository, ref, signal)
   const tracked = await repository.git.tell(['diff', ...COMPARE, base, '--'], signal)
@@ -44,7 +48,7 @@ export async function changesOf(
   { path, sha }: { path: string; sha: string },
   signal: AbortSignal,
 ): Promise<GitChange[]> {
-  const repository = await repositoryOf(workspace, path, signal)
+  const repository = await repositoryOf(workspace, await asked(workspace, path), signal)
   if (repository === null) return []
   const commit = await commitOf(repository, sha, signal)
   const parent = await parentOf(repository, commit, signal)
@@ -53,7 +57,7 @@ export async function changesOf(
 }
 
 /**
- * Both sides of a file: the working tree against a commit, or a commit against its parent.
+ * Both sides of a file: the working tree against a commit, or a commit against its parent. The text of a symlink is its target.
  * @throws ParleyError `bad_request` for both at once, and for a file that is on neither side or too large.
  */
 export async function fileDiff(
@@ -63,11 +67,10 @@ export async function fileDiff(
 ): Promise<GitDiff> {
   if (ref !== undefined && commit !== undefined)
     throw new ParleyError('bad_request', 'ref and commit exclude each other')
-  if (!isAbsolute(path)) throw new ParleyError('bad_request', 'Path must be absolute')
-  const directory = await existingDirectoryOf(path)
-  const repository = await repositoryOf(workspace, directory, signal)
-  if (repository === null) return { modified: null, original: null }
-  const real = join(await realpath(directory), relative(directory, path))
+  // The last part may be a symlink, which is shown as one.
+  const real = join(await asked(workspace, dirname(path)), basename(path))
+  const repository = await repositoryOf(workspace, await existingDirectoryOf(real), signal)
+  if (repository === null || !isInside(repository.root, real)) return { modified: null, original: null }
   const name = relative(repository.root, real)
   const after = commit === undefined ? null : await commitOf(repository, commit, signal)
   const before = after === null ? await baseFor(repository, ref, signal) : await parentOf(repository, after, signal)
@@ -84,7 +87,7 @@ export async function newestCommits(
   { path, limit }: { path: string; limit: number },
   signal: AbortSignal,
 ): Promise<GitCommitsPage> {
-  const repository = await repositoryOf(workspace, path, signal)
+  const repository = await repositoryOf(workspace, await asked(workspace, path), signal)
   const isEmpty =
     repository === null || (await repository.git.ask(['rev-parse', '--verify', '--quiet', 'HEAD'], signal)) === null
   if (isEmpty) return { commits: [], has_more: false }
@@ -95,6 +98,19 @@ export async function newestCommits(
     return { sha, short_sha, subject, author, timestamp }
   })
   return { commits: commits.slice(0, limit), has_more: commits.length > limit }
+}
+
+/** The real path of the directory that a request names. @throws RefusedPath; ParleyError `bad_request` for a relative path. */
+async function asked(workspace: Workspace, path: string): Promise<string> {
+  if (!isAbsolute(path)) throw new ParleyError('bad_request', 'Path must be absolute')
+  return (await workspace.directory?.(path, ['path'])) ?? path
+}
+
+/** The nearest existing directory above a path, because a deleted file's directory may be deleted too. */
+async function existingDirectoryOf(path: string): Promise<string> {
+  const above = dirname(path)
+  const found = await stat(above).catch(() => null)
+  return found?.isDirectory() === true || above === path ? above : existingDirectoryOf(above)
 }
 
 const baseFor = (repository: Repository, ref: string | undefined, signal: AbortSignal): Promise<string> =>
@@ -120,11 +136,17 @@ const shown = (text: string | null): string => (text ?? '').replace(/\r?\n$/, ''
 
 const sorted = (changes: GitChange[]): GitChange[] => changes.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 
+/** The text of a file in the working tree; that of a symlink is its target, as in a commit. Null: neither is there. */
 async function fileText(path: string): Promise<string | null> {
-  const found = await stat(path).catch(() => null)
-  if (found?.isFile() !== true) return null
-  expectSize(path, found.size)
-  return readFile(path, 'utf8')
+  const read = async (folder: FolderHandle, name: string) => {
+    const found = await lstat(folder.at(name))
+    if (found.isSymbolicLink()) return readlink(folder.at(name))
+    if (!found.isFile()) return null
+    await using file = await openEntry(folder, name)
+    expectSize(path, (await file.stat()).size)
+    return await file.readFile('utf8')
+  }
+  return inFolder({ path, real: async () => path }, read).catch(nullIfNotFound)
 }
 
 async function blobText({ git }: Repository, tree: string, name: string, signal: AbortSignal): Promise<string | null> {

@@ -1,14 +1,21 @@
 /** A repository, and the commits that its changes are compared with. Source: agent-server-wire.md 1.9. */
 import { stat } from 'node:fs/promises'
-import { dirname, isAbsolute } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
+import { readWhole } from '../files.ts'
+import { RefusedPath } from '../roots/refused-path.ts'
+import { resolveLinks } from '../roots/real-path.ts'
 import type { Workspace } from '../workspace.ts'
-import { type Git, gitIn } from './run.ts'
+import { DIFF, type Git, gitIn } from './run.ts'
+
+/** Repositories that lend each other objects. */
+const MAX_LENDERS = 5
 
 export type Repository = { root: string; git: Git }
 
 /**
- * The repository that a directory is in; null when it is in none.
+ * The repository that a directory is in; null when it is in none, and when its files, its git directory or objects that it borrows
+ * are in a directory that the owner of the workspace may not reach.
  * @throws ParleyError `bad_request` when there is no such directory.
  */
 export async function repositoryOf(
@@ -17,19 +24,67 @@ export async function repositoryOf(
   signal: AbortSignal,
 ): Promise<Repository | null> {
   if (!isAbsolute(directory)) throw new ParleyError('bad_request', 'Path must be absolute')
-  const found = await stat(directory).catch(() => null)
+  const real = await reachable(workspace, directory)
+  if (real === null) return null
+  const found = await stat(real).catch(() => null)
   if (found?.isDirectory() !== true) throw new ParleyError('bad_request', `Not a directory: ${directory}`)
-  const root = await gitIn(workspace, directory).ask(['rev-parse', '--show-toplevel'], signal)
-  if (root === null || root === '\n') return null
-  const line = root.replace(/\n$/, '')
-  return { root: line, git: gitIn(workspace, line) }
+  const place = await locate(workspace, real, signal)
+  if (place === null) return null
+  const root = await reachable(workspace, place.root)
+  const gitDir = await reachable(workspace, place.gitDir)
+  const commonDir = await reachable(workspace, place.commonDir)
+  if (root === null || gitDir === null || commonDir === null) return null
+  if (!(await lendersAreReachable(workspace, join(commonDir, 'objects'), signal))) return null
+  return { root, git: gitIn(workspace, root, { root, gitDir }) }
 }
 
-/** The nearest existing directory above a path, because a deleted file's directory may be deleted too. */
-export async function existingDirectoryOf(path: string): Promise<string> {
-  const above = dirname(path)
-  const found = await stat(above).catch(() => null)
-  return found?.isDirectory() === true || above === path ? above : existingDirectoryOf(above)
+/**
+ * Root and directories of the repository of a directory, with links followed; null outside of one. Works on another server, too.
+ */
+export async function locate(
+  workspace: Workspace,
+  directory: string,
+  signal: AbortSignal,
+): Promise<{ root: string; gitDir: string; commonDir: string } | null> {
+  const args = ['--path-format=absolute', '--show-toplevel', '--absolute-git-dir', '--git-common-dir']
+  const found = await gitIn(workspace, directory).ask(['rev-parse', ...args], signal)
+  const lines = found?.split('\n') ?? []
+  // A line more or less: outside of a working tree, or a path with a line break.
+  if (lines.length !== 4) return null
+  const [root = '', gitDir = '', commonDir = ''] = lines
+  return root === '' ? null : { root, gitDir, commonDir }
+}
+
+/** The real path of a directory; null when the owner of the workspace may not reach it. */
+async function reachable(workspace: Workspace, directory: string): Promise<string | null> {
+  if (workspace.directory === undefined) return directory
+  try {
+    return await workspace.directory(directory, [])
+  } catch (error) {
+    if (error instanceof RefusedPath) return null
+    throw error
+  }
+}
+
+/** False when a repository borrows objects from one that the owner of the workspace may not reach. */
+async function lendersAreReachable(
+  workspace: Workspace,
+  objects: string,
+  signal: AbortSignal,
+  depth = 0,
+): Promise<boolean> {
+  const path = join(objects, 'info', 'alternates')
+  const bytes = await readWhole({ path, real: () => resolveLinks(path) }, signal).catch((error: unknown) => {
+    if (error instanceof ParleyError && error.code === 'not_found') return null
+    throw error
+  })
+  const lines = bytes === null ? [] : Buffer.from(bytes).toString('utf8').split('\n')
+  for (const line of lines.filter((each) => each !== '' && !each.startsWith('#'))) {
+    const lender = await reachable(workspace, resolve(objects, line))
+    if (lender === null || depth === MAX_LENDERS) return false
+    if (!(await lendersAreReachable(workspace, lender, signal, depth + 1))) return false
+  }
+  return true
 }
 
 /** @throws ParleyError `bad_request` when `ref` names no commit. */
@@ -63,7 +118,8 @@ export async function shownBaseOf(repository: Repository, signal: AbortSignal): 
   const head = await verified(git, 'HEAD^{commit}', signal)
   if (head === null) return emptyTree(git, signal)
   const upstream = await upstreamOf(repository, signal)
-  const isPushed = async () => upstream === head && (await git.ask(['diff', '--quiet', 'HEAD', '--'], signal)) !== null
+  const isPushed = async () =>
+    upstream === head && (await git.ask(['diff', ...DIFF, '--quiet', 'HEAD', '--'], signal)) !== null
   if (upstream !== null && !(await isPushed())) return upstream
   return (await forkOf(repository, signal)) ?? head
 }

@@ -1,4 +1,5 @@
 /** Worktrees of conversations. The tests in a sandbox need bubblewrap; without it, they are skipped. */
+import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { asConversationId } from '@parley/protocol'
@@ -7,6 +8,7 @@ import { git } from '../../../testing/two-user-server.ts'
 import { findBubblewrap } from '../runner/sandbox/sandbox.ts'
 import { never, openTestWorkspaces, type TestWorkspaces } from '../workspace.testing.ts'
 import { makeWorktree, placeOfWorktree } from './worktree.ts'
+import { OWNER, testRoots } from '../../../testing/roots.ts'
 
 const bubblewrap = await findBubblewrap()
 let here: TestWorkspaces
@@ -29,7 +31,10 @@ async function repository(at: string): Promise<string> {
 
 async function make(directory: string, name: string) {
   const conversationId = asConversationId(name)
-  await using workspace = await here.workspaces.open({ conversationId, workingDir: directory, epoch: 1 }, never)
+  await using workspace = await here.workspaces.open(
+    { conversationId, owner: OWNER, workingDir: directory, epoch: 1 },
+    never,
+  )
   return makeWorktree(workspace, { directory, root, name }, never)
 }
 
@@ -88,10 +93,11 @@ describe.skipIf('reason' in bubblewrap)('a worktree of a sandboxed conversation'
   })
 
   test('of a directory in a repository has the same directory, also where everything around it is hidden', async () => {
-    const shop = await repository(here.dir.file('data', 'hidden', 'shop'))
+    const shop = await repository(here.dir.file('data', 'workspaces', randomUUID(), 'shop'))
     const inner = join(shop, 'inner')
     const expected = join(root, 'boxed-inner', 'shop', 'inner')
-    expect(await placeOfWorktree(inner, root, 'boxed-inner')).toBe(expected)
+    const roots = testRoots(here.dataDir)(OWNER)
+    expect(await placeOfWorktree(roots, inner, { root, name: 'boxed-inner' })).toBe(expected)
     expect((await make(inner, 'boxed-inner'))?.workingDir).toBe(expected)
     expect(existsSync(join(expected, 'file'))).toBe(true)
   })

@@ -1,6 +1,7 @@
 /** A separate working tree for one conversation. Source: agent-server-wire.md 5.4. */
 import { mkdir, realpath, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
+import type { Roots } from '../roots/roots.ts'
 import type { Workspace } from '../workspace.ts'
 import { defaultBranchOf, repositoryOf } from './repository.ts'
 
@@ -15,12 +16,18 @@ export type Worktree = {
 }
 
 /**
- * The future path of a conversation's worktree; null when `directory` is in no repository. Reads the file system only, so that an
- * answer can contain the path before the worktree exists.
+ * The future path of a conversation's worktree; null when `directory` is in no repository that the user may reach. Reads the file
+ * system only, so that an answer can contain the path before the worktree exists.
+ * @throws RefusedPath naming `working_dir`
  */
-export async function placeOfWorktree(directory: string, root: string, name: string): Promise<string | null> {
-  const found = await topOf(directory)
-  return found === null ? null : join(root, name, basename(found.top), relative(found.top, found.real))
+export async function placeOfWorktree(
+  roots: Pick<Roots, 'directory' | 'reaches'>,
+  directory: string,
+  { root, name }: { root: string; name: string },
+): Promise<string | null> {
+  const found = await topOf(await roots.directory(directory, ['workspace', 'working_dir']))
+  if (found === null || !(await roots.reaches(found.top))) return null
+  return join(root, name, basename(found.top), relative(found.top, found.real))
 }
 
 /** The top of the repository that a directory is in, and the real path of the directory. */

@@ -6,6 +6,7 @@ import { tempDir, type TempDir } from '../../../testing/temp.ts'
 import { openLocalWorkspaces } from '../local-workspaces.ts'
 import type { TerminalRequest, TerminalResult, Workspace, Workspaces } from '../workspace.ts'
 import { openEveryWorkspace } from './remote-workspaces.ts'
+import { OWNER, testRoots } from '../../../testing/roots.ts'
 
 /** A key that commands of these tests print: what they print is searched for all others. */
 const SHOWN_KEY = 'key-that-commands-show-4c21'
@@ -33,7 +34,7 @@ export async function openRemoteTestWorkspaces(): Promise<RemoteTestWorkspaces> 
   const notes = stack.use(await openTestNotes())
   const ids = new Map<string, RemotePlace>()
   const another = () => {
-    const local = openLocalWorkspaces({ dataDir: dir.file('mine') })
+    const local = openLocalWorkspaces({ dataDir: dir.file('mine'), roots: testRoots(dir.file('mine')) })
     return openEveryWorkspace({ local, dataDir: dir.file('mine'), notes: notes.open, log: { warn: () => undefined } })
   }
   const workspaces = stack.use(another())
@@ -54,7 +55,8 @@ export async function openRemoteTestWorkspaces(): Promise<RemoteTestWorkspaces> 
       await notes.of(asConversationId(id))
       const remote = place(options.place)
       if (options.place === undefined) ids.set(id, remote)
-      const spec = { conversationId: asConversationId(id), workingDir: work, epoch: options.epoch ?? 1, remote }
+      const conversationId = asConversationId(id)
+      const spec = { conversationId, owner: OWNER, workingDir: work, epoch: options.epoch ?? 1, remote }
       return (options.workspaces ?? workspaces).open(spec, never)
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),

@@ -24,7 +24,7 @@ import { RemoteTerminal } from './remote-terminal.ts'
 /** Milliseconds for requests whose caller must not wait long: an interrupt, the end of a conversation. */
 const BRIEF_MS = 5_000
 
-export type RemoteSpec = Omit<WorkspaceSpec, 'remote'> & {
+export type RemoteSpec = Omit<WorkspaceSpec, 'remote' | 'owner'> & {
   apiKey: string | null
   /** The calls that were sent. */
   notes: Notes

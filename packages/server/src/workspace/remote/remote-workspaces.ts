@@ -11,7 +11,7 @@ import { Notes } from './notes.ts'
 import { RemoteWorkspace } from './remote-workspace.ts'
 
 /** `storeEpoch`: the epoch under which the owner writes to the store. */
-type RemoteSpec = WorkspaceSpec & { remote: RemotePlace; storeEpoch: number }
+type RemoteSpec = Omit<WorkspaceSpec, 'owner'> & { remote: RemotePlace; storeEpoch: number }
 
 export type EveryWorkspacesOptions = {
   local: Workspaces

@@ -7,7 +7,7 @@
  */
 import { lstat, readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { gitEnvironment } from '../git/run.ts'
+import { gitEnvironment, LIST_PROGRAMS, withoutPrograms } from '../git/run.ts'
 import type { ExecResult, Workspace } from '../workspace.ts'
 
 export type UnsavedWork = { reason: 'uncommitted' | 'unpushed' | 'unchecked'; detail: string }
@@ -15,7 +15,6 @@ export type UnsavedWork = { reason: 'uncommitted' | 'unpushed' | 'unchecked'; de
 /** Directories and repositories that are looked at; a workspace with more is kept. */
 const MAX_DIRECTORIES = 5_000
 const MAX_REPOSITORIES = 20
-const MAX_FILTERS = 100
 /** Bytes of an answer of git; a longer one is enough to know that there is something. */
 const MAX_BYTES = 64 * 1024
 
@@ -78,7 +77,7 @@ async function inRepository(
 ): Promise<UnsavedWork | null> {
   const name = nameIn(root, directory)
   const git = new CarefulGit(workspace, directory, signal)
-  await git.disableFilters()
+  await git.disablePrograms()
   // Submodules have configurations of their own, and files whose changes git was told to overlook are not in its status.
   const special = await git.run(['sh', '-c', 'git ls-files --stage -v | grep -q "^\\([a-z] \\|. 160000\\)"'])
   const hasModules = (await lstat(join(directory, '.git', 'modules')).catch(() => null)) !== null
@@ -112,19 +111,11 @@ class CarefulGit {
     this.#env = this.#environment([])
   }
 
-  /** Replaces the programs of all filters that the repository configures. Reading a configuration runs nothing. */
-  async disableFilters(): Promise<void> {
-    const listed = await this.run(['git', 'config', '--null', '--name-only', '--get-regexp', '^filter\\.'])
-    const names = new Set(listed.stdout.split('\0').flatMap((key) => /^filter\.([^]+)\.[^.]+$/.exec(key)?.[1] ?? []))
-    if (listed.dropped.stdout > 0 || names.size > MAX_FILTERS) throw new Error('it configures too many filters')
-    this.#env = this.#environment(
-      [...names].flatMap((name) => [
-        [`filter.${name}.clean`, ''],
-        [`filter.${name}.smudge`, ''],
-        [`filter.${name}.process`, ''],
-        [`filter.${name}.required`, 'false'],
-      ]),
-    )
+  /** Turns off the programs that the repository names. */
+  async disablePrograms(): Promise<void> {
+    const listed = await this.run(['git', ...LIST_PROGRAMS])
+    if (listed.dropped.stdout > 0) throw new Error('its configuration is too long')
+    this.#env = this.#environment(withoutPrograms(listed.stdout))
   }
 
   /** Output of git; null when the exit code is not 0. */
@@ -156,7 +147,7 @@ class CarefulGit {
   }
 
   /** The work tree is named, because a configuration can name another one. */
-  #environment(more: (readonly [string, string])[]): Record<string, string> {
+  #environment(more: readonly (readonly [string, string])[]): Record<string, string> {
     const overridden = [
       ['core.attributesFile', '/dev/null'],
       ['core.excludesFile', '/dev/null'],

@@ -18,6 +18,7 @@ import type { Log } from '../../observability/index.ts'
 import type { MadeWorkspace, WorkspaceChoice, WorkspaceStore } from '../../storage/index.ts'
 import { gitIn } from '../git/run.ts'
 import { hostId } from '../hosts.ts'
+import { RefusedPath } from '../roots/refused-path.ts'
 import type { Workspaces } from '../workspace.ts'
 import { ASIDE, deleteAside, setAside } from './remove-tree.ts'
 import { unsavedWork } from './unsaved-work.ts'
@@ -129,9 +130,14 @@ class Removing implements WorkspaceRemoval {
 
   async #unsavedIn({ root, owner, kind }: MadeWorkspace) {
     const signal = AbortSignal.any([AbortSignal.timeout(CHECK_MS), this.#closing.signal])
-    const spec = { conversationId: hostId(owner), workingDir: root, epoch: 1 }
-    await using workspace = await this.#deps.workspaces.open(spec, signal)
-    return unsavedWork(workspace, { root, isWorktree: kind === 'worktree' }, signal)
+    const spec = { conversationId: hostId(owner), owner, workingDir: root, epoch: 1 }
+    try {
+      await using workspace = await this.#deps.workspaces.open(spec, signal)
+      return await unsavedWork(workspace, { root, isWorktree: kind === 'worktree' }, signal)
+    } catch (error) {
+      if (error instanceof RefusedPath) return { reason: 'unchecked' as const, detail: error.message }
+      throw error
+    }
   }
 
   /** Follows a directory that has left its place. */
@@ -150,7 +156,7 @@ class Removing implements WorkspaceRemoval {
     if (repository === null || (await inodeOf(repository)) === null) return
     const signal = AbortSignal.any([AbortSignal.timeout(CHECK_MS), this.#closing.signal])
     try {
-      const spec = { conversationId: hostId(owner), workingDir: repository, epoch: 1 }
+      const spec = { conversationId: hostId(owner), owner, workingDir: repository, epoch: 1 }
       await using workspace = await this.#deps.workspaces.open(spec, signal)
       await gitIn(workspace, repository).tell(['worktree', 'remove', '--force', '--force', root], signal)
     } catch (err) {

@@ -8,6 +8,7 @@ import { openLocalWorkspaces } from '../local-workspaces.ts'
 import type { Workspace } from '../workspace.ts'
 import { clone, inspectRemote, takeBranch } from './clone.ts'
 import { findRemote, type Remote } from './remote.ts'
+import { OWNER, testRoots } from '../../../testing/roots.ts'
 
 const never = new AbortController().signal
 const identity = { name: 'A "quoted" name', email: 'a@example.org' }
@@ -19,10 +20,11 @@ beforeAll(async () => {
   stack = new AsyncDisposableStack()
   dir = stack.use(await tempDir())
   git = stack.use(await startGitServer())
-  const workspaces = stack.use(openLocalWorkspaces({ dataDir: dir.file('data') }))
+  const workspaces = stack.use(openLocalWorkspaces({ dataDir: dir.file('data'), roots: testRoots(dir.file('data')) }))
   open = async () => {
     const conversationId = asConversationId(randomUUID())
-    const workspace = await workspaces.open({ conversationId, workingDir: dir.file(conversationId), epoch: 1 }, never)
+    const spec = { conversationId, owner: OWNER, workingDir: dir.file(conversationId), epoch: 1 }
+    const workspace = await workspaces.open(spec, never)
     stack.defer(() => workspace.release())
     return workspace
   }

@@ -8,6 +8,7 @@ import { tempDir } from '../../../../testing/temp.ts'
 import { openLocalWorkspaces } from '../../../workspace/index.ts'
 import { AcpProcess } from '../acp-process.ts'
 import { switchModel } from './switch-model.ts'
+import { OWNER, testRoots } from '../../../../testing/roots.ts'
 
 const AGENT = fileURLToPath(new URL('../../../../testing/scripted-acp-agent.ts', import.meta.url))
 const conversationId = asConversationId('switching')
@@ -20,9 +21,13 @@ test('a model switch without an answer in time changes nothing, and a later answ
   const file = dir.file('agent.json')
   const script: AcpScript = { session: { models }, ignores: 'session/set_model' }
   writeFileSync(file, JSON.stringify(script))
-  await using workspaces = openLocalWorkspaces({ dataDir: dir.file('server'), idleExitMs: 200 })
+  await using workspaces = openLocalWorkspaces({
+    dataDir: dir.file('server'),
+    roots: testRoots(dir.file('server')),
+    idleExitMs: 200,
+  })
   const never = new AbortController().signal
-  const spec = { conversationId, workingDir: dir.file('work'), epoch: 1 }
+  const spec = { conversationId, owner: OWNER, workingDir: dir.file('work'), epoch: 1 }
   await using workspace = await workspaces.open(spec, never)
   await using acp = new AcpProcess({
     conversationId,

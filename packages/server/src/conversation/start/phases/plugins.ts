@@ -47,6 +47,7 @@ export async function attachPlugins(deps: PluginDeps, { owner, record }: Of, sig
     const place = placeOfPlugin(source, ['plugins', index])
     const clone = place.kind === 'git' ? await fetched(deps, owner, place, signal) : null
     const path = clone?.path ?? deps.workspace.resolve(place.kind === 'path' ? place.path : '')
+    if (clone === null) await deps.workspace.directory?.(path, ['plugins', index, 'source'])
     const of = { path, below: place.folder, called: clone?.name ?? basename(path) }
     const plugin = await readPlugin(deps.workspace, of, signal).catch((error: unknown) => {
       if (!(error instanceof ParleyError)) throw error

@@ -16,7 +16,7 @@ export async function takeWorktree(
   signal: AbortSignal,
 ): Promise<PhaseEnd> {
   const asked = record.worktree!
-  await using workspace = await workspaces.open({ conversationId: id, workingDir: asked.source, epoch }, signal)
+  await using workspace = await workspaces.open({ conversationId: id, owner, workingDir: asked.source, epoch }, signal)
   const created = await makeWorktree(workspace, { directory: asked.source, root: asked.root, name: id }, signal)
   if (created === null) {
     await made.make(asked.source, owner)

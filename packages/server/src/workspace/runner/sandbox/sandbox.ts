@@ -1,19 +1,28 @@
 /** Wraps programs into bubblewrap; every process that the runner starts passes through here. Source: decisions.md, Sandbox. */
 import { execFile } from 'node:child_process'
 import { homedir } from 'node:os'
-import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { isInside } from '../../../lib/index.ts'
+import { ownedFolder, refusedPlace, type RefusedPlace } from '../../roots/host-places.ts'
 import { isExecutable } from '../executable.ts'
 import { Refusal, type Box } from '../ipc/protocol.ts'
 import { INSIDE, isVisible, mountArguments, sharesTmp, type View } from './mounts.ts'
-import { privatePlaces, realOf, removeBox, viewOf } from './view.ts'
+import { realHomes, realOf, removeBox, viewOf } from './view.ts'
 import { EgressProxy } from './egress-proxy.ts'
 
 export type Program = { argv: readonly string[]; cwd: string; env: Record<string, string> }
 export type NotStarted = { exit_code: 126 | 127; reason: string }
 
 const PROBE_MS = 5_000
+/** What a sandbox would show with a working directory. */
+const EXPOSED: Readonly<Record<RefusedPlace, string>> = {
+  data: 'it is in the data directory',
+  above_data: 'it contains the data directory',
+  home: 'it is the home of this account, or contains it',
+  credentials: 'it is in a folder for credentials',
+  above_credentials: 'it contains a folder for credentials',
+  process: 'it describes processes',
+}
 /** Its own user namespace, and no further ones, so that no process inside can gain a capability. */
 const NAMESPACES =
   '--unshare-user --disable-userns --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --cap-drop ALL'.split(
@@ -89,18 +98,14 @@ export class Sandbox {
     }
   }
 
-  #view(conversation: string, { workspace: given, isRequired, folder }: Box): View {
+  #view(conversation: string, { workspace: given, folder }: Box): View {
     const workspace = realOf(given) ?? given
-    const own = privatePlaces(this.#home)
-    const exposed = own.find(
-      (place) => place !== workspace && isInside(workspace, place) && isInside(place, this.#home),
-    )
-    if (isRequired && (exposed !== undefined || isInside(workspace, this.#home))) {
-      throw new Refusal(
-        'unavailable',
-        `the working directory ${workspace} holds the data directory, which a sandbox must hide`,
-      )
-    }
+    // The server has decided about a real path; a link that has replaced it since leads elsewhere.
+    if (workspace !== given) throw new Refusal('unavailable', `the working directory ${given} was moved or replaced`)
+    const places = { dataDir: dirname(realOf(this.#home) ?? this.#home), homes: realHomes() }
+    const why = refusedPlace(places, workspace)
+    if (why !== null && !(why === 'data' && ownedFolder(places, workspace) !== null))
+      throw new Refusal('unavailable', `the working directory ${workspace} is not shown in a sandbox: ${EXPOSED[why]}`)
     // Commands that a user runs outside of conversations own no folder.
     if (!conversation.startsWith('host-')) this.#workspaces.set(conversation, workspace)
     const view = viewOf(this.#home, conversation, workspace, this.#workspaces.values())

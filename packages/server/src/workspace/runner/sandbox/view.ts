@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, realpathSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { homedir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isInside } from '../../../lib/index.ts'
+import { homesOfAccount } from '../../roots/host-places.ts'
 import type { BoxFolders, View } from './mounts.ts'
 
 /** Folders that the sandboxed processes of a conversation share; below the runner's folder, which is hidden from them. */
@@ -23,15 +23,17 @@ export async function removeBox(runnerHome: string, conversation: string): Promi
   await rm(dirname(boxFolders(runnerHome, conversation).home), { recursive: true, force: true })
 }
 
+/** Real paths of the homes of this account; `/` is the home of accounts without one. */
+export const realHomes = (): string[] =>
+  homesOfAccount().flatMap((home) => {
+    const real = realOf(home)
+    return real === null || real === '/' ? [] : [real]
+  })
+
 /** Real paths that are hidden from every conversation: the data directory and the user's home. */
-export function privatePlaces(runnerHome: string): string[] {
-  const places = [dirname(runnerHome), homedir()]
-  try {
-    places.push(userInfo().homedir)
-  } catch {
-    // In a container the user id may have no name, and then no home either.
-  }
-  return [...new Set(places.map(realOf).filter((place) => place !== null && place !== '/'))] as string[]
+function privatePlaces(runnerHome: string): string[] {
+  const dataDir = realOf(dirname(runnerHome))
+  return [...(dataDir === null || dataDir === '/' ? [] : [dataDir]), ...realHomes()]
 }
 
 /**
