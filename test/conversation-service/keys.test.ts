@@ -1,4 +1,5 @@
 /** Keys over HTTP: issue, rotation, revocation, limits, and the audit log. */
+import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openKeys } from '../../packages/server/src/index.ts'
@@ -179,6 +180,10 @@ describe('the audit', () => {
       action,
       status,
       conversation_id,
+      until: null,
+      count: 1,
+      subject: null,
+      detail: null,
     })
     expect(lines).toEqual([
       line('POST /api/secrets', 201),
@@ -192,6 +197,62 @@ describe('the audit', () => {
     ])
     for (const { at } of lines) expect(Math.abs(Date.parse(at) - Date.now())).toBeLessThan(60_000)
     expect(JSON.stringify(await audit())).not.toMatch(/not-to-be-kept|a-description|DORAS/)
+  })
+
+  test('the audit log records reads of secrets and files, and for whom a key was made', async () => {
+    const fred = await issue({ user: 'fred' })
+    const asFred = (method: string, path: string, headers = {}) =>
+      serving.call(method, path, undefined, { key: fred.key, headers })
+    await serving.call('POST', '/api/secrets', { name: 'FREDS', value: 'v', description: '' }, { key: fred.key })
+    await asFred('GET', '/api/settings/secrets/FREDS')
+    await asFred('GET', '/api/settings', { 'x-expose-secrets': 'encrypted' })
+    await asFred('GET', '/api/settings', { 'x-expose-secrets': 'plaintext' })
+    await asFred('GET', '/api/settings')
+    await asFred('GET', '/api/file/download?path=/no/such/file')
+    expect((await audit('&user=fred')).map(({ action, status, detail }) => [action, status, detail]).reverse()).toEqual(
+      [
+        ['POST /api/secrets', 201, null],
+        ['GET /api/settings/secrets/{name}', 200, null],
+        ['GET /api/settings', 200, 'secrets'],
+        ['GET /api/settings', 403, 'secrets in clear text'],
+        ['GET /api/file/download', 404, null],
+      ],
+    )
+    await serving.call('POST', `/api/keys/${fred.id}/rotate`)
+    await serving.call('DELETE', `/api/keys/${fred.id}`)
+    const made = (await audit()).filter(({ subject }) => subject === 'fred').reverse()
+    expect(made.map(({ action, status }) => [action, status])).toEqual([
+      ['POST /api/keys', 201],
+      ['POST /api/keys/{key_id}/rotate', 201],
+      ['DELETE /api/keys/{key_id}', 200],
+    ])
+    expect([made[0].detail, made[2].detail]).toEqual([`key ${fred.id}, role user`, `key ${fred.id}, role user`])
+  })
+
+  test('the audit log counts wrong keys by their address, and names keys of the command line', async () => {
+    for (let times = 0; times < 3; times++) await statusWith('wrong-key-of-nobody')
+    await using keys = await openKeys({ dataDir: dir.file('data'), sessionApiKeys: [] })
+    await keys.createKey({ user: 'gina', role: 'user', label: null, expires_at: null })
+    const nobody = await audit('&user=')
+    const logins = nobody.filter(({ action }) => action === 'LOGIN')
+    expect(logins).toMatchObject([{ key_id: '', status: 401, detail: expect.stringMatching(/127\.0\.0\.1|::1/) }])
+    expect(logins[0].count).toBeGreaterThanOrEqual(3)
+    const made = nobody.find(({ subject }) => subject === 'gina')
+    expect(made).toMatchObject({ key_id: 'command line', action: 'parley keys create' })
+  })
+
+  test('a server with an audit file appends every record, and a broken file delays no request', async () => {
+    await using place = await tempDir()
+    const file = place.file('audit.jsonl')
+    {
+      await using audited = await serve(place.file('data'), { PARLEY_AUDIT_FILE: file })
+      await audited.call('POST', '/api/secrets', { name: 'A', value: 'not-to-be-kept', description: '' })
+    }
+    const text = await readFile(file, 'utf8')
+    expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({ action: 'POST /api/secrets', status: 201 })
+    expect(text).not.toContain('not-to-be-kept')
+    await using broken = await serve(place.file('data'), { PARLEY_AUDIT_FILE: place.path })
+    expect((await broken.call('POST', '/api/secrets', { name: 'B', value: 'v', description: '' })).status).toBe(201)
   })
 
   test('the audit log is read in pages', async () => {

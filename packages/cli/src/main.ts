@@ -15,6 +15,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unkn
     about: 'replace the key that stored secrets are sealed with',
     load: () => import('./commands/secrets.ts'),
   },
+  audit: { about: 'check an append-only audit file', load: () => import('./commands/audit.ts') },
   backup: { about: 'copy the data of a server, also while it runs', load: () => import('./commands/backup.ts') },
   restore: { about: 'restore a backup into a new data directory', load: () => import('./commands/restore.ts') },
   config: { about: 'show what is in force and where it came from', load: () => import('./commands/config.ts') },

@@ -5,6 +5,7 @@ import type { BackupReport, BackupRequest } from './compose/backup/back-up.ts'
 import type { RestoreReport, RestoreRequest } from './compose/backup/restore.ts'
 import type { Keys } from './compose/keys.ts'
 import type { RekeyReport, RekeyRequest } from './compose/rekey.ts'
+import type { ChainReport } from './observability/index.ts'
 import type * as Preflight from './preflight.ts'
 
 export type { CompositionOverrides, Server } from './compose/compose.ts'
@@ -33,6 +34,14 @@ export async function startServer(config: Config, overrides: CompositionOverride
 /** Opens the keys of the configured data directory; needs no running server. */
 export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys'>): Promise<Keys> {
   return (await import('./compose/keys.ts')).openKeys(config)
+}
+
+/**
+ * Checks the lines of an append-only audit file. Source: docs/audit.md, Append-only file.
+ * @param end hash of the last line of the file before it
+ */
+export async function checkAuditLines(lines: AsyncIterable<string>, end: string | null): Promise<ChainReport> {
+  return (await import('./observability/index.ts')).checkChain(lines, end)
 }
 
 /** Makes a backup of the configured data directory, also while a server uses it. @throws ParleyError with the remedy. */

@@ -438,10 +438,10 @@ const settings: Row[] = [
   },
   {
     file: 'settings/settings.ts',
-    text: "another server's key",
+    text: 'Send the value itself',
     send: patch({ agent_settings_diff: { llm: { api_key: 'gAAAAABfake' } } }),
     loc: ['body', 'agent_settings_diff', 'llm', 'api_key'],
-    msg: "another server's key",
+    msg: 'encrypted for another user or place',
   },
   {
     file: 'settings/stored.ts',
@@ -477,6 +477,7 @@ export const ROWS: readonly Row[] = [...starts, ...agents, ...analyzers, ...sett
 /** Folders and files whose refusals no request reaches, by the beginning of their path. */
 export const NOT_REQUESTS: Readonly<Record<string, string>> = {
   'compose/backup/': 'commands of the command line',
+  'compose/rekey.ts': 'a command of the command line',
   'conversation/definitions/': 'definitions of sub-agents, read when a conversation starts',
   'conversation/sub-agents/': CALLS,
   'skills/frontmatter.ts': 'files of skills, read when a conversation starts',

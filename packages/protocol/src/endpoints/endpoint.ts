@@ -40,6 +40,8 @@ export type Endpoint = {
   ok: EndpointAnswer
   /** Further successful answers. */
   also?: readonly EndpointAnswer[]
+  /** A GET that the audit log records, because it reads secrets or whole files. */
+  isAuditedRead?: boolean
   /** Error statuses besides 401 and 422. */
   errors: readonly number[]
 }

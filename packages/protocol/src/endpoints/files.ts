@@ -32,6 +32,7 @@ export const downloadFile = endpoint({
   path: '/api/file/download',
   description: 'Returns the bytes of a file.',
   query: at,
+  isAuditedRead: true,
   ok: { status: 200, description: 'application/octet-stream' },
   errors: [400, 403, 404],
 })
@@ -99,6 +100,7 @@ export const archiveDirectory = endpoint({
     use_default_excludes: laxBoolean().default(true),
     exclude: list(z.string()).default([]),
   }),
+  isAuditedRead: true,
   ok: { status: 200, description: 'The bytes, with X-Archive-* headers' },
   errors: [400, 403, 404],
 })

@@ -83,7 +83,13 @@ export const rotateKey = endpoint({
 
 export const AuditItem = z.object({
   id: z.int(),
+  /** Time of the first request. */
   at: z.string(),
+  /** Time of the last one, if `count` is above 1. */
+  until: z.string().nullable(),
+  /** Number of requests that were alike. */
+  count: z.int(),
+  /** Empty for a login with an unknown key. */
   user: z.string(),
   key_id: z.string(),
   /** Method and pattern of the route. */
@@ -91,6 +97,10 @@ export const AuditItem = z.object({
   conversation_id: z.string().nullable(),
   /** Status of the answer. */
   status: z.int(),
+  /** The user that the request was about, such as the one who got a key. */
+  subject: z.string().nullable(),
+  /** Facts from the server, such as the id of that key, or the address of a wrong one. */
+  detail: z.string().nullable(),
 })
 export type AuditItem = z.infer<typeof AuditItem>
 
@@ -99,8 +109,9 @@ export const readAudit = endpoint({
   ...operator,
   method: 'GET',
   path: '/api/audit',
-  description: 'Lists who changed what, newest first; for administrators.',
+  description: 'Lists who changed what and who read secrets, newest first; for administrators.',
   query: z.object({
+    /** Empty: logins with unknown keys. */
     user: z.string().optional(),
     limit: laxInt({ gt: 0, le: 1000 }).default(100),
     /** Id of the last entry of the previous page. */

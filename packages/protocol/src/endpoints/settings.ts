@@ -115,6 +115,7 @@ export const readStoredSecret = endpoint({
   ...one,
   method: 'GET',
   description: 'Returns the value of a secret as text.',
+  isAuditedRead: true,
   ok: { status: 200, description: 'text/plain: the value, unchanged' },
   errors: [404],
 })

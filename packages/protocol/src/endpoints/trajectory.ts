@@ -18,6 +18,7 @@ export const getTrajectory = endpoint({
     /** `events`: the events of this API. `v0`: the older trajectory format. */
     format: z.enum(['events', 'v0']).default('events'),
   }),
+  isAuditedRead: true,
   ok: {
     status: 200,
     schema: z.object({ trajectory: z.array(record), working_dir: z.string() }),
@@ -34,6 +35,7 @@ export const downloadTrajectory = endpoint({
   path: '/api/file/download-trajectory/{conversation_id}',
   description: 'Returns the whole log and the state as a zip archive, secrets hidden.',
   params,
+  isAuditedRead: true,
   ok: { status: 200, description: 'application/zip: base_state.json and events/event-<n>-<id>.json' },
   errors: [404],
 })

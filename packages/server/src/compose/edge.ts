@@ -15,7 +15,7 @@ import {
 } from '../conversation/index.ts'
 import { createApp, openWorkspaceSessions, type App, type AppDeps, type Gateway, type Machine } from '../http/index.ts'
 import { openCatalogue, openLlm, probeModel, type Transport } from '../llm/index.ts'
-import type { Log } from '../observability/index.ts'
+import { openAuditFile, openAuditSyslog, type AuditSink, type Log } from '../observability/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import {
   conversationDefaults,
@@ -86,7 +86,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     deliveries: storage.outbox,
     webhookSecrets: config.webhookReceiverSecrets,
     keys: identities,
-    audit: new AuditLog(storage.audit, log),
+    audit: new AuditLog(storage.audit, log, { sinks: auditSinks(config, log) }),
     idempotency: storage.idempotency,
     cipher,
     rateLimitPerMinute: config.rateLimitPerMinute,
@@ -125,6 +125,13 @@ export function composeEdge(deps: EdgeDeps): Edge {
     },
     recover: () => machine.bash.recover(),
   }
+}
+
+function auditSinks({ audit }: Config, log: Log): AuditSink[] {
+  return [
+    ...(audit.file === null ? [] : [openAuditFile(audit.file, log)]),
+    ...(audit.syslog === null ? [] : [openAuditSyslog(audit.syslog, log)]),
+  ]
 }
 
 /** The two ways to start a conversation. */

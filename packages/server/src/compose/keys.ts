@@ -18,11 +18,39 @@ export interface Keys extends AsyncDisposable {
 export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys'>): Promise<Keys> {
   const storage = await openSqlite({ path: join(config.dataDir, 'parley.db') })
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())
+  const audited = (action: string, { id, user, role }: Pick<KeyRow, 'id' | 'user' | 'role'>) =>
+    storage.audit.write(
+      [
+        {
+          at: new Date().toISOString(),
+          until: null,
+          count: 1,
+          // Anyone who may write the store; no key was used.
+          user: '',
+          key_id: 'command line',
+          action,
+          conversation_id: null,
+          status: 200,
+          subject: user,
+          detail: `key ${id}, role ${role}`,
+        },
+      ],
+      [],
+    )
   return {
-    createKey: ({ user, role, label, expires_at }) =>
-      identities.create({ user, role, label, expiresAt: expires_at === null ? null : new Date(expires_at) }),
+    async createKey({ user, role, label, expires_at }) {
+      const expiresAt = expires_at === null ? null : new Date(expires_at)
+      const made = await identities.create({ user, role, label, expiresAt })
+      await audited('parley keys create', made.row)
+      return made
+    },
     listKeys: () => identities.list(),
-    revokeKey: (id) => storage.keys.revoke(id),
+    async revokeKey(id) {
+      const row = (await storage.keys.list()).find((key) => key.id === id)
+      const isRevoked = await storage.keys.revoke(id)
+      if (isRevoked && row !== undefined) await audited('parley keys revoke', row)
+      return isRevoked
+    },
     [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
   }
 }

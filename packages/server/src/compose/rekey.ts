@@ -9,7 +9,7 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ParleyError } from '@parley/protocol'
+import { invalidInput, ParleyError } from '@parley/protocol'
 import type { Config } from '../config/index.ts'
 import { syncFolders } from '../lib/index.ts'
 import {
@@ -115,15 +115,14 @@ function compacted(store: string): string | null {
 
 function expectUsable(secretKey: string | null, newKey: string | null): void {
   if (newKey === null && secretKey !== null)
-    throw new ParleyError(
-      'invalid_input',
+    throw invalidInput(
       'the sealing key is given by PARLEY_SECRET_KEY: write a new text into a file, name it with --new-key FILE, and set ' +
         'PARLEY_SECRET_KEY to that text afterwards; make one with: openssl rand -base64 32',
     )
   if (newKey !== null && newKey.trim() === '')
-    throw new ParleyError('invalid_input', 'the file of --new-key is blank; write a text into it')
+    throw invalidInput('the file of --new-key is blank; write a text into it')
   if (newKey !== null && newKey === secretKey)
-    throw new ParleyError('invalid_input', 'the file of --new-key contains the key that the store has already')
+    throw invalidInput('the file of --new-key contains the key that the store has already')
 }
 
 /** The key of the earlier file opens nothing any more. */

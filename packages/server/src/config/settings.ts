@@ -7,6 +7,7 @@
 import { isAbsolute, join } from 'node:path'
 import type { Network } from '../lib/index.ts'
 import type { StartSources } from '../conversation/index.ts'
+import type { SyslogAddress } from '../observability/index.ts'
 import type { ListedRoots, SandboxPolicy } from '../workspace/index.ts'
 import { deadlines, gitHosts } from './starts.ts'
 import {
@@ -25,6 +26,7 @@ import {
   SECONDS,
   seconds,
   secondsOrNever,
+  syslogAddress,
   text,
   webOrigins,
 } from './values.ts'
@@ -307,6 +309,25 @@ export const SETTINGS = {
       default: null,
       describe: 'Id that each of these calls repeats',
       page: 'remote-workspace.md',
+    }),
+  },
+  audit: {
+    file: setting<string | null>({
+      name: 'audit_file',
+      read: path,
+      default: null,
+      defaultText: 'none',
+      describe: 'File to which every audit record is appended, outside of the data folder',
+      page: 'audit.md',
+    }),
+    syslog: setting<SyslogAddress | null>({
+      name: 'audit_syslog',
+      read: syslogAddress,
+      default: null,
+      defaultText: 'none',
+      describe: 'Syslog server to which every audit record is sent',
+      page: 'audit.md',
+      print: (address) => (address === null ? null : `${address.protocol}://${address.host}:${address.port}`),
     }),
   },
   webhooks: setting<WebhookTarget[]>({

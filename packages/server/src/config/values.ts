@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path'
 import { ConfigError } from './error.ts'
 import { isAddressOrNetwork, isHostEntry, type Network } from '../lib/index.ts'
+import type { SyslogAddress } from '../observability/index.ts'
 
 export const SECONDS = 1000
 
@@ -104,6 +105,22 @@ export const httpUrl: Reader<string> = {
     if (!/^https?:\/\/./.test(value) || !URL.canParse(value))
       throw wrong(given, 'an address such as http://127.0.0.1:11434')
     return value
+  },
+}
+
+/** Default port of syslog over UDP and TCP. */
+const SYSLOG_PORT = 514
+
+export const syslogAddress: Reader<SyslogAddress> = {
+  type: '`udp://host:port` or `tcp://host:port`',
+  read: (given) => {
+    const url = URL.parse(textOf(given))
+    const protocol = url?.protocol.slice(0, -1)
+    const isPlain = url !== null && url.username === '' && /^\/?$/.test(url.pathname) && url.search === ''
+    if (!isPlain || url.hostname === '' || (protocol !== 'udp' && protocol !== 'tcp'))
+      throw wrong(given, 'an address such as udp://127.0.0.1:514 or tcp://logs.example.org:601')
+    const port = url.port === '' ? SYSLOG_PORT : Number(url.port)
+    return { protocol, host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port }
   },
 }
 

@@ -91,7 +91,8 @@ export type App = {
 export function createApp(deps: AppDeps): App {
   const { conversations, log, authenticate, noKeys, bodyLimitBytes, audit, machine } = deps
   const addressOf = createAddressOf(deps.trustedProxies)
-  const auth: Auth = { authenticate, noKeys, guesses: new Guesses(), addressOf }
+  const onWrongKey = (address: string | undefined) => audit.noteWrongKey(address)
+  const auth: Auth = { authenticate, noKeys, guesses: new Guesses(onWrongKey), addressOf }
   const keyWatch = new KeyWatch(authenticate, log)
   const cors = createCors(deps.corsOrigins)
   const isOurHost = createHosts(deps.hostNames)

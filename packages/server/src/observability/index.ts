@@ -1,1 +1,5 @@
 export { openLog, type Log } from './log.ts'
+export { openAuditFile } from './audit/audit-file.ts'
+export { openAuditSyslog, type SyslogAddress } from './audit/audit-syslog.ts'
+export { checkChain, type ChainReport } from './audit/chain.ts'
+export type { AuditSink } from './audit/sink-queue.ts'

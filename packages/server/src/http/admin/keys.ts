@@ -1,7 +1,16 @@
 /** Issuing, listing, rotating and revoking keys, for administrators. Source: decisions.md, Identity. */
-import { createKey, type IssuedKey, type KeyInfo, listKeys, revokeKey, rotateKey } from '@parley/protocol'
+import {
+  createKey,
+  type Endpoint,
+  type IssuedKey,
+  type KeyInfo,
+  listKeys,
+  revokeKey,
+  rotateKey,
+} from '@parley/protocol'
 import type { Identities } from '../../settings/index.ts'
 import { expectAdmin } from '../core/auth.ts'
+import type { Answer } from '../core/errors.ts'
 import { ok, route } from '../core/route.ts'
 import type { Route } from '../core/web.ts'
 
@@ -19,20 +28,28 @@ export function keyRoutes(keys: Keys, onRevoked: (keyId: string) => void): Route
       expectAdmin(actor)
       // A time without a zone is UTC.
       const expiresAt = expires_at === null ? null : new Date(expires_at.endsWith('Z') ? expires_at : `${expires_at}Z`)
-      return ok(createKey, issued(await keys.create({ user, role, label, expiresAt })))
+      return made(createKey, await keys.create({ user, role, label, expiresAt }))
     }),
     route(rotateKey, async ({ params: { key_id } }, actor) => {
       expectAdmin(actor)
-      return ok(rotateKey, issued(await keys.rotate(key_id)))
+      return made(rotateKey, await keys.rotate(key_id))
     }),
     route(revokeKey, async ({ params: { key_id } }, actor) => {
       expectAdmin(actor)
       await keys.revoke(key_id)
       onRevoked(key_id)
-      return ok(revokeKey, { success: true })
+      const row = (await keys.list()).find(({ id }) => id === key_id)
+      return { ...ok(revokeKey, { success: true }), ...(row && { audit: aboutKey(row) }) }
     }),
   ]
 }
+
+const made = (row: Endpoint, key: { key: string; row: Row }): Answer => ({
+  ...ok(row, issued(key)),
+  audit: aboutKey(key.row),
+})
+
+const aboutKey = ({ id, user, role }: Row) => ({ subject: user, detail: `key ${id}, role ${role}` })
 
 const issued = ({ key, row }: { key: string; row: Row }): IssuedKey => ({ ...shown(row), key })
 

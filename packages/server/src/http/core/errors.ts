@@ -16,6 +16,8 @@ export type Answer = {
   headers?: Record<string, string>
   /** The conversation of the answer, where the path does not name it. */
   about?: string
+  /** What the audit log says about the request besides its status. */
+  audit?: { subject?: string; detail?: string }
   /** The request took effect, although its status is that of an error. */
   tookEffect?: true
 }

@@ -45,11 +45,18 @@ export class KeyBudgets {
 export class Guesses {
   readonly #buckets = new Buckets({ perMinute: GUESSES_PER_MINUTE, burst: GUESSES_PER_MINUTE })
   readonly #known = new Set<string>()
+  readonly #onWrongKey: (address: string | undefined) => void
+
+  /** @param onWrongKey called for each wrong key, with the address that it is counted under */
+  constructor(onWrongKey: (address: string | undefined) => void = () => {}) {
+    this.#onWrongKey = onWrongKey
+  }
 
   /** The answer to a key that must not be looked up; null when it may be. */
   refusalOf(key: string, address: string | undefined): Answer | null {
     const state = this.#buckets.look(networkOf(address))
     if (state.isTaken || this.#known.has(hashKey(key))) return null
+    this.#onWrongKey(address)
     return tooMany('Too many wrong keys from this address.', state)
   }
 
@@ -64,6 +71,7 @@ export class Guesses {
   wasWrong(key: string | undefined, address: string | undefined): void {
     if (key !== undefined) this.#known.delete(hashKey(key))
     this.#buckets.take(networkOf(address))
+    this.#onWrongKey(address)
   }
 }
 

@@ -218,15 +218,23 @@ const isForAnyPage = (url: string, routes: readonly Route[]): boolean =>
   routes.some((route) => route.forAnyPage === true && matches(route, splitOnce(url, '?')[0]))
 
 /** Route data that the framework carries. */
-type Carried = { streamsBody?: boolean; action?: string }
+type Carried = { streamsBody?: boolean; action?: string; isAuditedRead?: boolean }
 
-/** Records a request that may have changed something, and its answer, in the audit log. */
-function note(request: FastifyRequest, { status, about }: { status: number; about?: string }, audit?: AuditLog): void {
+/** Records in the audit log a request that may have changed something, or that reads secrets or files, and its answer. */
+function note(
+  request: FastifyRequest,
+  { status, about, audit: more }: Pick<Answer, 'status' | 'about' | 'audit'>,
+  audit?: AuditLog,
+): void {
   const actor = actors.get(request)
-  const { action } = request.routeOptions.config as Carried
-  if (audit === undefined || actor === undefined || action === undefined || request.method === 'GET') return
+  const { action, isAuditedRead } = request.routeOptions.config as Carried
+  if (audit === undefined || actor === undefined || action === undefined) return
+  const exposed = request.headers['x-expose-secrets']
+  if (request.method === 'GET' && isAuditedRead !== true && exposed === undefined) return
   const { conversation_id } = request.params as { conversation_id?: string }
-  audit.note({ action, actor, status, conversationId: about ?? conversation_id })
+  // The header is one of a few words, or refused.
+  const detail = exposed === undefined ? {} : { detail: exposed === 'plaintext' ? 'secrets in clear text' : 'secrets' }
+  audit.note({ action, actor, status, conversationId: about ?? conversation_id, ...detail, ...more })
 }
 
 function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: AbortSignal): void {
@@ -235,7 +243,11 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
     method: route.method,
     url: urlOf(route),
     bodyLimit: bodyLimitOf(route.row, deps.bodyLimitBytes),
-    config: { streamsBody: route.streamsBody === true, action: `${route.method} ${route.path}` } satisfies Carried,
+    config: {
+      streamsBody: route.streamsBody === true,
+      action: `${route.method} ${route.path}`,
+      isAuditedRead: route.row?.isAuditedRead === true,
+    } satisfies Carried,
     ...(route.isOpen && route.isProbe !== true && { onRequest: guardOpen(deps) }),
     ...(!route.isOpen && {
       onRequest: async (request: FastifyRequest, reply: FastifyReply) => {

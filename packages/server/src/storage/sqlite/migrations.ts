@@ -312,6 +312,12 @@ const MIGRATIONS: readonly string[] = [
   `,
   CHECKPOINTS,
   'ALTER TABLE seal_test ADD COLUMN salt TEXT;',
+  `
+  ALTER TABLE audit ADD COLUMN until TEXT;
+  ALTER TABLE audit ADD COLUMN count INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE audit ADD COLUMN subject TEXT;
+  ALTER TABLE audit ADD COLUMN detail TEXT;
+  `,
 ]
 
 /** True for the `application_id` of a store. */

@@ -172,6 +172,7 @@ test.each([
   ['secret', vault.GET_SQL, /^SEARCH secrets USING INDEX \S+ \(user=\? AND name=\?\)$/],
   ['secrets', vault.LIST_SQL, /^SEARCH secrets USING INDEX \S+ \(user=\?\)$/],
   ['audit', audit.listAuditSql(false, true), /^SEARCH audit USING INTEGER PRIMARY KEY \(rowid<\?\)$/],
+  ['audit beyond a number', audit.AUDIT_EXCESS_SQL, /^SEARCH audit USING COVERING INDEX audit_user \(user=\?\)$/],
   ['audit of a user', audit.listAuditSql(true, true), /^SEARCH audit USING INDEX audit_user \(user=\? AND n<\?\)$/],
   ['documents', documents.LIST_DOCUMENTS_SQL, /^SEARCH documents USING INDEX \S+ \(user=\? AND collection=\?\)$/],
   [
