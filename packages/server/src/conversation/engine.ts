@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { DEFAULT_PERSISTENCE_DIR } from '@parley/protocol'
 import type { Backoff, Slots } from '../lib/index.ts'
-import type { Cipher } from '../secrets/index.ts'
+import { withReferences, type Cipher } from '../secrets/index.ts'
 import type { Storage } from '../storage/index.ts'
 import type { OpenCallNotes, Workspaces } from '../workspace/index.ts'
 import type { Conversations } from './conversations.ts'
@@ -67,6 +67,7 @@ export function openEngine(deps: EngineDeps): Engine {
     storage,
     stamps: { now: deps.now },
     writeRecord: (record) => writeRecord(record, cipher),
+    referenced: (record) => withReferences(record, cipher),
     workspacesDir: join(deps.dataDir, 'workspaces'),
     worktreesDir: join(deps.dataDir, 'worktrees'),
     folderOf: (id) => join(foldersDir, id),

@@ -4,7 +4,7 @@ import { encryptSecrets, plainSecrets } from './expose.ts'
 import { openKnownSecrets } from './known-secrets.ts'
 import { sealRecord, unsealRecord } from './seal-record.ts'
 import { secretValues } from './secret-values.ts'
-import { SERVER_CREDENTIAL, withServerCredential } from './server-credential.ts'
+import { SERVER_CREDENTIAL, withReferences, withServerCredential } from './server-credential.ts'
 
 const KEY = 'sk-of-the-server-1'
 const sealing = await openCipher({ keyText: 'a key of 32 bytes', keyFile: '/nowhere', salt: '' })
@@ -34,6 +34,12 @@ test('a record that contains the key of the server is stored and read with the r
     })
   }
   expect(sealing.open((sealRecord({ api_key: KEY }, cipher) as { api_key: string }).api_key)).toBe(SERVER_CREDENTIAL)
+})
+
+test('a record that was not stored yet is used as if it had been', () => {
+  expect(withReferences(record(KEY), cipher)).toEqual(unsealRecord(sealRecord(record(KEY), cipher), cipher))
+  const other = record('mine')
+  expect(withReferences(other, cipher)).toBe(other)
 })
 
 test('other keys, and keys that contain the one of the server, are unchanged', () => {

@@ -3,7 +3,8 @@
  * model adds to a request. Source: docs/security.md, The model key of the server.
  */
 import type { Cipher } from './cipher.ts'
-import type { SecretPlace } from './secret-members.ts'
+import type { Json } from './json.ts'
+import { replaceSecrets, type SecretPlace } from './secret-members.ts'
 
 /** Stands for the key wherever a record has one. It is no secret, and it has no effect at any other address. */
 export const SERVER_CREDENTIAL = 'credential:server'
@@ -27,3 +28,14 @@ const SENT: ReadonlySet<SecretPlace> = new Set(['field', 'header', 'lookup_heade
 /** The secret text of a record as it is stored, before it is sealed, and as it is used, after it is unsealed. */
 export const referencedAt = (text: string, place: SecretPlace, cipher: Pick<Cipher, 'referenced'>): string =>
   SENT.has(place) ? cipher.referenced(text) : text
+
+/** A record as it is used after it was stored and read: the same one, or a copy with references where it contains the key itself. */
+export function withReferences<Record>(record: Record, cipher: Pick<Cipher, 'referenced'>): Record {
+  let isChanged = false
+  const copy = replaceSecrets(JSON.parse(JSON.stringify(record)) as Json, (text, place) => {
+    const used = referencedAt(text, place, cipher)
+    isChanged ||= used !== text
+    return used
+  })
+  return isChanged ? (copy as Record) : record
+}

@@ -30,6 +30,8 @@ export type StartDeps = {
   storage: Storage
   stamps: Stamps
   writeRecord: (record: ConversationRecord) => string
+  /** The record with references to the model key of the server in place of the key itself. */
+  referenced: (record: ConversationRecord) => ConversationRecord
   /** Parent of the working directories of conversations that name none. */
   workspacesDir: string
   /** Parent of the folders of worktrees. */
@@ -89,7 +91,7 @@ export async function create(
   const id = request.conversation_id ?? (randomUUID() as ConversationId)
   // Written before the conversation exists, so that a record never names a missing recording.
   const replay = await keptReplay(deps.folderOf(id), request)
-  const own = recordOf(request, join(deps.workspacesDir, id))
+  const own = deps.referenced(recordOf(request, join(deps.workspacesDir, id)))
   const record: ConversationRecord = { ...own, persistence_dir: deps.persistenceDir, replay }
   const at = deps.stamps.now().toISOString()
   const { events, state } = stamp(EMPTY_STATE, opening(request), deps.stamps)
