@@ -6,6 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { against } from './against.ts'
+import { bodies } from './bodies.ts'
 import { checkpoints } from './checkpoints.ts'
 import { startup } from './startup.ts'
 import { turns } from './turns.ts'
@@ -23,6 +24,9 @@ const MEASUREMENTS: Record<string, () => Promise<Record<string, number>>> = {
   memory,
 }
 
+/** Measured only when they are named, because they take many minutes. */
+const LONG_MEASUREMENTS: typeof MEASUREMENTS = { bodies }
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -32,9 +36,10 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const unknown = positionals.find((name) => !Object.hasOwn(MEASUREMENTS, name))
+const known = { ...MEASUREMENTS, ...LONG_MEASUREMENTS }
+const unknown = positionals.find((name) => !Object.hasOwn(known, name))
 if (unknown !== undefined)
-  throw new Error(`there is no measurement "${unknown}"; known are ${Object.keys(MEASUREMENTS).join(', ')}`)
+  throw new Error(`there is no measurement "${unknown}"; known are ${Object.keys(known).join(', ')}`)
 const names = positionals.length > 0 ? positionals : Object.keys(MEASUREMENTS)
 
 if (values.against !== undefined) {
@@ -49,7 +54,7 @@ if (values.against !== undefined) {
 async function measure(show: (figure: string, value: number) => void = () => {}): Promise<Record<string, number>> {
   const all: Record<string, number> = {}
   for (const name of names) {
-    const figures = await MEASUREMENTS[name]!()
+    const figures = await known[name]!()
     for (const [figure, value] of Object.entries(figures)) show(figure, value)
     Object.assign(all, figures)
   }

@@ -59,9 +59,14 @@ export function* worstBodies(document: Json, route: JsonRoute, fill: (name: stri
         ...common,
         name: `${place.name || 'body'}: ${name}`,
         contentType: 'application/json',
-        make: () => Buffer.from(place.wrap(inner(limit - place.wrap('').length - 64))),
+        make: () => Buffer.from(place.wrap(inner(roomOf(place, limit) - place.wrap('').length - 64))),
       }
 }
+
+/** Deep places of a large body get less: what is done with a text does not depend on where it stands, and all of them take long. */
+const DEEP_BYTES = 2 * 1024 * 1024
+const roomOf = ({ name }: Place, limit: number): number =>
+  name.split('.').length > 2 ? Math.min(limit, DEEP_BYTES) : limit
 
 /** `unit` as often as it fits into `bytes`, at most `most` times. */
 const fill = (unit: string, bytes: number, most = Infinity): string =>
@@ -218,8 +223,9 @@ class Schemas {
 
   #options = (schema: Json): Json[] => [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]
 
+  /** A schema may be `true` or `false`, too. */
   #resolved(schema: Json): Json {
-    let at = schema
+    let at = typeof schema === 'boolean' ? {} : schema
     while (at.$ref !== undefined) at = this.#document.components.schemas[at.$ref.split('/').at(-1)]
     return at
   }
