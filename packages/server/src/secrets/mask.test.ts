@@ -103,3 +103,50 @@ test('no secret value remains outside masks', () => {
     ),
   )
 })
+
+const TOKEN = 'tok-5f1e77ab+/é-90c2d4'
+
+test.each(['', 'x', 'xy', 'oauth2:', 'git:', 'user:12'])(
+  'a value is masked in base64 and hex behind %j, whatever follows it',
+  (before) => {
+    for (const after of ['', 'a', 'ab', 'abc', '\n']) {
+      const bytes = Buffer.from(`${before}${TOKEN}${after}`)
+      for (const text of [
+        bytes.toString('base64'),
+        bytes.toString('base64url'),
+        bytes.toString('hex'),
+        bytes.toString('hex').toUpperCase(),
+      ]) {
+        const shown = mask(`Authorization: Basic ${text} end`, [TOKEN])
+        expect(shown).toContain('<secret-hidden>')
+        // At most the characters beside the value are left, which hold parts of other bytes.
+        const rest = shown.replace('Authorization: Basic ', '').replace('<secret-hidden>', '').replace(' end', '')
+        expect(rest.length).toBeLessThanOrEqual(Math.ceil(((before.length + after.length) * 8) / 4) + 4)
+      }
+    }
+  },
+)
+
+test('each long line of a value with several lines is masked, except the frame of a key', () => {
+  const body = ['MIIEvQIBADANBgkqhkiG9w0BAQEFAASC', 'BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj', 'short']
+  const key = ['-----BEGIN PRIVATE KEY-----', ...body, '-----END PRIVATE KEY-----'].join('\n')
+  const quoted = key.replaceAll(/^/gm, '> ')
+  expect(mask(quoted, [key])).toBe(
+    [
+      '> -----BEGIN PRIVATE KEY-----',
+      '> <secret-hidden>',
+      '> <secret-hidden>',
+      '> short',
+      '> -----END PRIVATE KEY-----',
+    ].join('\n'),
+  )
+})
+
+test('an encoded value that arrives in pieces is masked at every border', () => {
+  const text = `a ${Buffer.from(`oauth2:${TOKEN}`).toString('base64')} b`
+  const whole = mask(text, [TOKEN])
+  for (let at = 1; at < text.length; at++) {
+    const stream = makeMasker([TOKEN]).stream()
+    expect(stream.write(text.slice(0, at)) + stream.write(text.slice(at)) + stream.end()).toBe(whole)
+  }
+})

@@ -31,7 +31,7 @@ export const isMaskable = (value: string): boolean =>
 
 /**
  * The forms in which a value can appear in output: plain, with the line ends of a file or of a terminal, escaped for JSON,
- * percent-encoded, in base64.
+ * percent-encoded, in base64 and hex, also within a longer encoded text, and line by line.
  */
 function formsOf(value: string): string[] {
   const bytes = Buffer.from(value, 'utf8')
@@ -44,7 +44,35 @@ function formsOf(value: string): string[] {
     encodeURIComponent(value.toWellFormed()),
     bytes.toString('base64').replace(/=+$/, ''),
     bytes.toString('base64url'),
+    ...encodedWithin(bytes),
+    ...longLines(lines),
   ].filter(isMaskable)
+}
+
+/** Shorter parts of an encoding occur by chance. */
+const MIN_ENCODED_CHARS = 8
+/** Shorter lines of a value of several lines occur by chance. */
+const MIN_LINE_CHARS = 16
+
+/** The characters that a value has in an encoding of a longer text: hex, and base64 behind any number of other bytes. */
+function encodedWithin(bytes: Buffer): string[] {
+  const hex = bytes.toString('hex')
+  const base64 = [0, 1, 2].flatMap((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, '')
+    // Characters at both ends may contain bits of the bytes beside the value.
+    const inner = text.slice(before === 0 ? 0 : before + 1, (before + bytes.length) % 3 === 0 ? undefined : -1)
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')]
+  })
+  return [hex, hex.toUpperCase(), ...base64].filter((form) => form.length >= MIN_ENCODED_CHARS)
+}
+
+/** The lines of a value that has several, such as a private key. Its first and last line are no secret. */
+function longLines(value: string): string[] {
+  if (!value.includes('\n')) return []
+  const lines = value.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line.length >= MIN_LINE_CHARS && !/^-----(?:BEGIN|END) /.test(line))
 }
 
 /**
