@@ -57,6 +57,8 @@ export class RunnerClient implements AsyncDisposable {
       } catch (error) {
         // A runner that ends because it is idle has not begun the request; the next one will.
         if (!(error instanceof NotBegun) || attempt === ATTEMPTS) throw error
+        // A connection that is being closed counts as the current one until then, and would refuse every attempt.
+        await abortable(link.left, signal)
       }
     }
   }
@@ -71,6 +73,7 @@ export class RunnerClient implements AsyncDisposable {
         return await link.ask(body, signal)
       } catch (error) {
         if (!(error instanceof NotBegun) || attempt === ATTEMPTS) throw error
+        await abortable(link.left, signal)
       }
     }
   }
