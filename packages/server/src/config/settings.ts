@@ -18,6 +18,8 @@ import {
   list,
   logLevel,
   type LogLevel,
+  mode,
+  type Mode,
   network,
   networks,
   path,
@@ -93,6 +95,14 @@ export const SETTINGS = {
     defaultText: '`$XDG_DATA_HOME/parley`, else `~/.parley`',
     describe: "Folder of the store, the runner's socket and the conversations' files",
     page: 'operations.md',
+  }),
+  mode: setting<Mode>({
+    name: 'mode',
+    flag: { value: 'MODE' },
+    read: mode,
+    default: 'personal',
+    describe: 'One user, or several users who do not trust each other',
+    page: 'security.md',
   }),
   ephemeral: setting({
     name: 'ephemeral',

@@ -135,6 +135,19 @@ export const logLevel: Reader<LogLevel> = {
   },
 }
 
+const MODES = ['personal', 'shared'] as const
+/** How many users a server has. Source: docs/security.md, Modes. */
+export type Mode = (typeof MODES)[number]
+
+export const mode: Reader<Mode> = {
+  type: codes(MODES),
+  read: (given) => {
+    const found = MODES.find((name) => name === String(given.value).toLowerCase())
+    if (found === undefined) throw wrong(given, `one of ${MODES.join(', ')}`)
+    return found
+  },
+}
+
 const SANDBOX_MODES = ['auto', 'required', 'off'] as const
 
 /** In a file, `false` means `off`. */
