@@ -19,7 +19,7 @@ const lines = [
   ['agent'],
   ['tools', 'security', 'hooks', 'skills'],
   ['settings', 'llm', 'workspace'],
-  ['secrets'],
+  ['quotas', 'secrets'],
   ['storage'],
   ['observability', 'lib'],
 ]

@@ -10,9 +10,9 @@ import {
   type HookConfig,
   type StoredEvent,
 } from '@parley/protocol'
-import { openEngine, type Engine, type EngineDeps, type Phase } from '../src/conversation/index.ts'
+import { openEngine, type Actor, type Engine, type EngineDeps, type Phase } from '../src/conversation/index.ts'
 import type { Agent, Step, StepContext } from '../src/agent/index.ts'
-import { Slots } from '../src/lib/index.ts'
+import { FairSlots } from '../src/lib/index.ts'
 import { makeMasker, openCipher } from '../src/secrets/index.ts'
 import { openSqlite, type Append, type Storage } from '../src/storage/index.ts'
 import type { ClientCalls } from '../src/tools/index.ts'
@@ -28,6 +28,8 @@ export const ANN = { user: 'ann', role: 'user', keyId: 'key' } as const
 export type Played = Partial<Pick<Agent, 'think' | 'execute' | 'recover' | 'condense' | 'interrupt'>>
 
 type Members = {
+  /** Default: `ANN`. */
+  by?: Actor
   isIdle?: boolean
   max_budget_per_task?: number
   conversation_id?: ConversationId
@@ -128,7 +130,10 @@ export async function openBench({
   runSlots = 4,
   endProcesses = async () => undefined,
   ...changed
-}: { runSlots?: number; endProcesses?: () => Promise<void> } & Partial<EngineDepsOfTests> = {}): Promise<Bench> {
+}: {
+  runSlots?: number | FairSlots
+  endProcesses?: () => Promise<void>
+} & Partial<EngineDepsOfTests> = {}): Promise<Bench> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const path = dir.file('parley.db')
@@ -191,7 +196,7 @@ export async function openBench({
     foldersDir: dir.file('conversations'),
     ephemeral: false,
     idleUnloadMs: 60_000,
-    runSlots: new Slots(runSlots),
+    runSlots: typeof runSlots === 'number' ? new FairSlots({ count: runSlots }) : runSlots,
     notifies: false,
     appendBackoff: { baseMs: 5, maxMs: 40 },
     ...changed,
@@ -232,7 +237,7 @@ type EngineDepsOfTests = Pick<
 
 async function startOn(
   engine: Engine,
-  { isIdle = false, agent = {}, ...members }: Members = {},
+  { isIdle = false, agent = {}, by = ANN, ...members }: Members = {},
 ): Promise<Conversation> {
   const { info } = await engine.start(
     {
@@ -242,7 +247,7 @@ async function startOn(
       ...(isIdle ? {} : { initial_message: { content: [{ ...textContent('begin'), cache_prompt: false }] } }),
       ...members,
     } as Parameters<Engine['start']>[0],
-    ANN,
+    by,
   )
   return conversationOf(engine, info.id)
 }

@@ -12,6 +12,21 @@ const ROSTER = [at('live/roster.test.ts')]
 
 export const run: readonly MutatedFile[] = [
   {
+    file: 'packages/server/src/lib/fair-slots.ts',
+    tests: ['packages/server/src/lib/fair-slots.test.ts'],
+    mutants: [
+      { before: ' || user.held >= this.#mostOf(name)', after: '' },
+      { before: 'if (user.held > 0 && this.#free <= this.#reserved) continue', after: '' },
+      { before: 'user.held < chosen.held || ', after: '' },
+      {
+        before: 'if (!user.waiting.delete(request)) this.#giveBack(name, user)',
+        after: 'user.waiting.delete(request)',
+      },
+      { before: 'if (isHeld) this.#giveBack(name, user)', after: 'this.#giveBack(name, user)' },
+      { before: 'Math.min(reserved, count - 1)', after: 'reserved' },
+    ],
+  },
+  {
     file: at('run/run.ts'),
     tests: [at('run/run.test.ts')],
     mutants: [

@@ -2,7 +2,15 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openAutomation } from './automation.ts'
-import { ConfigError, hasShortKey, isLoopback, MIN_KEY_CHARS, secretsOf, type Config } from '../config/index.ts'
+import {
+  ConfigError,
+  hasShortKey,
+  isLoopback,
+  MIN_KEY_CHARS,
+  secretsOf,
+  serviceKeysOf,
+  type Config,
+} from '../config/index.ts'
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
 import { openTransport, ServerKey } from '../llm/index.ts'
@@ -10,17 +18,16 @@ import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
 import { expectNoOwnKeys } from './own-keys.ts'
 import { endWork, inTime } from './shutdown.ts'
+import { openLimits } from '../quotas/index.ts'
 import {
   openKnownSecrets,
   openStoreCipher,
   secretValues,
   settleKeyFile,
-  textsOfKeyFiles,
   withServerCredential,
 } from '../secrets/index.ts'
 import {
   makeFirstKey,
-  readFirstKey,
   openCommandSecrets,
   openConversationSecretAccess,
   openFindLlm,
@@ -72,8 +79,7 @@ export async function startServer(
   { wrapStorage = (storage) => storage, heartbeatMs, lookupClock, ...overrides }: CompositionOverrides = {},
 ): Promise<Server> {
   const { dataDir } = config
-  const configured = secretsOf(config, secretValues).filter((secret) => secret !== null)
-  const known = openKnownSecrets(configured)
+  const known = openKnownSecrets(secretsOf(config, secretValues))
   const log = openLog(config.logLevel, known.hide)
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await using opened = new AsyncDisposableStack()
@@ -95,8 +101,6 @@ export async function startServer(
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())
   await expectNoOwnKeys(config, identities)
   const firstKey = await firstKeyOf(config, identities)
-  const own = [...configured, ...(await secretsIn(dataDir))]
-  known.add(own)
 
   if (hasShortKey(config))
     log.warn({ setting: 'session_api_keys', fewest: MIN_KEY_CHARS }, 'a configured key is short enough to be guessed')
@@ -123,7 +127,7 @@ export async function startServer(
   const secrets = openNamedSecrets(storage.secrets, cipher)
   const findLlm = openFindLlm(storage.documents, cipher)
   const settings = openUserSettings(storage.settings, secrets, cipher, findLlm)
-  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, own, log })
+  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, operators: serviceKeysOf(config), log })
   const lookups = { hosts: config.secretLookupHosts, clock: lookupClock }
   const ownSecrets = openConversationSecretAccess({ cipher, commandSecrets, ...lookups, log })
   const transport = openTransport({ serverKey: new ServerKey(config.llm) })
@@ -142,6 +146,7 @@ export async function startServer(
 
   const shared = {
     config,
+    limits: openLimits(config.userLimits, config.mode === 'shared'),
     storage,
     cipher,
     workspaces,
@@ -181,13 +186,6 @@ async function firstKeyOf(
     `no key is configured, so the server listens on this machine only, not on ${host}; ` +
       'set PARLEY_SESSION_API_KEYS or make a key with: parley keys create',
   )
-}
-
-/** Secrets in files of the data directory: the sealing key, also where another one is configured, and the key of the first start. */
-async function secretsIn(dataDir: string): Promise<string[]> {
-  const first = await readFirstKey(dataDir).catch(() => null)
-  const sealing = await textsOfKeyFiles(join(dataDir, 'secret-key'))
-  return [...sealing, ...(first === null ? [] : [first])]
 }
 
 async function isolationOf({ sandbox }: Config, log: Log) {

@@ -58,7 +58,7 @@ export type EdgeDeps = {
   identities: Identities
   settings: UserSettings
   secrets: NamedSecrets
-  commandSecrets: Pick<CommandSecrets, 'masker' | 'sawKey'>
+  commandSecrets: Pick<CommandSecrets, 'masker'>
   ownSecrets: ConversationSecretAccess
   findLlm: FindLlm
   workspaces: Workspaces
@@ -90,11 +90,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     idempotency: storage.idempotency,
     cipher,
     rateLimitPerMinute: config.rateLimitPerMinute,
-    authenticate: async (key) => {
-      const identity = await identities.authenticate(key)
-      if (identity !== null) deps.commandSecrets.sawKey(identity.user, key)
-      return identity
-    },
+    authenticate: (key) => identities.authenticate(key),
     settings,
     secrets,
     ...composeStarts(deps, machine.agentProfiles),

@@ -14,9 +14,9 @@ import {
   type Phase,
   type RunObserver,
 } from '../conversation/index.ts'
-import { Slots } from '../lib/index.ts'
 import { isConfigured, openLlm, withFallbacks, withUsersModel, type OpenLlm, type Transport } from '../llm/index.ts'
 import type { Log } from '../observability/index.ts'
+import { openRunSlots, type LimitsOf } from '../quotas/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import type { Analysis, Analyze } from '../security/index.ts'
 import {
@@ -46,6 +46,7 @@ const NEVER_MS = 2 ** 31 - 1
 
 export type ComposeEngineDeps = {
   config: Config
+  limits: LimitsOf
   log: Log
   storage: Storage
   cipher: Cipher
@@ -123,7 +124,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
     foldersDir,
     ephemeral: config.ephemeral,
     idleUnloadMs: config.idleUnloadMs ?? NEVER_MS,
-    runSlots: new Slots(config.maxConcurrentRuns),
+    runSlots: openRunSlots(config.maxConcurrentRuns, deps.limits, config.mode === 'shared'),
     notifies: config.webhooks.length > 0,
   })
   return engine

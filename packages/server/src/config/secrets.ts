@@ -1,6 +1,7 @@
 import type { Config } from './config.ts'
 
-const serviceKeysOf = ({ llm, vendor, automation }: Config): string[] =>
+/** Keys of the configuration for models and other services, which conversations use without knowing them. */
+export const serviceKeysOf = ({ llm, vendor, automation }: Config): string[] =>
   [llm.apiKey, vendor.apiKey, automation?.apiKey ?? null].filter((key) => key !== null)
 
 /**

@@ -33,7 +33,9 @@ import {
   webOrigins,
 } from './values.ts'
 import { signingSecrets, webhooks } from './webhooks.ts'
+import { printedLimits, userLimits } from './user-limits.ts'
 import { workspaceRoots } from './workspace-roots.ts'
+import type { ListedLimits } from '../quotas/index.ts'
 import type { WebhookTarget } from '../webhooks/index.ts'
 
 export type ConfigSources = {
@@ -231,6 +233,15 @@ export const SETTINGS = {
     default: 60_000,
     describe: 'Requests of one key in a minute; 0: no limit',
     page: 'security.md',
+  }),
+  userLimits: setting<ListedLimits>({
+    name: 'user_limits',
+    read: userLimits,
+    default: { everyone: {}, users: new Map() },
+    defaultText: 'those on the page in `shared`, none in `personal`',
+    describe: 'What one user may use, such as `{"*": {"runs": 8}, "ann": {"runs": 0}}`; 0: no limit',
+    page: 'quotas.md',
+    print: printedLimits,
   }),
   llm: {
     model: setting<string | null>({

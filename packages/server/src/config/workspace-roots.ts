@@ -1,5 +1,6 @@
 /** Reader of the directories that requests may reach. Source: docs/security.md, Workspace roots. */
 import { ConfigError } from './error.ts'
+import { objectIn } from './objects.ts'
 import { type Given, list, path, type Reader } from './values.ts'
 import type { ListedRoots } from '../workspace/index.ts'
 
@@ -11,7 +12,7 @@ export const workspaceRoots: Reader<ListedRoots> = {
   type: 'list of paths, or an object of such lists by user, `*` for every user',
   numbered: (env, name) => list.numbered?.(env, name) ?? [],
   read(given, home) {
-    const perUser = objectIn(given)
+    const perUser = objectIn(given, '{"ann": ["/srv/ann"]}')
     if (perUser === null) return { everyone: pathsIn(given, home), users: {} }
     const users = Object.entries(perUser).map(([user, value]): [string, string[]] => {
       if (user === '') throw new ConfigError(`${given.origin} has a user without a name; use "*" for every user`)
@@ -24,14 +25,3 @@ export const workspaceRoots: Reader<ListedRoots> = {
 
 const pathsIn = (given: Given, home: string): string[] =>
   list.read(given, home).map((value) => path.read({ ...given, value }, home))
-
-/** The object, or the object in a JSON text; null for another value. */
-function objectIn({ value, origin }: Given): Record<string, unknown> | null {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return null
-  try {
-    return JSON.parse(value) as Record<string, unknown>
-  } catch {
-    throw new ConfigError(`${origin} begins like a JSON object but is none; write {"ann": ["/srv/ann"]}`)
-  }
-}

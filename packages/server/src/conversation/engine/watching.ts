@@ -1,6 +1,6 @@
 import type { Log } from '../../observability/index.ts'
 import type { Storage } from '../../storage/index.ts'
-import { Slots } from '../../lib/index.ts'
+import { FairSlots } from '../../lib/index.ts'
 import type { Conversations } from '../conversations.ts'
 import type { Roster } from '../live/roster.ts'
 import { snapshotOf } from '../record/info.ts'
@@ -42,13 +42,13 @@ export function openWatching(
 
     async recover() {
       const ids = await conversations.running()
-      const slots = new Slots(MAX_CONCURRENT_RECOVERIES)
+      const slots = new FairSlots({ count: MAX_CONCURRENT_RECOVERIES })
       const never = new AbortController().signal
       await Promise.all([
         releases.recover(),
         ...ids.map(async (id) => {
           try {
-            using _slot = await slots.take(never)
+            using _slot = await slots.take('', never)
             await roster.load(id)
           } catch {
             // Without a slot: a conversation that cannot be loaded yet must not delay the others.

@@ -4,6 +4,9 @@ import { ANN, answer, call, count, gate, openBench, phaseOf, result, settled } f
 import type { Bench } from '../../../testing/engine-bench.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
+import { openLimits, openRunSlots } from '../../quotas/index.ts'
+
+const BOB = { user: 'bob', role: 'user', keyId: 'key' } as const
 
 /** The tool of the bench as one that its client executes. */
 const CLIENT_TOOL: ClientToolSpec = {
@@ -154,4 +157,51 @@ test('a slot that is granted to a run while another of its calls waits for a cli
   await other.is('finished')
   await post(bench, waiting.id, two)
   await waiting.is('finished')
+})
+
+test('a run of one user starts at once while seventy runs of another use a slow model', async () => {
+  const runSlots = openRunSlots(64, openLimits({ everyone: { runs: 0 }, users: new Map() }, true), true)
+  await using bench = await openBench({ runSlots })
+  const { open } = gate()
+  const slow = new Set<ConversationId>()
+  bench.play({
+    async *think({ conversationId, state }): Step {
+      if (slow.has(conversationId)) await open.promise
+      yield answer('done', state().seq)
+    },
+  })
+  for (let n = 0; n < 70; n += 1) {
+    const started = await bench.start({ by: BOB, isIdle: true })
+    slow.add(started.id)
+    await bench.engine.send(started.id, { kind: 'send_message', content: [], run: true }, BOB)
+  }
+  await until(() => runSlots.of('bob').waiting === 14)
+  const ofAnn = await bench.start()
+  await ofAnn.is('finished')
+  expect(runSlots.of('bob')).toEqual({ held: 56, waiting: 14 })
+  open.resolve()
+  await until(() => runSlots.of('bob').held === 0)
+})
+
+test('the runs of one user beyond its limit wait, and begin when one of them ends', async () => {
+  const limits = openLimits({ everyone: { runs: 5 }, users: new Map([['ann', { runs: 1 }]]) }, true)
+  await using bench = await openBench({ runSlots: openRunSlots(64, limits, true) })
+  const { reached, open } = gate()
+  bench.play({
+    async *think({ state }): Step {
+      if (bench.asked.length === 1) {
+        reached.resolve()
+        await open.promise
+      }
+      yield answer('done', state().seq)
+    },
+  })
+  const first = await bench.start()
+  await reached.promise
+  const second = await bench.start()
+  await until(async () => count(await second.events(), 'MessageEvent') === 1)
+  await settled()
+  expect(bench.asked.map(({ conversationId }) => conversationId)).toEqual([first.id])
+  open.resolve()
+  await second.is('finished')
 })

@@ -31,8 +31,8 @@ export type RunObserver = {
 }
 
 export type RunDeps = {
-  /** Waits for one of the run slots of this process; the disposer frees it. */
-  runSlot: (signal: AbortSignal) => Promise<Disposable>
+  /** Waits for a run slot of the owner in this process; the disposer frees it. */
+  runSlot: (owner: string, signal: AbortSignal) => Promise<Disposable>
   /** Notified of runs once their events are durable. */
   runs?: RunObserver
   /** Links between sub-agents and their parents. */
@@ -147,7 +147,7 @@ export class Running {
   }
 
   async #takeSlot(signal: AbortSignal): Promise<void> {
-    const taken = await this.#deps.runSlot(signal)
+    const taken = await this.#deps.runSlot(this.#live.owner, signal)
     // Meanwhile another call may have begun to wait, or may have taken a slot.
     if (this.#waiting > 0 || this.#slot !== null || signal.aborted) taken[Symbol.dispose]()
     else this.#slot = taken

@@ -1,0 +1,32 @@
+/** What one user may use. Source: docs/quotas.md. */
+
+/** The limits with their values in mode `shared`; 0 is no limit. */
+export const LIMITS = {
+  /** Runs at the same time; further ones wait. */
+  runs: 16,
+} as const
+
+type LimitName = keyof typeof LIMITS
+export type UserLimits = Record<LimitName, number>
+
+/** Limits that the operator has set. */
+export type ListedLimits = {
+  everyone: Partial<UserLimits>
+  /** Values of single users, which go before those of everyone. */
+  users: ReadonlyMap<string, Partial<UserLimits>>
+}
+
+/** The limits of a user; `Infinity` is no limit. */
+export type LimitsOf = (user: string) => UserLimits
+
+/** @param isShared true for the defaults of mode `shared`; otherwise only listed limits apply */
+export function openLimits(listed: ListedLimits, isShared: boolean): LimitsOf {
+  const defaults = isShared ? LIMITS : (Object.fromEntries(Object.keys(LIMITS).map((name) => [name, 0])) as UserLimits)
+  const complete = (own: Partial<UserLimits>): UserLimits => {
+    const values = Object.entries({ ...defaults, ...listed.everyone, ...own })
+    return Object.fromEntries(values.map(([name, value]) => [name, value === 0 ? Infinity : value])) as UserLimits
+  }
+  const known = new Map([...listed.users].map(([user, own]) => [user, complete(own)]))
+  const ofEveryone = complete({})
+  return (user) => known.get(user) ?? ofEveryone
+}
