@@ -1,4 +1,4 @@
-/** The worst bodies of every route, sockets without a key and readers that read nothing: how long the server answers nobody. */
+/** The worst bodies of every route, sockets without a key and readers that read nothing: the longest time in which the server answers no request. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import WebSocket from 'ws'
 import { type BodyBench, openBodyBench } from '../packages/server/testing/body-bench.ts'

@@ -103,13 +103,13 @@ test('an LLM profile is renamed together with its references, and deleted only w
 })
 
 test('activating an LLM profile copies its model into the settings', async () => {
-  await save('work', { ...LLM, temperature: 0.5 })
-  expect(await server.call('POST', '/api/profiles/work/activate')).toEqual({
+  await save('daily', { ...LLM, temperature: 0.5 })
+  expect(await server.call('POST', '/api/profiles/daily/activate')).toEqual({
     status: 200,
-    body: { name: 'work', message: "Profile 'work' activated", llm_applied: true },
+    body: { name: 'daily', message: "Profile 'daily' activated", llm_applied: true },
   })
   const { body } = await server.call('GET', '/api/settings', undefined, { 'X-Expose-Secrets': 'plaintext' })
-  expect(body).toMatchObject({ active_profile: 'work', llm_api_key_is_set: true })
+  expect(body).toMatchObject({ active_profile: 'daily', llm_api_key_is_set: true })
   expect(body.agent_settings.llm).toMatchObject({ ...LLM, temperature: 0.5 })
   await save('other', { model: 'anthropic/claude-sonnet-5' })
   expect((await server.call('PATCH', '/api/settings', { active_profile: 'other' })).body).toMatchObject({

@@ -58,7 +58,7 @@ export async function openAttackBench(settings: Record<string, string> = {}): Pr
 
 type Places = { data: AttackBench['data']; home: string; workspace: string }
 
-/** What nobody else may reach, by the name of bob's link to it. */
+/** What no other user may reach, by the name of bob's link to it. */
 const linkTargets = ({ data, home, workspace }: Places): Record<string, string> => ({
   'to-workspace': workspace,
   'to-secret': join(workspace, 'secret.txt'),

@@ -239,7 +239,7 @@ async function killedDuringAnAnswer(meanwhile: (work: string) => void) {
   return { notes, [Symbol.asyncDispose]: () => killed[Symbol.asyncDispose]() }
 }
 
-test.concurrent('after a crash, the agent is told which files differ from the last checkpoint', async () => {
+test.concurrent('after a crash, the agent reads which files differ from the last checkpoint', async () => {
   await using killed = await killedDuringAnAnswer((work) => {
     writeFileSync(join(work, 'a'), 'changed')
     writeFileSync(join(work, 'new\nname'), '')
@@ -249,7 +249,7 @@ test.concurrent('after a crash, the agent is told which files differ from the la
   expect(text).toContain('- "a" (changed)\n- "new\\nname" (added)')
 }, 60_000)
 
-test.concurrent('after a crash that changed no file, the agent is told nothing', async () => {
+test.concurrent('after a crash that changed no file, the agent reads nothing about files', async () => {
   await using killed = await killedDuringAnAnswer(() => undefined)
   expect(killed.notes).toEqual([])
 }, 60_000)

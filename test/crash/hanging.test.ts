@@ -34,6 +34,17 @@ async function stopRunner(dataDir: string): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: async () => void process.kill(pid, 'SIGCONT') }
 }
 
+/** A conversation whose command has begun and waits for the file `go`. */
+async function startCommand() {
+  await using opened = new AsyncDisposableStack()
+  const server = opened.use(await startTestServer())
+  const model = opened.use(await startModel())
+  const it = await start(server, starting(model, server.dir.file('work'), { initial_message: message('run') }))
+  await until(async () => (await textOf(server.dir.file('work', 'begun'))) === 'x\n')
+  const kept = opened.move()
+  return { server, it, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
 test('SIGTERM ends a server within ten seconds although a model, the runner and a caller are silent, and a command runs once', async () => {
   await using dir = await tempDir()
   await using model = await startModel()
@@ -78,10 +89,8 @@ test('SIGTERM ends a server within ten seconds although a model, the runner and 
 test.concurrent('an interrupt is answered within five seconds while the runner is stopped, and ends the command when the runner continues', async ({
   expect,
 }) => {
-  await using server = await startTestServer()
-  await using model = await startModel()
-  const it = await start(server, starting(model, server.dir.file('work'), { initial_message: message('run') }))
-  await until(async () => (await textOf(server.dir.file('work', 'begun'))) === 'x\n')
+  await using running = await startCommand()
+  const { server, it } = running
   {
     await using _stopped = await stopRunner(server.dir.file('data'))
     const asked = performance.now()
@@ -98,10 +107,8 @@ test.concurrent('an interrupt is answered within five seconds while the runner i
 test.concurrent('a stop is answered within five seconds while the runner is stopped; its processes end when the runner continues, and the next start follows', async ({
   expect,
 }) => {
-  await using server = await startTestServer()
-  await using model = await startModel()
-  const it = await start(server, starting(model, server.dir.file('work'), { initial_message: message('run') }))
-  await until(async () => (await textOf(server.dir.file('work', 'begun'))) === 'x\n')
+  await using running = await startCommand()
+  const { server, it } = running
   const commands = () => processesOf(server.dir.path, 'sleep 0.05')
   const order: string[] = []
   let started: Promise<{ status: number }>
@@ -125,10 +132,8 @@ test.concurrent('a stop is answered within five seconds while the runner is stop
 test.concurrent('a deletion is answered within five seconds while the runner is stopped, and the rest is released when the runner continues', async ({
   expect,
 }) => {
-  await using server = await startTestServer()
-  await using model = await startModel()
-  const it = await start(server, starting(model, server.dir.file('work'), { initial_message: message('run') }))
-  await until(async () => (await textOf(server.dir.file('work', 'begun'))) === 'x\n')
+  await using running = await startCommand()
+  const { server, it } = running
   const folder = server.dir.file('data', 'conversations', it.id)
   await mkdir(folder, { recursive: true })
   const commands = () => processesOf(server.dir.path, 'sleep 0.05')

@@ -1,4 +1,4 @@
-/** A server in a process of its own for the worst bodies of its routes, and the longest time that it answers nobody meanwhile. */
+/** A server in a process of its own for the worst bodies of its routes, and the longest time in which it answers no request meanwhile. */
 import { randomUUID } from 'node:crypto'
 import { startScriptedModel } from './scripted-model.ts'
 import { startServerProcess, TEST_KEY, type ServerProcess, type ServerProcessOptions } from './server-process.ts'

@@ -1,4 +1,4 @@
-/** Measures how long a server process answers nobody, from a thread that does nothing else. */
+/** Measures the longest time in which a server process answers no request, from a thread that does nothing else. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 

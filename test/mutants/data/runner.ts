@@ -164,7 +164,7 @@ export const runner: readonly MutatedFile[] = [
       {
         before: 'if (this.#waiting.size === 0) return\n    const dueMs',
         after: 'const dueMs',
-        survives: { reason: 'cost', why: 'a timer is set that finds nobody waiting' },
+        survives: { reason: 'cost', why: 'a timer is set that finds no waiting call' },
       },
       { before: 'Math.max(this.#attendedAt, this.#deps.lastOutputAt())', after: 'this.#attendedAt' },
       { before: 'Math.max(this.#attendedAt, this.#deps.lastOutputAt())', after: 'this.#deps.lastOutputAt()' },

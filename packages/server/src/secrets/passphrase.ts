@@ -1,5 +1,5 @@
 /**
- * Secrets from configured texts. A text of random bytes is used as it is; any other text could be guessed by whoever has a token or a
+ * Secrets from configured texts. A text of random bytes is used as it is; any other text could be guessed by a reader of a token or a
  * copy of the store, so that each guess is made expensive. Source: docs/security.md, The sealing key.
  */
 import { createHash, randomBytes, scrypt } from 'node:crypto'

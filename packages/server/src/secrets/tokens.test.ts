@@ -33,7 +33,7 @@ test('neither another store with the same text nor a hash of the text decrypts a
   expect(makeFernet(createHash('sha256').update(KEY_TEXT).digest()).decrypt(token)).toBeNull()
 })
 
-test('a token of version 0.1.0, which named no user, is decrypted for nobody', () => {
+test('a token of version 0.1.0, which named no user, is refused for every user', () => {
   const token = makeFernet(createHash('sha256').update(KEY_TEXT).digest()).encrypt('the secret')
   expect([cipher.tokensOf('ann').kindOf(token), cipher.tokensOf('').kindOf(token)]).toEqual([null, null])
 })

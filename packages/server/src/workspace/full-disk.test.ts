@@ -26,15 +26,22 @@ function repetitions() {
   }
 }
 
-test('a command waits while the disk of the runner is full, and is executed once when there is space again', async ({
-  expect,
-}) => {
+/** A workspace whose runner can write no byte. */
+async function openFull() {
   const { counted, options } = repetitions()
-  await using here = await openTestWorkspaces(options)
+  const here = await openTestWorkspaces(options)
   const workspace = await here.open()
   await terminal(workspace, 'true')
   const runner = (await here.runnerPid())!
   await limitFiles(runner, 0)
+  return { here, workspace, counted, runner, [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() }
+}
+
+test('a command waits while the disk of the runner is full, and is executed once when there is space again', async ({
+  expect,
+}) => {
+  await using full = await openFull()
+  const { here, workspace, counted, runner } = full
   const called = terminal(workspace, 'echo x >> trace; cat trace')
   const program = workspace.exec({ callId: 'program', argv: ['sh', '-c', 'echo x >> other'] }, never)
   await until(() => counted.count >= 4)
@@ -48,12 +55,8 @@ test('a command waits while the disk of the runner is full, and is executed once
 test('a program with a time limit waits no longer than that for space on the disk, and an abort ends the wait', async ({
   expect,
 }) => {
-  const { counted, options } = repetitions()
-  await using here = await openTestWorkspaces(options)
-  const workspace = await here.open()
-  await terminal(workspace, 'true')
-  const runner = (await here.runnerPid())!
-  await limitFiles(runner, 0)
+  await using full = await openFull()
+  const { workspace, counted, runner } = full
   const limited = workspace.exec({ callId: 'limited', argv: ['true'], timeoutMs: 30 }, never)
   await expect(limited).rejects.toMatchObject({ code: 'unavailable', details: { reason: 'not_recorded' } })
   const leaving = new AbortController()

@@ -5,7 +5,7 @@ import type { RootsOf } from './roots/roots.ts'
 
 const FOLDER = 'scripts'
 /** A user without conversations and without directories of its own. */
-const NOBODY = ''
+const NO_USER = ''
 
 export type Scripts = { scriptsDirectory: string; readScript: (path: string) => Promise<string> }
 
@@ -13,7 +13,7 @@ export type Scripts = { scriptsDirectory: string; readScript: (path: string) => 
 export const scriptsIn = (dataDir: string, roots: RootsOf): Scripts => ({
   scriptsDirectory: join(dataDir, FOLDER),
   async readScript(path) {
-    const target = { path, real: () => roots(NOBODY).unsandboxed(path, [FOLDER]) }
+    const target = { path, real: () => roots(NO_USER).unsandboxed(path, [FOLDER]) }
     return Buffer.from(await readWhole(target, new AbortController().signal)).toString('utf8')
   },
 })

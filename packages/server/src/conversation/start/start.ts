@@ -63,7 +63,7 @@ export async function accepted(
 /**
  * Checks that a new conversation gets no files of an earlier one: folders are named after ids, and those of an earlier version, of a store
  * in memory or of a copied directory may be there without a record whose they are.
- * @throws ParleyError `conflict` when there are files of somebody else, or nobody knows whose.
+ * @throws ParleyError `conflict` when there are files of another user, or of an unknown one.
  */
 export async function expectNoForeignFiles(
   { storage, workspacesDir, worktreesDir }: StartDeps,

@@ -70,12 +70,12 @@ export const FOREIGN_HOST = detail(
   403,
   'Without a valid key this server answers for its own host names only. Add this one to public_hosts (PARLEY_PUBLIC_HOSTS).',
 )
-export const UNREADABLE_BODY = detail(400, 'There was an error parsing the body')
+const UNREADABLE_BODY = detail(400, 'There was an error parsing the body')
 export const methodNotAllowed = (allowed: readonly string[]): Answer => ({
   ...detail(405, 'Method Not Allowed'),
   headers: { allow: allowed.join(', ') },
 })
-export const bodyTooLarge = (limitBytes: number): Answer => ({
+const bodyTooLarge = (limitBytes: number): Answer => ({
   ...detail(413, `Request body is larger than ${limitBytes} bytes`),
   headers: { connection: 'close' },
 })
@@ -187,4 +187,12 @@ function unexpected(error: unknown, log: Log): Answer {
     body: { detail: 'Internal Server Error', exception, error_id },
     headers: { connection: 'close' },
   }
+}
+
+/** The answer to an error before a route saw the request. */
+export function frameworkError(error: unknown, bodyLimitBytes: number, log: Log): Answer {
+  const { code, statusCode } = error as { code?: string; statusCode?: number }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(bodyLimitBytes)
+  if (statusCode !== undefined && statusCode < 500) return UNREADABLE_BODY
+  return toAnswer(error, log)
 }

@@ -51,7 +51,7 @@ export function limitConnections(server: Server, { maxConnections }: ConnectionL
   })
 }
 
-/** Ends the connection when a body stops arriving, or nobody reads the answer. A request that takes long to answer is not affected. */
+/** Ends the connection when a body stops arriving, or the client does not read the answer. A request that takes long to answer is not affected. */
 export function limitSilence(
   { raw }: FastifyRequest,
   { raw: response }: FastifyReply,

@@ -9,18 +9,18 @@ import { type Endpoint, ParleyError, takesIdempotencyKey } from '@parley/protoco
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { AuditLog } from '../../storage/index.ts'
+import { auditedRequest, type RequestFacts } from './audited-request.ts'
 import { admit, type Auth, isForeign } from './auth.ts'
 import type { Cors } from './cors.ts'
 import {
   type Answer,
-  bodyTooLarge,
   FOREIGN,
   FOREIGN_HOST,
+  frameworkError,
   methodNotAllowed,
   NOT_FOUND,
   redirect,
   toAnswer,
-  UNREADABLE_BODY,
 } from './errors.ts'
 import type { IsOurHost } from './hosts.ts'
 import type { IdempotentRequests } from './idempotency.ts'
@@ -219,22 +219,17 @@ const isForAnyPage = (url: string, routes: readonly Route[]): boolean =>
 
 /** Route data that the framework carries. */
 type Carried = { streamsBody?: boolean; action?: string; isAuditedRead?: boolean }
+type Noted = Pick<Answer, 'status' | 'about' | 'audit'>
 
-/** Records in the audit log a request that may have changed something, or that reads secrets or files, and its answer. */
-function note(
-  request: FastifyRequest,
-  { status, about, audit: more }: Pick<Answer, 'status' | 'about' | 'audit'>,
-  audit?: AuditLog,
-): void {
+/** Records a request and its answer in the audit log. */
+function note(request: FastifyRequest, answer: Noted, audit: AuditLog | undefined): void {
   const actor = actors.get(request)
-  const { action, isAuditedRead } = request.routeOptions.config as Carried
+  const { action, isAuditedRead = false } = request.routeOptions.config as Carried
   if (audit === undefined || actor === undefined || action === undefined) return
-  const exposed = request.headers['x-expose-secrets']
-  if (request.method === 'GET' && isAuditedRead !== true && exposed === undefined) return
-  const { conversation_id } = request.params as { conversation_id?: string }
-  // The header is one of a few words, or refused.
-  const detail = exposed === undefined ? {} : { detail: exposed === 'plaintext' ? 'secrets in clear text' : 'secrets' }
-  audit.note({ action, actor, status, conversationId: about ?? conversation_id, ...detail, ...more })
+  const { method, headers, params } = request
+  const facts = { actor, method, headers, params: params as RequestFacts['params'], action, isAuditedRead }
+  const entry = auditedRequest(facts, answer)
+  if (entry !== null) audit.note(entry)
 }
 
 function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: AbortSignal): void {
@@ -351,12 +346,4 @@ function unrouted(request: FastifyRequest, routes: readonly Route[]): Answer {
   if (path !== '/' && !path.startsWith('//') && routes.some((route) => matches(route, other)))
     return redirect(query === undefined ? other : `${other}?${query}`)
   return NOT_FOUND
-}
-
-/** The answer to an error before a route saw the request. */
-function frameworkError(error: unknown, bodyLimitBytes: number, log: Log): Answer {
-  const { code, statusCode } = error as { code?: string; statusCode?: number }
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(bodyLimitBytes)
-  if (statusCode !== undefined && statusCode < 500) return UNREADABLE_BODY
-  return toAnswer(error, log)
 }

@@ -12,7 +12,7 @@ import type { AuditEntry, AuditRow, AuditStore } from '../contract/access.ts'
 import { Folding, type OpenEntry } from './folding.ts'
 
 /** A request that was answered. */
-type AuditedRequest = {
+export type AuditedRequest = {
   /** Method and pattern of the route. */
   action: string
   actor: { user: string; keyId: string }
@@ -36,7 +36,7 @@ const MAX_AGE_MS = 90 * 24 * 3600 * 1000
 /** Entries written between two removals of old rows. */
 const PRUNE_EVERY = 1000
 /** The user of requests with an unknown key. */
-const NOBODY = { user: '', keyId: '' }
+const NO_USER = { user: '', keyId: '' }
 
 export type AuditLogOptions = {
   sinks?: readonly AuditSink[]
@@ -105,7 +105,7 @@ export class AuditLog {
 
   /** Queues a failed login. @param address from which the unknown key came; undefined: not known */
   noteWrongKey(address: string | undefined): void {
-    this.note({ action: 'LOGIN', actor: NOBODY, status: 401, detail: address ?? 'unknown address' })
+    this.note({ action: 'LOGIN', actor: NO_USER, status: 401, detail: address ?? 'unknown address' })
   }
 
   /** Writes the queued entries. Never rejects: entries that could not be written stay queued. */

@@ -1,4 +1,4 @@
-/** The repository of an archived directory, and what its receiver is told about it. Source: agent-server-wire.md 1.8. */
+/** The repository of an archived directory, and what its receiver reads about it. Source: agent-server-wire.md 1.8. */
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Repository } from '../git/repository.ts'

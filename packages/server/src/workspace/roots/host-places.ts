@@ -1,5 +1,5 @@
 /**
- * The parts of this machine that no request may name as a directory, whoever sends it. Pure; the runner applies the same rules to
+ * The parts of this machine that no request of any user may name as a directory. Pure; the runner applies the same rules to
  * the folders that it shows in a sandbox. Source: docs/security.md, Workspace roots.
  */
 import { homedir, userInfo } from 'node:os'

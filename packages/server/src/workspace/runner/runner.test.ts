@@ -168,7 +168,7 @@ test('a request whose connection ends while it waits for the processes of a dead
   })
 }, 120_000)
 
-test('a runner that is told to end refuses what it has begun before its goodbye, begins nothing after it, and ends its processes', async () => {
+test('a runner that receives a shutdown request refuses what it has begun before its goodbye, begins nothing after it, and ends its processes', async () => {
   await using here = await openTestWorkspaces()
   const path = here.dir.file('late')
   const { pid } = await startStubborn(here, await here.open())

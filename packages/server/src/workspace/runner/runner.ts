@@ -28,7 +28,7 @@ export type RunnerOptions = {
   place: Place
   idleExitMs: number
   orphanExitMs: number
-  /** The ledger of an earlier runner is lost, so its processes are looked for. */
+  /** The ledger of an earlier runner is lost, so its processes are searched for. */
   isAfterLoss: boolean
   log: (text: string) => void
   onEnd: () => void
