@@ -12,7 +12,7 @@ import {
 } from '@parley/protocol'
 import { openEngine, type Actor, type Engine, type EngineDeps, type Phase } from '../src/conversation/index.ts'
 import type { Agent, Step, StepContext } from '../src/agent/index.ts'
-import { FairSlots } from '../src/lib/index.ts'
+import { openLimits, Quotas } from '../src/quotas/index.ts'
 import { makeMasker, openCipher } from '../src/secrets/index.ts'
 import { openSqlite, type Append, type Storage } from '../src/storage/index.ts'
 import type { ClientCalls } from '../src/tools/index.ts'
@@ -131,7 +131,7 @@ export async function openBench({
   endProcesses = async () => undefined,
   ...changed
 }: {
-  runSlots?: number | FairSlots
+  runSlots?: number
   endProcesses?: () => Promise<void>
 } & Partial<EngineDepsOfTests> = {}): Promise<Bench> {
   await using stack = new AsyncDisposableStack()
@@ -196,7 +196,7 @@ export async function openBench({
     foldersDir: dir.file('conversations'),
     ephemeral: false,
     idleUnloadMs: 60_000,
-    runSlots: typeof runSlots === 'number' ? new FairSlots({ count: runSlots }) : runSlots,
+    quotas: testQuotas(runSlots),
     notifies: false,
     appendBackoff: { baseMs: 5, maxMs: 40 },
     ...changed,
@@ -224,6 +224,7 @@ export async function openBench({
 type EngineDepsOfTests = Pick<
   EngineDeps,
   | 'mask'
+  | 'quotas'
   | 'masker'
   | 'runs'
   | 'log'
@@ -234,6 +235,10 @@ type EngineDepsOfTests = Pick<
   | 'openHooks'
   | 'judgeModel'
 >
+
+/** Quotas without limits of users. */
+const testQuotas = (maxConcurrentRuns: number): Quotas =>
+  new Quotas({ limits: openLimits({ everyone: {}, users: new Map() }, false), maxConcurrentRuns, isShared: false })
 
 async function startOn(
   engine: Engine,

@@ -18,7 +18,7 @@ import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
 import { expectNoOwnKeys } from './own-keys.ts'
 import { endWork, inTime } from './shutdown.ts'
-import { openLimits } from '../quotas/index.ts'
+import { openLimits, Quotas } from '../quotas/index.ts'
 import {
   openKnownSecrets,
   openStoreCipher,
@@ -146,7 +146,7 @@ export async function startServer(
 
   const shared = {
     config,
-    limits: openLimits(config.userLimits, config.mode === 'shared'),
+    quotas: quotasOf(config),
     storage,
     cipher,
     workspaces,
@@ -186,6 +186,11 @@ async function firstKeyOf(
     `no key is configured, so the server listens on this machine only, not on ${host}; ` +
       'set PARLEY_SESSION_API_KEYS or make a key with: parley keys create',
   )
+}
+
+function quotasOf({ userLimits, mode, maxConcurrentRuns }: Config): Quotas {
+  const isShared = mode === 'shared'
+  return new Quotas({ limits: openLimits(userLimits, isShared), maxConcurrentRuns, isShared })
 }
 
 async function isolationOf({ sandbox }: Config, log: Log) {

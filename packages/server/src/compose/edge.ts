@@ -16,6 +16,7 @@ import {
 import { createApp, openWorkspaceSessions, type App, type AppDeps, type Gateway, type Machine } from '../http/index.ts'
 import { openCatalogue, openLlm, probeModel, type Transport } from '../llm/index.ts'
 import { openAuditFile, openAuditSyslog, type AuditSink, type Log } from '../observability/index.ts'
+import type { Quotas } from '../quotas/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import {
   conversationDefaults,
@@ -54,6 +55,7 @@ export type EdgeDeps = {
   log: Log
   engine: Engine
   storage: Storage
+  quotas: Quotas
   cipher: Cipher
   identities: Identities
   settings: UserSettings
@@ -89,6 +91,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     audit: new AuditLog(storage.audit, log, { sinks: auditSinks(config, log) }),
     idempotency: storage.idempotency,
     cipher,
+    quotas: deps.quotas,
     rateLimitPerMinute: config.rateLimitPerMinute,
     authenticate: (key) => identities.authenticate(key),
     settings,

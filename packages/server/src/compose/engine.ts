@@ -16,7 +16,7 @@ import {
 } from '../conversation/index.ts'
 import { isConfigured, openLlm, withFallbacks, withUsersModel, type OpenLlm, type Transport } from '../llm/index.ts'
 import type { Log } from '../observability/index.ts'
-import { openRunSlots, type LimitsOf } from '../quotas/index.ts'
+import type { Quotas } from '../quotas/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import type { Analysis, Analyze } from '../security/index.ts'
 import {
@@ -46,7 +46,7 @@ const NEVER_MS = 2 ** 31 - 1
 
 export type ComposeEngineDeps = {
   config: Config
-  limits: LimitsOf
+  quotas: Quotas
   log: Log
   storage: Storage
   cipher: Cipher
@@ -124,7 +124,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
     foldersDir,
     ephemeral: config.ephemeral,
     idleUnloadMs: config.idleUnloadMs ?? NEVER_MS,
-    runSlots: openRunSlots(config.maxConcurrentRuns, deps.limits, config.mode === 'shared'),
+    quotas: deps.quotas,
     notifies: config.webhooks.length > 0,
   })
   return engine

@@ -1,7 +1,8 @@
 /** Opens the engine: connects its parts and offers them as the one interface that the APIs use. */
 import { join } from 'node:path'
 import { DEFAULT_PERSISTENCE_DIR } from '@parley/protocol'
-import type { Backoff, FairSlots } from '../lib/index.ts'
+import type { Backoff } from '../lib/index.ts'
+import type { Quotas } from '../quotas/index.ts'
 import { withReferences, type Cipher } from '../secrets/index.ts'
 import type { Storage } from '../storage/index.ts'
 import type { OpenCallNotes, Workspaces } from '../workspace/index.ts'
@@ -49,8 +50,7 @@ export type EngineDeps = Pick<
     /** True when no conversation outlives the process. */
     ephemeral: boolean
     idleUnloadMs: number
-    /** One is taken by each run. */
-    runSlots: FairSlots
+    quotas: Quotas
     /** True when webhooks are configured. */
     notifies: boolean
     /** Waits between repetitions of an append that the store refused, and of a release that failed; default 1 s to 1 min. */
@@ -121,7 +121,8 @@ function openRoster(deps: EngineDeps & Pick<LiveDeps, 'shownBatches' | 'onActivi
     parentLink: subAgents,
     readRecord: read,
     appendRetry: new AppendRetry(deps.appendBackoff),
-    runSlot: (owner, signal) => deps.runSlots.take(owner, signal),
+    runSlot: (owner, signal) => deps.quotas.runs.take(owner, signal),
+    startSlot: (owner, signal) => deps.quotas.starts.take(owner, signal),
     onAnswered: (id, calls) => deps.workspaces.forget?.(id, calls),
   })
   return roster

@@ -2,6 +2,7 @@
 import { type Endpoint, sendMessage, startBashCommand } from '@parley/protocol'
 import type { Actor, Conversations, Receiver } from '../conversation/index.ts'
 import type { Log } from '../observability/index.ts'
+import type { Quotas } from '../quotas/index.ts'
 import type { NamedSecrets, UserSettings } from '../settings/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import type { AuditLog, IdempotencyStore } from '../storage/index.ts'
@@ -28,7 +29,7 @@ import { BashSockets } from './live/bash-socket.ts'
 import { Handshakes } from './live/handshake.ts'
 import { KeyWatch } from './live/key-watch.ts'
 import { EventSockets } from './live/socket.ts'
-import { Guesses, KeyBudgets } from './core/rate-limits.ts'
+import { Guesses, RequestBudgets } from './core/rate-limits.ts'
 import { bodyLimitOf } from './core/request-limits.ts'
 import { startRoutes, type Starts } from './conversation-service/conversations.ts'
 import { lifecycleRoutes } from './conversation-service/lifecycle.ts'
@@ -60,6 +61,7 @@ export type AppDeps = Starts & {
   cipher: Pick<Cipher, 'seal' | 'open'>
   /** Requests of one key in a minute; 0: no limit. */
   rateLimitPerMinute: number
+  quotas: Quotas
   info: Pick<ServerFacts, 'usableTools' | 'isolation' | 'processTracking'>
   /** Full origins of pages that may read responses, besides those of this machine. */
   corsOrigins: readonly string[]
@@ -96,7 +98,7 @@ export function createApp(deps: AppDeps): App {
   const keyWatch = new KeyWatch(authenticate, log)
   const cors = createCors(deps.corsOrigins)
   const isOurHost = createHosts(deps.hostNames)
-  const connections = new Connections(deps.limits)
+  const connections = new Connections(deps.quotas.sockets, deps.limits)
   const { isAllowed: isAllowedOrigin } = cors
   let touchedAt = performance.now()
   const touch = () => void (touchedAt = performance.now())
@@ -154,7 +156,7 @@ export function createApp(deps: AppDeps): App {
     isOurHost,
     bodyLimitBytes,
     log,
-    budgets: new KeyBudgets(deps.rateLimitPerMinute),
+    budgets: new RequestBudgets(deps.rateLimitPerMinute, deps.quotas.requests),
     audit,
     idempotency,
     upgrade,

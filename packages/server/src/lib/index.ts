@@ -1,5 +1,6 @@
 export { isAddressOrNetwork } from './addresses.ts'
 export { abortable, endsInTime, sleep } from './abort.ts'
+export { Buckets, type Taken } from './buckets.ts'
 export { backoffMs, type Backoff } from './backoff.ts'
 export { syncFolders, writeDurably } from './durable-files.ts'
 export { endOnCrash } from './crash-handler.ts'

@@ -1,2 +1,3 @@
-export { LIMITS, openLimits, type LimitsOf, type ListedLimits, type UserLimits } from './limits.ts'
-export { openRunSlots } from './run-slots.ts'
+export { LIMITS, openLimits, type ListedLimits, type UserLimits } from './limits.ts'
+export type { OpenCount } from './open-count.ts'
+export { Quotas } from './quotas.ts'

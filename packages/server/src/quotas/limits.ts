@@ -4,9 +4,17 @@
 export const LIMITS = {
   /** Runs at the same time; further ones wait. */
   runs: 16,
+  /** Starts of conversations at the same time; further ones wait. */
+  starts: 8,
+  /** New conversations in a minute. */
+  starts_per_minute: 60,
+  /** Requests with any key of the user in a minute. */
+  requests_per_minute: 12_000,
+  /** Open sockets and event streams. */
+  sockets: 200,
 } as const
 
-type LimitName = keyof typeof LIMITS
+export type LimitName = keyof typeof LIMITS
 export type UserLimits = Record<LimitName, number>
 
 /** Limits that the operator has set. */

@@ -2,6 +2,7 @@ import { newConversationId, type ConversationId, type Draft, type SecurityAnalyz
 import { hasHooks } from '../../hooks/index.ts'
 import { endsInTime } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
+import type { Quotas } from '../../quotas/index.ts'
 import type { OutboxDraft } from '../../storage/index.ts'
 import type { RootsOf, WorkspaceRemoval, Workspaces } from '../../workspace/index.ts'
 import { withAcceptedAnalyzer } from '../commands.ts'
@@ -37,6 +38,7 @@ const DELETE_MS = { work: 2_000, all: 4_500 }
 export type CommandDeps = {
   start: StartDeps
   readRecord: (text: string) => ConversationRecord
+  quotas: Quotas
   roots: RootsOf
   workspaces: Workspaces
   releases: Pick<Releases, 'settle'>
@@ -61,6 +63,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
   const expectNewIsReachable = async (request: StartRequest, actor: Actor): Promise<void> => {
     const { conversation_id: id } = request
     if (id !== undefined && (await conversations.get(id)) !== null) return
+    deps.quotas.expectNewConversation(actor.user)
     if (id !== undefined) await expectNoForeignFiles(start, id, actor)
     await expectReachable(request, deps.roots(actor.user))
   }
@@ -138,6 +141,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
 
     async fork(id, request, actor) {
       const source = await access.read(id, actor)
+      deps.quotas.expectNewConversation(actor.user)
       const asked = { ...request, id: request.id ?? newConversationId() }
       await forkWorkspace.discardUnfinished(asked.id)
       await expectNoForeignFiles(start, asked.id, actor)

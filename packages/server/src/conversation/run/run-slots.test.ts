@@ -4,7 +4,7 @@ import { ANN, answer, call, count, gate, openBench, phaseOf, result, settled } f
 import type { Bench } from '../../../testing/engine-bench.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
-import { openLimits, openRunSlots } from '../../quotas/index.ts'
+import { openLimits, Quotas, type UserLimits } from '../../quotas/index.ts'
 
 const BOB = { user: 'bob', role: 'user', keyId: 'key' } as const
 
@@ -16,6 +16,10 @@ const CLIENT_TOOL: ClientToolSpec = {
   annotations: null,
   awaits_result: true,
 }
+
+/** Quotas of a server with several users. */
+const shared = (everyone: Partial<UserLimits>) =>
+  new Quotas({ limits: openLimits({ everyone, users: new Map() }, true), maxConcurrentRuns: 64, isShared: true })
 
 /** Posts the result of a call that a client executes. */
 const post = (bench: Bench, id: ConversationId, action_id: EventId) =>
@@ -160,8 +164,8 @@ test('a slot that is granted to a run while another of its calls waits for a cli
 })
 
 test('a run of one user starts at once while seventy runs of another use a slow model', async () => {
-  const runSlots = openRunSlots(64, openLimits({ everyone: { runs: 0 }, users: new Map() }, true), true)
-  await using bench = await openBench({ runSlots })
+  const quotas = shared({ runs: 0, starts_per_minute: 0 })
+  await using bench = await openBench({ quotas })
   const { open } = gate()
   const slow = new Set<ConversationId>()
   bench.play({
@@ -175,17 +179,16 @@ test('a run of one user starts at once while seventy runs of another use a slow 
     slow.add(started.id)
     await bench.engine.send(started.id, { kind: 'send_message', content: [], run: true }, BOB)
   }
-  await until(() => runSlots.of('bob').waiting === 14)
+  await until(() => quotas.runs.of('bob').waiting === 14)
   const ofAnn = await bench.start()
   await ofAnn.is('finished')
-  expect(runSlots.of('bob')).toEqual({ held: 56, waiting: 14 })
+  expect(quotas.runs.of('bob')).toEqual({ held: 56, waiting: 14 })
   open.resolve()
-  await until(() => runSlots.of('bob').held === 0)
+  await until(() => quotas.runs.of('bob').held === 0)
 })
 
 test('the runs of one user beyond its limit wait, and begin when one of them ends', async () => {
-  const limits = openLimits({ everyone: { runs: 5 }, users: new Map([['ann', { runs: 1 }]]) }, true)
-  await using bench = await openBench({ runSlots: openRunSlots(64, limits, true) })
+  await using bench = await openBench({ quotas: shared({ runs: 1 }) })
   const { reached, open } = gate()
   bench.play({
     async *think({ state }): Step {

@@ -114,17 +114,16 @@ function streamRoute(
     async ({ id, query, headers }, actor) => {
       const ended = new AbortController()
       const after = resumeAfter(headers['last-event-id'], query.after_seq)
-      const place = connections.take(id)
-      if (place === null) throw new ParleyError('rate_limited', 'Too many connections for this conversation')
-      try {
-        const watcher = await conversations.watch(id, after, actor, ended.signal)
-        const guard: SseDeps['guard'] = (end, closed) => keyWatch?.guard(actor, presentedKey(headers), end, closed)
-        return {
-          stream: (response, sent) => streamTo(response, sent, { watcher, ended, connections, place, guard, log }),
-        }
-      } catch (error) {
-        place[Symbol.dispose]()
-        throw error
+      using places = new DisposableStack()
+      places.use(connections.takeOf(actor.user))
+      const ofConversation = connections.take(id)
+      if (ofConversation === null) throw new ParleyError('rate_limited', 'Too many connections for this conversation')
+      places.use(ofConversation)
+      const watcher = await conversations.watch(id, after, actor, ended.signal)
+      const guard: SseDeps['guard'] = (end, closed) => keyWatch?.guard(actor, presentedKey(headers), end, closed)
+      const place = places.move()
+      return {
+        stream: (response, sent) => streamTo(response, sent, { watcher, ended, connections, place, guard, log }),
       }
     },
     'with_id',

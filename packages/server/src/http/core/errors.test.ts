@@ -14,7 +14,6 @@ describe('refusals', () => {
     ['conflict', 409],
     ['nothing_pending', 409],
     ['too_large', 413],
-    ['rate_limited', 429],
     ['unsupported', 501],
   ])('%s is %i with a sentence and its details', (code, status) => {
     const error = new ParleyError(code, 'this cannot be', { details: { reason: 'x', detail: 'never this' } })
@@ -39,6 +38,15 @@ describe('refusals', () => {
       body: { detail: 'Internal Server Error', exception: '503: the store is closed' },
       headers: { 'retry-after': '1' },
     })
+  })
+
+  test.each([
+    [{}, '1'],
+    [{ retry_after_seconds: 30 }, '30'],
+  ])('rate_limited with the details %j is 429 with the wait of %s seconds', (details, seconds) => {
+    const error = new ParleyError('rate_limited', 'too much', { details: { reason: 'x', ...details } })
+    const headers = { 'retry-after': seconds }
+    expect(toAnswer(error, silent)).toEqual({ status: 429, body: { detail: 'too much', reason: 'x' }, headers })
   })
 
   test('a request for a conversation that leaves memory is to be sent again', () => {

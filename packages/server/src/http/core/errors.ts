@@ -162,6 +162,11 @@ export function refusal(error: ParleyError): Answer {
       body: { detail: 'Internal Server Error', exception: `${status}: ${error.message}` },
       headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
     }
+  if (error.code === 'rate_limited') {
+    const { retry_after_seconds: seconds = RETRY_AFTER_SECONDS, ...details } = error.details
+    const headers = { 'retry-after': String(seconds) }
+    return { status, body: { detail: error.message, ...extra(details) }, headers }
+  }
   if (error.code === 'invalid_input') return invalid([valueErrorOf(error.message)], error.details)
   return { status, body: { detail: error.message, ...extra(error.details) } }
 }

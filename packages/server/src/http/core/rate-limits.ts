@@ -3,9 +3,11 @@
  * Source: conversation-service.md 6.
  */
 import { isIPv6 } from 'node:net'
+import { Buckets, type Taken } from '../../lib/index.ts'
+import type { Quotas } from '../../quotas/index.ts'
+import type { Actor } from '../../conversation/index.ts'
 import { hashKey } from '../../secrets/index.ts'
-import { Buckets, type Taken } from './buckets.ts'
-import type { Answer } from './errors.ts'
+import { type Answer, refusal } from './errors.ts'
 
 /** Wrong keys of one address in a minute. */
 const GUESSES_PER_MINUTE = 60
@@ -17,16 +19,24 @@ const burstOf = (perMinute: number) => Math.max(20, Math.ceil(perMinute / 30))
 
 export type Spent = { headers: Record<string, string>; refusal?: Answer }
 
-/** The budget of each key. `perMinute` 0: no limit, no headers. */
-export class KeyBudgets {
+/** The budgets of each key and of each user. `perMinute`: of a key; 0: no limit, no headers. */
+export class RequestBudgets {
   readonly #buckets: Buckets | null
+  readonly #ofUsers: Quotas['requests']
 
-  constructor(perMinute: number) {
+  constructor(perMinute: number, ofUsers: Quotas['requests']) {
+    this.#ofUsers = ofUsers
     this.#buckets = perMinute === 0 ? null : new Buckets({ perMinute, burst: burstOf(perMinute) })
   }
 
-  /** Charges one request to the budget of a key. */
-  spend(keyId: string): Spent {
+  /** Charges one request to the budget of a key and to that of its user. */
+  spend({ keyId, user }: Pick<Actor, 'keyId' | 'user'>): Spent {
+    const spent = this.#spendOfKey(keyId)
+    const refused = spent.refusal === undefined ? this.#ofUsers.refusalOf(user) : null
+    return refused === null ? spent : { ...spent, refusal: refusal(refused) }
+  }
+
+  #spendOfKey(keyId: string): Spent {
     if (this.#buckets === null) return { headers: {} }
     const taken = this.#buckets.take(keyId)
     const headers = {

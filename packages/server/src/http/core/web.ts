@@ -32,7 +32,7 @@ import {
   limitRest,
   limitSilence,
 } from './request-limits.ts'
-import type { KeyBudgets } from './rate-limits.ts'
+import type { RequestBudgets } from './rate-limits.ts'
 import { matches, pathOf, type RoutePath, splitOnce, urlOf } from './route-path.ts'
 import { takeTheRest } from './take-the-rest.ts'
 
@@ -86,7 +86,7 @@ export type WebDeps = {
   limits?: ConnectionLimits
   log: Log
   /** Absent: no limit. */
-  budgets?: KeyBudgets
+  budgets?: RequestBudgets
   /** Absent: no audit log. */
   audit?: AuditLog | undefined
   /** Absent: `Idempotency-Key` has no effect. */
@@ -251,7 +251,7 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
         const refused = also === null ? admitted.refusal : undefined
         const actor = also ?? admitted.actor
         if (actor !== undefined) actors.set(request, actor)
-        const spent = actor === undefined ? undefined : budgets?.spend(actor.keyId)
+        const spent = actor === undefined ? undefined : budgets?.spend(actor)
         void reply.headers(spent?.headers ?? {})
         const refusal = spent?.refusal ?? refused
         if (refusal === undefined) return undefined

@@ -1,5 +1,6 @@
 /** All open live connections: counted per conversation, kept alive, ended when they stall, and closed with the server. */
 import type { ConversationId } from '@parley/protocol'
+import type { OpenCount } from '../../quotas/index.ts'
 
 export type LiveLimits = {
   /** Connections of one conversation. */
@@ -48,12 +49,15 @@ const GOODBYE_MS = 2000
 
 export class Connections {
   readonly limits: LiveLimits
+  readonly #ofUsers: OpenCount
   readonly #open = new Set<LiveConnection>()
   readonly #perConversation = new Map<ConversationId, number>()
   #heart: NodeJS.Timeout | undefined
   #isShuttingDown = false
 
-  constructor(limits: Partial<LiveLimits> = {}) {
+  /** @param ofUsers counts the connections of each user */
+  constructor(ofUsers: OpenCount, limits: Partial<LiveLimits> = {}) {
+    this.#ofUsers = ofUsers
     this.limits = { ...LIVE_LIMITS, ...limits }
   }
 
@@ -79,6 +83,11 @@ export class Connections {
       clearInterval(this.#heart)
       this.#heart = undefined
     })
+  }
+
+  /** Reserves a connection of the user. Dispose it when the connection ends. @throws ParleyError `rate_limited` at the limit */
+  takeOf(user: string): Disposable {
+    return this.#ofUsers.take(user)
   }
 
   /** Reserves a connection of the conversation; null at the limit. Dispose it when the connection ends. */

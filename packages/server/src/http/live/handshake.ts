@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
+import { ParleyError } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import { addressOf, type Auth, actorOf, isForeign, presentedKey } from '../core/auth.ts'
@@ -31,6 +32,7 @@ type Serve = (connection: SocketConnection, actor: Actor) => Promise<void>
 /** What an upgrade request is for. `frameLimitBytes`: largest frame of a client whose key is known. */
 export type Purpose = { serve: Serve; frameLimitBytes: number }
 
+const TOO_MANY = { code: 1013, reason: 'Too many sockets of this user' } as const
 const FAILED = { code: 1011, reason: 'Internal Server Error' } as const
 
 /** Upgrades requests to sockets. */
@@ -65,6 +67,9 @@ export class Handshakes {
       if (!isOpen && key === undefined) return this.#openUnknown(request, socket, head, { purpose, address })
       const actor = await actorOf(key, auth, address)
       if (actor === null || socket.destroyed) return refuse(socket)
+      const place = this.#placeOf(actor)
+      if (place instanceof ParleyError) return refuseForNow(socket, '429 Too Many Requests', place.message)
+      socket.once('close', () => place[Symbol.dispose]())
       this.#upgrade(request, socket, head, { purpose, most: purpose.frameLimitBytes }, async (connection) => {
         if (!isOpen) this.#guard(connection, actor, key)
         await purpose.serve(connection, actor)
@@ -83,7 +88,7 @@ export class Handshakes {
     { purpose, address }: { purpose: Purpose; address: string | undefined },
   ): void {
     const place = this.#unauthenticated.take(address)
-    if (typeof place === 'string') return refuseForNow(socket, place)
+    if (typeof place === 'string') return refuseForNow(socket, BUSY[place].status, BUSY[place].detail)
     const leave = () => place[Symbol.dispose]()
     socket.once('close', leave)
     const most = this.#deps.connections.limits.firstFrameBytes
@@ -91,6 +96,9 @@ export class Handshakes {
       const actor = await this.#introduced(connection, address)
       if (actor === null) return
       leave()
+      const ofUser = this.#placeOf(actor)
+      if (ofUser instanceof ParleyError) return connection.close(TOO_MANY)
+      void connection.closed.then(() => ofUser[Symbol.dispose]())
       await purpose.serve(connection, actor)
     })
   }
@@ -113,6 +121,16 @@ export class Handshakes {
         connection.refuse(FAILED)
       })
     })
+  }
+
+  /** Reserves a socket of the user; the refusal at the limit. */
+  #placeOf({ user }: Actor): Disposable | ParleyError {
+    try {
+      return this.#deps.connections.takeOf(user)
+    } catch (error) {
+      if (error instanceof ParleyError) return error
+      throw error
+    }
   }
 
   #serverFor(maxPayload: number): WebSocketServer {
@@ -168,9 +186,8 @@ const BUSY: Record<Full, { status: string; detail: string }> = {
 }
 
 /** Refuses an upgrade that may be asked for again. */
-function refuseForNow(socket: Duplex, full: Full): void {
+function refuseForNow(socket: Duplex, status: string, detail: string): void {
   if (!socket.writable) return
-  const { status, detail } = BUSY[full]
   const body = JSON.stringify({ detail })
   const headers = [
     `HTTP/1.1 ${status}`,

@@ -14,6 +14,8 @@ import { phaseEvent, runPhases, type LastPhaseEnd } from './run-phases.ts'
 export type StartupDeps = {
   /** Phases before the agent's own, in order. */
   phases: readonly Phase[]
+  /** Waits until the owner may start another conversation; the disposer ends the start. */
+  startSlot: (owner: string, signal: AbortSignal) => Promise<Disposable>
   /** Milliseconds that opening the agent may take. */
   agentDeadlineMs?: number | undefined
   log: Pick<Log, 'warn'>
@@ -109,6 +111,7 @@ export class Startup {
     const { untilStored } = this.#live
     try {
       if (this.isOwed) await untilStored(() => this.recordOwed(), signal)
+      using _slot = await this.#deps.startSlot(this.#live.owner, signal)
       const phases = [...this.#deps.phases, this.#agentPhase()]
       const store = (...phase: Parameters<typeof commit>) => untilStored(() => commit(...phase), signal)
       const last = await runPhases(phases, this.#live, store, signal)

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { gate, openBench, phaseOf } from '../../../testing/engine-bench.ts'
+import { until } from '../../../testing/until.ts'
+import { openLimits, Quotas } from '../../quotas/index.ts'
+
+const BOB = { user: 'bob', role: 'user', keyId: 'key' } as const
+
+test('a start beyond the limit of its user waits and follows the next that ends; other users start at once', async () => {
+  const begun: string[] = []
+  const { open } = gate()
+  const slow = phaseOf(async ({ owner }) => {
+    begun.push(owner)
+    if (owner === 'bob') await open.promise
+    return {}
+  })
+  const limits = openLimits({ everyone: { starts: 2 }, users: new Map() }, true)
+  const quotas = new Quotas({ limits, maxConcurrentRuns: 64, isShared: true })
+  await using bench = await openBench({ quotas, phases: [slow] })
+  for (let n = 0; n < 3; n += 1) await bench.start({ by: BOB, isIdle: true })
+  await until(() => begun.length === 2)
+  const ofAnn = await bench.start()
+  await ofAnn.is('finished')
+  expect(begun).toEqual(['bob', 'bob', 'ann'])
+  expect(quotas.starts.of('bob')).toEqual({ held: 2, waiting: 1 })
+  open.resolve()
+  await until(() => quotas.starts.of('bob').held === 0)
+  expect(begun).toEqual(['bob', 'bob', 'ann', 'bob'])
+})

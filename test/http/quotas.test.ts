@@ -1,0 +1,79 @@
+/** Limits of users over HTTP and sockets. Source: docs/quotas.md. */
+import { describe, expect, test } from 'vitest'
+import { KEYS, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
+import { until } from '../../packages/server/testing/until.ts'
+
+const limited = (limits: object, more: Parameters<typeof startKeyedServer>[0] = {}) =>
+  startKeyedServer({ ...more, env: { PARLEY_USER_LIMITS: JSON.stringify(limits) } })
+const BOB = { key: KEYS.bob }
+const ofAnn = { 'x-session-api-key': KEYS.ann }
+const remedy = 'or ask the operator to raise the limit (setting user_limits).'
+
+describe('requests', () => {
+  test('the requests of all keys of a user are counted together, and those of others are not', async () => {
+    await using server = await limited({ ann: { requests_per_minute: 4 } })
+    const ask = (key: string) => server.call('GET', '/api/settings', undefined, { key })
+    const count = () => server.call('GET', '/api/conversations/count', undefined, { key: KEYS.reader })
+    for (let n = 0; n < 2; n += 1) expect([(await ask(KEYS.ann)).status, (await count()).status]).toEqual([200, 200])
+    const { status, json, headers } = await ask(KEYS.ann)
+    expect(status).toBe(429)
+    const seconds = Number(headers.get('retry-after'))
+    expect(seconds).toBeGreaterThan(0)
+    expect(json).toEqual({
+      detail: `The limit requests_per_minute of this user is reached: 4 of 4. Try again in ${seconds} s, ${remedy}`,
+      limit: 'requests_per_minute',
+      allowed: 4,
+      used: 4,
+    })
+    expect((await count()).status).toBe(429)
+    for (let n = 0; n < 6; n += 1) expect((await ask(KEYS.bob)).status).toBe(200)
+  })
+})
+
+describe('new conversations', () => {
+  test('a new conversation and a fork beyond the limit get 429, a repeated start finds its conversation', async () => {
+    await using server = await limited({ ann: { starts_per_minute: 2 } })
+    const conversation_id = '11111111-2222-4333-8444-555555555555'
+    const { id, workspace } = await server.start({ conversation_id })
+    expect((await server.call('POST', `/api/conversations/${id}/fork`, {})).status).toBe(201)
+    const body = { agent: server.agent, workspace }
+    const { status, json } = await server.call('POST', '/api/conversations', body)
+    expect([status, json.limit, json.used]).toEqual([429, 'starts_per_minute', 2])
+    expect((await server.call('POST', `/api/conversations/${id}/fork`, {})).status).toBe(429)
+    expect(await server.start({ conversation_id })).toMatchObject({ id })
+    expect((await server.call('POST', '/api/conversations', body, BOB)).status).toBe(201)
+  })
+})
+
+describe('sockets', () => {
+  test('sockets and event streams count together, a closed one frees its place, and other users have their own', async () => {
+    await using server = await limited({ '*': { sockets: 2 } })
+    const { id } = await server.start()
+    await using first = server.socket(`/sockets/events/${id}`, ofAnn)
+    await first.opened
+    const stop = new AbortController()
+    const stream = await fetch(`${server.url}/api/conversations/${id}/events/stream`, {
+      headers: ofAnn,
+      signal: stop.signal,
+    })
+    expect(stream.status).toBe(200)
+    await expect(server.socket(`/sockets/events/${id}`, ofAnn).opened).rejects.toThrow('429')
+    await expect(server.socket('/sockets/bash-events', ofAnn).opened).rejects.toThrow('429')
+    const refused = await server.call('GET', `/api/conversations/${id}/events/stream`)
+    expect([refused.status, refused.headers.get('retry-after'), refused.json.limit]).toEqual([429, '10', 'sockets'])
+    await using late = server.socket(`/sockets/events/${id}`)
+    await late.opened
+    late.send({ type: 'auth', session_api_key: KEYS.ann })
+    expect(await late.closed).toEqual({ code: 1013, reason: 'Too many sockets of this user' })
+    await using ofBob = server.socket('/sockets/bash-events', { 'x-session-api-key': KEYS.bob })
+    await ofBob.opened
+    stop.abort()
+    await until(async () => {
+      const again = server.socket(`/sockets/events/${id}`, ofAnn)
+      return again.opened.then(
+        () => true,
+        () => false,
+      )
+    })
+  })
+})
