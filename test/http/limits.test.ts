@@ -24,13 +24,13 @@ describe('bodies', () => {
     expect((await server.call('POST', '/api/secrets', large(1 * MIB))).status).toBe(422)
   })
 
-  test('a route that takes images accepts up to 32 MiB', async () => {
+  test('a route that takes images accepts up to 10 MiB', async () => {
     const { id } = await server.start()
     const message = (bytes: number) => ({ content: [{ type: 'image', image_urls: [`data:,${'A'.repeat(bytes)}`] }] })
     const path = `/api/conversations/${id}/events`
     expect((await server.call('POST', path, message(3 * MIB))).status).toBe(200)
-    const { status, json } = await server.call('POST', path, message(32 * MIB))
-    expect([status, json]).toEqual([413, { detail: 'Request body is larger than 33554432 bytes' }])
+    const { status, json } = await server.call('POST', path, message(10 * MIB))
+    expect([status, json]).toEqual([413, { detail: 'Request body is larger than 10485760 bytes' }])
   })
 
   test('a body with more than 100,000 values is refused with 413', async () => {
@@ -41,7 +41,7 @@ describe('bodies', () => {
   test('the API description shows the limit of each body', async () => {
     const { json } = await server.call('GET', '/openapi.json')
     const limitOf = (path: string) => json.paths[path].post.requestBody['x-max-bytes']
-    expect([limitOf('/api/secrets'), limitOf('/api/conversations')]).toEqual([2 * MIB, 32 * MIB])
+    expect([limitOf('/api/secrets'), limitOf('/api/conversations')]).toEqual([2 * MIB, 10 * MIB])
     expect(json.paths['/api/secrets'].post.responses['413']).toBeDefined()
   })
 

@@ -54,6 +54,6 @@ export const Metrics = z.object({
 })
 export type Metrics = z.infer<typeof Metrics>
 
-export const ConversationStats = z.object({ usage_to_metrics: map(Metrics, { max: LIST_LIMITS.recorded }).default({}) })
+export const ConversationStats = z.object({ usage_to_metrics: map(Metrics).default({}) })
 /** Metrics per `usage_id` of the models in use. */
 export type ConversationStats = z.infer<typeof ConversationStats>

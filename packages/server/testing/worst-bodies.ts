@@ -14,7 +14,7 @@ export type WorstBody = {
   /** With its parameters filled in. */
   path: string
   contentType: string
-  /** Made on demand: it may have 32 MiB. */
+  /** Made on demand: it may have 10 MiB. */
   make(): Buffer
 }
 
@@ -63,10 +63,12 @@ export function* worstBodies(document: Json, route: JsonRoute, fill: (name: stri
       }
 }
 
-/** Deep places of a large body get less: what is done with a text does not depend on where it stands, and all of them take long. */
+/** Deep places of a large body get less, because all of them take long; the content of messages, which is stored and sent to models, does not. */
 const DEEP_BYTES = 2 * 1024 * 1024
 const roomOf = ({ name }: Place, limit: number): number =>
-  name.split('.').length > 2 ? Math.min(limit, DEEP_BYTES) : limit
+  name.split('.').length > 2 && !/content\[\]\.(?:text|image_urls\[\])$/.test(name)
+    ? Math.min(limit, DEEP_BYTES)
+    : limit
 
 /** `unit` as often as it fits into `bytes`, at most `most` times. */
 const fill = (unit: string, bytes: number, most = Infinity): string =>
@@ -117,6 +119,8 @@ function innerValues(schemas: Schemas, { schema, name }: Place): Record<string, 
     values['hyphens'] = (bytes) => textOf('-', bytes)
     values['slashes'] = (bytes) => textOf('/a', bytes)
     values['commas'] = (bytes) => textOf('a=,', bytes)
+    if (name.endsWith('.image_urls[]'))
+      values['image'] = (bytes) => `"data:image/png;base64,${fill('QUJD', bytes - 30)}"`
   }
   if (schema.type === 'number' || schema.type === 'integer' || schema.type === 'boolean')
     values['digits and a letter'] = (bytes) => `"${fill('1', bytes - 4)}x"`

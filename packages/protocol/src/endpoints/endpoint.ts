@@ -5,7 +5,7 @@ const MIB = 1024 * 1024
 /** Largest body of a row without a limit of its own, in bytes. Source: docs/errors.md, Size of a body. */
 export const BODY_LIMIT_BYTES = 2 * MIB
 /** Largest body with images, recordings or events, in bytes. Source: docs/errors.md, Size of a body. */
-export const LARGE_BODY_LIMIT_BYTES = 32 * MIB
+export const LARGE_BODY_LIMIT_BYTES = 10 * MIB
 
 export type EndpointAnswer = {
   status: number

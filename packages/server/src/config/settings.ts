@@ -190,7 +190,7 @@ export const SETTINGS = {
     name: 'body_limit_bytes',
     read: integer(1024, 1024 * MIB),
     default: null,
-    defaultText: 'that of the endpoint: 2 MiB, or 32 MiB with images or events',
+    defaultText: 'that of the endpoint: 2 MiB, or 10 MiB with images or events',
     describe: 'Largest JSON body and largest frame of a socket, in bytes, for every endpoint',
     page: 'errors.md',
   }),
