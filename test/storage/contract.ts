@@ -11,6 +11,7 @@ import { noteContract } from './contract/notes.ts'
 import { outboxContract } from './contract/outbox.ts'
 import { pagingContract } from './contract/paging.ts'
 import { receivedContract } from './contract/received.ts'
+import { usageContract } from './contract/usage.ts'
 import { vaultContract } from './contract/vault.ts'
 import { workspaceContract } from './contract/workspaces.ts'
 import type { MakePlace } from '../../packages/server/testing/store-fixtures.ts'
@@ -20,6 +21,7 @@ export function storageContract(name: string, makePlace: MakePlace): void {
     appendContract(makePlace)
     pagingContract(makePlace)
     listingContract(makePlace)
+    usageContract(makePlace)
     vaultContract(makePlace)
     keepsakeContract(makePlace)
     noteContract(makePlace)

@@ -2,7 +2,7 @@
 import { asConversationId } from '@parley/protocol'
 import { writeSync } from 'node:fs'
 import type { Storage } from '../../packages/server/src/storage/index.ts'
-import { conversation, nextAppend, told } from '../../packages/server/testing/store-fixtures.ts'
+import { conversation, messages, nextAppend, otherEvent, told } from '../../packages/server/testing/store-fixtures.ts'
 
 /** Conversations written concurrently; the ids are fixed, so that the next process continues with them. */
 export const STREAMED = [1, 2, 3, 4].map((n) => asConversationId(`00000000-0000-4000-8000-00000000000${n}`))
@@ -20,7 +20,9 @@ export async function streamAppends(storage: Storage): Promise<never> {
         const seq = row.seq + 1 + (turn % 3)
         const state = { seq, json: `{"seq":${seq}}` }
         const outbox = [{ topic: 'appended', payload: String(seq) }]
-        await storage.conversations.append(nextAppend(row, seq - row.seq, { state, outbox }))
+        const answer = otherEvent('UsageRecordedEvent', { cost: 1 })
+        const events = [{ seq: row.seq + 1, event: answer }, ...messages(seq - row.seq - 1, row.seq + 2)]
+        await storage.conversations.append(nextAppend(row, events.length, { events, state, outbox }))
         writeSync(1, `${index} ${seq}\n`)
         row = { ...row, seq }
       }

@@ -100,6 +100,14 @@ export async function notifications(storage: Storage) {
     .reverse()
 }
 
+/** The bytes and costs in the logs of conversations, counted anew. */
+export async function recount(storage: Storage, ids: readonly ConversationId[]) {
+  const pages = await Promise.all(ids.map((id) => storage.events.page(id, { limit: 100_000 })))
+  const events = pages.flat().map(({ event }) => event)
+  const cost = events.reduce((sum, event) => sum + (event.kind === 'UsageRecordedEvent' ? (event.cost ?? 0) : 0), 0)
+  return { bytes: events.reduce((sum, event) => sum + Buffer.byteLength(JSON.stringify(event)), 0), cost }
+}
+
 /** All stored data of one conversation, to compare before and after. */
 export async function everything(storage: Storage, id: ConversationId): Promise<unknown> {
   const [row, [state], events, outbox] = await Promise.all([

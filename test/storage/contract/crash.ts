@@ -3,7 +3,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
-import { type MakePlace, notifications, range, seqs } from '../../../packages/server/testing/store-fixtures.ts'
+import {
+  at,
+  type MakePlace,
+  notifications,
+  range,
+  recount,
+  seqs,
+} from '../../../packages/server/testing/store-fixtures.ts'
 import { STREAMED } from '../stream-appends.ts'
 
 /** Starts the writer, kills it after `lines` acknowledgements, and returns the newest acknowledged seq of each conversation. */
@@ -49,6 +56,9 @@ export function crashContract(makePlace: MakePlace): void {
           expect(Number(rows.at(-1)?.payload ?? 0)).toBe(row.seq)
           expect(rows.map(({ sequence }) => sequence)).toEqual(range(1, rows.length))
         }
+        const { bytes, cost } = await recount(storage, STREAMED)
+        const used = await storage.usage.of('ada', new Date(at(0)))
+        expect(used).toMatchObject({ stored_bytes: bytes, cost_usd: cost })
       }
     })
   })

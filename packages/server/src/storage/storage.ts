@@ -19,6 +19,7 @@ import type { NoteStore } from './contract/notes.ts'
 import type { OutboxStore } from './contract/outbox.ts'
 import type { ReceivedStore } from './contract/received.ts'
 import type { SettingsStore, SecretStore, DocumentStore } from './contract/user-data.ts'
+import type { UsageStore } from './contract/usage.ts'
 import type { WorkspaceStore } from './contract/workspaces.ts'
 
 export interface Storage extends AsyncDisposable {
@@ -37,5 +38,6 @@ export interface Storage extends AsyncDisposable {
   readonly keys: KeyStore
   readonly audit: AuditStore
   readonly idempotency: IdempotencyStore
+  readonly usage: UsageStore
   readonly sealTest: SealTestStore
 }

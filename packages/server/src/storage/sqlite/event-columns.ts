@@ -54,6 +54,9 @@ export function eventColumns({ seq, event }: StoredEvent): EventColumns {
   ]
 }
 
+/** Bytes of events as they are stored. */
+export const bytesOf = (events: readonly EventColumns[]): number => events.reduce((sum, columns) => sum + columns[8], 0)
+
 /** The computed columns of an event, of which only the envelope is known. */
 function derivedColumns(event: { kind: string }, json: string): DerivedColumns {
   const { parent_id, tool_name } = event as Shape

@@ -2,12 +2,13 @@
 import { ParleyError, type StoredEvent } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
 import type { Append, CachedState, ConversationRow, ConversationStore } from '../contract/conversations.ts'
-import { type EventColumns, eventColumns, insertEvents } from './event-columns.ts'
+import { bytesOf, type EventColumns, eventColumns, insertEvents } from './event-columns.ts'
 import { isDuplicate } from './failures.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { putNote, settleNotes } from './notes.ts'
 import type { Outbox } from './outbox.ts'
 import type { Sql } from './sql.ts'
+import { countBytes, countSpent, spentIn } from './usage.ts'
 
 /** @throws Error when the events do not follow `after` without a gap, which is a bug of the caller (S1). */
 export function requireDense(after: number, events: readonly StoredEvent[]): void {
@@ -41,11 +42,11 @@ function refusal(sql: Sql, { id, epoch, expectedSeq }: Append): ParleyError {
   return new ParleyError('conflict', message, { details: { reason: 'seq', ...details } })
 }
 
-/** Updates `seq` and the given columns; the statement itself checks seq and epoch (S3). */
-function advance(sql: Sql, append: Append): number {
+/** Updates `seq`, `bytes` and the given columns; the statement itself checks seq and epoch (S3). */
+function advance(sql: Sql, append: Append, bytes: number): { n: number; owner: string } {
   const { id, epoch, expectedSeq, events, row } = append
-  const sets = ['seq = seq + ?']
-  const values: SQLInputValue[] = [events.length]
+  const sets = ['seq = seq + ?', 'bytes = bytes + ?']
+  const values: SQLInputValue[] = [events.length, bytes]
   // Only changed columns are named, because SQLite rewrites every index of a column in SET.
   for (const column of ['status', 'updated_at'] as const) {
     const value = row?.[column]
@@ -53,19 +54,21 @@ function advance(sql: Sql, append: Append): number {
     sets.push(`${column} = ?`)
     values.push(value)
   }
-  const guarded = sql.returning<{ n: number }>(
-    `UPDATE conversations SET ${sets.join(', ')} WHERE id = ? AND seq = ? AND epoch = ? RETURNING n`,
+  const guarded = sql.returning<{ n: number; owner: string }>(
+    `UPDATE conversations SET ${sets.join(', ')} WHERE id = ? AND seq = ? AND epoch = ? RETURNING n, owner`,
     ...values,
     id,
     expectedSeq,
     epoch,
   )
   if (guarded === undefined) throw refusal(sql, append)
-  return guarded.n
+  return guarded
 }
 
-function appendNow(sql: Sql, append: Append, columns: readonly EventColumns[], outbox: Outbox): void {
-  const conversation = advance(sql, append)
+type Counted = { columns: readonly EventColumns[]; bytes: number; spent: ReturnType<typeof spentIn> }
+
+function appendNow(sql: Sql, append: Append, { columns, bytes, spent }: Counted, outbox: Outbox): void {
+  const { n: conversation, owner } = advance(sql, append, bytes)
   try {
     insertEvents(sql, conversation, columns)
   } catch (error) {
@@ -75,6 +78,8 @@ function appendNow(sql: Sql, append: Append, columns: readonly EventColumns[], o
       cause: error,
     })
   }
+  countBytes(sql, owner, bytes)
+  countSpent(sql, owner, spent)
   const record = append.row?.record
   if (record !== undefined) sql.run('UPDATE records SET record = ? WHERE conversation = ?', record, conversation)
   const status = append.row?.status
@@ -116,7 +121,8 @@ export function sqliteLog(sql: Sql, commits: GroupCommit, outbox: Outbox): Pick<
     append: async (append) => {
       requireDense(append.expectedSeq, append.events)
       const columns = append.events.map(eventColumns)
-      await commits.write(() => appendNow(sql, append, columns, outbox))
+      const counted = { columns, bytes: bytesOf(columns), spent: spentIn(append.events) }
+      await commits.write(() => appendNow(sql, append, counted, outbox))
       outbox.announceCommit(append.id, append.outbox, columns.length)
     },
   }

@@ -318,6 +318,26 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE audit ADD COLUMN subject TEXT;
   ALTER TABLE audit ADD COLUMN detail TEXT;
   `,
+  // The length of a text is in the head of its row, so no long text is read.
+  `
+  ALTER TABLE conversations ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE received_conversations ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  UPDATE conversations SET
+    bytes = coalesce((SELECT sum(octet_length(e.event)) FROM events e WHERE e.conversation = conversations.n), 0);
+  UPDATE received_conversations SET
+    bytes = coalesce((SELECT sum(octet_length(e.event)) FROM events e WHERE e.conversation = -received_conversations.n), 0);
+  CREATE TABLE usage (
+    user TEXT NOT NULL,
+    period TEXT NOT NULL,
+    counter TEXT NOT NULL,
+    amount REAL NOT NULL,
+    PRIMARY KEY (user, period, counter)
+  ) WITHOUT ROWID;
+  INSERT INTO usage (user, period, counter, amount)
+    SELECT owner, '', 'stored_bytes', sum(bytes)
+    FROM (SELECT owner, bytes FROM conversations UNION ALL SELECT owner, bytes FROM received_conversations)
+    GROUP BY owner;
+  `,
 ]
 
 /** True for the `application_id` of a store. */

@@ -25,6 +25,7 @@ import { sqliteSealTest } from './seal-test.ts'
 import { sqliteSettings } from './settings.ts'
 import { Sql } from './sql.ts'
 import { LogSweep } from './sweep.ts'
+import { sqliteUsage } from './usage.ts'
 import { sqliteVault } from './vault.ts'
 import { sqliteWorkspaces } from './workspaces.ts'
 
@@ -122,6 +123,7 @@ export async function openSqlite({
     keys: sqliteKeys(sql, commits, now),
     audit: sqliteAudit(sql, commits),
     idempotency: sqliteIdempotency(sql, commits),
+    usage: sqliteUsage(sql, commits),
     sealTest: sqliteSealTest(sql, commits),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   }

@@ -18,6 +18,7 @@ import * as received from './received.ts'
 import * as records from './records.ts'
 import type { Sql } from './sql.ts'
 import { SWEEPABLE_SQL } from './sweep.ts'
+import * as usage from './usage.ts'
 import * as vault from './vault.ts'
 import * as waiting from './waiting-deliveries.ts'
 import { NAMING_SQL } from './workspaces.ts'
@@ -129,6 +130,7 @@ test.each([
     records.CHILDREN_SQL,
     /^SEARCH conversations USING INDEX conversations_parent \(parent_conversation_id=\?\)$/,
   ],
+  ['usage', usage.OF_USER_SQL, /^SEARCH usage USING PRIMARY KEY \(user=\? AND period=\?\)$/],
   [
     'due deliveries',
     deliveries.DUE_SQL,

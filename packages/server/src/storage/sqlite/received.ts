@@ -7,10 +7,11 @@ import type { ListedRow, ReceivedEvent, ReceivedRow, ReceivedStore } from '../co
 import { Cursors, type Place } from './cursors.ts'
 import { sqliteEvents } from './events.ts'
 import type { GroupCommit } from './group-commit.ts'
-import { eventColumns, insertEvents, packedId } from './event-columns.ts'
+import { bytesOf, eventColumns, insertEvents, packedId } from './event-columns.ts'
 import { SORT_COLUMN, searchSql } from './records.ts'
 import type { Sql } from './sql.ts'
 import type { LogSweep } from './sweep.ts'
+import { countBytes } from './usage.ts'
 
 /** Removals are remembered for longer than a sender retries. */
 const REMEMBER_REMOVED_MS = 7 * 24 * 3600 * 1000
@@ -35,7 +36,7 @@ export function searchReceivedSql(sort: ConversationSort, hasStatus: boolean, ha
 }
 
 const TABLES = ['conversations', 'received_conversations'] as const
-type StoredLog = { n: number; seq: number; sent_at: string | null; removed_at: string | null }
+type StoredLog = { n: number; seq: number; bytes: number; sent_at: string | null; removed_at: string | null }
 
 export class ReceivedConversations implements ReceivedStore {
   readonly #sql: Sql
@@ -91,7 +92,7 @@ export class ReceivedConversations implements ReceivedStore {
 
   #logOf(owner: string, id: ConversationId): StoredLog | undefined {
     return this.#sql.get<StoredLog>(
-      'SELECT n, seq, sent_at, removed_at FROM received_conversations WHERE owner = ? AND id = ?',
+      'SELECT n, seq, bytes, sent_at, removed_at FROM received_conversations WHERE owner = ? AND id = ?',
       owner,
       id,
     )
@@ -168,6 +169,7 @@ export class ReceivedConversations implements ReceivedStore {
     if (before !== undefined) {
       if (isStale(before, sentAt)) return
       sql.run('DELETE FROM received_conversations WHERE n = ?', before.n)
+      countBytes(sql, owner, -before.bytes)
       if (before.seq > 0) sql.run('INSERT INTO deleted_logs (conversation, seq) VALUES (?, ?)', -before.n, before.seq)
     }
     const now = this.#now()
@@ -192,13 +194,18 @@ export class ReceivedConversations implements ReceivedStore {
     const log = this.#logOf(owner, id) ?? this.#newLog(owner, id)
     if (log.removed_at !== null) return
     let { seq } = log
+    let bytes = 0
     for (const event of events) {
       if (sql.get('SELECT 1 FROM events WHERE id = ? AND conversation = ?', packedId(event.id), -log.n) !== undefined)
         continue
       seq += 1
-      insertEvents(sql, -log.n, [eventColumns({ seq, event })])
+      const columns = [eventColumns({ seq, event })]
+      bytes += bytesOf(columns)
+      insertEvents(sql, -log.n, columns)
     }
-    if (seq > log.seq) sql.run('UPDATE received_conversations SET seq = ? WHERE n = ?', seq, log.n)
+    if (seq === log.seq) return
+    sql.run('UPDATE received_conversations SET seq = ?, bytes = bytes + ? WHERE n = ?', seq, bytes, log.n)
+    countBytes(sql, owner, bytes)
   }
 
   /** A row for events that arrive before their conversation; listings leave it out. */
@@ -212,7 +219,7 @@ export class ReceivedConversations implements ReceivedStore {
       at,
     )
     if (made === undefined) throw new Error(`received conversation ${id} was not stored`)
-    return { n: made.n, seq: 0, sent_at: null, removed_at: null }
+    return { n: made.n, seq: 0, bytes: 0, sent_at: null, removed_at: null }
   }
 }
 

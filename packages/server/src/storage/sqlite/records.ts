@@ -15,11 +15,12 @@ import type {
 import { insertCheckpoint } from './checkpoints.ts'
 import { Cursors } from './cursors.ts'
 import type { GroupCommit } from './group-commit.ts'
-import { type EventColumns, eventColumns, insertEvents, packedId } from './event-columns.ts'
+import { bytesOf, type EventColumns, eventColumns, insertEvents, packedId } from './event-columns.ts'
 import { putState, requireDense } from './log.ts'
 import type { Outbox } from './outbox.ts'
 import type { Sql } from './sql.ts'
 import type { LogSweep } from './sweep.ts'
+import { countBytes } from './usage.ts'
 
 const COLUMNS =
   'c.id, c.owner, c.created_at, c.updated_at, c.seq, c.epoch, c.status, c.parent_conversation_id, r.record'
@@ -143,14 +144,16 @@ function createNow(sql: Sql, outbox: Outbox, row: NewConversation, events: reado
   if (sql.get('SELECT 1 FROM owed_releases WHERE id = ?', row.id) !== undefined) return false
   // Files and notifications of the deleted conversation may still exist under this id.
   if (sql.get('SELECT 1 FROM deleted_ids WHERE id = ? AND owner <> ?', row.id, row.owner) !== undefined) return false
+  const bytes = bytesOf(events)
   const made = sql.returning<{ n: number }>(
-    `INSERT INTO conversations (id, owner, created_at, updated_at, seq, epoch, status, parent_conversation_id, notified)
-     VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
+    `INSERT INTO conversations (id, owner, created_at, updated_at, seq, bytes, epoch, status, parent_conversation_id, notified)
+     VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
     row.id,
     row.owner,
     row.created_at,
     row.updated_at,
     events.length,
+    bytes,
     row.status,
     row.parent_conversation_id,
     outbox.targets.length === 0 ? 0 : outbox.lastSequence(row.id),
@@ -158,6 +161,7 @@ function createNow(sql: Sql, outbox: Outbox, row: NewConversation, events: reado
   if (made === undefined) return false
   sql.run('INSERT INTO records (conversation, record) VALUES (?, ?)', made.n, row.record)
   insertEvents(sql, made.n, events)
+  countBytes(sql, row.owner, bytes)
   for (const checkpoint of row.checkpoints ?? []) insertCheckpoint(sql, made.n, checkpoint)
   if (row.state !== undefined) putState(sql, made.n, row.state)
   if (events.length > 0) outbox.follow(made.n, row.id, 0)
@@ -222,11 +226,12 @@ function deleteNow(
     id,
   )
   sql.run('INSERT OR REPLACE INTO deleted_ids (id, owner) SELECT id, owner FROM conversations WHERE id = ?', id)
-  const row = sql.returning<{ n: number; seq: number; notified: number }>(
-    'DELETE FROM conversations WHERE id = ? RETURNING n, seq, notified',
+  const row = sql.returning<{ n: number; seq: number; notified: number; owner: string; bytes: number }>(
+    'DELETE FROM conversations WHERE id = ? RETURNING n, seq, notified, owner, bytes',
     id,
   )
   if (row === undefined) return false
+  countBytes(sql, row.owner, -row.bytes)
   outbox.end(row.n, row.seq)
   outbox.write(id, drafts, row.notified)
   return true
