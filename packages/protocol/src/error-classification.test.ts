@@ -7,6 +7,8 @@ test.each<[code: string, detail: string, ...verdict: string[]]>([
   ['ACPAuthRequired', '', 'auth', 'no', 'settings'],
   ['LLMRateLimitError', 'invalid api key', 'rate_limit', 'yes', 'retry'],
   ['MaxBudgetReached', '', 'quota', 'no', 'settings'],
+  ['MonthlyCostReached', '', 'quota', 'no', 'settings'],
+  ['StoredBytesReached', '', 'quota', 'no', 'settings'],
   ['LLMBadRequestError', '', 'config', 'no', 'settings'],
   ['ACPInitError', '', 'config', 'no', 'settings'],
   ['ACPSpawnError', '', 'config', 'no', 'settings'],

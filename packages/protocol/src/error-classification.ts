@@ -26,6 +26,8 @@ const BY_CODE = new Map<string, ClassOfError>([
   ['ACPAuthRequired', AUTH],
   ['LLMRateLimitError', RATE_LIMIT],
   ['MaxBudgetReached', QUOTA],
+  ['MonthlyCostReached', QUOTA],
+  ['StoredBytesReached', QUOTA],
   ['LLMBadRequestError', CONFIG],
   ['LLMNotConfigured', CONFIG],
   ['ACPInitError', CONFIG],

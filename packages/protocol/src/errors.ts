@@ -11,6 +11,7 @@ export const ErrorCode = z.enum([
   'forbidden',
   'too_large',
   'rate_limited',
+  'insufficient_storage',
   'unavailable',
   'unsupported',
   'timed_out',

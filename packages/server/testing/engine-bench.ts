@@ -12,7 +12,7 @@ import {
 } from '@parley/protocol'
 import { openEngine, type Actor, type Engine, type EngineDeps, type Phase } from '../src/conversation/index.ts'
 import type { Agent, Step, StepContext } from '../src/agent/index.ts'
-import { openLimits, Quotas } from '../src/quotas/index.ts'
+import { openLimits, Quotas, type UserLimits } from '../src/quotas/index.ts'
 import { makeMasker, openCipher } from '../src/secrets/index.ts'
 import { openSqlite, type Append, type Storage } from '../src/storage/index.ts'
 import type { ClientCalls } from '../src/tools/index.ts'
@@ -42,6 +42,7 @@ type Members = {
 }
 
 export type Bench = AsyncDisposable & {
+  quotas: Quotas
   engine: Engine
   faults: AppendFaults
   /** Steps in which a model would have been asked. */
@@ -128,10 +129,12 @@ export const result = ({ id, tool_call_id }: ActionEvent): Draft =>
 /** @param endProcesses called to end the processes of a conversation, which have ended when it resolves */
 export async function openBench({
   runSlots = 4,
+  quotas = unlimited,
   endProcesses = async () => undefined,
   ...changed
 }: {
   runSlots?: number
+  quotas?: (storage: Storage, runSlots: number) => Quotas
   endProcesses?: () => Promise<void>
 } & Partial<EngineDepsOfTests> = {}): Promise<Bench> {
   await using stack = new AsyncDisposableStack()
@@ -196,7 +199,7 @@ export async function openBench({
     foldersDir: dir.file('conversations'),
     ephemeral: false,
     idleUnloadMs: 60_000,
-    quotas: testQuotas(runSlots),
+    quotas: quotas(storage, runSlots),
     notifies: false,
     appendBackoff: { baseMs: 5, maxMs: 40 },
     ...changed,
@@ -206,6 +209,7 @@ export async function openBench({
   const open = stack.move()
   return {
     engine,
+    quotas: deps.quotas,
     faults,
     asked,
     play: (next) => void (played = next),
@@ -224,7 +228,6 @@ export async function openBench({
 type EngineDepsOfTests = Pick<
   EngineDeps,
   | 'mask'
-  | 'quotas'
   | 'masker'
   | 'runs'
   | 'log'
@@ -237,8 +240,22 @@ type EngineDepsOfTests = Pick<
 >
 
 /** Quotas without limits of users. */
-const testQuotas = (maxConcurrentRuns: number): Quotas =>
-  new Quotas({ limits: openLimits({ everyone: {}, users: new Map() }, false), maxConcurrentRuns, isShared: false })
+const unlimited = ({ usage }: Storage, maxConcurrentRuns: number): Quotas => {
+  const limits = openLimits({ everyone: {}, users: new Map() }, false)
+  return new Quotas({ limits, maxConcurrentRuns, isShared: false, usage, now: () => new Date() })
+}
+
+/** Quotas of a server with several users, with these limits of each. */
+export const sharedQuotas =
+  (everyone: Partial<UserLimits>, now = () => new Date()) =>
+  ({ usage }: Storage): Quotas =>
+    new Quotas({
+      limits: openLimits({ everyone, users: new Map() }, true),
+      maxConcurrentRuns: 64,
+      isShared: true,
+      usage,
+      now,
+    })
 
 async function startOn(
   engine: Engine,

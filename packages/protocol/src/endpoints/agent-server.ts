@@ -95,7 +95,7 @@ export const createConversation = endpoint({
     description: 'The start was accepted, or the id exists and its record is returned',
   },
   also: [{ status: 201, schema: ConversationInfo, description: 'Created' }],
-  errors: [404, 409],
+  errors: [404, 409, 429, 507],
 })
 
 /** The two APIs share this path; `ids` selects the agent-server API. Source: agent-server-wire.md 1.4; conversation-service.md 2. */
@@ -266,7 +266,7 @@ export const forkConversation = endpoint({
     schema: ConversationInfo.extend({ files: ForkFiles }),
     description: 'The new conversation; `files` says whether it has a copy of the files',
   },
-  errors: [404, 409],
+  errors: [404, 409, 429, 507],
 })
 
 export const navigateConversation = endpoint({
@@ -328,7 +328,7 @@ export const sendMessage = endpoint({
   body: SendEventRequest,
   bodyLimitBytes: LARGE_BODY_LIMIT_BYTES,
   ok: done('Stored'),
-  errors: [404, 409],
+  errors: [404, 409, 507],
 })
 
 const eventFilter = {
@@ -386,7 +386,7 @@ export const streamEvents = endpoint({
   params,
   query: z.object({ after_seq: laxInt({ ge: 0 }).optional() }),
   ok: { status: 200, description: 'text/event-stream of Frame objects; the id of an event frame is its seq' },
-  errors: [404, 409],
+  errors: [404, 409, 429],
 })
 
 export const getEvent = endpoint({

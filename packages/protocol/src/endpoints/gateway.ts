@@ -28,5 +28,5 @@ export const chatCompletion = endpoint({
     schema: ChatCompletion,
     description: 'The reply of the agent after its run, or a stream of it',
   },
-  errors: [400, 404, 409, 500, 503, 504],
+  errors: [400, 404, 409, 429, 500, 503, 504, 507],
 })

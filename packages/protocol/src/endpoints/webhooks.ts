@@ -43,7 +43,7 @@ export const receiveEvents = endpoint({
   body: list(ReceivedEvent),
   bodyLimitBytes: LARGE_BODY_LIMIT_BYTES,
   ok: stored,
-  errors: [503],
+  errors: [503, 507],
 })
 
 const DeliveryStatus = z.enum(['pending', 'delivered', 'parked'])

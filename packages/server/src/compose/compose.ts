@@ -146,7 +146,7 @@ export async function startServer(
 
   const shared = {
     config,
-    quotas: quotasOf(config),
+    quotas: quotasOf(config, storage),
     storage,
     cipher,
     workspaces,
@@ -188,9 +188,10 @@ async function firstKeyOf(
   )
 }
 
-function quotasOf({ userLimits, mode, maxConcurrentRuns }: Config): Quotas {
+function quotasOf({ userLimits, mode, maxConcurrentRuns }: Config, { usage }: Storage): Quotas {
   const isShared = mode === 'shared'
-  return new Quotas({ limits: openLimits(userLimits, isShared), maxConcurrentRuns, isShared })
+  const limits = openLimits(userLimits, isShared)
+  return new Quotas({ limits, maxConcurrentRuns, isShared, usage, now: () => new Date() })
 }
 
 async function isolationOf({ sandbox }: Config, log: Log) {

@@ -86,7 +86,7 @@ export function openEngine(deps: EngineDeps): Engine {
   const releases = openReleases({ ...deps, conversations, folderOf: start.folderOf, readRecord: read, backoff })
   return {
     ...openReads(access, storage, roster, shownBatches),
-    ...openReceiver({ storage, cipher, now: deps.now }),
+    ...openReceiver({ storage, cipher, quotas: deps.quotas, now: deps.now }),
     ...openCommands(access, roster, { ...deps, start, releases, readRecord: read }),
     ...openWatching(access, storage, roster, shownBatches, releases, deps.log),
     idleMs: () => performance.now() - lastActivity,
@@ -122,6 +122,7 @@ function openRoster(deps: EngineDeps & Pick<LiveDeps, 'shownBatches' | 'onActivi
     readRecord: read,
     appendRetry: new AppendRetry(deps.appendBackoff),
     runSlot: (owner, signal) => deps.quotas.runs.take(owner, signal),
+    usedUp: (owner) => deps.quotas.usedUp(owner),
     startSlot: (owner, signal) => deps.quotas.starts.take(owner, signal),
     onAnswered: (id, calls) => deps.workspaces.forget?.(id, calls),
   })

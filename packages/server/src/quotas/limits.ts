@@ -1,5 +1,7 @@
 /** What one user may use. Source: docs/quotas.md. */
 
+const GIB = 1024 ** 3
+
 /** The limits with their values in mode `shared`; 0 is no limit. */
 export const LIMITS = {
   /** Runs at the same time; further ones wait. */
@@ -12,6 +14,10 @@ export const LIMITS = {
   requests_per_minute: 12_000,
   /** Open sockets and event streams. */
   sockets: 200,
+  /** US dollars of the answers of models in a calendar month, in UTC. */
+  monthly_cost_usd: 200,
+  /** Bytes of the events of all conversations. */
+  stored_bytes: 10 * GIB,
 } as const
 
 export type LimitName = keyof typeof LIMITS

@@ -1,6 +1,8 @@
 import { FairSlots } from '../lib/index.ts'
+import type { UsageStore } from '../storage/index.ts'
 import type { LimitsOf } from './limits.ts'
 import { OpenCount } from './open-count.ts'
+import { fullStore, refused, spentMonth, type UsedUp } from './refusal.ts'
 import { UserRate } from './user-rate.ts'
 
 /** Share of the run slots that only users without a run may take. Source: docs/quotas.md, Runs and starts. */
@@ -12,6 +14,8 @@ export type QuotaOptions = {
   maxConcurrentRuns: number
   /** True where several users share the server. */
   isShared: boolean
+  usage: UsageStore
+  now: () => Date
 }
 
 /** What users use, and whether they may use more; one per process. Source: docs/quotas.md. */
@@ -25,9 +29,13 @@ export class Quotas {
   readonly requests: UserRate
   /** Open sockets and event streams. */
   readonly sockets: OpenCount
+  readonly #usage: UsageStore
+  readonly #now: () => Date
 
-  constructor({ limits, maxConcurrentRuns: count, isShared }: QuotaOptions) {
+  constructor({ limits, maxConcurrentRuns: count, isShared, usage, now }: QuotaOptions) {
     this.limits = limits
+    this.#usage = usage
+    this.#now = now
     const reserved = isShared ? Math.ceil(count * RESERVED) : 0
     this.runs = new FairSlots({ count, mostOf: (user) => limits(user).runs, reserved })
     this.starts = new FairSlots({ count: Infinity, mostOf: (user) => limits(user).starts })
@@ -36,9 +44,42 @@ export class Quotas {
     this.sockets = new OpenCount('sockets', limits)
   }
 
-  /** Counts a new conversation. @throws ParleyError `rate_limited` */
-  expectNewConversation(user: string): void {
+  /** Counts a new conversation. @throws ParleyError `rate_limited`, `insufficient_storage` */
+  async expectNewConversation(user: string): Promise<void> {
+    await this.expectRoom(user)
     const refusal = this.newConversations.refusalOf(user)
     if (refusal !== null) throw refusal
+  }
+
+  /** Which limit leaves no room for further events, or no money for further answers of models; null: none. */
+  async usedUp(user: string): Promise<UsedUp | null> {
+    return (await this.#withoutRoom(user)) ?? this.#withoutMoney(user)
+  }
+
+  /** @throws ParleyError `insufficient_storage` when the user stores too much for new conversations and messages */
+  async expectRoom(user: string): Promise<void> {
+    const full = await this.#withoutRoom(user)
+    if (full !== null) throw refused(full)
+  }
+
+  /** @throws ParleyError `conflict` when the user has spent what a month allows */
+  async expectMoney(user: string): Promise<void> {
+    const spent = await this.#withoutMoney(user)
+    if (spent !== null) throw refused(spent)
+  }
+
+  async #withoutRoom(user: string): Promise<UsedUp | null> {
+    const limit = this.limits(user).stored_bytes
+    if (limit === Infinity) return null
+    const { stored_bytes } = await this.#usage.of(user, this.#now())
+    return stored_bytes < limit ? null : fullStore(limit, stored_bytes)
+  }
+
+  async #withoutMoney(user: string): Promise<UsedUp | null> {
+    const limit = this.limits(user).monthly_cost_usd
+    if (limit === Infinity) return null
+    const now = this.#now()
+    const { cost_usd } = await this.#usage.of(user, now)
+    return cost_usd < limit ? null : spentMonth(limit, cost_usd, now.toISOString().slice(0, 7))
   }
 }

@@ -63,7 +63,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
   const expectNewIsReachable = async (request: StartRequest, actor: Actor): Promise<void> => {
     const { conversation_id: id } = request
     if (id !== undefined && (await conversations.get(id)) !== null) return
-    deps.quotas.expectNewConversation(actor.user)
+    await deps.quotas.expectNewConversation(actor.user)
     if (id !== undefined) await expectNoForeignFiles(start, id, actor)
     await expectReachable(request, deps.roots(actor.user))
   }
@@ -119,6 +119,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
     async send(id, requested, actor) {
       const command = await withAcceptedAnalyzer(requested, acceptAnalyzer)
       const live = await access.live(id, actor)
+      if (command.kind === 'send_message') await deps.quotas.expectRoom(actor.user)
       if (command.kind === 'start') await stopped.settled(id)
       if (command.kind !== 'stop') return live.send(command, actor)
       const asked = performance.now()
@@ -136,12 +137,13 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       // A received conversation is unknown here, not a conflict.
       if ((await access.find(id, actor)).origin === 'received') throw unknownConversation(id)
       const live = await access.live(id, actor)
+      await deps.quotas.expectMoney(actor.user)
       return live.ask(question, signal)
     },
 
     async fork(id, request, actor) {
       const source = await access.read(id, actor)
-      deps.quotas.expectNewConversation(actor.user)
+      await deps.quotas.expectNewConversation(actor.user)
       const asked = { ...request, id: request.id ?? newConversationId() }
       await forkWorkspace.discardUnfinished(asked.id)
       await expectNoForeignFiles(start, asked.id, actor)

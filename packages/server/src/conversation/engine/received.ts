@@ -4,6 +4,7 @@
  * Source: interface.md, Webhook receiver; conversation-service.md 5.2, 5.4; decisions.md, Receiving webhooks.
  */
 import { ParleyError, type ConversationId, type ConversationInfo, type ReceivedEvent } from '@parley/protocol'
+import type { Quotas } from '../../quotas/index.ts'
 import { redact, sealRecord, unsealRecord, type Cipher } from '../../secrets/index.ts'
 import type { ReceivedRow, Storage } from '../../storage/index.ts'
 import type { Actor } from '../conversations.ts'
@@ -12,13 +13,18 @@ import type { Actor } from '../conversations.ts'
 export interface Receiver {
   /** Stores the newest state of a conversation; an older state than the stored one changes nothing. */
   take(info: ConversationInfo, actor: Actor): Promise<void>
-  /** Adds events that are not stored yet. */
+  /** Adds events that are not stored yet. @throws ParleyError `insufficient_storage` */
   takeEvents(id: ConversationId, events: readonly ReceivedEvent[], actor: Actor): Promise<void>
 }
 
-export type ReceivedDeps = { storage: Pick<Storage, 'conversations' | 'received'>; cipher: Cipher; now: () => Date }
+export type ReceivedDeps = {
+  storage: Pick<Storage, 'conversations' | 'received'>
+  cipher: Cipher
+  quotas: Pick<Quotas, 'expectRoom'>
+  now: () => Date
+}
 
-export function openReceiver({ storage: { conversations, received }, cipher, now }: ReceivedDeps): Receiver {
+export function openReceiver({ storage: { conversations, received }, cipher, quotas, now }: ReceivedDeps): Receiver {
   // Reports about conversations of this server are ignored: its own log is newer.
   const isOwn = async (id: ConversationId, actor: Actor) => (await conversations.get(id))?.owner === actor.user
   return {
@@ -36,6 +42,7 @@ export function openReceiver({ storage: { conversations, received }, cipher, now
 
     async takeEvents(id, events, actor) {
       if (await isOwn(id, actor)) return
+      await quotas.expectRoom(actor.user)
       const at = now().toISOString().slice(0, 23)
       const stamped = events.map((event) => ({ ...event, timestamp: event.timestamp ?? `${at}000` }))
       await received.append(actor.user, id, stamped)

@@ -37,6 +37,7 @@ function conversationWith(next: () => Next) {
       trace.push('waits')
       return recorded.promise
     },
+    isUsedUp: async () => false,
     reportFiles: async () => false,
     condensed: () => undefined,
     judge: async () => undefined,

@@ -23,6 +23,8 @@ export type Around = {
   wantsCondensation: boolean
   /** Why the parent chain can pay for no further answer; null when it can. Absent for a top-level conversation. */
   remainingBudget?: () => StopReason | null
+  /** The limit of the user that is used up; null: none is. */
+  usedUp?: () => StopReason | null
   /** Repetition in the newest events. Called only when the model would be asked. */
   stuck: () => Repetition | null
 }
@@ -57,7 +59,7 @@ export function next(state: ConversationState, limits: Limits, around: Around = 
     const detail = `The budget of ${limits.maxBudgetUsd} US dollars is used up. Raise max_budget_per_task and run again.`
     return stop('paused', { code: 'MaxBudgetReached', detail })
   }
-  const overdrawn = around.remainingBudget?.() ?? null
+  const overdrawn = around.remainingBudget?.() ?? around.usedUp?.() ?? null
   if (overdrawn !== null) return stop('paused', overdrawn)
   return { kind: 'think' }
 }

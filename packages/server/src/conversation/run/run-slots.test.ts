@@ -1,10 +1,20 @@
 import type { ClientToolSpec, ConversationId, EventId } from '@parley/protocol'
 import { expect, test } from 'vitest'
-import { ANN, answer, call, count, gate, openBench, phaseOf, result, settled } from '../../../testing/engine-bench.ts'
+import {
+  ANN,
+  answer,
+  call,
+  count,
+  gate,
+  openBench,
+  phaseOf,
+  result,
+  settled,
+  sharedQuotas,
+} from '../../../testing/engine-bench.ts'
 import type { Bench } from '../../../testing/engine-bench.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
-import { openLimits, Quotas, type UserLimits } from '../../quotas/index.ts'
 
 const BOB = { user: 'bob', role: 'user', keyId: 'key' } as const
 
@@ -16,10 +26,6 @@ const CLIENT_TOOL: ClientToolSpec = {
   annotations: null,
   awaits_result: true,
 }
-
-/** Quotas of a server with several users. */
-const shared = (everyone: Partial<UserLimits>) =>
-  new Quotas({ limits: openLimits({ everyone, users: new Map() }, true), maxConcurrentRuns: 64, isShared: true })
 
 /** Posts the result of a call that a client executes. */
 const post = (bench: Bench, id: ConversationId, action_id: EventId) =>
@@ -164,8 +170,8 @@ test('a slot that is granted to a run while another of its calls waits for a cli
 })
 
 test('a run of one user starts at once while seventy runs of another use a slow model', async () => {
-  const quotas = shared({ runs: 0, starts_per_minute: 0 })
-  await using bench = await openBench({ quotas })
+  await using bench = await openBench({ quotas: sharedQuotas({ runs: 0, starts_per_minute: 0 }) })
+  const { quotas } = bench
   const { open } = gate()
   const slow = new Set<ConversationId>()
   bench.play({
@@ -188,7 +194,7 @@ test('a run of one user starts at once while seventy runs of another use a slow 
 })
 
 test('the runs of one user beyond its limit wait, and begin when one of them ends', async () => {
-  await using bench = await openBench({ quotas: shared({ runs: 1 }) })
+  await using bench = await openBench({ quotas: sharedQuotas({ runs: 1 }) })
   const { reached, open } = gate()
   bench.play({
     async *think({ state }): Step {

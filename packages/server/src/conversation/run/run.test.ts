@@ -41,6 +41,7 @@ function playing({ moves, agent = {}, conversation = {} }: Played) {
     },
     expectAccepting: async () => void did.push('accepting'),
     filesRecorded: () => null,
+    isUsedUp: async () => false,
     reportFiles: async () => false,
     condensed: (error) =>
       void did.push(error === undefined ? 'condensed' : `not condensed: ${(error as Error).message}`),

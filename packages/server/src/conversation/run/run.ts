@@ -19,6 +19,8 @@ export type Runnable = {
   expectAccepting: () => Promise<void>
   /** Resolves when the files are recorded as the calls so far have left them; null: they are. Before the calls of an answer begin, and before the run ends. */
   filesRecorded: () => Promise<void> | null
+  /** Reads anew whether a limit of the user is used up; then `next` ends the run. Before a model is asked. */
+  isUsedUp: () => Promise<boolean>
   /** Tells the agent of files that changed while the server was interrupted; true when there was something to tell. */
   reportFiles: () => Promise<boolean>
   /** Settles the request for a condensation. */
@@ -50,6 +52,7 @@ export async function run(conversation: Runnable, signal: AbortSignal): Promise<
       continue
     }
     if (todo.kind === 'think' || todo.kind === 'condense' || todo.kind === 'judge') await conversation.expectAccepting()
+    if (todo.kind === 'think' && (await conversation.isUsedUp())) continue
     if (todo.kind === 'think' && (await conversation.reportFiles())) continue
     signal.throwIfAborted()
     if (todo.kind === 'condense') await condense(conversation, signal)

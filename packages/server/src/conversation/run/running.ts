@@ -18,7 +18,7 @@ import type { Channel } from '../watch/channel.ts'
 import { LiveDeltas } from '../watch/live-deltas.ts'
 import type { Reminder } from '../watch/reminder.ts'
 import type { CondensationRequest } from './condensation-request.ts'
-import { next, type Limits, type Next } from './next.ts'
+import { next, type Limits, type Next, type StopReason } from './next.ts'
 import type { ParentLink, RemainingBudget } from './parent-link.ts'
 import { run } from './run.ts'
 import { findStuck } from './stuck.ts'
@@ -33,6 +33,8 @@ export type RunObserver = {
 export type RunDeps = {
   /** Waits for a run slot of the owner in this process; the disposer frees it. */
   runSlot: (owner: string, signal: AbortSignal) => Promise<Disposable>
+  /** Which limit of the owner is used up; null: none. */
+  usedUp: (owner: string) => Promise<StopReason | null>
   /** Notified of runs once their events are durable. */
   runs?: RunObserver
   /** Links between sub-agents and their parents. */
@@ -66,6 +68,8 @@ export class Running {
   #holds = 0
   /** Remaining budget of the parent chain; null for a top-level conversation. */
   remainingBudget: RemainingBudget | null = null
+  /** The limit of the owner that is used up, as of the last step. */
+  #usedUp: StopReason | null = null
   /** The newest event of the last reported repetition. A person who runs the conversation again lets the agent try further. */
   #reportedStuck: EventId | null = null
 
@@ -189,6 +193,7 @@ export class Running {
       // Before the slot: a start may wait long for the outside world, and would keep others from running.
       await abortable(start(), signal)
       await this.#takeSlot(signal)
+      this.#usedUp = null
       if (record().sub_agent) this.remainingBudget = await parentLink.remainingBudgetOf(record())
       const agent = await openAgent()
       // A person may have changed files since the last run.
@@ -209,6 +214,7 @@ export class Running {
             return stored
           },
           filesRecorded: () => (files.isRecording ? files.recorded(signal) : null),
+          isUsedUp: async () => (this.#usedUp = await this.#deps.usedUp(this.#live.owner)) !== null,
           reportFiles: async () => {
             const report = await files.report(signal)
             if (report.length > 0) await untilStored(() => this.#commit(report, signal), signal)
@@ -241,6 +247,7 @@ export class Running {
       wantsCondensation: condensation.isOpen,
       stuck,
       remainingBudget: () => this.remainingBudget?.() ?? null,
+      usedUp: () => this.#usedUp,
     })
   }
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { gate, openBench, phaseOf } from '../../../testing/engine-bench.ts'
+import { gate, openBench, phaseOf, sharedQuotas } from '../../../testing/engine-bench.ts'
 import { until } from '../../../testing/until.ts'
-import { openLimits, Quotas } from '../../quotas/index.ts'
 
 const BOB = { user: 'bob', role: 'user', keyId: 'key' } as const
 
@@ -13,16 +12,14 @@ test('a start beyond the limit of its user waits and follows the next that ends;
     if (owner === 'bob') await open.promise
     return {}
   })
-  const limits = openLimits({ everyone: { starts: 2 }, users: new Map() }, true)
-  const quotas = new Quotas({ limits, maxConcurrentRuns: 64, isShared: true })
-  await using bench = await openBench({ quotas, phases: [slow] })
+  await using bench = await openBench({ quotas: sharedQuotas({ starts: 2 }), phases: [slow] })
   for (let n = 0; n < 3; n += 1) await bench.start({ by: BOB, isIdle: true })
   await until(() => begun.length === 2)
   const ofAnn = await bench.start()
   await ofAnn.is('finished')
   expect(begun).toEqual(['bob', 'bob', 'ann'])
-  expect(quotas.starts.of('bob')).toEqual({ held: 2, waiting: 1 })
+  expect(bench.quotas.starts.of('bob')).toEqual({ held: 2, waiting: 1 })
   open.resolve()
-  await until(() => quotas.starts.of('bob').held === 0)
+  await until(() => bench.quotas.starts.of('bob').held === 0)
   expect(begun).toEqual(['bob', 'bob', 'ann', 'bob'])
 })

@@ -15,6 +15,7 @@ describe('refusals', () => {
     ['nothing_pending', 409],
     ['too_large', 413],
     ['unsupported', 501],
+    ['insufficient_storage', 507],
   ])('%s is %i with a sentence and its details', (code, status) => {
     const error = new ParleyError(code, 'this cannot be', { details: { reason: 'x', detail: 'never this' } })
     expect(toAnswer(error, silent)).toEqual({ status, body: { detail: 'this cannot be', reason: 'x' } })

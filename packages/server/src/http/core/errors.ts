@@ -34,6 +34,7 @@ const STATUS = {
   rate_limited: 429,
   unsupported: 501,
   unavailable: 503,
+  insufficient_storage: 507,
   timed_out: 504,
 } satisfies Record<ErrorCode, number>
 
@@ -108,11 +109,12 @@ export function answeredBefore(first: Answer | null): Answer {
 
 /**
  * True when a request with this answer took effect, false when it is known to have changed nothing; null: unknown. An error below
- * 500 is a refusal, and so are `unsupported` and `unavailable`, except when the server closes during the request.
+ * 500 is a refusal, and so are `unsupported`, `insufficient_storage` and `unavailable`, except when the server closes during the request.
  */
 export function tookEffect(answer: Answer | { stream: unknown }, isClosing: boolean): boolean | null {
   if ('stream' in answer || answer.tookEffect === true || answer.status < 400) return true
   if (answer.status === STATUS.unavailable) return isClosing ? null : false
+  if (answer.status === STATUS.insufficient_storage) return false
   return answer.status < 500 || answer.status === STATUS.unsupported ? false : null
 }
 

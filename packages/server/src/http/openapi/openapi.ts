@@ -43,8 +43,10 @@ const REFUSALS: Record<number, string> = {
   404: 'Not found',
   409: 'Conflict',
   413: 'The body is too large',
-  504: 'Not in time',
+  429: 'Too many',
   503: 'Not now',
+  504: 'Not in time',
+  507: 'No room',
 }
 /** Source: agent-server-wire.md 3. */
 const KEY = { APIKeyHeader: { type: 'apiKey', in: 'header', name: 'X-Session-API-Key' } }
