@@ -18,9 +18,21 @@ export const asEventId = (text: string): EventId => text as EventId
 /** Returns a random UUIDv4, dashed lower case. */
 export const newConversationId = (): ConversationId => asConversationId(crypto.randomUUID())
 
-const HEX = '0123456789abcdef'
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+/** Random bytes of the next 256 ids: one call of the system for each id would take longer than all the rest. */
+const pool = new Uint8Array(256 * 16)
+let used = pool.length
 let lastMs = 0
 let counter = 0
+
+function randomBytes(): Uint8Array {
+  if (used === pool.length) {
+    crypto.getRandomValues(pool)
+    used = 0
+  }
+  used += 16
+  return pool.subarray(used - 16, used)
+}
 
 /**
  * Returns a UUIDv7, dashed lower case: ids of one process sort in the order of creation.
@@ -28,7 +40,7 @@ let counter = 0
  * advances.
  */
 export function newEventId(): EventId {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  const bytes = randomBytes()
   const ms = Date.now()
   if (ms > lastMs) {
     lastMs = ms
@@ -46,9 +58,8 @@ export function newEventId(): EventId {
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f)
   let text = ''
   for (let i = 0; i < 16; i++) {
-    const byte = bytes[i] ?? 0
     if (i === 4 || i === 6 || i === 8 || i === 10) text += '-'
-    text += HEX.charAt(byte >> 4) + HEX.charAt(byte & 15)
+    text += HEX[bytes[i] ?? 0]
   }
   return asEventId(text)
 }
