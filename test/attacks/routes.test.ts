@@ -1,20 +1,54 @@
 /**
- * Every served route under the key of another user: with the ids of one user's things, and with every path that leads to them. The list
- * comes from the server, so a new route without an entry fails.
+ * Every served route under the key of another user: with the ids and names of one user's things, and with every path that leads to them.
+ * The list comes from the server, so a new route without an entry fails.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyFor, filled, routesOf, type ServedRoute } from '../conversation-service/routes.ts'
 import { ANNS, closedDirectories, closedFiles, openAttackBench, type AttackBench } from './bench.ts'
 
 let bench: AttackBench
 let routes: ServedRoute[]
+/** Parameters of paths that name ann's things. */
+let ids: Readonly<Record<string, string>>
 beforeAll(async () => {
   bench = await openAttackBench()
   routes = await routesOf(bench.serving)
-  const message = { content: [{ type: 'text', text: ANNS }] }
-  await bench.as('ann', 'POST', `/api/conversations/${bench.conversation}/events`, message)
+  ids = await plant()
 })
 afterAll(() => bench[Symbol.asyncDispose]())
+
+/** Stores a thing of every kind for ann, each with her text in it. */
+async function plant(): Promise<typeof ids> {
+  const store = async (method: string, path: string, body?: unknown) => {
+    const { status, text, json } = await bench.as('ann', method, path, body)
+    expect([path, status < 300, text.slice(0, 300)]).toEqual([path, true, expect.anything()])
+    return json
+  }
+  const llm = { model: `openai/${ANNS}`, api_key: 'a-key-of-the-model' }
+  const message = { content: [{ type: 'text', text: ANNS }] }
+  await store('POST', `/api/conversations/${bench.conversation}/events`, message)
+  await store('PATCH', '/api/settings', { agent_settings_diff: { llm }, misc_settings_diff: { ANNS } })
+  const secret = await store('POST', '/api/secrets', { name: 'anns', value: 'a secret of ann', description: ANNS })
+  await store('POST', '/api/settings/mcp/anns', { command: ANNS })
+  await store('POST', '/api/profiles/anns', { llm })
+  await store('POST', '/api/agent-profiles/anns', { llm_profile_ref: 'anns', disabled_skills: [ANNS] })
+  const connection = { display_name: ANNS, api_key: 'another key of the model' }
+  const { profiles } = await store('GET', '/api/agent-profiles')
+  const profile_id = profiles.find((profile: { name: string }) => profile.name === 'anns').id
+  const { id: connection_id } = await store('POST', '/api/llm/provider-connections', connection)
+  const cwd = bench.data('users', 'ann')
+  const { command_id } = await store('POST', '/api/bash/execute_bash_command', { command: `echo ${ANNS}`, cwd })
+  return {
+    conversation_id: bench.conversation,
+    event_id: command_id,
+    file_path: 'secret.txt',
+    secret_id: secret.id,
+    settings_key: 'anns',
+    name: 'anns',
+    profile_id,
+    connection_id,
+  }
+}
 
 /** A request with a path: its query, or its body. `files`: the path is that of a file. */
 type PathAttack = { query?: string; body?: (path: string) => unknown; files?: true }
@@ -49,30 +83,85 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'GET /api/file/search_subdirs',
 ])
 
-/** Paths of routes that name no path of the machine: what a user has stored, and what is the same for all. They show nothing of another user. */
-const OWN =
-  /^\/(?:api\/(?:settings|secrets|profiles|agent-profiles|llm|tools|keys|audit|webhooks|v1\/webhooks|auth|bash\/bash_events)|v1)(?:\/|$)/
-const OWN_ROUTES: ReadonlySet<string> = new Set([
+/** Routes whose things belong to one user: the key of another one neither shows nor changes them. */
+const OWN: ReadonlySet<string> = new Set([
   'GET /api/conversations',
   'GET /api/conversations/search',
   'GET /api/conversations/count',
+  'GET /v1/models',
+  'POST /v1/chat/completions',
+  'POST /api/settings',
+  'GET /api/settings',
+  'PATCH /api/settings',
+  'POST /api/settings/mcp/{settings_key}',
+  'PATCH /api/settings/mcp/{settings_key}',
+  'DELETE /api/settings/mcp/{settings_key}',
+  'GET /api/secrets',
+  'POST /api/secrets',
+  'PUT /api/secrets/{secret_id}',
+  'DELETE /api/secrets/{secret_id}',
+  'GET /api/settings/secrets',
+  'PUT /api/settings/secrets',
+  'GET /api/settings/secrets/{name}',
+  'DELETE /api/settings/secrets/{name}',
+  'POST /api/v1/webhooks/conversations',
+  'GET /api/bash/bash_events/search',
+  'GET /api/bash/bash_events/',
+  'GET /api/bash/bash_events/{event_id}',
+  'DELETE /api/bash/bash_events',
   'GET /api/file/home',
+  'POST /api/auth/workspace-session',
+  'DELETE /api/auth/workspace-session',
+  'GET /api/llm/provider-connections',
+  'POST /api/llm/provider-connections',
+  'PATCH /api/llm/provider-connections/{connection_id}',
+  'DELETE /api/llm/provider-connections/{connection_id}',
+  'GET /api/profiles',
+  'GET /api/profiles/{name}',
+  'POST /api/profiles/{name}',
+  'DELETE /api/profiles/{name}',
+  'POST /api/profiles/{name}/validate',
+  'POST /api/profiles/{name}/rename',
+  'POST /api/profiles/{name}/activate',
+  'GET /api/agent-profiles',
+  'GET /api/agent-profiles/{name}',
+  'POST /api/agent-profiles/{name}',
+  'DELETE /api/agent-profiles/{name}',
+  'POST /api/agent-profiles/{name}/rename',
+  'POST /api/agent-profiles/{profile_id}/activate',
+  'POST /api/agent-profiles/{name}/materialize',
+])
+
+/** Routes of administrators: 403 for every other key. */
+const ADMINS: ReadonlySet<string> = new Set([
+  'GET /api/webhooks/deliveries',
+  'POST /api/webhooks/deliveries/{delivery_id}/redeliver',
+  'GET /api/keys',
+  'POST /api/keys',
+  'POST /api/keys/{key_id}/rotate',
+  'DELETE /api/keys/{key_id}',
+  'GET /api/audit',
+])
+
+/** Routes whose answers are the same for all users. */
+const FOR_ALL: ReadonlySet<string> = new Set([
+  'GET /api/settings/agent-schema',
+  'GET /api/settings/conversation-schema',
+  'GET /api/tools/',
+  'GET /api/llm/providers',
+  'GET /api/llm/models',
+  'GET /api/llm/models/verified',
 ])
 
 const nameOf = ({ method, path }: ServedRoute): string => `${method} ${path}`
 const namesConversation = ({ names }: ServedRoute): boolean => names.includes('conversation_id')
-const isListed = (route: ServedRoute): boolean =>
-  Object.hasOwn(PATHS, nameOf(route)) ||
-  ELSEWHERE.has(nameOf(route)) ||
-  OWN_ROUTES.has(nameOf(route)) ||
-  namesConversation(route) ||
-  OWN.test(route.path)
+const LISTED: ReadonlySet<string> = new Set([...Object.keys(PATHS), ...ELSEWHERE, ...OWN, ...ADMINS, ...FOR_ALL])
 
 test('every served route has an attack, or a reason to need none, and every entry is served', () => {
-  const needed = routes.filter(({ isOpen }) => !isOpen)
-  expect(needed.filter((route) => !isListed(route)).map(nameOf)).toEqual([])
+  const needed = routes.filter((route) => !route.isOpen && !namesConversation(route))
+  expect(needed.map(nameOf).filter((name) => !LISTED.has(name))).toEqual([])
   const served = new Set(routes.map(nameOf))
-  expect([...Object.keys(PATHS), ...ELSEWHERE, ...OWN_ROUTES].filter((name) => !served.has(name))).toEqual([])
+  expect([...LISTED].filter((name) => !served.has(name))).toEqual([])
 })
 
 test('the path of a stranger is refused with its place by every route that takes one', async () => {
@@ -93,19 +182,45 @@ test('the path of a stranger is refused with its place by every route that takes
   expect(found).toEqual([])
 }, 60_000)
 
-test('the id of a stranger, and no id at all, show nothing of another user on any route', async () => {
-  const ids = { conversation_id: bench.conversation, event_id: bench.conversation, file_path: 'secret.txt' }
-  const found: unknown[] = []
-  const asked = routes.filter(
-    (route) => namesConversation(route) || OWN.test(route.path) || OWN_ROUTES.has(nameOf(route)),
-  )
-  expect(asked.length).toBeGreaterThan(80)
-  for (const route of asked) {
-    const answer = await bench.as('bob', route.method, filled(route.path, ids), bodyFor(route.method, route.path))
-    if (answer.text.includes(ANNS) || answer.status >= 500)
-      found.push([nameOf(route), answer.status, answer.text.slice(0, 200)])
+describe('the ids and names of a stranger', () => {
+  /** What ann reads of her things. */
+  const shown = async () => {
+    const texts: Record<string, string> = {}
+    for (const path of [
+      `/api/conversations/${bench.conversation}/events/search`,
+      '/api/settings',
+      '/api/secrets',
+      '/api/settings/secrets',
+      '/api/profiles',
+      '/api/agent-profiles/anns',
+      '/api/llm/provider-connections',
+      '/api/bash/bash_events/search',
+    ])
+      texts[path] = (await bench.as('ann', 'GET', path)).text
+    return texts
   }
-  expect(found).toEqual([])
-  const own = await bench.as('ann', 'GET', `/api/conversations/${bench.conversation}/events/search`)
-  expect(own.text).toContain(ANNS)
-}, 60_000)
+
+  test('show nothing of another user on any route, and change nothing', async () => {
+    const before = await shown()
+    for (const [path, text] of Object.entries(before)) expect([path, text.includes(ANNS)]).toEqual([path, true])
+    const found: unknown[] = []
+    const asked = routes.filter((route) => namesConversation(route) || OWN.has(nameOf(route)))
+    expect(asked.length).toBeGreaterThan(80)
+    for (const route of asked) {
+      const answer = await bench.as('bob', route.method, filled(route.path, ids), bodyFor(route.method, route.path))
+      if (answer.text.includes(ANNS) || answer.status >= 500)
+        found.push([nameOf(route), answer.status, answer.text.slice(0, 200)])
+    }
+    expect(found).toEqual([])
+    expect(await shown()).toEqual(before)
+  }, 60_000)
+
+  test('are refused by the routes of administrators', async () => {
+    for (const name of ADMINS) {
+      const [method = '', path = ''] = name.split(' ')
+      const body = path === '/api/keys' && method === 'POST' ? { user: 'bob' } : bodyFor(method, path)
+      const { status } = await bench.as('bob', method, filled(path, ids), body)
+      expect([name, status]).toEqual([name, 403])
+    }
+  })
+})
