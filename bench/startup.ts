@@ -19,7 +19,12 @@ export async function startup(): Promise<Record<string, number>> {
       [...entry(), 'serve', '--port', String(port), '--data-dir', dir.file('data')],
       {
         stdio: 'ignore',
-        env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PARLEY_SESSION_API_KEYS: TEST_KEY },
+        env: {
+          PATH: process.env['PATH'],
+          HOME: process.env['HOME'],
+          PARLEY_SESSION_API_KEYS: TEST_KEY,
+          PARLEY_ALLOW_ROOT: 'true',
+        },
       },
     )
     const exited = once(child, 'exit')

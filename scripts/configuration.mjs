@@ -9,8 +9,9 @@ import { envNames, flagName, ROWS } from '../packages/server/src/config/settings
 const code = (text) => `\`${text}\``
 const cell = (text) => text.replaceAll('|', '\\|')
 
-function defaultOf({ defaultText, default: value, print }) {
+function defaultOf({ defaultText, default: value, sharedDefault, print }) {
   if (defaultText !== undefined) return defaultText
+  if (sharedDefault !== undefined) return `${code(value)}; in the mode \`shared\`, ${code(sharedDefault)}`
   if (value === null || (Array.isArray(value) && value.length === 0)) return 'none'
   return code(print === undefined ? value : print(value))
 }

@@ -64,7 +64,13 @@ function pack() {
 async function serve() {
   const child = spawn(process.execPath, [join(folder, 'node_modules', '.bin', 'parley'), 'serve', '--port', '0'], {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: folder, PARLEY_DATA_DIR: join(folder, 'data'), PARLEY_SESSION_API_KEYS: KEY },
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      PARLEY_DATA_DIR: join(folder, 'data'),
+      PARLEY_SESSION_API_KEYS: KEY,
+      PARLEY_ALLOW_ROOT: 'true',
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   opened.unshift(async () => {

@@ -118,7 +118,7 @@ test('a bash command outlives the server, and its end is stored once after the r
   await using dir = await tempDir()
   const env = { PARLEY_SESSION_API_KEYS: KEY, PARLEY_LOG_LEVEL: 'silent', PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5' }
   const { config } = readConfig({
-    flags: { 'data-dir': dir.file('data'), port: '0' },
+    flags: { 'data-dir': dir.file('data'), port: '0', 'allow-root': true },
     env,
     cwd: dir.path,
     home: dir.path,

@@ -20,7 +20,7 @@ export type AttackBench = AsyncDisposable & {
   as: (who: Who, method: string, path: string, body?: unknown) => Promise<Answered>
 }
 
-/** `settings`: environment of the server. Bob's directory has links to all that he should not reach. */
+/** A server in the mode `shared`. `settings`: environment of the server. Bob's directory has links to all that he should not reach. */
 export async function openAttackBench(settings: Record<string, string> = {}): Promise<AttackBench> {
   await using stack = new AsyncDisposableStack()
   const temporary = stack.use(await tempDir())
@@ -28,7 +28,7 @@ export async function openAttackBench(settings: Record<string, string> = {}): Pr
   mkdirSync(join(home, '.ssh'), { recursive: true })
   writeFileSync(join(home, '.ssh', 'id'), ANNS)
   const data = (...parts: string[]) => temporary.file('data', ...parts)
-  const serving = stack.use(await serve(data(), { HOME: home, ...settings }))
+  const serving = stack.use(await serve(data(), { HOME: home, PARLEY_MODE: 'shared', ...settings }))
   const as: AttackBench['as'] = (who, method, path, body) =>
     serving.call(method, path, body, { key: serving.keys[who], headers: { prefer: 'wait=20' } })
   const { conversation_id: conversation } = (await as('ann', 'POST', '/api/conversations', {})).json

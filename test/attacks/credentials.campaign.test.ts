@@ -65,7 +65,7 @@ beforeAll(async () => {
       },
     ]),
   })
-  keys = await openKeys({ dataDir: server.dir.file('data'), sessionApiKeys: [] })
+  keys = await openKeys({ dataDir: server.dir.file('data'), sessionApiKeys: [], mode: 'shared' })
 })
 afterAll(async () => {
   await keys[Symbol.asyncDispose]()

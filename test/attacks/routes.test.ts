@@ -62,7 +62,7 @@ const PATHS: Readonly<Record<string, readonly PathAttack[]>> = {
   'POST /api/conversations': [
     { body: (working_dir) => ({ agent, workspace: { working_dir } }) },
     { body: (working_dir) => ({ agent, workspace: { working_dir }, worktree: true }) },
-    { body: (source) => ({ agent, workspace: { working_dir: '/usr/share' }, plugins: [{ source }] }) },
+    { body: (source) => ({ agent, workspace: { working_dir: bench.dir('bob') }, plugins: [{ source }] }) },
   ],
   'POST /api/hooks': [{ body: project }],
   'POST /api/skills': [{ body: project }],

@@ -14,7 +14,7 @@ const respond = () => ({ toolCalls: [{ name: 'finish', arguments: { message: 'do
 /** A server on the data directory of `dir`, which earlier ones may have used. */
 async function open(dir: TempDir, env: Record<string, string>) {
   const own = { PARLEY_SESSION_API_KEYS: KEY, PARLEY_LOG_LEVEL: 'silent', PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5' }
-  const flags = { 'data-dir': dir.file('data'), port: '0' }
+  const flags = { 'data-dir': dir.file('data'), port: '0', 'allow-root': true }
   const { config } = readConfig({ flags, env: { ...own, ...env }, cwd: dir.path, home: dir.path })
   const server = await startServer(config)
   const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {

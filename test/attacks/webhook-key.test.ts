@@ -14,7 +14,7 @@ let server: TestServer
 let key: { 'X-Session-API-Key': string }
 beforeAll(async () => {
   server = await startTestServer({ PARLEY_WEBHOOK_RECEIVER_SECRETS: SECRET })
-  await using keys = await openKeys({ dataDir: server.dir.file('data'), sessionApiKeys: [] })
+  await using keys = await openKeys({ dataDir: server.dir.file('data'), sessionApiKeys: [], mode: 'personal' })
   const made = await keys.createKey({ user: 'default', role: 'webhook', label: null, expires_at: null })
   key = { 'X-Session-API-Key': made.key }
 })

@@ -3,14 +3,14 @@ import { networkInterfaces } from 'node:os'
 import { request } from 'node:http'
 import { describe, expect } from 'vitest'
 import { ConfigError, readConfig, startServer } from '../../packages/server/src/index.ts'
-import { openIdentities } from '../../packages/server/src/settings/index.ts'
+import { newUserIn, openIdentities } from '../../packages/server/src/settings/index.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { verifies } from '../verifies.ts'
 import { serve } from '../../packages/server/testing/multi-user-server.ts'
 
 const config = (dataDir: string, flags: Record<string, string | boolean> = {}, env: Record<string, string> = {}) =>
   readConfig({
-    flags: { port: '0', 'data-dir': dataDir, 'log-level': 'silent', ...flags },
+    flags: { port: '0', 'data-dir': dataDir, 'log-level': 'silent', 'allow-root': true, ...flags },
     env: { PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5', ...env },
     cwd: dataDir,
     home: dataDir,
@@ -88,7 +88,7 @@ verifies(
     const right = 'k'.repeat(4000)
     const none = async () => null
     const keys = { create: none, find: none, list: async () => [], revoke: async () => false } as never
-    const { authenticate } = openIdentities(keys, [right], () => new Date())
+    const { authenticate } = openIdentities(keys, [right], () => new Date(), newUserIn('personal'))
     expect(await authenticate(right)).toMatchObject({ user: 'default' })
     const wrong = [`x${right.slice(1)}`, `${right.slice(0, 2000)}x${right.slice(2001)}`, `${right.slice(0, -1)}x`]
     for (const key of wrong) expect(await authenticate(key)).toBeNull()

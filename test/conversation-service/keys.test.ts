@@ -22,7 +22,7 @@ let dir: TempDir
 let serving: Serving
 beforeAll(async () => {
   dir = await tempDir()
-  serving = await serve(dir.file('data'))
+  serving = await serve(dir.file('data'), { PARLEY_MODE: 'shared' })
 })
 afterAll(async () => {
   await serving[Symbol.asyncDispose]()
@@ -136,7 +136,7 @@ describe('live connections of a key', () => {
   test('live connections are closed within seconds when their key is revoked on the command line', async () => {
     const carl = await issue()
     const { ends } = await holding(carl.key)
-    await using keys = await openKeys({ dataDir: dir.file('data'), sessionApiKeys: [] })
+    await using keys = await openKeys({ dataDir: dir.file('data'), sessionApiKeys: [], mode: 'shared' })
     const at = performance.now()
     await keys.revokeKey(carl.id)
     expect(await statusWith(carl.key)).toBe(401)
@@ -208,7 +208,7 @@ describe('the audit', () => {
     await asFred('GET', '/api/settings', { 'x-expose-secrets': 'encrypted' })
     await asFred('GET', '/api/settings', { 'x-expose-secrets': 'plaintext' })
     await asFred('GET', '/api/settings')
-    await asFred('GET', '/api/file/download?path=/no/such/file')
+    await asFred('GET', `/api/file/download?path=${dir.file('work', 'none')}`)
     expect((await audit('&user=fred')).map(({ action, status, detail }) => [action, status, detail]).reverse()).toEqual(
       [
         ['POST /api/secrets', 201, null],
@@ -231,7 +231,7 @@ describe('the audit', () => {
 
   test('the audit log counts wrong keys by their address, and names keys of the command line', async () => {
     for (let times = 0; times < 3; times++) await statusWith('wrong-key-of-nobody')
-    await using keys = await openKeys({ dataDir: dir.file('data'), sessionApiKeys: [] })
+    await using keys = await openKeys({ dataDir: dir.file('data'), sessionApiKeys: [], mode: 'shared' })
     await keys.createKey({ user: 'gina', role: 'user', label: null, expires_at: null })
     const nobody = await audit('&user=')
     const logins = nobody.filter(({ action }) => action === 'LOGIN')

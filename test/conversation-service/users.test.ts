@@ -29,7 +29,7 @@ const OF_OPERATORS = /^\/api\/(?:keys|audit|webhooks)/
 
 beforeAll(async () => {
   dir = await tempDir()
-  serving = await serve(dir.file('data'))
+  serving = await serve(dir.file('data'), { PARLEY_MODE: 'shared' })
   routes = await routesOf(serving)
   const agent = { kind: 'Agent', llm: { model: 'openai/scripted' }, tools: [] }
   const own = (await made('POST', '/api/conversations', {})).conversation_id

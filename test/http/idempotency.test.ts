@@ -155,7 +155,9 @@ test('the answer of a request that waits for its result is kept with the prefere
 })
 
 test('a stored answer with a new key is sealed in the store and returned again to its administrator only', async () => {
-  await using server = await startKeyedServer({ env: { PARLEY_SESSION_API_KEYS: canary('session_key') } })
+  await using server = await startKeyedServer({
+    env: { PARLEY_SESSION_API_KEYS: canary('session_key'), PARLEY_MODE: 'shared' },
+  })
   const key = canary('session_key')
   const create = (idempotencyKey: string) =>
     server.call(

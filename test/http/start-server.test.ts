@@ -13,7 +13,7 @@ test('a started server creates its first key, runs a turn, and streams it to a r
       { toolCalls: [{ name: 'finish', arguments: { message: 'all done' } }] },
     ],
   })
-  const flags = { port: '0', 'data-dir': dir.file('data'), 'log-level': 'silent' }
+  const flags = { port: '0', 'data-dir': dir.file('data'), 'log-level': 'silent', 'allow-root': true }
   const { config } = readConfig({
     flags,
     env: { PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5' },

@@ -101,7 +101,12 @@ async function restarted(
 ): Promise<Pick<TestServer, 'call'> & AsyncDisposable> {
   const { config } = readConfig({
     flags: { 'data-dir': dir.file('data'), port: '0' },
-    env: { PARLEY_SESSION_API_KEYS: KEY, PARLEY_LOG_LEVEL: 'silent', PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5' },
+    env: {
+      PARLEY_ALLOW_ROOT: 'true',
+      PARLEY_SESSION_API_KEYS: KEY,
+      PARLEY_LOG_LEVEL: 'silent',
+      PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+    },
     cwd: dir.path,
     home: dir.path,
   })

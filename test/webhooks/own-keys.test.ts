@@ -24,7 +24,7 @@ test('a target that names only an address gets no key of the server', async () =
 async function refusalOf(dir: TempDir, target: object, env: Record<string, string> = {}): Promise<string | null> {
   const webhooks = { base_url: 'http://127.0.0.1:9', ...target }
   const { config } = readConfig({
-    flags: { 'data-dir': dir.file('data'), port: '0' },
+    flags: { 'data-dir': dir.file('data'), port: '0', 'allow-root': true },
     env: {
       PARLEY_SESSION_API_KEYS: `another-key,${KEY}`,
       PARLEY_LOG_LEVEL: 'silent',
@@ -42,7 +42,7 @@ async function refusalOf(dir: TempDir, target: object, env: Record<string, strin
 
 test('a server does not start with a target that gets one of its keys, configured or issued, in any header or in the address', async () => {
   await using dir = await tempDir()
-  await using keys = await openKeys({ dataDir: dir.file('data'), sessionApiKeys: [] })
+  await using keys = await openKeys({ dataDir: dir.file('data'), sessionApiKeys: [], mode: 'shared' })
   const make = (role: 'user' | 'webhook') => keys.createKey({ user: 'ann', role, label: null, expires_at: null })
   const [issued, other] = [await make('user'), await make('webhook')]
   const remedy =

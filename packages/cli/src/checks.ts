@@ -28,6 +28,7 @@ export const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['isolation', isolation],
   ['processes', processes],
   ['keys', keys],
+  ['users', users],
   ['port', port],
   ['runner socket', runnerSocket],
   ['model', model],
@@ -52,6 +53,36 @@ async function keys({ config }: Place): Promise<Finding> {
     says: `a configured key has fewer than ${MIN_KEY_CHARS} characters and can be guessed`,
     remedy: 'use a longer one, such as the output of: openssl rand -hex 32',
   }
+}
+
+/** Users of issued keys, and `default` if the environment has keys. */
+async function users({ config: { dataDir, mode, sessionApiKeys } }: Place): Promise<Finding> {
+  const stored = (await openPreflight()).storedUsers(join(dataDir, 'parley.db'))
+  const names = new Set([...stored, ...(sessionApiKeys.length > 0 ? ['default'] : [])])
+  const says = names.size === 0 ? 'none yet' : `${[...names].join(', ')}`
+  if (mode === 'shared' || names.size < 2) return { level: 'ok', says }
+  return {
+    level: 'warn',
+    says: `${says}: the mode personal is for one user, and does not isolate them from each other`,
+    remedy: 'set PARLEY_MODE=shared, or delete all users but one',
+  }
+}
+
+/** The conditions of the mode: of the configured one, and those that `shared` has in addition. */
+export type ModeFindings = Record<'own' | 'shared', [name: string, Finding][]>
+
+/** @param shared the configuration as it would be in the mode `shared` */
+export async function modeFindings({ config, env }: Place, shared: Config): Promise<ModeFindings> {
+  const { findConditions } = await openPreflight()
+  const own = await findConditions(config.mode, config, env['PATH'])
+  const all = await findConditions('shared', shared, env['PATH'])
+  const more = all.filter(({ name }) => !own.some((each) => each.name === name))
+  const asFindings = (conditions: typeof own, otherwise: 'warn' | 'fail') =>
+    conditions.map(({ name, says, remedy }): [string, Finding] => [
+      name,
+      remedy === null ? { level: 'ok', says } : { level: otherwise, says, remedy },
+    ])
+  return { own: asFindings(own, 'fail'), shared: asFindings(more, 'warn') }
 }
 
 async function dataDirectory({ config: { dataDir } }: Place): Promise<Finding> {

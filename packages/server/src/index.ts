@@ -32,7 +32,7 @@ export async function startServer(config: Config, overrides: CompositionOverride
 }
 
 /** Opens the keys of the configured data directory; needs no running server. */
-export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys'>): Promise<Keys> {
+export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys' | 'mode'>): Promise<Keys> {
   return (await import('./compose/keys.ts')).openKeys(config)
 }
 

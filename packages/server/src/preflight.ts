@@ -1,3 +1,4 @@
 /** Checks for `parley doctor`. */
-export { probeSqlite } from './storage/index.ts'
+export { findConditions } from './compose/mode.ts'
+export { probeSqlite, storedUsers } from './storage/index.ts'
 export { describeNetwork, findBubblewrap, probeProcessTracking, probeTerminal } from './workspace/index.ts'

@@ -1,8 +1,8 @@
 /** A server in its own process, with keys of several users. */
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { openKeys } from '../src/index.ts'
+import { dirname, join } from 'node:path'
 import { startServerProcess, TEST_KEY, type ServerProcess } from './server-process.ts'
+import { storeKeys } from './stored-keys.ts'
 
 /** Untyped JSON of an answer. */
 export type Loose = ReturnType<typeof JSON.parse>
@@ -16,10 +16,14 @@ export type Serving = AsyncDisposable & {
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answered>
 }
 
-/** Starts a server on `dataDir`, which may be in use from an earlier start, with the log level `trace`. */
+/**
+ * Starts a server on `dataDir`, which may be in use from an earlier start, with the log level `trace`. In the mode `shared`, the
+ * directories beside the data directory are open to all users.
+ */
 export async function serve(dataDir: string, env: Record<string, string> = {}): Promise<Serving> {
   const keys = await makeKeys(dataDir)
-  const server = await startServerProcess({ dataDir, env: { PARLEY_LOG_LEVEL: 'trace', ...env } })
+  const roots = env['PARLEY_MODE'] === 'shared' ? { PARLEY_WORKSPACE_ROOTS: dirname(dataDir) } : {}
+  const server = await startServerProcess({ dataDir, env: { PARLEY_LOG_LEVEL: 'trace', ...roots, ...env } })
   return {
     server,
     keys,
@@ -42,10 +46,8 @@ export async function serve(dataDir: string, env: Record<string, string> = {}): 
 }
 
 async function makeKeys(dataDir: string): Promise<Serving['keys']> {
-  await using keys = await openKeys({ dataDir, sessionApiKeys: [] })
-  const make = async (user: string, role: 'user' | 'read-only') =>
-    (await keys.createKey({ user, role, label: null, expires_at: null })).key
-  return { ann: await make('ann', 'user'), bob: await make('bob', 'user'), reader: await make('ann', 'read-only') }
+  const [ann, bob, reader] = await storeKeys(dataDir, ['ann', 'user'], ['bob', 'user'], ['ann', 'read-only'])
+  return { ann: ann!, bob: bob!, reader: reader! }
 }
 
 /** All files below a directory as one binary text. */

@@ -59,6 +59,7 @@ export async function startRunning(
     const own = {
       PARLEY_SESSION_API_KEYS: KEY,
       PARLEY_LOG_LEVEL: 'silent',
+      PARLEY_ALLOW_ROOT: 'true',
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
       ...env,
     }

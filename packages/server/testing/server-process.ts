@@ -52,6 +52,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
         // A bundle has its own.
         ...(options.argv === undefined ? { NODE_COMPILE_CACHE: SERVER_PROGRAM.cache } : {}),
         PARLEY_SESSION_API_KEYS: TEST_KEY,
+        PARLEY_ALLOW_ROOT: 'true',
         PARLEY_LOG_LEVEL: 'warn',
         ...crash,
         ...options.env,

@@ -26,7 +26,14 @@ export async function startTestServer(
   const dir = stack.use(await tempDir())
   const { config } = readConfig({
     flags: { 'data-dir': dir.file('data'), port: '0' },
-    env: { PARLEY_SESSION_API_KEYS: KEY, PARLEY_LOG_LEVEL: 'silent', PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5', ...env },
+    env: {
+      PARLEY_SESSION_API_KEYS: KEY,
+      PARLEY_ALLOW_ROOT: 'true',
+      PARLEY_LOG_LEVEL: 'silent',
+      PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+      ...(env['PARLEY_MODE'] === 'shared' ? { PARLEY_WORKSPACE_ROOTS: dir.path } : {}),
+      ...env,
+    },
     cwd: dir.path,
     home: dir.path,
   })

@@ -2,8 +2,9 @@
 import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { promisify } from 'node:util'
-import { openKeys, type CompositionOverrides } from '../src/index.ts'
+import type { CompositionOverrides } from '../src/index.ts'
 import { KEY, startTestServer, type TestServer } from './server.ts'
+import { storeKeys } from './stored-keys.ts'
 
 export { KEY }
 
@@ -18,15 +19,9 @@ export async function startBench(
   overrides: CompositionOverrides = {},
 ): Promise<Bench> {
   const server = await startTestServer(env, overrides)
-  const keys = await openKeys({ dataDir: server.dir.file('data'), sessionApiKeys: [] })
-  const make = async (user: string, role: 'user' | 'read-only') => {
-    const { key } = await keys.createKey({ user, role, label: null, expires_at: null })
-    return { 'X-Session-API-Key': key }
-  }
-  const bob = await make('bob', 'user')
-  const reader = await make('default', 'read-only')
-  await keys[Symbol.asyncDispose]()
-  return Object.assign(server, { bob, reader })
+  const made = await storeKeys(server.dir.file('data'), ['bob', 'user'], ['default', 'read-only'])
+  const [bob, reader] = made.map((key) => ({ 'X-Session-API-Key': key }))
+  return Object.assign(server, { bob: bob!, reader: reader! })
 }
 
 const run = promisify(execFile)

@@ -86,7 +86,8 @@ async function startDemoServer(folder: string, io: Io): ReturnType<typeof startS
   await mkdir(dataDir, { mode: 0o700 })
   // The configuration of this machine must not change the demo, and the runner must not wait for another server.
   const env = { PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '2' }
-  const flags = { port: '0', 'data-dir': dataDir, 'log-level': 'silent' }
+  // It runs only the commands of its own script.
+  const flags = { port: '0', 'data-dir': dataDir, 'log-level': 'silent', 'allow-root': true }
   return startServer(readConfig({ flags, env, cwd: io.cwd, home: io.home }).config)
 }
 

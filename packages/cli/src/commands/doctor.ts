@@ -1,10 +1,13 @@
 /** `parley doctor`: checks the requirements of a start. */
 import { readConfig } from '@parley/server'
 import { command } from '../args.ts'
-import { CHECKS, type Finding } from '../checks.ts'
+import { CHECKS, modeFindings, type Finding } from '../checks.ts'
 import { printLine, wantsColour } from '../io.ts'
 import { painter, type Colour } from '../paint.ts'
 import { SERVER_FLAGS } from '../server-flags.ts'
+
+/** Columns of the name of a check. */
+const NAME = 15
 
 const COLOURS: Record<Finding['level'], Colour> = { ok: 'green', warn: 'yellow', fail: 'red' }
 
@@ -14,18 +17,27 @@ export const spec = command({
   flags: SERVER_FLAGS,
   words: [0, 0],
   async run({ flags }, io) {
-    const { config } = readConfig({ flags, env: io.env, cwd: io.cwd, home: io.home })
+    const sources = { flags, env: io.env, cwd: io.cwd, home: io.home }
+    const { config } = readConfig(sources)
+    const shared = readConfig({ ...sources, flags: { ...flags, mode: 'shared' } }).config
     const paint = painter(wantsColour(io))
     let hasFailed = false
-    for (const [name, check] of CHECKS) {
-      const { level, says, remedy } = await check({ config, env: io.env }).catch((error: Error): Finding => ({
-        level: 'fail',
-        says: error.message,
-      }))
+    const print = (name: string, { level, says, remedy }: Finding): void => {
       hasFailed ||= level === 'fail'
-      printLine(io, `${paint(COLOURS[level], level.padEnd(4))}  ${name.padEnd(14)}  ${says}`)
-      if (remedy !== undefined) printLine(io, `${' '.repeat(22)}${paint('dim', remedy)}`)
+      printLine(io, `${paint(COLOURS[level], level.padEnd(4))}  ${name.padEnd(NAME)}  ${says}`)
+      if (remedy !== undefined) printLine(io, `${' '.repeat(NAME + 8)}${paint('dim', remedy)}`)
     }
+    const place = { config, env: io.env }
+    for (const [name, check] of CHECKS) {
+      const failed = (error: Error): Finding => ({ level: 'fail', says: error.message })
+      print(name, await check(place).catch(failed))
+    }
+    printLine(io, '')
+    const conditions = await modeFindings(place, shared)
+    printLine(io, `Mode ${config.mode}:`)
+    for (const [name, finding] of conditions.own) print(name, finding)
+    if (conditions.shared.length > 0) printLine(io, 'The mode shared also needs:')
+    for (const [name, finding] of conditions.shared) print(name, finding)
     return hasFailed ? 1 : 0
   },
 })

@@ -15,7 +15,21 @@ test('a key created beside a running server is valid from its creation to its en
   }
   const read = (text: string) => ({ id: /^key (\S+) of/m.exec(text)![1]!, key: text.split('\n')[1]! })
 
-  const first = read(await keys('create', '--user', 'ada', '--role', 'user', '--label', 'laptop', '--expires', '90d'))
+  const first = read(
+    await keys(
+      'create',
+      '--mode',
+      'shared',
+      '--user',
+      'ada',
+      '--role',
+      'user',
+      '--label',
+      'laptop',
+      '--expires',
+      '90d',
+    ),
+  )
   expect(await status(first.key)).toBe(200)
   const list = await keys('list')
   expect(list).toMatch(new RegExp(`^${first.id} +ada +user +until 20\\d\\d-\\d\\d-\\d\\d +20\\S+ +laptop$`, 'm'))
@@ -27,6 +41,23 @@ test('a key created beside a running server is valid from its creation to its en
 
   await keys('revoke', second.id)
   expect(await status(second.key)).toBe(401)
+})
+
+test('keys are created for one user, and for a second one only in the mode shared', async () => {
+  await using folder = await temporaryFolder()
+  const create = (user: string, ...flags: string[]) =>
+    run(['keys', 'create', '--user', user, ...flags], { dataDir: folder.path })
+  expect((await create('ada')).code).toBe(0)
+  expect((await create('ada')).code).toBe(0)
+  expect(await create('bob')).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr:
+      'parley keys: This server is for one user, and bob would be another one: set PARLEY_MODE=shared for several users.\n',
+  })
+  expect((await create('bob', '--mode', 'shared')).code).toBe(0)
+  // Both exist now, whatever the mode.
+  expect((await create('bob')).code).toBe(0)
 })
 
 test.each<[string[], number, RegExp]>([

@@ -18,6 +18,11 @@ export const spec = command({
     role: { type: 'string', value: 'ROLE', about: `create: ${ROLES.join(', ')} (default user)` },
     label: { type: 'string', value: 'TEXT', about: 'create: purpose of the key, shown in the list' },
     expires: { type: 'string', value: 'WHEN', about: 'create, rotate: 12h, 90d, 1y or a date such as 2027-06-30' },
+    mode: {
+      type: 'string',
+      value: 'MODE',
+      about: 'mode of the server: personal (default), or shared for several users',
+    },
     'data-dir': { type: 'string', value: 'DIR', about: 'data directory of the server' },
     config: { type: 'string', value: 'FILE', about: 'configuration file of the server' },
   },

@@ -37,6 +37,24 @@ verifies(
   },
 )
 
+test.skipIf(process.getuid?.() !== 0)(
+  'a start as root is refused with the remedy, before anything is created',
+  async () => {
+    await using folder = await temporaryFolder()
+    const dataDir = join(folder.path, 'data')
+    const options = { dataDir: folder.path, env: { PARLEY_ALLOW_ROOT: '' } }
+    expect(await run(['serve', '--port', '0', '--data-dir', dataDir], options)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'parley serve: the server does not start in the mode personal (account): it would run as root (user id 0), and so would ' +
+        'commands of agents; start it as another user, or set PARLEY_ALLOW_ROOT=true (--allow-root), for example in a container\n',
+    })
+    await expect(stat(dataDir)).rejects.toThrow('ENOENT')
+    expect((await run(['keys', 'list', '--data-dir', dataDir], options)).code).toBe(0)
+  },
+)
+
 test('the error for a taken port names the remedy', async () => {
   await using folder = await temporaryFolder()
   await using other = await temporaryFolder()

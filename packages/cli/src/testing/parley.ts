@@ -34,6 +34,7 @@ export class Parley implements AsyncDisposable {
       NODE_COMPILE_CACHE: COMPILE_CACHE,
       PARLEY_DATA_DIR: dataDir,
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '2',
+      PARLEY_ALLOW_ROOT: 'true',
       ...env,
     }
     this.process = spawn(process.execPath, [MAIN, ...argv], { env: clean, cwd: dataDir, stdio: 'pipe' })

@@ -14,7 +14,8 @@ const isAgentServerBody = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && MARKS.some((mark) => mark in body)
 
 export type CreateConversationBody =
-  | { api: 'agent-server'; request: StartConversationRequest }
+  /** `hasPolicy`: the body names a confirmation policy, which the request always has. */
+  | { api: 'agent-server'; request: StartConversationRequest; hasPolicy: boolean }
   | { api: 'conversation-service'; request: InitSessionRequest }
 export type CreateConversationInput = StartConversationRequestInput | InitSessionRequestInput
 
@@ -22,7 +23,8 @@ function read(value: unknown, ctx: z.core.$RefinementCtx): unknown {
   const isAgentServer = isAgentServerBody(value)
   const { output, issues } = outcomeOf(isAgentServer ? StartConversationRequest : InitSessionRequest, value)
   ctx.issues.push(...issues)
-  return { api: isAgentServer ? 'agent-server' : 'conversation-service', request: output }
+  if (!isAgentServer) return { api: 'conversation-service', request: output }
+  return { api: 'agent-server', request: output, hasPolicy: 'confirmation_policy' in (value as object) }
 }
 
 /** Validation failures are those of the API that the body belongs to. */

@@ -16,6 +16,7 @@ import { composeEngine } from './engine.ts'
 import { openTransport, ServerKey } from '../llm/index.ts'
 import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
+import { expectConditions } from './mode.ts'
 import { expectNoOwnKeys } from './own-keys.ts'
 import { endWork, inTime } from './shutdown.ts'
 import { openLimits, Quotas } from '../quotas/index.ts'
@@ -27,7 +28,9 @@ import {
   withServerCredential,
 } from '../secrets/index.ts'
 import {
+  DEFAULT_USER,
   makeFirstKey,
+  newUserIn,
   openCommandSecrets,
   openConversationSecretAccess,
   openFindLlm,
@@ -72,7 +75,8 @@ export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs'> &
 /**
  * Starts a server and resumes what an earlier one left running. Resolves when it answers requests.
  * @throws the system's error when it cannot listen; ParleyError when the data directory cannot be used, or another server uses it;
- * ConfigError when it would listen on other addresses without a key, or send a key of its own to another server.
+ * ConfigError when a condition of its mode is not met, and when it would listen on other addresses without a key, or send a key of
+ * its own to another server.
  */
 export async function startServer(
   config: Config,
@@ -81,6 +85,8 @@ export async function startServer(
   const { dataDir } = config
   const known = openKnownSecrets(secretsOf(config, secretValues))
   const log = openLog(config.logLevel, known.hide)
+  // Before anything is created, which would belong to the wrong account.
+  await expectConditions(config)
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await using opened = new AsyncDisposableStack()
   // Also without a stored conversation, because the runner, the secret key and the folders belong to one server too.
@@ -98,12 +104,17 @@ export async function startServer(
   if (!config.ephemeral) await settleKeyFile(keyOptions.keyFile, storage.sealTest)
   const storeCipher = known.watch(await openStoreCipher(storage.sealTest, keyOptions))
   const cipher = withServerCredential(storeCipher, config.llm.apiKey)
-  const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())
+  const newUser = newUserIn(config.mode)
+  if (config.withoutKeys || config.sessionApiKeys.length > 0) await storage.users.ensure(DEFAULT_USER, newUser.settings)
+  const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date(), newUser)
   await expectNoOwnKeys(config, identities)
   const firstKey = await firstKeyOf(config, identities)
 
   if (hasShortKey(config))
     log.warn({ setting: 'session_api_keys', fewest: MIN_KEY_CHARS }, 'a configured key is short enough to be guessed')
+  const users = (await storage.users.list()).length
+  if (config.mode === 'personal' && users > 1)
+    log.warn({ setting: 'mode', users }, 'more than one user on a server in the mode personal')
   const isolation = await isolationOf(config, log)
   const { sandbox } = config
   const proof = opened.use(await openCallProof({ ...storage, dataDir, log }))

@@ -108,6 +108,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     gateway: composeGateway(deps, machine.profiles),
     info: {
       usableTools: toolNames(),
+      mode: config.mode,
       isolation: { level: isolation.level, network: isolation.network },
       processTracking: probeProcessTracking().level,
     },
@@ -147,7 +148,7 @@ function composeStarts(
       const defaults = conversationDefaults(await settings.current(actor.user), config)
       return engine.start(fromConversationService(body, defaults, options), actor)
     },
-    startFromAgentServer: async (given, actor) => {
+    startFromAgentServer: async (given, actor, { hasPolicy }) => {
       const body = { ...given, workspace: placedWorkspace(given.workspace, resolve('.')) }
       // A known id finds its conversation; nothing else of the body counts. Source: agent-server-wire.md 1.4.
       const known = body.conversation_id === null ? null : await engine.ownInfo(body.conversation_id, actor)
@@ -155,7 +156,9 @@ function composeStarts(
       const launched = await launchAgent(actor.user, body, { profiles, cipher })
       const worktree = await worktreeOf(body, roots(actor.user), join(config.dataDir, 'worktrees'))
       const accepted = ownSecrets.ofStart(actor.user, body, launched.agent, agentMember(body))
-      const request = fromAgentServer(body, { ...launched, worktree, secrets: accepted })
+      const ofUser = config.mode === 'shared' && !hasPolicy
+      const review = ofUser ? conversationDefaults(await settings.current(actor.user), config) : null
+      const request = fromAgentServer(body, { ...launched, worktree, secrets: accepted, review })
       await expectAgent(request.agent, request.client_tools ?? [], config.dataDir, agentMember(body))
       return engine.start(request, actor)
     },

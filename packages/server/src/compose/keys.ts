@@ -1,6 +1,6 @@
 /** API keys of a data directory, for `parley keys`; needs no running server. */
 import { join } from 'node:path'
-import { openIdentities } from '../settings/index.ts'
+import { DEFAULT_USER, newUserIn, openIdentities } from '../settings/index.ts'
 import { openSqlite, type KeyRow, type Role } from '../storage/index.ts'
 import type { Config } from '../config/index.ts'
 
@@ -15,9 +15,11 @@ export interface Keys extends AsyncDisposable {
 }
 
 /** Opens the keys of the configured data directory. */
-export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys'>): Promise<Keys> {
+export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys' | 'mode'>): Promise<Keys> {
   const storage = await openSqlite({ path: join(config.dataDir, 'parley.db') })
-  const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date())
+  const newUser = newUserIn(config.mode)
+  if (config.sessionApiKeys.length > 0) await storage.users.ensure(DEFAULT_USER, newUser.settings)
+  const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date(), newUser)
   const audited = (action: string, { id, user, role }: Pick<KeyRow, 'id' | 'user' | 'role'>) =>
     storage.audit.write(
       [

@@ -189,7 +189,7 @@ test('the flags of the settings have descriptions and defaults', () => {
   })
   expect(ephemeral).toEqual({ type: 'boolean', about: 'Keeps conversations in memory; they end with the server' })
   expect(config).toMatchObject({ type: 'string', value: 'FILE' })
-  expect(Object.keys(others)).toEqual(['host', 'data-dir', 'mode', 'without-keys', 'log-level'])
+  expect(Object.keys(others)).toEqual(['host', 'data-dir', 'mode', 'allow-root', 'without-keys', 'log-level'])
 })
 
 test.each([

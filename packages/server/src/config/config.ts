@@ -42,10 +42,13 @@ export type ReadConfig = {
 export function readConfig(sources: ConfigSources): ReadConfig {
   const file = readFile(sources)
   const origins: Record<string, string> = {}
+  const givenMode = find(SETTINGS.mode as Setting, sources, file)
+  const isShared = givenMode !== undefined && SETTINGS.mode.read.read(givenMode, sources.home) === 'shared'
   const values = mapRows(SETTINGS, (row) => {
     const given = find(row, sources, file)
     origins[row.name] = given?.origin ?? 'default'
     if (given !== undefined) return row.read.read(given, sources.home)
+    if (isShared && row.sharedDefault !== undefined) return row.sharedDefault
     return typeof row.default === 'function' ? (row.default as (from: ConfigSources) => unknown)(sources) : row.default
   })
   const { automation, ...rest } = values

@@ -58,6 +58,8 @@ export type Setting<T = unknown> = {
   envItem?: string
   read: Reader<T>
   default: T | ((sources: ConfigSources) => T)
+  /** The default in the mode `shared`, where it is another one. */
+  sharedDefault?: T
   /** The default for people, where the value does not show it. */
   defaultText?: string
   /** Present: the setting is also a flag. `value` is its placeholder in the help text. */
@@ -106,6 +108,14 @@ export const SETTINGS = {
     describe: 'One user, or several users who do not trust each other',
     page: 'security.md',
   }),
+  allowRoot: setting({
+    name: 'allow_root',
+    flag: {},
+    read: bool,
+    default: false,
+    describe: 'Lets the server run as root (user id 0)',
+    page: 'operations.md',
+  }),
   ephemeral: setting({
     name: 'ephemeral',
     flag: {},
@@ -153,7 +163,8 @@ export const SETTINGS = {
     name: 'workspace_roots',
     read: workspaceRoots,
     default: null,
-    defaultText: 'all that are not refused',
+    sharedDefault: { everyone: [], users: {} },
+    defaultText: 'all that are not refused; in the mode `shared`, none',
     describe: 'Directories that requests may name as a working directory, or read and write',
     page: 'security.md',
   }),
@@ -430,6 +441,7 @@ export const SETTINGS = {
       name: 'sandbox',
       read: sandboxMode,
       default: 'off',
+      sharedDefault: 'required',
       describe: 'Runs commands of agents in a sandbox; `auto` where the machine supports it',
       page: 'security.md',
     }),

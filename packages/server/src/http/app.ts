@@ -62,7 +62,7 @@ export type AppDeps = Starts & {
   /** Requests of one key in a minute; 0: no limit. */
   rateLimitPerMinute: number
   quotas: Quotas
-  info: Pick<ServerFacts, 'usableTools' | 'isolation' | 'processTracking'>
+  info: Pick<ServerFacts, 'usableTools' | 'mode' | 'isolation' | 'processTracking'>
   /** Full origins of pages that may read responses, besides those of this machine. */
   corsOrigins: readonly string[]
   /** Host names of this server, besides this machine's own. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { ParleyError } from '@parley/protocol'
 import { hashKey, makeKey, sameKey } from '../secrets/index.ts'
-import type { KeyRow, KeyStore, Role } from '../storage/index.ts'
+import type { KeyRow, KeyStore, NewUser, Role } from '../storage/index.ts'
 
 /** The user of keys from the environment and of the key that the first start creates. */
 export const DEFAULT_USER = 'default'
@@ -17,7 +17,7 @@ export interface Identities {
   authenticate(key: string): Promise<Identity | null>
   /** Like `authenticate`, for the hash of a key. */
   byHash(hash: string): Promise<Identity | null>
-  /** Only this answer contains the key itself. */
+  /** Only this answer contains the key itself. @throws ParleyError `forbidden` for a second user of a server for one. */
   create(key: NewKey): Promise<{ key: string; row: KeyRow }>
   list(): Promise<KeyRow[]>
   /** @throws ParleyError `not_found`. */
@@ -29,8 +29,16 @@ export interface Identities {
   rotate(id: string): Promise<{ key: string; row: KeyRow }>
 }
 
-/** Keys of the store and keys of the environment; the latter belong to the user `default`, an administrator. */
-export function openIdentities(store: KeyStore, environmentKeys: readonly string[], now: () => Date): Identities {
+/**
+ * Keys of the store and keys of the environment; the latter belong to the user `default`, an administrator.
+ * @param newUser how a user comes into being with its first key
+ */
+export function openIdentities(
+  store: KeyStore,
+  environmentKeys: readonly string[],
+  now: () => Date,
+  newUser: NewUser,
+): Identities {
   async function ofStore(hash: string): Promise<Identity | null> {
     const row = await store.find(hash)
     if (row === null || row.revoked_at !== null) return null
@@ -41,7 +49,7 @@ export function openIdentities(store: KeyStore, environmentKeys: readonly string
   async function create({ user, role, label, expiresAt }: NewKey): Promise<{ key: string; row: KeyRow }> {
     const { key, hash } = makeKey()
     const expires_at = expiresAt?.toISOString() ?? null
-    const row = await store.create({ id: randomUUID(), user, role, label, expires_at, hash })
+    const row = await store.create({ id: randomUUID(), user, role, label, expires_at, hash }, newUser)
     return { key, row }
   }
 

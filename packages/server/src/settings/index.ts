@@ -12,6 +12,7 @@ export {
 export { agentForm, conversationForm } from './forms.ts'
 export { DEFAULT_USER, openIdentities, type Identities, type Identity, type NewKey } from './identity.ts'
 export { serversOf } from './mcp-config.ts'
+export { newUserIn } from './new-user.ts'
 export { openNamedSecrets, type NamedSecrets, type OpenSecret } from './secrets.ts'
 export { openUserSettings, type Exposure, type FindLlm, type UserSettings } from './settings.ts'
 export { STANDARD_TOOLS } from './profiles/agent-of-settings.ts'

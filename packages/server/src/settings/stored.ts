@@ -51,7 +51,8 @@ export type Stored = {
   provider_tokens: Record<string, ProviderToken>
 }
 
-const NOTHING: Stored = {
+/** The settings of a user who has chosen nothing. */
+export const NOTHING: Stored = {
   agent_kind: 'openhands',
   agents: { openhands: {}, acp: {} },
   conversation: {},

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { existsSync } from 'node:fs'
 
 /**
  * Tests SQLite with a new file at `path`, which is not removed.
@@ -14,4 +15,16 @@ export function probeSqlite(path: string): { version: string; journalMode: strin
   } finally {
     store.close()
   }
+}
+
+/** Users with keys in the store at `path`, of any schema, which is not changed; empty without a store. */
+export function storedUsers(path: string): string[] {
+  if (!existsSync(path)) return []
+  using store = new DatabaseSync(path, { readOnly: true })
+  const hasKeys = store.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'keys'").get() !== undefined
+  if (!hasKeys) return []
+  return store
+    .prepare('SELECT DISTINCT user FROM keys ORDER BY user')
+    .all()
+    .map(({ user }) => String(user))
 }

@@ -8,7 +8,7 @@
  *   S4. A resolved append survives power loss.
  *   S5. A page costs the same at both ends of a log of any length.
  */
-import type { KeyStore, AuditStore } from './contract/access.ts'
+import type { KeyStore, AuditStore, UserStore } from './contract/access.ts'
 import type { BashStore } from './contract/bash.ts'
 import type { CheckpointStore } from './contract/checkpoints.ts'
 import type { ConversationStore } from './contract/conversations.ts'
@@ -36,6 +36,7 @@ export interface Storage extends AsyncDisposable {
   readonly workspaces: WorkspaceStore
   readonly checkpoints: CheckpointStore
   readonly keys: KeyStore
+  readonly users: UserStore
   readonly audit: AuditStore
   readonly idempotency: IdempotencyStore
   readonly usage: UsageStore

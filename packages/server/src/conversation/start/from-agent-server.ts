@@ -8,6 +8,7 @@ import {
   type RemoteWorkspace,
   type StartConversationRequest,
 } from '@parley/protocol'
+import type { ConversationDefaults } from '../../settings/index.ts'
 import { placeOfPlugin } from '../../skills/index.ts'
 import type { StartRequest } from '../conversations.ts'
 import { fingerprint } from './from-conversation-service.ts'
@@ -19,6 +20,8 @@ export type Resolved = {
   agent: AgentBase
   launched: LaunchedAgentProfile | null
   secrets?: SecretSources
+  /** The user's policy and analyzer, for a body without a policy; absent or null: those of the body. */
+  review?: Pick<ConversationDefaults, 'confirmation_policy' | 'security_analyzer'> | null
   /** Null: none was requested, or there is no repository. */
   worktree: { id: ConversationId; workingDir: string; root: string } | null
 }
@@ -35,8 +38,8 @@ export function fromAgentServer(body: StartConversationRequest, resolved: Resolv
     working_dir: resolved.worktree?.workingDir ?? body.workspace.working_dir,
     remote: remotePlace(body),
     launched_agent_profile: resolved.launched,
-    confirmation_policy: body.confirmation_policy,
-    security_analyzer: body.security_analyzer ?? null,
+    confirmation_policy: resolved.review?.confirmation_policy ?? body.confirmation_policy,
+    security_analyzer: body.security_analyzer ?? resolved.review?.security_analyzer ?? null,
     max_iterations: body.max_iterations,
     max_budget_per_task: body.max_budget_per_task ?? null,
     stuck_detection: body.stuck_detection,

@@ -13,6 +13,8 @@ export type ServerFacts = {
   buildGitRef: string
   /** Names of the usable tools. */
   usableTools: readonly string[]
+  /** Whether it is for one user or for several. */
+  mode: 'personal' | 'shared'
   /** Isolation of commands from this machine. */
   isolation: { level: 'bubblewrap' | 'none'; network: boolean | readonly string[] }
   /** How processes of a conversation are found: in a group of the kernel, or by the marks in their environment. */
@@ -27,6 +29,7 @@ export const DEFAULT_FACTS: ServerFacts = {
   buildGitSha: 'unknown',
   buildGitRef: 'unknown',
   usableTools: [],
+  mode: 'personal',
   isolation: { level: 'none', network: true },
   processTracking: 'marks',
 }
@@ -58,6 +61,7 @@ function details(facts: ServerFacts, uptimeMs: number, idleMs: number): ServerIn
     python_version: `none (Node.js ${process.versions.node})`,
     usable_tools: [...facts.usableTools],
     runtime_idle_timeout_seconds: null,
+    mode: facts.mode,
     isolation: facts.isolation,
     process_tracking: facts.processTracking,
     capabilities: [],

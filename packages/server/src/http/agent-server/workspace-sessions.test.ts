@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { openCipher } from '../../secrets/index.ts'
-import { openIdentities } from '../../settings/index.ts'
+import { newUserIn, openIdentities } from '../../settings/index.ts'
 import { openSqlite } from '../../storage/index.ts'
 import { openWorkspaceSessions } from './workspace-sessions.ts'
 
@@ -10,7 +10,7 @@ const cipherOf = () =>
 
 test('a token stands for its key until the key is revoked, and reveals nothing of it', async () => {
   await using storage = await openSqlite({ path: ':memory:' })
-  const identities = openIdentities(storage.keys, [], () => new Date())
+  const identities = openIdentities(storage.keys, [], () => new Date(), newUserIn('personal'))
   const { key, row } = await identities.create({ user: 'ann', role: 'user', label: null, expiresAt: null })
   const sessions = openWorkspaceSessions(await cipherOf(), identities)
   const token = sessions.issue(key)
@@ -22,7 +22,7 @@ test('a token stands for its key until the key is revoked, and reveals nothing o
 
 test('texts that are not tokens of this server admit no one', async () => {
   await using storage = await openSqlite({ path: ':memory:' })
-  const identities = openIdentities(storage.keys, ['key-of-the-environment'], () => new Date())
+  const identities = openIdentities(storage.keys, ['key-of-the-environment'], () => new Date(), newUserIn('personal'))
   const cipher = await cipherOf()
   const sessions = openWorkspaceSessions(cipher, identities)
   const foreign = openWorkspaceSessions(await cipherOf(), identities).issue('key-of-the-environment')

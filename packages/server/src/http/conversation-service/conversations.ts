@@ -20,7 +20,12 @@ import type { Route } from '../core/web.ts'
 type Started = { created: boolean; info: ConversationInfo }
 export type Starts = {
   startFromConversationService: (body: InitSessionRequest, actor: Actor, options: ReplayOptions) => Promise<Started>
-  startFromAgentServer: (body: StartConversationRequest, actor: Actor) => Promise<Started>
+  /** `hasPolicy`: the confirmation policy of the body is not a default. */
+  startFromAgentServer: (
+    body: StartConversationRequest,
+    actor: Actor,
+    options: { hasPolicy: boolean },
+  ) => Promise<Started>
 }
 
 export function startRoutes(
@@ -31,7 +36,7 @@ export function startRoutes(
     route(createConversation, async ({ query, body, headers, callerSignal }, actor) => {
       const started = await (body.api === 'conversation-service'
         ? startFromConversationService(body.request, actor, { stopOnDivergence: query.replay_stop_on_divergence })
-        : startFromAgentServer(body.request, actor))
+        : startFromAgentServer(body.request, actor, body))
       const { id } = started.info
       const waitMs = preferredWaitMs(headers)
       if (waitMs !== undefined) await untilRested(conversations, id, actor, waitMs, callerSignal())

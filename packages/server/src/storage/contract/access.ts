@@ -13,13 +13,32 @@ export type KeyRow = {
   revoked_at: string | null
 }
 
+/** How a user comes into being. `isOnly`: not beside other users. `settings`: the first ones, as stored; null: none. */
+export type NewUser = { isOnly: boolean; settings: string | null }
+
 export interface KeyStore {
-  create(key: Omit<KeyRow, 'created_at' | 'revoked_at'>): Promise<KeyRow>
-  /** Finds a key by its hash, including revoked and expired ones. */
+  /**
+   * Stores a key and, if it is the first one, its user. `newUser` default: any number of users, without settings.
+   * @throws ParleyError `forbidden` for a user beside other ones with `isOnly`; `conflict` for a user that is being deleted.
+   */
+  create(key: Omit<KeyRow, 'created_at' | 'revoked_at'>, newUser?: NewUser): Promise<KeyRow>
+  /** Finds a key by its hash, including revoked and expired ones; null also for a key whose user is not active. */
   find(hash: string): Promise<KeyRow | null>
   list(): Promise<KeyRow[]>
   /** Revokes a key. False for an unknown id. Revoking twice keeps the first time. */
   revoke(id: string): Promise<boolean>
+}
+
+/** `disabled`: keys are refused and nothing runs. `deleting`: the same, and the data is removed. */
+type UserState = 'active' | 'disabled' | 'deleting'
+
+export type UserRow = { user: string; state: UserState; created_at: string }
+
+export interface UserStore {
+  /** In the order of their names. */
+  list(): Promise<UserRow[]>
+  /** Adds a user if there is none with this name, whatever other users there are. */
+  ensure(user: string, settings: string | null): Promise<void>
 }
 
 /** One answered request, or several alike: user, action and result, without any content. */

@@ -4,14 +4,17 @@ import type { KeyRow, KeyStore } from '../contract/access.ts'
 import { isDuplicate } from './failures.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
+import { admitUser } from './users.ts'
 
 const COLUMNS = 'id, user, role, hash, label, created_at, expires_at, revoked_at'
-export const FIND_SQL = `SELECT ${COLUMNS} FROM keys WHERE hash = ?`
+export const FIND_SQL = `SELECT ${COLUMNS} FROM keys WHERE hash = ?
+  AND EXISTS (SELECT 1 FROM users WHERE users.user = keys.user AND state = 'active')`
 
 export function sqliteKeys(sql: Sql, commits: GroupCommit, now: () => Date): KeyStore {
   return {
-    create: ({ id, user, role, hash, label, expires_at }) =>
+    create: ({ id, user, role, hash, label, expires_at }, newUser = { isOnly: false, settings: null }) =>
       commits.write(() => {
+        admitUser(sql, user, newUser, now)
         const row: KeyRow = {
           id,
           user,

@@ -29,6 +29,18 @@ const CHECKPOINTS = `
   ) WITHOUT ROWID;
 `
 
+const USERS = `
+  CREATE TABLE users (
+    user TEXT NOT NULL PRIMARY KEY,
+    state TEXT NOT NULL,
+    created_at TEXT NOT NULL
+  ) WITHOUT ROWID;
+  INSERT INTO users SELECT user, 'active', strftime('%Y-%m-%dT%H:%M:%fZ') FROM (
+    SELECT user FROM keys UNION SELECT user FROM settings UNION SELECT user FROM secrets UNION SELECT user FROM documents
+    UNION SELECT user FROM bash_events UNION SELECT owner FROM conversations UNION SELECT owner FROM received_conversations
+  );
+`
+
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE conversations (
@@ -338,6 +350,7 @@ const MIGRATIONS: readonly string[] = [
     FROM (SELECT owner, bytes FROM conversations UNION ALL SELECT owner, bytes FROM received_conversations)
     GROUP BY owner;
   `,
+  USERS,
 ]
 
 /** True for the `application_id` of a store. */

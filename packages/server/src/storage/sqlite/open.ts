@@ -26,6 +26,7 @@ import { sqliteSettings } from './settings.ts'
 import { Sql } from './sql.ts'
 import { LogSweep } from './sweep.ts'
 import { sqliteUsage } from './usage.ts'
+import { sqliteUsers } from './users.ts'
 import { sqliteVault } from './vault.ts'
 import { sqliteWorkspaces } from './workspaces.ts'
 
@@ -121,6 +122,7 @@ export async function openSqlite({
     workspaces: sqliteWorkspaces(sql, commits),
     checkpoints: sqliteCheckpoints(sql, commits),
     keys: sqliteKeys(sql, commits, now),
+    users: sqliteUsers(sql, commits, now),
     audit: sqliteAudit(sql, commits),
     idempotency: sqliteIdempotency(sql, commits),
     usage: sqliteUsage(sql, commits),
