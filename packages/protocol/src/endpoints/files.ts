@@ -22,7 +22,7 @@ export const uploadFile = endpoint({
   query: at,
   streamsBody: true,
   ok: done('Written; missing directories were created'),
-  errors: [400, 403],
+  errors: [400, 403, 413, 429],
 })
 
 export const downloadFile = endpoint({

@@ -143,7 +143,7 @@ export function createApp(deps: AppDeps): App {
     ...auditRoutes(audit),
     ...hookRoutes(deps.hooksOf),
     ...skillRoutes(deps.skillsOf),
-    ...machineRoutes(machine, { log, touch }),
+    ...machineRoutes(machine, { quotas: deps.quotas, log, touch }),
     ...serverRoutes({ ...DEFAULT_FACTS, ...deps.info }, { idleMs }),
   ]
   const described = routes.flatMap(({ row, path }) => (row?.path === path ? [row] : []))

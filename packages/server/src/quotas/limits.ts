@@ -18,6 +18,10 @@ export const LIMITS = {
   monthly_cost_usd: 200,
   /** Bytes of the events of all conversations. */
   stored_bytes: 10 * GIB,
+  /** Bytes of one upload. */
+  upload_bytes: GIB,
+  /** Bytes of the uploads of a day, in UTC. */
+  upload_bytes_per_day: 20 * GIB,
 } as const
 
 export type LimitName = keyof typeof LIMITS

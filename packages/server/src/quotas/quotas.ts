@@ -3,6 +3,7 @@ import type { UsageStore } from '../storage/index.ts'
 import type { LimitsOf } from './limits.ts'
 import { OpenCount } from './open-count.ts'
 import { fullStore, refused, spentMonth, type UsedUp } from './refusal.ts'
+import { Uploads } from './uploads.ts'
 import { UserRate } from './user-rate.ts'
 
 /** Share of the run slots that only users without a run may take. Source: docs/quotas.md, Runs and starts. */
@@ -29,11 +30,13 @@ export class Quotas {
   readonly requests: UserRate
   /** Open sockets and event streams. */
   readonly sockets: OpenCount
+  readonly uploads: Uploads
   readonly #usage: UsageStore
   readonly #now: () => Date
 
   constructor({ limits, maxConcurrentRuns: count, isShared, usage, now }: QuotaOptions) {
     this.limits = limits
+    this.uploads = new Uploads(limits, usage, now)
     this.#usage = usage
     this.#now = now
     const reserved = isShared ? Math.ceil(count * RESERVED) : 0

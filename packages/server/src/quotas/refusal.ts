@@ -22,6 +22,12 @@ export function tooMuch({ name, limit, used, retryAfterSeconds }: Reached): Parl
   return new ParleyError('rate_limited', text, { details })
 }
 
+/** The refusal of a request that is larger than a limit. */
+export function tooLarge(name: LimitName, limit: number): ParleyError {
+  const text = `The limit ${name} of this user is exceeded: more than ${limit} bytes. Send less, or ${RAISE}.`
+  return new ParleyError('too_large', text, { details: { limit: name, allowed: limit } })
+}
+
 /** A limit that a user has used up, as a run reports it. */
 export type UsedUp = {
   code: 'StoredBytesReached' | 'MonthlyCostReached'

@@ -9,6 +9,7 @@ import {
   uploadFile,
 } from '@parley/protocol'
 import type { Log } from '../../observability/index.ts'
+import type { Quotas } from '../../quotas/index.ts'
 import {
   type ArchiveFacts,
   type Hosts,
@@ -30,12 +31,13 @@ const SUCCESS = { success: true }
 
 export type FileDeps = {
   hosts: Hosts
+  quotas: Pick<Quotas, 'uploads'>
   log: Log
   /** Records activity, for the idle time of the server. */
   touch: () => void
 }
 
-export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
+export function fileRoutes({ hosts, quotas, log, touch }: FileDeps): Route[] {
   return [
     route(uploadFile, async ({ query, stream, contentType }, { user }) => {
       touch()
@@ -43,7 +45,7 @@ export function fileRoutes({ hosts, log, touch }: FileDeps): Route[] {
       const file = stream === undefined || boundary === null ? null : await partOf(stream, boundary, 'file')
       if (file === null) throw missingFile()
       try {
-        await receiveFile(hosts.roots(user), query.path, file.bytes)
+        await receiveFile(hosts.roots(user), query.path, quotas.uploads.counted(user, file.bytes))
       } finally {
         file.discard()
       }

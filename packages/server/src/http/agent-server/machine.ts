@@ -3,6 +3,7 @@ import type { ConversationId } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import type { Catalogue } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
+import type { Quotas } from '../../quotas/index.ts'
 import type { AgentProfiles, LlmProfiles, ProviderConnections } from '../../settings/index.ts'
 import type { Bash, Hosts } from '../../workspace/index.ts'
 import type { Route } from '../core/web.ts'
@@ -32,13 +33,16 @@ export type Machine = {
 }
 
 /** @param touch records activity, for the idle time of the server. Source: agent-server-wire.md 1.3. */
-export function machineRoutes(machine: Machine, { log, touch }: { log: Log; touch: () => void }): Route[] {
+export function machineRoutes(
+  machine: Machine,
+  { quotas, log, touch }: { quotas: Quotas; log: Log; touch: () => void },
+): Route[] {
   const { bash, hosts, sessions, profiles, probe } = machine
   return [
     ...toolRoutes(machine.tools),
     ...bashRoutes(bash, touch),
     ...gitRoutes(hosts, touch),
-    ...fileRoutes({ hosts, log, touch }),
+    ...fileRoutes({ hosts, quotas, log, touch }),
     ...workspaceFileRoutes({ workingDirOf: machine.workingDirOf, sessions, log }),
     ...modelRoutes(machine.catalogue),
     ...providerConnectionRoutes(machine.connections),
