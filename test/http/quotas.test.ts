@@ -77,3 +77,35 @@ describe('sockets', () => {
     })
   })
 })
+
+describe('commands and uploads', () => {
+  test('a command beyond the limit gets 429, and other users run theirs', async () => {
+    await using server = await limited({ ann: { processes: 1 } })
+    const start = (command: string, key: string = KEYS.ann) =>
+      server.call('POST', '/api/bash/start_bash_command', { command, timeout: 60 }, { key })
+    expect((await start('sleep 60')).status).toBe(200)
+    await until(async () => (await start('true')).status === 429)
+    const { json, headers } = await start('true')
+    expect([json.limit, json.used, headers.get('retry-after')]).toEqual(['processes', 1, '10'])
+    expect((await start('true', KEYS.bob)).status).toBe(200)
+  })
+
+  test('an upload above the limit gets 413 and leaves no file, and one beyond the day gets 429', async () => {
+    await using server = await limited({ ann: { upload_bytes: 100, upload_bytes_per_day: 150 } })
+    const { workspace } = await server.start()
+    const upload = async (name: string, bytes: number) => {
+      const body = new FormData()
+      body.append('file', new Blob([new Uint8Array(bytes)]), name)
+      const path = encodeURIComponent(`${workspace.working_dir}/${name}`)
+      const answer = await fetch(`${server.url}/api/file/upload?path=${path}`, { method: 'POST', headers: ofAnn, body })
+      return { status: answer.status, wait: answer.headers.get('retry-after'), body: await answer.json() }
+    }
+    expect((await upload('a', 40)).status).toBe(200)
+    expect(await upload('b', 101)).toMatchObject({ status: 413, body: { limit: 'upload_bytes', allowed: 100 } })
+    const path = encodeURIComponent(`${workspace.working_dir}/b`)
+    expect((await server.call('GET', `/api/file/download?path=${path}`)).status).toBe(404)
+    const late = await upload('c', 90)
+    expect(late).toMatchObject({ status: 429, body: { limit: 'upload_bytes_per_day', allowed: 150 } })
+    expect(Number(late.wait)).toBeGreaterThan(0)
+  })
+})

@@ -16,7 +16,7 @@ export const startBashCommand = endpoint({
   description: 'Starts a command and returns at once.',
   body: ExecuteBashRequest,
   ok: { status: 200, schema: BashCommand, description: 'Started' },
-  errors: [],
+  errors: [429],
 })
 
 export const executeBashCommand = endpoint({
@@ -27,7 +27,7 @@ export const executeBashCommand = endpoint({
   description: 'Runs a command and returns when it has ended.',
   body: ExecuteBashRequest,
   ok: { status: 200, schema: BashOutput, description: 'The last output; the search returns earlier outputs' },
-  errors: [],
+  errors: [429],
 })
 
 export const searchBashEvents = endpoint({

@@ -126,7 +126,9 @@ export async function startServer(
     listed: config.workspaceRoots,
     ownerOf: (id) => storage.conversations.ownerOf(id),
   })
-  const local = openLocalWorkspaces({ dataDir, roots, orphanExitMs, heartbeatMs, sandbox, proof, log })
+  const quotas = quotasOf(config, storage)
+  const { processes } = quotas
+  const local = openLocalWorkspaces({ dataDir, roots, orphanExitMs, heartbeatMs, sandbox, proof, processes, log })
   const notes = openCallNotes({ notes: storage.notes, cipher, proof })
   const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, log })
   const closeInTime = (step: string, part: AsyncDisposable) =>
@@ -157,7 +159,7 @@ export async function startServer(
 
   const shared = {
     config,
-    quotas: quotasOf(config, storage),
+    quotas,
     storage,
     cipher,
     workspaces,

@@ -185,7 +185,7 @@ function composeMachine(deps: EdgeDeps): Machine {
   const hide = async (user: string, text: string) => (await commandSecrets.masker(user)).text(text)
   const models = { transport: deps.transport, ...scriptsIn(config.dataDir, roots) }
   return {
-    bash: openBash({ store: storage.bash, hosts, hide, log }),
+    bash: openBash({ store: storage.bash, hosts, processes: deps.quotas.processes, hide, log }),
     hosts,
     sessions: openWorkspaceSessions(cipher, identities),
     workingDirOf: async (id, actor) => {

@@ -1,3 +1,3 @@
 export { LIMITS, openLimits, type ListedLimits, type UserLimits } from './limits.ts'
-export type { OpenCount } from './open-count.ts'
+export { OpenCount } from './open-count.ts'
 export { Quotas } from './quotas.ts'

@@ -14,6 +14,8 @@ export const LIMITS = {
   requests_per_minute: 12_000,
   /** Open sockets and event streams. */
   sockets: 200,
+  /** Commands and programs that have not ended. */
+  processes: 64,
   /** US dollars of the answers of models in a calendar month, in UTC. */
   monthly_cost_usd: 200,
   /** Bytes of the events of all conversations. */

@@ -30,12 +30,15 @@ export class Quotas {
   readonly requests: UserRate
   /** Open sockets and event streams. */
   readonly sockets: OpenCount
+  /** Commands and programs on this machine that have not ended. */
+  readonly processes: OpenCount
   readonly uploads: Uploads
   readonly #usage: UsageStore
   readonly #now: () => Date
 
   constructor({ limits, maxConcurrentRuns: count, isShared, usage, now }: QuotaOptions) {
     this.limits = limits
+    this.processes = new OpenCount('processes', limits)
     this.uploads = new Uploads(limits, usage, now)
     this.#usage = usage
     this.#now = now

@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import type { Backoff } from '../lib/index.ts'
+import type { OpenCount } from '../quotas/index.ts'
 import type { CallProof } from './call-proof.ts'
 import { openCheckpoints } from './checkpoints/checkpoints.ts'
 import type { RunCheckpointProgram } from './checkpoints/git.ts'
@@ -45,6 +46,8 @@ export type LocalWorkspacesOptions = {
   log?: Record<'info' | 'warn', (fields: object, text: string) => void>
   /** Absent: a call that the ledger does not name counts as never begun. */
   proof?: CallProof
+  /** Counts the commands and programs of each user; absent: there is no limit. */
+  processes?: OpenCount
   /** Limits of checkpoints other than the usual ones. */
   checkpointLimits?: Partial<CheckpointLimits>
 }
@@ -126,6 +129,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
         sandbox,
         backoff: options.backoff,
         log: options.log,
+        processes: options.processes === undefined ? null : ofOwner(options.processes, spec.owner),
         confinement: (await confines()) ? () => viewOf(visible, spec.conversationId, real, folders.values()) : null,
         get client() {
           return runner().client
@@ -146,6 +150,11 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
     },
   }
 }
+
+const ofOwner = (processes: OpenCount, owner: string): LocalDeps['processes'] => ({
+  refusal: () => processes.refusalOf(owner),
+  add: () => processes.add(owner),
+})
 
 function openRunner(dataDir: string, options: LocalWorkspacesOptions): { place: Place; client: RunnerClient } {
   const { runnerEntry, idleExitMs = 60_000, orphanExitMs = 15 * 60_000, proof, log } = options

@@ -52,6 +52,8 @@ export type LocalDeps = {
   sandbox: { isRequired: boolean; network: Network } | null
   /** The directories that the owner may reach. */
   roots: Roots
+  /** Commands and programs of the owner. `refusal`: why no other one may start; null when one may. Null: they are not counted. */
+  processes: { refusal: () => ParleyError | null; add: () => Disposable } | null
   /** Confinement of file operations to the same sandbox; null: none. */
   confinement: Confinement | null
   /** Waits between repetitions of a request that could not be recorded. */
@@ -140,13 +142,16 @@ export class LocalWorkspace implements Workspace {
       onOk: (answer, link) => (held = attachProcess(answer as SpawnAnswer, link, client)),
     })
     if (held === null) throw new Error('the runner answered without a process')
-    return held
+    const running: Process = held
+    const counted = this.#deps.processes?.add()
+    void running.exited.then(() => counted?.[Symbol.dispose]())
+    return running
   }
 
   /**
    * Sends the request of a call. A repeated request attaches to the call, unless the ledger that knew it was replaced.
    * @param limitMs time limit of its program, which is also the longest wait for space on a full disk
-   * @throws ParleyError `conflict` with the reason `unknown_outcome` in that case.
+   * @throws ParleyError `conflict` with the reason `unknown_outcome` in that case; `rate_limited`.
    */
   async #ask(
     callId: string | undefined,
@@ -155,6 +160,7 @@ export class LocalWorkspace implements Workspace {
     on: AskOptions,
     limitMs?: number,
   ): Promise<unknown> {
+    using _counted = await this.#counted(callId, signal)
     const ask = () => this.#untilRecorded(() => this.#deps.client.ask(body, signal, on), signal, limitMs)
     if (callId === undefined) return ask()
     if (this.#unanswered.has(callId) && (await this.ledger([callId], signal))[callId]?.state === 'unknown') {
@@ -165,6 +171,20 @@ export class LocalWorkspace implements Workspace {
     const answer = await ask()
     this.#unanswered.delete(callId)
     return answer
+  }
+
+  /**
+   * Counts a call until it is answered. A call that has begun already is counted, and never refused.
+   * @throws ParleyError `rate_limited`
+   */
+  async #counted(callId: string | undefined, signal: AbortSignal): Promise<Disposable | undefined> {
+    const { processes } = this.#deps
+    const refusal = processes?.refusal() ?? null
+    if (refusal !== null) {
+      const state = callId === undefined ? 'absent' : (await this.ledger([callId], signal))[callId]?.state
+      if (state === 'absent') throw refusal
+    }
+    return processes?.add()
   }
 
   /** Repeats a request that has had no effect, because its record could not be written. */

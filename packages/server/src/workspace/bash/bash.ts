@@ -20,6 +20,7 @@ import {
 } from '@parley/protocol'
 import { abortable, type Backoff, backoffMs, sleep } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
+import type { OpenCount } from '../../quotas/index.ts'
 import type { BashEventRow, BashQuery, BashStore } from '../../storage/index.ts'
 import type { Hosts } from '../hosts.ts'
 import { isNotRecorded } from '../not-recorded.ts'
@@ -40,13 +41,15 @@ const MAX_SECONDS = 2_147_483
 export type BashDeps = {
   store: BashStore
   hosts: Hosts
+  /** Commands and programs of each user. */
+  processes: Pick<OpenCount, 'refusalOf'>
   /** Masks a user's secrets in a complete stream, before it is cut into outputs. Absent: nothing is masked. */
   hide?: (user: string, text: string) => Promise<string>
   log: Pick<Log, 'warn' | 'error'>
 }
 
 export interface Bash extends AsyncDisposable {
-  /** Resolves when the command is stored; the command then runs by itself. */
+  /** Resolves when the command is stored; the command then runs by itself. @throws ParleyError `rate_limited` */
   start(user: string, request: ExecuteBashRequest): Promise<BashCommand>
   /** Runs a command and resolves with its last output. Aborting ends the waiting, not the command. */
   execute(user: string, request: ExecuteBashRequest, signal: AbortSignal): Promise<BashOutput>
@@ -133,6 +136,8 @@ class BashCommands implements Bash {
     request: ExecuteBashRequest,
   ): Promise<{ command: BashCommand; last: Promise<BashOutput> }> {
     this.#closing.signal.throwIfAborted()
+    const refusal = this.#deps.processes.refusalOf(user)
+    if (refusal !== null) throw refusal
     await this.#directoryOf(user, request)
     const command: BashCommand = { ...stamp(randomUUID().replaceAll('-', '')), ...request, kind: 'BashCommand' }
     await this.#record(user, command)
