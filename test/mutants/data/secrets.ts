@@ -106,7 +106,7 @@ export const secrets: readonly MutatedFile[] = [
       { before: 'if (values.size > MAX_SECRETS && oldest !== undefined) values.delete(oldest)', after: '' },
       { before: 'cipher.seal(remember(text))', after: 'cipher.seal(text)' },
       { before: 'remember(cipher.open(sealed))', after: 'cipher.open(sealed)' },
-      { before: 'new Set([...own].filter((value) => value !== null))', after: 'new Set<string>()' },
+      { before: 'makeMasker([...kept, ...values])', after: 'makeMasker(values)' },
     ],
   },
   {

@@ -2,15 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openAutomation } from './automation.ts'
-import {
-  ConfigError,
-  hasShortKey,
-  isLoopback,
-  MIN_KEY_CHARS,
-  secretsOf,
-  serviceKeysOf,
-  type Config,
-} from '../config/index.ts'
+import { ConfigError, hasShortKey, isLoopback, MIN_KEY_CHARS, secretsOf, type Config } from '../config/index.ts'
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
 import { openTransport, ServerKey } from '../llm/index.ts'
@@ -25,12 +17,14 @@ import {
   openStoreCipher,
   secretValues,
   settleKeyFile,
+  textsOfKeyFiles,
   withServerCredential,
 } from '../secrets/index.ts'
 import {
   DEFAULT_USER,
   makeFirstKey,
   newUserIn,
+  readFirstKey,
   openCommandSecrets,
   openConversationSecretAccess,
   openFindLlm,
@@ -83,7 +77,8 @@ export async function startServer(
   { wrapStorage = (storage) => storage, heartbeatMs, lookupClock, ...overrides }: CompositionOverrides = {},
 ): Promise<Server> {
   const { dataDir } = config
-  const known = openKnownSecrets(secretsOf(config, secretValues))
+  const configured = secretsOf(config, secretValues).filter((secret) => secret !== null)
+  const known = openKnownSecrets(configured)
   const log = openLog(config.logLevel, known.hide)
   // Before anything is created, which would belong to the wrong account.
   await expectConditions(config)
@@ -109,6 +104,8 @@ export async function startServer(
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date(), newUser)
   await expectNoOwnKeys(config, identities)
   const firstKey = await firstKeyOf(config, identities)
+  const own = [...configured, ...(await secretsIn(dataDir))]
+  known.add(own)
 
   if (hasShortKey(config))
     log.warn({ setting: 'session_api_keys', fewest: MIN_KEY_CHARS }, 'a configured key is short enough to be guessed')
@@ -140,7 +137,7 @@ export async function startServer(
   const secrets = openNamedSecrets(storage.secrets, cipher)
   const findLlm = openFindLlm(storage.documents, cipher)
   const settings = openUserSettings(storage.settings, secrets, cipher, findLlm)
-  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, operators: serviceKeysOf(config), log })
+  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, own, log })
   const lookups = { hosts: config.secretLookupHosts, clock: lookupClock }
   const ownSecrets = openConversationSecretAccess({ cipher, commandSecrets, ...lookups, log })
   const transport = openTransport({ serverKey: new ServerKey(config.llm) })
@@ -205,6 +202,13 @@ function quotasOf({ userLimits, mode, maxConcurrentRuns }: Config, { usage }: St
   const isShared = mode === 'shared'
   const limits = openLimits(userLimits, isShared)
   return new Quotas({ limits, maxConcurrentRuns, isShared, usage, now: () => new Date() })
+}
+
+/** Secrets in files of the data directory: the sealing key, also where another one is configured, and the key of the first start. */
+async function secretsIn(dataDir: string): Promise<string[]> {
+  const first = await readFirstKey(dataDir).catch(() => null)
+  const sealing = await textsOfKeyFiles(join(dataDir, 'secret-key'))
+  return [...sealing, ...(first === null ? [] : [first])]
 }
 
 async function isolationOf({ sandbox }: Config, log: Log) {

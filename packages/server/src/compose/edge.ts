@@ -60,7 +60,7 @@ export type EdgeDeps = {
   identities: Identities
   settings: UserSettings
   secrets: NamedSecrets
-  commandSecrets: Pick<CommandSecrets, 'masker'>
+  commandSecrets: Pick<CommandSecrets, 'masker' | 'sawKey'>
   ownSecrets: ConversationSecretAccess
   findLlm: FindLlm
   workspaces: Workspaces
@@ -93,7 +93,11 @@ export function composeEdge(deps: EdgeDeps): Edge {
     cipher,
     quotas: deps.quotas,
     rateLimitPerMinute: config.rateLimitPerMinute,
-    authenticate: (key) => identities.authenticate(key),
+    authenticate: async (key) => {
+      const identity = await identities.authenticate(key)
+      if (identity !== null) deps.commandSecrets.sawKey(identity.user, key)
+      return identity
+    },
     settings,
     secrets,
     ...composeStarts(deps, machine.agentProfiles),

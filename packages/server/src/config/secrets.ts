@@ -1,7 +1,6 @@
 import type { Config } from './config.ts'
 
-/** Keys of the configuration for models and other services, which conversations use without knowing them. */
-export const serviceKeysOf = ({ llm, vendor, automation }: Config): string[] =>
+const serviceKeysOf = ({ llm, vendor, automation }: Config): string[] =>
   [llm.apiKey, vendor.apiKey, automation?.apiKey ?? null].filter((key) => key !== null)
 
 /**

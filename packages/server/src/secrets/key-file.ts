@@ -53,6 +53,12 @@ export async function makeNextKeyFile(path: string): Promise<string> {
   return next
 }
 
+/** The texts of a key file and of the one that is to replace it, without those that are missing or unreadable. */
+export async function textsOfKeyFiles(path: string): Promise<string[]> {
+  const texts = await Promise.all([path, nextKeyFile(path)].map((file) => readKey(file).catch(() => null)))
+  return texts.filter((text) => text !== null)
+}
+
 const newKeyText = (): string => `${randomBytes(32).toString('base64url')}\n`
 
 async function readKey(path: string): Promise<string | null> {

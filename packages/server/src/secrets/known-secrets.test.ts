@@ -28,13 +28,15 @@ test('longer texts than a secret and waiting messages are not kept as secrets', 
   expect(known.hide(texts)).toEqual([texts[0], texts[1], '<secret-hidden>'])
 })
 
-test('at most a thousand secrets are kept, the most recently used ones', () => {
+test('of stored secrets, the thousand most recently used ones are kept, and the keys of the server always', () => {
   const known = openKnownSecrets([])
+  known.add(['key-of-the-server', null])
   const watched = known.watch(cipher)
   for (let n = 0; n < 1000; n++) watched.seal(`secret-value-${n}-`)
   watched.seal('secret-value-0-')
   watched.seal('secret-value-1000-')
-  expect(known.hide(['secret-value-0-', 'secret-value-1-', 'secret-value-1000-'])).toEqual([
+  expect(known.hide(['key-of-the-server', 'secret-value-0-', 'secret-value-1-', 'secret-value-1000-'])).toEqual([
+    '<secret-hidden>',
     '<secret-hidden>',
     'secret-value-1-',
     '<secret-hidden>',

@@ -14,13 +14,16 @@ const MAX_LENGTH = 16_384
 export type KnownSecrets = {
   /** The same cipher; values that it seals and opens are known from then on. */
   watch: (cipher: Cipher) => Cipher
+  /** Adds secrets that do not pass through the cipher; they stay known. */
+  add: (own: Iterable<string | null>) => void
   /** A copy of plain data with every known secret replaced by the mask. */
   hide: <T>(value: T) => T
 }
 
 /** @param own secrets that do not pass through the cipher, such as those of the configuration */
 export function openKnownSecrets(own: Iterable<string | null>): KnownSecrets {
-  const values = new Set([...own].filter((value) => value !== null))
+  const kept = new Set<string>()
+  const values = new Set<string>()
   let masker: Masker | null = null
 
   function remember(text: string): string {
@@ -33,13 +36,19 @@ export function openKnownSecrets(own: Iterable<string | null>): KnownSecrets {
     if (values.size > MAX_SECRETS && oldest !== undefined) values.delete(oldest)
     return text
   }
+  function add(secrets: Iterable<string | null>): void {
+    for (const secret of secrets) if (secret !== null) kept.add(secret)
+    masker = null
+  }
+  add(own)
   return {
+    add,
     watch: (cipher) => ({
       ...cipher,
       seal: (text) => cipher.seal(remember(text)),
       open: (sealed) => remember(cipher.open(sealed)),
     }),
     // Built on demand: secrets change more often than errors are logged.
-    hide: (value) => (masker ??= makeMasker(values)).json(value),
+    hide: (value) => (masker ??= makeMasker([...kept, ...values])).json(value),
   }
 }

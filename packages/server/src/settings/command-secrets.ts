@@ -32,8 +32,12 @@ export interface CommandSecrets {
   mask(user: string, drafts: readonly Draft[], more?: readonly string[]): Promise<readonly Draft[]>
   /** The masker behind `mask`, for other texts. */
   masker(user: string, more?: readonly string[]): Promise<Masker>
+  /** Masks an issued key of the user from now on: the store contains its hash alone, so only a request shows it. */
+  sawKey(user: string, key: string): void
 }
 
+/** Keys kept for one user, the newest ones. */
+const MAX_KEYS = 100
 /** Maskers kept for one user; each belongs to one set of conversation secrets. */
 const MAX_MASKERS = 64
 
@@ -44,13 +48,14 @@ type Deps = {
   secrets: NamedSecrets
   settings: UserSettings
   cipher: Pick<Cipher, 'open'>
-  /** Credentials of the configuration, which are masked for every user: answers of models may repeat their key. */
-  operators: readonly string[]
+  /** Keys and credentials of the server itself, which are masked for every user. */
+  own: readonly string[]
   log: Pick<Log, 'warn'>
 }
 
-export function openCommandSecrets({ secrets, settings, cipher, operators, log }: Deps): CommandSecrets {
+export function openCommandSecrets({ secrets, settings, cipher, own, log }: Deps): CommandSecrets {
   const maskers = new Map<string, Known>()
+  const keysOf = new Map<string, Set<string>>()
 
   /** Null for a secret that cannot be decrypted: commands do not get it, so it needs no masking. */
   function open(user: string, name: string, sealed: string): string | null {
@@ -88,7 +93,7 @@ export function openCommandSecrets({ secrets, settings, cipher, operators, log }
     const version = JSON.stringify([text, rows.map(({ sealed }) => sealed)])
     const known = maskers.get(user)
     if (known?.version === version) return known
-    const values = known?.values ?? new Set<string>(operators)
+    const values = known?.values ?? new Set<string>([...own, ...(keysOf.get(user) ?? [])])
     for (const { name, sealed } of rows) {
       const value = open(user, name, sealed)
       if (value !== null) values.add(value)
@@ -126,6 +131,17 @@ export function openCommandSecrets({ secrets, settings, cipher, operators, log }
     mask: async (user, drafts, more = []) => maskDrafts(drafts, await masker(user, more)),
 
     masker: async (user, more = []) => masker(user, more),
+
+    sawKey(user, key) {
+      const keys = keysOf.get(user) ?? new Set()
+      if (keys.has(key) || own.includes(key)) return
+      keysOf.set(user, keys.add(key))
+      const [oldest] = keys
+      if (keys.size > MAX_KEYS && oldest !== undefined) keys.delete(oldest)
+      const known = maskers.get(user)
+      known?.values.add(key)
+      known?.maskers.clear()
+    },
   }
 }
 

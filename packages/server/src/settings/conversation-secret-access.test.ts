@@ -20,7 +20,7 @@ async function openAccess() {
   })
   const secrets = openNamedSecrets(storage.secrets, cipher)
   const settings = openUserSettings(storage.settings, secrets, cipher)
-  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, operators: [], log })
+  const commandSecrets = openCommandSecrets({ secrets, settings, cipher, own: [], log })
   const access = openConversationSecretAccess({ cipher, commandSecrets, hosts: [], log })
   const masking = openMasking(commandSecrets, access)
   return { secrets, access, masking, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() }
