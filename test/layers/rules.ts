@@ -21,6 +21,7 @@ const lines = [
   ['settings', 'llm', 'workspace'],
   ['quotas', 'secrets'],
   ['storage'],
+  ['egress'],
   ['observability', 'lib'],
 ]
 const lineOf = new Map(lines.flatMap((modules, line) => modules.map((module) => [module, line])))
@@ -40,7 +41,7 @@ const homes: Record<string, string> = {
   '@ai-sdk/': 'llm',
   ai: 'llm',
   '@pydantic/genai-prices': 'llm',
-  'ipaddr.js': 'llm',
+  'ipaddr.js': 'egress',
   'node:sqlite': 'storage',
   fastify: 'http',
   '@fastify/': 'http',

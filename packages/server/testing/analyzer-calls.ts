@@ -1,4 +1,5 @@
 /** Calls and analyzers for the guard's tests. */
+import { testFetch } from './requests.ts'
 import {
   asEventId,
   textContent,
@@ -21,7 +22,7 @@ export const never = new AbortController().signal
 const noModel: AnalyzerDeps['openLlm'] = () => {
   throw new Error('this test has no model')
 }
-export const deps: AnalyzerDeps = { openLlm: noModel, vendor: NO_VENDOR_ACCESS }
+export const deps: AnalyzerDeps = { openLlm: noModel, vendor: NO_VENDOR_ACCESS, fetchVendor: testFetch }
 
 /** A call of the terminal with the members of `change`. */
 export function callOf(command: string, change: Partial<AnalyzedCall> = {}): AnalyzedCall {

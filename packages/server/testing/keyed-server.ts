@@ -50,7 +50,13 @@ export async function startKeyedServer({
   const model = stack.use(await startScriptedModel(script))
   const { config } = readConfig({
     flags: { 'data-dir': dir.file('data'), port: '0' },
-    env: { PARLEY_ALLOW_ROOT: 'true', PARLEY_LOG_LEVEL: 'silent', PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5', ...env },
+    env: {
+      PARLEY_ALLOW_ROOT: 'true',
+      PARLEY_LOG_LEVEL: 'silent',
+      PARLEY_USER_EGRESS: 'any',
+      PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+      ...env,
+    },
     cwd: dir.path,
     home: dir.path,
   })

@@ -60,6 +60,7 @@ export async function startRunning(
       PARLEY_SESSION_API_KEYS: KEY,
       PARLEY_LOG_LEVEL: 'silent',
       PARLEY_ALLOW_ROOT: 'true',
+      PARLEY_USER_EGRESS: 'any',
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
       ...env,
     }

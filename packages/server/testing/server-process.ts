@@ -54,6 +54,8 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
         PARLEY_SESSION_API_KEYS: TEST_KEY,
         PARLEY_ALLOW_ROOT: 'true',
         PARLEY_LOG_LEVEL: 'warn',
+        // Servers of tests are on loopback.
+        PARLEY_USER_EGRESS: 'any',
         ...crash,
         ...options.env,
       },

@@ -32,6 +32,7 @@ export async function startTestServer(
       PARLEY_LOG_LEVEL: 'silent',
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
       ...(env['PARLEY_MODE'] === 'shared' ? { PARLEY_WORKSPACE_ROOTS: dir.path } : {}),
+      PARLEY_USER_EGRESS: 'any',
       ...env,
     },
     cwd: dir.path,

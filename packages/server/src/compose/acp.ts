@@ -2,6 +2,7 @@
 import type { ACPAgent } from '@parley/protocol'
 import { acpPrompts, loadAcpAgent, openPromptFiles, promptsDir, type Agent, type ToolHooks } from '../agent/index.ts'
 import { readBranch, type EngineDeps } from '../conversation/index.ts'
+import type { Fetch } from '../egress/index.ts'
 import { priceOf } from '../llm/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Cipher } from '../secrets/index.ts'
@@ -16,6 +17,7 @@ export type AcpDeps = {
   workspace: Workspace
   hooks: ToolHooks
   analyze: Analyze
+  fetchCritic: Fetch
   ownSecrets: Pick<ConversationSecretAccess, 'ofAgent'>
   cipher: Cipher
   events: EventStore
@@ -28,7 +30,7 @@ export type AcpDeps = {
 
 /** An agent for one conversation; its program starts with the first prompt. @throws ParleyError for a file that cannot be read. */
 export async function openAcpAgent(agent: ACPAgent, live: Live, deps: AcpDeps): Promise<Agent> {
-  const { workspace, hooks, analyze, ownSecrets, cipher, events, dataDir, serverDir, log } = deps
+  const { workspace, hooks, analyze, fetchCritic, ownSecrets, cipher, events, dataDir, serverDir, log } = deps
   const { AcpAgent } = await loadAcpAgent()
   const secrets = async () => {
     const { secrets: names, secretsFor } = await ownSecrets.ofAgent(live.owner, live.secrets)
@@ -51,6 +53,7 @@ export async function openAcpAgent(agent: ACPAgent, live: Live, deps: AcpDeps): 
     detectsStuck: () => live.current().stuck_detection,
     priceOf,
     analyze,
+    fetchCritic,
     hooks,
     log,
   })

@@ -21,6 +21,7 @@ import {
   type EngineDeps,
   type OpenHooks,
 } from '../conversation/index.ts'
+import type { Fetch } from '../egress/index.ts'
 import { featuresOf, type OpenLlm } from '../llm/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Cipher } from '../secrets/index.ts'
@@ -32,6 +33,8 @@ import type { OpenCallNotes, Workspace, Workspaces } from '../workspace/index.ts
 
 export type AgentsDeps = Pick<NativeAgentDeps, 'locks'> & {
   analyze: Analyze
+  /** Requests to addresses of critics. */
+  fetchCritic: Fetch
   config: Pick<Config, 'dataDir' | 'chromium' | 'trustedHooks'>
   workspaces: Workspaces
   openHooks: OpenHooks
@@ -75,10 +78,19 @@ async function openAcp(
   agent: Extract<Live['record']['agent'], { kind: 'ACPAgent' }>,
   live: Live,
   opened: Opened,
-  { config, ownSecrets, cipher, events, dataDirOf, analyze, log }: AgentsDeps,
+  { config, ownSecrets, cipher, events, dataDirOf, analyze, fetchCritic, log }: AgentsDeps,
 ): Promise<Agent> {
   const { openAcpAgent } = await import('./acp.ts')
-  const own = { ownSecrets, cipher, events, dataDir: dataDirOf(live.id), serverDir: config.dataDir, analyze, log }
+  const own = {
+    ownSecrets,
+    cipher,
+    events,
+    dataDir: dataDirOf(live.id),
+    serverDir: config.dataDir,
+    analyze,
+    fetchCritic,
+    log,
+  }
   return openAcpAgent(agent, live, { ...opened, ...own })
 }
 
@@ -88,13 +100,14 @@ async function openNative(
   { workspace, hooks }: Opened,
   from: AgentsDeps,
 ): Promise<Agent> {
-  const { config, notes, mcp, ownSecrets, masker, dataDirOf, openLlmOf, analyze, locks, log } = from
+  const { config, notes, mcp, ownSecrets, masker, dataDirOf, openLlmOf, analyze, fetchCritic, locks, log } = from
   const { secretsFailed, ...given } = await ownSecrets.ofAgent(owner, secrets)
   const { models, visionProfiles } = ownersModels(id, owner, from)
   const place = { workspace: record.workspace, remote: remoteOf(record.workspace) }
   const moreTools = await mcp.toolsOf(agent, { id, owner, epoch, ...place }, given.secretsFor)
   const deps: NativeAgentDeps = {
     openLlm: openLlmOf(owner),
+    fetchCritic,
     workspace,
     dataDir: dataDirOf(id),
     conversationId: id,

@@ -5,6 +5,7 @@ import { openAutomation } from './automation.ts'
 import { ConfigError, hasShortKey, isLoopback, MIN_KEY_CHARS, secretsOf, type Config } from '../config/index.ts'
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
+import { openEgress } from '../egress/index.ts'
 import { openTransport, ServerKey } from '../llm/index.ts'
 import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
@@ -127,7 +128,8 @@ export async function startServer(
   const { processes } = quotas
   const local = openLocalWorkspaces({ dataDir, roots, orphanExitMs, heartbeatMs, sandbox, proof, processes, log })
   const notes = openCallNotes({ notes: storage.notes, cipher, proof })
-  const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, log })
+  const egress = opened.use(openEgress(config.userEgress))
+  const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, egress, log })
   const closeInTime = (step: string, part: AsyncDisposable) =>
     opened.defer(() => inTime(step, PART_MS, part[Symbol.asyncDispose](), log))
   closeInTime('workspaces', workspaces)
@@ -140,7 +142,11 @@ export async function startServer(
   const commandSecrets = openCommandSecrets({ secrets, settings, cipher, own, log })
   const lookups = { hosts: config.secretLookupHosts, clock: lookupClock }
   const ownSecrets = openConversationSecretAccess({ cipher, commandSecrets, ...lookups, log })
-  const transport = openTransport({ serverKey: new ServerKey(config.llm) })
+  const transport = openTransport({
+    egress,
+    serverKey: new ServerKey(config.llm),
+    configuredUrl: config.llm.baseUrl,
+  })
   opened.defer(() => transport[Symbol.dispose]())
   // Opened before the first commit, and closed after the last one.
   opened.use(await openWebhooks({ targets: config.webhooks, outbox: storage.outbox, now: () => new Date(), log }))
@@ -148,6 +154,7 @@ export async function startServer(
   const mcp = openConversationMcp({
     workspaces,
     trusted: config.trustedMcpServers,
+    fetch: egress.fetch({ member: 'url', own: [config.searchUrl] }),
     isSandboxed: sandbox.mode !== 'off',
     loadFullMatch: async () => (await import('../security/index.ts')).fullMatch,
     log,
@@ -167,7 +174,17 @@ export async function startServer(
     ownSecrets,
     transport,
   }
-  const engine = composeEngine({ ...shared, notes, removal, foldersDir, isolation, mcp, log, ...automation.runs })
+  const engine = composeEngine({
+    ...shared,
+    egress,
+    notes,
+    removal,
+    foldersDir,
+    isolation,
+    mcp,
+    log,
+    ...automation.runs,
+  })
   const edge = composeEdge({ ...shared, engine, identities, secrets, isolation, log, ...overrides })
   opened.defer(() => endWork(edge, engine, log))
 

@@ -14,6 +14,7 @@ import {
   type Phase,
   type RunObserver,
 } from '../conversation/index.ts'
+import type { Egress } from '../egress/index.ts'
 import { isConfigured, openLlm, withFallbacks, withUsersModel, type OpenLlm, type Transport } from '../llm/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Quotas } from '../quotas/index.ts'
@@ -58,6 +59,7 @@ export type ComposeEngineDeps = {
   /** Folder that holds a folder for each conversation. */
   foldersDir: string
   transport: Transport
+  egress: Egress
   mcp: ConversationMcp
   commandSecrets: CommandSecrets
   ownSecrets: ConversationSecretAccess
@@ -107,6 +109,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
       events: storage.events,
       dataDirOf,
       analyze,
+      fetchCritic: deps.egress.fetch({ member: 'server_url of the critic' }),
       locks,
       conversations: () => engine,
       log,
@@ -143,11 +146,12 @@ function composeModels({ config, roots, transport, settings, findLlm, log }: Com
 }
 
 /** Analyzers bring two parsers, so they are loaded for the first conversation that has one. */
-function composeAnalysis({ config, cipher }: ComposeEngineDeps, open: OpenLlm) {
+function composeAnalysis({ config, cipher, egress }: ComposeEngineDeps, open: OpenLlm) {
+  const fetchVendor = egress.fetch({ member: 'api_url of the analyzer', own: [config.vendor.apiUrl] })
   let loading: Promise<Analysis> | undefined
   const load = () =>
     (loading ??= import('../security/index.ts').then(({ openAnalysis }) =>
-      openAnalysis({ openLlm: open, vendor: config.vendor, cipher }),
+      openAnalysis({ openLlm: open, vendor: config.vendor, fetchVendor, cipher }),
     ))
   const analyze: Analyze = async (...asked) => (await load()).analyze(...asked)
   const acceptAnalyzer = async (...asked: Parameters<Analysis['accept']>) => (await load()).accept(...asked)

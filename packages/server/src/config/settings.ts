@@ -12,6 +12,7 @@ import type { ListedRoots, SandboxPolicy } from '../workspace/index.ts'
 import { deadlines, gitHosts } from './starts.ts'
 import {
   bool,
+  egressRules,
   httpUrl,
   integer,
   keys,
@@ -385,6 +386,16 @@ export const SETTINGS = {
     default: [],
     describe: 'Hosts, with or without a port, from which a LookupSecret may be read, in addition to this server',
     page: 'secrets.md',
+  }),
+  userEgress: setting<readonly string[]>({
+    name: 'user_egress',
+    read: egressRules,
+    default: ['any'],
+    sharedDefault: ['public'],
+    defaultText: '`any` in the mode `personal`, `public` in the mode `shared`',
+    describe:
+      'Addresses to which the server sends requests for its users: `public`, `any`, hosts as in `sandbox_network`, networks such as `10.0.0.0/8`',
+    page: 'security.md',
   }),
   starts: {
     hosts: setting<Required<StartSources>['hosts']>({

@@ -1,6 +1,7 @@
 /** Readers of configuration values: from text or JSON, with a refusal that names where the value came from. */
 import { join, resolve } from 'node:path'
 import { ConfigError } from './error.ts'
+import { isEgressRule } from '../egress/index.ts'
 import { isAddressOrNetwork, isHostEntry, type Network } from '../lib/index.ts'
 import type { SyslogAddress } from '../observability/index.ts'
 
@@ -171,6 +172,20 @@ export const network: Reader<Network> = {
     if (odd === undefined) return hosts
     throw new ConfigError(
       `${given.origin} must be true, false or hosts such as "example.com", "*.example.com" or "127.0.0.1:5000", and ${JSON.stringify(odd)} is none of them`,
+    )
+  },
+}
+
+/** Rules for requests that the server sends for its users. */
+export const egressRules: Reader<readonly string[]> = {
+  type: '`public`, `any`, hosts or networks',
+  read: (given) => {
+    const rules = listOf(given).map((rule) => rule.toLowerCase())
+    const odd = rules.find((rule) => !isEgressRule(rule))
+    if (odd === undefined) return rules
+    throw new ConfigError(
+      `${given.origin} must be public, any, hosts such as "example.com", "*.example.com" or "127.0.0.1:5000", or networks such as ` +
+        `"10.0.0.0/8", and ${JSON.stringify(odd)} is none of them`,
     )
   },
 }

@@ -8,11 +8,11 @@ import { LlmError, type Llm } from './llm.ts'
 import { promptedLlm } from './prompted/prompted-llm.ts'
 import type { Retry } from './retry.ts'
 import { scriptedLlm } from './scripted.ts'
-import { openTransport, type Transport } from './providers/transport.ts'
+import type { Transport } from './providers/transport.ts'
 
 export type LlmDeps = {
-  /** Connections to the models' servers. Without it, each model opens its own. */
-  transport?: Transport
+  /** Connections to the models' servers. */
+  transport: Transport
   /** Folder of the scripts of `scripted/<name>`; default: the working directory. */
   scriptsDirectory?: string
   /** Reads a script. Absent: any file. @throws ParleyError for a path that requests may not reach. */
@@ -30,7 +30,7 @@ export type LlmDeps = {
  * so that a
  * conversation can exist before its model is set up.
  */
-export function openLlm(config: LLM, deps: LlmDeps = {}): Llm {
+export function openLlm(config: LLM, deps: LlmDeps): Llm {
   const llm = openNative(config, deps)
   if (config.native_tool_calling) return llm
   return promptedLlm(llm, config.disable_stop_word !== true && featuresOf(config).stopWords)
@@ -41,7 +41,7 @@ export const isConfigured = (config: LLM, { serverKey }: Pick<Transport, 'server
   serverKey.routeOf(config).kind !== 'unconfigured'
 
 function openNative(config: LLM, deps: LlmDeps): Llm {
-  const transport = deps.transport ?? openTransport()
+  const { transport } = deps
   const route = transport.serverKey.routeOf(config)
   switch (route.kind) {
     case 'scripted':

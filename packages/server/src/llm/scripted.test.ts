@@ -1,9 +1,10 @@
+import { openTestLlm } from '../../testing/requests.ts'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LLM } from '@parley/protocol'
-import { openLlm, type LlmDelta, type LlmMessage } from './index.ts'
+import { type LlmDelta, type LlmMessage } from './index.ts'
 
 const NEVER = new AbortController().signal
 const USER: LlmMessage = { role: 'user', content: [{ type: 'text', text: 'hi' }] }
@@ -29,7 +30,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-const open = (model = 'scripted/demo') => openLlm(LLM.parse({ model, stream: true }), { scriptsDirectory: directory })
+const open = (model = 'scripted/demo') =>
+  openTestLlm(LLM.parse({ model, stream: true }), { scriptsDirectory: directory })
 const turns = (n: number): LlmMessage[] => [USER, ...Array.from({ length: n }, () => [REPLY, USER]).flat()]
 
 test('a scripted answer has small deltas, calls with fresh ids, and arguments as written', async () => {

@@ -1,10 +1,10 @@
+import { openTestTransport } from '../../testing/requests.ts'
 import { LLM, type LLMInput } from '@parley/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { startRecordingOrigin } from '../../testing/recording-origin.ts'
 import { SERVER_CREDENTIAL } from '../secrets/index.ts'
 import { openLlm } from './open.ts'
-import { openTransport } from './providers/transport.ts'
 import { ServerKey, type ConfiguredModel } from './server-key.ts'
 
 const KEY = 'sk-of-the-server-$&-1'
@@ -90,7 +90,7 @@ test('a key that the answer of a model repeats is not in the error', async () =>
       error: `Incorrect API key provided: ${headers['authorization'] ?? KEY}`,
     }),
   })
-  using transport = openTransport({ serverKey: configured({ baseUrl: `${origin.url}/v1` }) })
+  using transport = openTestTransport({ serverKey: configured({ baseUrl: `${origin.url}/v1` }) })
   const model = openLlm(llm({ num_retries: 0 }), { transport })
   const asked = model.complete({ messages: [], tools: [] }, () => undefined, new AbortController().signal)
   const { message, cause } = await asked.then(

@@ -1,7 +1,7 @@
+import { openTestLlm } from '../../testing/requests.ts'
 import { LLM } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { startScriptedModel } from '../../testing/scripted-model.ts'
-import { openLlm } from './open.ts'
 import { withUsersModel } from './users-model.ts'
 
 const request = {
@@ -14,7 +14,7 @@ test('a model without configuration is the one that its user has set up by the t
   await using model = await startScriptedModel({ answers: [{ text: 'one' }, { text: 'two' }] })
   const users: Record<string, unknown> = {}
   const config = LLM.parse({ model: 'openai/', usage_id: 'agent' })
-  const llm = withUsersModel(openLlm, async () => users)(config)
+  const llm = withUsersModel(openTestLlm, async () => users)(config)
   const ask = () => llm.complete(request, () => undefined, never)
   await expect(ask()).rejects.toMatchObject({ code: 'LLMNotConfigured' })
   Object.assign(users, { model: 'openai/first', base_url: `${model.url}/v1`, api_key: 'key-of-a-user' })
@@ -33,7 +33,7 @@ test('a configured model is not replaced by the model of its user', async () => 
     api_key: 'key-of-a-user',
     num_retries: 0,
   })
-  const llm = withUsersModel(openLlm, async () => ({ model: 'openai/other' }))(config)
+  const llm = withUsersModel(openTestLlm, async () => ({ model: 'openai/other' }))(config)
   await expect(llm.complete(request, () => undefined, never)).rejects.toMatchObject({ code: 'LLMAuthenticationError' })
   expect(model.requests.map(({ body }) => body['model'])).toEqual(['own'])
 })

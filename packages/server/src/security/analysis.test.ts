@@ -1,8 +1,8 @@
+import { openTestLlm, testFetch } from '../../testing/requests.ts'
 import { randomBytes } from 'node:crypto'
 import { asEventId, SecurityAnalyzer } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { openCipher } from '../secrets/index.ts'
-import { openLlm } from '../llm/index.ts'
 import { startScriptedModel } from '../../testing/scripted-model.ts'
 import { openAnalysis } from './analysis.ts'
 import { NO_VENDOR_ACCESS } from './vendor.ts'
@@ -27,7 +27,7 @@ const openWith = async () => {
     keyFile: '/nonexistent/key',
     salt: '',
   })
-  return openAnalysis({ openLlm, vendor: NO_VENDOR_ACCESS, cipher })
+  return openAnalysis({ openLlm: openTestLlm, vendor: NO_VENDOR_ACCESS, fetchVendor: testFetch, cipher })
 }
 
 test('an analyzer is stored with its secrets encrypted, and asked with them', async () => {

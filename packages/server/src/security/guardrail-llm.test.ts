@@ -1,8 +1,8 @@
+import { openTestLlm } from '../../testing/requests.ts'
 import { asEventId, GuardrailLLMSecurityAnalyzer } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.ts'
 import { startScriptedModel, type ScriptedAnswer } from '../../testing/scripted-model.ts'
-import { openLlm } from '../llm/index.ts'
 import type { AnalysisContext, AnalyzedCall } from './analyzer.ts'
 import { openGuardrail } from './guardrail-llm.ts'
 
@@ -37,7 +37,7 @@ verifies(
     ]
     for (const answer of failures) {
       await using model = await startScriptedModel({ respond: () => answer })
-      const analyzer = openGuardrail(configFor(model.url), openLlm, 300)
+      const analyzer = openGuardrail(configFor(model.url), openTestLlm, 300)
       expect(await analyzer.assess(call('ls'), nothing, never)).toEqual({ risk: 'UNKNOWN', costs: [] })
     }
     const broken = openGuardrail(configFor('http://127.0.0.1:1'), () => {
@@ -52,7 +52,7 @@ verifies(
   'a guardrail answer without a clear label makes the risk UNKNOWN and its cost is reported',
   async () => {
     await using model = await startScriptedModel({ answers: [{ text: 'Well, it depends.' }] })
-    const { risk, costs } = await openGuardrail(configFor(model.url), openLlm).assess(call('ls'), nothing, never)
+    const { risk, costs } = await openGuardrail(configFor(model.url), openTestLlm).assess(call('ls'), nothing, never)
     expect([risk, costs.length, costs[0]?.usage_id]).toEqual(['UNKNOWN', 1, 'guardrail'])
   },
 )
@@ -62,7 +62,7 @@ verifies(
   'a guardrail request contains nothing of the previous one',
   async () => {
     await using model = await startScriptedModel({ respond: () => ({ text: 'RISK: LOW' }) })
-    const analyzer = openGuardrail(configFor(model.url), openLlm)
+    const analyzer = openGuardrail(configFor(model.url), openTestLlm)
     await analyzer.assess(call('the first one'), nothing, never)
     expect(await analyzer.assess(call('another one'), nothing, never)).toMatchObject({ risk: 'LOW' })
     expect(model.requests.map(({ text }) => text.includes('the first one'))).toEqual([true, false])
@@ -71,7 +71,7 @@ verifies(
 
 test('a guardrail never rates an action LOW that does not fit into its prompt', async () => {
   await using model = await startScriptedModel({ answers: [{ text: 'RISK: LOW' }, { text: 'RISK: HIGH' }] })
-  const analyzer = openGuardrail(configFor(model.url), openLlm)
+  const analyzer = openGuardrail(configFor(model.url), openTestLlm)
   expect((await analyzer.assess(call('x'.repeat(40_000)), nothing, never)).risk).toBe('UNKNOWN')
   expect((await analyzer.assess(call('x'.repeat(40_000)), nothing, never)).risk).toBe('HIGH')
 })
@@ -79,7 +79,7 @@ test('a guardrail never rates an action LOW that does not fit into its prompt', 
 test('an abort ends a guardrail request at once', async () => {
   await using model = await startScriptedModel({ respond: () => ({ hang: 'headers' }) })
   const controller = new AbortController()
-  const pending = openGuardrail(configFor(model.url), openLlm).assess(call('ls'), nothing, controller.signal)
+  const pending = openGuardrail(configFor(model.url), openTestLlm).assess(call('ls'), nothing, controller.signal)
   controller.abort(new Error('interrupted'))
   await expect(pending).rejects.toThrow('interrupted')
 })

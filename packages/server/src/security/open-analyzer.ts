@@ -8,11 +8,10 @@ import { openGuardrail } from './guardrail-llm.ts'
 import { openLlmAnalyzer } from './llm.ts'
 import { openPattern } from './pattern.ts'
 import { openPolicyRail } from './policy-rail.ts'
-import { openVendor, type VendorAccess } from './vendor.ts'
+import { openVendor, type VendorDeps } from './vendor.ts'
 
-export type AnalyzerDeps = {
+export type AnalyzerDeps = VendorDeps & {
   openLlm: OpenLlm
-  vendor: VendorAccess
   /** Milliseconds for one assessment of a guardrail model. Default: 60,000. */
   guardrailLimitMs?: number
 }
@@ -54,7 +53,7 @@ function open(
       )
     case 'VendorAnalyzer':
     case 'GraySwanAnalyzer':
-      return openVendor(record, deps.vendor)
+      return openVendor(record, deps)
     case 'GuardrailLLMSecurityAnalyzer':
     case 'ToolShieldLLMSecurityAnalyzer':
       return openGuardrail(record, deps.openLlm, deps.guardrailLimitMs)

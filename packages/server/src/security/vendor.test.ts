@@ -1,3 +1,4 @@
+import { testFetch } from '../../testing/requests.ts'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -62,7 +63,7 @@ async function ask(
   signal = never,
 ): Promise<SecurityRisk> {
   const config = VendorAnalyzer.parse({ api_url: monitor.url, api_key: 'key-of-the-record', ...record })
-  return (await openVendor(config, access).assess(call, nothing, signal)).risk
+  return (await openVendor(config, { vendor: access, fetchVendor: testFetch }).assess(call, nothing, signal)).risk
 }
 
 test.each<[unknown, SecurityRisk]>([
@@ -182,9 +183,9 @@ verifies(
 
 test('a monitor address that is invalid is refused', () => {
   for (const api_url of ['not an address', 'file:///etc/passwd', '']) {
-    expect(() => openVendor(VendorAnalyzer.parse({ api_url }), NO_VENDOR_ACCESS)).toThrow(
-      expect.objectContaining({ code: 'invalid_input' }),
-    )
+    expect(() =>
+      openVendor(VendorAnalyzer.parse({ api_url }), { vendor: NO_VENDOR_ACCESS, fetchVendor: testFetch }),
+    ).toThrow(expect.objectContaining({ code: 'invalid_input' }))
   }
 })
 

@@ -1,5 +1,6 @@
 /** Analyzer that asks an external monitoring service for a score. Source: agent-core.md 4.9; F26; interface.md, Limits. */
 import { invalidInput, type SecurityRisk, type VendorAnalyzer, VendorAnalyzer as VendorRecord } from '@parley/protocol'
+import type { Fetch } from '../egress/index.ts'
 import { timeoutSignal } from '../lib/index.ts'
 import { SERVER_CREDENTIAL } from '../secrets/index.ts'
 import { assessmentOf, type Analyzer } from './analyzer.ts'
@@ -13,6 +14,9 @@ export type VendorAccess = {
   apiUrl: string | null
 }
 
+/** How the monitoring service is requested. */
+export type VendorDeps = { vendor: VendorAccess; fetchVendor: Fetch }
+
 export const NO_VENDOR_ACCESS: VendorAccess = { apiKey: null, policyId: null, apiUrl: null }
 
 const DEFAULT_URL = VendorRecord.parse({}).api_url
@@ -21,7 +25,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024
 const MAX_TIMEOUT_SECONDS = 600
 
 /** @throws ParleyError `invalid_input` for an invalid address. */
-export function openVendor(config: VendorAnalyzer, access: VendorAccess): Analyzer {
+export function openVendor(config: VendorAnalyzer, { vendor: access, fetchVendor }: VendorDeps): Analyzer {
   const url = URL.parse(config.api_url)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw invalidInput('api_url of the analyzer must be an http or https address.', ['api_url'])
@@ -39,7 +43,7 @@ export function openVendor(config: VendorAnalyzer, access: VendorAccess): Analyz
       const { messages, isCut } = vendorMessages(call, context, config)
       if (messages.length === 0) return assessmentOf('UNKNOWN')
       const body = JSON.stringify({ messages, ...(policyId === null ? {} : { policy_id: policyId }) })
-      const risk = riskOf(await requestScore(url, key, body, timeoutMs, signal), config)
+      const risk = riskOf(await requestScore(fetchVendor, url, key, body, timeoutMs, signal), config)
       // A monitor that saw only part of the call cannot rule out danger.
       return assessmentOf(isCut && risk !== 'HIGH' ? 'UNKNOWN' : risk)
     },
@@ -48,6 +52,7 @@ export function openVendor(config: VendorAnalyzer, access: VendorAccess): Analyz
 
 /** Returns the answer as JSON; undefined for any failure. Rejects only with the signal's reason. */
 async function requestScore(
+  fetch: Fetch,
   url: URL,
   key: string,
   body: string,

@@ -4,6 +4,7 @@
  * are requested.
  */
 import { isIP } from 'node:net'
+import { operatorFetch } from '../egress/index.ts'
 import { timeoutSignal } from '../lib/index.ts'
 import type { Log } from '../observability/index.ts'
 import { invalidInput, type LookupSecret, MAX_SECRET_BYTES } from '@parley/protocol'
@@ -58,7 +59,7 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
       if (url === null) throw new Error('its host is not allowed any more')
       const signal = timeoutSignal(TIMEOUT_MS)
       // A redirect could lead to any host, with the headers that are meant for this one.
-      const response = await fetch(url, { headers: source.headers, redirect: 'error', signal })
+      const response = await operatorFetch(url, { headers: source.headers, redirect: 'error', signal })
       if (!response.ok) throw new Error(`the answer is ${response.status}`)
       const value = await textOf(response)
       const known = values.get(keyOf(source)) ?? new Set()

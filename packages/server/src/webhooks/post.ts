@@ -1,4 +1,5 @@
 /** Sends one attempt over HTTP. */
+import { operatorFetch } from '../egress/index.ts'
 import { retryAfterMs, timeoutSignal } from '../lib/index.ts'
 import type { DeliveryResponse } from './retry.ts'
 
@@ -30,7 +31,7 @@ export async function post(
   try {
     // A redirect would send the key and the signature to an address that is not configured.
     const init = { method: 'POST', headers, body, redirect: 'manual' as const }
-    const response = await fetch(url, { ...init, signal: AbortSignal.any([signal, limit]) })
+    const response = await operatorFetch(url, { ...init, signal: AbortSignal.any([signal, limit]) })
     await drain(response).catch(() => undefined)
     return {
       kind: 'response',

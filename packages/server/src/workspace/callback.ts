@@ -12,6 +12,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConversationExecutionStatus, ConversationId } from '@parley/protocol'
+import { operatorFetch } from '../egress/index.ts'
 import { backoffMs, sleep, timeoutSignal, writeDurably, type Backoff } from '../lib/index.ts'
 
 export type CallbackTarget = {
@@ -191,7 +192,7 @@ async function post(
   try {
     const limit = AbortSignal.any([signal, timeoutSignal(ANSWER_MS)])
     // A redirect would send result and signature to an address that is not configured.
-    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: limit })
+    const response = await operatorFetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: limit })
     await response.body?.cancel()
     return response.ok ? null : `answered ${response.status}`
   } catch (error) {

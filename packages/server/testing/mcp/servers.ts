@@ -1,4 +1,5 @@
 /** Helpers for tests of MCP: paths of servers, a toolbox over a real workspace, and listening servers. */
+import { testFetch } from '../requests.ts'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -67,7 +68,7 @@ export async function startToolboxes({ connectMs = 30_000, idleMs = 240_000, ...
   const workspaces = stack.use(
     openLocalWorkspaces({ dataDir: dir.file('data'), roots: testRoots(dir.file('data')), idleExitMs: 500 }),
   )
-  const pool = stack.use(openMcpPool({ connectMs, idleMs }))
+  const pool = stack.use(openMcpPool(testFetch, { connectMs, idleMs }))
   const workingDir = dir.file('work')
   const secretsFor = (text: string) => {
     const named = Object.entries(options.secrets ?? {}).filter(([name]) => text.split(/\W+/).includes(name))

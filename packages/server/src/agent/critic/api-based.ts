@@ -1,6 +1,7 @@
 /** A critic that asks a classifier on another server how likely the result is to succeed. Source: agent-core.md 3.3. */
 import type { Critic as CriticRecord, CriticResult } from '@parley/protocol'
 import { z } from 'zod'
+import type { Fetch } from '../../egress/index.ts'
 import { backoffMs, sleep, timeoutSignal } from '../../lib/index.ts'
 import { SERVER_CREDENTIAL } from '../../secrets/index.ts'
 import type { Critic, CriticInput } from './critic.ts'
@@ -34,7 +35,7 @@ type ClassifierOptions = z.infer<typeof ClassifierOptions>
 export type PredictedLabel = { label: string; probability: number }
 
 /** Starts nothing. The key is sent to the address in the record only; the model key of this server is for no critic. */
-export function apiBasedCritic(record: Record, wait = sleep): Critic {
+export function apiBasedCritic(record: Record, fetch: Fetch, wait = sleep): Critic {
   const options = ClassifierOptions.parse(record)
   return {
     async evaluate({ history, subject, tools }: CriticInput, signal) {
@@ -43,7 +44,7 @@ export function apiBasedCritic(record: Record, wait = sleep): Critic {
       const input = transcript(history, subject, options.pass_tools_definitions ? tools : null)
       const body = JSON.stringify({ model: record.model_name, input })
       for (let attempt = 1; ; attempt++) {
-        const response = await post(record, record.api_key, body, options, signal)
+        const response = await post(fetch, record, record.api_key, body, options, signal)
         if (response.status === 200)
           return resultOf(ClassifierResponse.parse(JSON.parse(await textWithin(response))).data[0]!.probs, options)
         await response.body?.cancel()
@@ -57,6 +58,7 @@ export function apiBasedCritic(record: Record, wait = sleep): Critic {
 }
 
 function post(
+  fetch: Fetch,
   { server_url }: Record,
   key: string,
   body: string,

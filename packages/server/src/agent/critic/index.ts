@@ -1,5 +1,6 @@
 /** Opens the critic of a configuration and decides which subjects it scores. Source: agent-core.md 3.3, 3.4. */
 import { unreachable, type Critic as CriticRecord, type CriticResult } from '@parley/protocol'
+import type { Fetch } from '../../egress/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Critic, CriticInput, CriticSubject } from './critic.ts'
 import { agentFinishedCritic, emptyPatchCritic, passCritic } from './simple.ts'
@@ -18,17 +19,19 @@ export type Critique = (
 
 export type CriticDeps = Pick<CriticInput, 'tools'> & {
   hasChanges: (signal: AbortSignal) => Promise<boolean | null>
+  /** Requests to the address of a critic. */
+  fetch: Fetch
   log: Pick<Log, 'warn'>
 }
 
 /** Returns the critique of a configuration. Starts nothing. */
-export function openCritic(record: CriticRecord | null, { tools, hasChanges, log }: CriticDeps): Critique {
+export function openCritic(record: CriticRecord | null, { tools, hasChanges, fetch, log }: CriticDeps): Critique {
   if (record === null) return () => Promise.resolve(null)
   let opened: Promise<Critic> | null = null
   return async (subject, history, signal) => {
     if (!applies(record, subject)) return null
     try {
-      const critic = await (opened ??= open(record))
+      const critic = await (opened ??= open(record, fetch))
       // A copy, because the branch grows while the critic reads it.
       const input = { subject, history: [...history], tools, hasChanges: () => hasChanges(signal) }
       return await critic.evaluate(input, signal)
@@ -45,7 +48,7 @@ function applies({ mode }: CriticRecord, subject: CriticSubject): boolean {
   return mode === 'all_actions' ? subject.kind === 'action' : concludes
 }
 
-async function open(record: CriticRecord): Promise<Critic> {
+async function open(record: CriticRecord, fetch: Fetch): Promise<Critic> {
   switch (record.kind) {
     case 'PassCritic':
       return passCritic
@@ -54,7 +57,7 @@ async function open(record: CriticRecord): Promise<Critic> {
     case 'AgentFinishedCritic':
       return agentFinishedCritic
     case 'APIBasedCritic':
-      return (await import('./api-based.ts')).apiBasedCritic(record)
+      return (await import('./api-based.ts')).apiBasedCritic(record, fetch)
     default:
       return unreachable(record)
   }

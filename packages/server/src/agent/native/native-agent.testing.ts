@@ -1,10 +1,10 @@
 /** For tests: a native agent over a real workspace and a scripted model. */
+import { openTestLlm, testFetch } from '../../../testing/requests.ts'
 import { Agent, type AgentInput, type ConversationState, type LLMInput } from '@parley/protocol'
 import { mkdir } from 'node:fs/promises'
 import { openTestNotes } from '../../../testing/call-notes.ts'
 import { startScriptedModel, type ScriptedAnswer } from '../../../testing/scripted-model.ts'
 import { tempDir } from '../../../testing/temp.ts'
-import { openLlm } from '../../llm/index.ts'
 import { createLocks } from '../../tools/index.ts'
 import { openLocalWorkspaces } from '../../workspace/index.ts'
 import { notice } from '../drafts.ts'
@@ -79,7 +79,8 @@ export async function openTestAgent(
   const deps = {
     ...BARE_AGENT_DEPS,
     services: { notes: await notes.of(CONVERSATION) },
-    openLlm,
+    openLlm: openTestLlm,
+    fetchCritic: testFetch,
     workspace,
     dataDir: dir.file('data'),
     conversationId: CONVERSATION,

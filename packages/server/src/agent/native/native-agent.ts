@@ -1,6 +1,7 @@
 /** The native agent: the server's own loop of model, tools and gateway. */
 import type { ActionEvent, Agent as AgentConfig, ClientToolSpec, ConversationId, Draft } from '@parley/protocol'
 import { ParleyError, textContent } from '@parley/protocol'
+import type { Fetch } from '../../egress/index.ts'
 import { featuresOf, type OpenLlm } from '../../llm/index.ts'
 import type { Analyze } from '../../security/index.ts'
 import { hasChanges, type Workspace } from '../../workspace/index.ts'
@@ -37,6 +38,8 @@ const ASK_USAGE_ID = 'ask-agent-llm'
 export type NativeAgentDeps = {
   conversationId: ConversationId
   openLlm: OpenLlm
+  /** Requests to the address of a critic. */
+  fetchCritic: Fetch
   workspace: Workspace
   /** A folder of the conversation outside the workspace; created when first used. */
   dataDir: string
@@ -227,7 +230,7 @@ class NativeAgent implements Agent {
 
   #thinkDepsNow(): ThinkDeps {
     const { llm, critic } = this.#config
-    const { openLlm, workspace, log } = this.#deps
+    const { openLlm, workspace, fetchCritic, log } = this.#deps
     const tools = this.#tools.offered
     return {
       llm: openLlm(llm),
@@ -238,7 +241,12 @@ class NativeAgent implements Agent {
       seesImages: featuresOf(llm).vision,
       hasVisionTool: this.#tools.byName.has(VISION_TOOL),
       asksModel: () => this.#asksModel(),
-      critique: openCritic(critic, { tools, hasChanges: (signal) => hasChanges(workspace, signal), log }),
+      critique: openCritic(critic, {
+        tools,
+        hasChanges: (signal) => hasChanges(workspace, signal),
+        fetch: fetchCritic,
+        log,
+      }),
     }
   }
 

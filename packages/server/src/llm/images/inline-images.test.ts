@@ -2,38 +2,13 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { fetchImage, type Allows } from './fetch-image.ts'
+import { openEgress } from '../../egress/index.ts'
 import { Images } from './inline-images.ts'
 import type { LlmMessage } from '../llm.ts'
-import { isPublicAddress } from '../public-address.ts'
 
 const NEVER = new AbortController().signal
 const BYTES = Buffer.from('89504e470d0a1a0a', 'hex')
 const INLINE = `data:image/png;base64,${BYTES.toString('base64')}`
-
-test.each<[string, boolean]>([
-  ['93.184.216.34', true],
-  ['2606:2800:220:1:248:1893:25c8:1946', true],
-  ['127.0.0.1', false],
-  ['10.1.2.3', false],
-  ['172.31.255.255', false],
-  ['192.168.0.1', false],
-  ['169.254.169.254', false],
-  ['100.64.0.1', false],
-  ['0.0.0.0', false],
-  ['224.0.0.1', false],
-  ['255.255.255.255', false],
-  ['::1', false],
-  ['::', false],
-  ['fe80::1', false],
-  ['fc00::1', false],
-  ['::ffff:127.0.0.1', false],
-  ['64:ff9b::7f00:1', false],
-  ['2002:7f00:1::', false],
-  ['localhost', false],
-])('%s is public: %s', (address, expected) => {
-  expect(isPublicAddress(address)).toBe(expected)
-})
 
 /** Serves images from this machine. */
 async function startImages() {
@@ -61,10 +36,9 @@ async function startImages() {
   }
 }
 
-/** In these tests, this machine counts as the public internet. */
-const here: Allows = (address) => address === '127.0.0.1'
-const imagesHere = (now?: () => number) =>
-  new Images({ fetchImage: (url, signal) => fetchImage(url, signal, here), ...(now === undefined ? {} : { now }) })
+/** Of this machine, only the address of the tests' server is allowed. */
+const imagesHere = (now?: () => number) => new Images({ agents: agentsOf(['127.0.0.1/32']), ...(now && { now }) })
+const agentsOf = (rules: string[]) => openEgress(rules).narrowed.agents({ member: 'image_url' }, {})
 
 const messageWith = (...urls: string[]): LlmMessage => ({
   role: 'user',
@@ -106,7 +80,7 @@ test.each(['http://127.0.0.1', 'http://localhost', 'http://[::1]', 'http://0x7f.
   async (host) => {
     await using server = await startImages()
     const url = `${host}:${new URL(server.url).port}/a.png`
-    expect(urlsOf(await new Images().inline([messageWith(url)], NEVER))).toEqual([url])
+    expect(urlsOf(await new Images({ agents: agentsOf(['any']) }).inline([messageWith(url)], NEVER))).toEqual([url])
     expect(server.seen).toEqual([])
   },
 )

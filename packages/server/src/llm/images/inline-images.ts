@@ -3,6 +3,7 @@
  * 10.10.
  */
 import type { LlmImage, LlmMessage, LlmText } from '../llm.ts'
+import type { Agents } from '../../egress/index.ts'
 import { fetchImage } from './fetch-image.ts'
 
 /** Limit of the cache, in characters of data URLs. The cache saves a download with each request. */
@@ -13,7 +14,7 @@ const FORGET_FAILURE_MS = 5 * 60_000
 type Kept = { url: Promise<string | null>; chars: number; failedAt: number | null }
 
 export type ImagesDeps = {
-  fetchImage?: typeof fetchImage
+  agents: Agents
   /** Milliseconds. */
   now?: () => number
 }
@@ -21,12 +22,12 @@ export type ImagesDeps = {
 /** Cache of the images of one process. The oldest are dropped first. */
 export class Images {
   readonly #kept = new Map<string, Kept>()
-  readonly #fetch: typeof fetchImage
+  readonly #agents: Agents
   readonly #now: () => number
   #chars = 0
 
-  constructor({ fetchImage: fetch = fetchImage, now = Date.now }: ImagesDeps = {}) {
-    this.#fetch = fetch
+  constructor({ agents, now = Date.now }: ImagesDeps) {
+    this.#agents = agents
     this.#now = now
   }
 
@@ -57,7 +58,7 @@ export class Images {
     const isStale = known !== undefined && known.failedAt !== null && this.#now() - known.failedAt > FORGET_FAILURE_MS
     if (known !== undefined && !isStale) return known.url
     const kept: Kept = { url: Promise.resolve(null), chars: 0, failedAt: null }
-    kept.url = this.#fetch(new URL(address), signal).then(
+    kept.url = fetchImage(new URL(address), signal, this.#agents).then(
       (url) => {
         kept.chars = url.length
         this.#chars += url.length

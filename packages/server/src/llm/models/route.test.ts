@@ -1,6 +1,6 @@
+import { openTestLlm } from '../../../testing/requests.ts'
 import { expect, test } from 'vitest'
 import { LLM, type LLMInput } from '@parley/protocol'
-import { openLlm } from '../index.ts'
 import { routeOf, type ModelApi } from './route.ts'
 
 const KEY = { api_key: 'k' }
@@ -70,7 +70,7 @@ test.each<[LLMInput, string]>([
   [{ model: 'openai/', ...KEY }, 'names no model'],
   [{ model: 'gpt-5', auth_type: 'subscription', ...KEY }, 'subscription'],
 ])('a model can be opened with %o, and its first completion names what is missing', async (input, words) => {
-  const llm = openLlm(LLM.parse(input))
+  const llm = openTestLlm(LLM.parse(input))
   const failed = llm.complete({ messages: [], tools: [] }, () => {}, new AbortController().signal)
   await expect(failed).rejects.toMatchObject({
     code: 'LLMNotConfigured',

@@ -1,8 +1,9 @@
+import { openTestLlm } from '../../../testing/requests.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { llmRecord } from '../../../testing/model-formats/configs.ts'
 import { startScriptedModel } from '../../../testing/scripted-model.ts'
-import { openLlm, type LlmDelta, type LlmMessage, type LlmTool } from '../index.ts'
+import { type LlmDelta, type LlmMessage, type LlmTool } from '../index.ts'
 import { readCall } from './read.ts'
 import { blockOf, promptedMessages } from './write.ts'
 
@@ -163,7 +164,7 @@ describe('messages with described tools', () => {
 describe('models without tool calls', () => {
   const ask = async (text: string, members: object = {}) => {
     await using model = await startScriptedModel({ answers: [{ text, chunkSize: 3 }] })
-    const llm = openLlm(llmRecord('chat', model.url, { native_tool_calling: false, ...members }))
+    const llm = openTestLlm(llmRecord('chat', model.url, { native_tool_calling: false, ...members }))
     const deltas: LlmDelta[] = []
     const messages: LlmMessage[] = [{ role: 'user', content: [{ type: 'text', text: 'go' }] }]
     const answer = await llm.complete({ messages, tools: TOOLS }, (delta) => deltas.push(delta), NEVER)

@@ -4,6 +4,8 @@
  * recognised by their text first, because vendors send them with any status. Source: agent-core.md 10.6.
  */
 import { APICallError, InvalidResponseDataError, NoContentGeneratedError } from '@ai-sdk/provider'
+import { egressRefusalIn } from '../../egress/index.ts'
+import { shownText, streamedText } from './foreign-text.ts'
 import { retryAfterMs } from '../../lib/index.ts'
 import { LlmError, TEMPORARY_FAILURES, type LlmErrorCode } from '../llm.ts'
 import { SilenceError } from './transport.ts'
@@ -50,6 +52,8 @@ export type ErrorContext = {
 /** Converts an error thrown by a provider, or found in its stream, to the error of a run. */
 export function toLlmError(error: unknown, context: ErrorContext): LlmError {
   if (error instanceof LlmError) return error
+  const refusal = egressRefusalIn(error)
+  if (refusal !== null) return new LlmError('LLMBadRequestError', `${context.model}: ${refusal.message}`)
   const root = rootOf(error)
   const facts = factsOf(root)
   const code = classify(root, facts)
@@ -58,7 +62,7 @@ export function toLlmError(error: unknown, context: ErrorContext): LlmError {
   const status = facts.status === undefined ? '' : ` (HTTP ${facts.status})`
   const message = `${context.model}: ${text}${status}${hint(code, facts, context)}`
   // As text: the libraries' errors contain the whole request, which must not stay in memory or reach a log.
-  const cause = context.hide(String(root))
+  const cause = `${root instanceof Error ? root.name : 'error in the answer'}: ${text}`
   return new LlmError(code, message, { retryable: TEMPORARY_FAILURES.has(code) && !outOfCredit, cause })
 }
 
@@ -108,32 +112,24 @@ function factsOf(error: unknown): Facts {
     if ('code' in at && typeof at.code === 'string') codes.add(at.code)
   }
   if (APICallError.isInstance(error)) {
-    const message = messageOf(error)
-    return { status: error.statusCode, message, words: `${message} ${error.responseBody ?? ''}`, codes }
+    const words = `${error.message} ${error.responseBody ?? ''}`
+    return { status: error.statusCode, message: shownText(error), words, codes }
   }
   if (error instanceof Error)
-    return { status: undefined, message: error.message, words: `${error.name} ${error.message}`, codes }
+    return { status: undefined, message: shownText(error), words: `${error.name} ${error.message}`, codes }
   return factsOfStreamPart(error, codes)
 }
 
 /** Errors inside a stream have the vendor's own form; some libraries add a status to it. */
 function factsOfStreamPart(error: unknown, codes: ReadonlySet<string>): Facts {
   const fields = (typeof error === 'object' && error !== null ? error : {}) as {
-    message?: unknown
     statusCode?: unknown
     code?: unknown
   }
   const words = typeof error === 'string' ? error : JSON.stringify(error)
-  const message = typeof fields.message === 'string' ? fields.message : words
+  const message = streamedText(error) ?? 'the answer reports an error'
   const numeric = [fields.statusCode, fields.code].map(Number).find((value) => value >= 400 && value < 600)
   return { status: numeric, message, words, codes }
-}
-
-/** `message` is only the status text where a library cannot parse the body. */
-function messageOf(error: APICallError): string {
-  const body = error.responseBody?.trim() ?? ''
-  const readable = body !== '' && !body.startsWith('<') && !body.startsWith('{') && body.length < 500
-  return readable ? `${error.message}: ${body}` : error.message || 'no message'
 }
 
 function hint(code: LlmErrorCode, { status }: Facts, { baseUrl, hasKey }: ErrorContext): string {

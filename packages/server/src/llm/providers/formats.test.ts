@@ -1,16 +1,9 @@
+import { openTestTransport } from '../../../testing/requests.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LLMInput } from '@parley/protocol'
 import { FORMAT_NAMES, llmRecord } from '../../../testing/model-formats/configs.ts'
 import { startScriptedModel, type ScriptedAnswer, type ScriptedModel } from '../../../testing/scripted-model.ts'
-import {
-  openLlm,
-  openTransport,
-  type Llm,
-  type LlmDelta,
-  type LlmMessage,
-  type LlmTool,
-  type Transport,
-} from '../index.ts'
+import { openLlm, type Llm, type LlmDelta, type LlmMessage, type LlmTool, type Transport } from '../index.ts'
 
 const NEVER = new AbortController().signal
 const USER: LlmMessage = { role: 'user', content: [{ type: 'text', text: 'list the files' }] }
@@ -29,7 +22,7 @@ const TOOLS: LlmTool[] = [
 
 let transport: Transport
 beforeAll(() => {
-  transport = openTransport()
+  transport = openTestTransport()
 })
 afterAll(() => transport[Symbol.dispose]())
 

@@ -1,8 +1,9 @@
+import { openTestTransport } from '../../../testing/requests.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { LLMInput } from '@parley/protocol'
 import { llmRecord } from '../../../testing/model-formats/configs.ts'
 import { startScriptedModel } from '../../../testing/scripted-model.ts'
-import { openLlm, openTransport, type LlmMessage, type Transport } from '../index.ts'
+import { openLlm, type LlmMessage, type Transport } from '../index.ts'
 
 const NEVER = new AbortController().signal
 const MESSAGES: LlmMessage[] = [
@@ -12,7 +13,7 @@ const MESSAGES: LlmMessage[] = [
 
 let transport: Transport
 beforeAll(() => {
-  transport = openTransport()
+  transport = openTestTransport()
 })
 afterAll(() => transport[Symbol.dispose]())
 

@@ -1,7 +1,8 @@
+import { openTestTransport } from '../../../testing/requests.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { llmRecord } from '../../../testing/model-formats/configs.ts'
 import { startScriptedModel } from '../../../testing/scripted-model.ts'
-import { openLlm, openTransport, type LlmAnswer, type LlmMessage, type LlmTool, type Transport } from '../index.ts'
+import { openLlm, type LlmAnswer, type LlmMessage, type LlmTool, type Transport } from '../index.ts'
 
 const NEVER = new AbortController().signal
 const USER: LlmMessage = { role: 'user', content: [{ type: 'text', text: 'go' }] }
@@ -17,7 +18,7 @@ const RESULT: LlmMessage = {
 
 let transport: Transport
 beforeAll(() => {
-  transport = openTransport()
+  transport = openTestTransport()
 })
 afterAll(() => transport[Symbol.dispose]())
 

@@ -1,8 +1,8 @@
+import { openTestTransport } from '../../../testing/requests.ts'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { openTransport } from './transport.ts'
 
 async function serve(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
@@ -25,7 +25,7 @@ async function serve(
 }
 
 test('a response has status, headers and body', async () => {
-  using transport = openTransport()
+  using transport = openTestTransport()
   await using echo = await serve((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -44,7 +44,7 @@ test('a response has status, headers and body', async () => {
 })
 
 test('a kept connection that the server closed is replaced without an error', async () => {
-  using transport = openTransport()
+  using transport = openTestTransport()
   let requests = 0
   await using server = await serve((request, response) => {
     requests += 1
@@ -60,7 +60,7 @@ test('a kept connection that the server closed is replaced without an error', as
 })
 
 test('a new connection that breaks is an error and is not retried', async () => {
-  using transport = openTransport()
+  using transport = openTestTransport()
   let requests = 0
   await using server = await serve((request) => {
     requests += 1
@@ -73,7 +73,7 @@ test('a new connection that breaks is an error and is not retried', async () => 
 })
 
 test('a slow answer does not time out while bytes arrive', async () => {
-  using transport = openTransport()
+  using transport = openTestTransport()
   await using slow = await serve((_request, response) => {
     let left = 12
     const timer = setInterval(() => {
@@ -89,7 +89,7 @@ test('a slow answer does not time out while bytes arrive', async () => {
 })
 
 test('a slow reader pauses the sender', async () => {
-  using transport = openTransport()
+  using transport = openTestTransport()
   let sent = 0
   await using flood = await serve((_request, response) => {
     const write = () => {

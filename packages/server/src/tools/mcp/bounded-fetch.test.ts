@@ -1,3 +1,4 @@
+import { testFetch } from '../../../testing/requests.ts'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +19,7 @@ test.each([
   await once(server, 'listening')
   try {
     const { port } = server.address() as AddressInfo
-    const answer = await boundedFetch(200)(`http://127.0.0.1:${port}`)
+    const answer = await boundedFetch(testFetch, 200)(`http://127.0.0.1:${port}`)
     if (passes) expect(await answer.text()).toBe(chunks.join(''))
     else await expect(answer.text()).rejects.toThrow('larger than 200 bytes')
   } finally {

@@ -1,13 +1,14 @@
 /** `fetch` with a limit for one message of an untrusted server; a stream of many messages is not limited. */
+import type { Fetch } from '../../egress/index.ts'
 
 /** Bytes of one message, as over pipes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 /** The end of a message in an event stream. */
 const BLANK_LINE = /\r?\n\r?\n|\r\r/
 
-type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+type FetchMessages = (url: string | URL, init?: RequestInit) => Promise<Response>
 
-export function boundedFetch(maxBytes = MAX_MESSAGE_BYTES): Fetch {
+export function boundedFetch(fetch: Fetch, maxBytes = MAX_MESSAGE_BYTES): FetchMessages {
   return async (url, init) => {
     const answer = await fetch(url, init)
     if (answer.body === null || !answer.ok) return answer

@@ -6,6 +6,7 @@ import type { CallToolResult, Client, Tool as ListedTool, Transport } from '@mod
 import { ParleyError } from '@parley/protocol'
 import { abortable, timeLimit } from '../../lib/index.ts'
 import type { Workspace } from '../../workspace/index.ts'
+import type { Fetch } from '../../egress/index.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { Endpoint } from './endpoint.ts'
 import { reasonOf } from './failure.ts'
@@ -37,6 +38,8 @@ export type ConnectOptions = {
   openWorkspace: (signal: AbortSignal) => Promise<Workspace>
   /** Called when the server announces a changed list of tools. */
   onListChanged: () => void
+  /** Requests to addresses of servers. */
+  fetch: Fetch
 }
 
 /**
@@ -45,12 +48,12 @@ export type ConnectOptions = {
  */
 export async function connect(
   endpoint: Endpoint,
-  { openWorkspace, onListChanged }: ConnectOptions,
+  { openWorkspace, onListChanged, fetch }: ConnectOptions,
   signal: AbortSignal,
 ): Promise<Connection> {
   const library = await import('@modelcontextprotocol/client')
   signal.throwIfAborted()
-  const transport = await open(endpoint, openWorkspace, library, signal)
+  const transport = await open(endpoint, { openWorkspace, fetch }, library, signal)
   // No capabilities: a server gets no model, no questions to people and no folders.
   const client = new library.Client(CLIENT, { capabilities: {} })
   const closed = Promise.withResolvers<void>()
@@ -95,14 +98,14 @@ const limitedBy = (signal: AbortSignal) => ({ signal, timeout: LONGEST_MS })
 
 async function open(
   endpoint: Endpoint,
-  openWorkspace: ConnectOptions['openWorkspace'],
+  { openWorkspace, fetch }: Pick<ConnectOptions, 'openWorkspace' | 'fetch'>,
   library: typeof Library,
   signal: AbortSignal,
 ): Promise<Transport> {
   if (endpoint.kind !== 'stdio') {
     const requestInit = { headers: { ...endpoint.headers } }
     // A redirect to another origin fails, so that no credential follows it.
-    const options = { requestInit, redirectPolicy: 'same-origin' as const, fetch: boundedFetch() }
+    const options = { requestInit, redirectPolicy: 'same-origin' as const, fetch: boundedFetch(fetch) }
     return endpoint.kind === 'sse'
       ? new library.SSEClientTransport(endpoint.url, options)
       : (new library.StreamableHTTPClientTransport(endpoint.url, options) as Transport)

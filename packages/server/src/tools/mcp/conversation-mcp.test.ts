@@ -1,3 +1,4 @@
+import { testFetch } from '../../../testing/requests.ts'
 import { asConversationId, MCPServers } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { faultyServer, startsIn } from '../../../testing/mcp/servers.ts'
@@ -17,7 +18,9 @@ async function namesOfTwo(isSandboxed: boolean, filter_tools_regex: string | nul
   )
   const log = { warn: () => undefined }
   const loadFullMatch = async () => fullMatch
-  const mcp = stack.use(openConversationMcp({ workspaces, trusted: [], isSandboxed, loadFullMatch, log }))
+  const mcp = stack.use(
+    openConversationMcp({ workspaces, trusted: [], isSandboxed, fetch: testFetch, loadFullMatch, log }),
+  )
   const journal = dir.file('journal')
   const agent = { mcp_config: MCPServers.parse({ odd: faultyServer('fine', journal) }), filter_tools_regex }
   const names: string[][] = []
@@ -50,7 +53,14 @@ test('an agent without an enabled server has no tools of servers', async () => {
   await using dir = await tempDir()
   await using workspaces = openLocalWorkspaces({ dataDir: dir.file('data'), roots: testRoots(dir.file('data')) })
   const loadFullMatch = () => Promise.reject(new Error('not needed'))
-  const deps = { workspaces, trusted: [], isSandboxed: false, loadFullMatch, log: { warn: () => undefined } }
+  const deps = {
+    workspaces,
+    trusted: [],
+    isSandboxed: false,
+    fetch: testFetch,
+    loadFullMatch,
+    log: { warn: () => undefined },
+  }
   await using mcp = openConversationMcp(deps)
   const agent = {
     mcp_config: MCPServers.parse({ odd: { ...faultyServer(), enabled: false } }),

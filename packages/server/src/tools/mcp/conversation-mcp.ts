@@ -1,5 +1,6 @@
 /** MCP servers of conversations: where their programs run, which secrets they get, and which are trusted. */
 import { asConversationId, type Agent, type ConversationId, type RemoteWorkspace } from '@parley/protocol'
+import type { Fetch } from '../../egress/index.ts'
 import type { Log } from '../../observability/index.ts'
 import { isTrusted, type Workspaces } from '../../workspace/index.ts'
 import { nameFilter } from '../name-filter.ts'
@@ -16,6 +17,8 @@ export type ConversationMcpDeps = {
   isSandboxed: boolean
   /** Matches whole names in linear time, for patterns that come from outside. */
   loadFullMatch: () => Promise<FullMatch>
+  /** Requests to addresses of servers. */
+  fetch: Fetch
   log: Pick<Log, 'warn'>
 }
 
@@ -43,7 +46,7 @@ export type ConversationMcp = AsyncDisposable & {
 
 export function openConversationMcp(deps: ConversationMcpDeps): ConversationMcp {
   const { workspaces, trusted, isSandboxed, loadFullMatch, log } = deps
-  const pool = openMcpPool()
+  const pool = openMcpPool(deps.fetch)
   return {
     async toolsOf({ mcp_config, filter_tools_regex }, user, secretsFor) {
       if (!Object.values(mcp_config).some(({ enabled }) => enabled)) return undefined

@@ -1,11 +1,22 @@
 /** Reasons of MCP failures, for people and models; they contain no address and no credential. */
 import { ParleyError } from '@parley/protocol'
+import { egressRefusalIn } from '../../egress/index.ts'
 
 const MAX_REASON_CHARS = 400
 /** Status of a message that was refused as a whole: the server does not have the session any more. */
 const REFUSED = new Set([400, 404])
 /** The message was not received. */
-const UNSENT_CODES = new Set(['NOT_CONNECTED', 'SEND_FAILED', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
+const UNSENT_CODES = new Set([
+  'NOT_CONNECTED',
+  'SEND_FAILED',
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EGRESS_REFUSED',
+])
+/** The connection broke after a message was sent. */
+const BROKEN_CODES = ['CONNECTION_CLOSED', 'ECONNRESET', 'EPIPE']
 
 /**
  * How a connection failed during a call: `unsent` when the server did not receive it, `midway` when that is unknown.
@@ -17,7 +28,7 @@ export function lossOf(error: unknown): Loss | null {
   const codes = codesOf(error)
   if (statusOf(error) !== undefined) return REFUSED.has(statusOf(error)!) ? 'unsent' : null
   if (codes.some((code) => UNSENT_CODES.has(code))) return 'unsent'
-  if (codes.includes('CONNECTION_CLOSED') || isCutOff(error)) return 'midway'
+  if (BROKEN_CODES.some((code) => codes.includes(code)) || isCutOff(error)) return 'midway'
   if (error instanceof ParleyError) return 'midway'
   return isFetchFailure(error) ? 'midway' : null
 }
@@ -33,12 +44,15 @@ export function reasonOf(error: unknown, complaint = ''): string {
 function messageOf(error: unknown): string {
   // Already a reason, whatever its cause.
   if (error instanceof ParleyError) return error.message
+  const refusal = egressRefusalIn(error)
+  if (refusal !== null) return refusal.message
   const codes = codesOf(error)
   if (codes.includes('REQUEST_TIMEOUT')) return 'it did not answer in time'
-  if (codes.includes('CONNECTION_CLOSED') || isCutOff(error)) return 'it ended the connection'
+  if (BROKEN_CODES.some((code) => codes.includes(code)) || isCutOff(error)) return 'it ended the connection'
   if (codes.includes('ECONNREFUSED')) return 'its address refused the connection'
   if (codes.includes('ENOTFOUND') || codes.includes('EAI_AGAIN')) return 'its host is not known'
-  if (error instanceof Error && error.name === 'ZodError')
+  // The messages of these quote the answer.
+  if (error instanceof SyntaxError || (error instanceof Error && error.name === 'ZodError'))
     return 'it answered with something else than the protocol says'
   if (codes.includes('INVALID_RESULT')) return 'it answered with something else than the protocol says'
   return withoutAddresses(error instanceof Error ? error.message : String(error))

@@ -4,6 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import type { MCPServer } from '@parley/protocol'
+import type { Fetch } from '../../egress/index.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import { endpointOf } from './endpoint.ts'
 import { Session, type SessionLimits } from './session.ts'
@@ -37,7 +38,7 @@ export interface McpPool extends AsyncDisposable {
 
 type Entry = { session: Session; holders: number; end(): Promise<void> }
 
-export function openMcpPool(limits: SessionLimits = MCP_LIMITS): McpPool {
+export function openMcpPool(fetch: Fetch, limits: SessionLimits = MCP_LIMITS): McpPool {
   const entries = new Map<string, Entry>()
   const ending = new Set<Promise<void>>()
 
@@ -56,7 +57,7 @@ export function openMcpPool(limits: SessionLimits = MCP_LIMITS): McpPool {
       isStarted = true
       return home.open(name, signal)
     }
-    const session = new Session({ endpoint, openWorkspace, limits })
+    const session = new Session({ endpoint, openWorkspace, fetch, limits })
     const entry: Entry = {
       session,
       holders: 0,

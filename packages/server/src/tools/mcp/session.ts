@@ -23,6 +23,7 @@ export type SessionLimits = {
 export type SessionDeps = {
   endpoint: Endpoint
   openWorkspace: ConnectOptions['openWorkspace']
+  fetch: ConnectOptions['fetch']
   limits: SessionLimits
 }
 
@@ -104,7 +105,7 @@ export class Session implements AsyncDisposable {
   }
 
   async #open(): Promise<Live> {
-    const { endpoint, openWorkspace, limits } = this.#deps
+    const { endpoint, openWorkspace, fetch, limits } = this.#deps
     const limit = new AbortController()
     const late = unavailable(`it was not ready within ${limits.connectMs / 1000} s`)
     using _limit = timeLimit(limits.connectMs, () => limit.abort(late))
@@ -116,7 +117,7 @@ export class Session implements AsyncDisposable {
       const onListChanged = () => {
         if (live !== null) this.#relist(live)
       }
-      connection = await connect(endpoint, { openWorkspace, onListChanged }, signal)
+      connection = await connect(endpoint, { openWorkspace, onListChanged, fetch }, signal)
       live = { connection, tools: [] }
       live.tools = await abortable(connection.list(signal), signal)
       return live

@@ -1,4 +1,5 @@
 /** Another agent server, and workspaces on it, for tests. */
+import { testEgress } from '../../../testing/requests.ts'
 import { asConversationId, RemoteWorkspace as RemotePlace } from '@parley/protocol'
 import { openTestNotes } from '../../../testing/call-notes.ts'
 import { KEY, startTestServer, type TestServer } from '../../../testing/server.ts'
@@ -35,7 +36,13 @@ export async function openRemoteTestWorkspaces(): Promise<RemoteTestWorkspaces> 
   const ids = new Map<string, RemotePlace>()
   const another = () => {
     const local = openLocalWorkspaces({ dataDir: dir.file('mine'), roots: testRoots(dir.file('mine')) })
-    return openEveryWorkspace({ local, dataDir: dir.file('mine'), notes: notes.open, log: { warn: () => undefined } })
+    return openEveryWorkspace({
+      local,
+      dataDir: dir.file('mine'),
+      notes: notes.open,
+      egress: testEgress,
+      log: { warn: () => undefined },
+    })
   }
   const workspaces = stack.use(another())
   stack.defer(async () => {

@@ -1,3 +1,4 @@
+import { testEgress } from '../../../testing/requests.ts'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -36,7 +37,7 @@ test('a request fails after the read timeout before or within an answer, and not
     }
     if (url !== '/half') response.end()
   })
-  using connections = openConnections({ readTimeoutMs: 250, maxConnections: null })
+  using connections = openConnections({ egress: testEgress, readTimeoutMs: 250, maxConnections: null })
   await expect(connections.fetch(`${server.url}/never`)).rejects.toBeInstanceOf(ReadTimeout)
   const half = await connections.fetch(`${server.url}/half`)
   await expect(half.text()).rejects.toBeInstanceOf(ReadTimeout)
@@ -49,7 +50,7 @@ test('no more connections than max_connections are open, and further requests wa
     await delay(20)
     response.end(JSON.stringify({ length: incoming.headers['content-length'] ?? null }))
   })
-  using connections = openConnections({ readTimeoutMs: 5_000, maxConnections: 2 })
+  using connections = openConnections({ egress: testEgress, readTimeoutMs: 5_000, maxConnections: 2 })
   const asked = Array.from({ length: 9 }, async () => {
     const response = await connections.fetch(server.url, { method: 'POST', body: 'öl', headers: {} })
     return response.json()
@@ -60,7 +61,7 @@ test('no more connections than max_connections are open, and further requests wa
 
 test('aborting a request rejects with the reason, while it waits and while it reads', async () => {
   await using server = await listen((_, response) => response.write('a'))
-  using connections = openConnections({ readTimeoutMs: 5_000, maxConnections: 1 })
+  using connections = openConnections({ egress: testEgress, readTimeoutMs: 5_000, maxConnections: 1 })
   const reading = new AbortController()
   const response = await connections.fetch(server.url, { signal: reading.signal })
   const waiting = new AbortController()

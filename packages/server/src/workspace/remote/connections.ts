@@ -1,21 +1,17 @@
-/**
- * The HTTP connections of one remote workspace: a bounded pool with a read timeout.
- *
- * It replaces the runtime's own `fetch`, which cannot limit the number of connections and gives up on an answer that does not
- * begin within five minutes, regardless of `read_timeout`.
- */
-import type { IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
-import { nodeHttp, nodeHttps, onSilence } from '../../lib/index.ts'
+/** The HTTP connections of one remote workspace: a bounded pool with a read timeout. */
+import { clientOf, type Egress, type Fetch } from '../../egress/index.ts'
 
 /** Milliseconds to wait for a connection. Source: agent-core.md 12.9. */
 const CONNECT_MS = 10_000
 /** Milliseconds an unused connection is kept. */
 const IDLE_MS = 30_000
 const MAX_TIMER_MS = 2 ** 31 - 1
-const BODYLESS = new Set([204, 205, 304])
+/** Bytes of a refusal that are read. */
+const MAX_REFUSAL_BYTES = 64 * 1024
+const MAX_DETAIL_CHARS = 1_000
 
 export type ConnectionsOptions = {
+  egress: Pick<Egress, 'agents'>
   /** Milliseconds without a byte after which a request fails. */
   readTimeoutMs: number
   /** Concurrent connections; further requests wait for a free one. Null: no limit. */
@@ -35,73 +31,52 @@ export class ReadTimeout extends Error {
 }
 
 /** Opens no connection before the first request. Idle connections do not keep the process alive; disposal closes all. */
-export function openConnections({ readTimeoutMs, maxConnections }: ConnectionsOptions): Connections {
+export function openConnections({ egress, readTimeoutMs, maxConnections }: ConnectionsOptions): Connections {
   const pool = {
     keepAlive: true,
     timeout: IDLE_MS,
     scheduling: 'lifo',
     maxSockets: maxConnections ?? Infinity,
   } as const
-  const [http, https] = [nodeHttp(), nodeHttps()]
-  const agents = { 'http:': new http.Agent(pool), 'https:': new https.Agent(pool) }
-  const timeoutMs = Math.min(readTimeoutMs, MAX_TIMER_MS)
-
-  function send(url: URL, init: RequestInit): Promise<IncomingMessage> {
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    const isSecure = url.protocol === 'https:'
-    const agent = isSecure ? agents['https:'] : agents['http:']
-    const headers = { ...(init.headers as Record<string, string>) }
-    const body = init.body as string | Uint8Array | undefined
-    if (init.method !== 'GET') headers['Content-Length'] = String(Buffer.byteLength(body ?? ''))
-    const outgoing = (isSecure ? https : http).request(url, {
-      method: init.method ?? 'GET',
-      headers,
-      agent,
-      timeout: timeoutMs,
-    })
-    let answer: IncomingMessage | null = null
-    // Once there is an answer, the error goes to its reader. A request that waits for a connection reports its own end only when
-    // it gets one, so the promise is rejected here.
-    const fail = (error: Error) => {
-      reject(error)
-      ;(answer ?? outgoing).destroy(error)
-    }
-    const signal = init.signal ?? undefined
-    const onAbort = () => fail(signal?.reason instanceof Error ? signal.reason : new Error('aborted'))
-    signal?.addEventListener('abort', onAbort, { once: true })
-    outgoing.once('close', () => signal?.removeEventListener('abort', onAbort))
-    onSilence(outgoing, () => fail(new ReadTimeout(timeoutMs)))
-    outgoing.once('socket', (socket) => {
-      if (!socket.connecting) return
-      const late = setTimeout(() => fail(new Error(`no connection within ${CONNECT_MS / 1000} s`)), CONNECT_MS)
-      socket.once('connect', () => clearTimeout(late))
-      socket.once('close', () => clearTimeout(late))
-    })
-    outgoing.once('response', (incoming) => {
-      answer = incoming
-      resolve(incoming)
-    })
-    outgoing.on('error', reject)
-    outgoing.end(body)
-    return promise
-  }
-
+  const agents = egress.agents({ member: 'workspace.host' }, pool)
+  const silence = { ms: Math.min(readTimeoutMs, MAX_TIMER_MS), error: (ms: number) => new ReadTimeout(ms) }
   return {
-    fetch: async (input, init = {}) => {
-      init.signal?.throwIfAborted()
-      const answer = await send(new URL(input instanceof Request ? input.url : input), init)
-      const status = answer.statusCode ?? 500
-      if (BODYLESS.has(status)) answer.resume()
-      const body = BODYLESS.has(status) ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>)
-      const headers = new Headers()
-      for (const [name, values] of Object.entries(answer.headersDistinct)) {
-        for (const value of values ?? []) headers.append(name, value)
-      }
-      return new Response(body, { status, headers })
-    },
-    [Symbol.dispose]() {
-      agents['http:'].destroy()
-      agents['https:'].destroy()
-    },
+    fetch: withoutForeignBodies(clientOf({ agents, silence, connectMs: CONNECT_MS })),
+    [Symbol.dispose]: () => agents[Symbol.dispose](),
   }
+}
+
+/**
+ * A refusal with the `detail` of its body alone, the form of an agent server: the message of its error is shown to users, who may
+ * have named the address of any server.
+ */
+function withoutForeignBodies(fetch: Fetch): Fetch {
+  return async (url, init) => {
+    const answer = await fetch(url, init)
+    if (answer.ok) return answer
+    const detail = detailIn(await textWithin(answer))
+    return new Response(JSON.stringify({ detail }), { status: answer.status, headers: answer.headers })
+  }
+}
+
+function detailIn(text: string): unknown {
+  try {
+    const { detail } = JSON.parse(text) as { detail?: unknown }
+    if (typeof detail === 'string') return detail.slice(0, MAX_DETAIL_CHARS)
+    if (Array.isArray(detail) && text.length <= MAX_DETAIL_CHARS) return detail
+  } catch {
+    // It is no answer of an agent server.
+  }
+  return 'its answer has not the form of an agent server'
+}
+
+async function textWithin(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.length
+    if (bytes > MAX_REFUSAL_BYTES) break
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }

@@ -8,6 +8,7 @@
  */
 import { CallError, WorkspaceClient } from '@parley/client'
 import { ParleyError, type RemoteWorkspace } from '@parley/protocol'
+import { egressRefusalIn, type Egress } from '../../egress/index.ts'
 import { backoffMs, sleep } from '../../lib/index.ts'
 import { openConnections, ReadTimeout, type Connections } from './connections.ts'
 import { shellLine } from './quote.ts'
@@ -34,10 +35,14 @@ export class RemoteLink implements Disposable {
   readonly #connections: Connections
   readonly #client: WorkspaceClient
 
-  constructor({ host, api_key, read_timeout, max_connections }: LinkOptions) {
+  constructor({ host, api_key, read_timeout, max_connections }: LinkOptions, egress: Pick<Egress, 'agents'>) {
     this.origin = new URL(host).origin
     this.readTimeoutMs = read_timeout * 1000
-    this.#connections = openConnections({ readTimeoutMs: this.readTimeoutMs, maxConnections: max_connections })
+    this.#connections = openConnections({
+      egress,
+      readTimeoutMs: this.readTimeoutMs,
+      maxConnections: max_connections,
+    })
     this.#client = new WorkspaceClient({
       baseUrl: host,
       ...(api_key === null ? {} : { apiKey: api_key }),
@@ -99,7 +104,10 @@ export class RemoteLink implements Disposable {
         return await ask()
       } catch (error) {
         signal.throwIfAborted()
+        if (error instanceof SyntaxError) throw this.#notUnderstood(error)
         if (!(error instanceof CallError)) throw error
+        const refusal = egressRefusalIn(error)
+        if (refusal !== null) throw new ParleyError('forbidden', refusal.message, { cause: refusal })
         if (isReadTimeout(error)) readTimeouts += 1
         if (error.status === 500) failures += 1
         const elapsedMs = performance.now() - begun
@@ -130,6 +138,12 @@ export class RemoteLink implements Disposable {
     if (status === 400) return new ParleyError('bad_request', error.message, { details, cause: error })
     const message = `The agent server at ${this.origin} does not serve what a workspace needs: ${error.message}`
     return new ParleyError('unsupported', message, { details: { ...details, reason: 'remote_unfit' }, cause: error })
+  }
+
+  /** The message of the parser would quote the answer. */
+  #notUnderstood(cause: SyntaxError): ParleyError {
+    const message = `The server at ${this.origin} does not answer as an agent server.`
+    return new ParleyError('unsupported', message, { details: { host: this.origin, reason: 'remote_unfit' }, cause })
   }
 
   [Symbol.dispose](): void {

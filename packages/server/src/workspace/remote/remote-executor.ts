@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { ParleyError, type ConversationId } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
 import type { RetryBudget, RemoteLink } from './link.ts'
+import { fromMaskedBase64 } from './masked-base64.ts'
 import { quote, shellLine } from './quote.ts'
 import { CANCEL, GREET, LOOK, MARK, RELEASE, RESET, SIGNAL, SUPERVISE, TYPE } from './scripts.ts'
 
@@ -184,7 +185,7 @@ export function pauses(limitMs: number): string {
 function readLook(output: string): Look & { epoch: number } {
   const [first = '', ...lines] = output.split('\n')
   const [state, number, outSize, errSize, epoch] = first.trim().split(/\s+/)
-  const [cwd, head, tail, errHead, errTail] = lines.map((line) => Buffer.from(line, 'base64'))
+  const [cwd, head, tail, errHead, errTail] = lines.map(fromMaskedBase64)
   const isShown = errTail !== undefined
   return {
     state: state as JobState,

@@ -2,6 +2,7 @@
 import type { Log } from '../../observability/index.ts'
 import { isAbsolute, join } from 'node:path'
 import { invalidInput, type RemoteWorkspace as RemotePlace } from '@parley/protocol'
+import type { Egress } from '../../egress/index.ts'
 import type { OpenCallNotes } from '../call-notes.ts'
 import type { CallProof } from '../call-proof.ts'
 import { EPOCHS_PER_START } from '../runner/ipc/protocol.ts'
@@ -20,11 +21,12 @@ export type EveryWorkspacesOptions = {
   notes: OpenCallNotes
   /** Absent: a call without a record counts as never begun, and epochs are those of the store. */
   proof?: CallProof
+  egress: Pick<Egress, 'agents'>
   log: Pick<Log, 'warn'>
 }
 
 /** Contacts no other server before the first request. Disposal closes the connections and the local workspaces. */
-export function openEveryWorkspace({ local, dataDir, notes, proof, log }: EveryWorkspacesOptions): Workspaces {
+export function openEveryWorkspace({ local, dataDir, notes, proof, egress, log }: EveryWorkspacesOptions): Workspaces {
   const epochOf = (epoch: number) => (proof?.start ?? 0) * EPOCHS_PER_START + epoch
   const links = new Map<string, { link: RemoteLink; users: number }>()
 
@@ -32,7 +34,7 @@ export function openEveryWorkspace({ local, dataDir, notes, proof, log }: EveryW
   function linkOf(id: string, remote: RemotePlace): { link: RemoteLink; release: () => void } {
     const { host, api_key, read_timeout, max_connections } = remote
     const key = JSON.stringify([id, host, api_key, read_timeout, max_connections])
-    const shared = links.get(key) ?? { link: new RemoteLink(remote), users: 0 }
+    const shared = links.get(key) ?? { link: new RemoteLink(remote, egress), users: 0 }
     links.set(key, shared)
     shared.users += 1
     let isHeld = true

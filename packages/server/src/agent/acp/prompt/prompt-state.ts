@@ -1,5 +1,6 @@
 /** Dependencies of an ACP agent, and the state of one prompt. */
 import type { ConfirmationPolicy, EventId, MessageEvent, TreeEvent } from '@parley/protocol'
+import type { Fetch } from '../../../egress/index.ts'
 import type { RepetitionDetector } from './repetition-detector.ts'
 import type { PermissionGate, PermissionGateDeps } from '../permission/permission-gate.ts'
 import type { AgentSecrets, RunningSession, AcpProcessDeps } from '../acp-process.ts'
@@ -8,6 +9,8 @@ import type { PromptTurn } from './turn.ts'
 
 export type AcpAgentDeps = AcpProcessDeps &
   Pick<PermissionGateDeps, 'analyze' | 'hooks'> & {
+    /** Requests to the address of a critic. */
+    fetchCritic: Fetch
     /** Names of the secrets at the time the conversation was opened, for the first event. */
     secretNames: AgentSecrets['names']
     /** Texts of the files that the agent's record names; null: none. */

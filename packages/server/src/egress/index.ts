@@ -1,0 +1,5 @@
+export type { Agents } from './agents.ts'
+export { clientOf, type Fetch } from './client.ts'
+export { openEgress, operatorFetch, type Egress } from './egress.ts'
+export { egressRefusalIn } from './refusal.ts'
+export { isEgressRule } from './rules.ts'
