@@ -110,6 +110,7 @@ const OWN: ReadonlySet<string> = new Set([
   'GET /api/bash/bash_events/{event_id}',
   'DELETE /api/bash/bash_events',
   'GET /api/file/home',
+  'GET /api/quotas',
   'POST /api/auth/workspace-session',
   'DELETE /api/auth/workspace-session',
   'GET /api/llm/provider-connections',
@@ -141,6 +142,7 @@ const ADMINS: ReadonlySet<string> = new Set([
   'POST /api/keys/{key_id}/rotate',
   'DELETE /api/keys/{key_id}',
   'GET /api/audit',
+  'GET /api/quotas/users',
 ])
 
 /** Routes whose answers are the same for all users. */

@@ -25,7 +25,7 @@ const made = async (method: string, path: string, body?: unknown): Promise<Loose
 /** Routes without user data: files and repositories of the machine, and routes without a key. */
 const OF_THE_MACHINE = /^\/api\/(?:file\/(?!download-trajectory)|git\/|tools\/|llm\/(?:models|providers))/
 /** Routes for administrators, which give other users no information for any id. */
-const OF_OPERATORS = /^\/api\/(?:keys|audit|webhooks)/
+const OF_OPERATORS = /^\/api\/(?:keys|audit|webhooks|quotas\/users)/
 
 beforeAll(async () => {
   dir = await tempDir()
@@ -237,6 +237,7 @@ describe('a role', () => {
       'DELETE /api/keys/{key_id}',
       'GET /api/audit',
       'GET /api/keys',
+      'GET /api/quotas/users',
       'GET /api/webhooks/deliveries',
       'POST /api/keys',
       'POST /api/keys/{key_id}/rotate',

@@ -1,6 +1,7 @@
 /** Limits of users over HTTP and sockets. Source: docs/quotas.md. */
 import { describe, expect, test } from 'vitest'
 import { KEYS, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
+import { LIMITS } from '../../packages/server/src/quotas/index.ts'
 import { until } from '../../packages/server/testing/until.ts'
 
 const limited = (limits: object, more: Parameters<typeof startKeyedServer>[0] = {}) =>
@@ -107,5 +108,24 @@ describe('commands and uploads', () => {
     const late = await upload('c', 90)
     expect(late).toMatchObject({ status: 429, body: { limit: 'upload_bytes_per_day', allowed: 150 } })
     expect(Number(late.wait)).toBeGreaterThan(0)
+  })
+})
+
+describe('reading', () => {
+  test('a user reads the own limits and use, also with a read-only key, and only an administrator those of all', async () => {
+    await using server = await limited({ ann: { sockets: 3, monthly_cost_usd: 0.5 } })
+    const { id } = await server.start()
+    await using socket = server.socket(`/sockets/events/${id}`, ofAnn)
+    await socket.opened
+    const read = async (key: string) => (await server.call('GET', '/api/quotas', undefined, { key })).json
+    const { user, quotas, unpriced_answers } = await read(KEYS.reader)
+    expect([user, unpriced_answers]).toEqual(['ann', 0])
+    expect(quotas.map(({ name }: { name: string }) => name)).toEqual(Object.keys(LIMITS))
+    expect(quotas).toContainEqual({ name: 'sockets', limit: 3, used: 1, waiting: 0 })
+    expect(quotas).toContainEqual({ name: 'runs', limit: null, used: 0, waiting: 0 })
+    expect(quotas).toContainEqual({ name: 'monthly_cost_usd', limit: 0.5, used: 0, waiting: 0 })
+    expect(quotas.find(({ name }: { name: string }) => name === 'stored_bytes').used).toBeGreaterThan(0)
+    expect((await read(KEYS.bob)).quotas).toContainEqual({ name: 'stored_bytes', limit: null, used: 0, waiting: 0 })
+    expect((await server.call('GET', '/api/quotas/users')).status).toBe(403)
   })
 })

@@ -149,6 +149,7 @@ export const listProviderConnections: RouteOf<typeof rows.listProviderConnection
   path: '/api/llm/provider-connections',
 }
 export const listProviders: RouteOf<typeof rows.listProviders> = { method: 'GET', path: '/api/llm/providers' }
+export const listQuotas: RouteOf<typeof rows.listQuotas> = { method: 'GET', path: '/api/quotas/users' }
 export const listSecrets: RouteOf<typeof rows.listSecrets> = { method: 'GET', path: '/api/secrets' }
 export const listStoredSecrets: RouteOf<typeof rows.listStoredSecrets> = {
   method: 'GET',
@@ -192,6 +193,7 @@ export const postClientToolResult: RouteOf<typeof rows.postClientToolResult> = {
 }
 export const putStoredSecret: RouteOf<typeof rows.putStoredSecret> = { method: 'PUT', path: '/api/settings/secrets' }
 export const readAudit: RouteOf<typeof rows.readAudit> = { method: 'GET', path: '/api/audit' }
+export const readQuotas: RouteOf<typeof rows.readQuotas> = { method: 'GET', path: '/api/quotas' }
 export const readSettings: RouteOf<typeof rows.readSettings> = { method: 'GET', path: '/api/settings' }
 export const readStoredSecret: RouteOf<typeof rows.readStoredSecret> = {
   method: 'GET',

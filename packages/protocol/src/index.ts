@@ -446,5 +446,6 @@ export {
   Role,
   rotateKey,
 } from './endpoints/keys.ts'
+export { listQuotas, Quota, readQuotas, UserQuotas } from './endpoints/quotas.ts'
 export { textOf } from './text-of.ts'
 export { plainMessage, userMessage } from './user-message.ts'

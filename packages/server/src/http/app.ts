@@ -24,6 +24,7 @@ import { createHosts } from './core/hosts.ts'
 import { IdempotentRequests } from './core/idempotency.ts'
 import { type Gateway, gatewayRoutes } from './gateway/chat.ts'
 import { keyRoutes, type Keys } from './admin/keys.ts'
+import { quotaRoutes } from './admin/quotas.ts'
 import { Connections, type LiveLimits } from './live/connections.ts'
 import { BashSockets } from './live/bash-socket.ts'
 import { Handshakes } from './live/handshake.ts'
@@ -141,6 +142,7 @@ export function createApp(deps: AppDeps): App {
     ...deliveryRoutes(deps.deliveries),
     ...keyRoutes(deps.keys, (keyId) => void keyWatch.check(keyId)),
     ...auditRoutes(audit),
+    ...quotaRoutes(deps.quotas),
     ...hookRoutes(deps.hooksOf),
     ...skillRoutes(deps.skillsOf),
     ...machineRoutes(machine, { quotas: deps.quotas, log, touch }),

@@ -1,6 +1,7 @@
+import type { UserQuotas } from '@parley/protocol'
 import { FairSlots } from '../lib/index.ts'
 import type { UsageStore } from '../storage/index.ts'
-import type { LimitsOf } from './limits.ts'
+import { type LimitName, LIMITS, type LimitsOf } from './limits.ts'
 import { OpenCount } from './open-count.ts'
 import { fullStore, refused, spentMonth, type UsedUp } from './refusal.ts'
 import { Uploads } from './uploads.ts'
@@ -72,6 +73,37 @@ export class Quotas {
   async expectMoney(user: string): Promise<void> {
     const spent = await this.#withoutMoney(user)
     if (spent !== null) throw refused(spent)
+  }
+
+  /** The limits of a user, in the order of the documentation, and how much of them is used. */
+  async of(user: string): Promise<UserQuotas> {
+    const limits = this.limits(user)
+    const stored = await this.#usage.of(user, this.#now())
+    const [runs, starts] = [this.runs.of(user), this.starts.of(user)]
+    const used: Record<LimitName, number | null> = {
+      runs: runs.held,
+      starts: starts.held,
+      starts_per_minute: this.newConversations.used(user),
+      requests_per_minute: this.requests.used(user),
+      sockets: this.sockets.used(user),
+      processes: this.processes.used(user),
+      monthly_cost_usd: stored.cost_usd,
+      stored_bytes: stored.stored_bytes,
+      upload_bytes: null,
+      upload_bytes_per_day: stored.uploaded_bytes,
+    }
+    const waiting: Partial<Record<LimitName, number>> = { runs: runs.waiting, starts: starts.waiting }
+    const quotas = Object.keys(LIMITS).map((each) => {
+      const name = each as LimitName
+      const limit = limits[name] === Infinity ? null : limits[name]
+      return { name, limit, used: used[name], waiting: waiting[name] ?? 0 }
+    })
+    return { user, quotas, unpriced_answers: stored.unpriced_answers }
+  }
+
+  /** Those of every user with a stored counter. */
+  async all(): Promise<UserQuotas[]> {
+    return Promise.all((await this.#usage.users()).map((user) => this.of(user)))
   }
 
   async #withoutRoom(user: string): Promise<UsedUp | null> {
