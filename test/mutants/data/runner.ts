@@ -48,13 +48,13 @@ export const runner: readonly MutatedFile[] = [
     tests: ends,
     mutants: [
       {
-        before: 'return notStarted(program)\n    this.#refuseReleased()',
-        after: 'return notStarted(program)',
+        before: "if (!('reason' in program)) this.#refuseReleased()",
+        after: '',
         tests: records,
       },
       {
-        before: "    this.#refuseReleased()\n    const child = 'reason'",
-        after: "    const child = 'reason'",
+        before: "      this.#refuseReleased()\n    })\n    const child = 'reason'",
+        after: "    })\n    const child = 'reason'",
         tests: records,
       },
       {

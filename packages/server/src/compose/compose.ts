@@ -45,6 +45,7 @@ import {
   openLocalWorkspaces,
   openRoots,
   openWorkspaceRemoval,
+  findRefusedToolchain,
   probeIsolation,
 } from '../workspace/index.ts'
 
@@ -114,7 +115,8 @@ export async function startServer(
   if (config.mode === 'personal' && users > 1)
     log.warn({ setting: 'mode', users }, 'more than one user on a server in the mode personal')
   const isolation = await isolationOf(config, log)
-  const { sandbox } = config
+  const sandbox = { ...config.sandbox, hidden: config.file === null ? [] : [config.file] }
+  expectToolchains(config.sandbox.toolchains, join(dataDir, 'runner'))
   const proof = opened.use(await openCallProof({ ...storage, dataDir, log }))
   const { orphanExitMs } = config.runner
   const homes = [config.home, ...homesOfAccount()]
@@ -233,6 +235,13 @@ async function isolationOf({ sandbox }: Config, log: Log) {
   if (isolation.level === 'none' && sandbox.mode !== 'off')
     log.warn({ sandbox: sandbox.mode, reason: isolation.reason }, 'no sandbox for commands')
   return isolation
+}
+
+/** @throws ConfigError for a directory that no sandbox may show. */
+function expectToolchains(listed: readonly string[], runnerHome: string): void {
+  const refused = findRefusedToolchain(listed, runnerHome)
+  if (refused === null) return
+  throw new ConfigError(`sandbox_toolchains contains ${refused.path}, which no sandbox shows: ${refused.why}`)
 }
 
 const urlOf = ({ host, port }: { host: string; port: number }): string =>

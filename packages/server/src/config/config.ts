@@ -25,6 +25,8 @@ export type Config = Omit<Values, 'automation'> & {
   automation: CallbackTarget | null
   /** Home folder of the account that runs the server. */
   home: string
+  /** Absolute path of the file with settings; null: none. */
+  file: string | null
 }
 
 /** The origin of each value, by the name of its setting: `--port`, `PARLEY_PORT`, `parley.json: port`, `default`. */
@@ -56,6 +58,7 @@ export function readConfig(sources: ConfigSources): ReadConfig {
     ...rest,
     automation: automation.url === null ? null : { ...automation, url: automation.url },
     home: sources.home,
+    file: file.path === '' ? null : file.path,
   }
   if (config.withoutKeys && config.sessionApiKeys.length > 0) {
     throw new ConfigError(

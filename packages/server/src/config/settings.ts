@@ -24,6 +24,7 @@ import {
   network,
   networks,
   path,
+  paths,
   type Reader,
   sandboxMode,
   SECONDS,
@@ -461,6 +462,14 @@ export const SETTINGS = {
       read: network,
       default: true,
       describe: 'Network of the sandbox: all, none, or the listed hosts, such as `github.com,*.npmjs.org`',
+      page: 'security.md',
+    }),
+    toolchains: setting<string[]>({
+      name: 'sandbox_toolchains',
+      read: paths,
+      default: [],
+      describe:
+        'Directories of programs that the sandbox shows read-only besides those of the system and of version managers',
       page: 'security.md',
     }),
   },

@@ -222,6 +222,13 @@ function numberedValues(env: Environment, name: string): string[] {
 
 export const list: Reader<string[]> = { type: 'list', numbered: numberedValues, read: listOf }
 
+/** Absolute paths; relative ones start where the value comes from. */
+export const paths: Reader<string[]> = {
+  ...list,
+  type: 'list of paths',
+  read: (given, home) => listOf(given).map((value) => path.read({ ...given, value }, home)),
+}
+
 export const keys: Reader<string[]> = {
   ...list,
   read: (given) => {

@@ -1,7 +1,7 @@
 /** Reader of the directories that requests may reach. Source: docs/security.md, Workspace roots. */
 import { ConfigError } from './error.ts'
 import { objectIn } from './objects.ts'
-import { type Given, list, path, type Reader } from './values.ts'
+import { type Given, list, paths, type Reader } from './values.ts'
 import type { ListedRoots } from '../workspace/index.ts'
 
 /** Stands for every user. */
@@ -23,5 +23,4 @@ export const workspaceRoots: Reader<ListedRoots> = {
   },
 }
 
-const pathsIn = (given: Given, home: string): string[] =>
-  list.read(given, home).map((value) => path.read({ ...given, value }, home))
+const pathsIn = (given: Given, home: string): string[] => paths.read(given, home)

@@ -8,6 +8,7 @@ import { asParleyError } from './file-errors.ts'
 import { isInside } from '../lib/index.ts'
 import { resolveLinks } from './roots/real-path.ts'
 import { INSIDE, isVisible, sharesTmp, type View } from './runner/sandbox/mounts.ts'
+import { protectedPlaceOf } from './runner/sandbox/protected.ts'
 
 /** Called for every operation, because the workspaces of other conversations change. */
 export type Confinement = () => View
@@ -39,9 +40,14 @@ export async function confinedPath(
     (root) => isInside(root, target) && (root !== view.workspace || isVisible(view, target)),
   )
   const mayRead = mayWrite || isInside(folders.kept, target) || isVisible(view, target)
+  const guarded = writes ? protectedPlaceOf(view.workspace, target) : null
+  if (guarded !== null) throw new ParleyError('forbidden', describeProtected(path, guarded), { details: { path } })
   if (writes ? mayWrite : mayRead && !isDevice(target)) return target
   throw new ParleyError('forbidden', `${path} is outside the sandbox of this conversation`, { details: { path } })
 }
+
+const describeProtected = (path: string, place: string): string =>
+  `${path} is read-only in a sandbox, because other programs execute what is in ${place}; a person can change it outside`
 
 /** These folders describe the processes of this machine, including the server. */
 const isDevice = (path: string): boolean => isInside('/proc', path) || isInside('/dev', path)

@@ -11,6 +11,7 @@ export { fetchFolder } from './repository/fetch-folder.ts'
 export { findRemote, gitHostOf, type GitHost, type GitHosts, type GitToken } from './repository/remote.ts'
 export { isTrusted, setUpRepository } from './repository/setup.ts'
 export { findBubblewrap } from './runner/sandbox/sandbox.ts'
+export { findRefusedToolchain } from './runner/sandbox/view.ts'
 export { probeTerminal } from './preflight.ts'
 export {
   describeIsolation,

@@ -4,7 +4,14 @@ import { findCgroup } from './runner/groups/cgroup.ts'
 import { findBubblewrap } from './runner/sandbox/sandbox.ts'
 
 /** `auto`: sandboxed where possible. `required`: no command starts without a sandbox. */
-export type SandboxPolicy = { mode: 'auto' | 'required' | 'off'; network: Network }
+export type SandboxPolicy = {
+  mode: 'auto' | 'required' | 'off'
+  network: Network
+  /** Absolute paths of directories that are shown read-only besides the usual ones. */
+  toolchains?: readonly string[]
+  /** Absolute paths of files that are hidden, such as the configuration. */
+  hidden?: readonly string[]
+}
 
 /** `reason`: why commands are not isolated; null when they are. */
 export type Isolation = { level: 'bubblewrap' | 'none'; network: Network; reason: string | null }

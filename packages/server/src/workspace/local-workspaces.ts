@@ -60,8 +60,8 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
   const dataDir = resolve(options.dataDir)
   let opened: { place: Place; client: RunnerClient } | null = null
   const runner = () => (opened ??= openRunner(dataDir, options))
-  const { mode, network } = options.sandbox ?? { mode: 'off', network: true }
-  const sandbox = mode === 'off' ? null : { isRequired: mode === 'required', network }
+  const { mode, ...policy } = options.sandbox ?? { mode: 'off', network: true }
+  const sandbox = mode === 'off' ? null : { isRequired: mode === 'required', ...policy }
   let bubblewrap: ReturnType<typeof findBubblewrap> | null = null
   const confines = async () =>
     sandbox !== null && (sandbox.isRequired || 'path' in (await (bubblewrap ??= findBubblewrap())))
@@ -97,7 +97,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
   const runForCheckpoint: RunCheckpointProgram = async (place, { folder, stdin, ...program }, signal) => {
     const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
     const workspace = await resolveLinks(place.workingDir)
-    const box = sandbox === null ? null : { ...sandbox, network: false, workspace, folder }
+    const box = sandbox === null ? null : { ...sandbox, network: false, workspace, folder, isOwn: true }
     const input = stdin === undefined ? null : Buffer.from(stdin).toString('base64')
     const spec = { ...program, stdin: input, maxBytes: MAX_LIST_BYTES, box }
     const epoch = (proof?.start ?? 0) * EPOCHS_PER_START + place.epoch
@@ -130,7 +130,9 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
         backoff: options.backoff,
         log: options.log,
         processes: options.processes === undefined ? null : ofOwner(options.processes, spec.owner),
-        confinement: (await confines()) ? () => viewOf(visible, spec.conversationId, real, folders.values()) : null,
+        confinement: (await confines())
+          ? () => viewOf(visible, spec.conversationId, { ...sandbox, workspace: real }, folders.values())
+          : null,
         get client() {
           return runner().client
         },

@@ -1,7 +1,7 @@
 /** A workspace on this machine: commands through the runner, files directly. */
 import { basename, isAbsolute, join, resolve } from 'node:path'
 import { ParleyError, type Place } from '@parley/protocol'
-import { isInside, type Backoff, type Network } from '../lib/index.ts'
+import { isInside, type Backoff } from '../lib/index.ts'
 import { listFolder, readWhole, realPathOf, removeOne, statFile, writeWhole, type Target } from './files.ts'
 import type { AskOptions, RunnerClient } from './runner-client.ts'
 import type { RequestBody } from './runner-link.ts'
@@ -49,7 +49,7 @@ export type LocalDeps = {
   /** Ends the processes of a conversation, with or without a living runner. */
   release: (scope: { conversation: string; epoch: number | null }) => Promise<void>
   /** Sandbox of commands; null: none. */
-  sandbox: { isRequired: boolean; network: Network } | null
+  sandbox: Omit<Box, 'workspace' | 'folder'> | null
   /** The directories that the owner may reach. */
   roots: Roots
   /** Commands and programs of the owner. `refusal`: why no other one may start; null when one may. Null: they are not counted. */
@@ -230,14 +230,15 @@ export class LocalWorkspace implements Workspace {
     cwd,
     env,
     folder,
-  }: Pick<ExecRequest, 'argv' | 'cwd' | 'env' | 'folder'>): Promise<ProcessSpec> {
+    isOwn,
+  }: Pick<ExecRequest, 'argv' | 'cwd' | 'env' | 'folder' | 'isOwn'>): Promise<ProcessSpec> {
     const { at, writable } = await this.#place(cwd)
     const box = this.#box(writable)
     return {
       argv,
       cwd: at,
       env: { ...(await this.#env()), ...env },
-      box: box === null || folder === undefined ? box : { ...box, folder },
+      box: box === null ? null : { ...box, ...(folder !== undefined && { folder }), ...(isOwn === true && { isOwn }) },
     }
   }
 

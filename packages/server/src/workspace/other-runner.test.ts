@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { PROTOCOL } from './runner/ipc/protocol.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../testing/until.ts'
 import { bundledWithProtocol, startOther, type Bundled, type RawRunner } from './other-runner.testing.ts'
@@ -36,7 +37,7 @@ async function begin(here: TestWorkspaces, old: RawRunner): Promise<void> {
 
 const ledgerOf = (here: TestWorkspaces, protocol: number) => here.dir.file('data', 'runner', ledgerName(protocol))
 
-test.each([3, 5])(
+test.each([PROTOCOL - 1, PROTOCOL + 1])(
   'beside a runner of protocol %i new commands run at once; its own run to their end, once, and their results arrive',
   async (protocol) => {
     await using here = await openTestWorkspaces()

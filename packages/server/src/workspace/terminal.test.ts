@@ -2,6 +2,8 @@ import { readdirSync, statSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../testing/until.ts'
 import { openTestWorkspaces, never, terminal, type TestWorkspaces } from './workspace.testing.ts'
+import { outputsName } from './runner/ipc/names.ts'
+import { PROTOCOL } from './runner/ipc/protocol.ts'
 import type { TerminalRequest, Workspace } from './workspace.ts'
 
 let here: TestWorkspaces
@@ -148,8 +150,9 @@ describe('what is printed', () => {
     expect(output.endsWith('2999999\n3000000\n')).toBe(true)
     expect(output.length).toBeLessThan(2_200_000)
     expect(dropped).toBeGreaterThan(20_000_000)
-    const files = readdirSync(`${here.dataDir}/runner/out`)
-    expect(files.every((name) => statSync(`${here.dataDir}/runner/out/${name}`).size <= 2 * 1024 * 1024)).toBe(true)
+    const outputs = `${here.dataDir}/runner/${outputsName(PROTOCOL)}`
+    const files = readdirSync(outputs)
+    expect(files.every((name) => statSync(`${outputs}/${name}`).size <= 2 * 1024 * 1024)).toBe(true)
   })
 
   test('later output of a background job is shown by the next look or command', async () => {

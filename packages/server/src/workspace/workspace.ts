@@ -37,6 +37,8 @@ export type ExecRequest = {
   maxBytes?: number
   /** Existing folder outside of the workspace that this program alone may write, too, where programs are sandboxed. */
   folder?: string
+  /** A program of the server, not of an agent: it may write protected places of a sandboxed workspace. */
+  isOwn?: boolean
 }
 
 export type ExecResult = {

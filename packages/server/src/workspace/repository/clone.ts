@@ -104,6 +104,6 @@ const secretsOf = ({ credential }: Remote): string[] =>
   credential === null ? [] : [credential.password, `${credential.username}:${credential.password}`]
 
 async function run(workspace: Workspace, argv: readonly string[], signal: AbortSignal): Promise<void> {
-  const { exit_code, stderr } = await workspace.exec({ argv }, signal)
+  const { exit_code, stderr } = await workspace.exec({ argv, isOwn: true }, signal)
   if (exit_code !== 0) throw new GitFailure('GIT$CLONE_FAILED', `${argv[0]} failed in the workspace: ${stderr.trim()}`)
 }

@@ -53,6 +53,7 @@ export async function git(
       argv: ['git', ...args],
       env: environment(workspace, remote),
       maxBytes: MAX_BYTES,
+      isOwn: true,
       ...(cwd === undefined ? {} : { cwd }),
       ...(timeoutMs === null ? {} : { timeoutMs }),
     },

@@ -38,13 +38,16 @@ export async function setUpRepository(
   }
   const done: string[] = []
   if (found.includes(SETUP)) {
-    const result = await workspace.exec({ argv: ['bash', SETUP], cwd: directory, maxBytes: MAX_BYTES }, signal)
+    const result = await workspace.exec(
+      { argv: ['bash', SETUP], cwd: directory, maxBytes: MAX_BYTES, isOwn: true },
+      signal,
+    )
     const words = lastWords(result.stderr || result.stdout)
     done.push(result.exit_code === 0 ? `${SETUP} ran` : `${SETUP} ended with exit code ${result.exit_code}: ${words}`)
   }
   if (found.includes(PRE_COMMIT)) {
     const argv = ['install', '-m', '755', PRE_COMMIT, '.git/hooks/pre-commit']
-    const result = await workspace.exec({ argv, cwd: directory }, signal)
+    const result = await workspace.exec({ argv, cwd: directory, isOwn: true }, signal)
     done.push(
       result.exit_code === 0
         ? `${PRE_COMMIT} installed`

@@ -102,9 +102,11 @@ export class ConversationProcesses {
     const mark = this.#newMark()
     // Before the intent is written, because a call that is refused here has not begun.
     const program = await this.#program(mark, spec)
-    if (running.call !== null) await ledger.begin(this.#conversation, running.call, true)
+    await orEnded(program, async () => {
+      if (running.call !== null) await ledger.begin(this.#conversation, running.call, true)
+      if (!('reason' in program)) this.#refuseReleased()
+    })
     if ('reason' in program) return notStarted(program)
-    this.#refuseReleased()
     const child = await startProgram(program, this.#group)
     if ('reason' in child) return notStarted(child)
     running.exec = new Exec(child, spec, mark, ledger.outputs)
@@ -143,10 +145,12 @@ export class ConversationProcesses {
   async #start(call: string | null, spec: ProcessSpec, newHandle: () => number): Promise<Pipes> {
     const { ledger } = this.#deps
     const program = await this.#program(this.#newMark(), spec)
-    if (call !== null && this.#known(call) !== null)
-      throw new Refusal('unavailable', `call ${call} was begun by another request; repeat this one to attach to it`)
-    if (call !== null) await ledger.begin(this.#conversation, call, true)
-    this.#refuseReleased()
+    await orEnded(program, async () => {
+      if (call !== null && this.#known(call) !== null)
+        throw new Refusal('unavailable', `call ${call} was begun by another request; repeat this one to attach to it`)
+      if (call !== null) await ledger.begin(this.#conversation, call, true)
+      this.#refuseReleased()
+    })
     const child = 'reason' in program ? program : await startProgram(program, this.#group)
     if ('reason' in child) {
       if (call !== null) ledger.end(this.#conversation, call, notStarted(child))
@@ -242,5 +246,15 @@ export class ConversationProcesses {
   #program(mark: string, { argv, cwd, env, box }: ProcessSpec): Promise<Program | NotStarted> {
     const marked = childEnvironment(conversationMark(this.#deps.root, this.#conversation) + mark, env)
     return this.#deps.sandbox.wrap(this.#conversation, { argv, cwd, env: marked }, box ?? null)
+  }
+}
+
+/** What happens between the decision about a program and its start. If it fails, the program is not started. */
+async function orEnded(program: Program | NotStarted, begin: () => Promise<void>): Promise<void> {
+  try {
+    await begin()
+  } catch (error) {
+    if ('onEnd' in program) program.onEnd?.()
+    throw error
   }
 }

@@ -16,10 +16,14 @@ import type { NotStarted, Program } from './sandbox/sandbox.ts'
 const DRAIN_MS = 100
 
 /** Starts a program in its own process group, and in the group of its conversation. When that fails, returns the reason and the exit code that a shell would give. */
-export async function startProgram(
-  { argv, cwd, env }: Program,
-  group: ProcessGroup,
-): Promise<ChildProcess | NotStarted> {
+export async function startProgram(program: Program, group: ProcessGroup): Promise<ChildProcess | NotStarted> {
+  const child = await startChild(program, group)
+  if ('reason' in child) program.onEnd?.()
+  else if (program.onEnd !== undefined) void exitOf(child).then(program.onEnd)
+  return child
+}
+
+async function startChild({ argv, cwd, env }: Program, group: ProcessGroup): Promise<ChildProcess | NotStarted> {
   const [file, ...args] = argv
   if (file === undefined || file === '') return { exit_code: 127, reason: 'no program was named' }
   if (!(statSync(cwd, { throwIfNoEntry: false })?.isDirectory() ?? false)) {

@@ -5,8 +5,8 @@
 import type { Network } from '../../../lib/index.ts'
 import type { LedgerEntry, TerminalRequest, TerminalResult } from '../../workspace.ts'
 
-/** Raised with every change of the frames or of the ledger that another version would misunderstand. Version 0.1.0 has the same. */
-export const PROTOCOL = 4
+/** Raised with every change of the frames or of the ledger that another version would misunderstand. Version 0.1.0 has 4. */
+export const PROTOCOL = 5
 
 /**
  * Epochs of conversations start again when an older store is restored or an id is used again, so the number of the server's
@@ -38,6 +38,12 @@ export type Box = {
   workspace: string
   /** Absolute path of one more writable folder, which no other process of the conversation sees. A program of the server has one. */
   folder?: string
+  /** Absolute paths of further directories to show read-only. */
+  toolchains?: readonly string[]
+  /** A program of the server: protected places are writable. */
+  isOwn?: boolean
+  /** Absolute paths of files to hide. */
+  hidden?: readonly string[]
 }
 
 export type ExecSpec = ProcessSpec & {

@@ -4,9 +4,9 @@ import { rmSync, writeFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { openFilteringProxy } from './filtering-proxy.ts'
+import { INSIDE } from './mounts.ts'
 
 /** Paths inside the sandbox, where /run/parley is a new folder. */
-const NODE = '/run/parley/node'
 const SCRIPT = '/run/parley/way-out.cjs'
 const SOCKET = '/run/parley/way-out.sock'
 /** Port on the loopback interface of the sandbox, where nothing else listens. */
@@ -75,11 +75,10 @@ export class EgressProxy {
     })
     return {
       mounts: [
-        [process.execPath, NODE],
         [script, SCRIPT],
         [socket, SOCKET],
       ],
-      argv: [NODE, SCRIPT, SOCKET, String(PORT)],
+      argv: [INSIDE.node, SCRIPT, SOCKET, String(PORT)],
       env: proxyVariables(`http://127.0.0.1:${PORT}`),
     }
   }

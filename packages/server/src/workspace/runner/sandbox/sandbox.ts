@@ -1,16 +1,27 @@
 /** Wraps programs into bubblewrap; every process that the runner starts passes through here. Source: decisions.md, Sandbox. */
 import { execFile } from 'node:child_process'
-import { homedir } from 'node:os'
-import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ownedFolder, refusedPlace, type RefusedPlace } from '../../roots/host-places.ts'
-import { isExecutable } from '../executable.ts'
 import { Refusal, type Box } from '../ipc/protocol.ts'
-import { INSIDE, isVisible, mountArguments, sharesTmp, type View } from './mounts.ts'
-import { realHomes, realOf, removeBox, viewOf } from './view.ts'
 import { EgressProxy } from './egress-proxy.ts'
+import { furnishHome, gitIdentity, type GitIdentity } from './home.ts'
+import { isVisible, mountArguments, sharesTmp, type View } from './mounts.ts'
+import { findInPath, findProgram, insideEnvironment } from './programs.ts'
+import { ProtectedProcesses } from './protected.ts'
+import { realOf } from './real.ts'
+import { seccompFilter } from './seccomp.ts'
+import { changingFiles, copyOfEtc } from './system.ts'
+import { hostPlaces, linksInHome, REMEMBER_MS, removeBox, viewOf } from './view.ts'
 
-export type Program = { argv: readonly string[]; cwd: string; env: Record<string, string> }
+export type Program = {
+  argv: readonly string[]
+  cwd: string
+  env: Record<string, string>
+  /** To be called when the program has ended, or was not started. */
+  onEnd?: () => void
+}
 export type NotStarted = { exit_code: 126 | 127; reason: string }
 
 const PROBE_MS = 5_000
@@ -23,11 +34,21 @@ const EXPOSED: Readonly<Record<RefusedPlace, string>> = {
   above_credentials: 'it contains a folder for credentials',
   process: 'it describes processes',
 }
-/** Its own user namespace, and no further ones, so that no process inside can gain a capability. */
-const NAMESPACES =
-  '--unshare-user --disable-userns --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --cap-drop ALL'.split(
-    ' ',
-  )
+/** Its own user namespace, and no further ones, so that no process inside can gain a capability. It ends with the runner. */
+const NAMESPACES = (
+  '--die-with-parent --unshare-user --disable-userns --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try ' +
+  '--cap-drop ALL'
+).split(' ')
+
+/**
+ * Opens the filter of system calls for bubblewrap. Where memory ends, the kernel ends programs of a sandbox before the server.
+ * `$0` is the file of the filter.
+ */
+const START = '{ echo 600 >/proc/self/oom_score_adj; } 2>/dev/null; exec 9<"$0"; exec "$@"'
+const FILTERED = ['--seccomp', '9']
+
+/** For programs of the server. */
+const NOT_PROTECTED = { places: [], leave: () => undefined }
 
 /** Absolute path of a working bubblewrap, or the reason why there is none. */
 export type Bubblewrap = { path: string } | { reason: string }
@@ -52,7 +73,14 @@ export class Sandbox {
   readonly #home: string
   readonly #egress: EgressProxy
   readonly #workspaces = new Map<string, string>()
+  /** Conversations whose home has been furnished by this process. */
+  readonly #furnished = new Map<string, Promise<void>>()
+  readonly #running = new ProtectedProcesses()
+  /** File with the filter of system calls; undefined: not written yet. */
+  #filter: string | null | undefined
   #bubblewrap: Promise<Bubblewrap> | null = null
+  #etc: { path: string; until: number } | null = null
+  #identity: Promise<GitIdentity> | null = null
 
   /** @param home the runner's folder in the data directory, @param sockets its folder for sockets */
   constructor(home: string, sockets: string) {
@@ -84,66 +112,77 @@ export class Sandbox {
     if (!isThere) return { exit_code: 127, reason: `the working directory ${program.cwd} is outside the sandbox` }
     const [name = '', ...args] = program.argv
     if (name === '') return { exit_code: 127, reason: 'no program was named' }
-    const file = findProgram(view, name, cwd, program.env['PATH'] ?? '')
-    if (file === null) return { exit_code: 127, reason: `${name}: command not found` }
-    if (!isExecutable(file)) return { exit_code: 126, reason: `${name}: permission denied` }
+    const found = findProgram(view, name, cwd, program.env['PATH'] ?? '')
+    if ('reason' in found) return found
+    await this.#furnish(conversation, box, view)
     const route = typeof box.network === 'boolean' ? null : await this.#egress.to(box.network)
     const network = box.network === true ? [] : ['--unshare-net']
-    const mounts = mountArguments(view, shell, realOf('/etc/resolv.conf'), route?.mounts)
-    const start = ['--chdir', cwd, '--', ...(route?.argv ?? []), name, ...args]
+    const etc = this.#copyOfEtc()
+    // From here on, nothing waits: no process can be started between the choice of the places and its record.
+    const { places, leave } = box.isOwn === true ? NOT_PROTECTED : this.#running.enter(view.workspace)
+    const mounts = mountArguments(view, {
+      etc,
+      node: process.execPath,
+      shell,
+      files: [...changingFiles(), ...(route?.mounts ?? [])],
+      protectedPlaces: places,
+    })
+    const start = ['--chdir', cwd, '--', ...(route?.argv ?? []), found.name, ...args]
+    const filter = this.#filterFile()
+    const confined = [bubblewrap.path, ...(filter === null ? [] : FILTERED), ...NAMESPACES, ...network, ...mounts]
     return {
-      argv: [bubblewrap.path, ...NAMESPACES, ...network, ...mounts, ...start],
+      argv: ['/bin/sh', '-c', START, filter ?? '/dev/null', ...confined, ...start],
       cwd: '/',
-      env: { ...boxEnvironment(view, program.env), ...route?.env },
+      env: { ...insideEnvironment(view, program.env), ...route?.env },
+      onEnd: leave,
     }
   }
 
-  #view(conversation: string, { workspace: given, folder }: Box): View {
+  #view(conversation: string, box: Box): View {
+    const { workspace: given } = box
     const workspace = realOf(given) ?? given
     // The server has decided about a real path; a link that has replaced it since leads elsewhere.
     if (workspace !== given) throw new Refusal('unavailable', `the working directory ${given} was moved or replaced`)
-    const places = { dataDir: dirname(realOf(this.#home) ?? this.#home), homes: realHomes() }
+    const places = hostPlaces(this.#home)
     const why = refusedPlace(places, workspace)
     if (why !== null && !(why === 'data' && ownedFolder(places, workspace) !== null))
       throw new Refusal('unavailable', `the working directory ${workspace} is not shown in a sandbox: ${EXPOSED[why]}`)
     // Commands that a user runs outside of conversations own no folder.
     if (!conversation.startsWith('host-')) this.#workspaces.set(conversation, workspace)
-    const view = viewOf(this.#home, conversation, workspace, this.#workspaces.values())
-    return folder === undefined ? view : { ...view, folder: realOf(folder) ?? folder }
+    return viewOf(this.#home, conversation, box, this.#workspaces.values())
+  }
+
+  #filterFile(): string | null {
+    if (this.#filter !== undefined) return this.#filter
+    const filter = seccompFilter()
+    const file = join(this.#home, 'calls.bpf')
+    if (filter !== null) writeFileSync(file, filter, { mode: 0o600 })
+    return (this.#filter = filter === null ? null : file)
+  }
+
+  #copyOfEtc(): string {
+    const now = performance.now()
+    if (this.#etc === null || now >= this.#etc.until)
+      this.#etc = { path: copyOfEtc(this.#home), until: now + REMEMBER_MS }
+    return this.#etc.path
+  }
+
+  #furnish(conversation: string, box: Box, { folders }: View): Promise<void> {
+    const known = this.#furnished.get(conversation)
+    if (known !== undefined) return known
+    const furnish = async () => {
+      const identity = await (this.#identity ??= gitIdentity())
+      await furnishHome(realOf(folders.home) ?? folders.home, linksInHome(this.#home, box), identity)
+    }
+    const furnished = furnish()
+    this.#furnished.set(conversation, furnished)
+    return furnished
   }
 
   /** Removes the files that the conversation's processes left outside its workspace. */
   async forget(conversation: string): Promise<void> {
     this.#workspaces.delete(conversation)
+    this.#furnished.delete(conversation)
     await removeBox(this.#home, conversation)
   }
-}
-
-/** Environment in which HOME and TMPDIR name folders that exist inside. */
-function boxEnvironment(view: View, env: Record<string, string>): Record<string, string> {
-  const isOwnHome = env['HOME'] === undefined || env['HOME'] === homedir()
-  const inside: Record<string, string> = { ...env, ...(isOwnHome && { HOME: INSIDE.home }) }
-  delete inside['TMPDIR']
-  return sharesTmp(view) ? inside : { ...inside, TMPDIR: INSIDE.tmp }
-}
-
-/** Searches for a program as it is visible inside, because bubblewrap reports a missing program only as a failure of its own. */
-function findProgram(view: View, name: string, cwd: string, path: string): string | null {
-  if (name.includes('/')) {
-    const file = realOf(isAbsolute(name) ? name : resolve(cwd, name))
-    return file !== null && isVisible(view, file) ? file : null
-  }
-  const folders = path
-    .split(delimiter)
-    .filter((folder) => isAbsolute(folder) && isVisible(view, realOf(folder) ?? folder))
-  return findInPath(name, folders.join(delimiter))
-}
-
-function findInPath(name: string, path: string): string | null {
-  for (const folder of path.split(delimiter)) {
-    const file = join(folder, name)
-    if (!isAbsolute(folder)) continue
-    if (isExecutable(file)) return file
-  }
-  return null
 }

@@ -1,11 +1,19 @@
 /** The parts of this machine that a conversation's sandbox shows and hides. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, realpathSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isInside } from '../../../lib/index.ts'
-import { homesOfAccount } from '../../roots/host-places.ts'
+import { homesOfAccount, type HostPlaces } from '../../roots/host-places.ts'
+import type { Box } from '../ipc/protocol.ts'
 import type { BoxFolders, View } from './mounts.ts'
+import { realOf } from './real.ts'
+import { systemPlaces, type Link } from './system.ts'
+import { refusedToolchain, toolchainsOf, type Toolchains } from './toolchains.ts'
+
+/** Milliseconds for which the places of system and toolchains are remembered: a view is made for each operation on a file. */
+export const REMEMBER_MS = 5_000
 
 /** Folders that the sandboxed processes of a conversation share; below the runner's folder, which is hidden from them. */
 function boxFolders(runnerHome: string, conversation: string): BoxFolders {
@@ -23,34 +31,81 @@ export async function removeBox(runnerHome: string, conversation: string): Promi
   await rm(dirname(boxFolders(runnerHome, conversation).home), { recursive: true, force: true })
 }
 
-/** Real paths of the homes of this account; `/` is the home of accounts without one. */
-export const realHomes = (): string[] =>
+/** Real paths of the homes of this account, that of `$HOME` first; `/` is the home of accounts without one. */
+const realHomes = (): string[] =>
   homesOfAccount().flatMap((home) => {
     const real = realOf(home)
     return real === null || real === '/' ? [] : [real]
   })
 
-/** Real paths that are hidden from every conversation: the data directory and the user's home. */
-function privatePlaces(runnerHome: string): string[] {
-  const dataDir = realOf(dirname(runnerHome))
-  return [...(dataDir === null || dataDir === '/' ? [] : [dataDir]), ...realHomes()]
+/** The places of this machine that decide what a sandbox may show. @param runnerHome the runner's folder in the data directory */
+export const hostPlaces = (runnerHome: string): HostPlaces => ({
+  dataDir: dirname(realOf(runnerHome) ?? runnerHome),
+  homes: realHomes(),
+})
+
+type MachinePlaces = { shown: string[]; settings: readonly string[]; links: Link[]; toolchains: Toolchains }
+let remembered: { key: string; until: number; places: MachinePlaces } | null = null
+
+function machinePlaces(places: HostPlaces, listed: readonly string[]): MachinePlaces {
+  const key = JSON.stringify([places, listed])
+  const now = performance.now()
+  if (remembered?.key === key && now < remembered.until) return remembered.places
+  const { programs, links, settings } = systemPlaces()
+  const toolchains = toolchainsOf(places, listed)
+  const shown = [...programs, ...toolchains.shown]
+  // The Node of the server may be in none of these places. Below /tmp, commands could replace it.
+  const node = realOf(process.execPath)
+  if (node !== null && !isInside('/tmp', node) && !isInside('/var/tmp', node)) shown.push(node)
+  const [home] = places.homes
+  const ownLinks = home === undefined || home === homedir() ? [] : [[homedir(), home] as const]
+  const found = { shown, settings, links: [...links, ...ownLinks, ...toolchains.links], toolchains }
+  remembered = { key, until: now + REMEMBER_MS, places: found }
+  return found
 }
+
+/** The first directory of a list that no sandbox may show, and why; null: there is none. */
+export function findRefusedToolchain(
+  listed: readonly string[],
+  runnerHome: string,
+): { path: string; why: string } | null {
+  const places = hostPlaces(runnerHome)
+  for (const path of listed) {
+    const why = refusedToolchain(places, realOf(path) ?? path)
+    if (why !== null) return { path, why }
+  }
+  return null
+}
+
+/** Names in the home inside, and the toolchains that they lead to. */
+export const linksInHome = (runnerHome: string, { toolchains = [] }: Pick<Box, 'toolchains'>): readonly Link[] =>
+  machinePlaces(hostPlaces(runnerHome), toolchains).toolchains.inHome
 
 /**
  * The view of one conversation. Creates its folders.
+ * @param box `workspace` is a real path
  * @param others real paths of workspaces; those above or below this one are not hidden, because they share files with it
  */
-export function viewOf(runnerHome: string, conversation: string, workspace: string, others: Iterable<string>): View {
+export function viewOf(
+  runnerHome: string,
+  conversation: string,
+  box: Pick<Box, 'workspace' | 'folder' | 'toolchains' | 'hidden'>,
+  others: Iterable<string>,
+): View {
+  const { workspace, folder, toolchains = [], hidden = [] } = box
+  const places = hostPlaces(runnerHome)
+  const { shown, settings, links } = machinePlaces(places, toolchains)
   const isForeign = (path: string) => !isInside(path, workspace) && !isInside(workspace, path) && realOf(path) === path
-  const hidden = [...privatePlaces(runnerHome), ...[...new Set(others)].filter(isForeign)]
-  return { workspace, hidden, folders: makeBoxFolders(boxFolders(runnerHome, conversation)) }
-}
-
-export function realOf(path: string): string | null {
-  try {
-    return realpathSync(path)
-  } catch {
-    // Missing, or not readable by this account.
-    return null
+  const files = hidden.flatMap((path) => realOf(path) ?? [])
+  const folders = makeBoxFolders(boxFolders(runnerHome, conversation))
+  const { dataDir, homes } = places
+  return {
+    workspace,
+    hidden: [dataDir, ...homes, ...files, ...[...new Set(others)].filter(isForeign)],
+    shown,
+    settings,
+    links,
+    folders,
+    ...(folder === undefined ? {} : { folder: realOf(folder) ?? folder }),
   }
 }

@@ -138,7 +138,11 @@ export class Shell {
     const isBoxed = program !== boxed
     const { argv, ...where } = isBoxed ? program : plain
     const [file = bash, ...args] = argv
-    const pty = await openPty(file, args, where.cwd, where.env, group)
+    const pty = await openPty(file, args, where.cwd, where.env, group).catch((error: unknown) => {
+      program.onEnd?.()
+      throw error
+    })
+    pty.onExit(() => program.onEnd?.())
     // In a sandbox other terminals are not visible, and this one is /dev/console.
     return { pty, tty: isBoxed ? '/dev/console' : terminalOf(pty) }
   }

@@ -1,0 +1,73 @@
+/**
+ * The home of a conversation: a private folder with links to toolchains, and with the user's name for commits. Processes of the conversation
+ * write it, so entries are made through open directories only.
+ */
+import { execFile } from 'node:child_process'
+import { symlink, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { FolderHandle } from '../../roots/folder-handle.ts'
+import type { Link } from './system.ts'
+
+const GIT_MS = 5_000
+const PASSED = '^(user\\.(name|email)|init\\.defaultbranch)$'
+
+/** What of the git configuration of this account passes into a sandbox: names in lower case, and values. */
+export type GitIdentity = Readonly<Record<string, string>>
+
+/** Reads the configuration of the account and of the system. Empty without git. */
+export async function gitIdentity(): Promise<GitIdentity> {
+  try {
+    const args = ['config', '--null', '--get-regexp', PASSED]
+    const { stdout } = await promisify(execFile)('git', args, { cwd: '/', timeout: GIT_MS })
+    const entries = stdout.split('\0').flatMap((entry) => {
+      const [name = '', ...value] = entry.split('\n')
+      return name === '' ? [] : [[name, value.join(' ')] as const]
+    })
+    return Object.fromEntries(entries)
+  } catch {
+    // Without git or without an identity, commits inside need one of their own.
+    return {}
+  }
+}
+
+/** A configuration file for git. Commands that would write the protected configuration of a repository are told not to. */
+function gitConfigOf(identity: GitIdentity): string {
+  const settings: [section: string, name: string, value: string | undefined][] = [
+    ['user', 'name', identity['user.name']],
+    ['user', 'email', identity['user.email']],
+    ['init', 'defaultBranch', identity['init.defaultbranch']],
+    // A branch with a remote counterpart, and the first push of a branch, work without an entry in the repository.
+    ['branch', 'autoSetupMerge', 'false'],
+    ['push', 'default', 'current'],
+  ]
+  return settings
+    .flatMap(([section, name, value]) => (value === undefined ? [] : [entryOf(section, name, value)]))
+    .join('')
+}
+
+function entryOf(section: string, name: string, value: string): string {
+  const escaped = value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', ' ')
+  return `[${section}]\n\t${name} = "${escaped}"\n`
+}
+
+/**
+ * Makes what is missing in a home. An entry that the conversation has made itself stays.
+ * @param home real path
+ */
+export async function furnishHome(home: string, links: readonly Link[], identity: GitIdentity): Promise<void> {
+  for (const [name, target] of links) {
+    await inFolder(join(home, dirname(name)), (folder) => symlink(target, folder.at(basename(name))))
+  }
+  const text = gitConfigOf(identity)
+  await inFolder(home, (folder) => writeFile(folder.at('.gitconfig'), text, { flag: 'wx', mode: 0o600 }))
+}
+
+async function inFolder(path: string, make: (folder: FolderHandle) => Promise<void>): Promise<void> {
+  try {
+    await using folder = await FolderHandle.open(path, { creates: true })
+    await make(folder)
+  } catch {
+    // Something else is there, made by an earlier start or by the conversation.
+  }
+}

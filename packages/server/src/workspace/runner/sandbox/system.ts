@@ -1,0 +1,138 @@
+/**
+ * The parts of the system that every sandbox shows, read-only. Of /etc, a copy of listed files is shown: one mount, whatever their number,
+ * and no file that other accounts of the machine cannot read. Source: docs/security.md, The sandbox.
+ */
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  type Stats,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { realOf } from './real.ts'
+
+/** A name inside, and the target of the link there. */
+export type Link = readonly [path: string, target: string]
+
+/** Directories of programs, libraries and their data. */
+const PROGRAMS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix', '/gnu', '/snap']
+/** What programs ask about the machine: its processors and memory. */
+const MACHINE = ['/sys/devices/system']
+
+/** Names in /etc without secrets: resolution of names, certificates, defaults of languages and tools. */
+const SETTINGS_OF_SYSTEM = (
+  'ImageMagick-6 ImageMagick-7 OpenCL R X11 adjtime alpine-release alternatives ant arch-release bash.bashrc bash_completion.d ' +
+  'bashrc ca-certificates ca-certificates.conf chromium chromium.d crypto-policies debian_version dotnet environment.d ' +
+  'ethertypes fedora-release fonts gai.conf ghostscript glvnd gnutls gprofng.rc groff group gss host.conf hostname inputrc issue ' +
+  'java java-11-openjdk java-17-openjdk java-21-openjdk java-25-openjdk jvm ld.so.cache ld.so.conf ld.so.conf.d libibverbs.d ' +
+  'libnl-3 locale.alias locale.conf localtime login.defs lsb-release lynx machine-id magic magic.mime mailcap man_db.conf ' +
+  'manpath.config maven mime.types mke2fs.conf mtab nanorc netconfig networks nsswitch.conf openal openmpi os-release ' +
+  'papersize passwd perl php pkcs11 profile profile.d protocols pulse python python2.7 python3 python3.10 python3.11 python3.12 ' +
+  'python3.13 python3.14 pip.conf redhat-release rpc rubygems sensors3.conf services sgml shells skel static ' +
+  'terminfo texmf timezone tidy.conf vdpau_wrapper.cfg vim vulkan wgetrc xattr.conf xdg xml zprofile zshenv zshrc zsh'
+)
+  .split(' ')
+  .concat('ssl/certs', 'ssl/cert.pem', 'ssl/openssl.cnf', 'ssl/ca-bundle.pem', 'ssl/certs.pem', 'npmrc')
+  .concat('pki/ca-trust', 'pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf', 'pki/java', 'default/locale')
+
+/** Files that change while programs run, such as when the network changes. Each is a mount of its own. */
+const CHANGING = ['hosts', 'resolv.conf']
+/** Bytes of a file in the copy. */
+const MAX_BYTES = 8 * 1024 * 1024
+/** Levels of directories in the copy. */
+const MAX_DEPTH = 4
+/** Copies that are kept, because running programs see them. */
+const KEPT_COPIES = 4
+
+export type SystemPlaces = {
+  /** Real paths that are shown where they are. */
+  programs: readonly string[]
+  links: readonly Link[]
+  /** Paths in /etc of which a copy is shown. */
+  settings: readonly string[]
+}
+
+/** The places of this machine. Reads about a hundred entries of directories. */
+export function systemPlaces(root = '/etc'): SystemPlaces {
+  const programs: string[] = []
+  const links: Link[] = []
+  for (const path of [...PROGRAMS, ...MACHINE]) {
+    const found = statOf(path)
+    if (found?.isSymbolicLink() === true) links.push([path, readlinkSync(path)])
+    else if (found?.isDirectory() === true) programs.push(path)
+  }
+  const settings = [...SETTINGS_OF_SYSTEM, ...CHANGING].map((name) => join(root, name))
+  return { programs, links, settings: settings.filter((path) => isShown(statOf(path))) }
+}
+
+/** True for links, and for what every account of the machine can read. */
+const isShown = (found: Stats | null): boolean =>
+  found !== null && (found.isSymbolicLink() || (found.mode & (found.isDirectory() ? 0o005 : 0o004)) !== 0)
+
+function statOf(path: string): Stats | null {
+  try {
+    return lstatSync(path)
+  } catch {
+    // Missing, or not readable by this account.
+    return null
+  }
+}
+
+/** Pairs of a file on this machine and its place in /etc, for files that change. */
+export const changingFiles = (root = '/etc'): [from: string, to: string][] =>
+  CHANGING.flatMap((name) => {
+    const real = realOf(join(root, name))
+    return real === null ? [] : [[real, join('/etc', name)]]
+  })
+
+/**
+ * The folder with the copy of /etc, below the runner's folder. Made again when one of the files has changed.
+ * @throws the system's error when it cannot be written.
+ */
+export function copyOfEtc(runnerHome: string, root = '/etc'): string {
+  const { settings } = systemPlaces(root)
+  const stamp = settings.map((path) => [path, statOf(path)?.mtimeMs, statOf(path)?.size])
+  const name = createHash('sha256').update(JSON.stringify(stamp)).digest('hex').slice(0, 16)
+  const copies = join(runnerHome, 'etc')
+  const copy = join(copies, name)
+  if (existsSync(copy)) return copy
+  mkdirSync(copies, { recursive: true, mode: 0o700 })
+  forgetCopies(copies)
+  const fresh = join(copies, `new-${process.pid}`)
+  rmSync(fresh, { recursive: true, force: true })
+  mkdirSync(fresh, { mode: 0o755 })
+  for (const path of settings) copyEntry(path, join(fresh, path.slice(root.length)), MAX_DEPTH)
+  for (const file of CHANGING) {
+    rmSync(join(fresh, file), { force: true })
+    closeSync(openSync(join(fresh, file), 'w', 0o644))
+  }
+  renameSync(fresh, copy)
+  return copy
+}
+
+function forgetCopies(copies: string): void {
+  const known = readdirSync(copies).map((name) => ({ name, at: statOf(join(copies, name))?.mtimeMs ?? 0 }))
+  const old = known.toSorted((a, b) => b.at - a.at).slice(KEPT_COPIES - 1)
+  for (const { name } of old) rmSync(join(copies, name), { recursive: true, force: true })
+}
+
+function copyEntry(from: string, to: string, depth: number): void {
+  const found = statOf(from)
+  if (found === null || !isShown(found)) return
+  mkdirSync(dirname(to), { recursive: true })
+  if (found.isSymbolicLink()) symlinkSync(readlinkSync(from), to)
+  else if (found.isFile() && found.size <= MAX_BYTES) copyFileSync(from, to)
+  else if (found.isDirectory() && depth > 0) {
+    mkdirSync(to, { recursive: true })
+    for (const name of readdirSync(from)) copyEntry(join(from, name), join(to, name), depth - 1)
+  }
+}
