@@ -107,7 +107,7 @@ verifies(
   async () => {
     await using dir = await tempDir()
     await using serving = await serve(dir.file('data'))
-    const { json } = await serving.call('GET', '/server_info', undefined, { key: null })
+    const { json } = await serving.call('GET', '/server_info')
     const [major, minor, patch] = json.version.split('.').map(Number)
     expect(major * 1e6 + minor * 1e3 + patch).toBeGreaterThanOrEqual(1_043_001)
     expect(json.parley_version).toMatch(/^\d+\.\d+\.\d+/)

@@ -171,7 +171,7 @@ describe('PreToolUse hooks', () => {
   test('a hook that does not end is stopped with all its processes, and on_error decides the result (F13)', async () => {
     await using bench = await HookBench.on(shared(), [run('touch ran'), finish])
     const hook = { command: 'sleep 4711 & (setsid sleep 4711); sleep 4711', timeout: 1 }
-    const open = await bench.id({ pre_tool_use: [{ matcher: 'terminal', hooks: [hook] }] })
+    const open = await bench.id({ pre_tool_use: [{ matcher: 'terminal', hooks: [{ ...hook, on_error: 'allow' }] }] })
     await bench.rest(open)
     const [look] = await bench.of(open, 'HookExecutionEvent')
     expect(look).toMatchObject({
@@ -181,12 +181,27 @@ describe('PreToolUse hooks', () => {
       error: 'The hook did not end within 1 s and was stopped.',
     })
     await readFile(bench.dir.file('work', 'ran'))
-    const closed = await bench.id({ pre_tool_use: [{ matcher: 'terminal', hooks: [{ ...hook, on_error: 'deny' }] }] })
+    const closed = await bench.id({ pre_tool_use: [{ matcher: 'terminal', hooks: [hook] }] })
     await bench.rest(closed)
     const [refused] = await bench.of(closed, 'UserRejectObservation')
     expect(refused.rejection_reason).toContain('did not end within 1 s')
     await until(async () => (await processesOf(bench.dir.path, 'sleep 4711')).length === 0)
   })
+
+  test.each(['exit 1', 'kill -9 $$', '/nowhere/guard', `echo '{"decision":"maybe"}'`])(
+    'a call is refused when the hook before it fails with %s, and a message is not',
+    async (command) => {
+      await using bench = await HookBench.on(shared(), [run('touch ran'), finish])
+      const hooks = [{ hooks: [{ command }] }]
+      const id = await bench.id({ user_prompt_submit: hooks, pre_tool_use: hooks })
+      await bench.rest(id)
+      const looks = await bench.of(id, 'HookExecutionEvent')
+      expect(looks.slice(0, 2)).toMatchObject([{ blocked: false }, { blocked: true }])
+      const [refused] = await bench.of(id, 'UserRejectObservation')
+      expect(refused).toMatchObject({ rejection_source: 'hook', rejection_reason: expect.stringContaining('failed') })
+      await expect(readFile(bench.dir.file('work', 'ran'))).rejects.toThrow('ENOENT')
+    },
+  )
 
   test('a hook that prints half a gigabyte fills neither memory nor log', async () => {
     await using bench = await HookBench.alone([run('true'), finish])

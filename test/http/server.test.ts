@@ -24,7 +24,6 @@ describe('endpoints without a key', () => {
     expect(status).toBe(200)
     expect(json).toMatchObject({
       version: expect.stringMatching(/^1\.\d+\.\d+$/),
-      parley_version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       docs: '/docs',
       runtime_idle_timeout_seconds: null,
     })
@@ -40,6 +39,18 @@ describe('endpoints without a key', () => {
       expect(json[name]).toEqual(expect.any(String))
     for (const name of ['uptime', 'idle_time']) expect(Number.isInteger(json[name])).toBe(true)
     for (const name of ['usable_tools', 'capabilities']) expect(Array.isArray(json[name])).toBe(true)
+  })
+
+  test.each(['/server_info', '/'])('GET %s describes the installation only to a valid key', async (path) => {
+    const OWN = ['parley_version', 'mode', 'isolation', 'process_tracking']
+    for (const key of [null, 'a guess']) {
+      const { status, json, text } = await edge.call('GET', path, undefined, { key })
+      expect([status, OWN.filter((name) => name in json)]).toEqual([200, []])
+      expect(text).not.toContain(process.versions.node)
+    }
+    const { json } = await edge.call('GET', path)
+    expect(OWN.filter((name) => name in json)).toEqual(OWN)
+    expect(json).toMatchObject({ parley_version: expect.stringMatching(/^\d+\.\d+\.\d+/), mode: 'personal' })
   })
 })
 

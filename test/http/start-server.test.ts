@@ -21,7 +21,7 @@ test('a started server creates its first key, runs a turn, and streams it to a r
     home: dir.path,
   })
   await using server = await startServer(config)
-  const key = server.firstKey ?? ''
+  const key = server.firstKey?.key ?? ''
   expect(key.length).toBeGreaterThan(20)
   const headers = { 'x-session-api-key': key, 'content-type': 'application/json' }
   const created = await fetch(`${server.url}/api/conversations`, {

@@ -116,7 +116,7 @@ export const process = rows('Answers: the process', [
   ['design.config.print', '`parley config` prints effective values and their origins, secrets hidden'],
   [
     'design.keys.first-start',
-    'without a configured key the first start creates one, stores it with mode 0600 and prints it once with a URL',
+    'without a configured key the first start creates one, stores it with mode 0600, and prints a URL and the key, or its file where the output is no terminal',
   ],
   ['design.keys.loopback', 'without a configured key the server listens on loopback only'],
   ['design.keys.without', 'running without keys needs an explicit flag and loopback'],

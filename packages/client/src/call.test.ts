@@ -200,3 +200,18 @@ test('the calls of a conversation that change something are repeated under one k
   }
   expect(keys.size).toBe(calls.length)
 })
+
+test('a redirect is a refusal, so the key goes to no other address', async () => {
+  await using other = await serverWith({ status: 200 })
+  for (const status of [301, 302, 303, 307, 308]) {
+    await using server = await serverWith({ status, headers: { location: `${other.at.baseUrl}/api` } })
+    const asking = call(server.at, getConversation, { path })
+    await expect(asking).rejects.toMatchObject({
+      status,
+      isPassing: false,
+      message: expect.stringContaining('redirect'),
+    })
+    expect(server.asked.length).toBe(1)
+  }
+  expect(other.asked).toEqual([])
+})

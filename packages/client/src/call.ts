@@ -98,7 +98,8 @@ async function once<E extends Endpoint>(
   if (server.apiKey !== undefined) headers['X-Session-API-Key'] = server.apiKey
   if (request.idempotencyKey !== undefined) headers['Idempotency-Key'] = request.idempotencyKey
   if (request.body !== undefined) headers['Content-Type'] = 'application/json'
-  const init: RequestInit = { method: route.method, headers }
+  // A redirect would take the key to an address that the caller has not named.
+  const init: RequestInit = { method: route.method, headers, redirect: 'manual' }
   if (request.body !== undefined) init.body = JSON.stringify(request.body)
   if (request.upload !== undefined) {
     headers['Content-Type'] = request.upload.type
@@ -110,7 +111,18 @@ async function once<E extends Endpoint>(
     throw new CallError(`no answer from ${server.baseUrl}: ${reasonOf(cause)}`, { status: null, cause })
   })
   if (response.ok) return response
+  if (isRedirect(response)) throw await redirected(server.baseUrl, response)
   throw await refusal(route, response)
+}
+
+/** Browsers show a redirect that they did not follow as an answer without a status. */
+const isRedirect = ({ type, status }: Response): boolean =>
+  type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304)
+
+async function redirected(baseUrl: string, response: Response): Promise<CallError> {
+  await response.body?.cancel()
+  const message = `${baseUrl} answers with a redirect, which is not followed; set baseUrl to the address of the server itself`
+  return new CallError(message, { status: response.status })
 }
 
 async function refusal(route: RouteOf<Endpoint>, response: Response): Promise<CallError> {

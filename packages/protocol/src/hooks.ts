@@ -21,7 +21,7 @@ const Definition = z
     max_iterations: laxInt().default(3),
     /** The run does not wait for it. */
     async: laxBoolean().default(false),
-    /** Decision when the hook itself fails; absent: `allow` (F13). */
+    /** Decision when the hook itself fails; absent: `deny` before a call of a tool, `allow` at other moments. */
     on_error: z.enum(['allow', 'deny']).optional(),
   })
   .refine(

@@ -19,7 +19,7 @@ export {
   type Config,
   type ConfigOrigins,
 } from './config/index.ts'
-export { endOnCrash } from './lib/index.ts'
+export { endOnCrash, shellQuote } from './lib/index.ts'
 export type { KeyRequest, Keys } from './compose/keys.ts'
 export type { RekeyStep } from './compose/rekey.ts'
 

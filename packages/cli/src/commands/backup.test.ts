@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { run, startServer, temporaryFolder } from '../testing/parley.ts'
@@ -22,7 +22,8 @@ test('a backup of a running server, restored with its key, has the same keys and
   {
     const { parley: server, url } = await serve('data')
     await using _server = server
-    key = (await server.prints(/^your key is (\S+) /m))[1]!
+    const [, file] = await server.prints(/^your key is in (\S+): /m)
+    key = (await readFile(file!, 'utf8')).trim()
     const secret = { name: 'TOKEN', value: 'kept-in-the-backup' }
     expect((await call(url, key, 'POST', '/api/secrets', secret)).status).toBe(201)
     expect(await parley('backup', at('first'), '--data-dir', at('data'))).toMatch(

@@ -47,7 +47,7 @@ async function demo(folder: string, io: Io, signal: AbortSignal): Promise<number
   await using server = await startDemoServer(folder, io)
   const client = new ParleyClient({
     baseUrl: server.url,
-    ...(server.firstKey === null ? {} : { apiKey: server.firstKey }),
+    ...(server.firstKey === null ? {} : { apiKey: server.firstKey.key }),
   })
   await say(
     `A project with a failing test is in ${project}.`,

@@ -1,8 +1,12 @@
+import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.ts'
 import { run, startServer, temporaryFolder } from '../testing/parley.ts'
+
+const shell = async (line: string) => (await promisify(execFile)('sh', ['-c', line])).stdout
 
 verifies(
   'design.keys.first-start',
@@ -14,7 +18,10 @@ verifies(
     {
       await using first = (await startServer(options)).parley
       const [, url] = await first.prints(/^parley is listening on (http:\/\/127\.0\.0\.1:\d+)$/m)
-      key = (await first.prints(/^your key is (\S+) \(shown once\): curl .*$/m))[1]!
+      const [, file, command] = await first.prints(/^your key is in (\S+): (curl .*)$/m)
+      key = (await readFile(join(folder.path, 'first-key'), 'utf8')).trim()
+      expect([file, first.stdout.includes(key)]).toEqual([join(folder.path, 'first-key'), false])
+      expect(JSON.parse(await shell(`${command!} --silent`))).toMatchObject({ items: [] })
       const ask = (headers: Record<string, string>) => fetch(`${url}/api/conversations/count`, { headers })
       expect((await ask({ 'X-Session-API-Key': key })).status).toBe(200)
       expect((await ask({})).status).toBe(401)

@@ -1,6 +1,7 @@
 /** `parley serve`: starts the server; the first signal ends it in order, the second one at once. */
 import { endOnCrash, readConfig, startServer, type Config } from '@parley/server'
 import { command } from '../args.ts'
+import { firstSteps } from '../first-steps.ts'
 import { printLine } from '../io.ts'
 import { SERVER_FLAGS } from '../server-flags.ts'
 
@@ -31,7 +32,7 @@ export const spec = command({
       })
       try {
         printLine(io, `parley is listening on ${server.url}`)
-        if (server.firstKey !== null) printLine(io, firstSteps(server.url, server.firstKey))
+        if (server.firstKey !== null) printLine(io, firstSteps(server.url, server.firstKey, io))
         await asked.promise
       } finally {
         await server[Symbol.asyncDispose]()
@@ -43,10 +44,6 @@ export const spec = command({
     }
   },
 })
-
-function firstSteps(url: string, key: string): string {
-  return `your key is ${key} (shown once): curl -H 'X-Session-API-Key: ${key}' ${url}/api/conversations/search`
-}
 
 function withRemedy(error: unknown, { host, port }: Config): unknown {
   const code = (error as NodeJS.ErrnoException | undefined)?.code

@@ -1,5 +1,5 @@
 /** The composition root: opens the modules in order, and passes each what it depends on. Nothing is decided here. */
-import { mkdir } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openAutomation } from './automation.ts'
 import { ConfigError, hasShortKey, isLoopback, MIN_KEY_CHARS, secretsOf, type Config } from '../config/index.ts'
@@ -32,6 +32,7 @@ import {
   openIdentities,
   openNamedSecrets,
   openUserSettings,
+  type FirstKey,
   type Identities,
 } from '../settings/index.ts'
 import { lockDataDir, openConversationFolders, openSqlite, type Storage } from '../storage/index.ts'
@@ -56,7 +57,7 @@ export type Server = AsyncDisposable & {
   /** Address that it listens on, without a trailing slash. */
   url: string
   /** The key that this start made; null when there was one already. Shown once, never again. */
-  firstKey: string | null
+  firstKey: FirstKey | null
 }
 
 /** Replacements that tests make. */
@@ -85,6 +86,7 @@ export async function startServer(
   // Before anything is created, which would belong to the wrong account.
   await expectConditions(config)
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await warnOfReaders(dataDir, log)
   await using opened = new AsyncDisposableStack()
   // Also without a stored conversation, because the runner, the secret key and the folders belong to one server too.
   const lock = opened.use(await lockDataDir(dataDir))
@@ -207,7 +209,7 @@ export async function startServer(
 async function firstKeyOf(
   { withoutKeys, sessionApiKeys, host, dataDir }: Config,
   identities: Identities,
-): Promise<string | null> {
+): Promise<FirstKey | null> {
   if (withoutKeys || sessionApiKeys.length > 0) return null
   if ((await identities.list()).length > 0) return null
   if (isLoopback(host)) return makeFirstKey(dataDir, identities)
@@ -228,6 +230,16 @@ async function secretsIn(dataDir: string): Promise<string[]> {
   const first = await readFirstKey(dataDir).catch(() => null)
   const sealing = await textsOfKeyFiles(join(dataDir, 'secret-key'))
   return [...sealing, ...(first === null ? [] : [first])]
+}
+
+/** An existing directory keeps its mode, which may be meant: a group for backups, or a volume of another account. */
+async function warnOfReaders(dataDir: string, log: Log): Promise<void> {
+  const { mode } = await stat(dataDir)
+  if (process.platform === 'win32' || (mode & 0o077) === 0) return
+  log.warn(
+    { dataDir, mode: (mode & 0o777).toString(8) },
+    'data directory has permissions for other accounts; chmod 700',
+  )
 }
 
 async function isolationOf({ sandbox }: Config, log: Log) {

@@ -3,7 +3,7 @@ import type { Draft, HookDefinition } from '@parley/protocol'
 import { timeoutSignal } from '../lib/index.ts'
 import { hookQuestion, type HookQuestion } from './question.ts'
 import { verdictOfReply, type ModelReply } from './reply.ts'
-import { cut, secondsOf, type HookInput, type HookResult } from './run-hook.ts'
+import { cut, onErrorOf, secondsOf, type HookInput, type HookResult } from './run-hook.ts'
 
 /**
  * Asks the model that the conversation has now; for a hook of type `agent`, a helper with tools.
@@ -31,7 +31,7 @@ export async function runModelHook(
 ): Promise<{ result: HookResult; drafts: Draft[] }> {
   const drafts: Draft[] = []
   const replied = await reply(hook, input, ask, (usage) => drafts.push(usage), signal)
-  const verdict = verdictOfReply(replied, hook.on_error ?? 'allow')
+  const verdict = verdictOfReply(replied, onErrorOf(hook, input))
   const result = {
     ...verdict,
     reason: cutOrNull(verdict.reason),

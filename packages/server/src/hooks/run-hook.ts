@@ -27,6 +27,13 @@ const MAX_SECONDS = 86_400
 /** Milliseconds beyond the hook's timeout in which the workspace ends the process group. */
 const MARGIN_MS = 10_000
 
+/**
+ * The verdict of a hook that fails: its own `on_error`, or the default of its moment. A call that a hook guards is not made without
+ * its verdict; at the other moments a failure changes nothing. Source: docs/hooks.md, Input and output of a command.
+ */
+export const onErrorOf = ({ on_error }: HookDefinition, { event_type }: HookInput): 'allow' | 'deny' =>
+  on_error ?? (event_type === 'PreToolUse' ? 'deny' : 'allow')
+
 /** Timeout of a hook in seconds, within limits. */
 export const secondsOf = ({ timeout }: HookDefinition): number => Math.min(Math.max(timeout, 1), MAX_SECONDS)
 
@@ -41,7 +48,7 @@ export async function runHook(
   signal: AbortSignal,
 ): Promise<HookResult> {
   const ended = await runCommand(hook, input, workspace, signal)
-  const verdict = verdictOf(ended, hook.on_error ?? 'allow')
+  const verdict = verdictOf(ended, onErrorOf(hook, input))
   return {
     ...verdict,
     reason: verdict.reason === null ? null : cut(verdict.reason),

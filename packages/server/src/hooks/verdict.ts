@@ -19,7 +19,7 @@ const NO_EXIT_CODE = -1
 
 /**
  * Exit code 2 blocks, and so does `deny` on standard output whatever the exit code; `allow` never revokes a block.
- * Every other non-zero exit code is a failure, which `on_error` turns into a verdict: `allow` (the default) does not block,
+ * Every other non-zero exit code is a failure, which `on_error` turns into a verdict: `allow` does not block,
  * `deny` does (F13).
  */
 export function verdictOf({ exit_code, failure, stdout, stderr }: CommandEnd, on_error: 'allow' | 'deny'): HookVerdict {

@@ -97,7 +97,7 @@ export function createApp(deps: AppDeps): App {
   const onWrongKey = (address: string | undefined) => audit.noteWrongKey(address)
   const auth: Auth = { authenticate, noKeys, guesses: new Guesses(onWrongKey), addressOf }
   const keyWatch = new KeyWatch(authenticate, log)
-  const cors = createCors(deps.corsOrigins)
+  const cors = createCors(deps.corsOrigins, noKeys === undefined)
   const isOurHost = createHosts(deps.hostNames)
   const connections = new Connections(deps.quotas.sockets, deps.limits)
   const { isAllowed: isAllowedOrigin } = cors

@@ -5,11 +5,14 @@ import { DEFAULT_USER, type Identities } from './identity.ts'
 
 const fileIn = (dataDir: string): string => join(dataDir, 'first-key')
 
+/** The key, and the file that contains it. */
+export type FirstKey = { key: string; path: string }
+
 /** Creates an administrator's key for the default user and writes it to a file that the command line of this machine reads. */
-export async function makeFirstKey(dataDir: string, identities: Pick<Identities, 'create'>): Promise<string> {
+export async function makeFirstKey(dataDir: string, identities: Pick<Identities, 'create'>): Promise<FirstKey> {
   const { key } = await identities.create({ user: DEFAULT_USER, role: 'admin', label: 'first key', expiresAt: null })
   await writeFile(fileIn(dataDir), `${key}\n`, { mode: 0o600 })
-  return key
+  return { key, path: fileIn(dataDir) }
 }
 
 /** The key that the first start created; null after its removal. */

@@ -1,6 +1,6 @@
 export { openedLlm } from './conversation-secrets.ts'
 export { openConversationSecretAccess, type ConversationSecretAccess } from './conversation-secret-access.ts'
-export { makeFirstKey, readFirstKey } from './first-key.ts'
+export { makeFirstKey, readFirstKey, type FirstKey } from './first-key.ts'
 export { openMasking, type Masking } from './masking.ts'
 export { openCommandSecrets, type CommandSecrets } from './command-secrets.ts'
 export {

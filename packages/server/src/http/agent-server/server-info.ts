@@ -1,4 +1,4 @@
-/** Liveness and details, without a key. Source: agent-server-wire.md 1.3. */
+/** Liveness without a key, and details: without a key only those that clients need to choose a server. Source: agent-server-wire.md 1.3. */
 import { alive, health, ready, type ServerInfo, serverInfo } from '@parley/protocol'
 import type { Conversations } from '../../conversation/index.ts'
 import { VERSION } from '../../lib/index.ts'
@@ -36,17 +36,22 @@ export const DEFAULT_FACTS: ServerFacts = {
 
 export function serverRoutes(facts: ServerFacts, conversations: Pick<Conversations, 'idleMs'>): Route[] {
   const startedAt = performance.now()
-  const info = async () => ok(serverInfo, details(facts, performance.now() - startedAt, conversations.idleMs()))
+  const info: Route['answer'] = async ({ actor }) => {
+    const contract = contractDetails(facts, performance.now() - startedAt, conversations.idleMs())
+    return ok(serverInfo, actor === null ? contract : { ...contract, ...details(facts) })
+  }
+  const infoRoute = { ...openRoute(serverInfo, async () => ok(serverInfo, {})), answer: info, isOpenWithActor: true }
   return [
     { ...openRoute(alive, async () => ok(alive, { status: 'ok' })), isProbe: true },
     { ...openRoute(health, async () => ok(health, { status: 'ok' })), isProbe: true },
     { ...openRoute(ready, async () => ok(ready, { status: 'ready' })), isProbe: true },
-    openRoute(serverInfo, info),
-    { ...openRoute(serverInfo, info), path: '/' },
+    infoRoute,
+    { ...infoRoute, path: '/' },
   ]
 }
 
-function details(facts: ServerFacts, uptimeMs: number, idleMs: number): ServerInfo & Record<string, unknown> {
+/** The members that the contract requires. Values that would describe this installation are neutral ones. */
+function contractDetails({ usableTools }: ServerFacts, uptimeMs: number, idleMs: number): ServerInfo {
   return {
     uptime: Math.floor(uptimeMs / 1000),
     idle_time: Math.floor(idleMs / 1000),
@@ -55,18 +60,27 @@ function details(facts: ServerFacts, uptimeMs: number, idleMs: number): ServerIn
     sdk_version: CONTRACT_VERSION,
     tools_version: CONTRACT_VERSION,
     workspace_version: CONTRACT_VERSION,
-    parley_version: facts.version,
-    build_git_sha: facts.buildGitSha,
-    build_git_ref: facts.buildGitRef,
-    python_version: `none (Node.js ${process.versions.node})`,
-    usable_tools: [...facts.usableTools],
+    build_git_sha: 'unknown',
+    build_git_ref: 'unknown',
+    python_version: 'none',
+    usable_tools: [...usableTools],
     runtime_idle_timeout_seconds: null,
-    mode: facts.mode,
-    isolation: facts.isolation,
-    process_tracking: facts.processTracking,
     capabilities: [],
     max_foreground_terminal_timeout_seconds: null,
     docs: '/docs',
     redoc: '/redoc',
+  }
+}
+
+/** What a request with a key gets in addition. */
+function details(facts: ServerFacts): Record<string, unknown> {
+  return {
+    parley_version: facts.version,
+    build_git_sha: facts.buildGitSha,
+    build_git_ref: facts.buildGitRef,
+    python_version: `none (Node.js ${process.versions.node})`,
+    mode: facts.mode,
+    isolation: facts.isolation,
+    process_tracking: facts.processTracking,
   }
 }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { ParleyError } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import { type AddressOf, createAddressOf } from './client-address.ts'
+import { isSameOrigin } from './hosts.ts'
 import { type Answer, READ_ONLY, UNAUTHORIZED, WEBHOOKS_ONLY } from './errors.ts'
 import type { Guesses } from './rate-limits.ts'
 
@@ -101,6 +102,6 @@ export function expectWriter({ role }: Actor): void {
  */
 export function isForeign(headers: IncomingHttpHeaders, isAllowedOrigin: (origin: string) => boolean): boolean {
   const { origin, host } = headers
-  if (origin !== undefined && !isAllowedOrigin(origin)) return true
+  if (origin !== undefined && !isAllowedOrigin(origin) && !isSameOrigin(origin, host)) return true
   return host !== undefined && !/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(host)
 }

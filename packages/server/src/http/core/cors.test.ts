@@ -68,3 +68,12 @@ test('a refused preflight names the reason and no origin', () => {
   expect({ allowed, text }).toEqual({ allowed: false, text: 'Disallowed CORS origin' })
   expect(headers).not.toHaveProperty('access-control-allow-origin')
 })
+
+test('without keys, origins on this machine are allowed only when they are listed', () => {
+  const strict = createCors(['http://localhost:3000'], false)
+  expect(['http://localhost:3000', 'http://localhost:3001', 'http://127.0.0.1:3000'].map(strict.isAllowed)).toEqual([
+    true,
+    false,
+    false,
+  ])
+})

@@ -26,10 +26,15 @@ export type Cors = {
   ): { allowed: boolean; headers: Headers; text: string }
 }
 
-/** @param origins full origins (`https://app.example.org`) that are allowed besides this machine's; `*` allows all */
-export function createCors(origins: readonly string[]): Cors {
+/**
+ * @param origins full origins (`https://app.example.org`) that are allowed besides this machine's; `*` allows all
+ * @param trustsMachine false: origins on this machine are allowed only when they are listed. Without keys, a page of any program of
+ * this machine could do everything.
+ */
+export function createCors(origins: readonly string[], trustsMachine = true): Cors {
   const listed = new Set(origins.map((origin) => origin.replace(/\/+$/, '').toLowerCase()))
-  const isAllowed = (origin: string) => listed.has('*') || listed.has(origin.toLowerCase()) || isLocal(origin)
+  const isAllowed = (origin: string) =>
+    listed.has('*') || listed.has(origin.toLowerCase()) || (trustsMachine && isLocal(origin))
   const allow = (origin: string): Headers => ({
     'access-control-allow-origin': origin,
     'access-control-allow-credentials': 'true',

@@ -65,7 +65,7 @@ export const unsignedWebhook = (fault: string): Answer =>
   detail(401, `The signature of the webhook is not accepted: ${fault}.`)
 export const FOREIGN = detail(
   403,
-  'This server runs without keys and answers only this machine. Set PARLEY_SESSION_API_KEYS to open it.',
+  'This server runs without keys and answers only programs and its own pages on this machine. List the origin of another page in PARLEY_ALLOW_CORS_ORIGINS, or set PARLEY_SESSION_API_KEYS.',
 )
 export const FOREIGN_HOST = detail(
   403,

@@ -61,6 +61,8 @@ export type Route = RoutePath & {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Needs no key. */
   isOpen: boolean
+  /** An open route that shows more to a request with a key: its `actor` is the one of the key, and null without a valid one. */
+  isOpenWithActor?: boolean
   /** Reports only that the server is there, and is therefore answered under any host name. */
   isProbe?: boolean
   /** Reads its body itself, of any length. */
@@ -243,7 +245,7 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
       action: `${route.method} ${route.path}`,
       isAuditedRead: route.row?.isAuditedRead === true,
     } satisfies Carried,
-    ...(route.isOpen && route.isProbe !== true && { onRequest: guardOpen(deps) }),
+    ...(route.isOpen && route.isProbe !== true && { onRequest: guardOpen(route, deps) }),
     ...(!route.isOpen && {
       onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
         const admitted = await admit(request, auth, route.takesWebhooks)
@@ -312,11 +314,13 @@ async function answerOf(
 }
 
 /** A request under a foreign host name may come from a page (DNS rebinding); one with a key does not. */
-function guardOpen({ auth, isOurHost }: WebDeps) {
+function guardOpen({ isOpenWithActor }: Route, { auth, isOurHost }: WebDeps) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (isOurHost === undefined || isOurHost(request.headers.host)) return undefined
-    const { refusal } = await admit(request, auth)
-    return refusal === undefined ? undefined : send(reply, FOREIGN_HOST)
+    const isOurs = isOurHost === undefined || isOurHost(request.headers.host)
+    if (isOurs && isOpenWithActor !== true) return undefined
+    const { actor, refusal } = await admit(request, auth)
+    if (actor !== undefined && refusal === undefined) actors.set(request, actor)
+    return isOurs || refusal === undefined ? undefined : send(reply, FOREIGN_HOST)
   }
 }
 

@@ -31,7 +31,7 @@ export function openCheckpoints(run: RunCheckpointProgram, changed: Partial<Chec
     limits,
     open,
     async copy(source, to, tree, signal) {
-      await mkdir(to.workingDir, { recursive: true })
+      await mkdir(to.workingDir, { recursive: true, mode: 0o700 })
       // The first checkpoint of an empty workspace needs no git directory.
       if (existsSync(source.gitDir))
         await copyCheckpoints(source.gitDir, to.gitDir).catch((error: Error) => {

@@ -64,7 +64,7 @@ export async function makeWorktree(
   const isThere = (await stat(join(tree, '.git')).catch(() => null)) !== null
   if (!isThere) {
     await rm(tree, { recursive: true, force: true })
-    await mkdir(folder, { recursive: true })
+    await mkdir(folder, { recursive: true, mode: 0o700 })
     const isKnown = (await git.ask(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`], signal)) !== null
     const what = isKnown ? [tree, branch] : ['--no-track', '-b', branch, tree, base]
     // The repository may still list a worktree at this path. Pruning its list would remove others that are only hidden by the sandbox.

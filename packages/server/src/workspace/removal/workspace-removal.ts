@@ -68,7 +68,7 @@ class Removing implements WorkspaceRemoval {
 
   async make(directory: string, owner: string): Promise<void> {
     const isOurs = dirname(directory) === this.#folders && basename(directory) !== ASIDE
-    await mkdir(isOurs ? this.#folders : directory, { recursive: true })
+    await (isOurs ? mkdir(this.#folders, { recursive: true, mode: 0o700 }) : mkdir(directory, { recursive: true }))
     if (!isOurs) return
     try {
       await mkdir(directory)
