@@ -115,6 +115,7 @@ export const http: readonly MutatedFile[] = [
     tests: ['packages/server/src/http/core/idempotency.test.ts'],
     mutants: [
       { before: 'return isClosing ? null : false', after: 'return false' },
+      { before: 'if (answer.status === STATUS.insufficient_storage) return false', after: '' },
       { before: 'answer.status < 500 || ', after: '' },
       { before: ' || answer.status === STATUS.unsupported ?', after: ' ?' },
       { before: 'answer.tookEffect === true || ', after: '' },

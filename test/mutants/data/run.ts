@@ -23,7 +23,24 @@ export const run: readonly MutatedFile[] = [
         after: 'user.waiting.delete(request)',
       },
       { before: 'if (isHeld) this.#giveBack(name, user)', after: 'this.#giveBack(name, user)' },
-      { before: 'Math.min(reserved, count - 1)', after: 'reserved' },
+    ],
+  },
+  {
+    file: 'packages/server/src/storage/sqlite/usage.ts',
+    tests: ['test/storage/sqlite.test.ts'],
+    mutants: [
+      { before: ' && event.replaces === undefined', after: '' },
+      { before: 'else if (cost > 0) add', after: 'else add' },
+      { before: 'if (cost === null) add', after: 'if (cost === 0) add' },
+    ],
+  },
+  {
+    file: 'packages/server/src/quotas/uploads.ts',
+    tests: ['packages/server/src/quotas/uploads.test.ts'],
+    mutants: [
+      { before: 'if (bytes > most) throw', after: 'if (false) throw' },
+      { before: 'if (bytes > 0) await', after: 'if (false) await' },
+      { before: 'day.number === number || ', after: 'true || ' },
     ],
   },
   {
@@ -50,6 +67,11 @@ export const run: readonly MutatedFile[] = [
       { before: 'drafting.return(undefined).catch(() => undefined)', after: '' },
       { before: '      await recording\n', after: '', tests: FILES },
       { before: '      todo = conversation.next()\n', after: '', tests: FILES },
+      {
+        before: "if (todo.kind === 'think' && (await conversation.isUsedUp())) continue",
+        after: '',
+        tests: [at('run/used-up.test.ts')],
+      },
       { before: "if (todo.kind === 'think' && (await conversation.reportFiles())) continue", after: '', tests: FILES },
     ],
   },

@@ -70,7 +70,16 @@ test('a slot that is given back twice is granted once', async () => {
   expect(slots.of('c')).toEqual({ held: 0, waiting: 1 })
 })
 
-test('one slot is never reserved', async () => {
+test('a slot that is granted to a request that is aborted at the same moment goes to the next', async () => {
+  const { slots, granted, take } = bench({ count: 1 })
+  const gone = slots.take('a', AbortSignal.abort(new Error('gone')))
+  take('b1')
+  await expect(gone).rejects.toThrow('gone')
+  await until(() => granted.length === 1)
+  expect(slots.of('a')).toEqual({ held: 0, waiting: 0 })
+})
+
+test('a single slot is granted although it is reserved for users without one', async () => {
   const { granted, take } = bench({ count: 1, reserved: 1 })
   take('a1')
   await until(() => granted.length === 1)

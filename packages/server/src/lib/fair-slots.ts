@@ -34,7 +34,7 @@ export class FairSlots {
   constructor({ count, mostOf = () => Infinity, reserved = 0 }: Shares) {
     this.#free = count
     this.#mostOf = mostOf
-    this.#reserved = Math.min(reserved, count - 1)
+    this.#reserved = reserved
   }
 
   /** Slots that a user holds, and requests of the user that wait for one. */

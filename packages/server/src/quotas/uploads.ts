@@ -33,7 +33,7 @@ export class Uploads {
       const day = await this.#today(user)
       day.bytes += more
       if (bytes > most) throw tooLarge('upload_bytes', most)
-      if (day.bytes > mostOfDay || (more === 0 && day.bytes === mostOfDay)) throw this.#dayIsFull(mostOfDay, day.bytes)
+      if (day.bytes > mostOfDay) throw this.#dayIsFull(mostOfDay, day.bytes)
     }
     try {
       await count(0)

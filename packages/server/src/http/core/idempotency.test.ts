@@ -154,7 +154,7 @@ test('of two different requests that arrive together under one key, the second i
   expect(it.performed()).toBe(1)
 })
 
-test.each([400, 404, 409, 422, 501, 503])(
+test.each([400, 404, 409, 422, 501, 503, 507])(
   'a request refused with %d changed nothing, so its key is free again',
   async (status) => {
     await using it = await bench()
