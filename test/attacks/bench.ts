@@ -9,6 +9,9 @@ import { tempDir } from '../../packages/server/testing/temp.ts'
 export const ANNS = 'only-for-ann'
 export type Who = 'ann' | 'bob' | 'reader'
 
+/** The attacks start more conversations in a minute than a user may. */
+const UNLIMITED = JSON.stringify({ '*': { starts_per_minute: 0 } })
+
 export type AttackBench = AsyncDisposable & {
   serving: Serving
   /** Parent of the data directory; bob's directory `bob` is in it. */
@@ -28,7 +31,9 @@ export async function openAttackBench(settings: Record<string, string> = {}): Pr
   mkdirSync(join(home, '.ssh'), { recursive: true })
   writeFileSync(join(home, '.ssh', 'id'), ANNS)
   const data = (...parts: string[]) => temporary.file('data', ...parts)
-  const serving = stack.use(await serve(data(), { HOME: home, PARLEY_MODE: 'shared', ...settings }))
+  const serving = stack.use(
+    await serve(data(), { HOME: home, PARLEY_MODE: 'shared', PARLEY_USER_LIMITS: UNLIMITED, ...settings }),
+  )
   const as: AttackBench['as'] = (who, method, path, body) =>
     serving.call(method, path, body, { key: serving.keys[who], headers: { prefer: 'wait=20' } })
   const { conversation_id: conversation } = (await as('ann', 'POST', '/api/conversations', {})).json

@@ -141,6 +141,10 @@ const ADMINS: ReadonlySet<string> = new Set([
   'POST /api/keys',
   'POST /api/keys/{key_id}/rotate',
   'DELETE /api/keys/{key_id}',
+  'GET /api/users',
+  'POST /api/users/{user}/disable',
+  'POST /api/users/{user}/enable',
+  'DELETE /api/users/{user}',
   'GET /api/audit',
   'GET /api/quotas/users',
 ])

@@ -25,7 +25,7 @@ const made = async (method: string, path: string, body?: unknown): Promise<Loose
 /** Routes without user data: files and repositories of the machine, and routes without a key. */
 const OF_THE_MACHINE = /^\/api\/(?:file\/(?!download-trajectory)|git\/|tools\/|llm\/(?:models|providers))/
 /** Routes for administrators, which give other users no information for any id. */
-const OF_OPERATORS = /^\/api\/(?:keys|audit|webhooks|quotas\/users)/
+const OF_OPERATORS = /^\/api\/(?:keys|users|audit|webhooks|quotas\/users)/
 
 beforeAll(async () => {
   dir = await tempDir()
@@ -235,12 +235,16 @@ describe('a role', () => {
     const operator = routes.filter(({ path }) => OF_OPERATORS.test(path))
     expect(operator.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
       'DELETE /api/keys/{key_id}',
+      'DELETE /api/users/{user}',
       'GET /api/audit',
       'GET /api/keys',
       'GET /api/quotas/users',
+      'GET /api/users',
       'GET /api/webhooks/deliveries',
       'POST /api/keys',
       'POST /api/keys/{key_id}/rotate',
+      'POST /api/users/{user}/disable',
+      'POST /api/users/{user}/enable',
       'POST /api/webhooks/deliveries/{delivery_id}/redeliver',
     ])
     const { items } = (await serving.call('GET', '/api/keys')).json

@@ -90,11 +90,14 @@ export const deleteStoredSecret: RouteOf<typeof rows.deleteStoredSecret> = {
   method: 'DELETE',
   path: '/api/settings/secrets/{name}',
 }
+export const deleteUser: RouteOf<typeof rows.deleteUser> = { method: 'DELETE', path: '/api/users/{user}' }
+export const disableUser: RouteOf<typeof rows.disableUser> = { method: 'POST', path: '/api/users/{user}/disable' }
 export const downloadFile: RouteOf<typeof rows.downloadFile> = { method: 'GET', path: '/api/file/download' }
 export const downloadTrajectory: RouteOf<typeof rows.downloadTrajectory> = {
   method: 'GET',
   path: '/api/file/download-trajectory/{conversation_id}',
 }
+export const enableUser: RouteOf<typeof rows.enableUser> = { method: 'POST', path: '/api/users/{user}/enable' }
 export const executeBashCommand: RouteOf<typeof rows.executeBashCommand> = {
   method: 'POST',
   path: '/api/bash/execute_bash_command',
@@ -156,6 +159,7 @@ export const listStoredSecrets: RouteOf<typeof rows.listStoredSecrets> = {
   path: '/api/settings/secrets',
 }
 export const listTools: RouteOf<typeof rows.listTools> = { method: 'GET', path: '/api/tools/' }
+export const listUsers: RouteOf<typeof rows.listUsers> = { method: 'GET', path: '/api/users' }
 export const listVerifiedModels: RouteOf<typeof rows.listVerifiedModels> = {
   method: 'GET',
   path: '/api/llm/models/verified',

@@ -447,5 +447,6 @@ export {
   rotateKey,
 } from './endpoints/keys.ts'
 export { listQuotas, Quota, readQuotas, UserQuotas } from './endpoints/quotas.ts'
+export { deleteUser, disableUser, enableUser, listUsers, UserInfo, UserState } from './endpoints/users.ts'
 export { textOf } from './text-of.ts'
 export { plainMessage, userMessage } from './user-message.ts'

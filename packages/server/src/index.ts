@@ -4,6 +4,7 @@ import type { Config } from './config/index.ts'
 import type { BackupReport, BackupRequest } from './compose/backup/back-up.ts'
 import type { RestoreReport, RestoreRequest } from './compose/backup/restore.ts'
 import type { Keys } from './compose/keys.ts'
+import type { UserStates } from './compose/user-states.ts'
 import type { RekeyReport, RekeyRequest } from './compose/rekey.ts'
 import type { ChainReport } from './observability/index.ts'
 import type * as Preflight from './preflight.ts'
@@ -34,6 +35,11 @@ export async function startServer(config: Config, overrides: CompositionOverride
 /** Opens the keys of the configured data directory; needs no running server. */
 export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys' | 'mode'>): Promise<Keys> {
   return (await import('./compose/keys.ts')).openKeys(config)
+}
+
+/** Opens the users of the configured data directory; needs no running server. */
+export async function openUserStates(config: Pick<Config, 'dataDir'>): Promise<UserStates> {
+  return (await import('./compose/user-states.ts')).openUserStates(config)
 }
 
 /**

@@ -188,6 +188,7 @@ export async function openBench({
     phases: [],
     findLlm: async () => null,
     judgeModel: () => Promise.reject(new Error('no judge')),
+    isSuspended: () => false,
     mask: (drafts) => drafts,
     masker: async () => masker,
     log,

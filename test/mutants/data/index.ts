@@ -3,6 +3,7 @@ import { agent } from './agent.ts'
 import { backup } from './backup.ts'
 import { core } from './core.ts'
 import { http } from './http.ts'
+import { modes } from './modes.ts'
 import { run } from './run.ts'
 import { runner } from './runner.ts'
 import { secrets } from './secrets.ts'
@@ -24,4 +25,5 @@ export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
   agent,
   workspace,
   backup,
+  modes,
 }

@@ -33,6 +33,7 @@ import {
   openNamedSecrets,
   openUserSettings,
   type FirstKey,
+  SuspendedUsers,
   type Identities,
 } from '../settings/index.ts'
 import { lockDataDir, openConversationFolders, openSqlite, type Storage } from '../storage/index.ts'
@@ -113,6 +114,8 @@ export async function startServer(
 
   if (hasShortKey(config))
     log.warn({ setting: 'session_api_keys', fewest: MIN_KEY_CHARS }, 'a configured key is short enough to be guessed')
+  const suspended = new SuspendedUsers()
+  suspended.replace(await storage.users.suspended())
   const users = (await storage.users.list()).length
   if (config.mode === 'personal' && users > 1)
     log.warn({ setting: 'mode', users }, 'more than one user on a server in the mode personal')
@@ -148,7 +151,7 @@ export async function startServer(
   const ownSecrets = openConversationSecretAccess({ cipher, commandSecrets, ...lookups, log })
   const transport = openTransport({
     egress,
-    serverKey: new ServerKey(config.llm, config.mode === 'shared'),
+    serverKey: new ServerKey(config.llm),
     configuredUrl: config.llm.baseUrl,
   })
   opened.defer(() => transport[Symbol.dispose]())
@@ -177,18 +180,10 @@ export async function startServer(
     commandSecrets,
     ownSecrets,
     transport,
-  }
-  const engine = composeEngine({
-    ...shared,
-    egress,
-    notes,
+    suspended,
     removal,
-    foldersDir,
-    isolation,
-    mcp,
-    log,
-    ...automation.runs,
-  })
+  }
+  const engine = composeEngine({ ...shared, egress, notes, foldersDir, isolation, mcp, log, ...automation.runs })
   const edge = composeEdge({ ...shared, engine, identities, secrets, isolation, log, ...overrides })
   opened.defer(() => endWork(edge, engine, log))
 

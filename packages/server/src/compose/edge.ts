@@ -33,6 +33,7 @@ import {
   type FindLlm,
   type Identities,
   type NamedSecrets,
+  type SuspendedUsers,
   type UserSettings,
 } from '../settings/index.ts'
 import { openSkillListing, skillNamesOf } from '../skills/index.ts'
@@ -47,8 +48,10 @@ import {
   type Isolation,
   type Roots,
   type RootsOf,
+  type WorkspaceRemoval,
   type Workspaces,
 } from '../workspace/index.ts'
+import { composeUsers } from './users.ts'
 
 export type EdgeDeps = {
   config: Config
@@ -67,6 +70,8 @@ export type EdgeDeps = {
   roots: RootsOf
   transport: Transport
   isolation: Isolation
+  suspended: SuspendedUsers
+  removal: WorkspaceRemoval
   /** Limits of live connections; default: those of the server. */
   liveLimits?: AppDeps['limits']
   /** Milliseconds that a chat completion waits for its answer; default: the gateway's. */
@@ -74,7 +79,7 @@ export type EdgeDeps = {
 }
 
 export type Edge = App & {
-  /** Resumes commands that were running when an earlier process ended. */
+  /** Resumes commands that were running, and deletions of users, when an earlier process ended. */
   recover(): Promise<void>
 }
 
@@ -82,12 +87,15 @@ export type Edge = App & {
 export function composeEdge(deps: EdgeDeps): Edge {
   const { config, engine, storage, cipher, identities, settings, secrets, ownSecrets, findLlm, isolation, log } = deps
   const machine = composeMachine(deps)
+  const users = composeUsers({ ...deps, bash: machine.bash, dataDir: config.dataDir })
   const app = createApp({
     conversations: engine,
     receiver: engine,
     deliveries: storage.outbox,
     webhookSecrets: config.webhookReceiverSecrets,
     keys: identities,
+    users,
+    isSuspended: (user) => deps.suspended.has(user),
     audit: new AuditLog(storage.audit, log, { sinks: auditSinks(config, log) }),
     idempotency: storage.idempotency,
     cipher,
@@ -129,9 +137,12 @@ export function composeEdge(deps: EdgeDeps): Edge {
     listen: (address) => app.listen(address),
     async close(patience) {
       await app.close(patience)
+      await users[Symbol.asyncDispose]()
       await machine.bash[Symbol.asyncDispose]()
     },
-    recover: () => machine.bash.recover(),
+    recover: async () => {
+      await Promise.all([machine.bash.recover(), users.recover()])
+    },
   }
 }
 
@@ -189,7 +200,14 @@ function composeMachine(deps: EdgeDeps): Machine {
   const hide = async (user: string, text: string) => (await commandSecrets.masker(user)).text(text)
   const models = { transport: deps.transport, ...scriptsIn(config.dataDir, roots) }
   return {
-    bash: openBash({ store: storage.bash, hosts, processes: deps.quotas.processes, hide, log }),
+    bash: openBash({
+      store: storage.bash,
+      hosts,
+      processes: deps.quotas.processes,
+      hide,
+      isSuspended: (user) => deps.suspended.has(user),
+      log,
+    }),
     hosts,
     sessions: openWorkspaceSessions(cipher, identities),
     workingDirOf: async (id, actor) => {

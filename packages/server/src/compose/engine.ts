@@ -28,6 +28,7 @@ import {
   type CommandSecrets,
   type ConversationSecretAccess,
   type FindLlm,
+  type SuspendedUsers,
   type UserSettings,
 } from '../settings/index.ts'
 import type { Storage } from '../storage/index.ts'
@@ -65,6 +66,7 @@ export type ComposeEngineDeps = {
   ownSecrets: ConversationSecretAccess
   settings: UserSettings
   findLlm: FindLlm
+  suspended: SuspendedUsers
   runs?: RunObserver
 }
 
@@ -115,6 +117,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
       log,
     }),
     openHooks,
+    isSuspended: (user) => deps.suspended.has(user),
     acceptAnalyzer,
     openLlm: open,
     judgeModel: judgeModels((llm) => isConfigured(llm, deps.transport), usersModel),

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DEFAULT_USER, newUserIn, openIdentities } from '../settings/index.ts'
 import { openSqlite, type KeyRow, type Role } from '../storage/index.ts'
 import type { Config } from '../config/index.ts'
+import { auditCommand } from './command-line.ts'
 
 export type KeyRequest = { user: string; role: Role; label: string | null; expires_at: string | null }
 
@@ -21,24 +22,7 @@ export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys'
   if (config.sessionApiKeys.length > 0) await storage.users.ensure(DEFAULT_USER, newUser.settings)
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date(), newUser)
   const audited = (action: string, { id, user, role }: Pick<KeyRow, 'id' | 'user' | 'role'>) =>
-    storage.audit.write(
-      [
-        {
-          at: new Date().toISOString(),
-          until: null,
-          count: 1,
-          // Anyone who may write the store; no key was used.
-          user: '',
-          key_id: 'command line',
-          action,
-          conversation_id: null,
-          status: 200,
-          subject: user,
-          detail: `key ${id}, role ${role}`,
-        },
-      ],
-      [],
-    )
+    auditCommand(storage.audit, { action, subject: user, detail: `key ${id}, role ${role}` })
   return {
     async createKey({ user, role, label, expires_at }) {
       const expiresAt = expires_at === null ? null : new Date(expires_at)

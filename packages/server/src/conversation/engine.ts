@@ -11,6 +11,7 @@ import { ConversationAccess } from './engine/access.ts'
 import { openCommands, type CommandDeps } from './engine/commands.ts'
 import { openReads, type Reads } from './engine/reading.ts'
 import { openReleases, type ReleaseDeps } from './engine/releases.ts'
+import { openUserWork, type UserWork } from './engine/user-work.ts'
 import { openWatching, type Watching } from './engine/watching.ts'
 import { ClientCallBoard } from './live/client-calls.ts'
 import type { LiveDeps } from './live/deps.ts'
@@ -36,7 +37,7 @@ export type EngineDeps = Pick<
   | 'masker'
   | 'log'
 > &
-  Pick<CommandDeps, 'acceptAnalyzer' | 'removal' | 'roots'> &
+  Pick<CommandDeps, 'acceptAnalyzer' | 'removal' | 'roots' | 'isSuspended'> &
   Pick<ReleaseDeps, 'removal'> &
   Pick<SubAgentSupervisorDeps, 'llmNames' | 'findDefinitions'> & {
     storage: Storage
@@ -57,7 +58,7 @@ export type EngineDeps = Pick<
     appendBackoff?: Backoff
   }
 
-export type Engine = Conversations & Receiver & Pick<Reads, 'ownInfo'> & Pick<Watching, 'recover' | 'close'>
+export type Engine = Conversations & Receiver & Pick<Reads, 'ownInfo'> & Pick<Watching, 'recover' | 'close'> & UserWork
 
 /** Opens the engine over a store. It starts nothing by itself; call `recover` once the server listens. */
 export function openEngine(deps: EngineDeps): Engine {
@@ -84,10 +85,12 @@ export function openEngine(deps: EngineDeps): Engine {
   const { conversations } = storage
   const backoff = deps.appendBackoff
   const releases = openReleases({ ...deps, conversations, folderOf: start.folderOf, readRecord: read, backoff })
+  const commands = openCommands(access, roster, { ...deps, start, releases, readRecord: read })
   return {
     ...openReads(access, storage, roster, shownBatches),
     ...openReceiver({ storage, cipher, quotas: deps.quotas, now: deps.now }),
-    ...openCommands(access, roster, { ...deps, start, releases, readRecord: read }),
+    ...commands,
+    ...openUserWork({ ...deps, conversations, commands, roster }),
     ...openWatching(access, storage, roster, shownBatches, releases, deps.log),
     idleMs: () => performance.now() - lastActivity,
   }

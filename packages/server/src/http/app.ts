@@ -25,6 +25,7 @@ import { IdempotentRequests } from './core/idempotency.ts'
 import { type Gateway, gatewayRoutes } from './gateway/chat.ts'
 import { keyRoutes, type Keys } from './admin/keys.ts'
 import { quotaRoutes } from './admin/quotas.ts'
+import { userRoutes, type Users } from './admin/users.ts'
 import { Connections, type LiveLimits } from './live/connections.ts'
 import { BashSockets } from './live/bash-socket.ts'
 import { Handshakes } from './live/handshake.ts'
@@ -56,6 +57,9 @@ export type AppDeps = Starts & {
   /** Signing secrets of servers that send webhooks here; none: they need no signature. */
   webhookSecrets: readonly string[]
   keys: Keys
+  users: Users
+  /** True for a user whose requests are refused. */
+  isSuspended: (user: string) => boolean
   audit: AuditLog
   /** Requests with an `Idempotency-Key`, and the cipher that seals their answers. */
   idempotency: IdempotencyStore
@@ -113,19 +117,10 @@ export function createApp(deps: AppDeps): App {
     takesKeyInUrl: deps.takesKeyInUrl,
     log,
   })
-  const { requests } = deps.quotas
   const limitOf = (row: Endpoint) => bodyLimitOf(row, bodyLimitBytes)
   const ofMessages = limitOf(sendMessage)
   const ofCommands = limitOf(startBashCommand)
-  const sockets = new EventSockets({
-    conversations,
-    handshakes,
-    connections,
-    requests,
-    frameLimitBytes: ofMessages,
-    log,
-    audit,
-  })
+  const sockets = new EventSockets({ conversations, handshakes, connections, frameLimitBytes: ofMessages, log, audit })
   const bashSockets = new BashSockets({
     bash: machine.bash,
     handshakes,
@@ -133,7 +128,6 @@ export function createApp(deps: AppDeps): App {
     log,
     touch,
     audit,
-    requests,
   })
   const routes = [
     ...startRoutes(deps, conversations),
@@ -151,6 +145,7 @@ export function createApp(deps: AppDeps): App {
     ...receiverRoutes(deps.receiver, { secrets: deps.webhookSecrets, limitOf }),
     ...deliveryRoutes(deps.deliveries),
     ...keyRoutes(deps.keys, (keyId) => void keyWatch.check(keyId)),
+    ...userRoutes(deps.users, deps.keys, (keyId) => void keyWatch.check(keyId)),
     ...auditRoutes(audit),
     ...quotaRoutes(deps.quotas),
     ...hookRoutes(deps.hooksOf),
@@ -167,6 +162,7 @@ export function createApp(deps: AppDeps): App {
     cors,
     isOurHost,
     bodyLimitBytes,
+    isSuspended: deps.isSuspended,
     log,
     budgets: new RequestBudgets(deps.rateLimitPerMinute, deps.quotas.requests),
     audit,

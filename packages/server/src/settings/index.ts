@@ -14,6 +14,7 @@ export { DEFAULT_USER, openIdentities, type Identities, type Identity, type NewK
 export { serversOf } from './mcp-config.ts'
 export { newUserIn } from './new-user.ts'
 export { openNamedSecrets, type NamedSecrets, type OpenSecret } from './secrets.ts'
+export { changeState, openUserLifecycle, SuspendedUsers, type UserLifecycle } from './user-lifecycle.ts'
 export { openUserSettings, type Exposure, type FindLlm, type UserSettings } from './settings.ts'
 export { STANDARD_TOOLS } from './profiles/agent-of-settings.ts'
 export { ACP_SERVERS } from './profiles/acp-servers.ts'

@@ -13,6 +13,8 @@ export interface Hosts {
   of(user: string): Promise<Workspace>
   /** The directories that the user's requests may reach. */
   roots(user: string): Roots
+  /** Ends the commands of the user. */
+  release(user: string): Promise<void>
   /** Removes the output of these commands from the runner, because it is stored elsewhere. */
   forget?(user: string, callIds: readonly string[]): void
 }
@@ -32,6 +34,10 @@ export function openHosts(workspaces: Workspaces, roots: RootsOf, cwd: string): 
   }
   return {
     roots,
+    release: async (user) => {
+      known.delete(user)
+      await workspaces.release(hostId(user))
+    },
     forget: (user, calls) => workspaces.forget?.(hostId(user), calls),
     of(user) {
       const opened = known.get(user) ?? open(user)

@@ -1,4 +1,10 @@
-import { newConversationId, type ConversationId, type Draft, type SecurityAnalyzer } from '@parley/protocol'
+import {
+  newConversationId,
+  ParleyError,
+  type ConversationId,
+  type Draft,
+  type SecurityAnalyzer,
+} from '@parley/protocol'
 import { hasHooks } from '../../hooks/index.ts'
 import { endsInTime } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
@@ -44,6 +50,8 @@ export type CommandDeps = {
   releases: Pick<Releases, 'settle'>
   removal: Pick<WorkspaceRemoval, 'record'>
   runs?: RunObserver | undefined
+  /** True for a user of whom nothing may run. */
+  isSuspended: (user: string) => boolean
   /** An analyzer's configuration as it is stored. @throws ParleyError `invalid_input` for one that cannot be opened. */
   acceptAnalyzer: (requested: SecurityAnalyzer) => Promise<SecurityAnalyzer>
   log: Pick<Log, 'warn'>
@@ -68,8 +76,14 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
     await expectReachable(request, deps.roots(actor.user))
   }
 
+  /** A request that was admitted just before its user was disabled. */
+  const expectActive = ({ user }: Actor): void => {
+    if (deps.isSuspended(user)) throw new ParleyError('forbidden', `User ${user} is disabled.`)
+  }
+
   return {
     async start(requested, actor) {
+      expectActive(actor)
       const request = await accepted(requested, acceptAnalyzer)
       await expectNewIsReachable(request, actor)
       await expectParent(request, actor, { get: (id) => conversations.get(id), readRecord })
@@ -97,7 +111,8 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       // Also one that cannot be read.
       const { row, record, state } = await access.readOrMark(await access.row(id, actor))
       const channel = roster.channel(id, row.seq)
-      if (isReady(state) && hasHooks(state.hook_config, 'SessionEnd')) await endSession(id, roster, deps.log)
+      const runsHooks = isReady(state) && !deps.isSuspended(actor.user)
+      if (runsHooks && hasHooks(state.hook_config, 'SessionEnd')) await endSession(id, roster, deps.log)
       const late = AbortSignal.timeout(DELETE_MS.all)
       const evicted = roster.evict(id, 'deleted')
       await endsInTime(evicted, AbortSignal.timeout(DELETE_MS.work))
@@ -117,6 +132,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
     },
 
     async send(id, requested, actor) {
+      if (requested.kind !== 'stop') expectActive(actor)
       const command = await withAcceptedAnalyzer(requested, acceptAnalyzer)
       const live = await access.live(id, actor)
       if (command.kind === 'send_message') await deps.quotas.expectRoom(actor.user)
@@ -134,6 +150,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
     },
 
     async ask(id, question, actor, signal) {
+      expectActive(actor)
       // A received conversation is unknown here, not a conflict.
       if ((await access.find(id, actor)).origin === 'received') throw unknownConversation(id)
       const live = await access.live(id, actor)
@@ -142,6 +159,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
     },
 
     async fork(id, request, actor) {
+      expectActive(actor)
       const source = await access.read(id, actor)
       await deps.quotas.expectNewConversation(actor.user)
       const asked = { ...request, id: request.id ?? newConversationId() }

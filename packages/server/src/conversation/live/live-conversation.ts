@@ -209,6 +209,7 @@ export class LiveConversation {
 
   /** Continues the run, or the start, that was active when the previous process ended. */
   resume(): void {
+    if (this.#deps.isSuspended(this.owner)) return
     const { execution_status: status, awaiting_approval: awaiting } = this.#log.state
     if (status === 'running') this.#files.takeOver()
     // A conversation that asks for its sub-agent continues to wait for that one, and for the others.

@@ -39,6 +39,8 @@ export type RunDeps = {
   runs?: RunObserver
   /** Links between sub-agents and their parents. */
   parentLink: ParentLink
+  /** True for a user of whom nothing may run. */
+  isSuspended: (user: string) => boolean
   log: Pick<Log, 'warn' | 'error'>
 }
 
@@ -96,8 +98,8 @@ export class Running {
   /** Starts a run; does nothing while one is active. While runs are held, a run that is still wanted starts after the hold. */
   start(): void {
     const { condensation, reminder } = this.#parts
-    const { isClosed } = this.#live
-    if (this.#run !== null || this.#holds > 0 || isClosed()) return
+    const { isClosed, owner } = this.#live
+    if (this.#run !== null || this.#holds > 0 || isClosed() || this.#deps.isSuspended(owner)) return
     const controller = new AbortController()
     const requestedAt = performance.now()
     let isRecorded = false

@@ -44,6 +44,7 @@ beforeAll(async () => {
   web = createWeb(routes, {
     auth: { authenticate: async (key) => (key === 'good' ? ann : null) },
     cors: createCors([]),
+    isSuspended: () => false,
     bodyLimitBytes: LIMIT,
     log: { debug() {}, info() {}, warn() {}, error: (fields) => void logged.push(fields) },
     upgrade: async (_request, socket) => void socket.destroy(),
@@ -120,6 +121,7 @@ describe('limits of connections', () => {
     const web = createWeb([...routes, slow], {
       auth: { authenticate: async (key) => (key === 'good' ? ann : null) },
       cors: createCors([]),
+      isSuspended: () => false,
       bodyLimitBytes: LIMIT,
       limits,
       log: { debug() {}, info() {}, warn: (_, text) => void warned.push(text), error() {} },

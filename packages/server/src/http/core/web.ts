@@ -21,6 +21,7 @@ import {
   NOT_FOUND,
   redirect,
   toAnswer,
+  UNAUTHORIZED,
 } from './errors.ts'
 import type { IsOurHost } from './hosts.ts'
 import type { IdempotentRequests } from './idempotency.ts'
@@ -87,6 +88,8 @@ export type WebDeps = {
   /** Absent: `CONNECTION_LIMITS`. */
   limits?: ConnectionLimits
   log: Log
+  /** True for a user who was disabled after the request was admitted. */
+  isSuspended: (user: string) => boolean
   /** Absent: no limit. */
   budgets?: RequestBudgets
   /** Absent: no audit log. */
@@ -288,11 +291,13 @@ async function answerOf(
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
-  { idempotency, log }: WebDeps,
+  { idempotency, isSuspended, log }: WebDeps,
   closing: AbortSignal,
 ): Promise<Answer | Streamed> {
   const { headers, method, url } = request
   const actor = actors.get(request) ?? null
+  // A body may arrive long after its request was admitted.
+  if (actor !== null && isSuspended(actor.user)) return UNAUTHORIZED
   const raw: Omit<RawRequest, 'callerSignal'> = {
     headers,
     path: pathOf(route, request.params as Record<string, string>),

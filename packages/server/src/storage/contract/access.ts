@@ -30,15 +30,26 @@ export interface KeyStore {
 }
 
 /** `disabled`: keys are refused and nothing runs. `deleting`: the same, and the data is removed. */
-type UserState = 'active' | 'disabled' | 'deleting'
+export type UserState = 'active' | 'disabled' | 'deleting'
 
 export type UserRow = { user: string; state: UserState; created_at: string }
 
 export interface UserStore {
   /** In the order of their names. */
   list(): Promise<UserRow[]>
+  /** Those that are not active. */
+  suspended(): Promise<UserRow[]>
   /** Adds a user if there is none with this name, whatever other users there are. */
   ensure(user: string, settings: string | null): Promise<void>
+  /** Returns the state before; null for an unknown user. One that is being deleted stays so. */
+  setState(user: string, state: UserState): Promise<UserState | null>
+  /** Ids of the deleted conversations of a user. */
+  deletedIds(user: string): Promise<string[]>
+  /**
+   * Deletes the rows of a user without conversations, and the user. The audit and the ids of deleted conversations stay. A repetition
+   * does nothing.
+   */
+  erase(user: string): Promise<void>
 }
 
 /** One answered request, or several alike: user, action and result, without any content. */

@@ -19,6 +19,8 @@ export interface WorkspaceStore {
   put(made: MadeWorkspace): Promise<void>
   /** The innermost recorded directory that is `directory` or contains it; null: the server has created none there. */
   containing(directory: string): Promise<MadeWorkspace | null>
+  /** Those of a user. */
+  ofOwner(owner: string): Promise<MadeWorkspace[]>
   /** Forgets a directory that is gone. */
   forget(root: string): Promise<void>
   /**

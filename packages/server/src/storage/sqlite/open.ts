@@ -122,7 +122,7 @@ export async function openSqlite({
     workspaces: sqliteWorkspaces(sql, commits),
     checkpoints: sqliteCheckpoints(sql, commits),
     keys: sqliteKeys(sql, commits, now),
-    users: sqliteUsers(sql, commits, now),
+    users: sqliteUsers(sql, commits, sweep, now),
     audit: sqliteAudit(sql, commits),
     idempotency: sqliteIdempotency(sql, commits),
     usage: sqliteUsage(sql, commits),

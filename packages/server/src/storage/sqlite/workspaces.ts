@@ -41,6 +41,12 @@ export function sqliteWorkspaces(sql: Sql, commits: GroupCommit): WorkspaceStore
           if (dirname(at) === at) return null
         }
       }),
+    ofOwner: (owner) =>
+      commits.read(() =>
+        sql
+          .all<MadeWorkspace>('SELECT root, owner, kind, inode, repository FROM made_workspaces WHERE owner = ?', owner)
+          .map((row) => ({ ...row })),
+      ),
     forget: (root) => commits.write(() => void sql.run('DELETE FROM made_workspaces WHERE root = ?', root)),
     naming: (root, limit) =>
       commits.read(() => {

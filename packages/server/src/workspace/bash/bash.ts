@@ -45,6 +45,8 @@ export type BashDeps = {
   processes: Pick<OpenCount, 'refusalOf'>
   /** Masks a user's secrets in a complete stream, before it is cut into outputs. Absent: nothing is masked. */
   hide?: (user: string, text: string) => Promise<string>
+  /** True for a user of whom nothing may run. */
+  isSuspended: (user: string) => boolean
   log: Pick<Log, 'warn' | 'error'>
 }
 
@@ -59,6 +61,8 @@ export interface Bash extends AsyncDisposable {
   clear(user: string): Promise<number>
   /** Calls `listener` with every later event of this user, until disposed. */
   listen(user: string, listener: (event: BashEvent) => void): Disposable
+  /** Ends the running commands of a user. Resolves when their ends are stored. */
+  end(user: string): Promise<void>
   /** Resumes commands whose end is not stored yet. Resolves when all are resumed, not when they have ended. */
   recover(): Promise<void>
 }
@@ -69,7 +73,8 @@ class BashCommands implements Bash {
   readonly #deps: BashDeps
   readonly #closing = new AbortController()
   readonly #listeners = new Map<string, Set<(event: BashEvent) => void>>()
-  readonly #running = new Set<Promise<unknown>>()
+  /** The commands that run, with their users. */
+  readonly #running = new Map<Promise<unknown>, string>()
   #ended = 0
 
   constructor(deps: BashDeps) {
@@ -114,13 +119,18 @@ class BashCommands implements Bash {
   async recover(): Promise<void> {
     for (const { user, event } of await this.#deps.store.open()) {
       const command = BashCommand.parse(JSON.parse(event.json))
-      void this.#track(this.#follow(user, command, true), command).catch(() => undefined)
+      void this.#track(this.#follow(user, command, true), user, command).catch(() => undefined)
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new ParleyError('unavailable', 'the server is closing'))
-    await Promise.allSettled(this.#running)
+    await Promise.allSettled(this.#running.keys())
+  }
+
+  async end(user: string): Promise<void> {
+    await this.#deps.hosts.release(user)
+    await Promise.allSettled([...this.#running].flatMap(([work, of]) => (of === user ? [work] : [])))
   }
 
   /** Real path of the working directory of a command. @throws RefusedPath for one that the user's requests may not reach */
@@ -141,7 +151,7 @@ class BashCommands implements Bash {
     await this.#directoryOf(user, request)
     const command: BashCommand = { ...stamp(randomUUID().replaceAll('-', '')), ...request, kind: 'BashCommand' }
     await this.#record(user, command)
-    return { command, last: this.#track(this.#follow(user, command), command) }
+    return { command, last: this.#track(this.#follow(user, command), user, command) }
   }
 
   /**
@@ -208,6 +218,7 @@ class BashCommands implements Bash {
       maxBytes: MAX_BYTES,
     }
     for (let attempt = 1; ; attempt++) {
+      if (this.#deps.isSuspended(user)) return [failed('the user is disabled')]
       try {
         const host = await hosts.of(user)
         if (isRecovered && (await host.ledger([command.id], this.#closing.signal))[command.id]?.state === 'unknown')
@@ -230,8 +241,8 @@ class BashCommands implements Bash {
   }
 
   /** Keeps `work` until it ends, so that closing waits for it, and logs a failure that would leave a command without an end. */
-  #track<T>(work: Promise<T>, command: BashCommand): Promise<T> {
-    this.#running.add(work)
+  #track<T>(work: Promise<T>, user: string, command: BashCommand): Promise<T> {
+    this.#running.set(work, user)
     const forget = () => void this.#running.delete(work)
     work.then(forget, (error: unknown) => {
       forget()

@@ -10,7 +10,7 @@
  *
  * Source: docs/operations.md, Workspaces of deleted conversations.
  */
-import { lstat, mkdir, rename, rmdir } from 'node:fs/promises'
+import { lstat, mkdir, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { DeletedWorkspace } from '@parley/protocol'
 import { Mailbox } from '../../lib/index.ts'
@@ -47,6 +47,12 @@ export interface WorkspaceRemoval extends AsyncDisposable {
    * @throws the error of the file system or the store; a repetition continues.
    */
   settle(removal: Removal): Promise<DeletedWorkspace>
+  /**
+   * Removes all workspaces that the server has created for a user without conversations, and what is left in the places of `ids`, which were
+   * conversations of that user.
+   * @throws the error of the file system or the store; a repetition continues.
+   */
+  removeAll(owner: string, ids: readonly string[]): Promise<void>
   /** Deletes what an earlier process has left. Does not wait. */
   recover(): void
 }
@@ -93,6 +99,14 @@ class Removing implements WorkspaceRemoval {
     const decided = await this.#decisions.run(() => this.#decide(made, choice))
     if (decided !== 'remove') return kept(made.root, ...decided)
     return { path: made.root, outcome: 'removed', reason: null, detail: null }
+  }
+
+  async removeAll(owner: string, ids: readonly string[]): Promise<void> {
+    for (const { root } of await this.#deps.store.ofOwner(owner))
+      await this.settle({ owner, directory: root, choice: 'delete' })
+    const folders = ['workspaces', 'worktrees'].map((name) => join(this.#deps.dataDir, name))
+    for (const id of ids)
+      for (const folder of folders) await rm(join(folder, id), { recursive: true, force: true, maxRetries: 5 })
   }
 
   recover(): void {

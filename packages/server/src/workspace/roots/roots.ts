@@ -110,7 +110,7 @@ class UserRoots implements Roots {
     this.#places = places
     this.#listed = listed === null ? null : Promise.all(listed.map(resolveLinks))
     this.#ownerOf = ownerOf
-    this.opened = listed === null ? null : [join(dataDir, 'users', folderName(user)), ...listed]
+    this.opened = listed === null ? null : [ownFolderIn(dataDir, user), ...listed]
   }
 
   async directory(path: string, at: Place, from = '.'): Promise<string> {
@@ -167,7 +167,7 @@ class UserRoots implements Roots {
   }
 
   async ownFolder(): Promise<string> {
-    const folder = join((await this.#places).dataDir, 'users', folderName(this.#user))
+    const folder = ownFolderIn((await this.#places).dataDir, this.#user)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     return folder
   }
@@ -195,6 +195,9 @@ class UserRoots implements Roots {
 
 /** True for places that are refused only because of what they contain. */
 const isNotSecret = (why: RefusedPlace | 'unlisted'): boolean => why === 'home' || why.startsWith('above_')
+
+/** The folder of a user in the data directory, which need not exist. */
+export const ownFolderIn = (dataDir: string, user: string): string => join(dataDir, 'users', folderName(user))
 
 /** Name of a user's folder: the user's name, or a hash of one that is no plain name on every file system. */
 function folderName(user: string): string {

@@ -1,0 +1,43 @@
+/** Composes the work of the modules when a user is disabled or deleted. */
+import { rm } from 'node:fs/promises'
+import type { Engine } from '../conversation/index.ts'
+import type { Log } from '../observability/index.ts'
+import { openUserLifecycle, type SuspendedUsers, type UserLifecycle } from '../settings/index.ts'
+import type { Storage } from '../storage/index.ts'
+import { ownFolderIn, type Bash, type WorkspaceRemoval } from '../workspace/index.ts'
+
+export type ComposeUsersDeps = {
+  storage: Pick<Storage, 'users'>
+  suspended: SuspendedUsers
+  engine: Pick<Engine, 'endWork' | 'deleteAll'>
+  bash: Pick<Bash, 'end'>
+  removal: Pick<WorkspaceRemoval, 'removeAll'>
+  dataDir: string
+  log: Pick<Log, 'info' | 'warn'>
+}
+
+export function composeUsers({
+  storage,
+  suspended,
+  engine,
+  bash,
+  removal,
+  dataDir,
+  log,
+}: ComposeUsersDeps): UserLifecycle {
+  return openUserLifecycle({
+    store: storage.users,
+    suspended,
+    endWork: async (user) => {
+      await Promise.all([engine.endWork(user), bash.end(user)])
+    },
+    erase: async (user, signal) => {
+      await engine.deleteAll(user, signal)
+      await removal.removeAll(user, await storage.users.deletedIds(user))
+      await rm(ownFolderIn(dataDir, user), { recursive: true, force: true, maxRetries: 5 })
+      // Last: as long as the user is stored, a later process repeats all of this.
+      await storage.users.erase(user)
+    },
+    log,
+  })
+}
