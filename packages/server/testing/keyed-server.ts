@@ -1,4 +1,5 @@
 /** The real server inside the test's process, with a scripted model and keys of two users, for tests of HTTP and sockets. */
+import { withoutSandbox } from './sandbox-setting.ts'
 import { mkdir } from 'node:fs/promises'
 import { readConfig, startServer, type CompositionOverrides } from '../src/index.ts'
 import { hashKey } from '../src/secrets/index.ts'
@@ -55,6 +56,7 @@ export async function startKeyedServer({
       PARLEY_LOG_LEVEL: 'silent',
       PARLEY_USER_EGRESS: 'any',
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+      ...withoutSandbox(env),
       ...env,
     },
     cwd: dir.path,

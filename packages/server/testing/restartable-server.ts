@@ -1,4 +1,5 @@
 /** A real server with a scripted model, which can be restarted on the same data directory. */
+import { withoutSandbox } from './sandbox-setting.ts'
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -62,6 +63,7 @@ export async function startRunning(
       PARLEY_ALLOW_ROOT: 'true',
       PARLEY_USER_EGRESS: 'any',
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+      ...withoutSandbox(env),
       ...env,
     }
     if (where === 'process') return startServerProcess({ dataDir: dir.file('data'), env: own })

@@ -1,4 +1,5 @@
 /** A server in a process of its own, which tests can kill. */
+import { withoutSandbox } from './sandbox-setting.ts'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
@@ -56,6 +57,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
         PARLEY_LOG_LEVEL: 'warn',
         // Servers of tests are on loopback.
         PARLEY_USER_EGRESS: 'any',
+        ...withoutSandbox(options.env),
         ...crash,
         ...options.env,
       },

@@ -1,4 +1,5 @@
 /** The real server inside the test's process, with its own data directory and one key. */
+import { withoutSandbox } from './sandbox-setting.ts'
 import { readConfig, startServer, type CompositionOverrides } from '../src/index.ts'
 import { canary } from './canaries/values.ts'
 import { tempDir, type TempDir } from './temp.ts'
@@ -33,6 +34,7 @@ export async function startTestServer(
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
       ...(env['PARLEY_MODE'] === 'shared' ? { PARLEY_WORKSPACE_ROOTS: dir.path } : {}),
       PARLEY_USER_EGRESS: 'any',
+      ...withoutSandbox(env),
       ...env,
     },
     cwd: dir.path,

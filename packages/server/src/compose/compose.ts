@@ -239,8 +239,15 @@ async function warnOfReaders(dataDir: string, log: Log): Promise<void> {
 
 async function isolationOf({ sandbox }: Config, log: Log) {
   const isolation = await probeIsolation(sandbox)
-  if (isolation.level === 'none' && sandbox.mode !== 'off')
-    log.warn({ sandbox: sandbox.mode, reason: isolation.reason }, 'no sandbox for commands')
+  const { reason } = isolation
+  const remedy = 'install bubblewrap and allow user namespaces (docs/security.md, The sandbox)'
+  if (isolation.level === 'none' && sandbox.mode === 'auto')
+    log.warn(
+      { sandbox: 'auto', reason, remedy: `${remedy}; PARLEY_SANDBOX=off hides this warning` },
+      'commands of agents run without a sandbox, with all rights of this account',
+    )
+  if (isolation.level === 'none' && sandbox.mode === 'required')
+    log.warn({ sandbox: 'required', reason, remedy }, 'no command of an agent is started, because there is no sandbox')
   return isolation
 }
 

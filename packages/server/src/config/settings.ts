@@ -452,7 +452,7 @@ export const SETTINGS = {
     mode: setting<SandboxPolicy['mode']>({
       name: 'sandbox',
       read: sandboxMode,
-      default: 'off',
+      default: 'auto',
       sharedDefault: 'required',
       describe: 'Runs commands of agents in a sandbox; `auto` where the machine supports it',
       page: 'security.md',

@@ -6,12 +6,13 @@ import { basename, dirname, join, relative } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { asParleyError } from './file-errors.ts'
 import { isInside } from '../lib/index.ts'
+import type { Surroundings } from './surroundings.ts'
 import { resolveLinks } from './roots/real-path.ts'
 import { INSIDE, isVisible, sharesTmp, type View } from './runner/sandbox/mounts.ts'
 import { protectedPlaceOf } from './runner/sandbox/protected.ts'
 
 /** Called for every operation, because the workspaces of other conversations change. */
-export type Confinement = () => View
+export type Confinement = (around: Surroundings) => View
 
 /**
  * Returns the real path on this machine of a path inside the sandbox.
@@ -34,11 +35,10 @@ export async function confinedPath(
   const place = isWorkspace ? undefined : own.find(([inside]) => isInside(inside, path))
   const wanted = place === undefined ? path : join(place[1], relative(place[0], path))
   const target = isLink ? join(await followed(dirname(wanted)), basename(wanted)) : await followed(wanted)
-  const writable = [view.workspace, folders.home, folders.tmp]
+  const ofProcesses = [folders.home, folders.tmp]
   // Hidden places inside the workspace stay hidden.
-  const mayWrite = writable.some(
-    (root) => isInside(root, target) && (root !== view.workspace || isVisible(view, target)),
-  )
+  const mayWrite =
+    ofProcesses.some((root) => isInside(root, target)) || (isInside(view.workspace, target) && isVisible(view, target))
   const mayRead = mayWrite || isInside(folders.kept, target) || isVisible(view, target)
   const guarded = writes ? protectedPlaceOf(view.workspace, target) : null
   if (guarded !== null) throw new ParleyError('forbidden', describeProtected(path, guarded), { details: { path } })

@@ -131,7 +131,8 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
         log: options.log,
         processes: options.processes === undefined ? null : ofOwner(options.processes, spec.owner),
         confinement: (await confines())
-          ? () => viewOf(visible, spec.conversationId, { ...sandbox, workspace: real }, folders.values())
+          ? (around) =>
+              viewOf(visible, spec.conversationId, { ...sandbox, ...around, workspace: real }, folders.values())
           : null,
         get client() {
           return runner().client

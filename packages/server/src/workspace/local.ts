@@ -9,6 +9,7 @@ import { attachProcess } from './runner-process.ts'
 import { isNotRecorded, untilRecorded } from './not-recorded.ts'
 import { confinedPath, type Confinement } from './confined.ts'
 import type { Roots } from './roots/roots.ts'
+import { surroundingsOf } from './surroundings.ts'
 import { INSIDE } from './runner/sandbox/mounts.ts'
 import type {
   Box,
@@ -83,7 +84,7 @@ export class LocalWorkspace implements Workspace {
     if (confinement !== null) {
       this.privateDir = INSIDE.home
       this.keepText = async (name, text, signal) => {
-        const path = join(confinement().folders.kept, basename(name))
+        const path = join(confinement({}).folders.kept, basename(name))
         await writeWhole({ path, real: async () => path }, Buffer.from(text), signal)
         return join(INSIDE.kept, basename(name))
       }
@@ -120,7 +121,7 @@ export class LocalWorkspace implements Workspace {
         ...request,
         env: { ...(await this.#env()), ...request.env },
         cwd: this.workingDir,
-        box: this.#box(this.#real),
+        box: await this.#box(this.#real),
       },
     }
     const answer = (await this.#ask(request.callId, body, signal, {
@@ -233,7 +234,7 @@ export class LocalWorkspace implements Workspace {
     isOwn,
   }: Pick<ExecRequest, 'argv' | 'cwd' | 'env' | 'folder' | 'isOwn'>): Promise<ProcessSpec> {
     const { at, writable } = await this.#place(cwd)
-    const box = this.#box(writable)
+    const box = await this.#box(writable)
     return {
       argv,
       cwd: at,
@@ -255,19 +256,19 @@ export class LocalWorkspace implements Workspace {
   }
 
   /** @param workspace real path */
-  #box(workspace: string): Box | null {
-    const { sandbox } = this.#deps
-    return sandbox === null ? null : { ...sandbox, workspace }
+  async #box(workspace: string): Promise<Box | null> {
+    const { sandbox, roots } = this.#deps
+    return sandbox === null ? null : { ...sandbox, ...(await surroundingsOf(workspace, roots)), workspace }
   }
 
   /** The file at `path`, if commands could access it too. */
   #target(path: string, how: { writes?: boolean; isLink?: boolean } = {}): Target {
     const { confinement, roots } = this.#deps
     const absolute = this.resolve(path)
-    const real = () =>
+    const real = async () =>
       confinement === null
         ? roots.unsandboxed(absolute, ['plugins', join('conversations', this.#scope.conversation)], how)
-        : confinedPath(confinement(), absolute, how)
+        : confinedPath(confinement(await surroundingsOf(this.#real, roots)), absolute, how)
     return { path: absolute, real }
   }
 

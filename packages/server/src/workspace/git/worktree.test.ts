@@ -101,4 +101,57 @@ describe.skipIf('reason' in bubblewrap)('a worktree of a sandboxed conversation'
     expect((await make(inner, 'boxed-inner'))?.workingDir).toBe(expected)
     expect(existsSync(join(expected, 'file'))).toBe(true)
   })
+  /** Runs a script in a sandboxed conversation that works in a directory. */
+  async function run(workingDir: string, script: string) {
+    const spec = { conversationId: asConversationId(randomUUID()), owner: OWNER, workingDir, epoch: 1 }
+    await using workspace = await here.workspaces.open(spec, never)
+    const { exit_code, stdout, stderr } = await workspace.exec({ argv: ['sh', '-c', script] }, never)
+    return { code: exit_code, text: stdout + stderr }
+  }
+  const commit = 'echo more > added && git add . && git -c user.name=a -c user.email=a@b.example commit -qm more'
+
+  test('takes commits, and cannot change what leads to its repository', async () => {
+    const shop = await repository(here.dir.file('committed'))
+    const id = randomUUID()
+    const tree = (await make(shop, id))!.workingDir
+    expect(await run(tree, `${commit} && git status --porcelain && git log --format=%s`)).toEqual({
+      code: 0,
+      text: 'more\nfirst\n',
+    })
+    expect(await git(shop, 'log', '-1', '--format=%s', `openhands/${id}`)).toBe('more')
+    const own = join(shop, '.git', 'worktrees', 'committed')
+    for (const script of [
+      `touch '${shop}/.git/hooks/x'`,
+      `echo x >> '${shop}/.git/config'`,
+      `echo x > '${own}/commondir'`,
+      `mv '${own}' '${own}-old'`,
+      'echo "gitdir: /tmp/x" > .git',
+      'rm -f .git',
+    ])
+      expect([script, (await run(tree, script)).code]).not.toEqual([script, 0])
+    await run(tree, `touch '${shop}/x'`)
+    expect(existsSync(join(shop, 'x'))).toBe(false)
+  })
+
+  test('that is forged by its files shows no other repository', async () => {
+    const secret = await repository(here.dir.file('secret'))
+    const forged = here.dir.file('forged')
+    mkdirSync(join(forged, 'fake'), { recursive: true })
+    writeFileSync(join(forged, '.git'), `gitdir: ${join(forged, 'fake')}\n`)
+    writeFileSync(join(forged, 'fake', 'commondir'), join(secret, '.git'))
+    writeFileSync(join(forged, 'fake', 'gitdir'), join(forged, '.git'))
+    expect((await run(forged, `ls '${secret}' '${secret}/.git'`)).code).toBe(2)
+  })
+
+  test('a directory of a repository shows the rest of the repository, read-only, and takes commits', async () => {
+    const shop = await repository(here.dir.file('mono'))
+    writeFileSync(join(shop, 'top'), 'kept')
+    const inner = join(shop, 'inner')
+    expect(await run(inner, `git status --porcelain && cat ../top && ${commit} && git log --format=%s`)).toEqual({
+      code: 0,
+      text: '?? top\nkeptmore\nfirst\n',
+    })
+    expect((await run(inner, 'touch ../x')).code).not.toBe(0)
+    expect((await run(inner, 'touch ../.git/hooks/x')).code).not.toBe(0)
+  })
 })

@@ -40,6 +40,12 @@ export type Box = {
   folder?: string
   /** Absolute paths of further directories to show read-only. */
   toolchains?: readonly string[]
+  /** Real paths of directories of its repository that are shown read-only. */
+  shown?: readonly string[]
+  /** Real paths of git directories that are writable except for their hooks and configuration. */
+  writable?: readonly string[]
+  /** Real paths in those, and of the workspace, that cannot be changed, if files, or moved. */
+  kept?: readonly string[]
   /** A program of the server: protected places are writable. */
   isOwn?: boolean
   /** Absolute paths of files to hide. */

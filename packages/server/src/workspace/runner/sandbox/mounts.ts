@@ -40,8 +40,8 @@ export type View = {
   /** Links that are made where this machine has them. */
   links: readonly Link[]
   folders: BoxFolders
-  /** Real path of one more writable folder, which this process alone sees. */
-  folder?: string
+  /** Real paths of further writable directories. */
+  writable: readonly string[]
 }
 
 /** What one start adds to a view. */
@@ -64,12 +64,20 @@ const TEMPORARY = ['/tmp', '/var/tmp']
 /** A place that is shown or hidden. The deepest place that contains a path decides about it. */
 type Layer = { path: string; kind: 'workspace' | 'shown' | 'hidden' }
 
-/** The places of a view that have an effect, outermost first. */
-function layersOf({ workspace, hidden, shown, folder }: View): Layer[] {
+const known = new WeakMap<View, Layer[]>()
+
+/** The places of a view that have an effect, outermost first. A view is not changed after it was made. */
+function layersOf(view: View): Layer[] {
+  const layers = known.get(view) ?? findLayers(view)
+  known.set(view, layers)
+  return layers
+}
+
+function findLayers({ workspace, hidden, shown, writable }: View): Layer[] {
   const kinds = new Map<string, Layer['kind']>()
   for (const path of shown) kinds.set(path, 'shown')
   for (const path of hidden) kinds.set(path, 'hidden')
-  for (const path of folder === undefined ? [workspace] : [workspace, folder]) kinds.set(path, 'workspace')
+  for (const path of [workspace, ...writable]) kinds.set(path, 'workspace')
   const layers: Layer[] = []
   for (const [path, kind] of [...kinds].toSorted(([a], [b]) => a.length - b.length)) {
     const around = layers.findLast((layer) => isInside(layer.path, path))?.kind ?? 'hidden'
@@ -82,14 +90,14 @@ function layersOf({ workspace, hidden, shown, folder }: View): Layer[] {
 
 /** True when a real path of this machine is visible inside under the same name. */
 export function isVisible(view: View, path: string): boolean {
-  if (view.settings.some((file) => isInside(file, path))) return true
+  if (path.startsWith('/etc/') && view.settings.some((file) => isInside(file, path))) return true
   const layer = layersOf(view).findLast((one) => isInside(one.path, path))
   return layer !== undefined && layer.kind !== 'hidden'
 }
 
 /** True when all processes of a conversation share one /tmp. A place that is shown below /tmp prevents that (M3). */
-export function sharesTmp({ workspace, folder, shown, links }: View): boolean {
-  const paths = [workspace, ...shown, ...links.map(([path]) => path), ...(folder === undefined ? [] : [folder])]
+export function sharesTmp({ workspace, writable, shown, links }: View): boolean {
+  const paths = [workspace, ...shown, ...links.map(([path]) => path), ...writable]
   return !paths.some((path) => isInside('/tmp', path))
 }
 
@@ -98,7 +106,7 @@ export function mountArguments(view: View, { etc, node, shell, files, protectedP
   const { folders, links } = view
   const layers = layersOf(view)
   const mounts = layers.map(({ path, kind }) => ({ path, args: argumentsOf(path, kind) }))
-  for (const path of TEMPORARY.filter((one) => one !== view.workspace && one !== view.folder)) {
+  for (const path of TEMPORARY.filter((one) => one !== view.workspace && !view.writable.includes(one))) {
     const isShared = path === '/tmp' && sharesTmp(view)
     mounts.push({ path, args: isShared ? ['--bind', folders.tmp, path] : ['--tmpfs', path] })
   }

@@ -3,12 +3,13 @@
  * agents and shells. Where they exist, processes cannot change them. Source: docs/security.md, Protected places.
  *
  * Invariant
- *   P1. A place is mounted only if all running processes of the workspace have the same mount. They then cannot move or replace it, so
- *       no link leads the mount of a later process elsewhere.
+ *   P1. A place is mounted only if all running processes that can write its directory have the same mount. They then cannot move or
+ *       replace it, so no link leads the mount of a later process elsewhere.
  */
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { isInside } from '../../../lib/index.ts'
+import type { Box } from '../ipc/protocol.ts'
 
 /** At the top of a workspace. */
 const AT_TOP =
@@ -24,8 +25,11 @@ const MOST_REPOSITORIES = 16
 /** `isFixed`: a directory that stays writable and cannot be moved. */
 export type ProtectedPlace = { path: string; isFixed: boolean }
 
-/** The places that exist in a workspace, outermost first. Links are none. @param workspace real path */
-function protectedPlaces(workspace: string): ProtectedPlace[] {
+/** What of a sandbox decides about its protected places. Real paths. */
+type Sides = Pick<Box, 'workspace' | 'writable' | 'kept'>
+
+/** The places that exist in a workspace and in the git directory of its repository, outermost first. Links are none. */
+function protectedPlaces({ workspace, writable = [], kept = [] }: Sides): ProtectedPlace[] {
   const places: ProtectedPlace[] = []
   const add = (path: string, isFixed = false): boolean => {
     const found = statOf(path)
@@ -39,6 +43,8 @@ function protectedPlaces(workspace: string): ProtectedPlace[] {
     add(join(folder, '.git'), true)
     for (const name of IN_GIT) add(join(folder, '.git', name))
   }
+  for (const folder of writable) for (const name of IN_GIT) add(join(folder, name))
+  for (const path of kept) add(path, isFolder(path))
   return places
 }
 
@@ -76,15 +82,17 @@ function statOf(path: string): Stats | null {
 
 /** The running processes of all workspaces, with the protected places that each of them has mounted. */
 export class ProtectedProcesses {
-  readonly #running = new Set<{ workspace: string; mounted: ReadonlySet<string> }>()
+  readonly #running = new Set<{ paths: readonly string[]; mounted: ReadonlySet<string> }>()
 
   /** The places to mount for a new process, and a function to call at its end. */
-  enter(workspace: string): { places: readonly ProtectedPlace[]; leave: () => void } {
-    const near = [...this.#running].filter(
-      (other) => isInside(other.workspace, workspace) || isInside(workspace, other.workspace),
-    )
-    const places = protectedPlaces(workspace).filter(({ path }) => near.every(({ mounted }) => mounted.has(path)))
-    const process = { workspace, mounted: new Set(places.map(({ path }) => path)) }
+  enter(sides: Sides): { places: readonly ProtectedPlace[]; leave: () => void } {
+    const own = [sides.workspace, ...(sides.writable ?? [])]
+    const isSafe = (place: string) =>
+      [...this.#running].every(
+        ({ paths, mounted }) => mounted.has(place) || !paths.some((path) => isInside(path, place)),
+      )
+    const places = protectedPlaces(sides).filter(({ path }) => isSafe(path))
+    const process = { paths: own, mounted: new Set([...own, ...places.map(({ path }) => path)]) }
     this.#running.add(process)
     return { places, leave: () => void this.#running.delete(process) }
   }

@@ -119,7 +119,7 @@ export class Sandbox {
     const network = box.network === true ? [] : ['--unshare-net']
     const etc = this.#copyOfEtc()
     // From here on, nothing waits: no process can be started between the choice of the places and its record.
-    const { places, leave } = box.isOwn === true ? NOT_PROTECTED : this.#running.enter(view.workspace)
+    const { places, leave } = box.isOwn === true ? NOT_PROTECTED : this.#running.enter(box)
     const mounts = mountArguments(view, {
       etc,
       node: process.execPath,

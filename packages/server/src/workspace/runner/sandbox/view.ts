@@ -89,23 +89,25 @@ export const linksInHome = (runnerHome: string, { toolchains = [] }: Pick<Box, '
 export function viewOf(
   runnerHome: string,
   conversation: string,
-  box: Pick<Box, 'workspace' | 'folder' | 'toolchains' | 'hidden'>,
+  box: Omit<Box, 'isRequired' | 'network'>,
   others: Iterable<string>,
 ): View {
-  const { workspace, folder, toolchains = [], hidden = [] } = box
+  const { workspace, folder, toolchains = [], hidden = [], writable = [] } = box
   const places = hostPlaces(runnerHome)
-  const { shown, settings, links } = machinePlaces(places, toolchains)
-  const isForeign = (path: string) => !isInside(path, workspace) && !isInside(workspace, path) && realOf(path) === path
+  const { shown: ofMachine, settings, links } = machinePlaces(places, toolchains)
+  const near = [workspace, ...(box.shown ?? [])]
+  const isForeign = (path: string) =>
+    !near.some((own) => isInside(path, own) || isInside(own, path)) && realOf(path) === path
   const files = hidden.flatMap((path) => realOf(path) ?? [])
   const folders = makeBoxFolders(boxFolders(runnerHome, conversation))
   const { dataDir, homes } = places
   return {
     workspace,
     hidden: [dataDir, ...homes, ...files, ...[...new Set(others)].filter(isForeign)],
-    shown,
+    shown: [...ofMachine, ...(box.shown ?? [])],
     settings,
     links,
     folders,
-    ...(folder === undefined ? {} : { folder: realOf(folder) ?? folder }),
+    writable: folder === undefined ? writable : [...writable, realOf(folder) ?? folder],
   }
 }
