@@ -1,5 +1,6 @@
 /** How many users a server has, by its mode, from outside. */
 import { expect, test } from 'vitest'
+import { LIMITS } from '../../packages/server/src/quotas/index.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { storeKeys } from '../../packages/server/testing/stored-keys.ts'
@@ -28,6 +29,14 @@ test('a store that already has two users starts in the mode personal with a warn
   expect((await fetch(`${server.url}/api/secrets`, { headers })).status).toBe(200)
   expect((await server.call('POST', '/api/keys', { user: 'ann' })).status).toBe(201)
   expect((await server.call('POST', '/api/keys', { user: 'carl' })).status).toBe(403)
+})
+
+test('a user of a server in the mode shared has limits by default, and what the operator lists goes before them', async () => {
+  await using server = await startTestServer({ PARLEY_MODE: 'shared', PARLEY_USER_LIMITS: '{"default":{"sockets":7}}' })
+  const { quotas } = (await server.call('GET', '/api/quotas')).body
+  const limits = quotas.map(({ name, limit }: { name: string; limit: number }) => [name, limit])
+  expect(Object.fromEntries(limits)).toEqual({ ...LIMITS, sockets: 7 })
+  expect((await server.call('GET', '/api/quotas/users')).body.items).toEqual([])
 })
 
 test('a new user of a server in the mode shared approves risky actions by default, in both APIs', async () => {

@@ -179,7 +179,7 @@ export class ToolGateway {
       return await this.#finished(event, event.action, bounded(observation), state, signal)
     } catch (error) {
       if (signal.aborted || error instanceof CallHeld) throw error
-      if (!isArgumentError(error) && !(error instanceof LockTimeout) && !(error instanceof CallTimeout)) {
+      if (!isArgumentError(error) && !isExpected(error)) {
         log.error({ action_id: event.id, tool: tool.name, err: error }, 'tool failed')
       }
       const message = error instanceof Error ? error.message : String(error)
@@ -318,6 +318,12 @@ export const isHarmless = (action: Action): boolean => action.kind === 'FinishAc
 
 const isArgumentError = (error: unknown): boolean =>
   error instanceof z.ZodError || (error instanceof ParleyError && error.code === 'invalid_input')
+
+/** True for an end of a call that is no fault of the server: a limit of time, or of the processes of its user. */
+const isExpected = (error: unknown): boolean =>
+  error instanceof LockTimeout ||
+  error instanceof CallTimeout ||
+  (error instanceof ParleyError && error.code === 'rate_limited')
 
 /** Milliseconds that the action itself allows, such as the `timeout` of a command, plus a margin for reporting the timeout. */
 function ownLimitMs(action: Action): number {

@@ -136,6 +136,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       const command = await withAcceptedAnalyzer(requested, acceptAnalyzer)
       const live = await access.live(id, actor)
       if (command.kind === 'send_message') await deps.quotas.expectRoom(actor.user)
+      if (command.kind === 'condense') await deps.quotas.expectMoney(actor.user)
       if (command.kind === 'start') await stopped.settled(id)
       if (command.kind !== 'stop') return live.send(command, actor)
       const asked = performance.now()

@@ -27,6 +27,7 @@ test('a run pauses before it asks a model when the month of its user is spent, a
   ])
   const aside = bench.engine.ask(third.id, 'how far?', ANN, new AbortController().signal)
   await expect(aside).rejects.toMatchObject({ code: 'conflict', details: { limit: 'monthly_cost_usd', used: 2 } })
+  await expect(bench.engine.send(third.id, { kind: 'condense' }, ANN)).rejects.toMatchObject({ code: 'conflict' })
   now = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
   await third.send('run')
   await third.is('finished')
