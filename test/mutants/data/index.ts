@@ -2,6 +2,7 @@ import type { MutatedFile } from '../mutant.ts'
 import { agent } from './agent.ts'
 import { backup } from './backup.ts'
 import { core } from './core.ts'
+import { egress } from './egress.ts'
 import { http } from './http.ts'
 import { modes } from './modes.ts'
 import { run } from './run.ts'
@@ -19,6 +20,7 @@ export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
   run,
   runner,
   http,
+  egress,
   secrets,
   security,
   webhooks,

@@ -56,6 +56,8 @@ test('addresses of the operator are allowed at and below their path only', async
   expect(await thrown(fetch(`${server.url}/v1`))).toBe('ok')
   for (const path of ['/', '/v10', '/v1/../secret', '/v1/%2e%2e/secret'])
     expect(egressRefusalIn(await thrown(fetch(server.url + path)))?.addressClass).toBe('loopback')
+  await using other = await serve((_, response) => response.end('secret'))
+  expect(egressRefusalIn(await thrown(fetch(`${other.url}/v1/models`)))?.addressClass).toBe('loopback')
   expect(server.urls).toEqual(['/v1/models', '/v1'])
 })
 

@@ -1,0 +1,50 @@
+/** Rules for requests that the server sends for its users. */
+import type { MutatedFile } from '../mutant.ts'
+
+const at = (name: string) => `packages/server/src/egress/${name}`
+
+export const egress: readonly MutatedFile[] = [
+  {
+    file: at('address-class.ts'),
+    tests: [at('address-class.test.ts')],
+    mutants: [
+      { before: "  unspecified: 'loopback',", after: '' },
+      { before: "  carrierGradeNat: 'private',", after: '' },
+      { before: "  linkLocal: 'link-local',", after: '' },
+      { before: "if (METADATA_TEXTS.has(address.toNormalizedString())) return 'metadata'", after: '' },
+      { before: "=== 'public' ? 'reserved' : addressClass(inner)", after: "=== 'public' ? 'reserved' : 'reserved'" },
+      { before: ' && !address.match(PROTOCOL_ASSIGNMENTS)', after: '' },
+      { before: 'address.match(GLOBAL_UNICAST) && ', after: '' },
+      { before: "=== 'rfc6052'", after: "=== 'none'" },
+      { before: "=== '6to4'", after: "=== 'none'" },
+      { before: ".replace(/%.*$/, '')", after: '' },
+      { before: 'address.isIPv4MappedAddress() ? address.toIPv4Address() : address', after: 'address' },
+      { before: 'base.kind() === address.kind() && ', after: '' },
+    ],
+  },
+  {
+    file: at('rules.ts'),
+    tests: [at('rules.test.ts')],
+    mutants: [
+      { before: "found === 'metadata' || ", after: '' },
+      { before: " || found === 'link-local'", after: '' },
+      { before: '!isSensitive || host === address', after: 'true' },
+      { before: "found !== 'loopback' && !isSensitive", after: '!isSensitive' },
+      { before: "rules.includes('any') && !isSensitive", after: "rules.includes('any')" },
+      { before: "rules.includes('public') && found === 'public'", after: "found === 'public'" },
+      { before: "addressClass(address) ?? 'reserved'", after: "addressClass(address) ?? 'public'" },
+      { before: "text.includes('/') && ", after: '' },
+    ],
+  },
+  {
+    file: at('agents.ts'),
+    tests: [at('egress.test.ts')],
+    mutants: [
+      { before: 'isIP(host) === 0 ? null : refusal(host)', after: 'null' },
+      { before: 'lookup: checkedLookup(refusal)', after: '' },
+      { before: 'url.origin === origin && ', after: '' },
+      { before: ".startsWith(pathname.replace(/\\/*$/, '/'))", after: ".startsWith(pathname.replace(/\\/*$/, ''))" },
+      { before: 'const key = `${url.protocol} ${isOwn}`', after: 'const key = url.protocol' },
+    ],
+  },
+]
