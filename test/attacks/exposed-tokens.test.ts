@@ -20,7 +20,7 @@ let variable: string
 
 beforeAll(async () => {
   origin = await startRecordingOrigin({ respond: () => ({ text: 'hello' }) })
-  server = await startBench({ PARLEY_SECRET_KEY: PASSPHRASE })
+  server = await startBench({ PARLEY_MODE: 'shared', PARLEY_SECRET_KEY: PASSPHRASE })
   const mcp_config = { local: { command: 'true', env: { TOKEN: canary('mcp_env') }, enabled: false } }
   const agent_settings_diff = { llm: { model: 'openai/x', api_key: VALUE }, mcp_config }
   await server.call('PATCH', '/api/settings', { agent_settings_diff })

@@ -15,7 +15,11 @@ beforeAll(async () => {
   origin = await startRecordingOrigin({
     respond: () => ({ toolCalls: [{ name: 'finish', arguments: { message: 'done' } }] }),
   })
-  server = await startBench({ PARLEY_LLM_MODEL: 'openai/of-the-server', PARLEY_LLM_API_KEY: SERVERS_KEY })
+  server = await startBench({
+    PARLEY_MODE: 'shared',
+    PARLEY_LLM_MODEL: 'openai/of-the-server',
+    PARLEY_LLM_API_KEY: SERVERS_KEY,
+  })
 })
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
