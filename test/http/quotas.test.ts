@@ -31,6 +31,26 @@ describe('requests', () => {
   })
 })
 
+describe('frames of sockets', () => {
+  test('a frame beyond the limit of requests gets an error and has no effect, and the socket stays open', async () => {
+    await using server = await limited({ ann: { requests_per_minute: 3 } })
+    const { id } = await server.start()
+    await using socket = server.socket(`/sockets/events/${id}`, ofAnn)
+    await using bash = server.socket('/sockets/bash-events', ofAnn)
+    await Promise.all([socket.opened, bash.opened])
+    const message = { role: 'user', content: [{ type: 'text', text: 'hello' }], run: false }
+    for (let n = 0; n < 3; n += 1) socket.send(message)
+    const isError = ({ kind }: { kind: string }) => kind === 'ServerErrorEvent' || kind === 'BashError'
+    expect((await socket.next(isError)).detail).toMatch(
+      /^The limit requests_per_minute of this user is reached: 3 of 3/,
+    )
+    bash.send({ command: 'true' })
+    expect((await bash.next(isError)).detail).toMatch(/^The limit requests_per_minute/)
+    expect(socket.ws.readyState).toBe(socket.ws.OPEN)
+    await until(() => socket.frames.filter(({ kind }) => kind === 'MessageEvent').length === 2)
+  })
+})
+
 describe('new conversations', () => {
   test('a new conversation and a fork beyond the limit get 429, a repeated start finds its conversation', async () => {
     await using server = await limited({ ann: { starts_per_minute: 2 } })

@@ -151,7 +151,7 @@ export async function startServer(
   const ownSecrets = openConversationSecretAccess({ cipher, commandSecrets, ...lookups, log })
   const transport = openTransport({
     egress,
-    serverKey: new ServerKey(config.llm),
+    serverKey: new ServerKey(config.llm, config.mode === 'shared'),
     configuredUrl: config.llm.baseUrl,
   })
   opened.defer(() => transport[Symbol.dispose]())

@@ -117,10 +117,19 @@ export function createApp(deps: AppDeps): App {
     takesKeyInUrl: deps.takesKeyInUrl,
     log,
   })
+  const { requests } = deps.quotas
   const limitOf = (row: Endpoint) => bodyLimitOf(row, bodyLimitBytes)
   const ofMessages = limitOf(sendMessage)
   const ofCommands = limitOf(startBashCommand)
-  const sockets = new EventSockets({ conversations, handshakes, connections, frameLimitBytes: ofMessages, log, audit })
+  const sockets = new EventSockets({
+    conversations,
+    handshakes,
+    connections,
+    requests,
+    frameLimitBytes: ofMessages,
+    log,
+    audit,
+  })
   const bashSockets = new BashSockets({
     bash: machine.bash,
     handshakes,
@@ -128,6 +137,7 @@ export function createApp(deps: AppDeps): App {
     log,
     touch,
     audit,
+    requests,
   })
   const routes = [
     ...startRoutes(deps, conversations),

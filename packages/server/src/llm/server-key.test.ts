@@ -101,3 +101,9 @@ test('a key that the answer of a model repeats is not in the error', async () =>
   expect(`${message} ${String(cause)}`).not.toContain(KEY)
   expect(origin.containing(KEY)).toHaveLength(1)
 })
+
+test('the server pays for its key and its reference alone, and only where users have a share of it', () => {
+  const shared = new ServerKey({ model: 'openai/a', apiKey: KEY, baseUrl: null }, true)
+  expect([KEY, REFERENCE, 'sk-of-a-user', null].map((key) => shared.pays(key))).toEqual([true, true, false, false])
+  expect(configured().pays(KEY)).toBe(false)
+})

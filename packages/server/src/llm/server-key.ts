@@ -25,10 +25,13 @@ export class ServerKey {
   readonly #key: string | null
   /** The configured base URL, as a conversation without an address uses it; null: that of the vendor. */
   readonly #configured: string | null
+  readonly #isShared: boolean
   /** Null: the configured model leads to no address, so that the key is never sent. */
   readonly #address: URL | null
 
-  constructor({ model, apiKey, baseUrl }: ConfiguredModel) {
+  /** @param isShared true where users may have only a share of what the key pays for */
+  constructor({ model, apiKey, baseUrl }: ConfiguredModel, isShared = false) {
+    this.#isShared = isShared
     this.#key = apiKey
     this.#configured = baseUrl
     this.#address = apiKey === null ? null : addressOf({ model, baseUrl })
@@ -59,6 +62,11 @@ export class ServerKey {
     return Object.fromEntries(
       sent.map(([name, value]) => [name, value.replace(SERVER_CREDENTIAL, () => this.#key ?? '')]),
     )
+  }
+
+  /** True when the operator pays for what users have a share of, so that prices that a user sets do not count before known ones. */
+  pays(apiKey: string | null): boolean {
+    return this.#isShared && this.#isMeantBy(apiKey ?? '')
   }
 
   /** A copy of a text of the model's server, which may repeat the key. */

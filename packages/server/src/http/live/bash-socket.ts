@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { type BashError, type BashEvent, eventTimestamp, ExecuteBashRequest, ParleyError } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
+import type { Quotas } from '../../quotas/index.ts'
 import type { AuditLog } from '../../storage/index.ts'
 import { toAnswer } from '../core/errors.ts'
 import type { Bash } from '../../workspace/index.ts'
@@ -23,6 +24,8 @@ export type BashSocketDeps = {
   /** Largest frame of a client, in bytes. */
   frameLimitBytes: number
   audit: AuditLog
+  /** Counts frames as requests of their user. */
+  requests: Quotas['requests']
 }
 
 /** Action in the audit log for a command over a socket. */
@@ -118,6 +121,8 @@ export class BashSockets {
       const id = randomUUID().replaceAll('-', '')
       send({ id, timestamp: `${eventTimestamp(new Date())}Z`, code, detail, kind: 'BashError' })
     }
+    const refusal = this.#deps.requests.refusalOf(actor.user)
+    if (refusal !== null) return problem('ParleyError', refusal.message)
     if (isBinary) return problem('KeyError', "'text'")
     const frame = await readJsonFrame(data)
     if ('detail' in frame) return problem('JSONDecodeError', frame.detail)

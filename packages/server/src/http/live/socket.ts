@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream'
 import { type ConversationId, laxConversationId, ParleyError } from '@parley/protocol'
 import type { Actor, Conversations } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
+import type { Quotas } from '../../quotas/index.ts'
 import type { AuditLog } from '../../storage/index.ts'
 import { isNotFound, toAnswer } from '../core/errors.ts'
 import { readClientFrame, serverError } from './client-frame.ts'
@@ -21,6 +22,8 @@ export type SocketDeps = {
   conversations: Conversations
   handshakes: Handshakes
   connections: Connections
+  /** Counts frames as requests of their user. */
+  requests: Quotas['requests']
   /** Largest frame of a client, in bytes. */
   frameLimitBytes: number
   log: Log
@@ -88,6 +91,8 @@ export class EventSockets {
     isBinary: boolean,
   ): Promise<void> {
     const problem = (code: string, detail: string) => connection.writer.write([textFrame(serverError(code, detail))])
+    const refusal = this.#deps.requests.refusalOf(actor.user)
+    if (refusal !== null) return problem('ParleyError', refusal.message)
     const frame = await readClientFrame(data, isBinary)
     if (frame.kind === 'auth') return
     if (frame.kind === 'problem') return problem(frame.code, frame.detail)

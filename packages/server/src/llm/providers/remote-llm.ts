@@ -55,7 +55,9 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
     book ??= loadPriceBook()
     const { tokens, responseId, ...answer } = await collect(stream, onDelta)
     const latency = (performance.now() - started) / 1000
-    const usage = toUsage({ config, route, tokens, headers: response?.headers ?? {}, latency, book: await book })
+    const isPaidByServer = serverKey.pays(route.apiKey)
+    const headers = response?.headers ?? {}
+    const usage = toUsage({ config, route, tokens, headers, latency, book: await book, isPaidByServer })
     return {
       ...answer,
       toolCalls: withNewIds(answer.toolCalls, request),

@@ -9,10 +9,11 @@ const TOKENS = {
   outputTokens: { total: 100, text: 60, reasoning: 40 },
 }
 
-async function usageOf(input: LLMInput, headers: Record<string, string> = {}, raw = {}) {
+async function usageOf(input: LLMInput, headers: Record<string, string> = {}, raw = {}, isPaidByServer = false) {
   const config = LLM.parse({ api_key: 'k', ...input })
   const route = routeOf(config) as Remote
-  return toUsage({ config, route, tokens: { ...TOKENS, raw }, headers, latency: 1, book: await loadPriceBook() })
+  const book = await loadPriceBook()
+  return toUsage({ config, route, tokens: { ...TOKENS, raw }, headers, latency: 1, book, isPaidByServer })
 }
 
 test('a known model has a context window and a price that counts cached tokens at their own rate', async () => {
@@ -62,4 +63,22 @@ test('a cost that the provider reports overrides the table', async () => {
 
 test('a configured input limit is the context window', async () => {
   expect((await usageOf({ model: 'gpt-4o', max_input_tokens: 5000 })).tokens.context_window).toBe(5000)
+})
+
+test.each<[string, LLMInput]>([
+  ['prices of the user', { input_cost_per_token: 0, output_cost_per_token: 0 }],
+  ['the name of a cheaper model', { model_canonical_name: 'gpt-4o-mini' }],
+  ['another prefix', { model: 'hosted_vllm/gpt-4o', base_url: 'http://proxy/v1' }],
+])('what the server pays for costs the price of the model, whatever %s says', async (_, input) => {
+  const known = (await usageOf({ model: 'gpt-4o' })).costUsd
+  expect(known).toBeGreaterThan(0)
+  expect((await usageOf({ model: 'gpt-4o', ...input }, {}, {}, true)).costUsd).toBe(known)
+})
+
+test('what the server pays for costs the prices of the user where no other is known', async () => {
+  const own = { model: 'openai/prod-7', input_cost_per_token: 0.001, output_cost_per_token: 0.01 }
+  expect((await usageOf(own, {}, {}, true)).costUsd).toBeCloseTo(2, 9)
+  expect((await usageOf({ ...own, model: 'gpt-4o' }, { 'x-litellm-response-cost': '0.125' }, {}, true)).costUsd).toBe(
+    0.125,
+  )
 })

@@ -15,17 +15,22 @@ type Answered = {
   headers: Record<string, string>
   latency: number
   book: PriceBook
+  /** See `ServerKey.pays`. */
+  isPaidByServer: boolean
 }
 
 /** `prompt_tokens` includes cached ones; `per_turn_token` is this call's total, `context_window` 0 where unknown. */
-export function toUsage({ config, route, tokens, headers, latency, book }: Answered): LlmUsage {
+export function toUsage({ config, route, tokens, headers, latency, book, isPaidByServer }: Answered): LlmUsage {
   const { inputTokens, outputTokens } = tokens ?? {}
   const cacheRead = inputTokens?.cacheRead ?? 0
   const cacheWrite = inputTokens?.cacheWrite ?? 0
   const input = Math.max(inputTokens?.total ?? 0, cacheRead + cacheWrite)
   const output = outputTokens?.total ?? 0
   const counts = { input, output, cacheRead, cacheWrite }
-  const quote = book(route, config.model_canonical_name ?? route.modelId, counts)
+  const named = book(route, config.model_canonical_name ?? route.modelId, counts)
+  const quote = (isPaidByServer ? quoteOfServer(book, route, counts) : null) ?? named
+  const configured = configuredCost(config, counts)
+  const known = reportedCost(headers, tokens) ?? quote.costUsd
   return {
     tokens: {
       model: config.model,
@@ -37,9 +42,16 @@ export function toUsage({ config, route, tokens, headers, latency, book }: Answe
       context_window: config.max_input_tokens ?? quote.contextWindow ?? 0,
       per_turn_token: input + output,
     },
-    costUsd: configuredCost(config, counts) ?? reportedCost(headers, tokens) ?? quote.costUsd,
+    costUsd: isPaidByServer ? (known ?? configured) : (configured ?? known),
     latency,
   }
+}
+
+/** The price of the model itself, whatever a user calls it; null: none is known. */
+function quoteOfServer(book: PriceBook, route: Remote, counts: Counts): ReturnType<PriceBook> | null {
+  const priceProvider = route.priceProvider === 'none' ? null : route.priceProvider
+  const quote = book({ ...route, priceProvider }, route.modelId, counts)
+  return quote.costUsd === null ? null : quote
 }
 
 /** A cost needs both prices of the configuration. */
