@@ -149,6 +149,13 @@ describe('where public addresses are allowed, and one relay', () => {
   })
 })
 
+test('in the mode shared without further settings, a model on this machine is not requested', async () => {
+  await using secret = await listen((_, response) => response.end(PAGE))
+  await using server = await startBench({ PARLEY_MODE: 'shared', PARLEY_USER_EGRESS: '' })
+  expect(await errorsAt(server, `http://localhost:${secret.port}/v1`)).toContain('(loopback)')
+  expect(secret.connections).toBe(0)
+})
+
 describe('where all addresses are allowed', () => {
   test('a model on this machine is reached, and its error contains no page of another service', async () => {
     const answers = [

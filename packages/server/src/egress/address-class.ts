@@ -10,8 +10,6 @@ const METADATA_TEXTS: ReadonlySet<string> = new Set(METADATA.map((text) => ipadd
 
 /** The only IPv6 range of which the registry has assigned parts to the public internet. Source: RFC 4291, 2.4; RFC 3587. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
-/** IETF protocol assignments. Source: RFC 2928. */
-const PROTOCOL_ASSIGNMENTS = ipaddr.parseCIDR('2001::/23')
 
 const CLASSES: Readonly<Record<string, AddressClass>> = {
   loopback: 'loopback',
@@ -34,8 +32,7 @@ export function addressClass(text: string): AddressClass | null {
   if (inner !== null) return addressClass(inner) === 'public' ? 'reserved' : addressClass(inner)
   const found = CLASSES[address.range()] ?? 'reserved'
   if (found !== 'public' || address.kind() === 'ipv4') return found
-  const isAssigned = address.match(GLOBAL_UNICAST) && !address.match(PROTOCOL_ASSIGNMENTS)
-  return isAssigned ? 'public' : 'reserved'
+  return address.match(GLOBAL_UNICAST) ? 'public' : 'reserved'
 }
 
 /** True when a network such as `10.0.0.0/8` contains the address. */
