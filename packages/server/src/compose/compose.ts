@@ -6,7 +6,7 @@ import { ConfigError, hasShortKey, isLoopback, MIN_KEY_CHARS, secretsOf, type Co
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
 import { openEgress } from '../egress/index.ts'
-import { openTransport, ServerKey } from '../llm/index.ts'
+import { configuredAddress, openTransport, ServerKey } from '../llm/index.ts'
 import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
 import { expectConditions } from './mode.ts'
@@ -152,7 +152,7 @@ export async function startServer(
   const transport = openTransport({
     egress,
     serverKey: new ServerKey(config.llm, config.mode === 'shared'),
-    configuredUrl: config.llm.baseUrl,
+    configuredUrl: configuredAddress(config.llm),
   })
   opened.defer(() => transport[Symbol.dispose]())
   // Opened before the first commit, and closed after the last one.

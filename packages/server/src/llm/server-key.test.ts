@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { startRecordingOrigin } from '../../testing/recording-origin.ts'
 import { SERVER_CREDENTIAL } from '../secrets/index.ts'
 import { openLlm } from './open.ts'
-import { ServerKey, type ConfiguredModel } from './server-key.ts'
+import { configuredAddress, ServerKey, type ConfiguredModel } from './server-key.ts'
 
 const KEY = 'sk-of-the-server-$&-1'
 const REFERENCE = SERVER_CREDENTIAL
@@ -106,4 +106,14 @@ test('the server pays for its key and its reference alone, and only where users 
   const shared = new ServerKey({ model: 'openai/a', apiKey: KEY, baseUrl: null }, true)
   expect([KEY, REFERENCE, 'sk-of-a-user', null].map((key) => shared.pays(key))).toEqual([true, true, false, false])
   expect(configured().pays(KEY)).toBe(false)
+})
+
+test.each<[string | null, string | null, string | null]>([
+  [null, null, null],
+  ['ollama/qwen3', null, 'http://127.0.0.1:11434/v1'],
+  ['ollama/qwen3', 'http://10.0.0.2:11434', 'http://10.0.0.2:11434/'],
+  [null, 'http://10.0.0.2/v1', 'http://10.0.0.2/v1'],
+  ['scripted/demo', null, null],
+])('the model %s at %s has the configured address %s', (model, baseUrl, expected) => {
+  expect(configuredAddress({ model, baseUrl })).toBe(expected)
 })

@@ -100,6 +100,10 @@ export const NO_SERVER_KEY = new ServerKey({ model: null, apiKey: null, baseUrl:
 export const hideKey = (text: string, key: string | null): string =>
   key !== null && key.length >= 6 ? text.replaceAll(key, '<api key>') : text
 
+/** The address of the configured model, which every user may request; null: the operator has configured none. */
+export const configuredAddress = ({ model, baseUrl }: Omit<ConfiguredModel, 'apiKey'>): string | null =>
+  model === null && baseUrl === null ? null : (addressOf({ model, baseUrl })?.href ?? null)
+
 /** The base URL that the operator chose, with the model or by name; a server without a model has the default one of records. */
 function addressOf({ model, baseUrl }: Omit<ConfiguredModel, 'apiKey'>): URL | null {
   if (baseUrl !== null) return new URL(baseUrl)
