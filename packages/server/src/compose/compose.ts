@@ -133,7 +133,9 @@ export async function startServer(
   })
   const quotas = quotasOf(config, storage)
   const { processes } = quotas
-  const local = openLocalWorkspaces({ dataDir, roots, orphanExitMs, heartbeatMs, sandbox, proof, processes, log })
+  const shell = { passed: config.passedVariables, setup: config.shell.setup }
+  const options = { roots, orphanExitMs, heartbeatMs, sandbox, shell, proof, processes, log }
+  const local = openLocalWorkspaces({ dataDir, ...options })
   const notes = openCallNotes({ notes: storage.notes, cipher, proof })
   const egress = opened.use(openEgress(config.userEgress))
   const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, egress, log })

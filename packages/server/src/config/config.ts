@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError } from './error.ts'
 import { isLoopback } from './loopback.ts'
+import { pickVariables } from './pick-variables.ts'
 import { hasShortKey, MIN_KEY_CHARS } from './short-keys.ts'
 import {
   type ConfigSources,
@@ -25,6 +26,8 @@ export type Config = Omit<Values, 'automation'> & {
   automation: CallbackTarget | null
   /** Home folder of the account that runs the server. */
   home: string
+  /** The variables that `pass_environment` names, with their values. */
+  passedVariables: Readonly<Record<string, string>>
   /** Absolute path of the file with settings; null: none. */
   file: string | null
 }
@@ -58,6 +61,7 @@ export function readConfig(sources: ConfigSources): ReadConfig {
     ...rest,
     automation: automation.url === null ? null : { ...automation, url: automation.url },
     home: sources.home,
+    passedVariables: pickVariables(sources.env, rest.shell.passed, isSetting),
     file: file.path === '' ? null : file.path,
   }
   if (config.withoutKeys && config.sessionApiKeys.length > 0) {
@@ -91,6 +95,13 @@ export function describeConfig(config: Config, origins: ConfigOrigins): string[]
   const width = (column: number) => Math.max(...rows.map((row) => row[column]!.length))
   return rows.map(([name, value, origin]) => `${name!.padEnd(width(0))}  ${value!.padEnd(width(1))}  ${origin}`)
 }
+
+const SETTING_NAMES: ReadonlySet<string> = new Set(
+  ROWS.flatMap((row) => [...envNames(row), ...(row.envItem === undefined ? [] : [row.envItem])]),
+)
+
+/** True for variables of the server itself, which may hold its keys. */
+const isSetting = (name: string): boolean => SETTING_NAMES.has(name) || /^(?:PARLEY|OH)_/.test(name)
 
 function show(row: Setting, read: unknown): string {
   const { isSecret = false } = row

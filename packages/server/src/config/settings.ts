@@ -32,6 +32,7 @@ import {
   secondsOrNever,
   syslogAddress,
   text,
+  variableNames,
   webOrigins,
 } from './values.ts'
 import { signingSecrets, webhooks } from './webhooks.ts'
@@ -440,6 +441,24 @@ export const SETTINGS = {
     describe: 'MCP servers whose annotations of their own tools count: addresses without query, or whole command lines',
     page: 'mcp.md',
   }),
+  shell: {
+    setup: setting<string | null>({
+      name: 'shell_setup',
+      read: path,
+      default: null,
+      defaultText: 'none',
+      describe: 'File that shells of agents read first, such as one that activates an environment',
+      page: 'operations.md',
+    }),
+    passed: setting<string[]>({
+      name: 'pass_environment',
+      read: variableNames,
+      default: [],
+      describe:
+        'Variables of the server that commands of agents get besides the usual ones; `NAME_*` stands for all that begin so',
+      page: 'operations.md',
+    }),
+  },
   chromium: setting<string | null>({
     name: 'chromium',
     read: path,

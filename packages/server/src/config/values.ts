@@ -229,6 +229,18 @@ export const paths: Reader<string[]> = {
   read: (given, home) => listOf(given).map((value) => path.read({ ...given, value }, home)),
 }
 
+/** Names of environment variables, each alone or as a prefix. */
+export const variableNames: Reader<string[]> = {
+  ...list,
+  type: 'list of names, or of prefixes with `*`',
+  read: (given) => {
+    const values = listOf(given)
+    const odd = values.find((value) => !/^[A-Za-z_]\w*\*?$/.test(value))
+    if (odd === undefined) return values
+    throw wrong({ ...given, value: odd }, 'names of variables such as DOCKER_HOST, or prefixes such as AWS_*')
+  },
+}
+
 export const keys: Reader<string[]> = {
   ...list,
   read: (given) => {

@@ -22,6 +22,7 @@ import { FolderHandle } from './roots/folder-handle.ts'
 import { resolveLinks } from './roots/real-path.ts'
 import type { RootsOf } from './roots/roots.ts'
 import type { SandboxPolicy } from './isolation.ts'
+import { PLAIN_SHELL, type ShellEnvironment } from './shell-environment.ts'
 import { findBubblewrap } from './runner/sandbox/sandbox.ts'
 import { removeBox, viewOf } from './runner/sandbox/view.ts'
 import type { Workspaces } from './workspace.ts'
@@ -41,6 +42,8 @@ export type LocalWorkspacesOptions = {
   heartbeatMs?: number | undefined
   /** Absent or `off`: commands have all permissions of this account. */
   sandbox?: SandboxPolicy
+  /** Variables for every command, and a file that shells read first. Absent: none. */
+  shell?: ShellEnvironment
   /** Waits between repetitions of a request that a full disk refuses; default 1 s to 10 s. */
   backoff?: Backoff
   log?: Record<'info' | 'warn', (fields: object, text: string) => void>
@@ -127,6 +130,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
         proven: async (entries) => (await proof?.proven(spec.conversationId, entries)) ?? entries,
         release,
         sandbox,
+        shell: options.shell ?? PLAIN_SHELL,
         backoff: options.backoff,
         log: options.log,
         processes: options.processes === undefined ? null : ofOwner(options.processes, spec.owner),

@@ -75,7 +75,7 @@ describe('programs', () => {
     for (const text of [stdout, shell.output]) {
       const names = text.split('\n').flatMap((line) => line.match(/^([A-Za-z_]+)=/)?.[1] ?? [])
       const known =
-        /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|TZ|TMPDIR|TERM|.*PAGER|AI_AGENT|AI_AGENT_RUN|NAMED|PWD|OLDPWD|SHLVL|_|LINES|COLUMNS)$/
+        /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_.*|TZ|TMPDIR|TERM|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|(?:AWS|CURL|REQUESTS)_CA_BUNDLE|GIT_SSL_CAINFO|PIP_CERT|NIX_SSL_CERT_FILE|[A-Z]+_(?:HOME|ROOT|DIR)|GO(?:ROOT|PATH)|\w+_(?:proxy|PROXY)|.*PAGER|AI_AGENT|AI_AGENT_RUN|NAMED|PWD|OLDPWD|SHLVL|_|LINES|COLUMNS)$/
       expect(names.filter((name) => !known.test(name))).toEqual([])
       expect(names).toContain('PATH')
     }

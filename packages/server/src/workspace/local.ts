@@ -9,6 +9,7 @@ import { attachProcess } from './runner-process.ts'
 import { isNotRecorded, untilRecorded } from './not-recorded.ts'
 import { confinedPath, type Confinement } from './confined.ts'
 import type { Roots } from './roots/roots.ts'
+import { changedVariables, PRINT_VARIABLES, type ShellEnvironment } from './shell-environment.ts'
 import { surroundingsOf } from './surroundings.ts'
 import { INSIDE } from './runner/sandbox/mounts.ts'
 import type {
@@ -32,6 +33,8 @@ import type {
   WorkspaceSpec,
 } from './workspace.ts'
 
+/** Milliseconds for the set-up file. */
+const SETUP_MS = 20_000
 const DEFAULT_MAX_BYTES = 1024 * 1024
 /** Milliseconds that an interrupt waits for the runner; a stopped runner sends the Ctrl-C when it continues. */
 const INTERRUPT_MS = 3_000
@@ -57,6 +60,8 @@ export type LocalDeps = {
   processes: { refusal: () => ParleyError | null; add: () => Disposable } | null
   /** Confinement of file operations to the same sandbox; null: none. */
   confinement: Confinement | null
+  /** Variables and set-up file of the operator. */
+  shell: ShellEnvironment
   /** Waits between repetitions of a request that could not be recorded. */
   backoff?: Backoff | undefined
   log?: { warn: (fields: object, text: string) => void } | undefined
@@ -71,6 +76,7 @@ export class LocalWorkspace implements Workspace {
   readonly #env: NonNullable<WorkspaceSpec['env']>
   /** Calls whose request got no answer; they may have begun. */
   readonly #unanswered = new Set<string>()
+  #afterSetup: Promise<Record<string, string>> | null = null
   readonly keepText?: NonNullable<Workspace['keepText']>
   readonly privateDir?: string
 
@@ -119,7 +125,8 @@ export class LocalWorkspace implements Workspace {
       ...this.#scope,
       spec: {
         ...request,
-        env: { ...(await this.#env()), ...request.env },
+        env: { ...this.#deps.shell.passed, ...(await this.#env()), ...request.env },
+        setup: this.#deps.shell.setup,
         cwd: this.workingDir,
         box: await this.#box(this.#real),
       },
@@ -238,7 +245,7 @@ export class LocalWorkspace implements Workspace {
     return {
       argv,
       cwd: at,
-      env: { ...(await this.#env()), ...env },
+      env: { ...this.#deps.shell.passed, ...(await this.#variables()), ...(await this.#env()), ...env },
       box: box === null ? null : { ...box, ...(folder !== undefined && { folder }), ...(isOwn === true && { isOwn }) },
     }
   }
@@ -256,9 +263,32 @@ export class LocalWorkspace implements Workspace {
   }
 
   /** @param workspace real path */
+  /** The variables that the set-up file changes, for programs without a shell. Found out once. */
+  #variables(): Promise<Record<string, string>> {
+    const { shell, confinement } = this.#deps
+    if (shell.setup === null) return Promise.resolve({})
+    return (this.#afterSetup ??= this.#readSetup(confinement === null ? shell.setup : INSIDE.setup))
+  }
+
+  async #readSetup(file: string): Promise<Record<string, string>> {
+    const chunks: Buffer[] = []
+    const argv = ['bash', '-c', PRINT_VARIABLES, 'bash', file]
+    const spec = { argv, cwd: this.workingDir, env: this.#deps.shell.passed, box: await this.#box(this.#real) }
+    const limits = { stdin: null, timeoutMs: SETUP_MS, maxBytes: DEFAULT_MAX_BYTES }
+    const body = { op: 'exec' as const, ...this.#scope, call: null, spec: { ...spec, ...limits } }
+    const onChunk: AskOptions['onChunk'] = (stream, data) => stream === 'stdout' && chunks.push(data)
+    const { exit_code } = (await this.#ask(undefined, body, new AbortController().signal, { onChunk })) as ExecAnswer
+    const changed = exit_code === 0 ? changedVariables(Buffer.concat(chunks).toString()) : null
+    if (changed === null)
+      this.#deps.log?.warn({ file: this.#deps.shell.setup, exit_code }, 'set-up file of shells failed')
+    return changed ?? {}
+  }
+
   async #box(workspace: string): Promise<Box | null> {
     const { sandbox, roots } = this.#deps
-    return sandbox === null ? null : { ...sandbox, ...(await surroundingsOf(workspace, roots)), workspace }
+    if (sandbox === null) return null
+    const { setup } = this.#deps.shell
+    return { ...sandbox, ...(setup !== null && { setup }), ...(await surroundingsOf(workspace, roots)), workspace }
   }
 
   /** The file at `path`, if commands could access it too. */

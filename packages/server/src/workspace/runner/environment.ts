@@ -1,7 +1,26 @@
 /** The environment of every process that the runner starts (W4, F74). */
 import { createHash } from 'node:crypto'
 
-const ALLOWED = new Set(['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'TERM'])
+/** Places of certificates. */
+export const CERTIFICATES: readonly string[] = (
+  'SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE GIT_SSL_CAINFO PIP_CERT NIX_SSL_CERT_FILE ' +
+  'AWS_CA_BUNDLE'
+).split(' ')
+/** Places of toolchains. */
+const TOOLCHAINS = (
+  'JAVA_HOME GOROOT GOPATH CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN NVM_DIR VOLTA_HOME FNM_DIR PYENV_ROOT SDKMAN_DIR ASDF_DIR ' +
+  'ASDF_DATA_DIR MISE_DATA_DIR BUN_INSTALL DENO_INSTALL ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT'
+).split(' ')
+const ALLOWED = new Set([
+  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'TERM'],
+  ...CERTIFICATES,
+  ...TOOLCHAINS,
+])
+/** Addresses of proxies. Those with a password do not pass. */
+const PROXY = /^(?:https?|ftp|all|no)_proxy$/i
+
+const isAllowed = (name: string, value: string): boolean =>
+  ALLOWED.has(name) || name.startsWith('LC_') || (PROXY.test(name) && !value.includes('@'))
 
 /** Variable that marks the processes of one conversation, so that a process that left its session is still found. */
 export const MARK = 'AI_AGENT_RUN'
@@ -10,7 +29,7 @@ export const MARK = 'AI_AGENT_RUN'
 export function allowListed(source: NodeJS.ProcessEnv): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const [name, value] of Object.entries(source)) {
-    if (value !== undefined && (ALLOWED.has(name) || name.startsWith('LC_'))) kept[name] = value
+    if (value !== undefined && isAllowed(name, value)) kept[name] = value
   }
   return kept
 }

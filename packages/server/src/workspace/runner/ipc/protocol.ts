@@ -40,6 +40,8 @@ export type Box = {
   folder?: string
   /** Absolute paths of further directories to show read-only. */
   toolchains?: readonly string[]
+  /** Absolute path of a file that sets shells up, which is shown. */
+  setup?: string
   /** Real paths of directories of its repository that are shown read-only. */
   shown?: readonly string[]
   /** Real paths of git directories that are writable except for their hooks and configuration. */
@@ -60,6 +62,8 @@ export type ExecSpec = ProcessSpec & {
 }
 
 export type TerminalSpec = TerminalRequest & {
+  /** Absolute path of a file that a new shell reads first; absent or null: none. */
+  setup?: string | null
   /** Absolute path in which a new shell starts. */
   cwd: string
   /** Absent or null: no sandbox. */

@@ -23,6 +23,8 @@ export const INSIDE = {
   tmp: '/run/parley/tmp',
   kept: '/run/parley/kept',
   shell: '/run/parley/bash',
+  /** The file that sets shells up. */
+  setup: '/run/parley/setup',
   /** Directory with the Node of the server, the last one in PATH. */
   programs: '/run/parley/bin',
   node: '/run/parley/bin/node',

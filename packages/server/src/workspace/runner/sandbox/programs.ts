@@ -3,6 +3,7 @@ import { lstatSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { isInside } from '../../../lib/index.ts'
+import { CERTIFICATES } from '../environment.ts'
 import { isExecutable } from '../executable.ts'
 import { INSIDE, isVisible, sharesTmp, type View } from './mounts.ts'
 import { realOf } from './real.ts'
@@ -29,6 +30,10 @@ export function insideEnvironment(view: View, env: Record<string, string>): Reco
   inside['PATH'] = pathInside(view, env['PATH'] ?? '')
   delete inside['TMPDIR']
   for (const name of OWN_FOLDERS) if (isInside(homedir(), env[name] ?? '/')) delete inside[name]
+  for (const name of CERTIFICATES) {
+    const file = inside[name]
+    if (file !== undefined && !isVisible(view, realOf(file) ?? file)) delete inside[name]
+  }
   return sharesTmp(view) ? inside : { ...inside, TMPDIR: INSIDE.tmp }
 }
 
@@ -39,6 +44,7 @@ export function insideEnvironment(view: View, env: Record<string, string>): Reco
 function pathInside(view: View, path: string): string {
   const folders = path.split(delimiter).flatMap((folder) => {
     if (!isAbsolute(folder)) return []
+    if (isInside(INSIDE.home, folder)) return [folder]
     const name = isInside(homedir(), folder) ? relative(homedir(), folder) : null
     const own = name === null || isLinkedInHome(name) ? [] : [join(INSIDE.home, name)]
     const shown = shownFolder(view, folder)
@@ -71,8 +77,9 @@ export function findProgram(view: View, name: string, cwd: string, path: string)
   const found = findInPath(name, folders.join(delimiter), (file) => isVisible(view, realOf(file) ?? file))
   if (found !== null) return startable(name, name, found)
   const own = path.split(delimiter).some((folder) => {
-    const kept = isInside(homedir(), folder) && join(view.folders.home, relative(homedir(), folder), name)
-    return kept !== false && lstatSync(kept, { throwIfNoEntry: false }) !== undefined
+    const home = [homedir(), INSIDE.home].find((one) => isInside(one, folder))
+    const kept = home === undefined ? null : join(view.folders.home, relative(home, folder), name)
+    return kept !== null && lstatSync(kept, { throwIfNoEntry: false }) !== undefined
   })
   if (own || name === 'node') return { name }
   return missing(name, findInPath(name, path))

@@ -7,7 +7,7 @@ import { ownedFolder, refusedPlace, type RefusedPlace } from '../../roots/host-p
 import { Refusal, type Box } from '../ipc/protocol.ts'
 import { EgressProxy } from './egress-proxy.ts'
 import { furnishHome, gitIdentity, type GitIdentity } from './home.ts'
-import { isVisible, mountArguments, sharesTmp, type View } from './mounts.ts'
+import { INSIDE, isVisible, mountArguments, sharesTmp, type View } from './mounts.ts'
 import { findInPath, findProgram, insideEnvironment } from './programs.ts'
 import { ProtectedProcesses } from './protected.ts'
 import { realOf } from './real.ts'
@@ -124,7 +124,7 @@ export class Sandbox {
       etc,
       node: process.execPath,
       shell,
-      files: [...changingFiles(), ...(route?.mounts ?? [])],
+      files: [...changingFiles(), ...setupFile(box), ...(route?.mounts ?? [])],
       protectedPlaces: places,
     })
     const start = ['--chdir', cwd, '--', ...(route?.argv ?? []), found.name, ...args]
@@ -185,4 +185,9 @@ export class Sandbox {
     this.#furnished.delete(conversation)
     await removeBox(this.#home, conversation)
   }
+}
+
+function setupFile({ setup }: Box): (readonly [from: string, to: string])[] {
+  const real = setup === undefined ? null : realOf(setup)
+  return real === null ? [] : [[real, INSIDE.setup]]
 }

@@ -22,7 +22,7 @@ export class CurrentShell {
   readonly #deps: CurrentShellDeps
   readonly #events: ShellEvents
   #shell: Shell | null = null
-  /** Its sandbox as JSON. */
+  /** Its sandbox and set-up file as JSON. */
   #boxed = ''
   #report: Pick<Report, 'cwd' | 'python' | 'backgroundPid'> = { cwd: '', python: null, backgroundPid: null }
   /** Processes of the conversation when the last command began. */
@@ -46,11 +46,11 @@ export class CurrentShell {
   }
 
   /**
-   * Starts a shell unless there is one with this sandbox. Resolves with true when it did.
+   * Starts a shell unless there is one with this sandbox and set-up file. Resolves with true when it did.
    * @throws Refusal when no shell can be started, or the terminal was closed meanwhile.
    */
-  async ensure(cwd: string, box: Box | null): Promise<boolean> {
-    const boxed = JSON.stringify(box)
+  async ensure(cwd: string, box: Box | null, setup: string | null = null): Promise<boolean> {
+    const boxed = JSON.stringify([box, setup])
     // After a restart of the server with another sandbox, the shell is replaced.
     if (this.#shell !== null && this.#boxed !== boxed) await this.end()
     if (this.#shell !== null) return false
@@ -58,7 +58,7 @@ export class CurrentShell {
     const { conversation, root, home, sandbox, group = NO_GROUP } = this.#deps
     const env = childEnvironment(conversationMark(root, conversation) + startMark(root), {})
     const { shell, report } = await Shell.start(
-      { home, cwd, env, group, wrap: (program, pipe) => sandbox.wrap(conversation, program, box, pipe) },
+      { home, cwd, env, group, setup, wrap: (program, pipe) => sandbox.wrap(conversation, program, box, pipe) },
       {
         onText: this.#events.onText,
         onReport: (ended) => {

@@ -69,6 +69,10 @@ export function setupLine(tty: string): string {
   return `{ ${line}; } <${terminal} >/dev/null 2>&1\n`
 }
 
+/** Reads a file into the shell, before its first command. What it prints is discarded, and a failure does not end the shell. */
+export const sourceLine = (file: string): string =>
+  `{ [ ! -r ${quoted(file)} ] || \\. ${quoted(file)}; } </dev/null >/dev/null 2>&1\n`
+
 /**
  * A command with variables for this command only (F20): bash drops them when the command ends. The `command` in front
  * ensures that in POSIX mode too. The empty line exists because a syntax error may swallow one line.

@@ -19,6 +19,7 @@ import {
   parseReport,
   reportLine,
   setupLine,
+  sourceLine,
   type Report,
 } from './shell-lines.ts'
 
@@ -52,11 +53,15 @@ type Command = {
   timer: NodeJS.Timeout | null
 }
 
+type StartedShell = { pty: Pty; tty: string; setup: string | null }
+
 export type ShellSpec = {
   home: string
   cwd: string
   env: Record<string, string>
   group: ProcessGroup
+  /** A file that the shell reads first; null: none. */
+  setup: string | null
   /** Wraps the shell and its pipe into a sandbox. */
   wrap: (program: Program, pipe: string) => Promise<Program | NotStarted>
 }
@@ -97,7 +102,7 @@ export class Shell {
    * @throws Refusal when there is no bash, no such directory, or no answer in time.
    */
   static async start(
-    { home, cwd, env, group, wrap }: ShellSpec,
+    { home, cwd, env, group, setup, wrap }: ShellSpec,
     events: ShellEvents,
   ): Promise<{ shell: Shell; report: Report }> {
     const bash = findBash(env['PATH'] ?? '')
@@ -114,12 +119,12 @@ export class Shell {
         writable: true,
       })
       pipe.on('error', () => pipe.destroy())
-      const started = await Shell.#inside({ bash, pipePath, cwd, env, group, wrap })
+      const started = await Shell.#inside({ bash, pipePath, cwd, env, group, setup, wrap })
       if ('reason' in started) {
         pipe.destroy()
         throw new Refusal('unavailable', started.reason)
       }
-      return await Shell.#settle(started.pty, pipe, started.tty, events)
+      return await Shell.#settle(started, pipe, events)
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
@@ -129,8 +134,8 @@ export class Shell {
     bash,
     pipePath,
     ...spec
-  }: Omit<ShellSpec, 'home'> & { bash: string; pipePath: string }): Promise<{ pty: Pty; tty: string } | NotStarted> {
-    const { cwd, env, group, wrap } = spec
+  }: Omit<ShellSpec, 'home'> & { bash: string; pipePath: string }): Promise<StartedShell | NotStarted> {
+    const { cwd, env, group, setup, wrap } = spec
     const plain = { argv: [bash, ...bashArguments(pipePath, reservedPtyFds())], cwd, env }
     const boxed = { argv: [bash, ...bashArguments(INSIDE.shell, reservedPtyFds())], cwd, env }
     const program = await wrap(boxed, pipePath)
@@ -144,13 +149,13 @@ export class Shell {
     })
     pty.onExit(() => program.onEnd?.())
     // In a sandbox other terminals are not visible, and this one is /dev/console.
-    return { pty, tty: isBoxed ? '/dev/console' : terminalOf(pty) }
+    if (isBoxed) return { pty, tty: '/dev/console', setup: setup === null ? null : INSIDE.setup }
+    return { pty, tty: terminalOf(pty), setup }
   }
 
   static async #settle(
-    pty: Pty,
+    { pty, tty, setup }: StartedShell,
     pipe: Socket,
-    tty: string,
     events: ShellEvents,
   ): Promise<{ shell: Shell; report: Report }> {
     const { promise, resolve, reject } = Promise.withResolvers<Report>()
@@ -163,7 +168,7 @@ export class Shell {
     })
     const timer = setTimeout(() => reject(new Refusal('unavailable', 'bash did not answer in time')), START_MS)
     try {
-      pipe.write(setupLine(shell.#tty))
+      pipe.write(setupLine(shell.#tty) + (setup === null ? '' : sourceLine(setup)))
       pipe.write(shell.#expect({}).report)
       const report = await promise
       isReady = true

@@ -157,8 +157,8 @@ export class Terminal {
     this.#shell.run(command, env)
   }
 
-  async #ensureShell({ cwd, box = null }: TerminalSpec): Promise<void> {
-    if (!(await this.#shell.ensure(cwd, box))) return
+  async #ensureShell({ cwd, box = null, setup = null }: TerminalSpec): Promise<void> {
+    if (!(await this.#shell.ensure(cwd, box, setup))) return
     const { conversation, ledger } = this.#deps
     const hadShell = this.#hadShell || ledger.hasAdopted(conversation)
     if (hadShell && this.#unreported === null) this.#output.appendText(`[${texts.newShell()}]\n`)
