@@ -181,7 +181,7 @@ export const runner: readonly MutatedFile[] = [
     tests: [at('groups/cgroup.test.ts')],
     mutants: [
       { before: '    } finally {\n      this.#leave()', after: '    } finally {\n      void 0' },
-      { before: '      enterGroup(own)\n      return path', after: '      return path' },
+      { before: '      enterGroup(own)\n      enableLimits(own)', after: '      enableLimits(own)' },
       { before: 'writeFileSync(join(listOf(this.#home), name), path, { mode: 0o600 })', after: '' },
       { before: 'path !== null && basename(path) === name', after: 'path !== null' },
       { before: 'if (removeGroup(group)) rmSync', after: 'rmSync' },

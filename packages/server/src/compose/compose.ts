@@ -120,7 +120,9 @@ export async function startServer(
   if (config.mode === 'personal' && users > 1)
     log.warn({ setting: 'mode', users }, 'more than one user on a server in the mode personal')
   const isolation = await isolationOf(config, log)
-  const sandbox = { ...config.sandbox, hidden: config.file === null ? [] : [config.file] }
+  const { processes: most, memoryBytes, ...policy } = config.sandbox
+  const limits = { processes: most, memoryBytes }
+  const sandbox = { ...policy, limits, hidden: config.file === null ? [] : [config.file] }
   expectToolchains(config.sandbox.toolchains, join(dataDir, 'runner'))
   const proof = opened.use(await openCallProof({ ...storage, dataDir, log }))
   const { orphanExitMs } = config.runner

@@ -483,6 +483,22 @@ export const SETTINGS = {
       describe: 'Network of the sandbox: all, none, or the listed hosts, such as `github.com,*.npmjs.org`',
       page: 'security.md',
     }),
+    processes: setting({
+      name: 'sandbox_processes',
+      read: integer(16, 4_000_000),
+      default: 4096,
+      describe:
+        'Processes and threads of a conversation in the sandbox, or of each of its programs without a control group',
+      page: 'security.md',
+    }),
+    memoryBytes: setting<number | null>({
+      name: 'sandbox_memory_bytes',
+      read: integer(16 * MIB, Number.MAX_SAFE_INTEGER),
+      default: null,
+      defaultText: 'three quarters of the memory, where there are control groups',
+      describe: 'Memory of a conversation in the sandbox, or of each of its processes without a control group',
+      page: 'security.md',
+    }),
     toolchains: setting<string[]>({
       name: 'sandbox_toolchains',
       read: paths,

@@ -1,6 +1,7 @@
 /** The isolation of agents' commands from this machine, and its description for people and clients. */
 import type { Network } from '../lib/index.ts'
 import { findCgroup } from './runner/groups/cgroup.ts'
+import type { Limits } from './runner/ipc/protocol.ts'
 import { findBubblewrap } from './runner/sandbox/sandbox.ts'
 
 /** `auto`: sandboxed where possible. `required`: no command starts without a sandbox. */
@@ -9,6 +10,7 @@ export type SandboxPolicy = {
   network: Network
   /** Absolute paths of directories that are shown read-only besides the usual ones. */
   toolchains?: readonly string[]
+  limits?: Limits
   /** Absolute paths of files that are hidden, such as the configuration. */
   hidden?: readonly string[]
 }

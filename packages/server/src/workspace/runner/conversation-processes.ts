@@ -245,7 +245,7 @@ export class ConversationProcesses {
 
   #program(mark: string, { argv, cwd, env, box }: ProcessSpec): Promise<Program | NotStarted> {
     const marked = childEnvironment(conversationMark(this.#deps.root, this.#conversation) + mark, env)
-    return this.#deps.sandbox.wrap(this.#conversation, { argv, cwd, env: marked }, box ?? null)
+    return this.#deps.sandbox.wrap(this.#conversation, { argv, cwd, env: marked }, box ?? null, { group: this.#group })
   }
 }
 

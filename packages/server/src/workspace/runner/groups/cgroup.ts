@@ -45,6 +45,28 @@ const unescaped = (text: string): string =>
 /** Moves this process into a group, with all its threads. @throws the system's error. */
 export const enterGroup = (group: string): void => writeFileSync(join(group, 'cgroup.procs'), '0')
 
+/** Lets the groups below one have limits, as far as the kernel permits it there. */
+export function enableLimits(group: string): void {
+  for (const controller of ['memory', 'pids']) {
+    try {
+      writeFileSync(join(group, 'cgroup.subtree_control'), `+${controller}`)
+    } catch {
+      // Not available here, or the group has processes of its own.
+    }
+  }
+}
+
+/** Sets a limit of a group; false when it cannot have one. */
+export function setLimit(group: string, name: 'memory.max' | 'pids.max', value: number): boolean {
+  try {
+    accessSync(join(group, name), constants.W_OK)
+    writeFileSync(join(group, name), String(value))
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Living processes of a group and of those below it. */
 export function membersOf(group: string): Set<number> {
   const found = new Set<number>()

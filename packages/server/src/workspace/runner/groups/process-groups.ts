@@ -11,8 +11,13 @@
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import { basename, join } from 'node:path'
-import { enterGroup, findCgroup, removeGroup, type FoundCgroup } from './cgroup.ts'
+import type { Limits } from '../ipc/protocol.ts'
+import { enableLimits, enterGroup, findCgroup, removeGroup, setLimit, type FoundCgroup } from './cgroup.ts'
+
+/** Share of the machine's memory for a conversation without a setting, so that some is left for the server. */
+const SHARE_OF_MEMORY = 0.75
 
 /** The group of one conversation. */
 export interface ProcessGroup {
@@ -20,12 +25,21 @@ export interface ProcessGroup {
   readonly path: string | null
   /** Calls `start`, which starts a process without waiting, so that the process is in the group. */
   start<T>(start: () => T): T
+  /** Limits the processes of the group together. Returns which limits the kernel keeps. */
+  limit(limits: Limits): { processes: boolean; memory: boolean }
   /** Removes the group if it has no process. */
   tidy(): void
 }
 
+const NO_LIMITS = { processes: false, memory: false }
+
 /** Processes that are not grouped. */
-export const NO_GROUP: ProcessGroup = { path: null, start: (start) => start(), tidy: () => undefined }
+export const NO_GROUP: ProcessGroup = {
+  path: null,
+  start: (start) => start(),
+  limit: () => NO_LIMITS,
+  tidy: () => undefined,
+}
 
 /** `home`: the runner's folder. `root`: short name of the data directory. */
 export type GroupsPlace = { home: string; root: string }
@@ -63,6 +77,8 @@ export class ProcessGroups {
       mkdirSync(path)
       enterGroup(path)
       enterGroup(own)
+      enableLimits(own)
+      enableLimits(path)
       return path
     } catch (error) {
       this.#log(`processes are found by their marks only: ${String(error)}`)
@@ -77,6 +93,7 @@ export class ProcessGroups {
     return {
       path,
       start: (start) => this.#inside(path, start),
+      limit: (limits) => limitGroup(path, limits),
       tidy: () => void removeGroup(path),
     }
   }
@@ -108,6 +125,17 @@ export class ProcessGroups {
   [Symbol.dispose](): void {
     if (this.path !== null) forgetGroup(this.#home, this.path)
   }
+}
+
+function limitGroup(path: string, { processes, memoryBytes }: Limits): { processes: boolean; memory: boolean } {
+  try {
+    mkdirSync(path, { recursive: true })
+  } catch {
+    // The start of the process reports it.
+    return NO_LIMITS
+  }
+  const memory = memoryBytes ?? Math.floor(totalmem() * SHARE_OF_MEMORY)
+  return { processes: setLimit(path, 'pids.max', processes), memory: setLimit(path, 'memory.max', memory) }
 }
 
 /** Groups of runners of this data directory that were not removed: those that its folder lists, and those in the cgroup of this process. */

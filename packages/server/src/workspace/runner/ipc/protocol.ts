@@ -29,6 +29,9 @@ export type ProcessSpec = {
   box?: Box | null
 }
 
+/** Limits of the processes of a sandbox. `memoryBytes` null: all memory. */
+export type Limits = { processes: number; memoryBytes: number | null }
+
 /** The sandbox of a process. */
 export type Box = {
   /** Without a working sandbox, the process is refused; otherwise it then runs unsandboxed. */
@@ -40,6 +43,7 @@ export type Box = {
   folder?: string
   /** Absolute paths of further directories to show read-only. */
   toolchains?: readonly string[]
+  limits?: Limits
   /** Absolute path of a file that sets shells up, which is shown. */
   setup?: string
   /** Real paths of directories of its repository that are shown read-only. */

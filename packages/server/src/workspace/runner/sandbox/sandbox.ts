@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ownedFolder, refusedPlace, type RefusedPlace } from '../../roots/host-places.ts'
 import { Refusal, type Box } from '../ipc/protocol.ts'
+import { NO_GROUP, type ProcessGroup } from '../groups/process-groups.ts'
 import { EgressProxy } from './egress-proxy.ts'
 import { furnishHome, gitIdentity, type GitIdentity } from './home.ts'
+import { limitsOf } from './limits.ts'
 import { INSIDE, isVisible, mountArguments, sharesTmp, type View } from './mounts.ts'
 import { findInPath, findProgram, insideEnvironment } from './programs.ts'
 import { ProtectedProcesses } from './protected.ts'
@@ -96,7 +98,7 @@ export class Sandbox {
     conversation: string,
     program: Program,
     box: Box | null,
-    shell: string | null = null,
+    { shell = null, group = NO_GROUP }: { shell?: string | null; group?: ProcessGroup } = {},
   ): Promise<Program | NotStarted> {
     if (box === null) return program
     this.#bubblewrap ??= findBubblewrap()
@@ -127,11 +129,12 @@ export class Sandbox {
       files: [...changingFiles(), ...setupFile(box), ...(route?.mounts ?? [])],
       protectedPlaces: places,
     })
-    const start = ['--chdir', cwd, '--', ...(route?.argv ?? []), found.name, ...args]
+    const limits = limitsOf(box, group)
+    const start = ['--chdir', cwd, '--', ...limits.inside, ...(route?.argv ?? []), found.name, ...args]
     const filter = this.#filterFile()
     const confined = [bubblewrap.path, ...(filter === null ? [] : FILTERED), ...NAMESPACES, ...network, ...mounts]
     return {
-      argv: ['/bin/sh', '-c', START, filter ?? '/dev/null', ...confined, ...start],
+      argv: ['/bin/sh', '-c', limits.outside + START, filter ?? '/dev/null', ...confined, ...start],
       cwd: '/',
       env: { ...insideEnvironment(view, program.env), ...route?.env },
       onEnd: leave,

@@ -58,7 +58,14 @@ export class CurrentShell {
     const { conversation, root, home, sandbox, group = NO_GROUP } = this.#deps
     const env = childEnvironment(conversationMark(root, conversation) + startMark(root), {})
     const { shell, report } = await Shell.start(
-      { home, cwd, env, group, setup, wrap: (program, pipe) => sandbox.wrap(conversation, program, box, pipe) },
+      {
+        home,
+        cwd,
+        env,
+        group,
+        setup,
+        wrap: (program, pipe) => sandbox.wrap(conversation, program, box, { shell: pipe, group }),
+      },
       {
         onText: this.#events.onText,
         onReport: (ended) => {
