@@ -11,11 +11,8 @@ const TOOLCHAINS = (
   'JAVA_HOME GOROOT GOPATH CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN NVM_DIR VOLTA_HOME FNM_DIR PYENV_ROOT SDKMAN_DIR ASDF_DIR ' +
   'ASDF_DATA_DIR MISE_DATA_DIR BUN_INSTALL DENO_INSTALL ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT'
 ).split(' ')
-const ALLOWED = new Set([
-  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'TERM'],
-  ...CERTIFICATES,
-  ...TOOLCHAINS,
-])
+const OF_ACCOUNT = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'TERM']
+const ALLOWED = new Set([...OF_ACCOUNT, ...CERTIFICATES, ...TOOLCHAINS])
 /** Addresses of proxies. Those with a password do not pass. */
 const PROXY = /^(?:https?|ftp|all|no)_proxy$/i
 
