@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, type Server } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
+import { release } from 'node:os'
 import { dirname, join } from 'node:path'
 import { asConversationId } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -108,6 +109,40 @@ describe.skipIf('reason' in found)('sandboxed commands', () => {
     const same = await here.open('open', 1, open)
     expect(await same.exec({ argv: ['bash', '-c', script] }, never)).toMatchObject({ exit_code: 0, stdout: 'reached' })
     server.close()
+  })
+
+  // Linux 6.12 is the first that can do it.
+  const [major = 0, minor = 0] = release().split('.').map(Number)
+  test.skipIf(process.arch !== 'x64' || major * 100 + minor < 612)(
+    'with the network on, a sandboxed command reaches abstract sockets of its own program, and none of others',
+    async () => {
+      const name = `parley-test-${process.pid}`
+      const server = createServer((socket) => socket.end('reached'))
+      server.listen(`\0${name}`)
+      await once(server, 'listening')
+      const open = await here.open('sockets', 1, here.another({ sandbox: { mode: 'auto', network: true } }))
+      const connect = (to: string) =>
+        `socket(my $s, AF_UNIX, SOCK_STREAM, 0); print connect($s, pack_sockaddr_un("\\0${to}")) ? "connected" : "$!"`
+      const perl = (script: string) => ['perl', '-MSocket', '-e', script]
+      expect((await open.exec({ argv: perl(connect(name)) }, never)).stdout).toBe('Operation not permitted')
+      expect((await terminal(open, `perl -MSocket -e '${connect(name)}'`)).output).toBe('Operation not permitted')
+      const own = `socket(my $l, AF_UNIX, SOCK_STREAM, 0); bind($l, pack_sockaddr_un("\\0own")); listen($l, 1); ${connect('own')}`
+      expect((await open.exec({ argv: perl(own) }, never)).stdout).toBe('connected')
+      server.close()
+    },
+  )
+
+  test('a script without an interpreter, and programs by name and by path, start with the network on', async () => {
+    const open = await here.open('starts', 1, here.another({ sandbox: { mode: 'auto', network: true } }))
+    await open.writeFile('plain', Buffer.from('echo "plain $1"\n'), never)
+    await open.exec({ argv: ['chmod', '+x', 'plain'] }, never)
+    const out = async (...argv: string[]) => (await open.exec({ argv }, never)).stdout
+    expect(await out('./plain', 'a')).toBe('plain a\n')
+    expect(await out(join(open.workingDir, 'plain'), 'b c')).toBe('plain b c\n')
+    expect(await out('/bin/echo', 'x')).toBe('x\n')
+    expect(await out('sh', '-c', 'echo $0')).toBe('sh\n')
+    expect(await out('node', '-p', '1+1')).toBe('2\n')
+    expect((await open.exec({ argv: ['sh', '-c', 'kill -9 $$'] }, never)).exit_code).toBe(137)
   })
 
   test.each<[string, () => string]>([

@@ -25,6 +25,8 @@ export const INSIDE = {
   shell: '/run/parley/bash',
   /** The file that sets shells up. */
   setup: '/run/parley/setup',
+  /** The program that hides abstract sockets. */
+  scope: '/run/parley/scope',
   /** Directory with the Node of the server, the last one in PATH. */
   programs: '/run/parley/bin',
   node: '/run/parley/bin/node',

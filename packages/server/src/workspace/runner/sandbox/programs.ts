@@ -1,7 +1,7 @@
 /** Programs and search paths inside a sandbox. */
 import { lstatSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, delimiter, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { isInside } from '../../../lib/index.ts'
 import { CERTIFICATES } from '../environment.ts'
 import { isExecutable } from '../executable.ts'
@@ -61,8 +61,8 @@ function shownFolder(view: View, folder: string): string | null {
   return isLinked || isVisible(view, folder) ? folder : real
 }
 
-/** A program, named as inside, or the reason why it cannot be started. */
-type Found = { name: string } | { exit_code: 126 | 127; reason: string }
+/** A program, named as inside, and its path where it is known; or the reason why it cannot be started. */
+type Found = { name: string; path?: string } | { exit_code: 126 | 127; reason: string }
 
 /** Searches for a program as it is visible inside, because bubblewrap reports a missing program only as a failure of its own. */
 export function findProgram(view: View, name: string, cwd: string, path: string): Found {
@@ -75,7 +75,10 @@ export function findProgram(view: View, name: string, cwd: string, path: string)
   }
   const folders = path.split(delimiter).filter((folder) => isAbsolute(folder) && shownFolder(view, folder) !== null)
   const found = findInPath(name, folders.join(delimiter), (file) => isVisible(view, realOf(file) ?? file))
-  if (found !== null) return startable(name, name, found)
+  if (found !== null) {
+    const path = join(shownFolder(view, dirname(found)) ?? dirname(found), basename(found))
+    return { ...startable(name, name, found), path }
+  }
   const own = path.split(delimiter).some((folder) => {
     const home = [homedir(), INSIDE.home].find((one) => isInside(one, folder))
     const kept = home === undefined ? null : join(view.folders.home, relative(home, folder), name)

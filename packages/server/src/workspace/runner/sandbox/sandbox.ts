@@ -1,6 +1,6 @@
 /** Wraps programs into bubblewrap; every process that the runner starts passes through here. Source: decisions.md, Sandbox. */
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ownedFolder, refusedPlace, type RefusedPlace } from '../../roots/host-places.ts'
@@ -13,6 +13,7 @@ import { INSIDE, isVisible, mountArguments, sharesTmp, type View } from './mount
 import { findInPath, findProgram, insideEnvironment } from './programs.ts'
 import { ProtectedProcesses } from './protected.ts'
 import { realOf } from './real.ts'
+import { scopeProgram } from './scope.ts'
 import { seccompFilter } from './seccomp.ts'
 import { changingFiles, copyOfEtc } from './system.ts'
 import { hostPlaces, linksInHome, REMEMBER_MS, removeBox, viewOf } from './view.ts'
@@ -80,6 +81,7 @@ export class Sandbox {
   readonly #running = new ProtectedProcesses()
   /** File with the filter of system calls; undefined: not written yet. */
   #filter: string | null | undefined
+  #scope: string | null | undefined
   #bubblewrap: Promise<Bubblewrap> | null = null
   #etc: { path: string; until: number } | null = null
   #identity: Promise<GitIdentity> | null = null
@@ -120,17 +122,25 @@ export class Sandbox {
     const route = typeof box.network === 'boolean' ? null : await this.#egress.to(box.network)
     const network = box.network === true ? [] : ['--unshare-net']
     const etc = this.#copyOfEtc()
+    // Without the network of the machine, there are no abstract sockets of others.
+    const scope = box.network === true ? this.#scopeFile() : null
     // From here on, nothing waits: no process can be started between the choice of the places and its record.
     const { places, leave } = box.isOwn === true ? NOT_PROTECTED : this.#running.enter(box)
     const mounts = mountArguments(view, {
       etc,
       node: process.execPath,
       shell,
-      files: [...changingFiles(), ...setupFile(box), ...(route?.mounts ?? [])],
+      files: [
+        ...changingFiles(),
+        ...setupFile(box),
+        ...(route?.mounts ?? []),
+        ...(scope === null ? [] : [[scope, INSIDE.scope] as const]),
+      ],
       protectedPlaces: places,
     })
     const limits = limitsOf(box, group)
-    const start = ['--chdir', cwd, '--', ...limits.inside, ...(route?.argv ?? []), found.name, ...args]
+    const inner = [...limits.inside, ...(route?.argv ?? []), found.name, ...args]
+    const start = ['--chdir', cwd, '--', ...(scope === null ? inner : scoped(inner, found.path))]
     const filter = this.#filterFile()
     const confined = [bubblewrap.path, ...(filter === null ? [] : FILTERED), ...NAMESPACES, ...network, ...mounts]
     return {
@@ -163,6 +173,18 @@ export class Sandbox {
     return (this.#filter = filter === null ? null : file)
   }
 
+  #scopeFile(): string | null {
+    if (this.#scope !== undefined) return this.#scope
+    const program = scopeProgram()
+    const file = join(this.#home, 'scope')
+    // A program that is running cannot be written.
+    if (program !== null) {
+      writeFileSync(`${file}-${process.pid}`, program, { mode: 0o700 })
+      renameSync(`${file}-${process.pid}`, file)
+    }
+    return (this.#scope = program === null ? null : file)
+  }
+
   #copyOfEtc(): string {
     const now = performance.now()
     if (this.#etc === null || now >= this.#etc.until)
@@ -193,4 +215,13 @@ export class Sandbox {
 function setupFile({ setup }: Box): (readonly [from: string, to: string])[] {
   const real = setup === undefined ? null : realOf(setup)
   return real === null ? [] : [[real, INSIDE.setup]]
+}
+
+/** Arguments that start a program behind the one that hides abstract sockets, which needs its path. */
+function scoped(inner: readonly string[], path: string | undefined): string[] {
+  const [name = '', ...args] = inner
+  if (name.includes('/')) return [INSIDE.scope, name, name, ...args]
+  if (path !== undefined) return [INSIDE.scope, path, name, ...args]
+  // `env` searches as the shell does.
+  return [INSIDE.scope, '/usr/bin/env', 'env', name, ...args]
 }
