@@ -1,5 +1,8 @@
 /** How many users a server has, by its mode, from outside. */
+import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
+import { makeKey } from '../../packages/server/src/secrets/index.ts'
+import { RELEASE_KEY, restoreRelease } from '../../packages/server/testing/release-data.ts'
 import { LIMITS } from '../../packages/server/src/quotas/index.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
@@ -37,6 +40,26 @@ test('a user of a server in the mode shared has limits by default, and what the 
   const limits = quotas.map(({ name, limit }: { name: string; limit: number }) => [name, limit])
   expect(Object.fromEntries(limits)).toEqual({ ...LIMITS, sockets: 7 })
   expect((await server.call('GET', '/api/quotas/users')).body.items).toEqual([])
+})
+
+test('a store of version 0.1.0 keeps its users, in the mode personal with a warning for several', async () => {
+  await using dir = await tempDir()
+  const dataDir = dir.file('data')
+  await restoreRelease('0.1.0', { dataDir, model: 'http://127.0.0.1:9', work: dir.file('work') })
+  const { key, hash } = makeKey()
+  {
+    // As that version stored it.
+    using store = new DatabaseSync(`${dataDir}/parley.db`)
+    const row = 'INSERT INTO keys (id, user, role, hash, created_at) VALUES (?, ?, ?, ?, ?)'
+    store.prepare(row).run('k', 'ann', 'user', hash, '2026-01-01T00:00:00.000Z')
+  }
+  await using server = await startServerProcess({ dataDir, env: { PARLEY_SECRET_KEY: RELEASE_KEY } })
+  expect(server.stderr()).toContain('more than one user on a server in the mode personal')
+  const users = (await server.call('GET', '/api/users')).body.items
+  expect(users.map(({ user, state }: Record<string, string>) => [user, state])).toContainEqual(['ann', 'active'])
+  expect((await fetch(`${server.url}/api/secrets`, { headers: { 'X-Session-API-Key': key } })).status).toBe(200)
+  expect((await server.call('POST', '/api/keys', { user: 'ann' })).status).toBe(201)
+  expect((await server.call('POST', '/api/keys', { user: 'carl' })).status).toBe(403)
 })
 
 test('a new user of a server in the mode shared approves risky actions by default, in both APIs', async () => {
