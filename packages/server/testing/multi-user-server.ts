@@ -1,6 +1,7 @@
 /** A server in its own process, with keys of several users. */
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { filesBelow } from './files-below.ts'
 import { startServerProcess, TEST_KEY, type ServerProcess } from './server-process.ts'
 import { storeKeys } from './stored-keys.ts'
 
@@ -52,9 +53,8 @@ async function makeKeys(dataDir: string): Promise<Serving['keys']> {
 
 /** All files below a directory as one binary text. */
 export async function bytesOf(directory: string): Promise<string> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile())
-  const texts = await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name), 'latin1')))
+  const texts: string[] = []
+  for await (const file of filesBelow(directory)) texts.push(await readFile(file, 'latin1'))
   return texts.join('\n')
 }
 

@@ -57,7 +57,6 @@ export const modes: readonly MutatedFile[] = [
       {
         before: 'this.#timer = setInterval',
         after: 'this.#timer = setTimeout',
-        survives: { reason: 'cost', why: 'the first check is enough for the test' },
       },
       {
         before: "if (state === 'deleting') await erase",

@@ -14,5 +14,6 @@ export type Reason = keyof typeof REASONS
 /** Files below a data directory whose content is not written by the service itself. */
 export const FILES_OF_COMMANDS: readonly { at: RegExp; why: string }[] = [
   { at: /^(?:workspaces|worktrees)\//, why: 'what commands wrote into their workspace, with the secrets they named' },
+  { at: /^runner\/etc\//, why: 'copies of files in /etc of this machine, a thousand of them' },
   { at: /^runner\/boxes\//, why: 'homes and temporary folders of sandboxed commands, written by them' },
 ]

@@ -11,6 +11,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { readdir, readFile } from 'node:fs/promises'
 import type { Server, Socket } from 'node:net'
 import { join, relative } from 'node:path'
+import { filesBelow } from '../files-below.ts'
 import { FILES_OF_COMMANDS, type Reason } from './reasons.ts'
 import { makeScanner, scan, type CanaryFound } from './scan.ts'
 
@@ -126,10 +127,8 @@ export async function searchData(folder: string): Promise<void> {
 }
 
 async function searchFolder(data: string, folder: string): Promise<void> {
-  const entries = await readdir(data, { recursive: true, withFileTypes: true })
-  for (const entry of entries) {
-    const path = join(entry.parentPath, entry.name)
-    if (!entry.isFile() || FILES_OF_COMMANDS.some(({ at }) => at.test(relative(data, path)))) continue
+  const isOfCommands = (path: string) => FILES_OF_COMMANDS.some(({ at }) => at.test(`${relative(data, path)}/`))
+  for await (const path of filesBelow(data, isOfCommands)) {
     // A file may be deleted while its server is still stopping.
     const bytes = await readFile(path).catch(() => null)
     if (bytes !== null) search(`the file ${relative(folder, path)}`, bytes)
