@@ -15,7 +15,7 @@ import { ProtectedProcesses } from './protected.ts'
 import { realOf } from './real.ts'
 import { scopeProgram } from './scope.ts'
 import { seccompFilter } from './seccomp.ts'
-import { changingFiles, copyOfEtc } from './system.ts'
+import { mountedSettings, copyOfEtc } from './system.ts'
 import { hostPlaces, linksInHome, REMEMBER_MS, removeBox, viewOf } from './view.ts'
 
 export type Program = {
@@ -131,7 +131,7 @@ export class Sandbox {
       node: process.execPath,
       shell,
       files: [
-        ...changingFiles(),
+        ...mountedSettings(),
         ...setupFile(box),
         ...(route?.mounts ?? []),
         ...(scope === null ? [] : [[scope, INSIDE.scope] as const]),

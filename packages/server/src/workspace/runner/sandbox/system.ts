@@ -44,8 +44,8 @@ const SETTINGS_OF_SYSTEM = (
   .concat('ssl/certs', 'ssl/cert.pem', 'ssl/openssl.cnf', 'ssl/ca-bundle.pem', 'ssl/certs.pem', 'npmrc')
   .concat('pki/ca-trust', 'pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf', 'pki/java', 'default/locale')
 
-/** Files that change while programs run, such as when the network changes. Each is a mount of its own. */
-const CHANGING = ['hosts', 'resolv.conf']
+/** Places that are mounted into the copy: files that change with the network, and directories with hundreds of entries. */
+const MOUNTED = ['hosts', 'resolv.conf', 'alternatives', 'ssl/certs']
 /** Bytes of a file in the copy. */
 const MAX_BYTES = 8 * 1024 * 1024
 /** Levels of directories in the copy. */
@@ -70,7 +70,7 @@ export function systemPlaces(root = '/etc'): SystemPlaces {
     if (found?.isSymbolicLink() === true) links.push([path, readlinkSync(path)])
     else if (found?.isDirectory() === true) programs.push(path)
   }
-  const settings = [...SETTINGS_OF_SYSTEM, ...CHANGING].map((name) => join(root, name))
+  const settings = [...SETTINGS_OF_SYSTEM, ...MOUNTED].map((name) => join(root, name))
   return { programs, links, settings: settings.filter((path) => isShown(statOf(path))) }
 }
 
@@ -87,11 +87,11 @@ function statOf(path: string): Stats | null {
   }
 }
 
-/** Pairs of a file on this machine and its place in /etc, for files that change. */
-export const changingFiles = (root = '/etc'): [from: string, to: string][] =>
-  CHANGING.flatMap((name) => {
+/** Pairs of a path on this machine and its place in /etc, for what is mounted into the copy. */
+export const mountedSettings = (root = '/etc'): [from: string, to: string][] =>
+  MOUNTED.flatMap((name) => {
     const real = realOf(join(root, name))
-    return real === null ? [] : [[real, join('/etc', name)]]
+    return real === null || !isShown(statOf(real)) ? [] : [[real, join('/etc', name)]]
   })
 
 /**
@@ -110,13 +110,21 @@ export function copyOfEtc(runnerHome: string, root = '/etc'): string {
   const fresh = join(copies, `new-${process.pid}`)
   rmSync(fresh, { recursive: true, force: true })
   mkdirSync(fresh, { mode: 0o755 })
-  for (const path of settings) copyEntry(path, join(fresh, path.slice(root.length)), MAX_DEPTH)
-  for (const file of CHANGING) {
-    rmSync(join(fresh, file), { force: true })
-    closeSync(openSync(join(fresh, file), 'w', 0o644))
+  const mounted = mountedSettings(root)
+  for (const path of settings) {
+    const name = path.slice(root.length + 1)
+    if (!MOUNTED.includes(name)) copyEntry(path, join(fresh, name), MAX_DEPTH)
   }
+  for (const [from, to] of mounted) makePlace(from, join(fresh, to.slice('/etc/'.length)))
   renameSync(fresh, copy)
   return copy
+}
+
+/** Makes an empty file or directory for a mount. */
+function makePlace(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true })
+  if (statOf(from)?.isDirectory() === true) mkdirSync(to)
+  else closeSync(openSync(to, 'w', 0o644))
 }
 
 function forgetCopies(copies: string): void {
