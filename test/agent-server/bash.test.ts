@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { readConfig, startServer } from '../../packages/server/src/index.ts'
@@ -110,7 +111,7 @@ test('a bash command sees neither the keys of the server nor the rest of its env
     .split('\n')
     .map((line: string) => line.split('=')[0])
   const allowed =
-    /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|TZ|TMPDIR|TERM|PWD|OLDPWD|SHLVL|_|LC_\w+|\w*PAGER|AI_AGENT\w*)$/
+    /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|TZ|TMPDIR|TERM|PWD|OLDPWD|SHLVL|_|LC_\w+|\w*PAGER|AI_AGENT\w*|(?!PARLEY)\w+_(?:CERT|CERTS|CERT_FILE|CERT_DIR|BUNDLE|CAINFO|HOME|DIR|ROOT|INSTALL|TOOLCHAIN|proxy|PROXY)|GOROOT|GOPATH)$/
   expect(names.filter((name: string) => !allowed.test(name))).toEqual([])
 })
 
@@ -125,14 +126,15 @@ test('a bash command outlives the server, and its end is stored once after the r
   })
   const headers = { 'X-Session-API-Key': KEY, 'content-type': 'application/json' }
   const before = await startServer(config)
-  const command = `echo >> ${dir.file('ran')}; while ! test -e ${dir.file('go')}; do sleep 0.05; done; echo late`
-  const body = JSON.stringify({ command })
+  const cwd = dir.file('work')
+  mkdirSync(cwd)
+  const body = JSON.stringify({ command: 'echo >> ran; until test -e go; do sleep 0.05; done; echo late', cwd })
   const started = await fetch(`${before.url}/api/bash/start_bash_command`, { method: 'POST', headers, body })
   const { id } = (await started.json()) as { id: string }
-  while (!existsSync(dir.file('ran'))) await delay(5)
+  while (!existsSync(join(cwd, 'ran'))) await delay(5)
   await before[Symbol.asyncDispose]()
   await using after = await startServer(config)
-  writeFileSync(dir.file('go'), '')
+  writeFileSync(join(cwd, 'go'), '')
   for (;;) {
     const found = await fetch(`${after.url}/api/bash/bash_events/search?command_id__eq=${id}`, { headers })
     const { items } = (await found.json()) as { items: unknown[] }
@@ -143,7 +145,7 @@ test('a bash command outlives the server, and its end is stored once after the r
     expect(items).toMatchObject([{ order: 0, exit_code: 0, stdout: 'late\n' }])
     break
   }
-  expect(readFileSync(dir.file('ran'), 'utf8')).toBe('\n')
+  expect(readFileSync(join(cwd, 'ran'), 'utf8')).toBe('\n')
 })
 
 test('bash events are found by kind, time and page, in either order', async () => {

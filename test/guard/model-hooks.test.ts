@@ -120,14 +120,14 @@ describe('prompt hooks', () => {
     ['silence', { hang: 'headers' }, /did not end within 1 s/],
   ]
   test.each(failures)(
-    'a prompt hook whose model answers with %s allows the call by default and blocks it with on_error deny',
+    'a prompt hook whose model answers with %s blocks the call by default and allows it with on_error allow',
     async (_, answer, error) => {
       answerHook = () => answer
-      const open = await play({ pre_tool_use: list(prompt({ timeout: 1 })) })
+      const open = await play({ pre_tool_use: list(prompt({ timeout: 1, on_error: 'allow' })) })
       expect(isDone(open)).toBe(true)
       expect((await looks(open))[0]).toMatchObject({ success: false, blocked: false, exit_code: -1 })
       expect((await looks(open))[0].error).toMatch(error)
-      const shut = await play({ pre_tool_use: list(prompt({ timeout: 1, on_error: 'deny' })) })
+      const shut = await play({ pre_tool_use: list(prompt({ timeout: 1 })) })
       expect(isDone(shut)).toBe(false)
       expect((await looks(shut))[0]).toMatchObject({ success: false, blocked: true })
     },
