@@ -1,7 +1,7 @@
 /** Classes of addresses, for requests that the server makes for its users. Pure. Source: docs/security.md, Requests for users; agent-core.md 10.10. */
 import ipaddr from 'ipaddr.js'
 
-/** `metadata`: services of clouds that give credentials to whoever asks from the machine. `reserved`: everything that no other class contains. */
+/** `metadata`: services of clouds that give credentials to every program of the machine. `reserved`: everything that no other class contains. */
 export type AddressClass = 'public' | 'loopback' | 'private' | 'link-local' | 'metadata' | 'reserved'
 
 /** Metadata services outside of the link-local networks: EC2 over IPv6, Alibaba Cloud, Oracle Cloud, Azure. */

@@ -2,7 +2,7 @@ import type { ParleyError } from '@parley/protocol'
 import type { LimitName, LimitsOf } from './limits.ts'
 import { tooMuch } from './refusal.ts'
 
-/** Seconds after which another attempt makes sense; nobody knows when a user closes something. */
+/** Seconds after which another attempt makes sense; when a user closes something is unknown. */
 const RETRY_AFTER_SECONDS = 10
 
 /** A limit of what each user has open at the same time. */

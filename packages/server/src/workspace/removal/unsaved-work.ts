@@ -78,11 +78,11 @@ async function inRepository(
   const name = nameIn(root, directory)
   const git = new CarefulGit(workspace, directory, signal)
   await git.disablePrograms()
-  // Submodules have configurations of their own, and files whose changes git was told to overlook are not in its status.
+  // Submodules have configurations of their own, and files whose changes git is configured to overlook are not in its status.
   const special = await git.run(['sh', '-c', 'git ls-files --stage -v | grep -q "^\\([a-z] \\|. 160000\\)"'])
   const hasModules = (await lstat(join(directory, '.git', 'modules')).catch(() => null)) !== null
   if (special.exit_code === 0 || hasModules)
-    return unchecked(`${name} has submodules, or files whose changes git is told to overlook`)
+    return unchecked(`${name} has submodules, or files whose changes git is configured to overlook`)
 
   const status = ['--porcelain', '--untracked-files=normal', '--ignore-submodules=all', '--no-renames']
   if ((await git.tell('status', ...status)) !== '')

@@ -31,7 +31,7 @@ export async function gitIdentity(): Promise<GitIdentity> {
   }
 }
 
-/** A configuration file for git. Commands that would write the protected configuration of a repository are told not to. */
+/** A configuration file for git. It keeps commands from writing the protected configuration of a repository. */
 function gitConfigOf(identity: GitIdentity): string {
   const settings: [section: string, name: string, value: string | undefined][] = [
     ['user', 'name', identity['user.name']],
