@@ -126,7 +126,10 @@ test.each<[string, () => unknown]>([
       await git(clone, 'push', '-q', 'origin', 'HEAD:inner')
     },
   ],
-  ['a file whose changes git is configured to overlook', () => git(clone, 'update-index', '--assume-unchanged', 'file')],
+  [
+    'a file whose changes git is configured to overlook',
+    () => git(clone, 'update-index', '--assume-unchanged', 'file'),
+  ],
   [
     'a repository that is in another place',
     () => (

@@ -5,8 +5,8 @@
 import type { ProcessGroup } from '../groups/process-groups.ts'
 import type { Box } from '../ipc/protocol.ts'
 
-/** Sets the number of processes, which some shells name `-p` and others `-u`, and becomes the program. */
-const within = (processes: number): string[] => [
+/** Arguments before a program, for a process that sets the number of processes, which some shells name `-p` and others `-u`, and becomes the program. */
+export const within = (processes: number): string[] => [
   '/bin/sh',
   '-c',
   `case $BASH_VERSION$KSH_VERSION$ZSH_VERSION in '') ulimit -p ${processes};; *) ulimit -u ${processes};; esac 2>/dev/null; exec "$@"`,
