@@ -26,8 +26,12 @@ export const core: readonly MutatedFile[] = [
         before: 'await stopped.end(id, remoteOf(record.workspace), late)',
         after: 'await workspaces.release(id, remoteOf(record.workspace))',
       },
-      { before: '{ ending, late })', after: '{ ending })', tests: ['test/crash/hanging.test.ts'] },
     ],
+  },
+  {
+    file: at('engine/deletion.ts'),
+    tests: ['test/crash/hanging.test.ts'],
+    mutants: [{ before: '{ ending, late })', after: '{ ending })' }],
   },
   {
     file: at('run/next.ts'),

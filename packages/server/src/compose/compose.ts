@@ -5,14 +5,12 @@ import { openAutomation } from './automation.ts'
 import { ConfigError, hasShortKey, isLoopback, MIN_KEY_CHARS, secretsOf, type Config } from '../config/index.ts'
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
-import { openEgress } from '../egress/index.ts'
 import { configuredAddress, openTransport, ServerKey } from '../llm/index.ts'
 import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
 import { expectConditions } from './mode.ts'
 import { expectNoOwnKeys } from './own-keys.ts'
-import { endWork, inTime } from './shutdown.ts'
-import { openLimits, Quotas } from '../quotas/index.ts'
+import { closeInTime, endWork } from './shutdown.ts'
 import {
   openKnownSecrets,
   openStoreCipher,
@@ -39,20 +37,7 @@ import {
 import { lockDataDir, openConversationFolders, openSqlite, type Storage } from '../storage/index.ts'
 import { openConversationMcp } from '../tools/index.ts'
 import { openWebhooks } from '../webhooks/index.ts'
-import {
-  openCallNotes,
-  homesOfAccount,
-  openCallProof,
-  openEveryWorkspace,
-  openLocalWorkspaces,
-  openRoots,
-  openWorkspaceRemoval,
-  findRefusedToolchain,
-  probeIsolation,
-} from '../workspace/index.ts'
-
-/** Milliseconds in which a part that depends on other processes closes. */
-const PART_MS = 1_500
+import { composeWorkspaces } from './workspaces.ts'
 
 export type Server = AsyncDisposable & {
   /** Address that it listens on, without a trailing slash. */
@@ -112,40 +97,11 @@ export async function startServer(
   const own = [...configured, ...(await secretsIn(dataDir))]
   known.add(own)
 
-  if (hasShortKey(config))
-    log.warn({ setting: 'session_api_keys', fewest: MIN_KEY_CHARS }, 'a configured key is short enough to be guessed')
   const suspended = new SuspendedUsers()
   suspended.replace(await storage.users.suspended())
-  const users = (await storage.users.list()).length
-  if (config.mode === 'personal' && users > 1)
-    log.warn({ setting: 'mode', users }, 'more than one user on a server in the mode personal')
-  const isolation = await isolationOf(config, log)
-  const { processes: most, memoryBytes, ...policy } = config.sandbox
-  const limits = { processes: most, memoryBytes }
-  const sandbox = { ...policy, limits, hidden: config.file === null ? [] : [config.file] }
-  expectToolchains(config.sandbox.toolchains, join(dataDir, 'runner'))
-  const proof = opened.use(await openCallProof({ ...storage, dataDir, log }))
-  const { orphanExitMs } = config.runner
-  const homes = [config.home, ...homesOfAccount()]
-  const roots = openRoots({
-    dataDir,
-    homes,
-    listed: config.workspaceRoots,
-    ownerOf: (id) => storage.conversations.ownerOf(id),
-  })
-  const quotas = quotasOf(config, storage)
-  const { processes } = quotas
-  const shell = { passed: config.passedVariables, setup: config.shell.setup }
-  const options = { roots, orphanExitMs, heartbeatMs, sandbox, shell, proof, processes, log }
-  const local = openLocalWorkspaces({ dataDir, ...options })
-  const notes = openCallNotes({ notes: storage.notes, cipher, proof })
-  const egress = opened.use(openEgress(config.userEgress))
-  const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, egress, log })
-  const closeInTime = (step: string, part: AsyncDisposable) =>
-    opened.defer(() => inTime(step, PART_MS, part[Symbol.asyncDispose](), log))
-  closeInTime('workspaces', workspaces)
-  const removal = openWorkspaceRemoval({ store: storage.workspaces, workspaces, dataDir, log })
-  closeInTime('workspace removal', removal)
+  warnOfUsers(config, (await storage.users.list()).length, log)
+  const parts = { config, storage, cipher, log, heartbeatMs }
+  const { quotas, egress, isolation, workspaces, roots, notes, removal } = await composeWorkspaces(parts, opened)
 
   const secrets = openNamedSecrets(storage.secrets, cipher)
   const findLlm = openFindLlm(storage.documents, cipher)
@@ -166,11 +122,11 @@ export async function startServer(
     workspaces,
     trusted: config.trustedMcpServers,
     fetch: egress.fetch({ member: 'url', own: [config.searchUrl] }),
-    isSandboxed: sandbox.mode !== 'off',
+    isSandboxed: config.sandbox.mode !== 'off',
     loadFullMatch: async () => (await import('../security/index.ts')).fullMatch,
     log,
   })
-  closeInTime('MCP servers', mcp)
+  opened.defer(() => closeInTime('MCP servers', mcp, log))
 
   const shared = {
     config,
@@ -218,17 +174,18 @@ async function firstKeyOf(
   )
 }
 
-function quotasOf({ userLimits, mode, maxConcurrentRuns }: Config, { usage }: Storage): Quotas {
-  const isShared = mode === 'shared'
-  const limits = openLimits(userLimits, isShared)
-  return new Quotas({ limits, maxConcurrentRuns, isShared, usage, now: () => new Date() })
-}
-
 /** Secrets in files of the data directory: the sealing key, also where another one is configured, and the key of the first start. */
 async function secretsIn(dataDir: string): Promise<string[]> {
   const first = await readFirstKey(dataDir).catch(() => null)
   const sealing = await textsOfKeyFiles(join(dataDir, 'secret-key'))
   return [...sealing, ...(first === null ? [] : [first])]
+}
+
+function warnOfUsers(config: Config, users: number, log: Log): void {
+  if (hasShortKey(config))
+    log.warn({ setting: 'session_api_keys', fewest: MIN_KEY_CHARS }, 'a configured key is short enough to be guessed')
+  if (config.mode === 'personal' && users > 1)
+    log.warn({ setting: 'mode', users }, 'more than one user on a server in the mode personal')
 }
 
 /** An existing directory keeps its mode, which may be meant: a group for backups, or a volume of another account. */
@@ -239,27 +196,6 @@ async function warnOfReaders(dataDir: string, log: Log): Promise<void> {
     { dataDir, mode: (mode & 0o777).toString(8) },
     'data directory has permissions for other accounts; chmod 700',
   )
-}
-
-async function isolationOf({ sandbox }: Config, log: Log) {
-  const isolation = await probeIsolation(sandbox)
-  const { reason } = isolation
-  const remedy = 'install bubblewrap and allow user namespaces (docs/security.md, The sandbox)'
-  if (isolation.level === 'none' && sandbox.mode === 'auto')
-    log.warn(
-      { sandbox: 'auto', reason, remedy: `${remedy}; PARLEY_SANDBOX=off hides this warning` },
-      'commands of agents run without a sandbox, with all rights of this account',
-    )
-  if (isolation.level === 'none' && sandbox.mode === 'required')
-    log.warn({ sandbox: 'required', reason, remedy }, 'no command of an agent is started, because there is no sandbox')
-  return isolation
-}
-
-/** @throws ConfigError for a directory that no sandbox may show. */
-function expectToolchains(listed: readonly string[], runnerHome: string): void {
-  const refused = findRefusedToolchain(listed, runnerHome)
-  if (refused === null) return
-  throw new ConfigError(`sandbox_toolchains contains ${refused.path}, which no sandbox shows: ${refused.why}`)
 }
 
 const urlOf = ({ host, port }: { host: string; port: number }): string =>

@@ -16,14 +16,11 @@ const REQUESTS_MS = 1_000
 const RUNS_MS = 3_500
 /** Milliseconds until the answers of cancelled requests are written. */
 const ANSWERS_MS = 500
+/** Milliseconds in which a part that depends on other processes closes. */
+const PART_MS = 1_500
 
 /** Waits for one step; after `ms` it is logged and left. */
-export async function inTime(
-  step: string,
-  ms: number,
-  work: PromiseLike<unknown>,
-  log: Pick<Log, 'warn'>,
-): Promise<void> {
+async function inTime(step: string, ms: number, work: PromiseLike<unknown>, log: Pick<Log, 'warn'>): Promise<void> {
   const late = AbortSignal.timeout(ms)
   try {
     await abortable(Promise.resolve(work), late)
@@ -31,6 +28,10 @@ export async function inTime(
     log.warn({ step, ms, ...(late.aborted ? {} : { err }) }, 'shutdown step not finished')
   }
 }
+
+/** Closes a part that depends on other processes. */
+export const closeInTime = (step: string, part: AsyncDisposable, log: Pick<Log, 'warn'>): Promise<void> =>
+  inTime(step, PART_MS, part[Symbol.asyncDispose](), log)
 
 /** Ends requests and runs: short requests finish, then runs are cancelled, then the remaining connections are closed. */
 export async function endWork(

@@ -1,23 +1,11 @@
-import {
-  newConversationId,
-  ParleyError,
-  type ConversationId,
-  type Draft,
-  type SecurityAnalyzer,
-} from '@parley/protocol'
-import { hasHooks } from '../../hooks/index.ts'
-import { endsInTime } from '../../lib/index.ts'
+import { newConversationId, ParleyError, type Draft, type SecurityAnalyzer } from '@parley/protocol'
 import type { Log } from '../../observability/index.ts'
 import type { Quotas } from '../../quotas/index.ts'
-import type { OutboxDraft } from '../../storage/index.ts'
 import type { RootsOf, WorkspaceRemoval, Workspaces } from '../../workspace/index.ts'
 import { withAcceptedAnalyzer } from '../commands.ts'
 import type { Actor, Conversations, StartRequest } from '../conversations.ts'
 import type { Roster } from '../live/roster.ts'
-import { runEnd } from '../log/run-end.ts'
-import { notification } from '../record/notify.ts'
 import { remoteOf, type ConversationRecord } from '../record/record.ts'
-import { isReady } from '../record/start-status.ts'
 import type { RunObserver } from '../run/running.ts'
 import { fork } from '../start/fork.ts'
 import { ForkWorkspace } from '../start/fork-workspace.ts'
@@ -26,6 +14,7 @@ import { expectParent } from '../start/parent.ts'
 import { expectReachable } from '../start/reachable.ts'
 import { accepted, create, expectNoForeignFiles, expectSame, type StartDeps } from '../start/start.ts'
 import { unknownConversation, type ConversationAccess } from './access.ts'
+import { deletion } from './deletion.ts'
 import type { Releases } from './releases.ts'
 import { StoppedProcesses } from './stopped-processes.ts'
 
@@ -34,12 +23,6 @@ import { StoppedProcesses } from './stopped-processes.ts'
  * Source: docs/operations.md, The runner.
  */
 const STOP_MS = { all: 4_500, processes: 500 }
-
-/**
- * Milliseconds that a deletion without hooks waits for work that it cancels, and for the end of all processes. A runner that hangs
- * answers neither; the release is then owed, and settled after the answer. Source: docs/operations.md, Workspaces of deleted conversations.
- */
-const DELETE_MS = { work: 2_000, all: 4_500 }
 
 export type CommandDeps = {
   start: StartDeps
@@ -61,7 +44,7 @@ export type Commands = Pick<Conversations, 'start' | 'update' | 'delete' | 'send
 
 /** The calls of the engine that create, change and delete conversations. */
 export function openCommands(access: ConversationAccess, roster: Roster, deps: CommandDeps): Commands {
-  const { start, readRecord, workspaces, releases, acceptAnalyzer } = deps
+  const { start, readRecord, workspaces, acceptAnalyzer } = deps
   const { conversations } = start.storage
   const stopped = new StoppedProcesses(workspaces, deps.log)
   const { checkpoints } = workspaces
@@ -107,29 +90,7 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       await live.update(change, drafts)
     },
 
-    async delete(id, actor, workspace = 'auto') {
-      // Also one that cannot be read.
-      const { row, record, state } = await access.readOrMark(await access.row(id, actor))
-      const channel = roster.channel(id, row.seq)
-      const runsHooks = isReady(state) && !deps.isSuspended(actor.user)
-      if (runsHooks && hasHooks(state.hook_config, 'SessionEnd')) await endSession(id, roster, deps.log)
-      const late = AbortSignal.timeout(DELETE_MS.all)
-      const evicted = roster.evict(id, 'deleted')
-      await endsInTime(evicted, AbortSignal.timeout(DELETE_MS.work))
-      try {
-        await conversations.delete(id, await deletionNotice(id, actor, access, start), workspace)
-      } catch (error) {
-        // Nothing is deleted, so its run continues.
-        if (state.execution_status === 'running')
-          roster.resume(id).catch((err: unknown) => deps.log.warn({ conversation_id: id, err }, 'run not continued'))
-        throw error
-      }
-      channel.emit({ kind: 'deleted' })
-      const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
-      if (ended !== null) await deps.runs?.ended(id, record, ended)
-      const ending = Promise.allSettled([evicted, stopped.settled(id)])
-      return releases.settle({ id, owner: row.owner, record, workspace }, { ending, late })
-    },
+    delete: (id, actor, workspace = 'auto') => deletion({ id, actor, workspace }, { access, roster, stopped, ...deps }),
 
     async send(id, requested, actor) {
       if (requested.kind !== 'stop') expectActive(actor)
@@ -173,26 +134,4 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       return { info: await access.info(await access.read(result, actor)), files }
     },
   }
-}
-
-/** Runs the hooks at the end of a session. Their failure does not stop a deletion. */
-async function endSession(id: ConversationId, roster: Roster, log: Pick<Log, 'warn'>): Promise<void> {
-  try {
-    await (await roster.load(id)).endSession()
-  } catch (error) {
-    log.warn({ conversation_id: id, err: error }, 'hooks of a deleted conversation not run')
-  }
-}
-
-/** The notifications of the deletion of a conversation that has left memory. */
-async function deletionNotice(
-  id: ConversationId,
-  actor: Actor,
-  access: ConversationAccess,
-  { stamps, notifies }: StartDeps,
-): Promise<OutboxDraft[]> {
-  if (!notifies) return []
-  const { row, record, state } = await access.readOrMark(await access.row(id, actor))
-  const deleted = { ...row, updated_at: stamps.now().toISOString() }
-  return [notification('conversation.deleted', { row: deleted, record, state })]
 }

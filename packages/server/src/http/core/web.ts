@@ -9,8 +9,10 @@ import { type Endpoint, ParleyError, takesIdempotencyKey } from '@parley/protoco
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { AuditLog } from '../../storage/index.ts'
+import { ALWAYS } from './always.ts'
 import { auditedRequest, type RequestFacts } from './audited-request.ts'
 import { admit, type Auth, isForeign } from './auth.ts'
+import { closeOf } from './close-of.ts'
 import type { Cors } from './cors.ts'
 import {
   type Answer,
@@ -99,20 +101,8 @@ export type WebDeps = {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
 
-/**
- * Headers of every answer: no caching, no sniffing, no referrer, no scripts, no framing and no embedding by other sites. A route
- * that answers with a page sends its own policy.
- */
-const ALWAYS = {
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'same-origin',
-}
 /** Longer than any id or name in a path; a longer one is an unknown route. */
 const MAX_PATH_PART = 512
-
 /** Content type that stands for a body that its route reads itself. */
 const UNREAD = 'application/x-unread'
 
@@ -224,10 +214,13 @@ const isForAnyPage = (url: string, routes: readonly Route[]): boolean =>
 
 /** Route data that the framework carries. */
 type Carried = { streamsBody?: boolean; action?: string; isAuditedRead?: boolean }
-type Noted = Pick<Answer, 'status' | 'about' | 'audit'>
 
 /** Records a request and its answer in the audit log. */
-function note(request: FastifyRequest, answer: Noted, audit: AuditLog | undefined): void {
+function note(
+  request: FastifyRequest,
+  answer: Parameters<typeof auditedRequest>[1],
+  audit: AuditLog | undefined,
+): void {
   const actor = actors.get(request)
   const { action, isAuditedRead = false } = request.routeOptions.config as Carried
   if (audit === undefined || actor === undefined || action === undefined) return
@@ -327,13 +320,6 @@ function guardOpen({ isOpenWithActor }: Route, { auth, isOurHost }: WebDeps) {
     if (actor !== undefined && refusal === undefined) actors.set(request, actor)
     return isOurs || refusal === undefined ? undefined : send(reply, FOREIGN_HOST)
   }
-}
-
-/** Aborts when the connection of `response` closes before the answer. */
-function closeOf(response: ServerResponse): AbortSignal {
-  const controller = new AbortController()
-  response.once('close', () => controller.abort(new ParleyError('unavailable', 'the caller has gone away')))
-  return controller.signal
 }
 
 function send(reply: FastifyReply, { status, body, headers = {} }: Answer): FastifyReply {

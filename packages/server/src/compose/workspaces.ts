@@ -1,0 +1,103 @@
+/** Composes the workspaces, where commands run, and what bounds them: roots, sandbox, limits of users, addresses. */
+import { join } from 'node:path'
+import { ConfigError, type Config } from '../config/index.ts'
+import { openEgress, type Egress } from '../egress/index.ts'
+import type { Log } from '../observability/index.ts'
+import { openLimits, Quotas } from '../quotas/index.ts'
+import type { Cipher } from '../secrets/index.ts'
+import type { Storage } from '../storage/index.ts'
+import {
+  findRefusedToolchain,
+  homesOfAccount,
+  openCallNotes,
+  openCallProof,
+  openEveryWorkspace,
+  openLocalWorkspaces,
+  openRoots,
+  openWorkspaceRemoval,
+  probeIsolation,
+  type OpenCallNotes,
+  type Isolation,
+  type RootsOf,
+  type WorkspaceRemoval,
+  type Workspaces,
+} from '../workspace/index.ts'
+import { closeInTime } from './shutdown.ts'
+
+export type WorkspaceParts = {
+  config: Config
+  storage: Storage
+  cipher: Cipher
+  log: Log
+  /** Milliseconds between signs of life of the runner. */
+  heartbeatMs: number | undefined
+}
+
+export type WorkspacePlaces = {
+  quotas: Quotas
+  egress: Egress
+  isolation: Isolation
+  workspaces: Workspaces
+  roots: RootsOf
+  notes: OpenCallNotes
+  removal: WorkspaceRemoval
+}
+
+/** @throws ConfigError for a toolchain that no sandbox may show. */
+export async function composeWorkspaces(
+  { config, storage, cipher, log, heartbeatMs }: WorkspaceParts,
+  opened: AsyncDisposableStack,
+): Promise<WorkspacePlaces> {
+  const { dataDir } = config
+  const isolation = await isolationOf(config, log)
+  const { processes: most, memoryBytes, ...policy } = config.sandbox
+  const limits = { processes: most, memoryBytes }
+  const sandbox = { ...policy, limits, hidden: config.file === null ? [] : [config.file] }
+  expectToolchains(config.sandbox.toolchains, join(dataDir, 'runner'))
+  const proof = opened.use(await openCallProof({ ...storage, dataDir, log }))
+  const roots = openRoots({
+    dataDir,
+    homes: [config.home, ...homesOfAccount()],
+    listed: config.workspaceRoots,
+    ownerOf: (id) => storage.conversations.ownerOf(id),
+  })
+  const quotas = quotasOf(config, storage)
+  const shell = { passed: config.passedVariables, setup: config.shell.setup }
+  const { orphanExitMs } = config.runner
+  const options = { roots, orphanExitMs, heartbeatMs, sandbox, shell, proof, processes: quotas.processes, log }
+  const local = openLocalWorkspaces({ dataDir, ...options })
+  const notes = openCallNotes({ notes: storage.notes, cipher, proof })
+  const egress = opened.use(openEgress(config.userEgress))
+  const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, egress, log })
+  opened.defer(() => closeInTime('workspaces', workspaces, log))
+  const removal = openWorkspaceRemoval({ store: storage.workspaces, workspaces, dataDir, log })
+  opened.defer(() => closeInTime('workspace removal', removal, log))
+  return { quotas, egress, isolation, workspaces, roots, notes, removal }
+}
+
+function quotasOf({ userLimits, mode, maxConcurrentRuns }: Config, { usage }: Storage): Quotas {
+  const isShared = mode === 'shared'
+  const limits = openLimits(userLimits, isShared)
+  return new Quotas({ limits, maxConcurrentRuns, isShared, usage, now: () => new Date() })
+}
+
+async function isolationOf({ sandbox }: Config, log: Log) {
+  const isolation = await probeIsolation(sandbox)
+  const { reason } = isolation
+  const remedy = 'install bubblewrap and allow user namespaces (docs/security.md, The sandbox)'
+  if (isolation.level === 'none' && sandbox.mode === 'auto')
+    log.warn(
+      { sandbox: 'auto', reason, remedy: `${remedy}; PARLEY_SANDBOX=off hides this warning` },
+      'commands of agents run without a sandbox, with all rights of this account',
+    )
+  if (isolation.level === 'none' && sandbox.mode === 'required')
+    log.warn({ sandbox: 'required', reason, remedy }, 'no command of an agent is started, because there is no sandbox')
+  return isolation
+}
+
+/** @throws ConfigError for a directory that no sandbox may show. */
+function expectToolchains(listed: readonly string[], runnerHome: string): void {
+  const refused = findRefusedToolchain(listed, runnerHome)
+  if (refused === null) return
+  throw new ConfigError(`sandbox_toolchains contains ${refused.path}, which no sandbox shows: ${refused.why}`)
+}
