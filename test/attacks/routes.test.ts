@@ -63,6 +63,16 @@ const PATHS: Readonly<Record<string, readonly PathAttack[]>> = {
     { body: (working_dir) => ({ agent, workspace: { working_dir } }) },
     { body: (working_dir) => ({ agent, workspace: { working_dir }, worktree: true }) },
     { body: (source) => ({ agent, workspace: { working_dir: bench.dir('bob') }, plugins: [{ source }] }) },
+    {
+      body: (path) => ({
+        agent,
+        workspace: { working_dir: bench.dir('bob') },
+        plugins: [{ source: `file://${path}` }],
+      }),
+    },
+    { body: (repository) => ({ repository }) },
+    { body: (path) => ({ repository: `file://${path}` }) },
+    { body: (path) => ({ repository: `ext::cat ${path}` }) },
   ],
   'POST /api/hooks': [{ body: project }],
   'POST /api/skills': [{ body: project }],
@@ -179,7 +189,7 @@ test('the path of a stranger is refused with its place by every route that takes
         const url =
           filled(path, { sha: 'abcdef' }) + (query === undefined ? '' : `?${query}=${encodeURIComponent(target)}`)
         const { status, text, json } = await bench.as('bob', method, url, body?.(target))
-        const isPlaced = status === 422 && json.detail[0].input === target
+        const isPlaced = status === 422 && String(json.detail[0].input).endsWith(target)
         if (!isPlaced || text.replaceAll(target, '').includes(ANNS))
           found.push([name, target, status, text.slice(0, 200)])
       }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../packages/server/testing/until.ts'
-import { ANNS, closedDirectories, openAttackBench, type AttackBench } from './bench.ts'
+import { ANNS, closedDirectories, closedFiles, openAttackBench, type AttackBench } from './bench.ts'
 
 let bench: AttackBench
 beforeAll(async () => {
@@ -69,6 +69,25 @@ describe('a conversation of another user', () => {
       run: true,
     })
     expect(await failure(id)).not.toContain(ANNS)
+  })
+
+  test('finds nothing of another user with a hook or a command, whatever path it names', async () => {
+    const paths = [...closedFiles(bench), ...closedDirectories(bench)]
+    const script = paths.map((path) => `cat '${path}'; ls -a '${path}'`).join('; ')
+    const attack = `{ ${script}; cat /proc/*/environ; touch '${bench.workspace}/made'; } > "$OUT" 2>&1; true`
+    const own = bench.dir('bob', 'hooked')
+    mkdirSync(own)
+    const hook = { matcher: '*', hooks: [{ type: 'command', command: `OUT=hook; ${attack}` }] }
+    const { id } = (await start({ workspace: { working_dir: own }, hook_config: { session_start: [hook] } })).json
+    await until(async () => (await eventsOf(id)).includes('HookExecutionEvent'), 20_000)
+    const run = { command: `OUT=command; ${attack}`, cwd: own, timeout: 60 }
+    expect((await bench.as('bob', 'POST', '/api/bash/execute_bash_command', run)).status).toBe(200)
+    for (const name of ['hook', 'command']) {
+      const text = readFileSync(join(own, name), 'utf8')
+      // The errors of the programs name the paths that the script names.
+      expect([name, text.length > 1000, text.replaceAll(/'\/[^\n]*/g, '').includes(ANNS)]).toEqual([name, true, false])
+    }
+    expect(existsSync(join(bench.workspace, 'made'))).toBe(false)
   })
 
   test('starts no MCP server in a closed directory', async () => {
