@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openKeys, readConfig } from '../../packages/server/src/index.ts'
 import { startBench, type Bench } from '../../packages/server/testing/two-user-server.ts'
 import { until } from '../../packages/server/testing/until.ts'
-import type { LlmPlan, Plan } from './credentials/plans.ts'
+import { OWN_PARTS, type LlmPlan, type Plan } from './credentials/plans.ts'
 import { CRITIC, play } from './credentials/play.ts'
 
 const TOKEN = 'build-token=abc123'
@@ -41,23 +41,10 @@ const llm: LlmPlan = {
   prompted: false,
 }
 const others = { ...llm, model: 'anthropic/x', ollama: true }
-const LOCAL = [
-  'critic',
-  'condenser',
-  'title',
-  'hook',
-  'mcp',
-  'vendor',
-  'guardrail',
-  'fallback',
-  'goal',
-  'ask',
-  'validate',
-] as const
 const WAYS = ['agent', 'settings', 'agent profile', 'switch_llm', 'gateway'] as const
 /** Every place of a request in which a user names an address, over all ways to a model. */
 const PLANS: Plan[] = [
-  ...WAYS.map((way) => ({ way, parts: LOCAL, llm, other: others })),
+  ...WAYS.map((way) => ({ way, parts: OWN_PARTS, llm, other: others })),
   { way: 'agent', parts: ['remote'], llm, other: others },
 ]
 

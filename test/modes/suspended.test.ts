@@ -22,7 +22,7 @@ beforeAll(async () => {
     PARLEY_LLM_API_KEY: 'k',
     PARLEY_LLM_BASE_URL: `${model.url}/v1`,
   })
-  const [one, other] = await storeKeys(server.dir.file('data'), ['ann', 'user'], ['root', 'admin'])
+  const [one, other] = await storeKeys(server.dir.file('data'), ['ann', 'user'], ['operator', 'admin'])
   ann = { 'X-Session-API-Key': one! }
   admin = { 'X-Session-API-Key': other! }
 })
@@ -67,7 +67,7 @@ test('a disabled user is refused, its run, its processes and its connections end
   expect((await server.call('GET', '/api/users')).body.items).toMatchObject([
     { user: 'ann', state: 'disabled' },
     { user: 'default', state: 'active' },
-    { user: 'root', state: 'active' },
+    { user: 'operator', state: 'active' },
   ])
 
   expect((await server.call('POST', '/api/users/ann/enable')).status).toBe(200)
@@ -96,13 +96,13 @@ test('the user default and the user of the key are not disabled or deleted, and 
     ])
     expect((await server.call(method, path)).status).toBe(409)
   }
-  expect((await server.call('DELETE', '/api/users/root', undefined, admin)).status).toBe(409)
+  expect((await server.call('DELETE', '/api/users/operator', undefined, admin)).status).toBe(409)
   expect((await server.call('DELETE', '/api/users/none')).status).toBe(404)
   for (const [method, path] of [
     ['GET', '/api/users'],
-    ['POST', '/api/users/root/disable'],
-    ['POST', '/api/users/root/enable'],
-    ['DELETE', '/api/users/root'],
+    ['POST', '/api/users/operator/disable'],
+    ['POST', '/api/users/operator/enable'],
+    ['DELETE', '/api/users/operator'],
   ] as const)
     expect([path, (await asAnn(method, path)).status]).toEqual([path, 403])
 })

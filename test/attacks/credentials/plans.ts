@@ -60,8 +60,8 @@ const WAYS = [
   'switch_profile',
   'gateway',
 ] as const
-/** What else of a conversation sends requests. */
-const PARTS = [
+/** What else of a conversation sends requests to addresses that its user names, from this server. */
+export const OWN_PARTS = [
   'critic',
   'condenser',
   'title',
@@ -73,8 +73,9 @@ const PARTS = [
   'goal',
   'ask',
   'validate',
-  'remote',
 ] as const
+/** The same, and another agent server. */
+const PARTS = [...OWN_PARTS, 'remote'] as const
 
 export type Plan = {
   way: (typeof WAYS)[number]

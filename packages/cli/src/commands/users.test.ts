@@ -16,7 +16,7 @@ test('users are listed, disabled, enabled and deleted in a data directory withou
 })
 
 test.each<[string[], number, RegExp]>([
-  [['disable', 'nobody'], 1, /There is no user nobody/],
+  [['disable', 'unknown'], 1, /There is no user unknown/],
   [['disable'], 2, /users disable needs the name of a user/],
   [['delete', 'default'], 1, /User default has the keys of the environment/],
   [['forget', 'ada'], 2, /users can list, disable, enable and delete, not "forget"/],

@@ -36,7 +36,7 @@ test('the first slot that frees goes to a user without one, whatever number of r
   expect(granted.at(-1)).toBe('a1')
 })
 
-test('a reserved slot is granted at once to a user without one, and to nobody else', async () => {
+test('a reserved slot is granted at once to a user without one, and to no other user', async () => {
   const { slots, granted, take, take70 } = bench({ count: 4, reserved: 1 })
   take70()
   await until(() => granted.length === 3)
