@@ -55,7 +55,7 @@ type Activation = { active_profile?: string | null; active_agent_profile_id?: st
 export type FindLlm = (user: string, name: string) => Promise<LLM | null>
 
 export interface UserSettings {
-  /** Implements Store Settings. @throws ParleyError `invalid_input`. */
+  /** Implements Store Settings. @throws ParleyError `invalid_input`, `too_large`; so does every other change. */
   store(user: string, body: Settings): Promise<void>
   /** The members of both APIs side by side. Only those of the agent-server API can be shown with their secrets. */
   read(user: string, exposure: Exposure): Promise<SettingsResponse>
@@ -82,6 +82,18 @@ export const openUserSettings = (
   findLlm: FindLlm = async () => null,
 ): UserSettings => new StoredSettings(store, secrets, cipher, findLlm)
 
+/** Characters of the stored settings of a user, which every change and every start reads. Source: docs/errors.md, Size of a body. */
+const MAX_STORED = 1024 * 1024
+
+/** Settings that an earlier version stored may be larger, and can be made smaller. @throws ParleyError `too_large`. */
+function withinSize(after: string, before: string | null): string {
+  if (after.length <= MAX_STORED || after.length < (before?.length ?? 0)) return after
+  throw new ParleyError(
+    'too_large',
+    `The settings of a user have at most ${MAX_STORED} characters. Remove what is not needed, or send less.`,
+  )
+}
+
 class StoredSettings implements UserSettings {
   readonly #store: SettingsStore
   readonly #secrets: NamedSecrets
@@ -97,9 +109,10 @@ class StoredSettings implements UserSettings {
 
   /** `places`: the members of the request that the groups of settings come from. */
   async #update(user: string, places: GroupPlaces, change: (stored: Stored) => Stored): Promise<Stored> {
-    const text = await this.#store.update(user, (before) =>
-      writeStored(checked(change(readStored(before, this.#cipher)), places), this.#cipher),
-    )
+    const text = await this.#store.update(user, (before) => {
+      const after = writeStored(checked(change(readStored(before, this.#cipher)), places), this.#cipher)
+      return withinSize(after, before)
+    })
     return readStored(text, this.#cipher)
   }
 
