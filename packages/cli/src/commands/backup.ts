@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { backUp, readConfig } from '@parley/server'
 import { command } from '../args.ts'
 import { printLine } from '../io.ts'
+import { DATA_FLAGS } from '../server-flags.ts'
 
 /** Entries that are named one by one when they could not be copied. */
 const MAX_NAMED = 20
@@ -15,8 +16,7 @@ export const spec = command({
   flags: {
     key: { type: 'string', value: 'FILE', about: 'also copies the sealing key, into a new file outside of TARGET' },
     workspaces: { type: 'boolean', about: 'also copies the working directories that the server made' },
-    'data-dir': { type: 'string', value: 'DIR', about: 'data directory of the server' },
-    config: { type: 'string', value: 'FILE', about: 'configuration file of the server' },
+    ...DATA_FLAGS,
   },
   words: [1, 1],
   async run({ flags, words: [word = ''] }, io) {

@@ -4,6 +4,7 @@ import { openKeys, readConfig } from '@parley/server'
 import { command, UsageError } from '../args.ts'
 import { printLine, type Io } from '../io.ts'
 import { parseExpiry } from '../expiry.ts'
+import { DATA_FLAGS } from '../server-flags.ts'
 
 const ROLES = ['admin', 'user', 'read-only', 'webhook'] as const
 type Keys = Awaited<ReturnType<typeof openKeys>>
@@ -23,8 +24,7 @@ export const spec = command({
       value: 'MODE',
       about: 'mode of the server: personal (default), or shared for several users',
     },
-    'data-dir': { type: 'string', value: 'DIR', about: 'data directory of the server' },
-    config: { type: 'string', value: 'FILE', about: 'configuration file of the server' },
+    ...DATA_FLAGS,
   },
   words: [1, 2],
   async run({ flags, words }, io) {

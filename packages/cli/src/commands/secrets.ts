@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { readConfig, rekey, type RekeyStep } from '@parley/server'
 import { command, UsageError } from '../args.ts'
 import { printLine, type Io } from '../io.ts'
+import { DATA_FLAGS } from '../server-flags.ts'
 
 export const spec = command({
   usage: 'secrets rekey [flags]',
@@ -18,8 +19,7 @@ export const spec = command({
       value: 'FILE',
       about: 'file with the new text of PARLEY_SECRET_KEY; default: a new key file',
     },
-    'data-dir': { type: 'string', value: 'DIR', about: 'data directory of the server' },
-    config: { type: 'string', value: 'FILE', about: 'configuration file of the server' },
+    ...DATA_FLAGS,
   },
   words: [1, 1],
   async run({ flags, words: [action] }, io) {

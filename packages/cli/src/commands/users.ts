@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { openUserStates, readConfig } from '@parley/server'
 import { command, UsageError } from '../args.ts'
 import { printLine, type Io } from '../io.ts'
+import { DATA_FLAGS } from '../server-flags.ts'
 
 type States = Awaited<ReturnType<typeof openUserStates>>
 
@@ -17,8 +18,7 @@ export const spec = command({
   about:
     'Lists users, disables and enables them, and deletes a user with all data. A running server follows within two seconds.',
   flags: {
-    'data-dir': { type: 'string', value: 'DIR', about: 'data directory of the server' },
-    config: { type: 'string', value: 'FILE', about: 'configuration file of the server' },
+    ...DATA_FLAGS,
   },
   words: [1, 2],
   async run({ flags, words }, io) {
