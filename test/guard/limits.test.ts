@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { findBubblewrap } from '../../packages/server/src/workspace/index.ts'
-import { within } from '../../packages/server/src/workspace/runner/sandbox/limits.ts'
+import { processLimit } from '../../packages/server/src/workspace/runner/sandbox/limits.ts'
 import { setLimit } from '../../packages/server/src/workspace/runner/groups/cgroup.ts'
 import { never, openTestWorkspaces, terminal } from '../../packages/server/src/workspace/workspace.testing.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
@@ -17,9 +17,9 @@ test.skipIf('reason' in found)(
     const limits = { processes: 4096, memoryBytes: 64 * MIB }
     await using here = await openTestWorkspaces({ sandbox: { mode: 'auto', network: false, limits } })
     const workspace = await here.open()
-    const greedy = `perl -e '$x = "a" x 200_000_000; print "had it"'`
-    expect(await workspace.exec({ argv: ['sh', '-c', greedy] }, never)).not.toMatchObject({ exit_code: 0 })
-    const { output, exit_code } = await terminal(workspace, greedy)
+    const allocate = `perl -e '$x = "a" x 200_000_000; print "had it"'`
+    expect(await workspace.exec({ argv: ['sh', '-c', allocate] }, never)).not.toMatchObject({ exit_code: 0 })
+    const { output, exit_code } = await terminal(workspace, allocate)
     expect(output).not.toContain('had it')
     expect(exit_code).not.toBe(0)
     expect((await terminal(workspace, 'echo here')).output).toBe('here\n')
@@ -44,7 +44,7 @@ test.skipIf('reason' in found)('a program that starts itself again and again rea
   // The kernel does not count the processes of root.
   const account = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   const { path } = found as { path: string }
-  const argv = [...view, '--', ...within(64), 'perl', '-e', fork]
+  const argv = [...view, '--', ...processLimit(64), 'perl', '-e', fork]
   const { stdout } = spawnSync(path, argv, { cwd: '/', encoding: 'utf8', ...account })
   expect([Number(stdout) > 40, Number(stdout) < 65]).toEqual([true, true])
 })

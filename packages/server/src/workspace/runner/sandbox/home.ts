@@ -55,7 +55,7 @@ function entryOf(section: string, name: string, value: string): string {
  * Makes what is missing in a home. An entry that the conversation has made itself stays.
  * @param home real path
  */
-export async function furnishHome(home: string, links: readonly Link[], identity: GitIdentity): Promise<void> {
+export async function prepareHome(home: string, links: readonly Link[], identity: GitIdentity): Promise<void> {
   for (const [name, target] of links) {
     await inFolder(join(home, dirname(name)), (folder) => symlink(target, folder.at(basename(name))))
   }

@@ -6,7 +6,7 @@ import type { ProcessGroup } from '../groups/process-groups.ts'
 import type { Box } from '../ipc/protocol.ts'
 
 /** Arguments before a program, for a process that sets the number of processes, which some shells name `-p` and others `-u`, and becomes the program. */
-export const within = (processes: number): string[] => [
+export const processLimit = (processes: number): string[] => [
   '/bin/sh',
   '-c',
   `case $BASH_VERSION$KSH_VERSION$ZSH_VERSION in '') ulimit -p ${processes};; *) ulimit -u ${processes};; esac 2>/dev/null; exec "$@"`,
@@ -27,6 +27,6 @@ export function limitsOf({ limits }: Box, group: ProcessGroup): { outside: strin
   const isBounded = !kept.memory && memoryBytes !== null
   return {
     outside: isBounded ? `ulimit -d ${Math.ceil(memoryBytes / 1024)}; ` : '',
-    inside: counts ? within(processes) : [],
+    inside: counts ? processLimit(processes) : [],
   }
 }

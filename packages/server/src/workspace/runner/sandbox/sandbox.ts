@@ -7,7 +7,7 @@ import { ownedFolder, refusedPlace, type RefusedPlace } from '../../roots/host-p
 import { Refusal, type Box } from '../ipc/protocol.ts'
 import { NO_GROUP, type ProcessGroup } from '../groups/process-groups.ts'
 import { EgressProxy } from './egress-proxy.ts'
-import { furnishHome, gitIdentity, type GitIdentity } from './home.ts'
+import { prepareHome, gitIdentity, type GitIdentity } from './home.ts'
 import { limitsOf } from './limits.ts'
 import { INSIDE, isVisible, mountArguments, sharesTmp, type View } from './mounts.ts'
 import { findInPath, findProgram, insideEnvironment } from './programs.ts'
@@ -76,8 +76,8 @@ export class Sandbox {
   readonly #home: string
   readonly #egress: EgressProxy
   readonly #workspaces = new Map<string, string>()
-  /** Conversations whose home has been furnished by this process. */
-  readonly #furnished = new Map<string, Promise<void>>()
+  /** Conversations whose home was prepared by this process. */
+  readonly #prepared = new Map<string, Promise<void>>()
   readonly #running = new ProtectedProcesses()
   /** File with the filter of system calls; undefined: not written yet. */
   #filter: string | null | undefined
@@ -118,7 +118,7 @@ export class Sandbox {
     if (name === '') return { exit_code: 127, reason: 'no program was named' }
     const found = findProgram(view, name, cwd, program.env['PATH'] ?? '')
     if ('reason' in found) return found
-    await this.#furnish(conversation, box, view)
+    await this.#prepare(conversation, box, view)
     const route = typeof box.network === 'boolean' ? null : await this.#egress.to(box.network)
     const network = box.network === true ? [] : ['--unshare-net']
     const etc = this.#copyOfEtc()
@@ -192,22 +192,22 @@ export class Sandbox {
     return this.#etc.path
   }
 
-  #furnish(conversation: string, box: Box, { folders }: View): Promise<void> {
-    const known = this.#furnished.get(conversation)
+  #prepare(conversation: string, box: Box, { folders }: View): Promise<void> {
+    const known = this.#prepared.get(conversation)
     if (known !== undefined) return known
-    const furnish = async () => {
+    const prepare = async () => {
       const identity = await (this.#identity ??= gitIdentity())
-      await furnishHome(realOf(folders.home) ?? folders.home, linksInHome(this.#home, box), identity)
+      await prepareHome(realOf(folders.home) ?? folders.home, linksInHome(this.#home, box), identity)
     }
-    const furnished = furnish()
-    this.#furnished.set(conversation, furnished)
-    return furnished
+    const prepared = prepare()
+    this.#prepared.set(conversation, prepared)
+    return prepared
   }
 
   /** Removes the files that the conversation's processes left outside its workspace. */
   async forget(conversation: string): Promise<void> {
     this.#workspaces.delete(conversation)
-    this.#furnished.delete(conversation)
+    this.#prepared.delete(conversation)
     await removeBox(this.#home, conversation)
   }
 }
