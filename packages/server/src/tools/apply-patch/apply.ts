@@ -1,14 +1,13 @@
 /**
  * Applies the hunks of a patch to a text. Lines that no hunk names keep their bytes. Pure. Source: agent-core.md 8.9.
  */
+import { findLines, linesOf, type Line } from '../line-match.ts'
 import { Refusal } from '../refusal.ts'
 import type { Hunk } from './parse.ts'
 
-/** Difference between the match and the hunk: 0 none, 1 trailing space, 100 space at either edge. */
-const FUZZ = [0, 1, 100] as const
+/** Difference between the match and the hunk: 0 none, 1 trailing space, 100 space at either edge, 1000 typographic characters. */
+const FUZZ = [0, 1, 100, 1000] as const
 const FUZZ_NOT_AT_END = 10_000
-
-type Line = { text: string; eol: string }
 
 /** Returns the new text. @throws Refusal when the lines of a hunk are not found, with these lines. */
 export function applyHunks(path: string, text: string, hunks: readonly Hunk[]): { text: string; fuzz: number } {
@@ -42,15 +41,6 @@ function joined(lines: readonly Line[], eol: string, isClosed: boolean): string 
     return line.eol === '' ? eol : line.eol
   })
   return lines.map(({ text }, index) => text + ends[index]!).join('')
-}
-
-function linesOf(text: string): Line[] {
-  const parts = text.split('\n')
-  const last = parts.pop()!
-  const lines = parts.map((part) =>
-    part.endsWith('\r') ? { text: part.slice(0, -1), eol: '\r\n' } : { text: part, eol: '\n' },
-  )
-  return last === '' ? lines : [...lines, { text: last, eol: '' }]
 }
 
 type Place = { at: number; fuzz: number }
@@ -87,15 +77,8 @@ function findPlace(path: string, lines: readonly Line[], hunk: Hunk, from: numbe
 
 const NOTHING_CHANGED = 'View the file and write the patch anew. Nothing was changed.'
 
-const SPELLINGS = [(text: string) => text, (text: string) => text.trimEnd(), (text: string) => text.trim()] as const
-
 /** Returns the first match from `start`; the most exact match anywhere wins. */
 function find(lines: readonly Line[], wanted: readonly string[], start: number): Place | null {
-  for (const [level, spell] of SPELLINGS.entries()) {
-    const sought = wanted.map(spell)
-    for (let at = start; at + sought.length <= lines.length; at++) {
-      if (sought.every((text, index) => spell(lines[at + index]!.text) === text)) return { at, fuzz: FUZZ[level]! }
-    }
-  }
-  return null
+  const found = findLines(lines, wanted, { from: start, most: 1 })
+  return found === null ? null : { at: found.places[0]!, fuzz: FUZZ[found.level]! }
 }

@@ -104,8 +104,62 @@ test.each<[string, string, string, string | RegExp]>([
   expect(() => replaceOnce(text, old, fresh)).toThrow(reason)
 })
 
-test('a text that matches only without surrounding blanks is accepted, and the new text is not trimmed', () => {
-  expect(replaceOnce('one two three', ' two \n', ' 2 ').text).toBe('one  2  three')
+test.each<[string, string, string, string, string]>([
+  [
+    'a deeper indentation',
+    'if a:\n        b()\n        c()\n',
+    '    b()\n    c()\n',
+    '    b(1)\n\n    if d:\n        c()\n',
+    'if a:\n        b(1)\n\n        if d:\n            c()\n',
+  ],
+  [
+    'a flatter indentation',
+    'def f():\n  return x\n',
+    '      return x\n',
+    '      y = 1\n      return y\n',
+    'def f():\n  y = 1\n  return y\n',
+  ],
+  [
+    'tabs in place of spaces',
+    'f:\n\tif a:\n\t\tb\n',
+    '    if a:\n        b\n',
+    '    if a:\n        while c:\n            b\n',
+    'f:\n\tif a:\n\t\twhile c:\n\t\t\tb\n',
+  ],
+  ['white space at the end of lines', 'a  \nb\t\nc\n', 'a\nb', 'x\ny', 'x\ny\nc\n'],
+  ['typographic characters', 'say("a - b")\n', 'say(“a – b”)', "say('c')", "say('c')\n"],
+  ['empty lines at the edges', 'a\nb\nc\n', '\n  b\n\n', '\n  x\n\n', 'a\nx\nc\n'],
+  ['a missing line break at the end of the file', 'a\nb', '  b\n', '  c\n', 'a\nc'],
+  ['CRLF', 'a\r\n  b\r\nc\r\n', '\tb\n', '\tx\n\ty\n', 'a\r\nb\r\nc\r\n'.replace('b', '  x\r\n  y')],
+  ['the removal of lines', 'a\n    b\nc\n', '  b\n', '', 'a\nc\n'],
+  ['a part of the indentation', '    b\n', '  b\n', '  if a:\n    b\n', '    if a:\n      b\n'],
+])(
+  'whole lines match with %s, and the new lines get the indentation of the file',
+  (_name, text, old, fresh, result) => {
+    expect(replaceOnce(text, old, fresh)).toMatchObject({ text: result, isLoose: true })
+  },
+)
+
+test('a text with other white space never matches inside a word or a line', () => {
+  expect(() => replaceOnce('    return xyz\n', '    return x\n', '        return z\n')).toThrow(/not found/)
+  expect(() => replaceOnce('one two three', ' two \n', ' 2 ')).toThrow(/not found/)
+})
+
+test('lines that match more than once with relaxed white space are refused with their numbers', () => {
+  expect(() => replaceOnce('  a\nb\n    a\n', '\ta\n', 'c')).toThrow(/found 2 times, in lines 1, 3/)
+})
+
+test('an indentation that fits no rule is refused with the lines of the file', () => {
+  expect(() => replaceOnce('if a:\n   b\n c\n', 'if a:\n  b\n  c\n', 'd\n')).toThrow(/indentation[^]*2\t {3}b\n/)
+})
+
+test('a text that is not found is refused with the three nearest lines and their numbers', () => {
+  const text =
+    'import os\n\ndef total(rows):\n    return sum(rows)\n\ndef total_of(row):\n    pass\n\ndef totals(rows, by):\n'
+  expect(() => replaceOnce(text, 'def totl(rows):\n', 'def f():\n')).toThrow(
+    /nearest lines are:\n {5}3\tdef total\(rows\):\n {5}6\tdef total_of\(row\):\n {5}9\tdef totals\(rows, by\):$/,
+  )
+  expect(() => replaceOnce('a\n', 'something else', 'c')).toThrow(/View the file first/)
 })
 
 test('line numbers are six wide, followed by a tab', () => {

@@ -1,15 +1,18 @@
 /**
  * Edits of a text as pure functions. Untouched lines keep their line endings; new lines get those of the file (F54).
  */
+import { linesOf } from '../line-match.ts'
 import { Refusal } from '../refusal.ts'
+import { ambiguous, replacementOfLines } from './replace-lines.ts'
 
-/** A changed text and its changed lines, counted from 1. */
-export type Edited = { text: string; firstLine: number; lastLine: number }
+/** A changed text and its changed lines, counted from 1. `isLoose`: the place was found only with relaxed white space. */
+export type Edited = { text: string; firstLine: number; lastLine: number; isLoose?: true }
 
 const SNIPPET_CONTEXT_LINES = 4
 
 /**
- * Replaces the only occurrence of `oldText`. LF and CRLF match each other.
+ * Replaces the only occurrence of `oldText`; LF and CRLF match each other. A text that does not occur is compared with whole lines, with
+ * relaxed white space, and the new lines get the indentation of the file.
  * @throws Refusal when `oldText` is blank, equals `newText`, does not occur, or occurs more than once.
  */
 export function replaceOnce(text: string, oldText: string, newText: string): Edited {
@@ -17,24 +20,45 @@ export function replaceOnce(text: string, oldText: string, newText: string): Edi
   if (oldText === newText) throw new Refusal('new_str must differ from old_str: nothing would change.')
   const plain = toLf(text)
   const wanted = text.includes('\r\n') ? toLf(oldText) : oldText
-  const found = occurrences(plain, wanted)
-  const [at, ...others] = found.length > 0 ? found : occurrences(plain, wanted.trim())
-  if (at === undefined)
-    throw new Refusal('old_str was not found in the file. It must match the text exactly, white space included.')
-  if (others.length > 0) {
-    const lines = [at, ...others].map((index) => lineAt(plain, index))
-    throw new Refusal(
-      `old_str was found ${lines.length} times, in lines ${lines.join(', ')}. Include more of the text around it, so that it is unique.`,
-    )
-  }
-  const end = at + (found.length > 0 ? wanted : wanted.trim()).length
+  const [at, ...others] = occurrences(plain, wanted)
+  if (at === undefined) return replaceLines(text, toLf(oldText), toLf(newText))
+  if (others.length > 0) throw ambiguous([at, ...others].map((index) => lineAt(plain, index)))
+  if (isLineWithLessIndentation(plain, wanted, at)) return replaceLines(text, toLf(oldText), toLf(newText))
   const start = toOriginalIndex(text, at)
   const inserted = inLineEndingsOf(text, newText)
   const firstLine = lineAt(plain, at)
   return {
-    text: text.slice(0, start) + inserted + text.slice(toOriginalIndex(text, end)),
+    text: text.slice(0, start) + inserted + text.slice(toOriginalIndex(text, at + wanted.length)),
     firstLine,
     lastLine: firstLine + countBreaks(inserted),
+  }
+}
+
+/** True for one line that begins with a part of the indentation of the file: the further lines of the new text need the same shift. */
+function isLineWithLessIndentation(plain: string, wanted: string, at: number): boolean {
+  if (!/^[ \t]+[^\s][^\n]*\n?$/.test(wanted)) return false
+  const before = plain.slice(plain.lastIndexOf('\n', at - 1) + 1, at)
+  const end = at + wanted.length
+  const isToEndOfLine = wanted.endsWith('\n') || end === plain.length || plain[end] === '\n'
+  return at > 0 && before !== '' && before.trim() === '' && isToEndOfLine
+}
+
+function replaceLines(text: string, oldText: string, newText: string): Edited {
+  const change = replacementOfLines(text, oldText, newText)
+  const lines = linesOf(text)
+  const eol = lineEnding(text)
+  const isOpenEnd = change.to === lines.length && lines.at(-1)?.eol === ''
+  const fresh = change.lines.map((line) => line + eol).join('')
+  const rest = lines.slice(change.to)
+  return {
+    text: [
+      ...lines.slice(0, change.from).map((line) => line.text + line.eol),
+      isOpenEnd ? fresh.slice(0, fresh.length - eol.length) : fresh,
+      ...rest.map((line) => line.text + line.eol),
+    ].join(''),
+    firstLine: change.from + 1,
+    lastLine: change.from + Math.max(1, change.lines.length),
+    isLoose: true,
   }
 }
 

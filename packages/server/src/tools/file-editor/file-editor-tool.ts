@@ -121,7 +121,11 @@ async function edit(
   const edited = apply(before.text)
   await write(path, bytes, encode(edited.text, before.encoding), context)
   const shown = clipLines(printable(snippet(edited)))
-  const message = `${path} has been edited. The changed lines and what is around them:\n${shown}\nCheck that this is what you meant; edit again if it is not.`
+  const loosely =
+    edited.isLoose === true
+      ? ' old_str matched these lines only with other white space; new_str got their indentation.'
+      : ''
+  const message = `${path} has been edited.${loosely} The changed lines and what is around them:\n${shown}\nCheck that this is what you meant; edit again if it is not.`
   return { content: [textContent(message)], ...change(before.text, edited.text) }
 }
 

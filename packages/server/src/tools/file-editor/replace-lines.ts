@@ -1,0 +1,89 @@
+/** The replacement of whole lines whose white space differs from that of the model. Pure. Source: agent-core.md 8.3. */
+import { findLines, linesOf, nearestLines, type Line } from '../line-match.ts'
+import { Refusal } from '../refusal.ts'
+import { reindented } from './indentation.ts'
+
+/** Lines `from` to `to` (counted from 0, `to` excluded) and the lines in their place. */
+export type LineChange = { from: number; to: number; lines: string[] }
+
+const SHOWN_NEAREST = 3
+const MAX_SHOWN_CHARS = 200
+
+/**
+ * Finds the lines of `oldText` as whole lines, with relaxed white space, and gives the new ones the indentation of the file.
+ * @throws Refusal when the lines do not occur once, with the nearest lines; or when their indentation fits no rule.
+ */
+export function replacementOfLines(text: string, oldText: string, newText: string): LineChange {
+  const lines = linesOf(text)
+  for (const [wanted, fresh] of readings(oldText, newText)) {
+    const found = findLines(lines, wanted)
+    if (found === null) continue
+    const [from = 0, ...others] = found.places
+    if (others.length > 0) throw ambiguous(found.places.map((place) => place + 1))
+    const to = from + wanted.length
+    const result = reindented(
+      fresh,
+      wanted,
+      lines.slice(from, to).map((line) => line.text),
+    )
+    if (result !== null) return { from, to, lines: result }
+    throw new Refusal(
+      `old_str was found in line ${from + 1} only with another indentation, which cannot be transferred to new_str. The lines of the file:\n${shown(lines, range(from, Math.min(to, from + 20)))}\nRepeat the call with this indentation.`,
+    )
+  }
+  throw notFound(lines, oldText)
+}
+
+/** Both texts as lines; then both without the empty lines at their edges. */
+function* readings(oldText: string, newText: string): Iterable<[string[], string[]]> {
+  const wanted = textsOf(oldText)
+  const isWhole = oldText.endsWith('\n')
+  const fresh = newText === '' && !isWhole ? [''] : textsOf(newText)
+  yield [wanted, fresh]
+  const [before, after] = blankEdges(wanted)
+  const [freshBefore, freshAfter] = blankEdges(fresh)
+  if (before + after === 0) return
+  yield [
+    wanted.slice(before, wanted.length - after),
+    fresh.slice(Math.min(before, freshBefore), fresh.length - Math.min(after, freshAfter)),
+  ]
+}
+
+const textsOf = (text: string): string[] => linesOf(text).map((line) => line.text)
+
+/** Number of blank lines at the beginning and at the end; a text of blank lines has none at its end. */
+function blankEdges(lines: readonly string[]): [number, number] {
+  const first = lines.findIndex((line) => line.trim() !== '')
+  if (first === -1) return [lines.length, 0]
+  return [first, lines.length - 1 - lines.findLastIndex((line) => line.trim() !== '')]
+}
+
+/** The refusal of a text that occurs more than once. @param numbers lines, counted from 1 */
+export function ambiguous(numbers: readonly number[]): Refusal {
+  return new Refusal(
+    `old_str was found ${numbers.length} times, in lines ${numbers.join(', ')}. Include more of the text around it, so that it is unique.`,
+  )
+}
+
+function notFound(lines: readonly Line[], oldText: string): Refusal {
+  const longest = textsOf(oldText).reduce((best, line) => (line.trim().length > best.trim().length ? line : best), '')
+  const nearest = nearestLines(lines, longest, SHOWN_NEAREST)
+  const hint =
+    nearest.length === 0
+      ? ' View the file first.'
+      : `\nThe nearest lines are:\n${shown(
+          lines,
+          nearest.map((number) => number - 1),
+        )}`
+  return new Refusal(
+    `old_str was not found in the file. It must match the text exactly, or whole lines apart from their white space.${hint}`,
+  )
+}
+
+function shown(lines: readonly Line[], indices: readonly number[]): string {
+  return indices
+    .map((index) => `${String(index + 1).padStart(6)}\t${lines[index]!.text.slice(0, MAX_SHOWN_CHARS)}`)
+    .join('\n')
+}
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index)
