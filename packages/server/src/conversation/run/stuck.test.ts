@@ -145,6 +145,58 @@ describe('patterns', () => {
   })
 })
 
+describe('waiting for a command', () => {
+  const at = (event: TreeEvent, minutes: number): TreeEvent => ({
+    ...event,
+    timestamp: new Date(Date.UTC(2026, 0, 1, 0, minutes)).toISOString().slice(0, -1),
+  })
+  /** Calls of five minutes each. */
+  const waits = (count: number, { command = '', text = (_n: number): string => '', minutes = 5 } = {}) =>
+    times(count, (n) => {
+      const action = at(run(command), n * minutes) as ActionEvent
+      return [action, at(printed(action, text(n)), (n + 1) * minutes)]
+    })
+
+  test.each<[string, TreeEvent[], string | null]>([
+    ['empty commands of 55 minutes', waits(11), null],
+    ['empty commands of an hour without output', waits(12), 'waiting'],
+    ['an hour in short steps, more than are examined otherwise', waits(60, { minutes: 1 }), 'waiting'],
+    ['two hours with output now and then', waits(24, { text: (n) => `${Math.floor(n / 8)}` }), null],
+    ['commands that sleep', waits(11, { command: 'sleep 300; tail -1 log' }), null],
+    ['an hour of commands that sleep', waits(12, { command: 'sleep 300; tail -1 log' }), 'waiting'],
+    ['commands that sleep for a moment', waits(4, { command: 'sleep 1; tail -1 log', minutes: 0 }), 'repeated_action'],
+    ['a slow command that does not wait', waits(4, { command: 'make' }), 'repeated_action'],
+    [
+      'a look at a log and sleep by turns',
+      times(8, (n) => (n % 2 === 0 ? same(1) : waits(1, { command: 'sleep 300' }))),
+      null,
+    ],
+    ['an hour, with a message of a person in between', [...waits(6), person(), ...waits(6)], null],
+  ])('%s', (_name, events, expected) => {
+    expect(pattern(findStuck([person(), ...events]))).toBe(expected)
+  })
+
+  test('a reported wait starts the time again', () => {
+    const events = waits(12)
+    expect(findStuck(events, { after: events.at(-1)!.id })).toBeNull()
+  })
+
+  test('an empty command that is refused, and keys, are calls like others', () => {
+    const refusedWait = times(4, () => {
+      const action = run('')
+      const result = printed(action, 'No previous command') as ObservationEvent
+      return [action, { ...result, observation: { ...result.observation, is_error: true } } as TreeEvent]
+    })
+    expect(pattern(findStuck([person(), ...refusedWait]))).toBe('repeated_action')
+    const keys = times(4, () => {
+      const action = run('')
+      const typed = { ...action, action: { ...action.action, is_input: true } } as ActionEvent
+      return [typed, printed(typed, '')]
+    })
+    expect(pattern(findStuck([person(), ...keys]))).toBe('repeated_action')
+  })
+})
+
 describe('what is compared (F49)', () => {
   test.each<[string, (n: number) => string]>([
     ['times', (n) => `now 2026-11-21T10:0${n}:00Z, that is 10:0${n}`],
@@ -172,7 +224,7 @@ test('events before the newest message of a person do not count, nor does a repo
 })
 
 test('thresholds below three do not make any two calls an alternation', () => {
-  const thresholds = { action_observation: 9, action_error: 9, monologue: 1, alternating_pattern: 1 }
+  const thresholds = { action_observation: 9, action_error: 9, monologue: 1, alternating_pattern: 1, waiting_ms: 9 }
   const events = [run('up'), run('down')].flatMap((action) => [action, printed(action, 'ok')])
   expect(findStuck([person(), ...events], { thresholds })).toBeNull()
 })

@@ -5,7 +5,8 @@
  *   K1. Only events after the newest message of a person count, and of those at most the newest 20.
  *   K2. Actions are compared by tool and arguments, never by their thoughts; results without the values that differ in every
  *       call: process ids, times, durations. Rejections are compared by tool and reason.
- *   K3. A streak of failing calls is pointed out to the agent once; at the next failure of the same call the agent is stuck.
+ *   K3. Waiting for a command is no repetition, however often the agent asks; it is limited in elapsed time.
+ *   K4. A streak of failing calls is pointed out to the agent once; at the next failure of the same call the agent is stuck.
  */
 import { createHash } from 'node:crypto'
 import type {
@@ -16,6 +17,7 @@ import type {
   TreeEvent,
   UserRejectObservation,
 } from '@parley/protocol'
+import { isWait, waitedMs } from './waiting.ts'
 
 export type StuckThresholds = {
   /** Number of times that the same action has the same result. */
@@ -26,6 +28,8 @@ export type StuckThresholds = {
   monologue: number
   /** Number of actions that alternate between two; below 3 everything would alternate. */
   alternating_pattern: number
+  /** Milliseconds of waiting without any news. */
+  waiting_ms: number
 }
 
 const STUCK_THRESHOLDS: StuckThresholds = {
@@ -33,9 +37,10 @@ const STUCK_THRESHOLDS: StuckThresholds = {
   action_error: 3,
   monologue: 3,
   alternating_pattern: 6,
+  waiting_ms: 3_600_000,
 }
 
-type StuckPattern = 'repeated_action' | 'repeated_error' | 'monologue' | 'alternating_actions'
+type StuckPattern = 'repeated_action' | 'repeated_error' | 'monologue' | 'alternating_actions' | 'waiting'
 
 /** `nudge`: a message to the agent, which then gets another chance. */
 export type Repetition = { kind: 'nudge'; text: string } | { kind: 'stuck'; pattern: StuckPattern; detail: string }
@@ -60,6 +65,7 @@ export function findStuck(
   const calls = answeredCalls(recent)
   return (
     failing(calls, recent, action_error) ??
+    waiting(view, after, thresholds.waiting_ms) ??
     repeating(calls, action_observation) ??
     talking(recent, monologue) ??
     alternating(calls, Math.max(LEAST_ALTERNATION, thresholds.alternating_pattern))
@@ -68,7 +74,7 @@ export function findStuck(
 
 type CallResult = ObservationEvent | UserRejectObservation | AgentErrorEvent
 /** `at`: index of the answer among the events. */
-type Call = { action: ActionEvent; answer: CallResult; at: number; asked: string; answered: string }
+type Call = { action: ActionEvent; answer: CallResult; at: number; asked: string; answered: string; isWait: boolean }
 
 function sincePerson(events: readonly TreeEvent[]): readonly TreeEvent[] {
   return events.slice(events.findLastIndex((event) => event.kind === 'MessageEvent' && event.source === 'user') + 1)
@@ -87,7 +93,14 @@ function answeredCalls(events: readonly TreeEvent[]): Call[] {
     )
     if (index === -1) continue
     const [action] = open.splice(index, 1) as [ActionEvent]
-    calls.push({ action, answer: event, at, asked: keyOf(action), answered: keyOf(event) })
+    calls.push({
+      action,
+      answer: event,
+      at,
+      asked: keyOf(action),
+      answered: keyOf(event),
+      isWait: isWait(action, event),
+    })
   }
   return calls
 }
@@ -115,12 +128,22 @@ function isNudge(event: TreeEvent): boolean {
   return first?.type === 'text' && first.text.startsWith(NUDGE_HEAD)
 }
 
-/** Failing calls have their own rule. */
+function waiting(view: readonly TreeEvent[], after: EventId | null, limitMs: number): Repetition | null {
+  const waited = waitedMs(view.slice(view.findLastIndex(({ id }) => id === after) + 1))
+  if (waited < limitMs) return null
+  const minutes = Math.round(waited / 60_000)
+  return stuck('waiting', `The agent waited ${minutes} minutes for a command without any news from it.`)
+}
+
+/** Failing calls, and those that wait, have their own rules. */
 function repeating(calls: readonly Call[], threshold: number): Repetition | null {
   const streak = trailing(
     calls,
     (call, last) =>
-      call.answer.kind !== 'AgentErrorEvent' && call.asked === last.asked && call.answered === last.answered,
+      !call.isWait &&
+      call.answer.kind !== 'AgentErrorEvent' &&
+      call.asked === last.asked &&
+      call.answered === last.answered,
   )
   if (streak.length < threshold) return null
   const { tool_name } = streak[0]!.action
@@ -143,7 +166,7 @@ function talking(events: readonly TreeEvent[], threshold: number): Repetition | 
 
 function alternating(calls: readonly Call[], threshold: number): Repetition | null {
   const newest = calls.slice(-threshold)
-  if (newest.length < threshold) return null
+  if (newest.length < threshold || newest.some((call) => call.isWait)) return null
   const repeats = newest.every((call, index) => {
     const before = newest[index - 2]
     return before === undefined || (call.asked === before.asked && call.answered === before.answered)

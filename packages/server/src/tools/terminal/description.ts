@@ -6,7 +6,7 @@ How it works:
 - A command may be one line or many: lists, pipes, loops, functions and here-documents are all fine, and nothing needs to be escaped for this tool. It runs in the directory that the last command left.
 - The answer comes when the command ends, with its output and exit code. Escape sequences are removed, and a progress bar is shown in its last state.
 - A command that prints nothing for about 30 seconds, or is not done after \`timeout\` seconds, is not stopped: you get its output so far, exit code -1, and it goes on. Then
-  - an empty \`command\` waits on and shows what is new,
+  - an empty \`command\` waits and shows what is new; each silent wait doubles the 30 seconds, and \`timeout\` sets the seconds yourself,
   - \`is_input: true\` types \`command\` into it, followed by Enter; or presses one key: C-c (interrupt), C-d (end of input), C-z, any other C-<letter>, ENTER, TAB, ESC, BS, UP, DOWN, LEFT, RIGHT, HOME, END, PGUP, PGDN,
   - any other command is refused until it has ended.
 - Give \`timeout\` for what takes long without a word, such as builds and test runs, and for what you expect to stay, such as a program that asks questions.

@@ -10,10 +10,13 @@ export type Shown = {
   result: TerminalResult
   /** Saves output that is too long. */
   keep: Keep
+  /** Seconds of silence after which this call returned. */
   noChangeSeconds: number
+  /** Seconds of silence after which the next call that waits returns. */
+  waitSeconds: number
 }
 
-export async function observe({ action, result, keep, noChangeSeconds }: Shown): Promise<TerminalObservation> {
+export async function observe({ action, result, keep, ...seconds }: Shown): Promise<TerminalObservation> {
   const { text, savedIn } = await shorten(result.output.trimEnd(), keep)
   const exitCode = result.exit_code ?? (result.outcome === 'exited' ? null : STILL_RUNNING)
   return {
@@ -31,7 +34,7 @@ export async function observe({ action, result, keep, noChangeSeconds }: Shown):
       working_dir: result.working_dir === '' ? null : result.working_dir,
       py_interpreter_path: result.shell?.python ?? null,
       prefix: prefix(action, result),
-      suffix: suffix(action, result, noChangeSeconds),
+      suffix: suffix(action, result, seconds),
     },
     full_output_save_dir: savedIn,
   }
@@ -70,14 +73,14 @@ function prefix({ command, is_input, reset }: TerminalAction, { outcome, dropped
   return lines.join('')
 }
 
-const GO_ON =
-  'Send an empty command to wait on and see further output, use is_input to type into it or to press a key such as C-c, ' +
-  'or give a longer timeout next time.'
+const goOn = (waitSeconds: number): string =>
+  `Send an empty command to wait: for ${waitSeconds} seconds of silence, or as many seconds as you give in timeout. ` +
+  'Use is_input to type into it or to press a key such as C-c.'
 
 function suffix(
   { timeout }: TerminalAction,
   { outcome, limit, exit_code }: TerminalResult,
-  noChangeSeconds: number,
+  { noChangeSeconds, waitSeconds }: Pick<Shown, 'noChangeSeconds' | 'waitSeconds'>,
 ): string {
   if (outcome === 'lost') {
     const code = exit_code === null ? '' : ` with exit code ${exit_code}`
@@ -90,5 +93,5 @@ function suffix(
       : limit === 'silence'
         ? `The command has printed nothing for ${noChangeSeconds} seconds`
         : 'The command was left'
-  return `\n[${why} and is still running. ${GO_ON}]`
+  return `\n[${why} and is still running. ${goOn(waitSeconds)}]`
 }

@@ -136,6 +136,21 @@ describe('a running command', () => {
     expect(await execute({ command: 'C-c', is_input: true })).toMatchObject({ exit_code: 130 })
   })
 
+  test('the limit of silence doubles with each silent wait, and output starts it again', async () => {
+    const quick = terminalTool({ no_change_timeout_seconds: 0.02 })
+    const call = async (command: string, args: object = {}) => {
+      const observation = await quick.execute(quick.parse({ command, ...args }), context())
+      return (observation as TerminalObservation).metadata.suffix
+    }
+    expect(await call('read -r x; echo one; read -r x')).toMatch(/for 0.02 seconds.*to wait: for 0.04 seconds.*timeout/)
+    expect(await call('')).toMatch(/for 0.04 seconds.*to wait: for 0.08 seconds/)
+    for (const seconds of [0.08, 0.16, 0.32, 0.4, 0.4]) expect(await call('')).toContain(`for ${seconds} seconds and`)
+    expect(await call('go', { is_input: true })).toMatch(/for 0.02 seconds/)
+    expect(await call('')).toMatch(/for 0.02 seconds/)
+    expect(await call('', { timeout: 0.01 })).toMatch(/not done after 0.01 seconds.*to wait: for 0.02 seconds/)
+    expect(await call('C-c', { is_input: true })).toBe('')
+  })
+
   test('a running command is ended by a reset', async () => {
     await execute({ command: 'x=1; sleep 30', timeout: 0 })
     const observation = await execute({ command: 'echo "[$x]"', reset: true })

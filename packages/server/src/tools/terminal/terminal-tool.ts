@@ -27,6 +27,8 @@ const Params = z.strictObject({
 })
 
 const NO_CHANGE_SECONDS = 30
+/** The limit of silence grows to this multiple of its first value. */
+const MAX_GROWTH = 20
 
 /** A list or a dictionary in place of a command, but not `[ … ]`, `[[ … ]]` or `{ …; }`. */
 const LITERAL = /^(\[\{|\["|\['|\[\[\S|\{"|\{')/
@@ -37,7 +39,9 @@ const LITERAL = /^(\[\{|\["|\['|\[\[\S|\{"|\{')/
  */
 export function terminalTool(params: Record<string, unknown> = {}): Tool {
   const { no_change_timeout_seconds, env } = Params.parse(params)
-  const noChangeSeconds = no_change_timeout_seconds ?? NO_CHANGE_SECONDS
+  const firstSeconds = no_change_timeout_seconds ?? NO_CHANGE_SECONDS
+  /** Seconds of silence after which the next call that waits returns; doubled by each silent one. A restart begins anew. */
+  let waitSeconds = firstSeconds
   return defineTool<TerminalAction>({
     kind: 'Terminal',
     name: 'terminal',
@@ -54,6 +58,8 @@ export function terminalTool(params: Record<string, unknown> = {}): Tool {
       const command = action.is_input ? action.command : action.command.trim()
       if (!action.is_input && LITERAL.test(command)) return refusal(action, literalHint(command))
       const secrets = command === '' || action.is_input ? {} : await context.secretsFor(command)
+      const isWait = command === '' && !action.is_input && !action.reset
+      const noChangeSeconds = isWait ? waitSeconds : firstSeconds
       const request = {
         callId: context.callId,
         command,
@@ -65,11 +71,13 @@ export function terminalTool(params: Record<string, unknown> = {}): Tool {
       }
       const result = await attended(request, context)
       if (result === null) return refusal(action, UNKNOWN)
+      const isSilent = result.outcome === 'running' && result.limit === 'silence' && result.output === ''
+      waitSeconds = isSilent ? Math.min(noChangeSeconds * 2, firstSeconds * MAX_GROWTH) : firstSeconds
       const hasFailed = result.outcome === 'exited' && result.exit_code !== 0
       if (hasFailed && Object.keys(secrets).length > 0) context.services?.secretsFailed?.(command)
       // Masked before it is cut and saved: half a secret would not be recognised.
       const output = await hidden(result.output, Object.values(secrets), context)
-      return observe({ action, result: { ...result, output }, keep: keepFor(context), noChangeSeconds })
+      return observe({ action, result: { ...result, output }, keep: keepFor(context), noChangeSeconds, waitSeconds })
     },
     // The runner's ledger has every call that may have started, and attaches a repeated one to it.
     recover: async (_, __, ledger) => unlessUnknown(ledger),
