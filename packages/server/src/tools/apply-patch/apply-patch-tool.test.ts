@@ -136,6 +136,17 @@ test.each<[string, string[], RegExp]>([
   ])
 })
 
+test('several sections for one file are applied one after the other, in any order of their lines', async () => {
+  await using the = await world({ 'a.txt': 'one\ntwo\nthree\n' })
+  const patch = wrapped('*** Update File: a.txt', '-three', '+3', '*** Update File: ./a.txt', '-one', '+1', ' two')
+  const observation = await the.patch(patch)
+  expect(observation.message).toMatch(/applied:\nM a\.txt$/)
+  expect(observation.commit?.changes).toMatchObject({
+    'a.txt': { old_content: 'one\ntwo\nthree\n', new_content: '1\ntwo\n3\n' },
+  })
+  expect(await the.read('a.txt')).toBe('1\ntwo\n3\n')
+})
+
 test('an absolute path inside the working directory is accepted', async () => {
   await using the = await world()
   expect(await the.patch(wrapped(`*** Add File: ${the.at('x.txt')}`, '+x'))).toMatchObject({ is_error: false })

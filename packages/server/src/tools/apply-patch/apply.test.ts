@@ -62,6 +62,31 @@ test('empty lines between sections are ignored', () => {
   expect(parsePatch(patch)).toEqual(parsePatch(patch.replaceAll('\n\n', '\n')))
 })
 
+const plainPatch = update('-a', '+b')
+
+test.each([
+  ['a code fence', `\`\`\`diff\n${plainPatch}\n\`\`\`\n`],
+  ['a here-document', `apply_patch <<'EOF'\n${plainPatch}\nEOF`],
+  ['a here-document with an unusual delimiter', `cat <<"PATCH-1" | apply_patch\n${plainPatch}\nPATCH-1\n`],
+  ['words around it', `Here is the patch:\n\n${plainPatch}\n\nIt changes one line.`],
+  ['the names of a unified diff', update('--- a/f', '+++ b/f', '@@', '-a', '+b')],
+  ['an anchor with a closing mark', update('@@ @@', '-a', '+b')],
+])('a patch with %s is the patch inside', (_name, patch) => {
+  expect(parsePatch(patch)).toEqual(parsePatch(plainPatch))
+})
+
+test('several envelopes count as one', () => {
+  const both = `${plainPatch}\n\n${plainPatch.replace('File: f', 'File: g')}`
+  expect(parsePatch(both).map(({ path }) => path)).toEqual(['f', 'g'])
+})
+
+test('lines of a file that look like an envelope are lines of the file', () => {
+  expect(applied(' x\n*** End Patch\ny\n', ' *** End Patch', '-y', '+z').text).toBe(' x\n*** End Patch\nz\n')
+  expect(parsePatch('*** Begin Patch\n*** Add File: a\n+*** End Patch\n*** End Patch')).toEqual([
+    { kind: 'add', path: 'a', lines: ['*** End Patch'] },
+  ])
+})
+
 test.each([
   ['', /must begin/],
   ['*** Begin Patch', /must end/],
@@ -86,6 +111,18 @@ describe('hunks', () => {
     const text = 'def f:\n  pass\ndef g:\n  pass\n'
     expect(applied(text, '@@ def g:', '-  pass', '+  run').text).toBe('def f:\n  pass\ndef g:\n  run\n')
     expect(applied(text, '@@ def f:', '+  # new').text).toBe('def f:\n  # new\n  pass\ndef g:\n  pass\n')
+  })
+
+  test('the numbers of a unified diff select the nearest of several matches, and are otherwise ignored', () => {
+    const text = 'a\nx\na\ny\na\nz\n'
+    expect(applied(text, '@@ -3,2 +3,2 @@ def f(', '-a', '+b').text).toBe('a\nx\nb\ny\na\nz\n')
+    expect(applied(text, '@@ -90 +90 @@', '-a', '+b').text).toBe('a\nx\na\ny\nb\nz\n')
+    expect(applied(text, '@@ -90,2 +90,2 @@', '-y', '+b').text).toBe('a\nx\na\nb\na\nz\n')
+  })
+
+  test('a hunk matches typographic spaces, dashes and quotation marks', () => {
+    expect(applied('a — “b”\nc\n', ' a - "b"', '-c', '+d')).toEqual({ text: 'a — “b”\nd\n', fuzz: 1000 })
+    expect(applied('a - b\n', '-a\u00A0– b', '+d').text).toBe('d\n')
   })
 
   test('a hunk that only adds is appended', () => {

@@ -65,7 +65,7 @@ function findPlace(path: string, lines: readonly Line[], hunk: Hunk, from: numbe
     if (last !== null) return { at: last.at, fuzz: fuzz + last.fuzz }
     fuzz += FUZZ_NOT_AT_END
   }
-  const found = find(lines, wanted, start)
+  const found = find(lines, wanted, start, hunk.nearLine)
   if (found === null) {
     const where = start === 0 ? '' : ` after line ${start}`
     throw new Refusal(
@@ -77,8 +77,11 @@ function findPlace(path: string, lines: readonly Line[], hunk: Hunk, from: numbe
 
 const NOTHING_CHANGED = 'View the file and write the patch anew. Nothing was changed.'
 
-/** Returns the first match from `start`; the most exact match anywhere wins. */
-function find(lines: readonly Line[], wanted: readonly string[], start: number): Place | null {
-  const found = findLines(lines, wanted, { from: start, most: 1 })
-  return found === null ? null : { at: found.places[0]!, fuzz: FUZZ[found.level]! }
+/** Returns the first match from `start`, or the one nearest to the line `near` (counted from 1); the most exact match anywhere wins. */
+function find(lines: readonly Line[], wanted: readonly string[], start: number, near?: number): Place | null {
+  const found = findLines(lines, wanted, { from: start, ...(near === undefined && { most: 1 }) })
+  if (found === null) return null
+  const distance = (at: number): number => (near === undefined ? 0 : Math.abs(at + 1 - near))
+  const at = found.places.reduce((best, place) => (distance(place) < distance(best) ? place : best))
+  return { at, fuzz: FUZZ[found.level]! }
 }

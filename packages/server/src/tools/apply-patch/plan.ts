@@ -33,31 +33,46 @@ const MAX_CONTENT_CHARS = 1024 * 1024
 /** Returns the plan of a patch. @throws Refusal when any part of it cannot be done; nothing is written then. */
 export async function planPatch(sections: readonly Section[], context: ToolContext): Promise<Plan> {
   const plan: Plan = { writes: [], changes: {}, fuzz: 0 }
-  const seen = new Map<string, string>()
+  const seen = new Map<string, Named>()
   for (const section of sections) {
-    const path = await place(section.path, context, seen)
+    const isUpdate = section.kind === 'update' && section.moveTo === null
+    const { path, name } = await place(section.path, context, seen, isUpdate)
     if (section.kind === 'add') await planAddition(section, path, context, plan)
     else if (section.kind === 'delete') await planDeletion(section, path, context, plan)
     else {
-      const moveTo = section.moveTo === null ? null : await place(movable(section.moveTo), context, seen)
-      await planUpdate(section, { path, moveTo }, context, plan)
+      const moveTo = section.moveTo === null ? null : (await place(movable(section.moveTo), context, seen, false)).path
+      await planUpdate({ ...section, path: name }, { path, moveTo }, context, plan)
     }
   }
   return plan
 }
 
+/** A file that a section named, and whether another section may update it. */
+type Named = { path: string; name: string; isUpdate: boolean }
+
 /**
- * Returns the absolute path of a file of the patch. Two sections must not name the same file, however it is spelled.
+ * Returns the file that a section names, under the name that the patch gave it first. Two sections must not name the same file, however it is spelled, unless both update it.
  */
-async function place(named: string, { workspace, signal }: ToolContext, seen: Map<string, string>): Promise<string> {
-  if (named.includes('\0')) throw new Refusal('A path cannot hold the character NUL. Nothing was changed.')
-  const path = workspace.resolve(named)
+async function place(
+  name: string,
+  { workspace, signal }: ToolContext,
+  seen: Map<string, Named>,
+  isUpdate: boolean,
+): Promise<Named> {
+  if (name.includes('\0')) throw new Refusal('A path cannot hold the character NUL. Nothing was changed.')
+  const path = workspace.resolve(name)
   await expectInside(path, workspace, signal)
   const real = (await workspace.realPath?.(path, signal)) ?? path
   const other = seen.get(real)
-  if (other !== undefined) throw new Refusal(`Duplicate path: ${other} and ${named} are one file; name each file once.`)
-  seen.set(real, named)
-  return path
+  if (other !== undefined && isUpdate && other.isUpdate && other.path === path) return other
+  if (other === undefined) {
+    const named = { path, name, isUpdate }
+    seen.set(real, named)
+    return named
+  }
+  throw new Refusal(
+    `Duplicate path: ${other.name} and ${name} are one file; only updates can name a file more than once.`,
+  )
 }
 
 function movable(path: string): string {
@@ -88,6 +103,9 @@ async function planUpdate(
   context: ToolContext,
   plan: Plan,
 ): Promise<void> {
+  const earlier = plan.writes.find((write) => write.path === path)
+  if (earlier?.before != null && earlier.after !== null)
+    return updateAgain(name, hunks, { ...earlier, before: earlier.before, after: earlier.after }, plan)
   const { before, mode } = await readFile(name, path, context)
   const old = hunks.length === 0 ? null : decoded(name, before)
   const { text, fuzz } = old === null ? { text: null, fuzz: 0 } : applyHunks(name, old.text, hunks)
@@ -99,6 +117,22 @@ async function planUpdate(
   await expectAbsent(newName!, moveTo, context)
   await expectNoLink(name, path, context)
   plan.writes.push({ path: moveTo, before: null, after, mode }, { path, before, after: null, mode: null })
+}
+
+/** Applies the hunks of another section to the text that the earlier ones leave. */
+function updateAgain(
+  name: string,
+  hunks: Of<'update'>['hunks'],
+  { path, before, after: current }: { path: string; before: Uint8Array; after: Uint8Array },
+  plan: Plan,
+): void {
+  const old = decoded(name, current)
+  const { text, fuzz } = applyHunks(name, old.text, hunks)
+  const after = encode(text, old.encoding)
+  expectFits(name, after.byteLength)
+  plan.fuzz += fuzz
+  plan.writes = plan.writes.map((write) => (write.path === path ? { ...write, after } : write))
+  plan.changes[name] = change('update', decoded(name, before).text, text)
 }
 
 async function readFile(
