@@ -35,10 +35,9 @@ export function normaliseCall(
   tools: ReadonlyMap<string, Tool>,
   options: { usesRisk: boolean },
 ): NormalisedCall | InvalidCall {
-  const parsed = parseArguments(raw.arguments)
-  const { name, args: named } = resolveName({ name: raw.name, args: tidyArguments(parsed?.args ?? {}) }, (candidate) =>
-    tools.has(candidate),
-  )
+  const parsed = parseArguments(raw.arguments) ?? freeform(raw.arguments)
+  const call = resolveName({ name: raw.name, args: tidyArguments(parsed?.args ?? {}) }, tools)
+  const { name, args: named } = call
   const store = (text: string): MessageToolCall => ({
     id: raw.id,
     responses_item_id: null,
@@ -56,11 +55,13 @@ export function normaliseCall(
     }
   }
   if (parsed === null) {
-    return { kind: 'invalid', toolCall: store(UNPARSEABLE), error: invalid(name, 'unparseable JSON', null) }
+    return { kind: 'invalid', toolCall: store(UNPARSEABLE), error: invalid(tool, 'unparseable JSON', null) }
   }
+  if (call.refusal !== undefined)
+    return { kind: 'invalid', toolCall: store(JSON.stringify(named)), error: invalid(tool, call.refusal, named) }
   const withCommand = name === 'file_editor' ? inferEditorCommand(named) : named
   if (withCommand === null) {
-    const error = invalid(name, 'no command is given and none can be inferred from the other parameters', named)
+    const error = invalid(tool, 'no command is given and none can be inferred from the other parameters', named)
     return { kind: 'invalid', toolCall: store(JSON.stringify(named)), error }
   }
   const args = repairArguments(withCommand, tool.parameters)
@@ -72,7 +73,7 @@ export function normaliseCall(
   const own = SUMMARY_FIELD in propertiesOf(tool.parameters) ? withoutRisk : withoutSummary
   const predictedRisk = tool.isReadOnly || !options.usesRisk ? 'UNKNOWN' : readRisk(risk)
   if (predictedRisk === null) {
-    const error = invalid(name, 'security_risk must be one of UNKNOWN, LOW, MEDIUM, HIGH', args)
+    const error = invalid(tool, 'security_risk must be one of UNKNOWN, LOW, MEDIUM, HIGH', args)
     return { kind: 'invalid', toolCall, error }
   }
   try {
@@ -81,7 +82,7 @@ export function normaliseCall(
   } catch (error) {
     const reason = reasonOf(error)
     if (reason === null) throw error
-    return { kind: 'invalid', toolCall, error: invalid(name, reason, args) }
+    return { kind: 'invalid', toolCall, error: invalid(tool, reason, args) }
   }
 }
 
@@ -97,9 +98,25 @@ function summaryOf(name: string, given: unknown, args: Arguments): string {
   return text.length <= MAX_SUMMARY_CHARS ? text : `${text.slice(0, MAX_SUMMARY_CHARS - 1)}…`
 }
 
-function invalid(name: string, reason: string, args: Arguments | null): string {
+/** A patch that is the whole text of the arguments, as in the freeform tool of some vendors; null for any other text. */
+function freeform(text: string): ReturnType<typeof parseArguments> {
+  return /^\s*\*\*\* Begin Patch/.test(text) ? { args: { patch: text }, isVerbatim: false } : null
+}
+
+function invalid({ name, parameters }: Tool, reason: string, args: Arguments | null): string {
   const given = args === null ? '' : ` Parameters given: [${Object.keys(args).join(', ')}]`
-  return `Error validating tool '${name}': ${reason}.${given}`
+  return `Error validating tool '${name}': ${reason}.${given} Parameters of ${name}: ${formOf(parameters)}`
+}
+
+/** Names and types of the parameters of a tool. */
+function formOf(parameters: Tool['parameters']): string {
+  const required = Array.isArray(parameters['required']) ? (parameters['required'] as unknown[]) : []
+  const rows = Object.entries(propertiesOf(parameters)).map(([name, schema]) => {
+    const { type, enum: values } = schema as { type?: unknown; enum?: unknown }
+    const allowed = Array.isArray(values) ? values.join(' | ') : typeof type === 'string' ? type : 'any'
+    return `${name}${required.includes(name) ? '' : '?'}: ${allowed}`
+  })
+  return `{${rows.join('; ')}}`
 }
 
 /** The reason why arguments were refused, without their values; null for any other error. */

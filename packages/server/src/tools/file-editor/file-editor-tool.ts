@@ -183,7 +183,8 @@ function required<K extends 'file_text' | 'old_str' | 'new_str' | 'insert_line'>
   name: K,
 ): NonNullable<FileEditorAction[K]> {
   const value = action[name]
-  if (value === null) throw new Refusal(`The parameter ${name} is required for the command ${action.command}.`)
+  if (value === null)
+    throw new Refusal(`The parameter ${name} is required for the command ${action.command} of file_editor.`)
   return value
 }
 
