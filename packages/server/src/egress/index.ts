@@ -1,3 +1,4 @@
+export { addressClass } from './address-class.ts'
 export type { Agents } from './agents.ts'
 export { clientOf, type Fetch } from './client.ts'
 export { openEgress, operatorFetch, type Egress } from './egress.ts'

@@ -79,6 +79,19 @@ test('a permanent failure is not retried', async () => {
   expect(attempts).toBe(1)
 })
 
+test('a failure can limit the retries further', async () => {
+  let attempts = 0
+  const run = withRetries(
+    POLICY,
+    () => Promise.reject(new Error(`attempt ${(attempts += 1)}`)),
+    () => ({ ...passing(), mostRetries: 1 }),
+    { random: Math.random, sleep: async () => {} },
+    NEVER,
+  )
+  await expect(run).rejects.toMatchObject({ code: 'LLMRateLimitError' })
+  expect(attempts).toBe(2)
+})
+
 test('a requested wait of an hour ends the attempts, and the error says so', async () => {
   const run = withRetries(
     POLICY,

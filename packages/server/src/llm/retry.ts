@@ -9,8 +9,8 @@ export type RetryPolicy = {
   retry_max_wait: number
 }
 
-/** A failed attempt, and the wait that its server requests (seconds; null for none). */
-export type Failure = { error: LlmError; retryAfter: number | null }
+/** A failed attempt, the wait that its server requests (seconds; null for none), and a limit of retries besides the policy's. */
+export type Failure = { error: LlmError; retryAfter: number | null; mostRetries?: number }
 
 export type Retry = { attempt: number; waitSeconds: number; error: LlmError }
 
@@ -62,8 +62,8 @@ export async function withRetries<T>(
       return await attempt(n, before)
     } catch (thrown) {
       signal.throwIfAborted()
-      const { error, retryAfter } = toFailure(thrown)
-      if (!error.retryable || n >= policy.num_retries) throw error
+      const { error, retryAfter, mostRetries = Infinity } = toFailure(thrown)
+      if (!error.retryable || n >= Math.min(policy.num_retries, mostRetries)) throw error
       if (retryAfter !== null && retryAfter > LONGEST_RETRY_AFTER) throw tooLong(error, retryAfter)
       const waitSeconds = waitBefore(n + 1, policy, retryAfter, deps.random)
       deps.onRetry?.({ attempt: n + 1, waitSeconds, error })

@@ -4,17 +4,27 @@
  * recognised by their text first, because vendors send them with any status. Source: agent-core.md 10.6.
  */
 import { APICallError, InvalidResponseDataError, NoContentGeneratedError } from '@ai-sdk/provider'
-import { egressRefusalIn } from '../../egress/index.ts'
+import { addressClass, egressRefusalIn } from '../../egress/index.ts'
 import { shownText, streamedText } from './foreign-text.ts'
 import { retryAfterMs } from '../../lib/index.ts'
 import { LlmError, TEMPORARY_FAILURES, type LlmErrorCode } from '../llm.ts'
+import type { Failure } from '../retry.ts'
 import { SilenceError } from './transport.ts'
 
 /** The facts that can be read from any error. */
 type Facts = { status: number | undefined; message: string; words: string; codes: ReadonlySet<string> }
 
-const CONTEXT_WINDOW =
-  /prompt is too long|input is too long|request too large|maximum context length|context[ _-]?length[ _-]?exceeded|context window|exceeds? the (available |maximum |model'?s? )?(context|token|input)|please reduce the length|input token count.{0,40}exceeds|too many (input )?tokens|token limit exceeded|maximum (number of )?(input )?tokens allowed/i
+/** Texts of vendors, and of the servers of local models, about a request that does not fit into the context window. */
+const CONTEXT_WINDOW = new RegExp(
+  [
+    'prompt is too long|input is too long|request[ _]too[ _]large|please reduce the length|token limit exceeded|too many (input )?tokens',
+    'maximum context length|max context length|context[ _-]?(length|size)[ _-](has been )?exceeded|exceed_context_size|context window',
+    "exceeds? (the )?(available |maximum |model'?s? )?(context|token|input)|input token count.{0,40}exceeds|maximum (number of )?(input )?tokens allowed",
+    "longer than the (maximum model length|model's context length)|too long to fit into the model|greater than max_seq_len",
+    'when (the )?context (the )?overflows|n_keep.{0,30}n_ctx',
+  ].join('|'),
+  'i',
+)
 const MALFORMED_HISTORY =
   /tool_use.{0,80}tool_result|tool_result.{0,80}tool_use|tool_call_ids? did not have response|must be followed by tool messages|role '?tool'? must be a response|no tool (call|output) found for|number of function response parts|function call turn comes immediately after|failed to parse tool call arguments as json|roles must alternate|expected `?thinking`? or `?redacted_thinking`?|tool call id .{0,40} not found/i
 const CONTENT_POLICY =
@@ -58,12 +68,35 @@ export function toLlmError(error: unknown, context: ErrorContext): LlmError {
   const facts = factsOf(root)
   const code = classify(root, facts)
   const outOfCredit = OUT_OF_CREDIT.test(facts.words)
-  const text = context.hide(facts.message)
+  const text = context.hide(isRefused(facts) ? refusedText(context.baseUrl) : facts.message)
   const status = facts.status === undefined ? '' : ` (HTTP ${facts.status})`
   const message = `${context.model}: ${text}${status}${hint(code, facts, context)}`
   // As text: the libraries' errors contain the whole request, which must not stay in memory or reach a log.
   const cause = `${root instanceof Error ? root.name : 'error in the answer'}: ${text}`
   return new LlmError(code, message, { retryable: TEMPORARY_FAILURES.has(code) && !outOfCredit, cause })
+}
+
+/** Nothing listens at the address of the server. */
+const isRefused = ({ status, codes }: Facts): boolean => status === undefined && codes.has('ECONNREFUSED')
+
+const refusedText = (baseUrl: string | null): string =>
+  `connection refused by ${baseUrl ?? 'the server'}` +
+  (isOnThisMachine(baseUrl) ? '; is the server of the model running?' : '')
+
+function isOnThisMachine(baseUrl: string | null): boolean {
+  if (baseUrl === null || !URL.canParse(baseUrl)) return false
+  const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')
+  return host === 'localhost' || host.endsWith('.localhost') || addressClass(host) === 'loopback'
+}
+
+/**
+ * The failed attempt as the retries need it. A server on this machine that refuses the connection is not running: waiting longer than
+ * for its restart does not help. `now` is in milliseconds.
+ */
+export function toFailure(thrown: unknown, context: ErrorContext, now: number): Failure {
+  const error = toLlmError(thrown, context)
+  const isDown = isOnThisMachine(context.baseUrl) && isRefused(factsOf(rootOf(thrown)))
+  return isDown ? { error, retryAfter: 1, mostRetries: 1 } : { error, retryAfter: retryAfterSeconds(thrown, now) }
 }
 
 /** The libraries wrap an error in the middle of an answer in one of their own, with the status 200. */
@@ -74,7 +107,7 @@ function rootOf(error: unknown): unknown {
 
 function classify(error: unknown, { status, words, codes }: Facts): LlmErrorCode {
   // Before the status: a 5xx about the context window must not be retried (10.5).
-  if (CONTEXT_WINDOW.test(words) && status !== 429) return 'LLMContextWindowExceedError'
+  if ((CONTEXT_WINDOW.test(words) && status !== 429) || status === 413) return 'LLMContextWindowExceedError'
   if (MALFORMED_HISTORY.test(words)) return 'LLMMalformedConversationHistoryError'
   if (error instanceof SilenceError || codes.has('SilenceError')) return 'LLMTimeoutError'
   if (InvalidResponseDataError.isInstance(error) || NoContentGeneratedError.isInstance(error))

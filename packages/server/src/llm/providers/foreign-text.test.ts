@@ -1,4 +1,4 @@
-import { APICallError, JSONParseError } from '@ai-sdk/provider'
+import { APICallError, JSONParseError, TypeValidationError } from '@ai-sdk/provider'
 import { expect, test } from 'vitest'
 import { toLlmError } from './errors.ts'
 
@@ -24,6 +24,11 @@ test.each<[string, unknown]>([
     answered(200, '', new JSONParseError({ text: SECRET, cause: new SyntaxError(SECRET) })),
   ],
   ['a part of a stream that is no JSON', new JSONParseError({ text: SECRET, cause: new SyntaxError(SECRET) })],
+  [
+    'a part of a stream in another form',
+    new TypeValidationError({ value: { token: SECRET }, cause: new Error(SECRET) }),
+  ],
+  ['a list of details in another form', answered(404, JSON.stringify({ detail: [{ token: SECRET }, SECRET] }))],
   ['an error of the parser', new SyntaxError(`Unexpected token, "${SECRET}" is not valid JSON`)],
   ['a part of a stream without a message', { type: 'page', token: SECRET }],
 ])('the error about %s does not contain it', (_, error) => {
@@ -37,7 +42,13 @@ test.each<[string, unknown]>([
   ['in a list', answered(400, JSON.stringify([{ error: { message: 'no such model' } }]))],
   ['of Ollama', answered(404, JSON.stringify({ error: 'no such model' }))],
   ['of vLLM', answered(404, JSON.stringify({ object: 'error', message: 'no such model' }))],
+  ['of FastAPI', answered(404, JSON.stringify({ detail: 'no such model' }))],
+  [
+    'of a check of FastAPI',
+    answered(422, JSON.stringify({ detail: [{ loc: ['body', 'model'], msg: 'no such model' }] })),
+  ],
   ['within a stream', { message: 'no such model', code: 404 }],
+  ['of Ollama within a stream', new TypeValidationError({ value: { error: 'no such model' }, cause: new Error('x') })],
 ])('the error contains the message %s', (_, error) => {
   expect(toLlmError(error, CONTEXT).message).toContain('no such model')
 })

@@ -3,6 +3,7 @@
  * count; a page, and the content of any other answer, is left out. Source: docs/security.md, Requests for users.
  */
 import { APICallError, InvalidResponseDataError, JSONParseError, TypeValidationError } from '@ai-sdk/provider'
+import { isRecord } from '@parley/protocol'
 import { nodeHttp } from '../../lib/index.ts'
 
 /** Longest text of a server in an error, in characters. */
@@ -14,6 +15,9 @@ const NOT_UNDERSTOOD = 'the answer does not have the form of this API'
 export function shownText(error: Error): string {
   if (APICallError.isInstance(error) && error.statusCode !== undefined)
     return bounded(vendorMessage(error.responseBody) ?? statusText(error.statusCode))
+  // An error event whose form the library does not know, for example the text of Ollama.
+  const reported = TypeValidationError.isInstance(error) ? messageIn(error.value) : null
+  if (reported !== null) return bounded(reported)
   const quotesContent =
     error instanceof SyntaxError ||
     JSONParseError.isInstance(error) ||
@@ -41,15 +45,28 @@ function vendorMessage(body: string | undefined): string | null {
   }
 }
 
-/** `{error: {message}}` of most vendors, `{error: "…"}` of Ollama, `{message}` beside a `type`, `code` or `object` of vLLM and Mistral. */
+/**
+ * `{error: {message}}` of most vendors, `{error: "…"}` of Ollama and LM Studio, `{message}` beside a `type`, `code` or `object` of vLLM,
+ * SGLang and Mistral, `{detail: "…"}` and `{detail: [{loc, msg}]}` of servers that are built on FastAPI.
+ */
 function messageIn(value: unknown): string | null {
-  if (typeof value !== 'object' || value === null) return null
-  const { error, message, type, code, object } = value as Record<string, unknown>
+  if (!isRecord(value)) return null
+  const { error, message, type, code, object, detail } = value
   if (typeof error === 'string') return error
-  if (typeof error === 'object' && error !== null) {
-    const inner = (error as { message?: unknown }).message
-    return typeof inner === 'string' ? inner : null
-  }
+  if (isRecord(error)) return typeof error['message'] === 'string' ? error['message'] : null
   const isMarked = [type, code, object].some((each) => typeof each === 'string' || typeof each === 'number')
-  return typeof message === 'string' && isMarked ? message : null
+  if (typeof message === 'string' && isMarked) return message
+  if (typeof detail === 'string') return detail
+  return Array.isArray(detail) ? detailsIn(detail) : null
+}
+
+/** The first problems of a refused body, each with the member that it is about. */
+function detailsIn(problems: readonly unknown[]): string | null {
+  const texts = problems.slice(0, 3).flatMap((problem) => {
+    if (!isRecord(problem) || typeof problem['msg'] !== 'string') return []
+    const { loc, msg } = problem
+    const place = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : ''
+    return [place === '' ? String(msg) : `${place}: ${String(msg)}`]
+  })
+  return texts.length === 0 ? null : texts.join('; ')
 }

@@ -7,7 +7,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { LLM } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
 import { collect } from './collect.ts'
-import { retryAfterSeconds, toLlmError } from './errors.ts'
+import { toFailure } from './errors.ts'
 import { featuresOf } from '../models/features.ts'
 import type { Llm, LlmAnswer, LlmDelta, LlmRequest } from '../llm.ts'
 import { loadModel } from './library-model.ts'
@@ -80,7 +80,7 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
         config,
         (n, before) =>
           attempt(request, temperatureFor(config, before?.code), config.stream ? emitter(n) : () => {}, signal),
-        (thrown) => ({ error: toLlmError(thrown, context), retryAfter: retryAfterSeconds(thrown, deps.now()) }),
+        (thrown) => toFailure(thrown, context, deps.now()),
         deps,
         signal,
       )
