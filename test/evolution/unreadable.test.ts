@@ -10,6 +10,7 @@ const HOLLOW = '{"kind":"MessageEvent","id":"e","timestamp":"t","parent_id":null
 const DAMAGES: [what: string, change: (rows: StoredRows, id: string) => void][] = [
   ['an event that is no JSON', (rows, id) => rows.damage(id, 3, '{"kind":')],
   ['an event without its members', (rows, id) => rows.damage(id, 3, HOLLOW)],
+  ['a missing event', (rows, id) => rows.remove(id, 3)],
   ['a record that is no JSON', (rows, id) => rows.damageRecord(id, 'zzz')],
 ]
 

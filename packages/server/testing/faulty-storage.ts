@@ -13,10 +13,14 @@ export type AppendFaults = {
   after: (append: Append) => Promise<void>
   /** The error that refuses deletions; null: they are passed on. */
   deletion: Error | null
+  /** Called before a deletion reaches the store. */
+  beforeDeletion: () => Promise<void>
   /** The error that refuses to store that nothing of a deleted conversation is left; null: it is stored. */
   release: Error | null
   /** Returns the error of a read of events; null to pass it on. */
   refuseRead: () => Error | null
+  /** Called before a read of events. */
+  beforeRead: () => Promise<void>
   /** Appends that were refused by `refuse`. */
   refused: number
 }
@@ -33,6 +37,8 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
     after: nothing,
     refuseRead: () => null,
     deletion: null,
+    beforeDeletion: nothing,
+    beforeRead: nothing,
     release: null,
     refused: 0,
   }
@@ -48,6 +54,7 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
   }
   const remove: Storage['conversations']['delete'] = async (...asked) => {
     if (faults.deletion !== null) throw faults.deletion
+    await faults.beforeDeletion()
     return storage.conversations.delete(...asked)
   }
   const released: Storage['conversations']['released'] = async (id) => {
@@ -59,6 +66,7 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
       const read: unknown = Reflect.get(store, name)
       if (typeof read !== 'function') return read
       return async (...asked: unknown[]) => {
+        await faults.beforeRead()
         const refusal = faults.refuseRead()
         if (refusal !== null) throw refusal
         return read.call(store, ...asked) as unknown

@@ -8,6 +8,8 @@ export type StoredRows = {
   append(id: string, ...events: readonly { id: string; kind: string; [member: string]: unknown }[]): void
   /** Replaces the text of an event. */
   damage(id: string, seq: number, text: string): void
+  /** Removes an event. */
+  remove(id: string, seq: number): void
   /** Replaces the record of a conversation. */
   damageRecord(id: string, text: string): void
   /** Removes the cached state. */
@@ -49,6 +51,9 @@ export function changeRows(path: string, change: (rows: StoredRows) => void): vo
         database.prepare('UPDATE conversations SET status = ? WHERE n = ?').run(status, n(id))
       },
       status: (id) => database.prepare('SELECT status FROM conversations WHERE n = ?').get(n(id))!['status'] as string,
+      remove(id, seq) {
+        database.prepare('DELETE FROM events WHERE conversation = ? AND seq = ?').run(n(id), seq)
+      },
       damage(id, seq, text) {
         database.prepare('UPDATE events SET event = ? WHERE conversation = ? AND seq = ?').run(text, n(id), seq)
       },

@@ -3,6 +3,8 @@ import type { MutatedFile } from '../mutant.ts'
 
 const at = (name: string) => `packages/server/src/conversation/${name}`
 
+const DELETION = [at('engine/deletion.test.ts')]
+
 export const core: readonly MutatedFile[] = [
   {
     file: at('engine/releases.ts'),
@@ -31,7 +33,40 @@ export const core: readonly MutatedFile[] = [
   {
     file: at('engine/deletion.ts'),
     tests: ['test/crash/hanging.test.ts'],
-    mutants: [{ before: '{ ending, late })', after: '{ ending })' }],
+    mutants: [
+      { before: '{ ending, late })', after: '{ ending })' },
+      { before: '    using _hold = roster.hold(id)\n', after: '', tests: DELETION },
+      { before: '  roster.deleted(id)\n', after: '', tests: DELETION },
+    ],
+  },
+  {
+    file: at('live/roster.ts'),
+    tests: DELETION,
+    mutants: [
+      { before: '    if (this.#holds.has(id)) await this.#holds.ended(id)\n', after: '' },
+      { before: "if (err instanceof ParleyError && err.code === 'not_found') return\n", after: '' },
+      { before: "this.#channels.get(id)?.emit({ kind: 'deleted' })", after: '' },
+    ],
+  },
+  {
+    file: at('log/stored-conversations.ts'),
+    tests: DELETION,
+    mutants: [
+      {
+        before: '    if (events.length < seq - after) throw await this.#incomplete(id, after)\n',
+        after: '',
+        tests: [...DELETION, 'test/evolution/unreadable.test.ts'],
+      },
+      { before: 'if ((await this.#deps.storage.conversations.get(id)) !== null)', after: 'if (true)' },
+    ],
+  },
+  {
+    file: at('branch/view.ts'),
+    tests: [at('branch/view.test.ts')],
+    mutants: [
+      { before: 'if (leaf !== null && path.at(-1)?.event.id !== leaf)', after: 'if (false)' },
+      { before: 'if (page.length === 0) return null', after: 'if (page.length === 0) break' },
+    ],
   },
   {
     file: at('run/next.ts'),

@@ -6,7 +6,7 @@ import type { ActionEvent, ConversationId, ConversationState, EventId, StoredEve
 import { isTreeEvent } from '@parley/protocol'
 import { View, type PruneLimits } from '../../agent/index.ts'
 import { valueBytes } from '../../lib/index.ts'
-import type { EventStore } from '../../storage/index.ts'
+import { unreadable, type EventStore } from '../../storage/index.ts'
 import { readBranch } from './reader.ts'
 
 /**
@@ -69,7 +69,7 @@ export class BranchView {
     restored.#view = View.restore(items, { isCondensationRequested: checkpoint.requested, pruned }, limits)
     for (let from = checkpoint.seq + 1; from <= state.seq;) {
       const page = await store.page(id, { from, limit: PAGE })
-      if (page.length === 0) break
+      if (page.length === 0) return null
       await restored.extend(page)
       from = page.at(-1)!.seq + 1
     }
@@ -137,6 +137,9 @@ export class BranchView {
 
   async #rebuild(leaf: EventId | null): Promise<void> {
     const path = await readBranch(this.#store, this.#id, leaf)
+    // A view that lacks events looks like one whose calls have ended.
+    if (leaf !== null && path.at(-1)?.event.id !== leaf)
+      throw unreadable(this.#id, `event ${leaf} of its log`, new Error('the end of the branch is not stored'))
     this.#seqs.clear()
     for (const { seq, event } of path) this.#seqs.set(event.id, seq)
     const events = path.map(({ event }) => event).filter(({ id }) => !this.#blocked.has(id))

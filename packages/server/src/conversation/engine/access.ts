@@ -73,10 +73,11 @@ export class ConversationAccess {
     return reading
   }
 
-  /** Reads one conversation; one that cannot be read is marked. */
+  /** Reads one conversation; one that cannot be read is marked. @throws ParleyError `not_found` for one that is deleted meanwhile */
   async readOrMark(row: ConversationRow): Promise<Reading> {
     const [reading] = await this.#roster.read([row])
-    return reading!
+    if (reading == null) throw unknownConversation(row.id)
+    return reading
   }
 
   /** Null for unknown conversations. Those that cannot be read are marked. */

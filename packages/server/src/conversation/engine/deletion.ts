@@ -41,21 +41,25 @@ export async function deletion(
 ): ReturnType<Conversations['delete']> {
   // Also one that cannot be read.
   const { row, record, state } = await access.readOrMark(await access.row(id, actor))
-  const channel = roster.channel(id, row.seq)
   const runsHooks = isReady(state) && !isSuspended(actor.user)
   if (runsHooks && hasHooks(state.hook_config, 'SessionEnd')) await endSession(id, roster, log)
   const late = AbortSignal.timeout(DELETE_MS.all)
-  const evicted = roster.evict(id, 'deleted')
-  await endsInTime(evicted, AbortSignal.timeout(DELETE_MS.work))
-  try {
-    await start.storage.conversations.delete(id, await deletionNotice(id, actor, access, start), workspace)
-  } catch (error) {
-    // Nothing is deleted, so its run continues.
-    if (state.execution_status === 'running')
-      roster.resume(id).catch((err: unknown) => log.warn({ conversation_id: id, err }, 'run not continued'))
-    throw error
+  let evicted: Promise<void>
+  {
+    // A copy that a request loads now would work on a log that is removed under it.
+    using _hold = roster.hold(id)
+    evicted = roster.evict(id, 'deleted')
+    await endsInTime(evicted, AbortSignal.timeout(DELETE_MS.work))
+    try {
+      await start.storage.conversations.delete(id, await deletionNotice(id, actor, access, start), workspace)
+    } catch (error) {
+      // Nothing is deleted, so its run continues.
+      if (state.execution_status === 'running')
+        roster.resume(id).catch((err: unknown) => log.warn({ conversation_id: id, err }, 'run not continued'))
+      throw error
+    }
   }
-  channel.emit({ kind: 'deleted' })
+  roster.deleted(id)
   const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
   if (ended !== null) await runs?.ended(id, record, ended)
   const ending = Promise.allSettled([evicted, stopped.settled(id)])

@@ -6,6 +6,7 @@ import { Channel } from '../watch/channel.ts'
 import type { Interruption } from '../interruption.ts'
 import { pausedAfterCrashes, pausedAfterRestore } from '../drafts.ts'
 import type { LiveDeps } from './deps.ts'
+import { Holds } from './holds.ts'
 import { IdleMemory } from './idle-memory.ts'
 import { LiveConversation } from './live-conversation.ts'
 import type { Loaded } from '../log/live-log.ts'
@@ -33,8 +34,8 @@ export class Roster {
   /** Idle timers, those of the least recently used conversations first. */
   readonly #timers = new Map<ConversationId, NodeJS.Timeout>()
   readonly #idleMemory: IdleMemory
-  /** Copies that are void and end their work. */
-  readonly #leaving = new Map<ConversationId, Promise<void>>()
+  readonly #holds = new Holds()
+  readonly #resuming = new Map<ConversationId, Promise<void>>()
   readonly #closing = new AbortController()
 
   constructor(deps: RosterDeps) {
@@ -52,8 +53,10 @@ export class Roster {
     this.#stored = new StoredConversations(deps)
   }
 
-  /** Returns the conversation, loaded if necessary. @throws ParleyError `not_found`. */
+  /** Returns the conversation, loaded if necessary, and after all holds. @throws ParleyError `not_found`. */
   async load(id: ConversationId): Promise<LiveConversation> {
+    // Nothing waits for it meanwhile: what reads the conversation reads the store.
+    if (this.#holds.has(id)) await this.#holds.ended(id)
     if (this.#closing.signal.aborted)
       throw new ParleyError('unavailable', 'The server is shutting down. Try again in a moment.')
     this.#touch(id)
@@ -65,12 +68,29 @@ export class Roster {
     return loading
   }
 
-  /** Loads a conversation so that its run continues. While the store refuses that, it is repeated with growing waits. */
-  async resume(id: ConversationId): Promise<void> {
+  /** Keeps a conversation from being loaded until it is disposed. `evict` removes the copy that is in memory. */
+  hold(id: ConversationId): Disposable {
+    return this.#holds.hold(id)
+  }
+
+  /**
+   * Loads a conversation so that its run continues, unless it was deleted. While the store refuses that, it is repeated with growing
+   * waits, once for all callers.
+   */
+  resume(id: ConversationId): Promise<void> {
+    const known = this.#resuming.get(id)
+    if (known !== undefined) return known
+    const resuming = this.#resume(id).finally(() => this.#resuming.delete(id))
+    this.#resuming.set(id, resuming)
+    return resuming
+  }
+
+  async #resume(id: ConversationId): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return void (await this.load(id))
       } catch (err) {
+        if (err instanceof ParleyError && err.code === 'not_found') return
         const isRefused = err instanceof ParleyError && err.code === 'unavailable' && !isUnreadable(err)
         if (!isRefused || this.#closing.signal.aborted) throw err
         this.#deps.log.warn({ conversation_id: id, attempt, err }, 'conversation not loaded, to be repeated')
@@ -113,8 +133,8 @@ export class Roster {
   }
 
   /**
-   * Reads several conversations: from memory where possible, the others from the store. Null for unknown ones. One that cannot
-   * be read is marked and does not affect the others.
+   * Reads several conversations: from memory where possible, the others from the store. Null for unknown ones, and for one that is
+   * deleted meanwhile. One that cannot be read is marked and does not affect the others.
    */
   async read(rows: readonly (ConversationRow | null)[]): Promise<(Reading | null)[]> {
     const slices = new TimeSlices()
@@ -126,11 +146,17 @@ export class Roster {
     return readings
   }
 
-  async #read(row: ConversationRow): Promise<Reading> {
+  async #read(row: ConversationRow): Promise<Reading | null> {
     const live = await this.#live.get(row.id)?.catch(() => undefined)
     if (live !== undefined) return { row, record: live.record, state: live.state() }
     const [stored] = await this.#deps.storage.conversations.states([row.id])
     return this.#stored.read(row, stored ?? null)
+  }
+
+  /** Ends the watchers of a conversation that was deleted, those that came during its deletion too. */
+  deleted(id: ConversationId): void {
+    this.#channels.get(id)?.emit({ kind: 'deleted' })
+    this.release(id)
   }
 
   /** Removes one conversation from memory at once. */
@@ -171,16 +197,13 @@ export class Roster {
       .close('lost')
       .catch((err: unknown) => log.error({ conversation_id: id, err }, 'copy not closed'))
     const late = new Promise<void>((resolve) => setTimeout(resolve, LEAVING_MS).unref())
-    const left = Promise.race([closed, late]).then(() => {
-      if (this.#leaving.get(id) === left) this.#leaving.delete(id)
-    })
-    this.#leaving.set(id, left)
+    const hold = this.#holds.hold(id)
+    void Promise.race([closed, late]).then(() => hold[Symbol.dispose]())
     if (hasNewOwner) return this.#channels.get(id)?.end(takenOver(id))
     this.resume(id).catch((err: unknown) => log.error({ conversation_id: id, err }, 'conversation not loaded again'))
   }
 
   async #open(id: ConversationId): Promise<LiveConversation> {
-    await this.#leaving.get(id)
     const owned = await this.#deps.storage.conversations.own(id)
     if (owned === null)
       throw new ParleyError('not_found', `Conversation not found: ${id}`, { details: { conversation_id: id } })

@@ -1,5 +1,5 @@
 /** Reads conversations that are not in memory: record, cached state, and the events after it. */
-import { replay, type ConversationId, type ConversationState, type StoredEvent } from '@parley/protocol'
+import { ParleyError, replay, type ConversationId, type ConversationState, type StoredEvent } from '@parley/protocol'
 import { TimeSlices } from '../../lib/index.ts'
 import { isUnreadable, unreadable, type CachedState, type ConversationRow, type Storage } from '../../storage/index.ts'
 import type { Reading } from '../record/reading.ts'
@@ -23,10 +23,10 @@ export class StoredConversations {
   }
 
   /**
-   * Reads one conversation. One that cannot be read is marked. One without a usable cached state gets one, for the next
-   * reader.
+   * Reads one conversation. One that cannot be read is marked; null for one that is deleted meanwhile. One without a usable cached
+   * state gets one, for the next reader.
    */
-  async read(row: ConversationRow, stored: CachedState | null): Promise<Reading> {
+  async read(row: ConversationRow, stored: CachedState | null): Promise<Reading | null> {
     let record: ConversationRecord | null = null
     try {
       record = this.#record(row)
@@ -35,12 +35,16 @@ export class StoredConversations {
       if (cached === null) await this.#cache(row.id, state)
       return { row, record, state }
     } catch (error) {
+      if (error instanceof ParleyError && error.code === 'not_found') return null
       if (!isUnreadable(error)) throw error
       return unreadableReading(row, record, error)
     }
   }
 
-  /** Reads one conversation to be held in memory. @throws ParleyError `conflict` when it cannot be read. */
+  /**
+   * Reads one conversation to be held in memory.
+   * @throws ParleyError `conflict` when it cannot be read; `not_found` when it is deleted meanwhile
+   */
   async load({ row, state: stored }: { row: ConversationRow; state: CachedState | null }): Promise<Loaded> {
     const { id, epoch, owner, created_at } = row
     const record = this.#record(row)
@@ -77,7 +81,15 @@ export class StoredConversations {
       if (page.length === 0) break
       events.push(...page)
     }
+    if (events.length < seq - after) throw await this.#incomplete(id, after)
     return events
+  }
+
+  /** The reason why events are missing. */
+  async #incomplete(id: ConversationId, after: number): Promise<ParleyError> {
+    if ((await this.#deps.storage.conversations.get(id)) !== null)
+      return unreadable(id, `an event after ${after} of its log`, new Error('events are missing'))
+    return new ParleyError('not_found', `Conversation not found: ${id}`, { details: { conversation_id: id } })
   }
 
   /** A failure costs only time at the next read. */

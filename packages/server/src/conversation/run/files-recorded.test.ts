@@ -1,4 +1,4 @@
-import { newEventId, type Draft } from '@parley/protocol'
+import { newEventId, type ActionEvent, type Draft } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import type { Agent } from '../../agent/index.ts'
 import type { Next } from './next.ts'
@@ -29,7 +29,7 @@ function conversationWith(next: () => Next) {
     agent,
     turn: {} as never,
     next,
-    actions: () => [],
+    actions: (ids) => ids.map((id) => ({ id }) as ActionEvent),
     isInherited: () => false,
     commit: async () => [],
     expectAccepting: async () => undefined,

@@ -109,6 +109,29 @@ test('inherited calls are recovered first, and the others are executed afterward
   expect(did.slice(0, 2)).toEqual(['recover a+c', 'execute b'])
 })
 
+test('a run whose view lacks an open call fails, because the step would be repeated without end', async () => {
+  for (const isInherited of [true, false]) {
+    const { did, runnable } = playing({
+      moves: [execute('a', 'b'), FINISHED],
+      conversation: { isInherited: () => isInherited, actions: () => [{ id: 'a' } as ActionEvent] },
+    })
+    await expect(run(runnable, never)).rejects.toThrow('open calls are missing from the view: b')
+    expect(did).toEqual([])
+  }
+})
+
+test('a run whose steps store nothing gives way to other work', async () => {
+  let isOver = false
+  let moves = 0
+  setImmediate(() => void (isOver = true))
+  const { runnable } = playing({
+    moves: [],
+    conversation: { next: () => (isOver || ++moves > 1_000_000 ? FINISHED : execute('a')) },
+  })
+  await run(runnable, never)
+  expect(isOver).toBe(true)
+})
+
 test('a step proceeds only after its drafts are stored, and receives the stored events', async () => {
   const got: unknown[] = []
   let isStored = false

@@ -1,6 +1,6 @@
 import type { ActionEvent, Draft, EventId, StoredEvent } from '@parley/protocol'
 import type { Agent, Step, StepContext } from '../../agent/index.ts'
-import { abortable } from '../../lib/index.ts'
+import { abortable, TimeSlices } from '../../lib/index.ts'
 import { serviceMessage } from '../drafts.ts'
 import type { Next } from './next.ts'
 
@@ -38,7 +38,10 @@ export type Runnable = {
  * Rejects with the signal's reason when it is cancelled; nothing is committed after that.
  */
 export async function run(conversation: Runnable, signal: AbortSignal): Promise<void> {
+  const slices = new TimeSlices()
   for (;;) {
+    // Steps that store nothing wait for nothing, and would keep every request of this server from being answered.
+    await slices.next()
     signal.throwIfAborted()
     let todo = conversation.next()
     const recording = todo.kind === 'stop' || todo.kind === 'execute' ? conversation.filesRecorded() : null
@@ -82,8 +85,17 @@ function step(
   if (todo.kind === 'think') return agent.think(turn, signal)
   const ids = todo.actions.map(({ id }) => id)
   const inherited = ids.filter(isInherited)
-  if (inherited.length === 0) return agent.execute(actions(ids), turn, signal)
-  return agent.recover(actions(inherited), turn, signal)
+  if (inherited.length === 0) return agent.execute(complete(ids, actions), turn, signal)
+  return agent.recover(complete(inherited, actions), turn, signal)
+}
+
+/** The open calls with these ids. @throws Error when one is missing: it would never get a result, and the step be repeated without end */
+function complete(ids: readonly EventId[], actions: Runnable['actions']): readonly ActionEvent[] {
+  const found = actions(ids)
+  const known = new Set(found.map(({ id }) => id))
+  const missing = ids.filter((id) => !known.has(id))
+  if (missing.length > 0) throw new Error(`open calls are missing from the view: ${missing.join(', ')}`)
+  return found
 }
 
 async function drive(drafting: Step, { commit }: Runnable, signal: AbortSignal): Promise<void> {
