@@ -1,7 +1,7 @@
 /** A real server with its runner, on which faults are brought about while clients use it. */
 import { statSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +12,7 @@ import { SERVER_PROGRAM } from '../../../packages/server/testing/server-program.
 import { startServerProcess, type ServerProcess } from '../../../packages/server/testing/server-process.ts'
 import { LEDGER_FILE } from '../../../packages/server/src/workspace/runner/ledger/ledger.ts'
 import type { Fault, FaultKind } from './plan.ts'
+import { describeUnanswered } from './unanswered.ts'
 
 const CLOCK = fileURLToPath(new URL('../../../packages/server/testing/shifted-clock.ts', import.meta.url))
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -51,6 +52,7 @@ export class FaultyServer {
   /** Ends the faults that last. */
   readonly #lasting = new Map<FaultKind, () => Promise<void>>()
   #shiftMs = 0
+  #description: Promise<string[]> | null = null
 
   constructor(places: Places) {
     this.#places = places
@@ -76,7 +78,7 @@ export class FaultyServer {
         this.#server = await startServerProcess({
           dataDir,
           port,
-          argv: ['--import', CLOCK, SERVER_PROGRAM.entry],
+          argv: ['--inspect-port=0', '--import', CLOCK, SERVER_PROGRAM.entry],
           env: {
             NODE_COMPILE_CACHE: SERVER_PROGRAM.cache,
             PARLEY_SECRET_KEY: RELEASE_KEY,
@@ -223,15 +225,23 @@ export class FaultyServer {
       if (error instanceof TypeError || error instanceof SyntaxError) return null
       throw error
     })
-    const late = Promise.withResolvers<never>()
+    const late = Promise.withResolvers<'late'>()
     let waited = 0
     const timer = setInterval(() => {
-      if (++waited >= ANSWER_SECONDS) late.reject(new Error(`${method} ${path} was not answered within ${waited} s`))
+      if (++waited >= ANSWER_SECONDS) late.resolve('late')
     }, 1_000)
     const answer = await Promise.race([answered, late.promise]).finally(() => clearInterval(timer))
+    if (answer === 'late') throw await this.#unanswered(`${method} ${path}`)
     if (answer !== null && answer.status >= 500 && answer.status !== 503)
       throw new Error(`${method} ${path} was answered with ${answer.status}: ${JSON.stringify(answer.body)}`)
     return answer
+  }
+
+  /** The failure of a request, with what the server does instead. It is described once, for all requests that wait. */
+  async #unanswered(request: string): Promise<Error> {
+    this.#description ??= describeUnanswered(this.#server!, dirname(this.#places.dataDir))
+    const lines = [`${request} was not answered within ${ANSWER_SECONDS} s`, ...(await this.#description)]
+    return new Error(lines.join('\n'))
   }
 
   /** What the server wrote to standard error since its last start. */
