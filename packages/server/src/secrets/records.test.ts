@@ -270,3 +270,19 @@ describe('redacting', () => {
     expect(record).toEqual(sample().record)
   })
 })
+
+test('sealing drops undefined members, in maps of secrets too, and an object that it need not change is not copied', () => {
+  const large = { a: ['b', { c: 'd' }] }
+  const record = { large, left_out: undefined, env: { A: undefined }, headers: {}, secrets: { B: undefined }, n: [1] }
+  const sealed = sealRecord(record, cipher) as typeof record
+  expect(Object.keys(sealed)).toEqual(['large', 'env', 'headers', 'secrets', 'n'])
+  expect(JSON.stringify(sealed)).toBe(JSON.stringify(record))
+  expect(sealed.large).toBe(large)
+})
+
+test('a secret in the middle of an object keeps the order of its members', () => {
+  const record = { a: 1, token: 's', b: { password: 'p', c: 2 }, d: [{ token: 't' }, 3] }
+  const sealed = sealRecord(record, cipher)
+  expect(Object.keys(sealed as object)).toEqual(['a', 'token', 'b', 'd'])
+  expect(unsealRecord(sealed, cipher)).toEqual(record)
+})

@@ -6,11 +6,11 @@ import { replaceSecrets } from './secret-members.ts'
 import { referencedAt } from './server-credential.ts'
 
 /**
- * A copy as plain JSON data in which every secret text is sealed; members whose name does not mark them as secret stay readable.
- * Undefined members are dropped, as in JSON text. The model key of the server is replaced by its reference.
+ * JSON data, which may have undefined members, with every secret text sealed; members whose name does not mark them as secret stay
+ * readable. The model key of the server is replaced by its reference.
  */
 export function sealRecord(record: unknown, cipher: Pick<Cipher, 'seal' | 'referenced'>): unknown {
-  return replaceSecrets(plain(record), (text, place) => cipher.seal(referencedAt(text, place, cipher)))
+  return replaceSecrets(record as Json, (text, place) => cipher.seal(referencedAt(text, place, cipher)))
 }
 
 /**
@@ -19,10 +19,7 @@ export function sealRecord(record: unknown, cipher: Pick<Cipher, 'seal' | 'refer
  * @throws ParleyError `unavailable` when the key is another one.
  */
 export function unsealRecord(record: unknown, cipher: Pick<Cipher, 'open' | 'referenced'>): unknown {
-  return replaceSecrets(plain(record), (text, place) =>
+  return replaceSecrets(record as Json, (text, place) =>
     referencedAt(isSealed(text) ? cipher.open(text) : text, place, cipher),
   )
 }
-
-/** Records are JSON data, except undefined members. */
-const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json

@@ -51,9 +51,15 @@ const SECRET_WORDS = /AUTHORIZATION|COOKIE|CREDENTIAL|KEY|PASSWORD|SECRET|SESSIO
 /** True for a name of a header or variable that usually contains a secret. Source: agent-server-wire.md 0.2. */
 export const isSecretName = (name: string): boolean => SECRET_WORDS.test(name.toUpperCase())
 
-/** A copy of `value` in which every secret text is replaced. Members without secrets are unchanged. */
+/**
+ * `value` with every secret text replaced; undefined members are dropped. A part in which nothing changes is the same object, which must
+ * not be changed afterwards.
+ */
 export function replaceSecrets(value: Json, replace: Replace): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => replaceSecrets(item, replace))
+  if (Array.isArray(value)) {
+    const items = value.map((item: Json) => replaceSecrets(item, replace))
+    return items.every((item, at) => item === value[at]) ? value : items
+  }
   if (!isObject(value)) return value
   const isStatic = value.kind === 'StaticSecret'
   return mapMembers(value, (name, member) => {
@@ -108,14 +114,23 @@ function everyText(map: JsonObject, place: SecretPlace, holder: JsonObject, repl
     return isObject(value) ? mapMembers(value, below) : value
   }
   const result = mapMembers(map, below)
-  return Object.keys(map).length > 0 && Object.keys(result).length === 0 ? undefined : result
+  const hadEntries = Object.values(map).some((entry) => (entry as Json | undefined) !== undefined)
+  return hadEntries && Object.keys(result).length === 0 ? undefined : result
 }
 
+/** A large object without secrets is not copied: that would take as long as reading it. */
 function mapMembers(object: JsonObject, change: (name: string, member: Json) => Json | undefined): JsonObject {
-  const result: Record<string, Json> = {}
-  for (const [name, member] of Object.entries(object)) {
+  const names = Object.keys(object)
+  let copy: Record<string, Json> | null = null
+  for (const [at, name] of names.entries()) {
+    const member = object[name]!
     const changed = change(name, member)
-    if (changed !== undefined) setMember(result, name, changed)
+    if (copy === null) {
+      if (changed === member && changed !== undefined) continue
+      copy = {}
+      for (const before of names.slice(0, at)) setMember(copy, before, object[before])
+    }
+    if (changed !== undefined) setMember(copy, name, changed)
   }
-  return result
+  return copy ?? object
 }

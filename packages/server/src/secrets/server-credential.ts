@@ -31,11 +31,5 @@ export const referencedAt = (text: string, place: SecretPlace, cipher: Pick<Ciph
 
 /** A record as it is used after it was stored and read: the same one, or a copy with references where it contains the key itself. */
 export function withReferences<Record>(record: Record, cipher: Pick<Cipher, 'referenced'>): Record {
-  let isChanged = false
-  const copy = replaceSecrets(JSON.parse(JSON.stringify(record)) as Json, (text, place) => {
-    const used = referencedAt(text, place, cipher)
-    isChanged ||= used !== text
-    return used
-  })
-  return isChanged ? (copy as Record) : record
+  return replaceSecrets(record as Json, (text, place) => referencedAt(text, place, cipher)) as Record
 }

@@ -12,6 +12,7 @@
  */
 import type { ActionEvent, ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
 import { ParleyError } from '@parley/protocol'
+import { TimeSlices } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Cipher } from '../../secrets/index.ts'
 import type { Append, CachedState, OutboxDraft, Storage } from '../../storage/index.ts'
@@ -235,13 +236,18 @@ export class LiveLog {
     record: ConversationRecord | undefined,
     isEdited: boolean,
   ): Promise<StoredEvent[]> {
+    // A message may have many megabytes.
+    const slices = new TimeSlices()
     const all = [...drafts, ...goalEndedBy(this.#state, drafts)]
     const written = record ?? this.#record
     const masked = await this.#deps.mask(all, this.#loaded.owner, written)
+    await slices.next()
     const { events, state } = stamp(this.#state, masked, this.#deps.stamps)
     const updated_at = this.#deps.stamps.now().toISOString()
     const outbox = this.#notifications({ state, record: written, updated_at, isEdited })
     const isDue = state.execution_status !== 'running' || state.seq - this.#cachedSeq >= CACHE_EVERY
+    const text = record === undefined ? {} : { record: this.#deps.writeRecord(record) }
+    await slices.next()
     await this.#write({
       id: this.#loaded.id,
       epoch: this.#loaded.epoch,
@@ -250,7 +256,7 @@ export class LiveLog {
       row: {
         status: columnStatus(state, written),
         updated_at,
-        ...(record === undefined ? {} : { record: this.#deps.writeRecord(record) }),
+        ...text,
       },
       ...(isDue ? { state: this.#cached(state) } : {}),
       ...this.#notes({ events, drafts: all, state }),

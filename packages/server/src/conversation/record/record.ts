@@ -166,11 +166,13 @@ export const workspaceSpec = (of: {
   remote: remoteOf(of.record.workspace),
 })
 
-/** Returns the record as text for the store. Secrets and pending messages are encrypted: pending messages are not masked yet. */
-export function writeRecord(record: ConversationRecord, cipher: Cipher): string {
-  const { pending_messages } = record
-  const kept = pending_messages.length === 0 ? [] : cipher.seal(JSON.stringify(pending_messages))
-  return JSON.stringify(sealRecord({ ...record, pending_messages: kept }, cipher))
+/**
+ * Returns the record as text for the store. Secrets and pending messages are encrypted: pending messages are not masked yet. They may have
+ * many megabytes, so their encrypted text, which needs no escapes, is not serialised once more with the rest.
+ */
+export function writeRecord({ pending_messages, ...rest }: ConversationRecord, cipher: Cipher): string {
+  const kept = pending_messages.length === 0 ? '[]' : `"${cipher.seal(JSON.stringify(pending_messages))}"`
+  return `{"pending_messages":${kept},${JSON.stringify(sealRecord(rest, cipher)).slice(1)}`
 }
 
 /** @throws ParleyError `unavailable` when the server's key does not decrypt it. */

@@ -11,7 +11,7 @@ import {
 import type { ConversationDefaults } from '../../settings/index.ts'
 import { placeOfPlugin } from '../../skills/index.ts'
 import type { StartRequest } from '../conversations.ts'
-import { fingerprint } from './from-conversation-service.ts'
+import { fingerprint } from './fingerprint.ts'
 import { type Correlation, remoteOf, type SecretSources } from '../record/record.ts'
 
 /** Values that are resolved before the request is converted. */

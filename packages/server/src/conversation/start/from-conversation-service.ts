@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   AgentBase,
   type ImageContent,
@@ -11,6 +10,7 @@ import { type StandardTools, toolsOfReplay } from '../../agent/index.ts'
 import { serversOf, type ConversationDefaults } from '../../settings/index.ts'
 import type { StartRequest } from '../conversations.ts'
 import type { ConversationTrigger } from '../record/record.ts'
+import { fingerprint } from './fingerprint.ts'
 import { taskPrompt } from './task-prompt.ts'
 import { recordingOf, type Readable } from '../trajectory/read.ts'
 
@@ -108,20 +108,4 @@ function firstMessage(body: InitSessionRequest): { content: (TextContent | Image
   const image_urls = body.image_urls ?? []
   if (image_urls.length > 0) content.push({ type: 'image', image_urls, cache_prompt: false })
   return content.length === 0 ? null : { content }
-}
-
-/** Digest that distinguishes an identical retry from another request with the same id; contains nothing of the body. */
-export function fingerprint(body: unknown): string {
-  return createHash('sha256').update(canonical(body)).digest('base64url')
-}
-
-/** JSON text that does not depend on the order of members. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value).filter(([, member]) => member !== undefined)
-    members.sort(([a], [b]) => (a < b ? -1 : 1))
-    return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
-  }
-  return JSON.stringify(value) ?? 'null'
 }

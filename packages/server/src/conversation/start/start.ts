@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   EMPTY_STATE,
   ParleyError,
@@ -90,6 +91,8 @@ export async function create(
   actor: Actor,
 ): Promise<Started | { existing: ConversationId }> {
   const id = request.conversation_id ?? (randomUUID() as ConversationId)
+  // The request, which may have a message of many megabytes, was read and hashed in this turn.
+  await nextTurn()
   const own = deps.referenced(recordOf(request, join(deps.workspacesDir, id)))
   expectSecrets(own, null)
   // Written before the conversation exists, so that a record never names a missing recording.

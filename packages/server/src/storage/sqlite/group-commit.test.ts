@@ -1,7 +1,9 @@
 import { newConversationId, newEventId, type StoredEvent } from '@parley/protocol'
+import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../../testing/temp.ts'
+import { until } from '../../../testing/until.ts'
 import { openSqlite } from './open.ts'
 
 /** Commits in a write-ahead log: frames whose header says how long the database is after it. Only for a log that was not restarted. */
@@ -48,4 +50,32 @@ test('all writes of one turn of the event loop share one commit', async () => {
   await storage.settings.update('ada', () => '1')
   await storage.settings.update('ada', () => '2')
   expect((await commitsIn(`${path}-wal`)) - before).toBe(3)
+})
+
+test('the commit of a large write leaves the copy of the log into the file to a later turn', async () => {
+  await using dir = await tempDir()
+  const path = dir.file('parley.db')
+  await using storage = await openSqlite({ path })
+  const bytes = 16 * 1024 * 1024
+  const sealed = 'x'.repeat(bytes)
+  const sizes = await storage.secrets.put('ada', { name: 'A', description: null, sealed }).then(() => ({
+    file: statSync(path).size,
+    log: statSync(`${path}-wal`).size,
+  }))
+  expect(sizes.file).toBeLessThan(bytes)
+  expect(sizes.log).toBeGreaterThan(bytes)
+  await until(() => statSync(path).size > bytes)
+})
+
+test('small writes are copied into the file by their commits, also after a large one', async () => {
+  await using dir = await tempDir()
+  const path = dir.file('parley.db')
+  await using storage = await openSqlite({ path })
+  const put = (name: string, sealed: string) => storage.secrets.put('ada', { name, description: null, sealed })
+  await put('LARGE', 'x'.repeat(2 * 1024 * 1024))
+  const before = statSync(path).size
+  for (let at = 0; statSync(path).size < before + 4 * 1024 * 1024; at++) {
+    expect(at).toBeLessThan(100)
+    await put(`SMALL_${at}`, 'x'.repeat(512 * 1024))
+  }
 })

@@ -6,6 +6,7 @@
  *   G2. Work that throws leaves no trace and fails alone: the rest of its group is committed.
  *   G3. Groups run one after another, each to its end within one callback, so that no read sees a part of one.
  *   G4. While another process holds the write lock, the group waits without blocking the thread, each member up to a limit.
+ *   G5. The commit of a large group does not copy the write-ahead log into the file, which takes as long again; a later turn does.
  */
 import { ParleyError } from '@parley/protocol'
 import { explained, isLocked } from './failures.ts'
@@ -13,6 +14,12 @@ import type { Sql } from './sql.ts'
 
 /** Milliseconds between two attempts to get the write lock from another process. */
 const LOCK_RETRY_MS = 50
+/** Pages in the write-ahead log after which a commit copies it into the file. */
+export const CHECKPOINT_PAGES = 1000
+/** Bytes that make a group a large one. */
+const LARGE_BYTES = 1024 * 1024
+/** Milliseconds from the commit of a large group to its checkpoint. A timer, because immediate callbacks would all run in one turn. */
+const CHECKPOINT_DELAY_MS = 5
 
 type Member = {
   work: () => unknown
@@ -33,6 +40,7 @@ export class GroupCommit {
   #waiting: Member[] = []
   #scheduled: NodeJS.Immediate | undefined
   #retry: NodeJS.Timeout | undefined
+  #checkpoint: NodeJS.Timeout | undefined
   #closed = false
   readonly #drained = Promise.withResolvers<void>()
 
@@ -93,6 +101,7 @@ export class GroupCommit {
   #flush(): void {
     clearImmediate(this.#scheduled)
     clearTimeout(this.#retry)
+    if (this.#closed) clearTimeout(this.#checkpoint)
     this.#scheduled = undefined
     this.#retry = undefined
     const group = this.#waiting
@@ -133,15 +142,35 @@ export class GroupCommit {
 
   #transaction(body: () => Outcome[]): Outcome[] {
     this.#sql.exec('BEGIN IMMEDIATE')
+    const before = this.#sql.written
     try {
       const outcomes = body()
-      this.#sql.exec('COMMIT')
+      if (this.#sql.written - before > LARGE_BYTES) this.#commitAlone()
+      else this.#sql.exec('COMMIT')
       return outcomes
     } catch (error) {
       // A full disk makes SQLite roll back by itself; a second ROLLBACK would hide the cause.
       if (this.#sql.database.isTransaction) this.#sql.exec('ROLLBACK')
       throw error
     }
+  }
+
+  /** Commits without a checkpoint, and makes one in a later turn. */
+  #commitAlone(): void {
+    this.#sql.exec('PRAGMA wal_autocheckpoint = 0')
+    try {
+      this.#sql.exec('COMMIT')
+    } finally {
+      this.#sql.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    }
+    this.#checkpoint ??= setTimeout(() => {
+      this.#checkpoint = undefined
+      try {
+        this.#sql.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      } catch {
+        // The log stays as it is until the next commit.
+      }
+    }, CHECKPOINT_DELAY_MS)
   }
 
   /** Without a savepoint, which would make SQLite copy every page that the group touches twice. */

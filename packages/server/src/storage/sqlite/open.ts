@@ -12,7 +12,7 @@ import { sqliteDocuments } from './documents.ts'
 import { EventBackfill } from './event-backfill.ts'
 import { ownLogs, sqliteEvents } from './events.ts'
 import { explained } from './failures.ts'
-import { GroupCommit } from './group-commit.ts'
+import { CHECKPOINT_PAGES, GroupCommit } from './group-commit.ts'
 import { sqliteIdempotency } from './idempotency.ts'
 import { sqliteKeys } from './keys.ts'
 import { sqliteLog } from './log.ts'
@@ -40,7 +40,7 @@ const PRAGMAS = `
   PRAGMA page_size = 8192;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
-  PRAGMA wal_autocheckpoint = 1000;
+  PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
   PRAGMA journal_size_limit = ${32 * MEBIBYTE};
   PRAGMA mmap_size = ${64 * MEBIBYTE};
   PRAGMA cache_size = -8192;

@@ -8,6 +8,7 @@ export class Sql {
   readonly database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   #changed = 0
+  #written = 0
 
   constructor(database: DatabaseSync) {
     this.database = database
@@ -18,8 +19,14 @@ export class Sql {
     return this.#changed
   }
 
+  /** Bytes of texts and binary values written so far, one for each character. */
+  get written(): number {
+    return this.#written
+  }
+
   /** Runs a write and returns how many rows it changed. */
   run(text: string, ...values: SQLInputValue[]): number {
+    for (const value of values) this.#written += lengthOf(value)
     const changes = Number(this.#prepare(text).run(...values).changes)
     this.#changed += changes
     return changes
@@ -58,4 +65,9 @@ export class Sql {
     this.#statements.set(text, statement)
     return statement
   }
+}
+
+function lengthOf(value: SQLInputValue): number {
+  if (typeof value === 'string') return value.length
+  return ArrayBuffer.isView(value) ? value.byteLength : 0
 }
