@@ -30,7 +30,12 @@ export type LlmRequest = {
   cacheKey?: string
   /** Stop sequences. */
   stop?: readonly string[]
+  /** The answer before was cut off at its output limit: this one may be longer, where the model allows it. */
+  afterCut?: CutAnswer
 }
+
+/** Tokens of an answer that was cut off, of its request with it, and of the window; 0 where unknown. */
+export type CutAnswer = { answer: number; total: number; window: number }
 
 /** Parts of the answer while it streams; the promise of `complete` resolves to the whole answer. */
 export type LlmDelta = { content?: string; reasoning_content?: string }

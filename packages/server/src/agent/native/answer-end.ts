@@ -6,6 +6,7 @@
  *   A2. A text ends the run only when the model ended it: one that was cut off is kept and continued.
  *   A3. The model is asked again at most three times in a row for the same kind of end; then the run fails, or the text counts.
  *   A4. Nothing of a refused answer is executed.
+ *   A5. The request after an answer that was cut off at its output limit may have a longer answer.
  */
 import type { TreeEvent } from '@parley/protocol'
 import { LlmError, type LlmAnswer, type LlmCall } from '../../llm/index.ts'
@@ -112,9 +113,47 @@ export function endsInARow(view: readonly TreeEvent[]): number {
 
 /** Returns whether an event is a notice about the end of an answer. Such notices are limited in number (A3). */
 export function isEndNotice(event: TreeEvent): boolean {
-  if (event.kind !== 'MessageEvent' || event.source !== 'environment') return false
+  const text = noticeText(event)
+  return Object.values(HEADS).some((head) => text.startsWith(head))
+}
+
+/** The text of a notice; empty for any other event. */
+function noticeText(event: TreeEvent): string {
+  if (event.kind !== 'MessageEvent' || event.source !== 'environment') return ''
   const [first] = event.llm_message.content
-  return first?.type === 'text' && Object.values(HEADS).some((head) => first.text.startsWith(head))
+  return first?.type === 'text' ? first.text : ''
+}
+
+/**
+ * Returns the tokens of the newest answer of a view if it was cut off at its output limit (A5), 0 where they are unknown; null if it was
+ * not. The notices and errors of the log say it, so that a restarted server decides the same.
+ */
+export function cutAnswerIn(view: readonly TreeEvent[]): number | null {
+  const cutCalls = new Map<string, number>()
+  let newest: string | null = null
+  for (let at = view.length - 1; at >= 0; at--) {
+    const event = view[at]!
+    if (event.kind === 'ActionEvent') {
+      newest ??= event.llm_response_id
+      if (event.llm_response_id !== newest) return null
+      const tokens = cutCalls.get(event.tool_call_id)
+      if (tokens !== undefined) return tokens
+      continue
+    }
+    const tokens = cutTokens(event)
+    if (event.kind === 'AgentErrorEvent' && tokens !== null) cutCalls.set(event.tool_call_id, tokens)
+    else if (tokens !== null) return newest === null ? tokens : null
+    else if (event.kind === 'MessageEvent' && event.source === 'agent') return null
+  }
+  return null
+}
+
+/** Reads the notice or the error about an answer that was cut off; null for any other event. */
+function cutTokens(event: TreeEvent): number | null {
+  const text = event.kind === 'AgentErrorEvent' ? event.error : noticeText(event)
+  const isError = event.kind === 'AgentErrorEvent' && /^This call of \S+ was cut off\b/.test(text)
+  const isCut = isError || text.startsWith(HEADS.cut) || text.startsWith(HEADS.thinking)
+  return isCut ? Number(/ (?:It has|cut off after) (\d+) tokens\b/.exec(text)?.[1] ?? 0) : null
 }
 
 function refusal({ model, text }: Ended): LlmError {

@@ -250,15 +250,13 @@ test('a full window without a condenser ends the run with a way out', async () =
 test('a server that reports a cut answer as complete is recognised by the number of tokens', async () => {
   choose('chat', { max_output_tokens: 64 })
   const args = JSON.stringify({ command: 'str_replace', path: '/x', old_str: 'all of it' })
-  const driver = begin([
-    { toolCalls: [{ name: 'file_editor', arguments: args }], usage: { output: 64 } },
-    { text: 'Half', usage: { output: 64 } },
-  ])
-  await think(driver)
-  expect(driver.open()).toEqual([])
-  expect(texts(driver.log)).toEqual([expect.stringContaining('cut off after 64 tokens')])
-  await think(driver)
-  expect(driver.state.owes_step).toBe(true)
+  const calling = begin([{ toolCalls: [{ name: 'file_editor', arguments: args }], usage: { output: 64 } }])
+  await think(calling)
+  expect(calling.open()).toEqual([])
+  expect(texts(calling.log)).toEqual([expect.stringContaining('cut off after 64 tokens')])
+  const saying = begin([{ text: 'Half', usage: { output: 64 } }])
+  await think(saying)
+  expect(saying.state.owes_step).toBe(true)
 })
 
 test.each<[string, ScriptedAnswer, RegExp]>([

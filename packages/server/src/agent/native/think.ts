@@ -1,7 +1,7 @@
 /** Asks the model once and drafts its answer. Source: agent-core.md 1.5 to 1.10. */
 import type { ConversationState, Draft, EventId, TreeEvent } from '@parley/protocol'
 import { needsConfirmation, newEventId } from '@parley/protocol'
-import type { Llm, LlmAnswer, LlmTool } from '../../llm/index.ts'
+import type { Llm, LlmAnswer, LlmRequest, LlmTool } from '../../llm/index.ts'
 import { LlmError } from '../../llm/index.ts'
 import type { Step, StepContext } from '../agent.ts'
 import type { CriticSubject, Critique } from '../critic/index.ts'
@@ -19,7 +19,7 @@ import {
   type Thought,
 } from '../drafts.ts'
 import type { MessageBuilder } from '../view/messages.ts'
-import { cutError, endOf, endsInARow, isCutCall } from './answer-end.ts'
+import { cutAnswerIn, cutError, endOf, endsInARow, isCutCall } from './answer-end.ts'
 import { condensationRequest, condenseIfNeeded, requestAfter, windowFull, type ViewCondensation } from './condense.ts'
 import { leaveOut } from './leave-out.ts'
 import { readAnswer } from './read-answer.ts'
@@ -78,7 +78,8 @@ export async function* think(deps: ThinkDeps, context: StepContext, signal: Abor
   const built = messages.build(view, state.left_out)
   const tools = offeredNow(deps, state)
   const shown = deps.seesImages || !deps.hasVisionTool ? built : withReferences(built, view)
-  const request = { messages: shown, tools, cacheKey: context.cacheKey ?? context.conversationId }
+  const cacheKey = context.cacheKey ?? context.conversationId
+  const request = { messages: shown, tools, cacheKey, ...afterCut(view, state, llm) }
   let given: LlmAnswer
   try {
     given = await llm.complete(request, context.emit, signal)
@@ -142,6 +143,18 @@ function offeredNow({ tools, gateway }: ThinkDeps, { left_out }: ConversationSta
   return tools.filter(
     ({ name }) => !gone.some((part) => part.name === name && part.origin === (gateway.originOf(name) ?? null)),
   )
+}
+
+/** The newest answer, if it was cut off at its output limit. */
+function afterCut(
+  view: readonly TreeEvent[],
+  { stats }: ConversationState,
+  { usageId }: Llm,
+): Pick<LlmRequest, 'afterCut'> {
+  const answer = cutAnswerIn(view)
+  if (answer === null) return {}
+  const { per_turn_token = 0, context_window = 0 } = stats[usageId]?.accumulated_token_usage ?? {}
+  return { afterCut: { answer, total: per_turn_token, window: context_window } }
 }
 
 const tokensOf = ({ usage }: LlmAnswer): number => usage.tokens.completion_tokens

@@ -40,14 +40,16 @@ const BINDING_CONTROLS = 'thinking-binding-controls-2026-08-01'
  */
 const LEFT_OUT = { blockBinding: { prefixMismatchBehavior: 'drop_block' } } as const
 
+/** `effort` null: nothing is said about thinking. `limit`: output tokens of this request; null: those of the library. */
+type Wanted = { modelId: string; effort: string | null; limit: number | null }
+
 /**
- * The library adds a thinking budget to the output limit, so a configured limit is split here instead of exceeded.
- * @param effort null: nothing is said about thinking
+ * The library adds a thinking budget to the output limit, so a configured limit is split here instead of exceeded. The budget depends on
+ * the configured limit alone, also in a request with a higher one (T1).
  */
 export function anthropicThinking(
   config: LLM,
-  modelId: string,
-  effort: string | null,
+  { modelId, effort, limit }: Wanted,
   { messages }: LlmRequest,
   assistant: AssistantOptions,
 ): AnthropicThinking {
@@ -56,13 +58,13 @@ export function anthropicThinking(
   if (!isBudget) return { call: { ...knownEffort(effort), ...options(bindingOf(modelId, effort)) }, isOff }
   if (effort === null || isOff) return { call: options(), isOff }
   const beta = /claude-3/i.test(modelId) ? {} : { anthropicBeta: [INTERLEAVED] }
-  const limit = config.max_output_tokens
-  if (limit === null) return { call: { ...knownEffort(effort), ...options(beta) }, isOff }
-  const share = limit * (THINKING_SHARE[effort] ?? 0.6)
+  const { max_output_tokens: configured } = config
+  if (configured === null) return { call: { ...knownEffort(effort), ...options(beta) }, isOff }
+  const share = configured * (THINKING_SHARE[effort] ?? 0.6)
   const budgetTokens = Math.floor(Math.min(config.extended_thinking_budget ?? Infinity, share))
   if (budgetTokens < LEAST_BUDGET) return { call: options(), isOff: true }
   const thinking = { type: 'enabled', budgetTokens }
-  return { call: { maxOutputTokens: limit - budgetTokens, ...options({ ...beta, thinking }) }, isOff }
+  return { call: { maxOutputTokens: (limit ?? configured) - budgetTokens, ...options({ ...beta, thinking }) }, isOff }
 }
 
 /** Returns whether the turn can continue with thinking (T2). */

@@ -10,9 +10,18 @@ import { originalMarks } from '../images/original-marks.ts'
 import { collect } from './collect.ts'
 import { toFailure } from './errors.ts'
 import { featuresOf } from '../models/features.ts'
-import type { FinishReason, Llm, LlmAnswer, LlmDelta, LlmRequest, LlmUsage } from '../llm.ts'
+import {
+  LlmError,
+  type FinishReason,
+  type Llm,
+  type LlmAnswer,
+  type LlmDelta,
+  type LlmRequest,
+  type LlmUsage,
+} from '../llm.ts'
 import { originOf } from '../prompt/origin.ts'
 import { loadModel } from './library-model.ts'
+import { outputLimit } from './output-limit.ts'
 import { toCall } from './request.ts'
 import { withRetries, type RetryDeps } from '../retry.ts'
 import { hideKey } from '../server-key.ts'
@@ -80,7 +89,7 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
     const usage = toUsage({ config, route, tokens, headers, latency, book: await book, isPaidByServer, askedWindow })
     return {
       ...withNewIds({ ...answer, raw: raw === null ? null : { origin, ...raw } }, request),
-      finishReason: limitedAt(config.max_output_tokens, usage, answer.finishReason),
+      finishReason: limitedAt(outputLimit(config, route, request.afterCut), usage, answer.finishReason),
       responseId: responseId || randomUUID(),
       usage,
     }
@@ -97,14 +106,24 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
         if (streamingAttempt === n) onDelta(delta)
       }
       const sent = { messages: request.messages }
-      const run = withRetries(
-        config,
-        (n, before) =>
-          attempt(request, temperatureFor(config, before?.code), config.stream ? emitter(n) : () => {}, signal, sent),
-        (thrown) => toFailure(thrown, { ...context, originalMark: originalMarks(request, sent) }, deps.now()),
-        deps,
-        signal,
-      )
+      const send = (wanted: LlmRequest): Promise<LlmAnswer> =>
+        withRetries(
+          config,
+          (n, before) =>
+            attempt(wanted, temperatureFor(config, before?.code), config.stream ? emitter(n) : () => {}, signal, sent),
+          (thrown) => toFailure(thrown, { ...context, originalMark: originalMarks(request, sent) }, deps.now()),
+          deps,
+          signal,
+        )
+      const { afterCut, ...usual } = request
+      const isRaised = outputLimit(config, route, afterCut) !== outputLimit(config, route)
+      const run = isRaised
+        ? send(request).catch((error: unknown) => {
+            // Another host may offer less of a model than its maker.
+            if (isRefusal(error)) return send(usual)
+            throw error
+          })
+        : send(usual)
       return abortable(run, signal)
     },
   }
@@ -122,6 +141,10 @@ const limitedAt = (limit: number | null, { tokens }: LlmUsage, reason: FinishRea
   limit !== null && tokens.completion_tokens >= limit && (reason === 'tool-calls' || reason === 'stop')
     ? 'length'
     : reason
+
+/** Refusals that may be about the output limit. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof LlmError && (error.code === 'LLMBadRequestError' || error.code === 'LLMContextWindowExceedError')
 
 /** Some servers number their calls from the start in every answer; within a conversation an id must name one call. */
 function withNewIds<A extends Pick<LlmAnswer, 'toolCalls' | 'raw'>>(answer: A, request: LlmRequest): A {

@@ -8,6 +8,7 @@ import { toPrompt, type CacheTtl } from '../prompt/prompt.ts'
 import type { Remote } from '../models/route.ts'
 import { anthropicThinking, THINKING_SHARE } from './anthropic-thinking.ts'
 import { knownEffort } from './effort.ts'
+import { outputLimit } from './output-limit.ts'
 
 type ProviderOptions = NonNullable<SharedV4ProviderOptions[string]>
 
@@ -15,15 +16,6 @@ type ProviderOptions = NonNullable<SharedV4ProviderOptions[string]>
 const GEMINI_BUDGET = { min: 512, max: 24_576 }
 
 const MANY_IMAGES = 20
-
-/**
- * Output limit of other vendors' models at endpoints in Anthropic's format, where one is required: the library would choose 4,096, with
- * which long files are cut off. The plans of GLM, Kimi and MiniMax accept it from the agent that they are made for.
- */
-const FOREIGN_LIMIT = 32_000
-
-const foreignLimit = ({ api, modelId }: Remote): number | null =>
-  api === 'anthropic' && !/claude/i.test(modelId) ? FOREIGN_LIMIT : null
 
 /** Models that refuse a history with a call without a signature. */
 const SIGNED_CALLS = /gemini-[3-9]/i
@@ -66,8 +58,11 @@ export function toCall(
     needsReasoning: features.needsReasoning,
     needsSignature: route.api === 'compatible' && SIGNED_CALLS.test(route.modelId),
   }
+  const limit = outputLimit(config, route, request.afterCut)
   const thinking =
-    route.api === 'anthropic' ? anthropicThinking(config, route.modelId, effort, request, assistant) : null
+    route.api === 'anthropic'
+      ? anthropicThinking(config, { modelId: route.modelId, effort, limit }, request, assistant)
+      : null
   const samples = samplesFreely(config, route, features)
   const call: LanguageModelV4CallOptions = {
     prompt: toPrompt(request.messages, {
@@ -78,7 +73,7 @@ export function toCall(
       stringContent: features.stringContent,
       maxPixels: features.limitsPixels ? pixelLimit(request.messages) : null,
     }),
-    ...optional('maxOutputTokens', config.max_output_tokens ?? foreignLimit(route)),
+    ...optional('maxOutputTokens', limit),
     ...(samples ? { ...optional('temperature', temperature), ...optional('topP', config.top_p) } : {}),
     ...(samples && route.api !== 'compatible' ? optional('topK', config.top_k) : {}),
     ...optional('seed', config.seed),
@@ -92,7 +87,7 @@ export function toCall(
     case 'google':
       return googleCall(call, config, route, effort)
     case 'compatible':
-      return { ...call, providerOptions: { openaiCompatible: compatibleOptions(config, route, effort) } }
+      return { ...call, providerOptions: { openaiCompatible: compatibleOptions(config, route, { effort, limit }) } }
     default:
       return { ...call, providerOptions: { openai: openAiOptions(config, features, request, route, effort) } }
   }
@@ -138,12 +133,16 @@ function googleCall(
 }
 
 /** The library puts unknown members into the body as they are. */
-function compatibleOptions(config: LLM, route: Remote, effort: string | null): ProviderOptions {
-  const completion = COMPLETION_TOKENS.test(route.modelId) && config.max_output_tokens !== null
+function compatibleOptions(
+  config: LLM,
+  route: Remote,
+  { effort, limit }: { effort: string | null; limit: number | null },
+): ProviderOptions {
+  const completion = COMPLETION_TOKENS.test(route.modelId) && limit !== null
   return {
     ...optional('reasoningEffort', effort),
     ...optional('top_k', config.top_k),
-    ...(completion ? { max_completion_tokens: config.max_output_tokens, max_tokens: undefined } : {}),
+    ...(completion ? { max_completion_tokens: limit, max_tokens: undefined } : {}),
     ...config.litellm_extra_body,
   } as ProviderOptions
 }
