@@ -224,7 +224,7 @@ async function write(
   if (!request.view.stream) {
     return void response
       .writeHead(200, { 'content-type': 'application/json', ...headers })
-      .end(JSON.stringify(format.whole(played, request.view)))
+      .end(JSON.stringify(format.whole(played, request.view, request.body)))
   }
   const frames = format.frames(played, request.view, request.body)
   const sent = answer.hang === undefined ? frames : frames.slice(0, Math.ceil(frames.length / 2))

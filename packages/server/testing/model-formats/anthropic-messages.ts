@@ -41,9 +41,14 @@ export const anthropicMessages: ModelFormat = {
   parts: (answer) => answer.parts ?? defaultParts(answer),
   prefixOf: (body) => anthropicPrefix(body, asList(body.messages).length),
 
-  frames: (answer, view) => {
+  frames: (answer, view, body) => {
     const event = (data: Json & { type: string }) => frame(data, data.type)
-    const message = { ...anthropicMessages.whole(answer, view), content: [], stop_reason: null, stop_sequence: null }
+    const message = {
+      ...anthropicMessages.whole(answer, view, body),
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+    }
     return [
       event({ type: 'message_start', message: { ...message, usage: { ...usageOf(answer), output_tokens: 1 } } }),
       event({ type: 'ping' }),

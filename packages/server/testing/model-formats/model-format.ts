@@ -17,6 +17,6 @@ export interface ModelFormat {
   /** The server-sent frames of a streamed answer, in order. */
   frames(answer: PlayedAnswer, view: RequestView, body: Json): string[]
   /** The same answer without streaming. */
-  whole(answer: PlayedAnswer, view: RequestView): Json
+  whole(answer: PlayedAnswer, view: RequestView, body: Json): Json
   error(status: number, message: string, code?: string | null): Json
 }

@@ -1,7 +1,7 @@
 /** OpenAI Responses: `POST …/responses`. */
 import { interleave, pieces, type PlayedAnswer, type PlayedPart, type ScriptedFinish } from './answer.ts'
 import { openAiErrorType } from './chat-completions.ts'
-import { asList, asString, frame, textOf, type Json } from './format.ts'
+import { asList, asObject, asString, frame, isJsonObject, textOf, type Json } from './format.ts'
 import type { ModelFormat } from './model-format.ts'
 import { RESPONSES_RULES } from './rules/responses.ts'
 
@@ -13,16 +13,14 @@ export const responses: ModelFormat = {
 
   view: (_path, body) => {
     const items = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : asList(body.input)
-    const ofAssistant = items.map(
-      (item) => item.role === 'assistant' || item.type === 'function_call' || item.type === 'reasoning',
-    )
+    const ofAssistant = items.map((item) => item.role === 'assistant' || isCall(item) || item.type === 'reasoning')
     return {
       model: asString(body.model),
       stream: body.stream === true,
       assistantTurns: ofAssistant.filter((own, at) => own && !ofAssistant[at - 1]).length,
       lastUserText: textOf(items.findLast((item) => item.role === 'user')?.content),
       toolResults: items
-        .filter((item) => item.type === 'function_call_output')
+        .filter((item) => item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
         .map((item) => ({ id: asString(item.call_id), text: textOf(item.output) })),
       tools: asList(body.tools).map((tool) => asString(tool.name)),
     }
@@ -32,28 +30,28 @@ export const responses: ModelFormat = {
   parts: (answer) => answer.parts ?? defaultParts(answer),
   prefixOf: () => '',
 
-  frames: (answer, view) => {
+  frames: (answer, view, body) => {
     let sequence = 0
     const event = (type: string, data: Json) => frame({ type, sequence_number: sequence++, ...data }, type)
-    const items = itemsOf(answer)
+    const items = itemsOf(answer, body)
     const shown = items.map((item, index) => framesOfItem(event, answer, item, index))
     // The frames of calls that follow each other are mixed, as a server that writes them at once sends them.
-    const from = items.findIndex((item) => item.type === 'function_call')
-    const areLast = from >= 0 && items.slice(from).every((item) => item.type === 'function_call')
+    const from = items.findIndex(isCall)
+    const areLast = from >= 0 && items.slice(from).every(isCall)
     const ordered = areLast ? [...shown.slice(0, from), interleave(shown.slice(from))] : shown
     return [
       event('response.created', { response: shell(answer, view.model, 'in_progress') }),
       ...ordered.flat().map((make) => make()),
       event(`response.${statusOf(answer)}`, {
-        response: responses.whole(answer, view),
+        response: responses.whole(answer, view, body),
       }),
     ]
   },
 
-  whole: (answer, view) => ({
+  whole: (answer, view, body) => ({
     ...shell(answer, view.model, statusOf(answer)),
     incomplete_details: statusOf(answer) === 'incomplete' ? { reason: INCOMPLETE[answer.finishReason] } : null,
-    output: itemsOf(answer),
+    output: itemsOf(answer, body),
     usage: {
       input_tokens: answer.usage.input,
       input_tokens_details: { cached_tokens: answer.usage.cacheRead },
@@ -83,8 +81,13 @@ const shell = (answer: PlayedAnswer, model: string, status: string) => ({
   status,
 })
 
-const itemsOf = (answer: PlayedAnswer): Json[] =>
-  responses.parts(answer).map((part, n) => itemOf(part, answer.parts === null ? answer.id : `${answer.id}_${n}`))
+const isCall = ({ type }: Json) => type === 'function_call' || type === 'custom_tool_call'
+
+const itemsOf = (answer: PlayedAnswer, body: Json): Json[] => {
+  const customs = new Set(asList(body.tools).flatMap(({ type, name }) => (type === 'custom' ? [name] : [])))
+  const idOf = (n: number) => (answer.parts === null ? answer.id : `${answer.id}_${n}`)
+  return responses.parts(answer).map((part, n) => itemOf(part, idOf(n), customs))
+}
 
 function defaultParts({ reasoning, signature, text, toolCalls }: PlayedAnswer): PlayedPart[] {
   const thinks = reasoning !== '' || signature !== undefined
@@ -95,7 +98,8 @@ function defaultParts({ reasoning, signature, text, toolCalls }: PlayedAnswer): 
   ]
 }
 
-function itemOf(part: PlayedPart, id: string): Json {
+/** @param customs names of the tools that the request offers as custom ones: a model can call them in no other form */
+function itemOf(part: PlayedPart, id: string, customs: ReadonlySet<unknown>): Json {
   switch (part.type) {
     case 'reasoning': {
       const summary = part.text === '' ? [] : [{ type: 'summary_text', text: part.text }]
@@ -112,9 +116,17 @@ function itemOf(part: PlayedPart, id: string): Json {
       }
     case 'call': {
       const { id: callId, name, arguments: args } = part.call
+      if (customs.has(name))
+        return { type: 'custom_tool_call', id: `ctc_${callId}`, call_id: callId, name, input: freeText(args) }
       return { type: 'function_call', id: `fc_${callId}`, call_id: callId, name, arguments: args, status: 'completed' }
     }
   }
+}
+
+/** The only text among scripted arguments; a script that is no such object is the text itself. */
+function freeText(args: string): string {
+  const values = isJsonObject(args) ? Object.values(asObject(JSON.parse(args))) : []
+  return values.length === 1 && typeof values[0] === 'string' ? values[0] : args
 }
 
 type MakeFrame = () => string
@@ -139,6 +151,15 @@ function framesOfItem(
         added({ arguments: '', status: 'in_progress' }),
         ...deltas('response.function_call_arguments.delta', text, {}),
         () => event('response.function_call_arguments.done', { ...place, arguments: text }),
+        done,
+      ]
+    }
+    case 'custom_tool_call': {
+      const input = asString(item.input)
+      return [
+        added({ input: '' }),
+        ...deltas('response.custom_tool_call_input.delta', input, {}),
+        () => event('response.custom_tool_call_input.done', { ...place, input }),
         done,
       ]
     }

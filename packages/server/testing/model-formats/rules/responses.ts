@@ -1,6 +1,7 @@
 /** What OpenAI's Responses API refuses. */
 import { asList, asObject, asString, isJsonObject, type Json } from '../format.ts'
 import { fromUrl, type SentImage } from './images.ts'
+import { CUSTOM_TOOL_RULES } from './custom-tools.ts'
 import { longId, openAiRules } from './openai.ts'
 import { each, numbered, repeated, type Asked, type Rule } from './rule.ts'
 
@@ -10,6 +11,7 @@ const LEAST_LIMIT = 16
 
 const items = ({ body }: Asked): [item: Json, at: number][] => numbered(body.input)
 const ofType = (asked: Asked, type: string) => items(asked).filter(([item]) => item.type === type)
+const calls = (asked: Asked) => [...ofType(asked, 'function_call'), ...ofType(asked, 'custom_tool_call')]
 
 const images = (body: Json): SentImage[] =>
   numbered(body.input).flatMap(([item, at]) =>
@@ -45,7 +47,7 @@ const PAIR_RULES: readonly Rule[] = [
     id: 'repeated-call-id',
     source: 'https://github.com/continuedev/continue/pull/11785',
     check: (asked) =>
-      repeated(ofType(asked, 'function_call').map(([{ call_id }]) => asString(call_id))).map(
+      repeated(calls(asked).map(([{ call_id }]) => asString(call_id))).map(
         (id) => `Duplicate item found with id ${id}.`,
       ),
   },
@@ -81,7 +83,7 @@ const REASONING_RULES: readonly Rule[] = [
         ofType(asked, 'reasoning'),
         ([, at]) => {
           const next = asList(asked.body.input)[at + 1]
-          return next === undefined || next.role === 'user' || next.type === 'function_call_output'
+          return next === undefined || next.role === 'user' || /_output$/.test(asString(next.type))
         },
         ([{ id }]) => `Item '${asString(id)}' of type 'reasoning' was provided without its required following item.`,
       ),
@@ -158,9 +160,11 @@ export const RESPONSES_RULES: readonly Rule[] = [
   ...PAIR_RULES,
   ...REASONING_RULES,
   ...CONTENT_RULES,
+  ...CUSTOM_TOOL_RULES,
   ...openAiRules({
     tools: (body) =>
       numbered(body.tools).flatMap(([{ type, name, parameters }, at]) =>
+        // A custom tool has no schema.
         type === 'function' ? [{ name: asString(name), parameters, param: `tools[${at}]` }] : [],
       ),
     images,

@@ -199,6 +199,8 @@ const chat: Example = {
   },
 }
 
+const GRAMMAR = 'start: "go" (" " WORD)*\nWORD: /[a-z]+/'
+
 const openAi: Example = {
   format: responses,
   path: '/v1/responses',
@@ -208,7 +210,10 @@ const openAi: Example = {
   body: {
     model: 'gpt-5',
     store: false,
-    tools: [{ type: 'function', name: 't', parameters: SCHEMA }],
+    tools: [
+      { type: 'function', name: 't', parameters: SCHEMA },
+      { type: 'custom', name: 'c', format: { type: 'grammar', syntax: 'lark', definition: GRAMMAR } },
+    ],
     input: [
       {
         role: 'user',
@@ -220,10 +225,12 @@ const openAi: Example = {
       { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'one' }], encrypted_content: 'e1' },
       { type: 'function_call', call_id: 'a', name: 't', arguments: '{}' },
       { type: 'function_call_output', call_id: 'a', output: 'x' },
+      { type: 'custom_tool_call', call_id: 'b', name: 'c', input: 'go' },
+      { type: 'custom_tool_call_output', call_id: 'b', output: 'x' },
     ],
   },
   breaks: {
-    'unanswered-call': (body) => body.input.pop(),
+    'unanswered-call': (body) => body.input.splice(3, 1),
     'result-without-call': (body) => body.input.push({ type: 'function_call_output', call_id: 'z', output: 'x' }),
     'repeated-call-id': (body) => body.input.push(body.input[2], body.input[3]),
     'call-id': (body) => {
@@ -245,6 +252,13 @@ const openAi: Example = {
     'schema-items': (body) => (body.tools[0].parameters.properties.a = { type: ['array', 'null'] }),
     'image-type': (body) => (body.input[0].content[1].image_url = `data:image/png;base64,${btoa('version https')}`),
     temperature: (body) => (body.temperature = 0),
+    'custom-tool-model': (body) => (body.model = 'gpt-4.1'),
+    'custom-tool-name': (body) => delete body.tools[1].name,
+    'custom-tool-format': (body) => (body.tools[1].format.syntax = 'ebnf'),
+    'custom-tool-grammar': (body) => (body.tools[1].format.definition = 'start: "a" rest'),
+    'custom-call': (body) => (body.input[4].input = { patch: 'go' }),
+    'unanswered-custom-call': (body) => (body.input[5].type = 'function_call_output'),
+    'custom-result-without-call': (body) => (body.input[4].call_id = 'z'),
   },
 }
 
@@ -296,7 +310,7 @@ describe.each([anthropic, chat, openAi, google])('$format.name', ({ format, path
   beforeAll(async () => {
     model = await startScriptedModel({ respond: () => answer })
     // The answer follows the first message, whatever the rules say about the model of the request.
-    for (const name of ['claude-sonnet-4-5', 'claude-haiku-5-5', 'claude-fable-5-1'])
+    for (const name of ['claude-sonnet-4-5', 'claude-haiku-5-5', 'claude-fable-5-1', 'gpt-5'])
       await ask({ ...first(body), model: name })
   })
   afterAll(() => model[Symbol.asyncDispose]())
