@@ -21,7 +21,16 @@ export type LlmMessage =
     }
   | { role: 'tool'; toolCallId: string; toolName: string; content: (LlmText | LlmImage)[]; isError: boolean }
 
-export type LlmTool = { name: string; description: string; parameters: Record<string, unknown> }
+export type LlmTool = {
+  name: string
+  description: string
+  parameters: Record<string, unknown>
+  /** Absent: calls are JSON for every model. */
+  freeform?: Freeform
+}
+
+/** For models that call a tool with one text: the parameter that has it, and its form as a Lark grammar. */
+export type Freeform = { parameter: string; grammar: string }
 
 export type LlmRequest = {
   messages: readonly LlmMessage[]

@@ -12,6 +12,8 @@ export type ToolSpec<A extends Action> = {
   description: string
   parameters: Record<string, unknown>
   annotations: Omit<ToolAnnotations, 'title'>
+  /** Absent: all models call the tool with JSON. */
+  freeform?: Tool['freeform']
   /** Milliseconds; absent: the default limit. */
   limitMs?: number
   parse(args: Record<string, unknown>): A
@@ -38,6 +40,7 @@ export function defineTool<A extends Action>(parts: ToolSpec<A>): Tool {
     },
     parameters,
     isReadOnly: annotations.readOnlyHint,
+    ...(parts.freeform === undefined ? {} : { freeform: parts.freeform }),
     ...(parts.limitMs === undefined ? {} : { limitMs: parts.limitMs }),
     parse: (args) => parts.parse(args),
     resources: (action, workspace) => parts.resources?.(action as A, workspace) ?? null,

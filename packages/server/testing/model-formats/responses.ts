@@ -86,7 +86,11 @@ const isCall = ({ type }: Json) => type === 'function_call' || type === 'custom_
 const itemsOf = (answer: PlayedAnswer, body: Json): Json[] => {
   const customs = new Set(asList(body.tools).flatMap(({ type, name }) => (type === 'custom' ? [name] : [])))
   const idOf = (n: number) => (answer.parts === null ? answer.id : `${answer.id}_${n}`)
-  return responses.parts(answer).map((part, n) => itemOf(part, idOf(n), customs))
+  const items = responses.parts(answer).map((part, n) => itemOf(part, idOf(n), customs))
+  const last = items.at(-1)
+  // The vendor closes what its limit has cut off as incomplete: https://github.com/vercel/ai/pull/20405
+  if (last !== undefined && 'status' in last && statusOf(answer) === 'incomplete') last.status = 'incomplete'
+  return items
 }
 
 function defaultParts({ reasoning, signature, text, toolCalls }: PlayedAnswer): PlayedPart[] {
@@ -117,7 +121,14 @@ function itemOf(part: PlayedPart, id: string, customs: ReadonlySet<unknown>): Js
     case 'call': {
       const { id: callId, name, arguments: args } = part.call
       if (customs.has(name))
-        return { type: 'custom_tool_call', id: `ctc_${callId}`, call_id: callId, name, input: freeText(args) }
+        return {
+          type: 'custom_tool_call',
+          id: `ctc_${callId}`,
+          call_id: callId,
+          name,
+          input: freeText(args),
+          status: 'completed',
+        }
       return { type: 'function_call', id: `fc_${callId}`, call_id: callId, name, arguments: args, status: 'completed' }
     }
   }
@@ -157,7 +168,7 @@ function framesOfItem(
     case 'custom_tool_call': {
       const input = asString(item.input)
       return [
-        added({ input: '' }),
+        added({ input: '', status: 'in_progress' }),
         ...deltas('response.custom_tool_call_input.delta', input, {}),
         () => event('response.custom_tool_call_input.done', { ...place, input }),
         done,

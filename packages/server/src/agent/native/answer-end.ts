@@ -9,6 +9,7 @@
  *   A5. The request after an answer that was cut off at its output limit may have a longer answer.
  */
 import type { TreeEvent } from '@parley/protocol'
+import { parseRecord } from '../../lib/index.ts'
 import { LlmError, type LlmAnswer, type LlmCall } from '../../llm/index.ts'
 
 /** Requests in a row after an answer that did not end by itself. */
@@ -213,19 +214,13 @@ export function cutError(name: string, { finishReason, tokens }: Pick<Ended, 'fi
   )
 }
 
-/** A call is complete when its arguments are a JSON object, and an edit has its new text. */
+/** A call is complete when its arguments are a JSON object, an edit has its new text, and a patch its end. */
 function isIncomplete({ arguments: text }: LlmCall): boolean {
-  const args = objectIn(text)
-  return args === null || ('old_str' in args && !('new_str' in args))
-}
-
-function objectIn(text: string): object | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : null
-  } catch {
-    return null
-  }
+  const args = parseRecord(text)
+  if (args === null) return true
+  const { patch } = args
+  const isOpenPatch = typeof patch === 'string' && !patch.includes('*** End Patch')
+  return isOpenPatch || ('old_str' in args && !('new_str' in args))
 }
 
 /** Returns whether a text is the beginning of a JSON object, whatever the finish reason says; some servers report cut calls as complete. */

@@ -99,9 +99,10 @@ export class ToolSet {
 
 /** Schemas of clients and MCP servers are flat already. */
 function shown(tool: Tool, { risk, summary }: PredictedFields): LlmTool {
-  const { name, definition, parameters } = tool
+  const { name, definition, parameters, freeform } = tool
   const isForeign = definition.kind === 'ClientTool' || definition.kind === 'MCPToolDefinition'
   const schema = isForeign ? parameters : flatten(parameters)
   const asked = { risk: isAskedForRisk(tool, risk), summary }
-  return { name, description: definition.description, parameters: withPredictedFields(schema, asked) }
+  const { description } = definition
+  return { name, description, parameters: withPredictedFields(schema, asked), ...(freeform && { freeform }) }
 }

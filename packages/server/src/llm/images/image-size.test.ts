@@ -57,6 +57,7 @@ test('an image that is too large for the model is replaced by a note; the rest o
     echoReasoning: false,
     needsReasoning: false,
     needsSignature: false,
+    freeform: new Map(),
     vision: true,
     maxPixels: 8000,
   } as const

@@ -17,6 +17,8 @@ export type ModelFeatures = {
   needsReasoning: boolean
   /** The Responses API is used when `api_mode` is auto. */
   responsesApi: boolean
+  /** Tools may be offered as custom ones, whose calls are one text. */
+  customTools: boolean
   /** `prompt_cache_retention` may be sent. */
   cacheRetention: boolean
   /** Images may be sent. */
@@ -44,6 +46,8 @@ const TABLE = {
     yes: /kimi-k3|kimi-k2-thinking|kimi-k2\.[56]|openrouter.*minimax-m2|deepseek-reasoner|deepseek.*v4/i,
   },
   responsesApi: { yes: /(^|\/)gpt-[5-9]|codex/i },
+  // https://cookbook.openai.com/examples/gpt-5/gpt-5_new_params_and_tools
+  customTools: { yes: /(^|\/)gpt-([5-9]|\d\d)/i, no: /-chat/i },
   cacheRetention: { yes: /(^|\/)gpt-(5|4\.1)|gpt-5\.1-codex-mini/i, no: /azure|(?<!codex-)mini/i },
   // For models that the table of models does not have. An unknown one is assumed to accept images; one that does not would fail every
   // later request of the conversation.
@@ -63,6 +67,7 @@ const OVERRIDE = {
   echoReasoning: 'echoes_reasoning',
   needsReasoning: 'echoes_reasoning',
   responsesApi: 'supports_responses_api',
+  customTools: 'supports_custom_tools',
   cacheRetention: 'supports_prompt_cache_retention',
   vision: 'supports_vision',
   inlineImages: 'inlines_images',
@@ -92,6 +97,7 @@ export function featuresOf(config: Subject): ModelFeatures {
     echoReasoning: has('echoReasoning'),
     needsReasoning: has('needsReasoning'),
     responsesApi: has('responsesApi'),
+    customTools: has('customTools'),
     cacheRetention: has('cacheRetention'),
     // A string cannot contain an image.
     vision: config.disable_vision !== true && !stringContent && has('vision', knownModel(name)?.images),

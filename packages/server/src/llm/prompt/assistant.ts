@@ -6,6 +6,7 @@
  *   A2. Other servers get its text and calls: they refuse the signatures, and one vendor's reasoning is none of another's business.
  *   A3. Arguments are sent back as the model wrote them where the API takes text, else as the parsed value. Arguments that are no
  *       JSON object are sent back as `{}`, because the library would quote a malformed string a second time.
+ *   A4. A call of a tool that the request offers as a freeform one is sent back as its text, whoever made it.
  */
 import type { LanguageModelV4Message, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { AnswerOrigin, RawAnswer } from '@parley/protocol'
@@ -13,6 +14,7 @@ import { parseRecord } from '../../lib/index.ts'
 import type { LlmMessage } from '../llm.ts'
 import type { ModelApi } from '../models/route.ts'
 import { callIdFor } from './call-ids.ts'
+import { textOfCall, type FreeformTools } from './freeform.ts'
 import { partsOf, reasoningDigest, type FullPart } from './answer-parts.ts'
 import { isSameOrigin } from './origin.ts'
 
@@ -26,6 +28,8 @@ export type AssistantOptions = {
   needsReasoning: boolean
   /** The server requires a signature on the first call of each answer; calls from elsewhere get the one that skips the check. */
   needsSignature: boolean
+  /** Tools that the model of the request calls with a text. */
+  freeform: FreeformTools
 }
 
 type Assistant = Extract<LlmMessage, { role: 'assistant' }>
@@ -92,11 +96,12 @@ function contentOf(part: FullPart, options: AssistantOptions, items: ReadonlySet
     }
     case 'call': {
       const { id, name } = part.call
+      const parameter = options.freeform.get(name)
       const call = {
         type: 'tool-call' as const,
         toolCallId: callIdFor(id, options.origin),
         toolName: name,
-        input: inputOf(part.call, api),
+        input: parameter === undefined ? inputOf(part.call, api) : textOfCall(part.call, parameter),
       }
       return [{ ...call, ...withOptions(signed(part.signature, api)) }]
     }

@@ -12,6 +12,7 @@ const options = (api: ModelApi, more: Partial<PromptOptions> = {}): PromptOption
   echoReasoning: false,
   needsReasoning: false,
   needsSignature: false,
+  freeform: new Map(),
   vision: true,
   ...more,
 })

@@ -3,6 +3,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { LLM } from '@parley/protocol'
 import type { Remote } from '../models/route.ts'
 import { readChatReasoning } from './chat-reasoning.ts'
+import { withCompletedCalls } from './custom-call-end.ts'
 import type { Fetch } from './transport.ts'
 
 /** Sent to a server that needs no key; without it, the libraries would read one from the environment. */
@@ -25,7 +26,7 @@ export async function loadModel(config: LLM, route: Remote, fetch: Fetch): Promi
     }
     case 'responses': {
       const { createOpenAI } = await import('@ai-sdk/openai')
-      const own = withExtraBody(sealing(forAzure(fetch, route), config), config)
+      const own = withExtraBody(sealing(withCompletedCalls(forAzure(fetch, route)), config), config)
       return createOpenAI({ baseURL, apiKey, fetch: own }).responses(modelId)
     }
     case 'chat': {

@@ -10,17 +10,11 @@ import { originalMarks } from '../images/original-marks.ts'
 import { collect } from './collect.ts'
 import { toFailure } from './errors.ts'
 import { featuresOf } from '../models/features.ts'
-import {
-  LlmError,
-  type FinishReason,
-  type Llm,
-  type LlmAnswer,
-  type LlmDelta,
-  type LlmRequest,
-  type LlmUsage,
-} from '../llm.ts'
+import type { FinishReason, Llm, LlmAnswer, LlmDelta, LlmRequest, LlmUsage } from '../llm.ts'
+import { freeformTools, withArguments } from '../prompt/freeform.ts'
 import { originOf } from '../prompt/origin.ts'
 import { loadModel } from './library-model.ts'
+import { milderRequest, withFunctions } from './milder-request.ts'
 import { outputLimit } from './output-limit.ts'
 import { toCall } from './request.ts'
 import { withRetries, type RetryDeps } from '../retry.ts'
@@ -54,6 +48,8 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
   let model: Promise<LanguageModelV4> | null = null
   let book: Promise<PriceBook> | null = null
 
+  /** False once the server has refused custom tools. */
+  let takesCustomTools = true
   let isWarned = false
   const windowOf = (): number | null => {
     const asked = route.isOwnServer && config.max_input_tokens === null ? deps.transport.windows.of(route) : null
@@ -81,7 +77,9 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
     })
     // After the request was sent, so that loading the table adds no delay.
     book ??= loadPriceBook()
-    const { tokens, responseId, raw, ...answer } = await collect(stream, onDelta)
+    const { tokens, responseId, raw, ...collected } = await collect(stream, onDelta)
+    const customs = freeformTools(request.tools, route, features)
+    const answer = { ...collected, toolCalls: collected.toolCalls.map((call) => withArguments(call, customs)) }
     const latency = (performance.now() - started) / 1000
     const isPaidByServer = serverKey.pays(route.apiKey)
     const headers = response?.headers ?? {}
@@ -115,16 +113,22 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
           deps,
           signal,
         )
-      const { afterCut, ...usual } = request
-      const isRaised = outputLimit(config, route, afterCut) !== outputLimit(config, route)
-      const run = isRaised
-        ? send(request).catch((error: unknown) => {
-            // Another host may offer less of a model than its maker.
-            if (isRefusal(error)) return send(usual)
-            throw error
+      const sendMilder = async (wanted: LlmRequest): Promise<LlmAnswer> => {
+        const asked = takesCustomTools ? wanted : withFunctions(wanted)
+        try {
+          return await send(asked)
+        } catch (error) {
+          const { afterCut, ...usual } = wanted
+          const milder = milderRequest(error, {
+            isRaised: outputLimit(config, route, afterCut) !== outputLimit(config, route),
+            hasCustomTools: freeformTools(asked.tools, route, features).size > 0,
           })
-        : send(usual)
-      return abortable(run, signal)
+          if (milder === null) throw error
+          if (milder === 'functions') takesCustomTools = false
+          return sendMilder(milder === 'usual' ? usual : wanted)
+        }
+      }
+      return abortable(sendMilder(request), signal)
     },
   }
 }
@@ -141,10 +145,6 @@ const limitedAt = (limit: number | null, { tokens }: LlmUsage, reason: FinishRea
   limit !== null && tokens.completion_tokens >= limit && (reason === 'tool-calls' || reason === 'stop')
     ? 'length'
     : reason
-
-/** Refusals that may be about the output limit. */
-const isRefusal = (error: unknown): boolean =>
-  error instanceof LlmError && (error.code === 'LLMBadRequestError' || error.code === 'LLMContextWindowExceedError')
 
 /** Some servers number their calls from the start in every answer; within a conversation an id must name one call. */
 function withNewIds<A extends Pick<LlmAnswer, 'toolCalls' | 'raw'>>(answer: A, request: LlmRequest): A {

@@ -1,9 +1,10 @@
 /** Converts a configuration and a request to one call of a provider library. Pure. */
-import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import { LLM, type AnswerOrigin } from '@parley/protocol'
 import type { ModelFeatures } from '../models/features.ts'
-import type { LlmMessage, LlmRequest, LlmTool } from '../llm.ts'
+import type { LlmMessage, LlmRequest } from '../llm.ts'
 import type { AssistantOptions } from '../prompt/assistant.ts'
+import { freeformTools, offeredTool } from '../prompt/freeform.ts'
 import { toPrompt, type CacheTtl } from '../prompt/prompt.ts'
 import type { Remote } from '../models/route.ts'
 import { anthropicThinking, THINKING_SHARE } from './anthropic-thinking.ts'
@@ -57,6 +58,7 @@ export function toCall(
     echoReasoning: features.echoReasoning && (route.api !== 'responses' || config.enable_encrypted_reasoning),
     needsReasoning: features.needsReasoning,
     needsSignature: route.api === 'compatible' && SIGNED_CALLS.test(route.modelId),
+    freeform: freeformTools(request.tools, route, features),
   }
   const limit = outputLimit(config, route, request.afterCut)
   const thinking =
@@ -79,7 +81,9 @@ export function toCall(
     ...optional('seed', config.seed),
     ...(request.stop === undefined ? {} : { stopSequences: [...request.stop] }),
     ...optional('headers', headersOf(config, route)),
-    ...(request.tools.length > 0 ? { tools: toTools(request.tools), toolChoice: { type: 'auto' } } : {}),
+    ...(request.tools.length > 0
+      ? { tools: request.tools.map((tool) => offeredTool(tool, assistant.freeform)), toolChoice: { type: 'auto' } }
+      : {}),
   }
   switch (route.api) {
     case 'anthropic':
@@ -164,15 +168,6 @@ function openAiOptions(
     // sent on request.
     ...(route.api === 'responses' ? { store: false, reasoningSummary: config.reasoning_summary } : {}),
   }
-}
-
-function toTools(tools: readonly LlmTool[]): LanguageModelV4FunctionTool[] {
-  return tools.map(({ name, description, parameters }) => ({
-    type: 'function',
-    name,
-    description,
-    inputSchema: parameters,
-  }))
 }
 
 /** Returns `{ [key]: value }`, or `{}` for null and undefined. */
