@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 import { processesOf } from '../../packages/server/testing/processes.ts'
-import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
+import { asksForSummary, startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
@@ -19,7 +19,7 @@ const COMMAND = 'echo x >> begun; until [ -e go ]; do sleep 0.05; done; echo don
 const startModel = () =>
   startScriptedModel({
     respond: ({ view }) => {
-      if (view.tools.length === 0) return { hang: 'headers' }
+      if (asksForSummary(view)) return { hang: 'headers' }
       if (!view.lastUserText.startsWith('run') || view.assistantTurns > 0) return { text: 'done' }
       return { toolCalls: [{ name: 'terminal', arguments: { command: COMMAND } }] }
     },
@@ -59,7 +59,7 @@ test('SIGTERM ends a server within ten seconds although a model, the runner and 
   const condensing = await begin('hello', 'other')
   await condensing.is('finished')
   const condensed = condensing.post('condense')
-  await until(() => model.requests.some(({ view }) => view.tools.length === 0))
+  await until(() => model.requests.some(({ view }) => asksForSummary(view)))
   const slow = connect(Number(new URL(server.url).port), '127.0.0.1')
   slow.on('error', () => undefined)
   slow.write(

@@ -1,6 +1,7 @@
 import { access, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import {
+  asksForSummary,
   startScriptedModel,
   type ModelRequest,
   type ScriptedAnswer,
@@ -12,7 +13,7 @@ import { llmOf, message, start, starting } from '../../packages/server/testing/c
 const run = (command: string): ScriptedAnswer => ({ toolCalls: [{ name: 'terminal', arguments: { command } }] })
 const said: ScriptedAnswer = { text: 'done' }
 const asks = ({ view }: ModelRequest) => view.lastUserText.includes('A question beside the task')
-const summarises = ({ view }: ModelRequest) => view.tools.length === 0
+const summarises = ({ view }: ModelRequest) => asksForSummary(view)
 
 /** A server and a model that answers the task from `answers` by turn, questions and summaries beside it. */
 async function stage(

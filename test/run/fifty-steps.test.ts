@@ -8,7 +8,11 @@ import { expect, test } from 'vitest'
 import { message, start } from '../../packages/server/testing/conversations.ts'
 import { cacheReads } from '../../packages/server/testing/model-formats/cache.ts'
 import { FORMAT_NAMES, llmRecord } from '../../packages/server/testing/model-formats/configs.ts'
-import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
+import {
+  asksForSummary,
+  startScriptedModel,
+  type ScriptedAnswer,
+} from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { recordFacts } from '../facts.ts'
 
@@ -52,7 +56,7 @@ test.each(FORMAT_NAMES)(
     let step = 0
     await using model = await startScriptedModel({
       respond: ({ view }) => {
-        if (view.tools.length === 0) return { text: 'A summary of the steps so far.' }
+        if (asksForSummary(view)) return { text: 'A summary of the steps so far.' }
         if (TURN_ENDS.has(step++)) return { ...thoughts(format, step), text: `Done with ${step}.` }
         return { ...thoughts(format, step), text: `Step ${step}.`, toolCalls: callsOf(step, work) }
       },

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
+import { asksForSummary, startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { KEY, startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { collectGarbage } from '../../packages/server/testing/collect-garbage.ts'
 import { recordFacts } from '../facts.ts'
@@ -73,7 +73,7 @@ test(`turn ${TURNS} takes no more than the first ones`, async () => {
   await using model = await startScriptedModel({
     forgets: true,
     respond: ({ text, body, view }) => {
-      if (view.tools.length === 0) return { text: 'The person says "go" again and again; each time a command is run.' }
+      if (asksForSummary(view)) return { text: 'The person says "go" again and again; each time a command is run.' }
       largest[phase] = Math.max(largest[phase], text.length)
       const messages = body['messages'] as { role: string }[]
       if (messages.at(-1)?.role === 'tool') return { text: 'done' }

@@ -1,5 +1,5 @@
 /** A task of similar steps that count, for a model with a small window. The model derives its progress from each request alone. */
-import type { ModelRequest, ScriptedAnswer } from './scripted-model.ts'
+import { asksForSummary, type ModelRequest, type ScriptedAnswer } from './scripted-model.ts'
 
 export type CountingTask = {
   steps: number
@@ -25,8 +25,7 @@ export function answerToCounting({ steps, maxChars }: CountingTask): (request: M
     }
     const usage = { input: Math.ceil(text.length / CHARS_PER_TOKEN), output: 20 }
     const done = Math.max(0, ...[...text.matchAll(/step-(\d+) is done/g)].map(([, n]) => Number(n)))
-    // Only the request for a summary has no tools.
-    if (view.tools.length === 0) return { text: `# Done\nEverything up to step-${done} is done.`, usage }
+    if (asksForSummary(view)) return { text: `# Done\nEverything up to step-${done} is done.`, usage }
     if (done >= steps) return { toolCalls: [{ name: 'finish', arguments: { message: `did ${done} steps` } }], usage }
     const n = done + 1
     // The shell computes the number, so that the call does not contain the text of its result.

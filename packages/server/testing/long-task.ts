@@ -2,7 +2,7 @@
  * A task of many different steps, for a model with a small window: single calls, parallel ones, malformed ones and edits. The model
  * derives its progress from each request alone.
  */
-import type { ModelRequest, ScriptedAnswer } from './scripted-model.ts'
+import { asksForSummary, type ModelRequest, type ScriptedAnswer } from './scripted-model.ts'
 
 export type LongTask = {
   steps: number
@@ -45,8 +45,7 @@ export function answerToLong({ steps, windowTokens, work }: LongTask): (request:
     }
     const usage = { input: Math.ceil(text.length / CHARS_PER_TOKEN), output: 20 }
     const done = Math.max(0, ...[...text.matchAll(/step-(\d+) is done/g)].map(([, n]) => Number(n)))
-    // Only the request for a summary has no tools.
-    if (view.tools.length === 0) return { text: `# Done\nEverything up to step-${done} is done.`, usage }
+    if (asksForSummary(view)) return { text: `# Done\nEverything up to step-${done} is done.`, usage }
     if (done >= steps) return { toolCalls: [{ name: 'finish', arguments: { message: `did ${done} steps` } }], usage }
     const n = done + 1
     const thinking = format === 'anthropic' && n % 5 === 0 ? [{ thinking: `About step ${n}.`, signature: `s${n}` }] : []

@@ -75,6 +75,9 @@ export interface ScriptedModel extends AsyncDisposable {
   readonly connections: number
 }
 
+/** Returns whether a request asks for a summary, with a record or behind the messages of an agent. */
+export const asksForSummary = ({ lastUserText }: RequestView): boolean => lastUserText.includes('Write the summary')
+
 const FORMATS = [chatCompletions, responses, anthropicMessages, gemini]
 const EXHAUSTED = 'the script has no answer for this request'
 

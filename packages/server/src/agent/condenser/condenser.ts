@@ -1,6 +1,6 @@
 /** A condenser replaces the older part of a view when the view grows too long for its model. Source: agent-core.md 3.1. */
-import type { Condensation, Draft, EventId, TreeEvent } from '@parley/protocol'
-import type { LlmError } from '../../llm/index.ts'
+import type { Condensation, Draft, EventId, LLM, TreeEvent } from '@parley/protocol'
+import type { LlmError, LlmRequest } from '../../llm/index.ts'
 import type { TokenMeter } from './tokens.ts'
 
 export type CondenserInput = {
@@ -10,6 +10,17 @@ export type CondenserInput = {
   /** Input limit of the agent's model in tokens; null when unknown. */
   inputLimit: number | null
   meter: TokenMeter
+  /** The agent's request for this view; null when its model would refuse it. */
+  next: AgentRequest | null
+}
+
+export type AgentRequest = {
+  /** The agent's model. */
+  llm: LLM
+  /** The same messages as the preceding request of the agent, and those after it. */
+  request: () => LlmRequest
+  /** Most tokens of a request whose answer is a summary; null when unknown. */
+  limit: number | null
 }
 
 export type CondensationDraft = Omit<Extract<Draft, { kind: Condensation['kind'] }>, 'id'>

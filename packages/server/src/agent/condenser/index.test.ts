@@ -41,6 +41,7 @@ const action = callEvent('a', 'r')
 const input = {
   view: [prompt(), messageEvent('m', 'go'), action, resultEvent('o', action)],
   isRequested: true,
+  next: null,
   inputLimit: null,
   meter: new TokenMeter([]),
 }

@@ -67,7 +67,7 @@ async function ask(
 ): Promise<CondenserResult> {
   const condenser = new SummarizingCondenser(configOf(options), model, silent)
   return condenser.condense(
-    { view, isRequested: false, inputLimit: null, meter: new TokenMeter([]), ...situation },
+    { view, isRequested: false, inputLimit: null, meter: new TokenMeter([]), next: null, ...situation },
     never,
   )
 }
@@ -134,6 +134,20 @@ describe('range of a condensation', () => {
     expect((await ask(view, { inputLimit: 5000, options: { max_tokens: 50_000 } })).kind).toBe('condensed')
   })
 
+  test('a view that leaves no room for the instruction behind it is condensed, except in a small window', async () => {
+    const next = (limit: number, model = 'openai/summariser') => ({
+      next: { llm: { ...configOf().llm, model }, request: () => ({ messages: [], tools: [] }), limit },
+      inputLimit: limit,
+    })
+    const view = work(40, 4500)
+    const tokens = new TokenMeter([]).view(view)
+    expect((await ask(view, next(tokens + 4000))).kind).toBe('condensed')
+    expect((await ask(view, next(tokens + 4200))).kind).toBe('keep')
+    expect((await ask(view, next(tokens + 4000, 'openai/other'))).kind).toBe('keep')
+    const small = work(10, 4500)
+    expect((await ask(small, next(new TokenMeter([]).view(small) + 4000))).kind).toBe('keep')
+  })
+
   test('a requested condensation halves the events and the text, wherever the text is', async () => {
     const [long, light] = [callEvent('long', 'rl'), work(8)]
     const view = [...light, long, resultEvent('big', long, 'x'.repeat(40_000)), ...work(1).slice(2)]
@@ -194,7 +208,10 @@ describe('failed summaries', () => {
     const model = modelOf(() => broken)
     const condenser = new SummarizingCondenser(configOf(soft.options), model, silent)
     const at = (events: readonly TreeEvent[]) =>
-      condenser.condense({ view: events, isRequested: false, inputLimit: null, meter: new TokenMeter([]) }, never)
+      condenser.condense(
+        { view: events, isRequested: false, inputLimit: null, meter: new TokenMeter([]), next: null },
+        never,
+      )
     await at(view)
     await at([...view, messageEvent('m1', 'hi')])
     expect(model.requests).toHaveLength(1)
@@ -226,7 +243,7 @@ describe('failed summaries', () => {
       return broken
     })
     const condenser = new SummarizingCondenser(configOf(), model, silent)
-    const situation = { view, isRequested: true, inputLimit: null, meter: new TokenMeter([]) }
+    const situation = { view, isRequested: true, inputLimit: null, meter: new TokenMeter([]), next: null }
     await expect(condenser.condense(situation, ended.signal)).rejects.toThrow()
     expect(model.requests).toHaveLength(1)
   })

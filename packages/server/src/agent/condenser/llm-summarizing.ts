@@ -7,13 +7,15 @@
  *   C3. The usage of every attempt is reported, also of failed ones.
  */
 import type { Draft, LLMSummarizingCondenser, TreeEvent } from '@parley/protocol'
-import { LlmError, type Llm, type LlmAnswer } from '../../llm/index.ts'
+import { LlmError, type Llm, type LlmAnswer, type LlmRequest } from '../../llm/index.ts'
 import { usage } from '../drafts.ts'
+import { isSameModel } from '../same-model.ts'
 import { truncateMiddle } from '../truncate.ts'
 import type { Log } from '../../observability/index.ts'
 import type { CondensationDraft, Condenser, CondenserInput, CondenserResult } from './condenser.ts'
 import { hardRange, reasonsFor, softRange, tokenLimit, type Range } from './plan.ts'
-import { CAPS, longestOf, recordText, UNCAPPED, type Caps } from './record-text.ts'
+import { CAPS, recordText, UNCAPPED, type Caps } from './record-text.ts'
+import { isWorthAnotherForm, prefixRequest, summaryIn } from './shared-prefix.ts'
 import { summaryRequest } from './summary-prompt.ts'
 
 /** Number of new events before a failed attempt that was not urgent is repeated. */
@@ -39,7 +41,9 @@ export class SummarizingCondenser implements Condenser {
     this.#log = log
   }
 
-  async condense(input: CondenserInput, signal: AbortSignal): Promise<CondenserResult> {
+  async condense(given: CondenserInput, signal: AbortSignal): Promise<CondenserResult> {
+    const { next: ofAgent } = given
+    const input = { ...given, next: ofAgent !== null && isSameModel(this.#config.llm, ofAgent.llm) ? ofAgent : null }
     const reasons = reasonsFor(input, this.#config)
     const isUrgent = reasons.has('request') || reasons.has('tokens')
     const { length } = input.view
@@ -48,70 +52,98 @@ export class SummarizingCondenser implements Condenser {
     let failure: LlmError = nothingToForget()
     const attempts: [Range | null, Caps][] = [[softRange(input, this.#config, reasons), CAPS]]
     if (isUrgent) attempts.push([hardRange(input.view), UNCAPPED])
+    let { next } = input
     for (const [range, caps] of attempts) {
       if (range === null) continue
       const forgotten = input.view.slice(range.start, range.end)
       try {
-        const { answer, summary } = await this.#summary(forgotten, caps, input, spent, signal)
+        const { responseId, text } =
+          (await this.#overPrefix({ ...input, next }, range, spent, signal)) ??
+          (await this.#ofRecord(forgotten, caps, input, spent, signal))
+        const summary = truncateMiddle(text, this.#summaryChars(input))
         this.#notBefore = 0
-        return { kind: 'condensed', spent, condensation: condensationOf(forgotten, range, summary, answer) }
+        return { kind: 'condensed', spent, condensation: condensationOf(forgotten, range, summary, responseId) }
       } catch (error) {
         if (signal.aborted || !(error instanceof LlmError)) throw error
         this.#log.warn({ err: error, events: forgotten.length }, 'conversation summary failed')
         failure = error
       }
+      // What the model did not do once over this prefix costs too much to ask for again.
+      next = null
     }
     if (isUrgent) return { kind: 'failed', spent, error: explained(failure) }
     this.#notBefore = length + EVENTS_BEFORE_RETRY
     return { kind: 'keep', spent }
   }
 
-  /** Repeats the request with less of each event while the record is too long. @throws LlmError */
-  async #summary(
+  /** Asks over the agent's own prefix. Null when that is impossible, or the answer is no summary. @throws LlmError */
+  async #overPrefix(
+    input: CondenserInput,
+    range: Range,
+    spent: Draft[],
+    signal: AbortSignal,
+  ): Promise<WrittenSummary | null> {
+    const request = prefixRequest(input, range)
+    if (request === null) return null
+    try {
+      const answer = await this.#complete(request, spent, signal)
+      const text = summaryIn(answer, request)
+      if (text !== null) return { responseId: answer.responseId, text }
+      this.#log.warn({ finish_reason: answer.finishReason }, 'answer over the cached prefix is no summary')
+    } catch (error) {
+      if (signal.aborted || !(error instanceof LlmError) || !isWorthAnotherForm(error.code)) throw error
+      this.#log.warn({ err: error }, 'request for a summary over the cached prefix refused')
+    }
+    return null
+  }
+
+  /** Asks with a record of the events, and again with less of them while it is too long. @throws LlmError */
+  async #ofRecord(
     events: readonly TreeEvent[],
     caps: Caps,
     { inputLimit }: CondenserInput,
     spent: Draft[],
     signal: AbortSignal,
-  ): Promise<{ answer: LlmAnswer; summary: string }> {
+  ): Promise<WrittenSummary> {
     const { hard_context_reset_max_retries: tries, hard_context_reset_context_scaling: scaling, llm } = this.#config
     const window = llm.max_input_tokens ?? inputLimit
-    const maxChars = window === null ? Infinity : window * RECORD_SHARE * CHARS_PER_TOKEN
-    let scaled = caps
+    let maxChars = window === null ? Infinity : window * RECORD_SHARE * CHARS_PER_TOKEN
     for (let attempt = 1; ; attempt++) {
-      const messages = summaryRequest(recordText(events, scaled, maxChars))
+      const record = recordText(events, caps, maxChars)
       try {
-        const answer = await this.#llm.complete({ messages, tools: [] }, () => undefined, signal)
-        spent.push(usage(answer, answer.responseId, this.#llm))
-        const summary = truncateMiddle(answer.text.trim(), this.#summaryChars(inputLimit))
-        if (summary === '') throw new LlmError('LLMNoResponseError', `${this.#llm.model}: the summary was empty`)
-        return { answer, summary }
+        const answer = await this.#complete({ messages: summaryRequest(record), tools: [] }, spent, signal)
+        const text = answer.text.trim()
+        if (text === '') throw new LlmError('LLMNoResponseError', `${this.#llm.model}: the summary was empty`)
+        return { responseId: answer.responseId, text }
       } catch (error) {
         const isTooLong = error instanceof LlmError && error.code === 'LLMContextWindowExceedError'
         if (!isTooLong || attempt >= tries) throw error
-        scaled = lessOf(scaled, longestOf(events), scaling)
+        maxChars = record.length * scaling
       }
     }
   }
 
-  #summaryChars(inputLimit: number | null): number {
-    const limit = tokenLimit(this.#config, inputLimit)
+  async #complete(request: LlmRequest, spent: Draft[], signal: AbortSignal): Promise<LlmAnswer> {
+    const answer = await this.#llm.complete(request, () => undefined, signal)
+    spent.push(usage(answer, answer.responseId, this.#llm))
+    return answer
+  }
+
+  #summaryChars(input: CondenserInput): number {
+    const limit = tokenLimit(this.#config, input)
     return limit === null
       ? MAX_SUMMARY_CHARS
       : Math.min(MAX_SUMMARY_CHARS, Math.floor(limit * SUMMARY_SHARE * CHARS_PER_TOKEN))
   }
 }
 
-function lessOf({ summary, person, recent, other }: Caps, longest: number, scaling: number): Caps {
-  const less = (cap: number) => Math.floor(Math.min(cap, longest) * scaling)
-  return { summary: less(summary), person: less(person), recent: less(recent), other: less(other) }
-}
+type WrittenSummary = { responseId: string; text: string }
 
 function condensationOf(
   forgotten: readonly TreeEvent[],
   { start }: Range,
   summary: string,
-  { responseId }: LlmAnswer,
+  responseId: string,
 ): CondensationDraft {
   return {
     kind: 'Condensation',

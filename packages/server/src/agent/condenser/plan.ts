@@ -14,13 +14,22 @@ export type Reason = 'request' | 'tokens' | 'events'
 /** Positions in the view: `start` inclusive, `end` exclusive. */
 export type Range = { start: number; end: number }
 
-/** Token limit of a view: that of the configuration or of the model, whichever is lower; null without a limit. */
+/** Tokens for the instruction behind a view, and for the step with which the view exceeds its limit. */
+const INSTRUCTION_TOKENS = 4_096
+
+/**
+ * Token limit of a view: the lowest of those of the configuration, of the model, and of a request for a summary over the view; null
+ * without a limit.
+ */
 export function tokenLimit(
   { max_tokens }: Pick<CondenserLimits, 'max_tokens'>,
-  inputLimit: number | null,
+  { inputLimit, next }: Pick<CondenserInput, 'inputLimit' | 'next'>,
 ): number | null {
-  if (max_tokens === null || inputLimit === null) return max_tokens ?? inputLimit
-  return Math.min(max_tokens, inputLimit)
+  const whole = next?.limit ?? null
+  // In a small window the instruction would take too much of every view.
+  const withInstruction = whole === null || INSTRUCTION_TOKENS > whole / 10 ? null : whole - INSTRUCTION_TOKENS
+  const limits = [max_tokens, inputLimit, withInstruction].filter((limit) => limit !== null)
+  return limits.length === 0 ? null : Math.min(...limits)
 }
 
 /**
@@ -28,8 +37,8 @@ export function tokenLimit(
  * because forgetting everything else with every step would not meet it.
  */
 export function reasonsFor(input: CondenserInput, limits: CondenserLimits): ReadonlySet<Reason> {
-  const { view, isRequested, inputLimit, meter } = input
-  const limit = tokenLimit(limits, inputLimit)
+  const { view, isRequested, meter } = input
+  const limit = tokenLimit(limits, input)
   const reasons = new Set<Reason>()
   if (isRequested) reasons.add('request')
   if (limit !== null && meter.view(view) > limit && fixedTokens(input, limits) < limit) reasons.add('tokens')
@@ -90,7 +99,7 @@ function tailFor(reason: Reason, input: CondenserInput, limits: CondenserLimits)
     case 'events':
       return Math.floor(limits.max_size / 2) - limits.keep_first - 1
     case 'tokens':
-      return lightTail(input, keep, target(tokenLimit(limits, input.inputLimit)!, fixedTokens(input, limits)))
+      return lightTail(input, keep, target(tokenLimit(limits, input)!, fixedTokens(input, limits)))
     case 'request':
       // Half of the events can hold nearly all of the text.
       return Math.min(

@@ -64,6 +64,20 @@ describe('length limits of the record', () => {
     expect(recordText(view.events().slice(1), CAPS, Infinity)).toContain('z'.repeat(30_000))
   })
 
+  test('in a record that is too long, messages of a person and summaries are cut after everything else', () => {
+    const view = new View()
+    for (const event of [prompt(), condensationEvent('c', [], 'z'.repeat(4000), 1)]) view.append(event)
+    const [, earlier] = view.events()
+    const events = [earlier!, messageEvent('m', 'y'.repeat(4000)), ...results]
+    const fitted = recordText(events, CAPS, 12_000)
+    expect(fitted).toContain('z'.repeat(4000))
+    expect(fitted).toContain('y'.repeat(4000))
+    expect(fitted.length).toBeLessThan(12_100)
+    const tight = lengthsOf(recordText(events, CAPS, 6_000))
+    expect(tight[0]! + tight[1]!).toBeGreaterThan(0.7 * 5000)
+    expect(Math.max(...tight.slice(2))).toBeLessThan(400)
+  })
+
   test('a record that is too long is fitted by cutting its longest events only', () => {
     const text = recordText([messageEvent('m', 'short'), ...results], UNCAPPED, 12_000)
     expect(text).toContain('short')

@@ -11,34 +11,51 @@ import { truncateMiddle } from '../truncate.ts'
 export type Caps = { summary: number; person: number; recent: number; other: number }
 
 /** Messages of a person and earlier summaries cannot be found again elsewhere; of results the newest matter most (F62). */
-export const CAPS: Caps = { summary: 40_000, person: 10_000, recent: 6_000, other: 1_500 }
+export const CAPS: Caps = { summary: 40_000, person: 40_000, recent: 6_000, other: 1_500 }
 export const UNCAPPED: Caps = { summary: Infinity, person: Infinity, recent: Infinity, other: Infinity }
 
 /** Events at the end that count as recent. */
 const RECENT = 6
-const LEAST_CHARS = 200
+const LEAST_CHARS = 80
+/** Share of a record that is too long for what cannot be found again elsewhere. */
+const LASTING_SHARE = 0.7
 const SHOWN = { other: '[image]' }
 
-/** Returns the events in order, about `maxChars` characters at most. The text of an event cannot close its element (F62). */
+/**
+ * Returns the events in order, about `maxChars` characters at most: the longest texts are cut, those that can be found again before those
+ * that cannot. The text of an event cannot close its element (F62).
+ */
 export function recordText(events: readonly TreeEvent[], caps: Caps, maxChars: number): string {
-  const texts = events.map((event, index) => {
+  const elements = events.map((event, index) => {
     const cap = capFor(event, index >= events.length - RECENT, caps)
-    return { head: headOf(event), body: escaped(truncateMiddle(eventText(event), cap)) }
+    return {
+      isLasting: isLasting(event),
+      start: `<event ${headOf(event)}>\n`,
+      text: escaped(truncateMiddle(textOfEvent(event), cap)),
+    }
   })
-  const cap = capThatFits(
-    texts.map(({ body }) => body.length),
-    maxChars,
-  )
-  return texts.map(({ head, body }) => `<event ${head}>\n${truncateMiddle(body, cap)}\n</event>`).join('\n')
+  const lengths = (lasting: boolean) =>
+    elements.flatMap(({ isLasting, text }) => (isLasting === lasting ? [text.length] : []))
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
+  const room = maxChars - sum(elements.map(({ start }) => start.length + END.length))
+  const forLasting = Math.min(sum(lengths(true)), Math.max(room * LASTING_SHARE, room - sum(lengths(false))))
+  const lasting = capThatFits(lengths(true), forLasting)
+  const other = capThatFits(lengths(false), room - forLasting)
+  return elements
+    .map(({ isLasting, start, text }) => start + truncateMiddle(text, isLasting ? lasting : other) + END)
+    .join('\n')
 }
 
-/** Length of the longest event in characters. */
-export const longestOf = (events: readonly TreeEvent[]): number =>
-  Math.max(0, ...events.map((event) => eventText(event).length))
+const END = '\n</event>'
+
+const isOfPerson = (event: TreeEvent): boolean => event.kind === 'MessageEvent' && event.source === 'user'
+
+/** Returns whether the event cannot be found again elsewhere. */
+const isLasting = (event: TreeEvent): boolean => event.kind === 'CondensationSummaryEvent' || isOfPerson(event)
 
 function capFor(event: TreeEvent, isRecent: boolean, caps: Caps): number {
   if (event.kind === 'CondensationSummaryEvent') return caps.summary
-  if (event.kind === 'MessageEvent' && event.source === 'user') return caps.person
+  if (isOfPerson(event)) return caps.person
   return isRecent ? caps.recent : caps.other
 }
 
@@ -68,7 +85,8 @@ function headOf(event: TreeEvent): string {
   }
 }
 
-function eventText(event: TreeEvent): string {
+/** The text of an event, without that of images. */
+export function textOfEvent(event: TreeEvent): string {
   if (isCallResult(event)) return textOf(renderResult(event).content, SHOWN)
   switch (event.kind) {
     case 'MessageEvent':

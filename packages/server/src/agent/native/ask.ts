@@ -1,9 +1,10 @@
 /** Answers a question beside the conversation. Source: agent-core.md 3.8, F76. */
-import type { Llm, LlmMessage, LlmTool } from '../../llm/index.ts'
+import type { Llm, LlmTool } from '../../llm/index.ts'
 import type { SideAnswer, StepContext } from '../agent.ts'
 import { usage } from '../drafts.ts'
 import { MessageBuilder } from '../view/messages.ts'
 import { enforceProperties } from '../view/view-properties.ts'
+import { withUserText } from '../view/with-user-text.ts'
 
 const FRAME = (question: string) =>
   `[A question beside the task. Answer it in words, from what you know by now. Do not call tools, and do not go on with the ` +
@@ -26,17 +27,10 @@ export async function ask(
   // Calls that still run are left out: they have no result yet, and providers refuse calls without one.
   const history = new MessageBuilder().build(enforceProperties(view, view), context.state().left_out)
   const request = {
-    messages: withQuestion(history, FRAME(question)),
+    messages: withUserText(history, FRAME(question)),
     tools,
     cacheKey: context.cacheKey ?? context.conversationId,
   }
   const answer = await llm.complete(request, () => undefined, signal)
   return { text: answer.text.trim(), drafts: [usage(answer, answer.responseId, llm)] }
-}
-
-function withQuestion(history: readonly LlmMessage[], text: string): LlmMessage[] {
-  const last = history.at(-1)
-  const part = { type: 'text' as const, text }
-  if (last?.role !== 'user') return [...history, { role: 'user', content: [part] }]
-  return [...history.slice(0, -1), { role: 'user', content: [...last.content, part] }]
 }

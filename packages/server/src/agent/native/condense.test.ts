@@ -39,14 +39,6 @@ test('a view that is too long is replaced by a summary before the request, in a 
   expect(at.model.violations).toEqual([])
 })
 
-test('the summary request holds all forgotten events and no tools', async () => {
-  await using at = await worked(4, [summary], { condenser })
-  await at.think()
-  const asked = at.model.requests.at(-1)!
-  expect(asked.view.tools).toEqual([])
-  expect(asked.text).toContain('do it')
-})
-
 test('a message that arrives while the summary is written is neither lost nor summarised', async () => {
   await using at = await worked(4, [{ ...summary, delayMs: 100 }, said], { condenser })
   const step = at.agent.think(at.driver.context, never)

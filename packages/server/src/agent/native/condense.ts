@@ -3,7 +3,7 @@
  * 1.17; F41, F47, F61.
  */
 import type { ConversationState, Draft, LLM, StoredEvent, TreeEvent } from '@parley/protocol'
-import { LlmError } from '../../llm/index.ts'
+import { LlmError, type LlmRequest } from '../../llm/index.ts'
 import type { Step, StepContext } from '../agent.ts'
 import {
   forgottenIn,
@@ -18,6 +18,8 @@ import {
 const MAX_IN_A_ROW = 3
 /** Tokens of the window that are reserved for the answer when the configuration names no number. */
 const ANSWER_TOKENS = 16_384
+/** Tokens of the window that are reserved for a summary. */
+const SUMMARY_TOKENS = 8_192
 
 const TOO_LONG =
   'The conversation has become too long for its model. Give its agent a condenser, or a model with a larger window.'
@@ -26,19 +28,24 @@ export type ViewCondensation = {
   condenser: Condenser
   meter: TokenMeter
   /** The model that the view is for. */
-  llm: Pick<LLM, 'max_input_tokens' | 'max_output_tokens' | 'usage_id'>
+  llm: LLM
 }
+
+/** Makes the agent's request to its model for a view. */
+type RequestFor = (view: readonly TreeEvent[]) => LlmRequest
 
 /** Condenses the view if it has to be. Returns whether it did; the step then ends. @throws LlmError when it cannot. */
 export async function* condenseIfNeeded(
   condensation: ViewCondensation,
+  requestFor: RequestFor,
   context: StepContext,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Draft[], boolean, readonly StoredEvent[]> {
   const isRequested = context.isCondensationRequested()
   // The estimate alone must not condense for ever: now the model decides whether the view is too long.
   if (!isRequested && context.state().condensations >= MAX_IN_A_ROW) return false
-  const input = inputOf(condensation, context, isRequested)
+  // The request is one of the agent itself, whose model has just refused the view, or had no room for its answer.
+  const input = inputOf(condensation, isRequested ? null : requestFor, context, isRequested)
   const result = await condensation.condenser.condense(input, signal)
   const drafts = draftsOf(result, input.view, context.state())
   if (drafts.length > 0) yield drafts
@@ -51,8 +58,13 @@ export async function* condenseIfNeeded(
  * fails. Drafts nothing when there is nothing to forget.
  * @throws LlmError when the summary cannot be made.
  */
-export async function* condense(condensation: ViewCondensation, context: StepContext, signal: AbortSignal): Step {
-  const input = inputOf(condensation, context, true)
+export async function* condense(
+  condensation: ViewCondensation,
+  requestFor: RequestFor,
+  context: StepContext,
+  signal: AbortSignal,
+): Step {
+  const input = inputOf(condensation, requestFor, context, true)
   if (hardRange(input.view) === null) return
   const result = await condensation.condenser.condense(input, signal)
   const drafts = draftsOf(result, input.view, context.state())
@@ -89,19 +101,35 @@ export const windowFull = (model: string): LlmError =>
 /** Asks for a condensation before the next request. */
 export const condensationRequest = (): Draft => ({ kind: 'CondensationRequest', source: 'environment' })
 
-/** Holds a copy of the view, because messages may arrive while the summary is written. */
-function inputOf({ meter, llm }: ViewCondensation, context: StepContext, isRequested: boolean): CondenserInput {
-  return { view: [...context.view()], isRequested, inputLimit: inputLimit(llm, context.state()), meter }
+/**
+ * Holds a copy of the view, because messages may arrive while the summary is written.
+ * @param requestFor null: the model would refuse the view
+ */
+function inputOf(
+  { meter, llm }: ViewCondensation,
+  requestFor: RequestFor | null,
+  context: StepContext,
+  isRequested: boolean,
+): CondenserInput {
+  const view = [...context.view()]
+  const limit = (output: number, share: number) => inputLimit(llm, context.state(), output, share)
+  return {
+    view,
+    isRequested,
+    inputLimit: limit(llm.max_output_tokens ?? ANSWER_TOKENS, 1 / 4),
+    meter,
+    next: requestFor && { llm, request: () => requestFor(view), limit: limit(SUMMARY_TOKENS, 1 / 8) },
+  }
 }
 
-/** The limit of the configuration; else the window reported with earlier answers, less tokens for the next answer. */
-function inputLimit(
-  { max_input_tokens, max_output_tokens, usage_id }: ViewCondensation['llm'],
-  { stats }: ConversationState,
-) {
+/**
+ * The limit of the configuration; else the window reported with earlier answers, less tokens for the answer to the request.
+ * @param share of the window that an answer takes at most
+ */
+function inputLimit({ max_input_tokens, usage_id }: LLM, { stats }: ConversationState, output: number, share: number) {
   if (max_input_tokens !== null) return max_input_tokens
   const window = stats[usage_id]?.accumulated_token_usage?.context_window ?? 0
-  return window === 0 ? null : window - Math.min(max_output_tokens ?? ANSWER_TOKENS, window / 4)
+  return window === 0 ? null : window - Math.min(output, window * share)
 }
 
 function draftsOf(result: CondenserResult, view: readonly TreeEvent[], state: ConversationState): Draft[] {

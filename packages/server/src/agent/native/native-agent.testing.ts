@@ -36,6 +36,8 @@ export type TestAgentOptions = {
   llm?: LLMInput
   /** Members of a condenser whose model is the agent's own; absent: no condenser. */
   condenser?: object
+  /** Members in which the condenser's model differs from the agent's. */
+  condenserLlm?: LLMInput
   state?: Partial<ConversationState>
   deps?: Partial<NativeAgentDeps>
 }
@@ -59,7 +61,11 @@ export async function openTestAgent(
     usage_id: 'agent',
     ...options.llm,
   }
-  const condenser = { kind: 'LLMSummarizingCondenser', llm, ...options.condenser }
+  const condenser = {
+    kind: 'LLMSummarizingCondenser',
+    llm: { ...llm, ...options.condenserLlm },
+    ...options.condenser,
+  }
   const config = Agent.parse({
     llm,
     ...(options.condenser === undefined ? {} : { condenser }),

@@ -28,6 +28,7 @@ import { ToolGateway, type ToolHooks } from '../gateway/tool-gateway.ts'
 import type { PromptFiles } from '../prompts/files.ts'
 import { dynamicPrompt, staticPrompt } from '../prompts/system-prompt.ts'
 import { MessageBuilder } from '../view/messages.ts'
+import { agentRequest } from './agent-request.ts'
 import { ask } from './ask.ts'
 import { changedModel } from './changed-model.ts'
 import { condense, type ViewCondensation } from './condense.ts'
@@ -169,9 +170,9 @@ class NativeAgent implements Agent {
 
   condense(context: StepContext, signal: AbortSignal): Step {
     this.#followAnalyzer(context.state())
-    const { condensation } = this.#thinkDeps
-    if (condensation === null) throw new ParleyError('bad_request', 'The agent has no condenser.')
-    return condense(condensation, context, signal)
+    const deps = this.#thinkDeps
+    if (deps.condensation === null) throw new ParleyError('bad_request', 'The agent has no condenser.')
+    return condense(deps.condensation, (view) => agentRequest(deps, view, context), context, signal)
   }
 
   async ask(question: string, context: StepContext, signal: AbortSignal): Promise<SideAnswer> {

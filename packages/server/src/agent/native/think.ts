@@ -1,7 +1,7 @@
 /** Asks the model once and drafts its answer. Source: agent-core.md 1.5 to 1.10. */
 import type { ConversationState, Draft, EventId, TreeEvent } from '@parley/protocol'
 import { needsConfirmation, newEventId } from '@parley/protocol'
-import type { Llm, LlmAnswer, LlmRequest, LlmTool } from '../../llm/index.ts'
+import type { Llm, LlmAnswer, LlmRequest } from '../../llm/index.ts'
 import { LlmError } from '../../llm/index.ts'
 import type { Step, StepContext } from '../agent.ts'
 import type { CriticSubject, Critique } from '../critic/index.ts'
@@ -18,13 +18,12 @@ import {
   usage,
   type Thought,
 } from '../drafts.ts'
-import type { MessageBuilder } from '../view/messages.ts'
+import { agentRequest, type AgentRequestDeps } from './agent-request.ts'
 import { cutAnswerIn, cutError, endOf, endsInARow, isCutCall } from './answer-end.ts'
 import { condensationRequest, condenseIfNeeded, requestAfter, windowFull, type ViewCondensation } from './condense.ts'
 import { leaveOut } from './leave-out.ts'
 import { readAnswer } from './read-answer.ts'
 import type { InvalidCall, RawCall } from '../gateway/normalise-call.ts'
-import { withReferences } from './vision.ts'
 
 /** Consecutive requests after an error that the model receives; then the run fails. */
 const MAX_FEEDBACK_IN_A_ROW = 3
@@ -40,17 +39,11 @@ const FEEDBACK: Partial<Record<LlmError['code'], string>> = {
 const NO_VISION =
   'I cannot see the image: the model of this conversation takes text only. Describe what it shows, or choose a model that sees images.'
 
-export type ThinkDeps = {
+export type ThinkDeps = AgentRequestDeps & {
   llm: Llm
   gateway: ToolGateway
-  messages: MessageBuilder
-  tools: readonly LlmTool[]
   /** Null: views are never condensed. */
   condensation: ViewCondensation | null
-  /** True when images may be sent. */
-  seesImages: boolean
-  /** True when the agent can have another model describe images. */
-  hasVisionTool: boolean
   /** True when the model is asked now; a recorded answer needs neither a condensation nor vision. */
   asksModel: () => boolean
   critique: Critique
@@ -61,9 +54,13 @@ export type ThinkDeps = {
  * are one commit.
  */
 export async function* think(deps: ThinkDeps, context: StepContext, signal: AbortSignal): Step {
-  const { llm, messages } = deps
+  const { llm } = deps
   const condensation = deps.asksModel() ? deps.condensation : null
-  if (condensation !== null && (yield* condenseIfNeeded(condensation, context, signal))) return
+  if (
+    condensation !== null &&
+    (yield* condenseIfNeeded(condensation, (view) => agentRequest(deps, view, context), context, signal))
+  )
+    return
   const state = context.state()
   const view = context.view()
   if (deps.asksModel() && !deps.seesImages && !deps.hasVisionTool && endsWithImage(view)) {
@@ -75,11 +72,9 @@ export async function* think(deps: ThinkDeps, context: StepContext, signal: Abor
     return
   }
   const estimated = condensation?.meter.view(view) ?? 0
-  const built = messages.build(view, state.left_out)
-  const tools = offeredNow(deps, state)
-  const shown = deps.seesImages || !deps.hasVisionTool ? built : withReferences(built, view)
-  const cacheKey = context.cacheKey ?? context.conversationId
-  const request = { messages: shown, tools, cacheKey, ...afterCut(view, state, llm) }
+  const asked = agentRequest(deps, view, context)
+  const request = { ...asked, ...afterCut(view, state, llm) }
+  const { tools } = asked
   let given: LlmAnswer
   try {
     given = await llm.complete(request, context.emit, signal)
@@ -134,15 +129,6 @@ export async function* think(deps: ThinkDeps, context: StepContext, signal: Abor
       yield [spent, agentMessage(answer, responseId, score)]
     }
   }
-}
-
-/** The tools without those that a server refused. */
-function offeredNow({ tools, gateway }: ThinkDeps, { left_out }: ConversationState): readonly LlmTool[] {
-  const gone = left_out.flatMap((part) => (part.part === 'tool' ? [part] : []))
-  if (gone.length === 0) return tools
-  return tools.filter(
-    ({ name }) => !gone.some((part) => part.name === name && part.origin === (gateway.originOf(name) ?? null)),
-  )
 }
 
 /** The newest answer, if it was cut off at its output limit. */

@@ -30,6 +30,14 @@ test.each<[keyof ModelFeatures, string, boolean]>([
   ['stopWords', 'openai/gpt-4o', true],
   ['stopWords', 'openai/o3', false],
   ['stopWords', 'xai/grok-4-0709', false],
+  ['forgetsReasoning', 'anthropic/claude-sonnet-4-20250514', true],
+  ['forgetsReasoning', 'anthropic/claude-sonnet-4-5-20250929', true],
+  ['forgetsReasoning', 'openrouter/anthropic/claude-opus-4.1', true],
+  ['forgetsReasoning', 'anthropic/claude-haiku-4-5', true],
+  ['forgetsReasoning', 'anthropic/claude-opus-4-5-20251101', false],
+  ['forgetsReasoning', 'anthropic/claude-sonnet-4-6', false],
+  ['forgetsReasoning', 'anthropic/claude-sonnet-5', false],
+  ['forgetsReasoning', 'openai/gpt-5', false],
 ])('the table says of %s of %s: %s', (feature, model, expected) => {
   expect(featuresOf(LLM.parse({ model }))[feature]).toBe(expected)
 })

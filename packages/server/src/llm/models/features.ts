@@ -31,6 +31,8 @@ export type ModelFeatures = {
   stringContent: boolean
   /** Stop sequences may be sent. */
   stopWords: boolean
+  /** The provider removes the reasoning of a turn from later requests when the next message of a person arrives. */
+  forgetsReasoning: boolean
 }
 
 type Row = { yes: RegExp; no?: RegExp }
@@ -76,6 +78,9 @@ const OVERRIDE = {
   stopWords: 'supports_stop_words',
 } satisfies Record<keyof typeof TABLE, string>
 
+/** Models before Opus 4.5 and Sonnet 4.6: https://platform.claude.com/docs/en/build-with-claude/extended-thinking */
+const FORGETS_REASONING = /claude-(3[-.]7|opus-4(?![-.][5-9](?!\d))|(sonnet|haiku)-4(?![-.][6-9](?!\d)))/i
+
 type Subject = Pick<LLM, 'model' | 'model_canonical_name' | 'capability_overrides'> &
   Partial<Pick<LLM, 'disable_vision' | 'inline_image_urls' | 'force_string_serializer'>>
 
@@ -105,5 +110,6 @@ export function featuresOf(config: Subject): ModelFeatures {
     limitsPixels: has('limitsPixels'),
     stringContent,
     stopWords: has('stopWords'),
+    forgetsReasoning: FORGETS_REASONING.test(name),
   }
 }
