@@ -46,6 +46,19 @@ export function usageContract(makePlace: MakePlace): void {
       expect((await used(storage, 'bob')).stored_bytes).toBe(ofBob.bytes)
     })
 
+    test('files of a conversation count by their newest number of bytes, and are given back with the conversation', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const row = await owned(storage, { events: numbered([message('a')]) })
+      const { bytes } = await recount(storage, [row.id])
+      await storage.conversations.countFiles(row.id, 500)
+      await storage.conversations.countFiles(row.id, 300)
+      await storage.conversations.countFiles(conversation().id, 700)
+      expect((await used(storage, 'ada')).stored_bytes).toBe(bytes + 300)
+      await storage.conversations.delete(row.id)
+      expect((await used(storage, 'ada')).stored_bytes).toBe(0)
+    })
+
     test('a refused append and a refused creation count nothing', async () => {
       await using place = await makePlace()
       await using storage = await place.open()

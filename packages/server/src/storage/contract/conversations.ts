@@ -113,6 +113,8 @@ export interface ConversationStore {
   markRestored(backupAt: string): Promise<number>
   /** Replaces every record by what `change` returns, in one transaction. */
   changeRecords(change: (record: SealedJson) => SealedJson): Promise<void>
+  /** Sets the bytes of the files of a conversation that count as stored bytes of its owner. Nothing changes for an unknown id. */
+  countFiles(id: ConversationId, bytes: number): Promise<void>
   /**
    * Appends in one durable transaction; appends of one turn of the event loop share a commit.
    * @throws ParleyError `conflict` with `details.reason` `epoch` or `seq`, without a change.

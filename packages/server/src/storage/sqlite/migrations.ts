@@ -351,6 +351,7 @@ const MIGRATIONS: readonly string[] = [
     GROUP BY owner;
   `,
   USERS,
+  'ALTER TABLE conversations ADD COLUMN file_bytes INTEGER NOT NULL DEFAULT 0;',
 ]
 
 /** True for the `application_id` of a store. */

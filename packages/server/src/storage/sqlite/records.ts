@@ -123,6 +123,7 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
         )
       }),
     changeRecords: (change) => commits.write(() => changeRecordsNow(sql, change)),
+    countFiles: (id, bytes) => commits.write(() => countFilesNow(sql, id, bytes)),
     owedReleases: () =>
       commits.read(() =>
         sql.all<OwedRelease>('SELECT id, owner, record, workspace FROM owed_releases').map((row) => ({ ...row })),
@@ -211,6 +212,16 @@ function changeRecordsNow(sql: Sql, change: (record: SealedJson) => SealedJson):
   }
 }
 
+function countFilesNow(sql: Sql, id: ConversationId, bytes: number): void {
+  const row = sql.get<{ owner: string; file_bytes: number }>(
+    'SELECT owner, file_bytes FROM conversations WHERE id = ?',
+    id,
+  )
+  if (row === undefined) return
+  sql.run('UPDATE conversations SET file_bytes = ? WHERE id = ?', bytes, id)
+  countBytes(sql, row.owner, bytes - row.file_bytes)
+}
+
 /** Deletes the row and writes the last notifications; the log is left to the sweep. False when there is no such row. */
 function deleteNow(
   sql: Sql,
@@ -227,7 +238,7 @@ function deleteNow(
   )
   sql.run('INSERT OR REPLACE INTO deleted_ids (id, owner) SELECT id, owner FROM conversations WHERE id = ?', id)
   const row = sql.returning<{ n: number; seq: number; notified: number; owner: string; bytes: number }>(
-    'DELETE FROM conversations WHERE id = ? RETURNING n, seq, notified, owner, bytes',
+    'DELETE FROM conversations WHERE id = ? RETURNING n, seq, notified, owner, bytes + file_bytes AS bytes',
     id,
   )
   if (row === undefined) return false

@@ -2,8 +2,8 @@
  * Counters of users. Each is a row that is changed in the transaction that writes what it counts.
  *
  * Invariants
- *   U1. `stored_bytes` of a user is the sum of `bytes` over the user's conversations, and that of a conversation the sum over its
- *       events.
+ *   U1. `stored_bytes` of a user is the sum of `bytes` and `file_bytes` over the user's conversations; `bytes` of a conversation is
+ *       the sum over its events.
  *   U2. `cost_usd` of a month contains each answer once: not the copies in a fork, and not the costs that a conversation repeats of its
  *       sub-agents. Deleting a conversation leaves it as it is.
  */
