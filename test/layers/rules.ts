@@ -68,7 +68,7 @@ const conversationLines = [
   ['live'],
   ['commands.ts', 'listing.ts', 'run', 'start', 'titles'],
   ['log'],
-  ['approvals.ts', 'goal'],
+  ['approvals.ts', 'completions', 'goal'],
   ['branch', 'checkpoints', 'definitions', 'hooks', 'trajectory', 'watch'],
   ['conversations.ts', 'live-access.ts', 'submission.ts'],
   ['drafts.ts', 'interruption.ts', 'record'],

@@ -142,6 +142,10 @@ export const interruptConversation: RouteOf<typeof rows.interruptConversation> =
   path: '/api/conversations/{conversation_id}/interrupt',
 }
 export const listAgentProfiles: RouteOf<typeof rows.listAgentProfiles> = { method: 'GET', path: '/api/agent-profiles' }
+export const listCompletions: RouteOf<typeof rows.listCompletions> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/completions',
+}
 export const listDeliveries: RouteOf<typeof rows.listDeliveries> = { method: 'GET', path: '/api/webhooks/deliveries' }
 export const listGatewayModels: RouteOf<typeof rows.listGatewayModels> = { method: 'GET', path: '/v1/models' }
 export const listKeys: RouteOf<typeof rows.listKeys> = { method: 'GET', path: '/api/keys' }
@@ -197,6 +201,10 @@ export const postClientToolResult: RouteOf<typeof rows.postClientToolResult> = {
 }
 export const putStoredSecret: RouteOf<typeof rows.putStoredSecret> = { method: 'PUT', path: '/api/settings/secrets' }
 export const readAudit: RouteOf<typeof rows.readAudit> = { method: 'GET', path: '/api/audit' }
+export const readCompletion: RouteOf<typeof rows.readCompletion> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/completions/{filename}',
+}
 export const readQuotas: RouteOf<typeof rows.readQuotas> = { method: 'GET', path: '/api/quotas' }
 export const readSettings: RouteOf<typeof rows.readSettings> = { method: 'GET', path: '/api/settings' }
 export const readStoredSecret: RouteOf<typeof rows.readStoredSecret> = {

@@ -348,6 +348,7 @@ export { ClientToolResult, postClientToolResult } from './endpoints/client-tools
 export type { ClientToolResultInput } from './endpoints/client-tools.ts'
 export { loadHooks } from './endpoints/hooks.ts'
 export { loadSkills, SkillInfo, SkillsRequest, SkillsResponse } from './endpoints/skills.ts'
+export { type CompletionFile, listCompletions, readCompletion } from './endpoints/completions.ts'
 export { downloadTrajectory, getTrajectory } from './endpoints/trajectory.ts'
 export { createSecret, storeSettings, updateSecret } from './endpoints/conversation-service.ts'
 export {

@@ -12,6 +12,47 @@ const ROSTER = [at('live/roster.test.ts')]
 
 export const run: readonly MutatedFile[] = [
   {
+    file: 'packages/server/src/conversation/completions/completion-text.ts',
+    tests: ['packages/server/src/conversation/completions/completion-text.test.ts'],
+    mutants: [
+      { before: 'new Shown([masker, makeMasker(secretValues(config))])', after: 'new Shown([masker])' },
+      { before: 'new Shown([masker, makeMasker(secretValues(config))])', after: 'new Shown([])' },
+      { before: 'await this.text(name), await', after: 'name, await' },
+      { before: '.filter(({ isEmpty }) => !isEmpty)', after: '', survives: { reason: 'cost', why: 'copies texts' } },
+      {
+        before: 'text.length <= MAX_LOG_BYTES && ',
+        after: '',
+        survives: { reason: 'cost', why: 'measures long texts' },
+      },
+      { before: 'Buffer.byteLength(JSON.stringify(text)) <= MAX_LOG_BYTES', after: 'true' },
+      { before: 'hasType && name', after: 'name' },
+      { before: "replaceAll('/', '__')", after: "replaceAll('', '')" },
+      { before: 'return shown + stream.end()', after: 'return shown' },
+    ],
+  },
+  {
+    file: 'packages/server/src/conversation/completions/completion-files.ts',
+    tests: ['packages/server/src/conversation/completions/completion-files.test.ts'],
+    mutants: [
+      { before: 'if (!NAME.test(filename)) return null', after: '' },
+      { before: ' | constants.O_NOFOLLOW', after: '' },
+      { before: 'stats?.isFile() === true', after: 'stats != null' },
+      { before: 'bytes <= this.#limits.bytes && ', after: '' },
+      { before: ' && files <= this.#limits.files', after: '' },
+      { before: "if (name.endsWith('.part')) await rm", after: 'if (false) await rm' },
+      { before: 'bytes -= size', after: '' },
+      { before: 'known.delete(name)', after: '' },
+    ],
+  },
+  {
+    file: 'packages/server/src/conversation/completions/completion-log.ts',
+    tests: ['test/run/completion-log.test.ts'],
+    mutants: [
+      { before: 'if (this.#live.record().persistence_dir !== null) await', after: 'await' },
+      { before: 'if (this.#channel.watchers > 0) ', after: '', survives: { reason: 'cost', why: 'emits to nobody' } },
+    ],
+  },
+  {
     file: 'packages/server/src/lib/fair-slots.ts',
     tests: ['packages/server/src/lib/fair-slots.test.ts'],
     mutants: [

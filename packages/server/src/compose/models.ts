@@ -37,7 +37,7 @@ export function composeModels({ config, roots, transport, settings, findLlm, log
   const pricing = { serverKey: transport.serverKey, isShared: config.mode === 'shared' }
 
   /** Models of an agent and of hooks: their retries are events, and their costs are limited. */
-  const openLlmOf = ({ id, owner, hasBudget, note }: ModelUser): OpenLlm => {
+  const openLlmOf = ({ id, owner, hasBudget, note, logCompletion }: ModelUser): OpenLlm => {
     const hasMonthlyLimit = isListed(config.userLimits, owner, 'monthly_cost_usd')
     let isWarned = false
     const noted: OpenLlm = (record) => {
@@ -50,7 +50,7 @@ export function composeModels({ config, roots, transport, settings, findLlm, log
         isWarned = true
         note([smallWindow(record.model, window)])
       }
-      return openLlm(record, { ...models, onRetry, onSmallWindow })
+      return openLlm(record, { ...models, onRetry, onSmallWindow, onCompletion: logCompletion })
     }
     const priced = withKnownPrice(noted, { ...pricing, hasBudget, hasMonthlyLimit })
     return withFallbacks(

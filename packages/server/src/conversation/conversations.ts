@@ -3,6 +3,7 @@ import type {
   AgentBase,
   AgentDefinition,
   ClientToolSpec,
+  CompletionFile,
   ConfirmationPolicy,
   ConversationExecutionStatus,
   ConversationId,
@@ -14,6 +15,7 @@ import type {
   GitProvider,
   HookConfig,
   ImageContent,
+  LLMCompletionLogEvent,
   LaunchedAgentProfile,
   LLM,
   PluginSource,
@@ -173,10 +175,15 @@ export type ForkRequest = {
   from_event_id?: EventId | null
 }
 
+/** A request to a model and its answer, secrets masked, as members of the event that clients know. */
+export type CompletionText = Pick<LLMCompletionLogEvent, 'filename' | 'log_data' | 'model_name' | 'usage_id'>
+
 /** An item that a watcher receives. Stored events come in `seq` order, each exactly once; all other items are live only. */
 export type WatchItem =
   | ({ kind: 'event' } & StoredEvent)
   | { kind: 'delta'; delta: LlmDelta }
+  /** Of a configuration with `log_completions`. */
+  | { kind: 'completion'; completion: CompletionText }
   /** The whole state (agent-server-wire.md 2.4), secrets hidden: as the first item, and after each run, pause and interrupt. */
   /** `batch_id`: the batch that waits, when the state says that one does. */
   | { kind: 'snapshot'; seq: number; value: Record<string, unknown>; batch_id?: string }
@@ -240,6 +247,10 @@ export interface Conversations {
   ): Promise<{ items: StoredEvent[]; next_page_id: EventId | null }>
   countEvents(id: ConversationId, filter: EventFilter, actor: Actor): Promise<number>
   event(id: ConversationId, event: EventId, actor: Actor): Promise<StoredEvent | null>
+  /** The files of its completion log, oldest first. Waits for those that are being written. */
+  completions(id: ConversationId, actor: Actor): Promise<CompletionFile[]>
+  /** The text of one of them; null for an unknown name. */
+  completion(id: ConversationId, filename: string, actor: Actor): Promise<string | null>
   /** `after`: a seq (0 for everything), or `now` for live only. */
   watch(
     id: ConversationId,

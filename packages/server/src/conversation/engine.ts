@@ -88,7 +88,7 @@ export function openEngine(deps: EngineDeps): Engine {
   const releases = openReleases({ ...deps, conversations, folderOf: start.folderOf, readRecord: read, backoff })
   const commands = openCommands(access, roster, { ...deps, start, releases, readRecord: read })
   return {
-    ...openReads(access, storage, roster, shownBatches),
+    ...openReads(access, storage, roster, shownBatches, start.folderOf),
     ...openReceiver({ storage, cipher, quotas: deps.quotas, now: deps.now }),
     ...commands,
     ...openUserWork({ ...deps, conversations, commands, roster }),

@@ -1,6 +1,7 @@
 /** One conversation in memory as its parts see it: the facts that they may read, and the actions that they may take. */
 import type { ConversationId, ConversationState, Draft, StoredEvent } from '@parley/protocol'
 import type { Agent } from '../agent/index.ts'
+import type { LlmCompletion } from '../llm/index.ts'
 import type { Masker } from '../secrets/index.ts'
 import type { ConversationRecord } from './record/record.ts'
 
@@ -12,6 +13,8 @@ export type ModelUser = {
   readonly hasBudget: () => Promise<boolean>
   /** Stores drafts beside the step in progress, in the background; those of a conversation that leaves memory may be lost. */
   readonly note: (drafts: readonly Draft[]) => void
+  /** Takes a request to a model and what came of it for the completion log, in the background. */
+  readonly logCompletion: (completion: LlmCompletion) => void
 }
 
 export type LiveReader = ModelUser & {

@@ -37,6 +37,7 @@ import { startRoutes, type Starts } from './conversation-service/conversations.t
 import { lifecycleRoutes } from './conversation-service/lifecycle.ts'
 import { conversationServiceSecretRoutes } from './conversation-service/secrets.ts'
 import { conversationServiceSettingsRoutes } from './conversation-service/settings.ts'
+import { completionRoutes } from './agent-server/completions.ts'
 import { trajectoryRoutes } from './conversation-service/trajectory.ts'
 import { receiverRoutes } from './conversation-service/webhook-receiver.ts'
 import { createWeb, type WebDeps } from './core/web.ts'
@@ -143,6 +144,7 @@ export function createApp(deps: AppDeps): App {
     ...startRoutes(deps, conversations),
     ...lifecycleRoutes(conversations),
     ...trajectoryRoutes(conversations, log),
+    ...completionRoutes(conversations),
     ...conversationRoutes(conversations, log),
     ...clientToolRoutes(conversations),
     ...steeringRoutes(conversations, deps.steering),

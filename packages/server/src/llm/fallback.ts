@@ -28,11 +28,12 @@ export const withFallbacks =
     const first = open(config)
     const names = config.fallback_strategy?.fallback_llms ?? []
     if (names.length === 0) return first
+    const shared = { fallback_strategy: null, usage_id: config.usage_id, stream: config.stream }
     const opened = async (name: string): Promise<Llm | null> => {
       const found = await find(name)
       return found === null
         ? null
-        : open({ ...found, fallback_strategy: null, usage_id: config.usage_id, stream: config.stream })
+        : open({ ...found, ...shared, log_completions: config.log_completions || found.log_completions })
     }
     return {
       get model() {

@@ -14,6 +14,7 @@ export type {
   RefusedPart,
   OpenLlm,
 } from './llm.ts'
+export type { LlmCompletion } from './completion.ts'
 export { LlmError } from './llm.ts'
 export { featuresOf } from './models/features.ts'
 export { isConfigured, openLlm } from './open.ts'

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import type { LLM } from '@parley/protocol'
 import { sleep } from '../lib/index.ts'
+import { withCompletions, type OnCompletion } from './completion.ts'
 import { remoteLlm } from './providers/remote-llm.ts'
 import { featuresOf } from './models/features.ts'
 import { LlmError, type Llm } from './llm.ts'
@@ -21,6 +22,8 @@ export type LlmDeps = {
   onRetry?: (retry: Retry) => void
   /** Called once for a model whose server shortens requests silently to a small window; tokens. */
   onSmallWindow?: (window: number) => void
+  /** Called with each request of a configuration with `log_completions`, and what came of it. */
+  onCompletion?: OnCompletion
   /** In [0, 1). */
   random?: () => number
   /** Milliseconds since 1970. */
@@ -44,13 +47,16 @@ export const isConfigured = (config: LLM, { serverKey }: Pick<Transport, 'server
 
 function openNative(config: LLM, deps: LlmDeps): Llm {
   const { transport } = deps
+  const onCompletion = config.log_completions ? deps.onCompletion : undefined
   const route = transport.serverKey.routeOf(config)
   switch (route.kind) {
-    case 'scripted':
-      return scriptedLlm(config, route.script, {
+    case 'scripted': {
+      const llm = scriptedLlm(config, route.script, {
         directory: deps.scriptsDirectory ?? '.',
         read: deps.readScript ?? ((path) => readFile(path, 'utf8')),
       })
+      return onCompletion === undefined ? llm : withCompletions(config, llm, onCompletion)
+    }
     case 'unconfigured':
       return {
         model: config.model,
@@ -65,6 +71,7 @@ function openNative(config: LLM, deps: LlmDeps): Llm {
         sleep,
         ...(deps.onRetry ? { onRetry: deps.onRetry } : {}),
         ...(deps.onSmallWindow ? { onSmallWindow: deps.onSmallWindow } : {}),
+        ...(onCompletion ? { onCompletion } : {}),
       })
   }
 }

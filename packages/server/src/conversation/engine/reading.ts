@@ -8,6 +8,7 @@ import {
 import { TimeSlices } from '../../lib/index.ts'
 import type { EventStore, ListedRow, ReceivedRow, Storage } from '../../storage/index.ts'
 import { ancestors } from '../branch/reader.ts'
+import { completionFolder, listCompletions, readCompletion } from '../completions/completion-files.ts'
 import type { Exposure } from '../../secrets/index.ts'
 import type { Actor, Conversations, Purpose } from '../conversations.ts'
 import { listed, receivedProgress } from '../listing.ts'
@@ -33,6 +34,8 @@ export type Reads = Pick<
   | 'searchEvents'
   | 'countEvents'
   | 'event'
+  | 'completions'
+  | 'completion'
 > & {
   /** As an item of `infos`, for a conversation of this server only; null for an unknown or a received one. */
   ownInfo(id: ConversationId, actor: Actor): Promise<ConversationInfo | null>
@@ -103,6 +106,7 @@ export function openReads(
   { conversations, events, received }: Storage,
   roster: Roster,
   shownBatches: ShownBatches,
+  folderOf: (id: ConversationId) => string,
 ): Reads {
   const { progressOf, infoOf, each, asInfo, asProgress, ownRows } = openRowReads(
     access,
@@ -184,6 +188,17 @@ export function openReads(
       const stored = await (await access.log(id, actor)).get(id, event)
       if (stored !== null) shownBatches.addEvents(id, [stored])
       return stored
+    },
+
+    async completions(id, actor) {
+      await access.row(id, actor)
+      await (await roster.inMemory(id))?.completionsLogged()
+      return listCompletions(completionFolder(folderOf(id)))
+    },
+
+    async completion(id, filename, actor) {
+      await access.row(id, actor)
+      return readCompletion(completionFolder(folderOf(id)), filename)
     },
   }
 }

@@ -29,7 +29,7 @@ type OpenedFor = Pick<OwnedConversation, 'epoch' | 'record'> &
 /** Opens the hooks without starting anything. */
 export type OpenHooks = (conversation: OpenedFor, signal: AbortSignal) => Promise<SessionHooks>
 
-type Live = Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'state' | 'record' | 'hasBudget' | 'note'>
+type Live = Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'state' | 'record' | 'hasBudget' | 'note' | 'logCompletion'>
 
 const END_REASONS: Partial<Record<ConversationState['execution_status'], string>> = {
   finished: 'agent_finished',
@@ -135,8 +135,8 @@ export class ConversationHooks {
   }
 
   async #load(): Promise<SessionHooks> {
-    const { id, owner, epoch, record, hasBudget, note } = this.#live
-    const opening = { id, owner, epoch, record: record(), current: record, hasBudget, note }
+    const { id, owner, epoch, record, hasBudget, note, logCompletion } = this.#live
+    const opening = { id, owner, epoch, record: record(), current: record, hasBudget, note, logCompletion }
     return this.#openHooks(opening, new AbortController().signal)
   }
 }

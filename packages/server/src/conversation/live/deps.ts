@@ -2,6 +2,7 @@ import type { ConversationId } from '@parley/protocol'
 import type { Agent } from '../../agent/index.ts'
 import type { Masker } from '../../secrets/index.ts'
 import type { ClientCalls } from '../../tools/index.ts'
+import type { CompletionLogDeps } from '../completions/completion-log.ts'
 import type { FileCheckpointDeps } from '../checkpoints/file-checkpoints.ts'
 import type { ClientCallBoard } from './client-calls.ts'
 import type { OpenHooks } from '../hooks/conversation-hooks.ts'
@@ -32,6 +33,7 @@ type OpenedFor = Pick<OwnedConversation, 'epoch' | 'record'> &
 export type LiveDeps = Pick<TitleDeps, 'openLlm' | 'findLlm'> &
   LogDeps &
   FileCheckpointDeps &
+  CompletionLogDeps &
   GoalDeps &
   StartupDeps &
   RunDeps & {

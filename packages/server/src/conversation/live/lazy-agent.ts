@@ -2,7 +2,7 @@ import type { Agent } from '../../agent/index.ts'
 import type { LiveReader } from '../live-access.ts'
 import type { LiveDeps } from './deps.ts'
 
-type Opening = Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'record' | 'hasBudget' | 'note'>
+type Opening = Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'record' | 'hasBudget' | 'note' | 'logCompletion'>
 
 /** The agent of one conversation: opened on first use, and only once at a time. */
 export class LazyAgent {
@@ -18,7 +18,7 @@ export class LazyAgent {
 
   /** Returns the agent; the first caller opens it. Rejects when it cannot be opened; the next call tries again. */
   open(): Promise<Agent> {
-    const { id, owner, epoch, record, hasBudget, note } = this.#live
+    const { id, owner, epoch, record, hasBudget, note, logCompletion } = this.#live
     const opening = {
       id,
       owner,
@@ -31,6 +31,7 @@ export class LazyAgent {
       current: record,
       hasBudget,
       note,
+      logCompletion,
     }
     this.#agent ??= this.#openAgent(opening, new AbortController().signal)
       .then((agent) => (this.#opened = agent))

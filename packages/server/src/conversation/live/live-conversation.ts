@@ -10,6 +10,7 @@
  */
 import type { ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
 import { Mailbox, valueBytes } from '../../lib/index.ts'
+import { CompletionLog } from '../completions/completion-log.ts'
 import { FileCheckpoints, type FilesAt, type Missing } from '../checkpoints/file-checkpoints.ts'
 import type { Actor, Command } from '../conversations.ts'
 import { GoalRounds } from '../goal/rounds.ts'
@@ -59,6 +60,7 @@ export class LiveConversation {
   readonly #intake: MessageIntake
   readonly #sent: SentMessages
   readonly #changes: Changes
+  readonly #completions: CompletionLog
   readonly #ending: Ending
   readonly #handlers: CommandHandlers
   /** Number of commands in progress: before its turn in the mailbox, one may wait for hooks, or for the agent to open. */
@@ -91,6 +93,7 @@ export class LiveConversation {
     const changes = new Changes(live, deps)
     const ending = new Ending(live, { agent, hooks, running, startup }, deps.parentLink)
     this.#live = live
+    this.#completions = new CompletionLog(live, channel, deps)
     this.#agent = agent
     this.#files = files
     this.#hooks = hooks
@@ -115,6 +118,7 @@ export class LiveConversation {
       masker: () => this.#deps.masker(owner, this.record),
       hasBudget: () => this.#deps.parentLink.hasBudget(this.record),
       note: (drafts) => this.#note(drafts),
+      logCompletion: (completion) => this.#completions.take(completion),
       isClosed: () => this.#isClosed,
       inTurn: (work) => this.#mailbox.run(work),
       untilStored: (...repeated) => this.#untilStored(...repeated),
@@ -224,6 +228,11 @@ export class LiveConversation {
     work: (files: FilesAt, signal: AbortSignal) => Promise<T>,
   ): Promise<{ result: T } | Missing> {
     return this.#files.copy(seq, work)
+  }
+
+  /** Resolves when the completions so far are logged. */
+  completionsLogged(): Promise<void> {
+    return this.#completions.settled()
   }
 
   /** Changes the record; the drafts show the change to watchers. */

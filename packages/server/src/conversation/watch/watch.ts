@@ -6,6 +6,8 @@ import { weight } from './weight.ts'
 const PAGE = 100
 /** Deltas kept for a watcher that does not pull. Deltas are live only, so that later ones are dropped. */
 const MAX_DELTAS = 1000
+/** Likewise: they are large, and files contain them. */
+const MAX_COMPLETIONS = 4
 
 export type WatchSource = {
   channel: Channel
@@ -48,6 +50,8 @@ class LogWatcher implements Watcher, ChannelListener {
   live(live: Live): void {
     if (live.item.kind === 'delta') {
       if (this.#live.length >= MAX_DELTAS) return
+    } else if (live.item.kind === 'completion') {
+      if (this.#live.filter(({ item }) => item.kind === 'completion').length >= MAX_COMPLETIONS) return
     } else if (live.item.kind === 'snapshot') {
       // A slow reader needs only the newest state; the very first one is never replaced.
       this.#live = this.#live.filter(({ after, item }) => item.kind !== 'snapshot' || after === -1)

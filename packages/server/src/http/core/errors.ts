@@ -128,11 +128,12 @@ const masked = (status: number, text: string): Answer => ({
   body: { detail: 'Internal Server Error', exception: `${status}: ${text}` },
 })
 
-/** True for an error about a missing conversation, or a missing event. An error that names an event or a profile is about that one. */
+/** True for an error about a missing conversation, or a missing event. An error that names an event, a profile or a file is about that one. */
 export function isNotFound(error: unknown, what: 'conversation' | 'event'): boolean {
   if (!(error instanceof ParleyError) || error.code !== 'not_found') return false
   const { details } = error
-  return what === 'event' ? 'event_id' in details : !('event_id' in details || 'profile_name' in details)
+  if (what === 'event') return 'event_id' in details
+  return !['event_id', 'profile_name', 'filename'].some((name) => name in details)
 }
 
 /** Wait that a client is asked for when the server, its store or a model cannot do the work at the moment. */

@@ -44,6 +44,10 @@ function wireMade(item: Item): Made {
       return eventMade(item.event)
     case 'delta':
       return remember(item, () => transient({ kind: 'StreamingDeltaEvent', source: 'agent', ...dropNulls(item.delta) }))
+    case 'completion': {
+      const event = { kind: 'LLMCompletionLogEvent', source: 'environment', ...item.completion }
+      return remember(item, () => transient(event))
+    }
     case 'snapshot': {
       const { value } = item
       return remember(value, () =>
@@ -58,8 +62,9 @@ function wireMade(item: Item): Made {
   }
 }
 
-/** Parley's own frames: each event with its `seq`. */
+/** Parley's own frames: each event with its `seq`. Their readers get completions from the files. */
 export const encodeSequenced: Encode = (item) => {
+  if (item.kind === 'completion') return []
   const key = item.kind === 'event' ? item.event : item
   const entry = item.kind === 'event' ? eventMade(item.event) : remember(key, () => '')
   entry.sequenced ??= textFrame(frameJson(item))
@@ -68,6 +73,7 @@ export const encodeSequenced: Encode = (item) => {
 
 /** The same frames as server-sent events. Only an event has an id, so that a reader resumes after its last event. */
 export const encodeSse: Encode = (item) => {
+  if (item.kind === 'completion') return []
   const entry = item.kind === 'event' ? eventMade(item.event) : remember(item, () => '')
   entry.sse ??= sse(item.kind, frameJson(item), item.kind === 'event' ? item.seq : undefined)
   return [entry.sse]
@@ -80,7 +86,7 @@ export const sse = (type: string, json: string, id?: number): Buffer =>
 /** The last frame of a stream that ends. */
 export const refused = (reason: string): string => JSON.stringify({ type: 'refused', reason })
 
-function frameJson(item: Item): string {
+function frameJson(item: Exclude<Item, { kind: 'completion' }>): string {
   switch (item.kind) {
     case 'event':
       return `{"type":"event","seq":${item.seq},"event":${eventJson(item.event)}}`

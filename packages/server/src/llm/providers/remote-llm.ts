@@ -6,7 +6,9 @@ import { randomUUID } from 'node:crypto'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { AnswerPart, LLM } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
+import type { OnCompletion } from '../completion.ts'
 import { originalMarks } from '../images/original-marks.ts'
+import { AttemptRecord } from './attempt-record.ts'
 import { collect } from './collect.ts'
 import { toFailure } from './errors.ts'
 import { featuresOf } from '../models/features.ts'
@@ -31,6 +33,8 @@ export type RemoteDeps = RetryDeps & {
   now: () => number
   /** Called once when the server shortens requests silently to a window that is too small for an agent; tokens. */
   onSmallWindow?: (window: number) => void
+  /** Called with each attempt. Absent: none is recorded. */
+  onCompletion?: OnCompletion
 }
 
 /** Tokens that the prompt, the tools and a few steps of an agent need. */
@@ -65,9 +69,11 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
     onDelta: (delta: LlmDelta) => void,
     signal: AbortSignal,
     sent: Pick<LlmRequest, 'messages'>,
+    record: AttemptRecord | null,
   ): Promise<LlmAnswer> => {
-    model ??= loadModel(config, route, fetch)
-    const loaded = await model
+    // A model of its own for each recorded attempt, so that what is sent is known to belong to it.
+    if (record === null) model ??= loadModel(config, route, fetch)
+    const loaded = await (record === null ? model! : loadModel(config, route, record.capturing(fetch)))
     const messages = inlines ? await deps.transport.images.inline(request.messages, signal) : request.messages
     sent.messages = messages
     const started = performance.now()
@@ -93,6 +99,9 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
     }
   }
 
+  const recordOf = (n: number): AttemptRecord | null =>
+    deps.onCompletion === undefined ? null : new AttemptRecord(config, n + 1, deps.now(), deps.onCompletion)
+
   return {
     model: config.model,
     usageId: config.usage_id,
@@ -104,15 +113,23 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
         if (streamingAttempt === n) onDelta(delta)
       }
       const sent = { messages: request.messages }
+      const failureOf = (thrown: unknown) =>
+        toFailure(thrown, { ...context, originalMark: originalMarks(request, sent) }, deps.now())
+      const recorded = async (wanted: LlmRequest, n: number, before: string | undefined): Promise<LlmAnswer> => {
+        const record = recordOf(n)
+        const emit = config.stream ? emitter(n) : () => {}
+        try {
+          const answer = await attempt(wanted, temperatureFor(config, before), emit, signal, sent, record)
+          record?.answered(answer)
+          return answer
+        } catch (thrown) {
+          if (signal.aborted) record?.interrupted()
+          else record?.failed(failureOf(thrown).error, thrown)
+          throw thrown
+        }
+      }
       const send = (wanted: LlmRequest): Promise<LlmAnswer> =>
-        withRetries(
-          config,
-          (n, before) =>
-            attempt(wanted, temperatureFor(config, before?.code), config.stream ? emitter(n) : () => {}, signal, sent),
-          (thrown) => toFailure(thrown, { ...context, originalMark: originalMarks(request, sent) }, deps.now()),
-          deps,
-          signal,
-        )
+        withRetries(config, (n, before) => recorded(wanted, n, before?.code), failureOf, deps, signal)
       const sendMilder = async (wanted: LlmRequest): Promise<LlmAnswer> => {
         const asked = takesCustomTools ? wanted : withFunctions(wanted)
         try {

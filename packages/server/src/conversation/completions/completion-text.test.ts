@@ -1,0 +1,67 @@
+import { LLM } from '@parley/protocol'
+import { expect, test } from 'vitest'
+import type { LlmCompletion } from '../../llm/index.ts'
+import { makeMasker } from '../../secrets/index.ts'
+import { completionText, MAX_LOG_BYTES } from './completion-text.ts'
+
+const completion = (members: Partial<LlmCompletion> = {}): LlmCompletion => ({
+  config: LLM.parse({ model: 'vendor/model:7b', usage_id: 'agent' }),
+  attempt: 1,
+  startedAt: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+  latency: 0.5,
+  url: 'http://127.0.0.1/v1',
+  body: '{}',
+  answer: null,
+  error: null,
+  ...members,
+})
+const NONE = makeMasker([])
+const textOf = async (members: Partial<LlmCompletion>, masker = NONE) => {
+  const { log_data } = await completionText(completion(members), masker)
+  return { log_data, content: JSON.parse(log_data) }
+}
+const bytesInFrame = (text: string) => Buffer.byteLength(JSON.stringify(text))
+
+test('the name of a file begins with the time and has no character that a path could mean', async () => {
+  const { filename, model_name, usage_id } = await completionText(completion(), NONE)
+  expect(filename).toMatch(/^2026-01-02T03-04-05\.678Z-vendor__model_7b-[0-9a-f]{8}\.json$/)
+  expect([model_name, usage_id]).toEqual(['vendor/model:7b', 'agent'])
+})
+
+test.each([
+  ['many texts', JSON.stringify({ messages: Array.from({ length: 300 }, () => '"\n'.repeat(3_000)) })],
+  ['one text', JSON.stringify({ messages: ['ä'.repeat(2_000_000)] })],
+  ['many members', JSON.stringify(Object.fromEntries(Array.from({ length: 90_000 }, (_, n) => [`member ${n}`, n])))],
+  ['a text that is no JSON', 'x'.repeat(3_000_000)],
+])('a request with %s beyond the limit is shortened until its frame fits, and says so', async (_, body) => {
+  const { log_data, content } = await textOf({ body })
+  expect(bytesInFrame(log_data)).toBeLessThanOrEqual(MAX_LOG_BYTES)
+  expect(JSON.stringify(content.request)).toContain('characters left out')
+  expect(content).toMatchObject({ attempt: 1, latency_sec: 0.5 })
+})
+
+test('a request within the limit is whole', async () => {
+  const request = { messages: ['x'.repeat(700_000)] }
+  expect((await textOf({ body: JSON.stringify(request) })).content.request).toEqual(request)
+})
+
+test('a secret is masked in names of members, across the pieces of a long text, and in the configuration of the model', async () => {
+  const secret = 'Sesame-9f3a7c'
+  const key = 'sk-profile-77aa88'
+  const body = JSON.stringify({ [secret]: 'x'.repeat(65_530) + secret, key: `x-${key}` })
+  const config = LLM.parse({ model: 'openai/m', api_key: key })
+  const { log_data, content } = await textOf({ body, config }, makeMasker([secret]))
+  expect(log_data).not.toMatch(new RegExp(`${secret}|${key}`))
+  expect(content.request.key).toBe('x-<secret-hidden>')
+  expect(Object.keys(content.request)).toContain('<secret-hidden>')
+})
+
+test.each([
+  ['Anthropic', { type: 'base64', media_type: 'image/png', data: 'aGVsbG8=' }],
+  ['Gemini', { mimeType: 'image/png', data: 'aGVsbG8=' }],
+  ['OpenAI', { url: 'data:image/png;base64,aGVsbG8=' }],
+])('an image in the form of %s is replaced by its size and digest', async (_, image) => {
+  const { log_data } = await textOf({ body: JSON.stringify({ image }) })
+  expect(log_data).toContain('5 bytes, sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e')
+  expect(log_data).not.toContain('aGVsbG8=')
+})
