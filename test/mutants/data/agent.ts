@@ -5,6 +5,25 @@ const at = (name: string) => `packages/server/src/agent/${name}`
 
 export const agent: readonly MutatedFile[] = [
   {
+    file: 'packages/server/src/skills/imports.ts',
+    tests: ['packages/server/src/skills/imports.test.ts'],
+    mutants: [
+      { before: 'if (depth > MAX_DEPTH) return', after: 'if (false) return' },
+      { before: '++this.#mentions > MAX_MENTIONS', after: 'false' },
+      { before: 'if (this.#bytes > MAX_INSTRUCTION_BYTES) return', after: '' },
+      { before: 'found === null || this.#seen.has(found.real)', after: 'found === null' },
+      { before: '!CREDENTIALS.test(path) && ', after: '' },
+      { before: ' && !CREDENTIALS.test(this.#folder.fromRoot(real))', after: '' },
+      { before: 'new Set([...skip, own])', after: 'new Set([own])' },
+      { before: 'new Set([...skip, own])', after: 'new Set(skip)' },
+      { before: 'outsideCode(text).matchAll', after: 'text.matchAll' },
+      { before: "mention.replace(PUNCTUATION, '')", after: 'mention' },
+      { before: 'if (/^~/.test(written))', after: 'if (false)' },
+      { before: 'isAbsolute(written) ? relative(this.#folder.root, written) : ', after: '' },
+      { before: 'dirname(from), mention', after: "'', mention" },
+    ],
+  },
+  {
     file: at('view/pairing.ts'),
     tests: [at('view/pairing.test.ts')],
     mutants: [

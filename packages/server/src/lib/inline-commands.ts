@@ -21,6 +21,23 @@ export function inlineCommands(text: string): Piece[] {
 export const commandsIn = (text: string): string[] =>
   inlineCommands(text).flatMap((piece) => (piece.kind === 'command' ? [piece.command] : []))
 
+/** The text without fenced code, and with two backticks in the place of each code span. */
+export function outsideCode(text: string): string {
+  return blocks(text)
+    .map(({ isCode, text: part }) => (isCode ? '\n' : outsideSpans(part)))
+    .join('')
+}
+
+function outsideSpans(text: string): string {
+  let shown = ''
+  let from = 0
+  for (let at = text.indexOf('`'); at !== -1; at = text.indexOf('`', from)) {
+    shown += `${text.slice(from, at)}\`\``
+    from = endOfSpan(text, at)
+  }
+  return shown + text.slice(from)
+}
+
 /** Splits a text into fenced code and other text. */
 function blocks(text: string): { isCode: boolean; text: string }[] {
   const found: { isCode: boolean; text: string }[] = []

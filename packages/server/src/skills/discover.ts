@@ -41,7 +41,7 @@ export async function projectSkills(
   const above =
     repository === null || repository === here.root ? null : await Folder.open(workspace, repository, signal)
   const folders = above === null ? [here] : [here, above]
-  const known = new Set<string>()
+  const known = { read: new Set<string>(), always: new Set<string>() }
   const instructions: Skill[] = []
   const own: Skill[] = []
   for (const folder of folders) {

@@ -7,7 +7,7 @@
  *   F2. Files beyond the limits are left out with a note; no content of a folder makes reading it fail.
  */
 import { realpath } from 'node:fs/promises'
-import { join, posix, sep } from 'node:path'
+import { join, posix, relative, sep } from 'node:path'
 import { isInside } from '../lib/index.ts'
 import type { Workspace } from '../workspace/index.ts'
 
@@ -103,6 +103,11 @@ export class Folder {
     const real = await realPathOf(this.#files, wanted, this.#signal)
     if (real === null || !this.#isConfined || isInside(this.#real, real)) return real
     return this.#leaveOut(path, 'it is a link that leads out of its folder')
+  }
+
+  /** A real path relative to the real path of the root. */
+  fromRoot(real: string): string {
+    return relative(this.#real, real)
   }
 
   note(path: string, why: string): void {

@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path'
 import type { Skill } from '@parley/protocol'
 import type { Workspace } from '../workspace/index.ts'
 import { plainPath, type Folder } from './folder.ts'
-import { instructions } from './skill-file.ts'
-import { INSTRUCTION_FILES, instructionName, readNew } from './third-party.ts'
+import { INSTRUCTION_FILES, instructionName, readInstructions, type KnownFiles } from './third-party.ts'
 
 const LIST_LIMIT_MS = 10_000
 const MAX_DEPTH = 8
@@ -17,7 +16,7 @@ const SKIPPED = new Set(['node_modules', 'vendor'])
 export async function nestedInstructions(
   workspace: Pick<Workspace, 'exec'>,
   folder: Folder,
-  { isRepository, known }: { isRepository: boolean; known: Set<string> },
+  { isRepository, known }: { isRepository: boolean; known: KnownFiles },
   signal: AbortSignal,
 ): Promise<Skill[]> {
   const listed = isRepository ? await listedByGit(workspace, folder.root, signal) : null
@@ -26,12 +25,11 @@ export async function nestedInstructions(
   if (nested.length > MAX_NESTED) folder.note('.', `only ${MAX_NESTED} of ${nested.length} nested files were read`)
   const found: Skill[] = []
   for (const path of nested.toSorted().slice(0, MAX_NESTED)) {
-    const text = await readNew(folder, path, known)
-    if (text === null) continue
     const place = plainPath(dirname(path))
     const name = `${instructionName(path.slice(path.lastIndexOf('/') + 1))}:${place}`
     const trigger = { type: 'path' as const, paths: [`${place}/**`] }
-    found.push({ ...instructions({ source: folder.at(path), text, name }, trigger), disable_model_invocation: true })
+    const skill = await readInstructions(folder, { path, name }, known, trigger)
+    if (skill !== null) found.push({ ...skill, disable_model_invocation: true })
   }
   return found
 }

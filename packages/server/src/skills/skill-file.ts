@@ -66,15 +66,20 @@ export async function readSkillFolder(
 export const MAX_INSTRUCTION_BYTES = 32 * 1024
 
 /** An instruction file of a project, whose end is left out with a notice when it is too long. */
-export function instructions({ source, text, name }: SkillFile, trigger: SkillTrigger | null = null): Skill {
-  return Skill.parse({ name, content: cut(text.trim(), source), source, trigger })
+export function instructions(
+  { source, text, name, hasImports = false }: SkillFile & { hasImports?: boolean },
+  trigger: SkillTrigger | null = null,
+): Skill {
+  return Skill.parse({ name, content: cut(text.trim(), source, hasImports), source, trigger })
 }
 
-function cut(text: string, source: string): string {
+function cut(text: string, source: string, hasImports: boolean): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= MAX_INSTRUCTION_BYTES) return text
   // A character that the cut divides is left out.
   const kept = new TextDecoder().decode(bytes.subarray(0, MAX_INSTRUCTION_BYTES), { stream: true })
+  if (hasImports)
+    return `${kept}\n[Only the first ${MAX_INSTRUCTION_BYTES} bytes of ${source} and of its imports are shown. Read the files where the rest matters.]`
   return `${kept}\n[Only the first ${MAX_INSTRUCTION_BYTES} of ${bytes.length} bytes of ${source} are shown. Read the file where the rest matters.]`
 }
 
