@@ -12,10 +12,11 @@ export const core: readonly MutatedFile[] = [
     mutants: [
       { before: '      if (workspace === null) repeat(deleted).catch(() => undefined)\n', after: '' },
       {
-        before: 'const isEnded = late === undefined || ',
-        after: 'const isEnded = true || ',
-        tests: ['test/crash/hanging.test.ts'],
+        before: '(await inTime(ended, late)) && ',
+        after: '',
+        tests: [at('engine/releases.test.ts'), 'test/crash/hanging.test.ts'],
       },
+      { before: ' && (await inTime(settled, tooLate))', after: '' },
       { before: '      await ended\n', after: '', tests: ['test/crash/hanging.test.ts'] },
     ],
   },
@@ -34,7 +35,7 @@ export const core: readonly MutatedFile[] = [
     file: at('engine/deletion.ts'),
     tests: ['test/crash/hanging.test.ts'],
     mutants: [
-      { before: '{ ending, late })', after: '{ ending })' },
+      { before: '{ ending, late, tooLate })', after: '{ ending, tooLate })' },
       { before: '    using _hold = roster.hold(id)\n', after: '', tests: DELETION },
       { before: '  roster.deleted(id)\n', after: '', tests: DELETION },
     ],

@@ -16,10 +16,11 @@ import type { Releases } from './releases.ts'
 import type { StoppedProcesses } from './stopped-processes.ts'
 
 /**
- * Milliseconds that a deletion without hooks waits for work that it cancels, and for the end of all processes. A runner that hangs
- * answers neither; the release is then owed, and settled after the answer. Source: docs/operations.md, Workspaces of deleted conversations.
+ * Milliseconds that a deletion without hooks waits for work that it cancels, for the end of all processes, and for the removal of its
+ * workspace. A runner that hangs answers neither; the release is then owed, and settled after the answer. Source: docs/operations.md,
+ * Workspaces of deleted conversations.
  */
-const DELETE_MS = { work: 2_000, all: 4_500 }
+const DELETE_MS = { work: 2_000, processes: 4_500, all: 30_000 }
 
 export type DeletionDeps = {
   start: StartDeps
@@ -43,7 +44,8 @@ export async function deletion(
   const { row, record, state } = await access.readOrMark(await access.row(id, actor))
   const runsHooks = isReady(state) && !isSuspended(actor.user)
   if (runsHooks && hasHooks(state.hook_config, 'SessionEnd')) await endSession(id, roster, log)
-  const late = AbortSignal.timeout(DELETE_MS.all)
+  const late = AbortSignal.timeout(DELETE_MS.processes)
+  const tooLate = AbortSignal.timeout(DELETE_MS.all)
   let evicted: Promise<void>
   {
     // A copy that a request loads now would work on a log that is removed under it.
@@ -63,7 +65,7 @@ export async function deletion(
   const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
   if (ended !== null) await runs?.ended(id, record, ended)
   const ending = Promise.allSettled([evicted, stopped.settled(id)])
-  return releases.settle({ id, owner: row.owner, record, workspace }, { ending, late })
+  return releases.settle({ id, owner: row.owner, record, workspace }, { ending, late, tooLate })
 }
 
 /** Runs the hooks at the end of a session. Their failure does not stop a deletion. */

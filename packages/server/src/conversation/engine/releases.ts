@@ -23,12 +23,14 @@ export type ReleaseDeps = {
 /** A deleted conversation. `record` is null when it cannot be read. */
 type Deleted = Pick<OwedRelease, 'id' | 'owner' | 'workspace'> & { record: ConversationRecord | null }
 
-/** How long a caller waits for the processes of a deleted conversation. */
+/** How long a caller waits for the release of a deleted conversation; what is left then continues in the background. */
 type ReleaseLimits = {
   /** The work of the conversation that still ends. Nothing is released before it has settled. */
   ending?: Promise<unknown>
-  /** Aborts when the caller no longer waits for processes; their end, and all that follows it, then continues in the background. */
+  /** Aborts when the caller no longer waits for processes. */
   late?: AbortSignal
+  /** Aborts when the caller no longer waits for the decision about the workspace: those before it may take long. */
+  tooLate?: AbortSignal
 }
 
 export type Releases = {
@@ -74,7 +76,7 @@ export function openReleases(deps: ReleaseDeps): Releases {
       isDone = (await release(deleted, attempt, endProcesses(deleted))) !== null
     }
   }
-  const settle: Releases['settle'] = async (deleted, { ending, late } = {}) => {
+  const settle: Releases['settle'] = async (deleted, { ending, late, tooLate } = {}) => {
     const ended = endProcesses(deleted, ending)
     const settled = release(deleted, 1, ended).then((workspace) => {
       // The only failure of the repetitions is the end of this process.
@@ -82,8 +84,10 @@ export function openReleases(deps: ReleaseDeps): Releases {
       return workspace
     })
     // A failure is that of `settled`, too.
-    const isEnded = late === undefined || (await endsInTime(ended, late).catch(() => true))
-    const workspace = isEnded ? await settled : null
+    const inTime = async (work: Promise<unknown>, limit: AbortSignal | undefined) =>
+      limit === undefined || (await endsInTime(work, limit).catch(() => true))
+    const isSettled = (await inTime(ended, late)) && (await inTime(settled, tooLate))
+    const workspace = isSettled ? await settled : null
     if (workspace !== null) return workspace
     return { path: directoryOf(deleted), outcome: 'kept', reason: 'failed', detail: 'The server repeats the removal.' }
   }
