@@ -2,7 +2,7 @@
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { ParleyError, type Place } from '@parley/protocol'
 import type { Account } from './account/account.ts'
-import { isInside, type Backoff } from '../lib/index.ts'
+import { abortable, isInside, type Backoff } from '../lib/index.ts'
 import { listFolder, readWhole, realPathOf, removeOne, statFile, writeWhole, type Target } from './files.ts'
 import type { AskOptions, RunnerClient } from './runner-client.ts'
 import type { RequestBody } from './runner-link.ts'
@@ -116,7 +116,7 @@ export class LocalWorkspace implements Workspace {
     const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
     const { stdin, timeoutMs, maxBytes, callId } = request
     const spec = {
-      ...(await this.#process(request)),
+      ...(await this.#process(request, signal)),
       stdin: stdin === undefined ? null : Buffer.from(stdin).toString('base64'),
       timeoutMs: timeoutMs ?? null,
       maxBytes: maxBytes ?? DEFAULT_MAX_BYTES,
@@ -155,7 +155,7 @@ export class LocalWorkspace implements Workspace {
   ): Promise<Process> {
     const { client } = this.#deps
     let held: Process | null = null
-    const spec = await this.#process(request)
+    const spec = await this.#process(request, signal)
     const body = { op: 'spawn' as const, ...this.#scope, call: request.callId ?? null, spec }
     await this.#ask(request.callId, body, signal, {
       onOk: (answer, link) => (held = attachProcess(answer as SpawnAnswer, link, client)),
@@ -244,19 +244,17 @@ export class LocalWorkspace implements Workspace {
     await this.#deps.release(this.#scope)
   }
 
-  async #process({
-    argv,
-    cwd,
-    env,
-    folder,
-    isOwn,
-  }: Pick<ExecRequest, 'argv' | 'cwd' | 'env' | 'folder' | 'isOwn'>): Promise<ProcessSpec> {
+  async #process(
+    { argv, cwd, env, folder, isOwn }: Pick<ExecRequest, 'argv' | 'cwd' | 'env' | 'folder' | 'isOwn'>,
+    signal: AbortSignal,
+  ): Promise<ProcessSpec> {
     const { at, writable } = await this.#place(cwd)
     const box = await this.#box(writable)
+    const ofSetup = await abortable(this.#variables(), signal)
     return {
       argv,
       cwd: at,
-      env: { ...this.#deps.shell.passed, ...(await this.#variables()), ...(await this.#env()), ...env },
+      env: { ...this.#deps.shell.passed, ...ofSetup, ...(await this.#env()), ...env },
       box: box === null ? null : { ...box, ...(folder !== undefined && { folder }), ...(isOwn === true && { isOwn }) },
     }
   }
@@ -273,12 +271,16 @@ export class LocalWorkspace implements Workspace {
     return { at: real, writable: real }
   }
 
-  /** @param workspace real path */
-  /** The variables that the set-up file changes, for programs without a shell. Found out once. */
+  /** The variables that the set-up file changes, for programs without a shell. Found out once, unless no program could be started. */
   #variables(): Promise<Record<string, string>> {
     const { shell, confinement } = this.#deps
     if (shell.setup === null) return Promise.resolve({})
-    return (this.#afterSetup ??= this.#readSetup(confinement === null ? shell.setup : INSIDE.setup))
+    return (this.#afterSetup ??= this.#readSetup(confinement === null ? shell.setup : INSIDE.setup).catch(
+      (error: unknown) => {
+        this.#afterSetup = null
+        throw error
+      },
+    ))
   }
 
   async #readSetup(file: string): Promise<Record<string, string>> {
@@ -288,13 +290,15 @@ export class LocalWorkspace implements Workspace {
     const limits = { stdin: null, timeoutMs: SETUP_MS, maxBytes: DEFAULT_MAX_BYTES }
     const body = { op: 'exec' as const, ...this.#scope, call: null, spec: { ...spec, ...limits } }
     const onChunk: AskOptions['onChunk'] = (stream, data) => stream === 'stdout' && chunks.push(data)
-    const { exit_code } = (await this.#ask(undefined, body, new AbortController().signal, { onChunk })) as ExecAnswer
+    const never = new AbortController().signal
+    const { exit_code } = (await this.#ask(undefined, body, never, { onChunk }, SETUP_MS)) as ExecAnswer
     const changed = exit_code === 0 ? changedVariables(Buffer.concat(chunks).toString()) : null
     if (changed === null)
       this.#deps.log?.warn({ file: this.#deps.shell.setup, exit_code }, 'set-up file of shells failed')
     return changed ?? {}
   }
 
+  /** @param workspace real path */
   async #box(workspace: string): Promise<Box | null> {
     const { sandbox, roots } = this.#deps
     if (sandbox === null) return null
