@@ -119,12 +119,31 @@ export const run: readonly MutatedFile[] = [
     ],
   },
   {
+    file: at('live/asides.ts'),
+    tests: [at('log/refused-appends.test.ts')],
+    mutants: [
+      { before: 'if (!log.isRefusal(error)) throw error', after: 'throw error' },
+      { before: '      note(drafts)\n', after: '' },
+    ],
+  },
+  {
+    file: at('run/condensation-request.ts'),
+    tests: CONDENSATION,
+    mutants: [
+      {
+        before: 'if (this.#waiting === null) return\n    this.#waiting.reject(error)',
+        after: 'if (this.#waiting === null) return',
+      },
+    ],
+  },
+  {
     file: at('run/running.ts'),
     tests: [at('run/running.test.ts')],
     mutants: [
       { before: 'this.#run !== null || this.#holds > 0 || isClosed()', after: 'this.#holds > 0 || isClosed()' },
       { before: 'this.#run !== null || this.#holds > 0 || isClosed()', after: 'this.#run !== null || isClosed()' },
       { before: 'else if (this.#isWanted) return this.start()', after: '', tests: CONDENSATION },
+      { before: 'if (log.isRefusal(error)) condensation.refuse(error)', after: '', tests: CONDENSATION },
       {
         before: 'this.#run = null\n      this.#releaseSlot()\n',
         after: 'this.#run = null\n',
@@ -176,7 +195,7 @@ export const run: readonly MutatedFile[] = [
       },
       { before: 'return result?.isDenied !== true', after: 'return true', tests: ENDS },
       {
-        before: 'if (result !== null) await this.#live.untilStored',
+        before: 'if (result !== null) await this.#untilStored',
         after: 'if (false) await this.#live.untilStored',
         tests: ENDS,
       },

@@ -5,7 +5,7 @@ import { expectText, refusalOf } from '../run/model-refusal.ts'
 import type { Running } from '../run/running.ts'
 import type { Startup } from '../start/phases/index.ts'
 
-export type AsideParts = { log: Pick<LiveLog, 'openView'>; running: Running; startup: Startup }
+export type AsideParts = { log: Pick<LiveLog, 'openView' | 'isRefusal'>; running: Running; startup: Startup }
 
 /**
  * Returns the agent's answer to a question beside the conversation; only its cost is recorded. Source: agent-core.md 3.8.
@@ -13,12 +13,12 @@ export type AsideParts = { log: Pick<LiveLog, 'openView'>; running: Running; sta
  */
 export function answerAside(
   question: string,
-  live: Pick<LiveReader, 'masker'> &
-    Pick<LiveActions, 'inTurn' | 'untilStored' | 'expectAccepting' | 'append' | 'inBackground' | 'openAgent'>,
+  live: Pick<LiveReader, 'masker' | 'note'> &
+    Pick<LiveActions, 'inTurn' | 'expectAccepting' | 'append' | 'inBackground' | 'openAgent'>,
   { log, running, startup }: AsideParts,
   signal: AbortSignal,
 ): Promise<string> {
-  const { masker, inTurn, untilStored, expectAccepting, append, inBackground, openAgent } = live
+  const { masker, note, inTurn, expectAccepting, append, inBackground, openAgent } = live
   return inBackground(async (own) => {
     await abortable(startup.ready(), own)
     await expectAccepting()
@@ -28,7 +28,11 @@ export function answerAside(
       throw refusalOf(error)
     })
     await turn.settle()
-    await untilStored(() => append(drafts), own)
+    await inTurn(() => append(drafts)).catch((error: unknown) => {
+      if (!log.isRefusal(error)) throw error
+      // The answer is there and paid for. Its cost is stored when the store is back, however long that takes.
+      note(drafts)
+    })
     // The answer passes no commit, so its secret values are hidden here.
     return expectText((await masker()).text(text))
   }, signal)

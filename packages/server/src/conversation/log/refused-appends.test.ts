@@ -212,6 +212,19 @@ test('no model is asked by a run that begins while the newest append is not stor
   expect(texts(await talk.events()).join()).not.toContain('lost')
 })
 
+test('a question beside the conversation is answered although the store refuses its cost, which is stored when the store is back', async () => {
+  await using bench = await openBench()
+  const talk = await bench.start()
+  await talk.is('finished')
+  const spent = async () => count(await talk.events(), 'UsageRecordedEvent')
+  const before = await spent()
+  bench.faults.refuse = ({ events }) => (events.length > 0 ? diskFull() : null)
+  expect(await bench.engine.ask(talk.id, 'what?', ANN, new AbortController().signal)).toBe('aside')
+  expect(await spent()).toBe(before)
+  bench.faults.refuse = () => null
+  await until(async () => (await spent()) === before + 1)
+})
+
 test('a message and a change that the store refused have no effect, also before the end of the start', async () => {
   const phase = gate()
   await using bench = await openBench({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { ANN, gate, holdAppend, openBench, settled, type Bench } from '../../../testing/engine-bench.ts'
+import { ANN, answer, gate, holdAppend, openBench, settled, texts, type Bench } from '../../../testing/engine-bench.ts'
+import { diskFull } from '../../../testing/faulty-storage.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
 import type { Append } from '../../storage/index.ts'
@@ -65,6 +66,50 @@ test('a condensation that is requested while an interrupt is recorded is made af
   await asked
   expect(await talk.status()).toBe('paused')
   step.open.resolve()
+})
+
+test('a request for a condensation that the store refuses is answered, and the condensation is stored when the store is back', async () => {
+  await using bench = await openBench()
+  let condensed = 0
+  bench.play({
+    async *condense(context): Step {
+      condensed += 1
+      bench.faults.refuse = diskFull
+      yield answer('shorter', context.state().seq)
+    },
+  })
+  const talk = await bench.start(CONDENSING)
+  await talk.is('finished')
+  await expect(condense(bench, talk)).rejects.toMatchObject({ code: 'unavailable' })
+  bench.faults.refuse = () => null
+  await until(async () =>
+    texts(await talk.events())
+      .join()
+      .includes('shorter'),
+  )
+  expect(condensed).toBe(1)
+  expect(await talk.status()).toBe('finished')
+})
+
+test('a request for a condensation of a run that the store holds up is answered', async () => {
+  await using bench = await openBench()
+  const held = gate()
+  bench.play({
+    async *think(context): Step {
+      held.reached.resolve()
+      await held.open.promise
+      bench.faults.refuse = diskFull
+      yield answer('done', context.state().seq)
+    },
+  })
+  const talk = await bench.start(CONDENSING)
+  await held.reached.promise
+  const asked = condense(bench, talk)
+  await settled()
+  held.open.resolve()
+  await expect(asked).rejects.toMatchObject({ code: 'unavailable' })
+  bench.faults.refuse = () => null
+  await talk.is('finished')
 })
 
 test('a condensation that fails changes no status, and one that an interrupt ends is reported as interrupted', async () => {

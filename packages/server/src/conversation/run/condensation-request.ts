@@ -33,6 +33,14 @@ export class CondensationRequest {
     else waiting?.reject(refusalOf(error))
   }
 
+  /** Rejects for the requesters so far, because the store refuses what the run needs stored. The run makes the condensation later. */
+  refuse(error: unknown): void {
+    if (this.#waiting === null) return
+    this.#waiting.reject(error)
+    this.#waiting = Promise.withResolvers()
+    this.#waiting.promise.catch(() => undefined)
+  }
+
   /** Rejects the request: a person interrupted the run, or the conversation leaves memory. */
   cancel(isInterrupted: boolean): void {
     this.settle(

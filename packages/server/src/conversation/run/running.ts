@@ -46,7 +46,7 @@ export type RunDeps = {
 
 /** The parts of a conversation that its run works with. */
 export type RunParts = {
-  log: Pick<LiveLog, 'view' | 'openView' | 'actions' | 'isOriginal' | 'isRefused' | 'expectAccepting'>
+  log: Pick<LiveLog, 'view' | 'openView' | 'actions' | 'isOriginal' | 'isRefused' | 'isRefusal' | 'expectAccepting'>
   channel: Channel
   files: FileCheckpoints
   goal: GoalRounds
@@ -187,9 +187,10 @@ export class Running {
   }
 
   async #runToEnd(signal: AbortSignal): Promise<void> {
-    const { id, record, inTurn, untilStored, openAgent, start, emitSnapshot } = this.#live
+    const { id, record, inTurn, openAgent, start, emitSnapshot } = this.#live
     const { log, files, goal, condensation } = this.#parts
     const { runs, parentLink } = this.#deps
+    const untilStored: LiveActions['untilStored'] = (...repeated) => this.#untilStored(...repeated)
     try {
       await runs?.began(id, record())
       // Before the slot: a start may wait long for the outside world, and would keep others from running.
@@ -253,6 +254,20 @@ export class Running {
     })
   }
 
+  /** As that of the conversation. The requesters of a condensation learn that the store refuses, because that may last long. */
+  #untilStored<T>(work: () => Promise<T>, signal: AbortSignal, force?: { isForced: boolean }): Promise<T> {
+    const { log, condensation } = this.#parts
+    const reporting = async () => {
+      try {
+        return await work()
+      } catch (error) {
+        if (log.isRefusal(error)) condensation.refuse(error)
+        throw error
+      }
+    }
+    return this.#live.untilStored(reporting, signal, force)
+  }
+
   #commit(drafts: readonly Draft[], signal: AbortSignal): Promise<StoredEvent[]> {
     signal.throwIfAborted()
     return this.#live.append(drafts)
@@ -261,7 +276,7 @@ export class Running {
   /** Hooks run outside of a turn, so that a message that arrives meanwhile is accepted (F65). */
   async #mayStop(status: ConversationState['execution_status'], signal: AbortSignal): Promise<boolean> {
     const result = await this.#parts.hooks.stop(status, signal)
-    if (result !== null) await this.#live.untilStored(() => this.#commit(result.drafts, signal), signal)
+    if (result !== null) await this.#untilStored(() => this.#commit(result.drafts, signal), signal)
     return result?.isDenied !== true
   }
 
