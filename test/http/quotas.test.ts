@@ -99,6 +99,41 @@ describe('sockets', () => {
   })
 })
 
+describe('the month', () => {
+  test('no model is asked to validate a profile, or by a hook, when the month of the user is spent', async () => {
+    let asked = 0
+    const respond = () => {
+      asked += 1
+      return { text: '{"decision": "allow"}' }
+    }
+    await using server = await limited({ ann: { monthly_cost_usd: 0.5 } }, { respond })
+    const llm = { ...(server.agent['llm'] as object), input_cost_per_token: 1, output_cost_per_token: 1 }
+    const paying = await server.start({ agent: { ...server.agent, llm } })
+    await server.say(paying.id, 'hello', true)
+    const spent = async () => (await server.call('GET', '/api/quotas')).json.quotas
+    await until(async () =>
+      (await spent()).some((row: { name: string; used: number }) => row.name === 'monthly_cost_usd' && row.used > 0.5),
+    )
+    asked = 0
+    const validate = (key: string) =>
+      server.call('POST', '/api/profiles/mine/validate', { llm: server.agent['llm'] }, { key })
+    const { status, json } = await validate(KEYS.ann)
+    expect([status, json.limit]).toEqual([409, 'monthly_cost_usd'])
+    const hook = { type: 'prompt', prompt: 'Keep the rules.' }
+    const hook_config = { user_prompt_submit: [{ matcher: '*', hooks: [hook] }] }
+    const { id } = await server.start({ hook_config })
+    await until(async () => (await server.say(id, 'hello')).status === 200)
+    const executions = async () => {
+      const { json: page } = await server.call('GET', `/api/conversations/${id}/events/search?kind=HookExecutionEvent`)
+      return page.items
+    }
+    await until(async () => (await executions()).length > 0)
+    expect((await executions())[0].error).toContain('The limit monthly_cost_usd of this user is reached')
+    expect(asked).toBe(0)
+    expect((await validate(KEYS.bob)).json).toEqual({ valid: true, error: null })
+  })
+})
+
 describe('commands and uploads', () => {
   test('a command beyond the limit gets 429, and other users run theirs', async () => {
     await using server = await limited({ ann: { processes: 1 } })

@@ -83,7 +83,7 @@ export const validateProfile = endpoint({
     }),
     description: 'The result of the check',
   },
-  errors: [],
+  errors: [409],
 })
 
 export const renameProfile = endpoint({

@@ -80,7 +80,8 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
   const dataDirOf = (id: string) => join(foldersDir, id)
   const trusted = config.trustedHooks
   const { mask, masker } = openMasking(commandSecrets, ownSecrets)
-  const openHooks = openConversationHooks({ workspaces, trusted, openLlmOf, mask, dataDirOf, locks, log })
+  const expectMoney = (user: string) => deps.quotas.expectMoney(user)
+  const openHooks = openConversationHooks({ workspaces, trusted, openLlmOf, expectMoney, mask, dataDirOf, locks, log })
   const profiles = openLlmProfiles(storage.documents, settings, cipher)
 
   const engine: Engine = openEngine({

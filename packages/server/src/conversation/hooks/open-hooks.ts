@@ -18,6 +18,8 @@ export type ConversationHooksDeps = Pick<HookHelperDeps, 'locks' | 'log'> & {
   trusted: readonly string[]
   /** Models as a conversation gets them. */
   openLlmOf: (user: ModelUser) => OpenLlm
+  /** Rejects when the user can pay for no further answer of a model. */
+  expectMoney: (user: string) => Promise<void>
   mask: MaskDrafts
   /** Folder of a conversation outside its workspace. */
   dataDirOf: (id: string) => string
@@ -53,12 +55,13 @@ export function openConversationHooks(deps: ConversationHooksDeps): OpenHooks {
 
 /** The cost of each hook is counted separately, and secrets are hidden from it as they are from the agent's model. */
 function asking(
-  { openLlmOf, mask, locks, log, dataDirOf }: ConversationHooksDeps,
+  { openLlmOf, expectMoney, mask, locks, log, dataDirOf }: ConversationHooksDeps,
   starting: Parameters<OpenHooks>[0],
   workspace: Workspace,
 ): AskModel {
   const { id, owner, current } = starting
-  return (hook, question, spent, signal) => {
+  return async (hook, question, spent, signal) => {
+    await expectMoney(owner)
     const config: LLM = { ...current().agent.llm, stream: false, usage_id: bucketOf(hook) }
     const helper: HookHelperDeps = {
       conversationId: id,

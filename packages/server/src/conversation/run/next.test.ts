@@ -106,6 +106,22 @@ test('repetition while a goal is active is judged and does not stop the run', ()
   expect(next({ ...running, goal: goal(true) }, LIMITS, stuck)).toEqual({ kind: 'judge' })
 })
 
+test.each<[string, Partial<ConversationState>, Partial<Around>]>([
+  ['work that is done', { owes_step: false }, {}],
+  ['repetition', {}, { stuck: () => ({ kind: 'stuck', pattern: 'monologue', detail: 'It talks.' }) }],
+])('the judge of a goal is not asked about %s when nobody can pay for its answer', (_name, change, more) => {
+  const reason = { code: 'MonthlyCostReached', detail: 'used up' }
+  const paused = { kind: 'stop', status: 'paused', reason }
+  const state = { ...running, ...change, goal: goal(true) }
+  expect(next(state, LIMITS, around({ ...more, usedUp: () => reason }))).toEqual(paused)
+  expect(next(state, LIMITS, around({ ...more, remainingBudget: () => reason }))).toEqual(paused)
+})
+
+test('work that is done ends the run also when the month of its user is spent', () => {
+  const spentMonth = around({ usedUp: () => ({ code: 'MonthlyCostReached', detail: 'used up' }) })
+  expect(summary(next({ ...running, owes_step: false }, LIMITS, spentMonth))).toEqual(stop('finished'))
+})
+
 test('a run pauses when the parent chain can pay for no further answer', () => {
   const reason = { code: 'MaxBudgetReached', detail: 'used up' }
   expect(next(running, LIMITS, around({ remainingBudget: () => reason }))).toEqual({

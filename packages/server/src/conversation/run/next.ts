@@ -41,11 +41,11 @@ export function next(state: ConversationState, limits: Limits, around: Around = 
   if (state.execution_status !== 'running') return stop(state.execution_status)
   if (state.awaiting_approval !== null) return stop('waiting_for_confirmation')
   if (state.open_actions.length > 0) return { kind: 'execute', actions: state.open_actions }
-  if (!state.owes_step) return hasGoal(state) ? { kind: 'judge' } : stop('finished')
+  if (!state.owes_step) return hasGoal(state) ? (withoutMoney(around) ?? { kind: 'judge' }) : stop('finished')
   const repetition = around.stuck()
   if (repetition?.kind === 'nudge') return repetition
   // Repetition may be a part of reaching a goal: its judge decides (agent-core.md 3.7).
-  if (repetition?.kind === 'stuck' && hasGoal(state)) return { kind: 'judge' }
+  if (repetition?.kind === 'stuck' && hasGoal(state)) return withoutMoney(around) ?? { kind: 'judge' }
   if (repetition?.kind === 'stuck') {
     const remedy = 'Send a message to help it on, or run it again to let it try further.'
     return stop('stuck', { code: 'AgentStuck', detail: `${repetition.detail} (${repetition.pattern}) ${remedy}` })
@@ -59,9 +59,13 @@ export function next(state: ConversationState, limits: Limits, around: Around = 
     const detail = `The budget of ${limits.maxBudgetUsd} US dollars is used up. Raise max_budget_per_task and run again.`
     return stop('paused', { code: 'MaxBudgetReached', detail })
   }
-  const overdrawn = around.remainingBudget?.() ?? around.usedUp?.() ?? null
-  if (overdrawn !== null) return stop('paused', overdrawn)
-  return { kind: 'think' }
+  return withoutMoney(around) ?? { kind: 'think' }
+}
+
+/** The end of a run that nobody can pay a further answer for; null when someone can. */
+function withoutMoney({ remainingBudget, usedUp }: Around): Next | null {
+  const reason = remainingBudget?.() ?? usedUp?.() ?? null
+  return reason === null ? null : stop('paused', reason)
 }
 
 const hasGoal = ({ goal }: ConversationState): boolean => goal?.active === true

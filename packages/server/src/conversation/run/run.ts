@@ -55,7 +55,7 @@ export async function run(conversation: Runnable, signal: AbortSignal): Promise<
       continue
     }
     if (todo.kind === 'think' || todo.kind === 'condense' || todo.kind === 'judge') await conversation.expectAccepting()
-    if (todo.kind === 'think' && (await conversation.isUsedUp())) continue
+    if ((todo.kind === 'think' || todo.kind === 'judge') && (await conversation.isUsedUp())) continue
     if (todo.kind === 'think' && (await conversation.reportFiles())) continue
     signal.throwIfAborted()
     if (todo.kind === 'condense') await condense(conversation, signal)

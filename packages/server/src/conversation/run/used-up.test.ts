@@ -34,6 +34,25 @@ test('a run pauses before it asks a model when the month of its user is spent, a
   expect(bench.asked.length).toBe(3)
 })
 
+test('the judge of a goal is not asked when the month of its user is spent, and the goal can be resumed', async () => {
+  let opened = 0
+  const openLlm = () => {
+    opened += 1
+    throw new Error('no model')
+  }
+  const judgeModel = async () => ({}) as never
+  await using bench = await openBench({ quotas: sharedQuotas({ monthly_cost_usd: 0.5 }), openLlm, judgeModel })
+  const conversation = await bench.start({ isIdle: true })
+  await bench.engine.send(conversation.id, { kind: 'start_goal', objective: 'Make it work.', max_iterations: 3 }, ANN)
+  await conversation.is('paused')
+  expect([bench.asked.length, opened]).toEqual([1, 0])
+  expect(await errorsOf(conversation)).toEqual(['MonthlyCostReached', expect.stringContaining('1.00 of 0.5')])
+  const goals = (await conversation.events()).flatMap(({ event }: StoredEvent) =>
+    event.kind === 'StateChangedEvent' && event.key === 'goal' ? [event.value] : [],
+  )
+  expect(goals.at(-1)).toMatchObject({ active: false, status: 'interrupted', verdict: null })
+})
+
 test('a title is made without a model when the month of its user is spent', async () => {
   let opened = 0
   const openLlm = () => {

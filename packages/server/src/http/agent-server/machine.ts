@@ -46,7 +46,7 @@ export function machineRoutes(
     ...workspaceFileRoutes({ workingDirOf: machine.workingDirOf, roots: (user) => hosts.roots(user), sessions, log }),
     ...modelRoutes(machine.catalogue),
     ...providerConnectionRoutes(machine.connections),
-    ...profileRoutes({ profiles, probe, log }),
+    ...profileRoutes({ profiles, probe, quotas, log }),
     ...agentProfileRoutes(machine.agentProfiles),
   ]
 }

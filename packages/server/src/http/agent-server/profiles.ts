@@ -10,6 +10,7 @@ import {
   validateProfile,
 } from '@parley/protocol'
 import type { Log } from '../../observability/index.ts'
+import type { Quotas } from '../../quotas/index.ts'
 import type { LlmProfiles } from '../../settings/index.ts'
 import { ok, route } from '../core/route.ts'
 import { read } from '../input/validation.ts'
@@ -20,10 +21,11 @@ export type ProfileDeps = {
   profiles: LlmProfiles
   /** Requests one token from a model; null when it answers. */
   probe: (llm: LLM, signal: AbortSignal) => Promise<{ type: string; message: string } | null>
+  quotas: Pick<Quotas, 'expectMoney'>
   log: Pick<Log, 'warn'>
 }
 
-export function profileRoutes({ profiles, probe, log }: ProfileDeps): Route[] {
+export function profileRoutes({ profiles, probe, quotas, log }: ProfileDeps): Route[] {
   return [
     route(listProfiles, async (_call, { user }) => ok(listProfiles, await profiles.list(user))),
     route(getProfile, async ({ params, headers }, actor) => {
@@ -45,9 +47,10 @@ export function profileRoutes({ profiles, probe, log }: ProfileDeps): Route[] {
       await profiles.delete(user, name)
       return ok(deleteProfile, { name, message: `Profile '${name}' deleted` })
     }),
-    route(validateProfile, async ({ body, callerSignal }) => {
+    route(validateProfile, async ({ body, callerSignal }, { user }) => {
       const llm = read(LLM, body.llm, ['llm'])
       if (llm.value !== undefined) {
+        await quotas.expectMoney(user)
         const error = await probe(llm.value, callerSignal())
         return ok(validateProfile, { valid: error === null, error })
       }
