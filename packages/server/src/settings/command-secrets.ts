@@ -1,5 +1,6 @@
 /** Secrets in the environment of a user's commands, and masking of secrets in everything that is stored about them. */
 import { createHash } from 'node:crypto'
+import { RecentMap } from '../lib/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Draft } from '@parley/protocol'
 import { keepNewest, makeMasker, maskDrafts, secretValues, type Cipher, type Masker } from '../secrets/index.ts'
@@ -40,12 +41,16 @@ export interface CommandSecrets {
 
 /** Keys kept for one user, the newest ones. */
 const MAX_KEYS = 100
+/** Most bytes of the secrets of all users, and of the keys of all users. Those of a user who is not kept are read again. */
+const MAX_BYTES = { secrets: 32 * 1024 * 1024, keys: 4 * 1024 * 1024 }
+/** Bytes of a user beside the texts. */
+const USER_BYTES = 512
 /** The secrets of a user. They are current while `version` is unchanged. */
 type Known = {
   /** Digest of what the values were read from. */
   version: string
   values: ReadonlySet<string>
-  /** Values that were replaced or deleted since the server started. */
+  /** Values that were replaced or deleted since the server started, or since the user was kept. */
   former: ReadonlySet<string>
   /** Changes with every value. */
   generation: number
@@ -61,8 +66,8 @@ type Deps = {
 }
 
 export function openCommandSecrets({ secrets, settings, cipher, own, log }: Deps): CommandSecrets {
-  const knownOfUsers = new Map<string, Known>()
-  const keysOf = new Map<string, Set<string>>()
+  const knownOfUsers = new RecentMap<Known>(MAX_BYTES.secrets)
+  const keysOf = new RecentMap<Set<string>>(MAX_BYTES.keys)
   const maskers = new MaskerCache()
   let generations = 0
 
@@ -113,7 +118,7 @@ export function openCommandSecrets({ secrets, settings, cipher, own, log }: Deps
     const former = new Set(before.filter((value) => !values.has(value)))
     keepNewest(former)
     const fresh = { version, values, former, generation: ++generations }
-    knownOfUsers.set(user, fresh)
+    knownOfUsers.set(user, fresh, bytesOf(user, values, former))
     return fresh
   }
 
@@ -146,11 +151,17 @@ export function openCommandSecrets({ secrets, settings, cipher, own, log }: Deps
     sawKey(user, key) {
       const keys = keysOf.get(user) ?? new Set()
       if (keys.has(key) || own.includes(key)) return
-      keysOf.set(user, keys.add(key))
-      const [oldest] = keys
+      const [oldest] = keys.add(key)
       if (keys.size > MAX_KEYS && oldest !== undefined) keys.delete(oldest)
+      keysOf.set(user, keys, bytesOf(user, keys))
     },
   }
+}
+
+function bytesOf(user: string, ...sets: readonly ReadonlySet<string>[]): number {
+  let bytes = USER_BYTES + user.length
+  for (const set of sets) for (const { length } of set) bytes += length
+  return bytes
 }
 
 /** A digest of texts. Lengths keep two lists apart whose texts are divided differently. */

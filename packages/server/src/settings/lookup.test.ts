@@ -57,6 +57,25 @@ test('a value is looked up again after a command failed with it, at most every f
   expect(vault.lookups.seen(vault.source)).toEqual(['value-1', 'value-2'])
 })
 
+test('the values of the sources that were used last are kept, up to a number of bytes', async () => {
+  const server = createServer((request, response) => {
+    response.writeHead(200).end(`${request.url} `.padEnd(64 * 1024, 'x'))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const lookups = openLookups({ hosts: [host], ownUrl: () => null, log: { warn: () => undefined } })
+  const sourceOf = (n: number) => LookupSecret.parse({ kind: 'LookupSecret', url: `http://${host}/${n}` })
+  const kept = (n: number) => lookups.seen(sourceOf(n)).length
+  const [first, last] = [0, 16 * 16]
+  for (let n = first; n <= last; n++) {
+    expect(await lookups.value(`KEY_${n}`, sourceOf(n))).toContain(`/${n} `)
+    expect(kept(first)).toBe(1)
+  }
+  expect([kept(first), kept(1), kept(last)]).toEqual([1, 0, 1])
+  server.closeAllConnections()
+  server.close()
+})
+
 test('a failed look-up is cached for a minute, and earlier values stay masked', async () => {
   await using vault = await openVault()
   await vault.value()

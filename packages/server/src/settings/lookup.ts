@@ -5,7 +5,7 @@
  */
 import { isIP } from 'node:net'
 import { operatorFetch } from '../egress/index.ts'
-import { timeoutSignal } from '../lib/index.ts'
+import { RecentMap, timeoutSignal } from '../lib/index.ts'
 import { keepNewest } from '../secrets/index.ts'
 import type { Log } from '../observability/index.ts'
 import { invalidInput, type LookupSecret, MAX_SECRET_BYTES } from '@parley/protocol'
@@ -15,6 +15,10 @@ const TIMEOUT_MS = 30_000
 const TTL_MS = 60_000
 /** Least milliseconds between two requests for one value, even when many commands fail with it. */
 const MIN_REFRESH_MS = 5_000
+/** Most bytes of all sources with their values. A source that is not kept is as before its first look-up. */
+const MAX_BYTES = 16 * 1024 * 1024
+/** Bytes of a source beside its texts. */
+const SOURCE_BYTES = 512
 
 export type LookupDeps = {
   /** `host` or `host:port`, in the operator's spelling. */
@@ -33,15 +37,16 @@ export interface Lookups {
   value(name: string, source: LookupSecret): Promise<string | null>
   /** Marks the value as possibly outdated: the next command that names it triggers a new look-up. */
   refresh(source: LookupSecret): void
-  /** The newest values of this source since the server started. */
+  /** The newest values of this source since the server started, if it is among the sources that were used last. */
   seen(source: LookupSecret): readonly string[]
 }
 
+/** `answer`: null before the first look-up. `values`: the newest ones. */
+type Known = { answer: Answer | null; values: Set<string> }
 type Answer = { value: Promise<string | null>; at: number; until: number }
 
 export function openLookups({ hosts, ownUrl, clock = () => performance.now(), log }: LookupDeps): Lookups {
-  const answers = new Map<string, Answer>()
-  const values = new Map<string, Set<string>>()
+  const sources = new RecentMap<Known>(MAX_BYTES)
   const keyOf = ({ url, headers }: LookupSecret) => JSON.stringify([url, headers])
 
   function allowed(address: string): URL | null {
@@ -54,7 +59,13 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
     return isNamed || (own !== null && isOwn(url, new URL(own))) ? url : null
   }
 
-  async function fetched(name: string, source: LookupSecret): Promise<string | null> {
+  function keep(key: string, known: Known): void {
+    let bytes = SOURCE_BYTES + key.length
+    for (const { length } of known.values) bytes += length
+    sources.set(key, known, bytes)
+  }
+
+  async function fetched(name: string, source: LookupSecret, known: Known): Promise<string | null> {
     try {
       const url = allowed(source.url)
       if (url === null) throw new Error('its host is not allowed any more')
@@ -63,11 +74,10 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
       const response = await operatorFetch(url, { headers: source.headers, redirect: 'error', signal })
       if (!response.ok) throw new Error(`the answer is ${response.status}`)
       const value = await textOf(response)
-      const known = values.get(keyOf(source)) ?? new Set()
       // Deleted first, so that a value that comes back is the newest one.
-      known.delete(value)
-      values.set(keyOf(source), known.add(value))
-      keepNewest(known)
+      known.values.delete(value)
+      keepNewest(known.values.add(value))
+      keep(keyOf(source), known)
       return value
     } catch (error) {
       log.warn({ secret: name, err: error }, 'secret not looked up, omitted')
@@ -86,19 +96,20 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
 
     value(name, source) {
       const key = keyOf(source)
-      const known = answers.get(key)
-      if (known !== undefined && known.until > clock()) return known.value
-      const value = fetched(name, source)
-      answers.set(key, { value, at: clock(), until: clock() + TTL_MS })
+      const known = sources.get(key) ?? { answer: null, values: new Set() }
+      if (known.answer !== null && known.answer.until > clock()) return known.answer.value
+      const value = fetched(name, source, known)
+      known.answer = { value, at: clock(), until: clock() + TTL_MS }
+      keep(key, known)
       return value
     },
 
     refresh(source) {
-      const known = answers.get(keyOf(source))
-      if (known !== undefined) known.until = Math.min(known.until, known.at + MIN_REFRESH_MS)
+      const answer = sources.get(keyOf(source))?.answer ?? null
+      if (answer !== null) answer.until = Math.min(answer.until, answer.at + MIN_REFRESH_MS)
     },
 
-    seen: (source) => [...(values.get(keyOf(source)) ?? [])],
+    seen: (source) => [...(sources.get(keyOf(source))?.values ?? [])],
   }
 }
 

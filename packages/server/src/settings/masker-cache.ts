@@ -1,4 +1,5 @@
 /** Maskers by the secrets that they mask. One is used for every commit of a conversation, and takes milliseconds to make. */
+import { RecentMap } from '../lib/index.ts'
 import type { Masker } from '../secrets/index.ts'
 
 /** Most bytes of all maskers; the newest one is kept whatever its size. */
@@ -7,9 +8,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 const MASKER_BYTES = 1024
 
 export class MaskerCache {
-  /** The most recently used one is the last. */
-  readonly #maskers = new Map<string, Masker>()
-  #bytes = 0
+  readonly #maskers = new RecentMap<Masker>(MAX_BYTES)
 
   /** Number of maskers kept. */
   get size(): number {
@@ -19,15 +18,9 @@ export class MaskerCache {
   /** @param key names the secrets; it must not contain them */
   get(key: string, make: () => Masker): Masker {
     const known = this.#maskers.get(key)
-    const masker = known ?? make()
-    if (known === undefined) this.#bytes += masker.bytes + MASKER_BYTES
-    this.#maskers.delete(key)
-    this.#maskers.set(key, masker)
-    for (const [oldest, { bytes }] of this.#maskers) {
-      if (this.#bytes <= MAX_BYTES || oldest === key) break
-      this.#maskers.delete(oldest)
-      this.#bytes -= bytes + MASKER_BYTES
-    }
+    if (known !== undefined) return known
+    const masker = make()
+    this.#maskers.set(key, masker, masker.bytes + MASKER_BYTES)
     return masker
   }
 }
