@@ -197,7 +197,7 @@ export {
   WorkflowObservation,
   WriteFileObservation,
 } from './events/observation.ts'
-export { Condensation, CondensationRequest, CondensationSummaryEvent } from './events/condensation.ts'
+export { Condensation, CondensationRequest, CondensationSummaryEvent, type GivenBack } from './events/condensation.ts'
 export {
   ACPToolCallEvent,
   ConversationErrorEvent,

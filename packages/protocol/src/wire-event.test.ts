@@ -19,6 +19,13 @@ test.each(treeEvents.filter(({ kind }) => kind === 'ActionEvent' || kind === 'Me
   },
 )
 
+test('what follows a summary in the view stays in the log, and is left out of the condensation that clients get', () => {
+  const sample = treeEvents.find(({ kind }) => kind === 'Condensation')!
+  const stored = TreeEvent.parse({ ...sample, given_back: { tasks: 't', files: [{ path: '/a', text: null }] } })
+  expect(stored).toHaveProperty('given_back.tasks', 't')
+  expect(wireEvent(stored)).toEqual(TreeEvent.parse(sample))
+})
+
 test.each(controlEvents)('$kind becomes one state update with the same id and time', (sample) => {
   const event = ControlEvent.parse(sample)
   const wire = wireEvent(event)

@@ -9,13 +9,13 @@ import type { ConversationStateUpdateEvent, ServerErrorEvent, StreamingDeltaEven
 export type WireEvent = TreeEvent | ConversationStateUpdateEvent | StreamingDeltaEvent | ServerErrorEvent
 
 /**
- * Returns the wire event of a stored event: tree events without `raw_answer`, which clients refuse, each control event as a state update with the same
- * id and time.
+ * Returns the wire event of a stored event: tree events without `raw_answer` and `given_back`, which clients refuse, each control event as a
+ * state update with the same id and time.
  * Kinds of a newer version become a state update too, because clients fail on an unknown kind and not on an unknown
  * key.
  */
 export function wireEvent(event: Event | UnknownEvent): WireEvent {
-  if (isWireKind(event.kind)) return withoutRawAnswer(event) as WireEvent
+  if (isWireKind(event.kind)) return withoutOwn(event) as WireEvent
   const [key, value] = isControlEvent(event) ? stateUpdate(event) : ['unknown_event', event]
   return {
     kind: 'ConversationStateUpdateEvent',
@@ -28,9 +28,9 @@ export function wireEvent(event: Event | UnknownEvent): WireEvent {
   }
 }
 
-function withoutRawAnswer(event: Event | UnknownEvent): object {
-  if (!('raw_answer' in event)) return event
-  const { raw_answer: _stored, ...shown } = event
+function withoutOwn(event: Event | UnknownEvent): object {
+  if (!('raw_answer' in event) && !('given_back' in event)) return event
+  const { raw_answer: _raw, given_back: _given, ...shown } = event as Record<string, unknown>
   return shown
 }
 

@@ -1,5 +1,7 @@
 /** Tools of agents: definitions, registry, locks, MCP servers. */
 export type { Recovery, Tool, ToolContext } from './tool.ts'
+export { showsText } from './file-editor/view.ts'
+export { taskListText } from './task-tracker-tool.ts'
 export type { ClientCalls, ClientResult } from './client-calls.ts'
 export type { ToolServices } from './services.ts'
 export type { SkillService } from './skill-service.ts'

@@ -43,7 +43,8 @@ export function taskTrackerTool(): Tool {
     async execute({ command, task_list }, { dataDir }) {
       if (command === 'plan') await write(dataDir, task_list)
       const tasks = command === 'plan' ? task_list : await read(dataDir)
-      const message = command === 'plan' ? `Task list has been updated with ${tasks.length} item(s).` : format(tasks)
+      const message =
+        command === 'plan' ? `Task list has been updated with ${tasks.length} item(s).` : taskListText(tasks)
       return {
         kind: 'TaskTrackerObservation',
         content: [textContent(message)],
@@ -55,7 +56,8 @@ export function taskTrackerTool(): Tool {
   })
 }
 
-function format(tasks: readonly TaskItem[]): string {
+/** Shows a task list to the model. */
+export function taskListText(tasks: readonly TaskItem[]): string {
   if (tasks.length === 0) return 'There is no task list yet. Use the command plan to write one.'
   const rows = tasks.map(({ title, notes, status }, index) => {
     const indented = notes.trim() === '' ? '' : `\n   ${notes.trim().replaceAll('\n', '\n   ')}`

@@ -14,7 +14,7 @@ export type CondenserInput = {
   next: AgentRequest | null
 }
 
-export type AgentRequest = {
+type AgentRequest = {
   /** The agent's model. */
   llm: LLM
   /** The same messages as the preceding request of the agent, and those after it. */

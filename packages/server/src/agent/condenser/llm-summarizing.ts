@@ -6,13 +6,14 @@
  *   C2. A summary is never empty (F62), and it replaces more than another summary.
  *   C3. The usage of every attempt is reported, also of failed ones.
  */
-import type { Draft, LLMSummarizingCondenser, TreeEvent } from '@parley/protocol'
+import type { Draft, GivenBack, LLMSummarizingCondenser, TreeEvent } from '@parley/protocol'
 import { LlmError, type Llm, type LlmAnswer, type LlmRequest } from '../../llm/index.ts'
 import { usage } from '../drafts.ts'
 import { isSameModel } from '../same-model.ts'
 import { truncateMiddle } from '../truncate.ts'
 import type { Log } from '../../observability/index.ts'
 import type { CondensationDraft, Condenser, CondenserInput, CondenserResult } from './condenser.ts'
+import { givenBack } from './given-back.ts'
 import { hardRange, reasonsFor, softRange, tokenLimit, type Range } from './plan.ts'
 import { CAPS, recordText, UNCAPPED, type Caps } from './record-text.ts'
 import { isWorthAnotherForm, prefixRequest, summaryIn } from './shared-prefix.ts'
@@ -24,9 +25,9 @@ const EVENTS_BEFORE_RETRY = 10
 const CHARS_PER_TOKEN = 3
 /** Share of the model's window for the record; the rest is for instructions and the summary. */
 const RECORD_SHARE = 0.7
-const MAX_SUMMARY_CHARS = 40_000
-/** Share of the view's limit that a summary may fill, so that the view really becomes shorter. */
-const SUMMARY_SHARE = 0.2
+/** Characters of a summary and of what follows it, and the share of the view's limit that each may fill, so that the view becomes shorter. */
+const SUMMARY = { most: 40_000, share: 0.2 }
+const GIVEN_BACK = { most: 24_000, share: 0.1 }
 
 export class SummarizingCondenser implements Condenser {
   readonly handlesRequests = true
@@ -60,9 +61,14 @@ export class SummarizingCondenser implements Condenser {
         const { responseId, text } =
           (await this.#overPrefix({ ...input, next }, range, spent, signal)) ??
           (await this.#ofRecord(forgotten, caps, input, spent, signal))
-        const summary = truncateMiddle(text, this.#summaryChars(input))
+        const summary = truncateMiddle(text, this.#chars(input, SUMMARY))
+        const given = givenBack(input.view, range, this.#chars(input, GIVEN_BACK))
         this.#notBefore = 0
-        return { kind: 'condensed', spent, condensation: condensationOf(forgotten, range, summary, responseId) }
+        return {
+          kind: 'condensed',
+          spent,
+          condensation: condensationOf(input.view, range, { summary, responseId, given }),
+        }
       } catch (error) {
         if (signal.aborted || !(error instanceof LlmError)) throw error
         this.#log.warn({ err: error, events: forgotten.length }, 'conversation summary failed')
@@ -129,29 +135,28 @@ export class SummarizingCondenser implements Condenser {
     return answer
   }
 
-  #summaryChars(input: CondenserInput): number {
+  /** Characters of a part of the shortened view. */
+  #chars(input: CondenserInput, { most, share }: typeof SUMMARY): number {
     const limit = tokenLimit(this.#config, input)
-    return limit === null
-      ? MAX_SUMMARY_CHARS
-      : Math.min(MAX_SUMMARY_CHARS, Math.floor(limit * SUMMARY_SHARE * CHARS_PER_TOKEN))
+    return limit === null ? most : Math.min(most, Math.floor(limit * share * CHARS_PER_TOKEN))
   }
 }
 
 type WrittenSummary = { responseId: string; text: string }
 
 function condensationOf(
-  forgotten: readonly TreeEvent[],
-  { start }: Range,
-  summary: string,
-  responseId: string,
+  view: readonly TreeEvent[],
+  { start, end }: Range,
+  { summary, responseId, given }: { summary: string; responseId: string; given: GivenBack | undefined },
 ): CondensationDraft {
   return {
     kind: 'Condensation',
     source: 'environment',
-    forgotten_event_ids: forgotten.map(({ id }) => id),
+    forgotten_event_ids: view.slice(start, end).map(({ id }) => id),
     summary,
     summary_offset: start,
     llm_response_id: responseId,
+    ...(given === undefined ? {} : { given_back: given }),
   }
 }
 

@@ -8,8 +8,9 @@
  *   M4. While a view only grows, each event is converted once; messages returned earlier never change.
  *   M5. Parts that are left out are in no message.
  */
-import type { ActionEvent, LeftOut, RawAnswer, TreeEvent } from '@parley/protocol'
+import type { ActionEvent, CondensationSummaryEvent, LeftOut, RawAnswer, TreeEvent } from '@parley/protocol'
 import type { LlmImage, LlmMessage, LlmText } from '../../llm/index.ts'
+import { givenBackText } from './given-back-text.ts'
 import { leftOutByEvent, withoutLeftOut } from './left-out.ts'
 import { isCallResult, type CallResult } from './pairing.ts'
 import { NO_SHELL, renderContent, renderResult, shellAfter, type Shell } from './render.ts'
@@ -167,12 +168,18 @@ function convert(event: TreeEvent, shell = NO_SHELL): Piece {
       return { kind: 'plain', message: assistant(texts, event.llm_message, event.raw_answer, null) }
     }
     case 'CondensationSummaryEvent':
-      return user(event.summary.trim() === '' ? [] : [{ type: 'text', text: SUMMARY_HEAD + event.summary }])
+      return user(summaryParts(event))
     case 'ActionEvent':
       return callPiece(event)
     default:
       return { kind: 'nothing' }
   }
+}
+
+function summaryParts({ summary, given_back }: CondensationSummaryEvent): LlmText[] {
+  const given = given_back === undefined ? '' : givenBackText(given_back)
+  const texts = [summary.trim() === '' ? '' : SUMMARY_HEAD + summary, given].filter((text) => text !== '')
+  return texts.length === 0 ? [] : [{ type: 'text', text: texts.join('\n\n') }]
 }
 
 function user(content: (LlmText | LlmImage)[]): Piece {

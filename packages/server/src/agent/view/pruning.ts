@@ -103,12 +103,15 @@ function tokensOf({ observation: { content } }: ObservationEvent): number {
 /** The result with a line in place of its content; a second time, the same. The exit code, the directory and texts of skills stay. */
 export function withoutContent(event: ObservationEvent): ObservationEvent {
   const { observation } = event
-  if (LINE.test(textOf(observation.content))) return event
+  if (isWithoutContent(event)) return event
   const content = [textContent(lineFor(observation))]
   if (observation.kind !== 'TerminalObservation') return { ...event, observation: { ...observation, content } }
   const metadata = { ...observation.metadata, prefix: '', suffix: '' }
   return { ...event, observation: { ...observation, content, metadata } }
 }
+
+/** Returns whether a result has lost its content. */
+export const isWithoutContent = ({ observation }: ObservationEvent): boolean => LINE.test(textOf(observation.content))
 
 const LINE = /^\[The result of \d+ characters was left out to make room\. [^\n]*\]$/
 

@@ -121,7 +121,7 @@ export class View {
   }
 
   #summaryOf(condensation: Condensation): CondensationSummaryEvent {
-    const { id, timestamp, summary } = condensation
+    const { id, timestamp, summary, given_back } = condensation
     const event: CondensationSummaryEvent = {
       kind: 'CondensationSummaryEvent',
       id: asEventId(`${id}-summary`),
@@ -129,6 +129,7 @@ export class View {
       parent_id: null,
       source: 'environment',
       summary: summary ?? '',
+      ...(given_back === undefined ? {} : { given_back }),
     }
     this.#condensations.set(event.id, condensation)
     return event

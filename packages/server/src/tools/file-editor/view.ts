@@ -35,11 +35,16 @@ export function showImage(path: string, type: string, bytes: Uint8Array): (TextC
   return [textContent(`The image ${path}:`), { type: 'image', image_urls: [url], cache_prompt: false }]
 }
 
+const headOf = (path: string): string => `${path}, as \`cat -n\` shows it:`
+
+/** Returns whether a result shows the text of a file, and not a directory or an image. */
+export const showsText = (path: string, result: string): boolean => result.startsWith(`${headOf(path)}\n`)
+
 /** Returns the numbered lines of a file; all of them, or the two line numbers of `range` (−1: the last line). */
 export function showText(path: string, text: string, range: readonly number[] | null): string {
   const count = countLines(text)
   const { first, last, note } = range === null ? { first: 1, last: count, note: '' } : checkRange(range, count)
-  return `${path}, as \`cat -n\` shows it:\n${clipLines(numbered(text, first, last))}${note}`
+  return `${headOf(path)}\n${clipLines(numbered(text, first, last))}${note}`
 }
 
 function checkRange(range: readonly number[], count: number): { first: number; last: number; note: string } {
