@@ -1,6 +1,7 @@
 import type { MutatedFile } from '../mutant.ts'
 import { agent } from './agent.ts'
 import { backup } from './backup.ts'
+import { condensation } from './condensation.ts'
 import { core } from './core.ts'
 import { egress } from './egress.ts'
 import { http } from './http.ts'
@@ -25,6 +26,7 @@ export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
   security,
   webhooks,
   agent,
+  condensation,
   workspace,
   backup,
   modes,

@@ -3,12 +3,13 @@ import { openTestLlm, testFetch } from '../../../testing/requests.ts'
 import { Agent, type AgentInput, type ConversationState, type LLMInput } from '@parley/protocol'
 import { mkdir } from 'node:fs/promises'
 import { openTestNotes } from '../../../testing/call-notes.ts'
-import { startScriptedModel, type ScriptedAnswer } from '../../../testing/scripted-model.ts'
+import { startScriptedModel, type ScriptedAnswer, type ScriptedModelOptions } from '../../../testing/scripted-model.ts'
 import { tempDir } from '../../../testing/temp.ts'
 import { createLocks } from '../../tools/index.ts'
 import { openLocalWorkspaces } from '../../workspace/index.ts'
 import { notice } from '../drafts.ts'
 import { NO_FILES } from '../prompts/files.ts'
+import type { PruneLimits } from '../view/pruning.ts'
 import { createNativeAgent, type NativeAgentDeps } from './native-agent.ts'
 import { CONVERSATION, never, StepDriver } from './step-driver.testing.ts'
 import { OWNER, testRoots } from '../../../testing/roots.ts'
@@ -40,6 +41,10 @@ export type TestAgentOptions = {
   condenserLlm?: LLMInput
   state?: Partial<ConversationState>
   deps?: Partial<NativeAgentDeps>
+  /** Selects the answers of the model by its requests. */
+  respond?: ScriptedModelOptions['respond']
+  /** When the content of old results is left out; absent: never. */
+  limits?: PruneLimits
 }
 
 /** Opens an agent with its system prompt and a first message; the test drives its steps. */
@@ -51,6 +56,7 @@ export async function openTestAgent(
   await mkdir(dir.file('work'))
   const model = await startScriptedModel({
     answers: typeof answers === 'function' ? answers(dir.file('work')) : answers,
+    ...(options.respond === undefined ? {} : { respond: options.respond }),
   })
   const llm = {
     model: 'openai/test',
@@ -94,7 +100,7 @@ export async function openTestAgent(
     log,
   }
   const agent = createNativeAgent(config, { ...deps, ...options.deps })
-  const driver = new StepDriver(options.state)
+  const driver = new StepDriver(options.state, options.limits)
   driver.commit(agent.preamble(driver.state))
   driver.commit([{ ...notice('do it'), source: 'user' } as ReturnType<typeof notice>])
   return {

@@ -14,6 +14,7 @@ import {
 } from '@parley/protocol'
 import type { LlmDelta } from '../../llm/index.ts'
 import type { Step, StepContext } from '../agent.ts'
+import type { PruneLimits } from '../view/pruning.ts'
 import { View } from '../view/view.ts'
 
 export const never = new AbortController().signal
@@ -25,9 +26,10 @@ export class StepDriver {
   /** Kinds of each commit. */
   readonly commits: string[][] = []
   readonly deltas: LlmDelta[] = []
-  readonly #view = new View()
+  readonly #view: View
 
-  constructor(state: Partial<ConversationState> = {}) {
+  constructor(state: Partial<ConversationState> = {}, limits?: PruneLimits) {
+    this.#view = new View(limits)
     this.state = { ...EMPTY_STATE, execution_status: 'running', ...state }
   }
 
