@@ -29,8 +29,8 @@ export type LlmTool = {
   freeform?: Freeform
 }
 
-/** For models that call a tool with one text: the parameter that has it, and its form as a Lark grammar. */
-export type Freeform = { parameter: string; grammar: string }
+/** For models that call a tool with one text: the parameter that has it, its form as a Lark grammar, and a description beside the grammar. */
+export type Freeform = { parameter: string; grammar: string; description: string }
 
 export type LlmRequest = {
   messages: readonly LlmMessage[]

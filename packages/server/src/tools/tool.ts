@@ -42,8 +42,8 @@ export interface Tool {
   readonly definition: ToolDefinition
   /** JSON Schema of the arguments, without the added `security_risk` and `summary`. */
   readonly parameters: Record<string, unknown>
-  /** For models that call it with one text instead of JSON: the parameter that has it, and its form as a Lark grammar. */
-  readonly freeform?: { parameter: string; grammar: string }
+  /** For models that call it with one text instead of JSON: the parameter that has it, its form as a Lark grammar, and the description. */
+  readonly freeform?: { parameter: string; grammar: string; description: string }
   /** Identifies the server and the schema behind a tool that another server provides; absent for own tools. */
   readonly origin?: string
   /** True when no call of the tool changes anything. */

@@ -6,7 +6,7 @@ const TOOL = {
   name: 'apply_patch',
   description: '',
   parameters: {},
-  freeform: { parameter: 'patch', grammar: 'start: "a"' },
+  freeform: { parameter: 'patch', grammar: 'start: "a"', description: '' },
 }
 const CUSTOMS = freeformTools([TOOL], { api: 'responses' }, { customTools: true })
 const call = (args: string) => ({ id: 'c', name: 'apply_patch', arguments: args })

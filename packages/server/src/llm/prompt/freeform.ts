@@ -11,8 +11,6 @@ import type { Remote } from '../models/route.ts'
 /** The parameter that has the text, by the name of a tool. */
 export type FreeformTools = ReadonlyMap<string, string>
 
-const NOTE = 'The call is the text itself, without JSON around it.'
-
 /** Returns the tools of a request that this model calls with a text. */
 export function freeformTools(
   tools: readonly LlmTool[],
@@ -31,7 +29,7 @@ export function offeredTool(
   if (freeform === undefined || !customs.has(name))
     return { type: 'function', name, description, inputSchema: parameters }
   const format = { type: 'grammar', syntax: 'lark', definition: freeform.grammar }
-  return { type: 'provider', id: 'openai.custom', name, args: { description: `${description}\n\n${NOTE}`, format } }
+  return { type: 'provider', id: 'openai.custom', name, args: { description: freeform.description, format } }
 }
 
 /** Calls are parsed once, not again with every later request. */

@@ -13,7 +13,12 @@ const GRAMMAR = 'start: "*** Begin Patch" LF /[^\\0]*/\nLF: "\\n"'
 const parameters = { type: 'object', properties: { patch: { type: 'string' } }, required: ['patch'] }
 const TOOLS: LlmTool[] = [
   { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } },
-  { name: 'apply_patch', description: 'Patches.', parameters, freeform: { parameter: 'patch', grammar: GRAMMAR } },
+  {
+    name: 'apply_patch',
+    description: 'Patches.',
+    parameters,
+    freeform: { parameter: 'patch', grammar: GRAMMAR, description: 'A text.' },
+  },
 ]
 const USER: LlmMessage = { role: 'user', content: [{ type: 'text', text: 'go' }] }
 const CALL = { id: 'call_p', name: 'apply_patch', arguments: { patch: PATCH } }
@@ -48,9 +53,13 @@ test('GPT-5 is offered the tool with its grammar over Responses', async () => {
   const tools = JSON.parse(await offered('responses'))
   expect(tools).toMatchObject([
     { type: 'function', name: 'look' },
-    { type: 'custom', name: 'apply_patch', format: { type: 'grammar', syntax: 'lark', definition: GRAMMAR } },
+    {
+      type: 'custom',
+      name: 'apply_patch',
+      description: 'A text.',
+      format: { type: 'grammar', syntax: 'lark', definition: GRAMMAR },
+    },
   ])
-  expect(tools[1].description).toMatch(/^Patches\.\n\nThe call is the text itself/)
 })
 
 test.each<[string, Format, LLMInput]>([

@@ -7,7 +7,7 @@ import { Refusal } from '../refusal.ts'
 import { syntaxLines, type EditedFile } from '../syntax/syntax-check.ts'
 import { unlessUnknown, type Tool, type ToolContext } from '../tool.ts'
 import { writeAll, progressOf } from './write-files.ts'
-import { DESCRIPTION, PARAMETERS } from './description.ts'
+import { DESCRIPTION, FREEFORM_DESCRIPTION, PARAMETERS } from './description.ts'
 import { GRAMMAR } from './grammar.ts'
 import { forgetPlan, readPlan, writePlan } from './notes.ts'
 import { parsePatch } from './parse.ts'
@@ -23,7 +23,7 @@ export function applyPatchTool(): Tool {
     name: 'apply_patch',
     description: DESCRIPTION,
     parameters: PARAMETERS,
-    freeform: { parameter: 'patch', grammar: GRAMMAR },
+    freeform: { parameter: 'patch', grammar: GRAMMAR, description: FREEFORM_DESCRIPTION },
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     parse: (args) => ApplyPatchAction.parse({ ...args, kind: 'ApplyPatchAction' }),
     resources: ({ patch }, workspace) => filesOf(patch).map((path) => `file:${workspace.resolve(path)}`),

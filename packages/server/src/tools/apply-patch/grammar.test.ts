@@ -13,7 +13,8 @@ function expressionOf(grammar: string): RegExp {
     rule
       .match(/"(?:\\.|[^"])*"|\/(?:\\.|[^/])+\/|\w+|[()|+*?]/g)!
       .map((token) => {
-        if (token.startsWith('"')) return `(?:${(JSON.parse(token) as string).replaceAll(/[*+?.()|\\]/g, String.raw`\$&`)})`
+        if (token.startsWith('"'))
+          return `(?:${(JSON.parse(token) as string).replaceAll(/[*+?.()|\\]/g, String.raw`\$&`)})`
         if (token.startsWith('/')) return `(?:${token.slice(1, -1)})`
         return /^\w/.test(token) ? `(?:${source(rules.get(token)!)})` : token === '(' ? '(?:' : token
       })
