@@ -1,10 +1,12 @@
 /**
- * Writes the table of models from a checkout of github.com/anomalyco/models.dev: `node scripts/models.mjs FOLDER [FILE]`.
- * Runs under the pinned Node. Only models of the providers below are taken that call tools and answer with text alone.
+ * Writes the table of models from a checkout of github.com/anomalyco/models.dev: `node scripts/models.mjs FOLDER [FILE] [--keep]`.
+ * Runs under the pinned Node. Only models of the providers below are taken that call tools and answer with text alone. `--keep`: models
+ * of the table that the checkout lacks stay.
  */
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
 import { parse } from 'smol-toml'
 
 /** Folders of the checkout and the prefixes of Parley. Makers of models alone: other hosts offer the same models under the same names. */
@@ -69,6 +71,20 @@ export function readModels(folder) {
   return Object.fromEntries(rows.filter(([name]) => undated(name) === name || !names.has(undated(name))))
 }
 
+/** Names that are looked up as one; see `plain` in packages/server/src/llm/models/known-model.ts. */
+const plain = (name) =>
+  name
+    .slice(name.lastIndexOf('/') + 1)
+    .toLowerCase()
+    .replace(/-(?:latest|\d{8}|\d{4}-\d{2}-\d{2})$/, '')
+    .replaceAll('.', '-')
+
+/** The models, and those of `before` that are none of them under another name. */
+export function withKept(models, before) {
+  const names = new Set(Object.keys(models).map(plain))
+  return { ...Object.fromEntries(Object.entries(before).filter(([name]) => !names.has(plain(name)))), ...models }
+}
+
 const number = (value) => (value < 10_000 ? `${value}` : `${value}`.replaceAll(/(?<=\d)(?=(\d{3})+$)/g, '_'))
 const value = (of) =>
   Array.isArray(of) ? `[${of.map(number).join(', ')}]` : typeof of === 'number' ? number(of) : `${of}`
@@ -93,8 +109,11 @@ ${Object.entries(models)
 `
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { keep: { type: 'boolean' } } })
   const [folder, file = fileURLToPath(new URL('../packages/server/src/llm/models/models.ts', import.meta.url))] =
-    process.argv.slice(2)
-  if (folder === undefined) throw new Error('usage: node scripts/models.mjs FOLDER [FILE]')
-  writeFileSync(file, render(readModels(folder)))
+    positionals
+  if (folder === undefined) throw new Error('usage: node scripts/models.mjs FOLDER [FILE] [--keep]')
+  const models = readModels(folder)
+  const { MODELS: before } = values.keep ? await import(pathToFileURL(file).href) : { MODELS: {} }
+  writeFileSync(file, render(withKept(models, before)))
 }

@@ -21,7 +21,8 @@ async function checkout(dir: TempDir, models: Record<string, string>): Promise<s
   return dir.file('dev')
 }
 
-const write = (folder: string, file: string) => promisify(execFile)(process.execPath, [script, folder, file])
+const write = (folder: string, file: string, ...more: string[]) =>
+  promisify(execFile)(process.execPath, [script, folder, file, ...more])
 
 const TALKS = 'tool_call = true\n[modalities]\ninput = ["text"]\noutput = ["text"]\n'
 
@@ -45,6 +46,23 @@ test('the table of models is written from a checkout: one line for each model th
     "  'openai/dated-2026-01-31': { images: false },",
     "  'openai/one': { window: 400_000, output: 32_000, images: false, price: [1.25, 10, 0.125, 1.25] },",
   ])
+})
+
+test('models that the checkout lacks leave the table, or stay in it on request, under one name each', async () => {
+  await using dir = await tempDir()
+  const file = dir.file('models.ts')
+  const rows = async () =>
+    (await readFile(file, 'utf8')).split('\n').flatMap((line) => /^ {2}('.*'): .*$/.exec(line)?.[1] ?? [])
+  await write(
+    await checkout(dir, { 'providers/openai/models/old.toml': TALKS, 'providers/zai/models/GLM-4.5.toml': TALKS }),
+    file,
+  )
+  await using newer = await tempDir()
+  const folder = await checkout(newer, { 'providers/zai/models/glm-4-5-latest.toml': TALKS })
+  await write(folder, file, '--keep')
+  expect(await rows()).toEqual(["'openai/old'", "'zai/glm-4-5-latest'"])
+  await write(folder, file)
+  expect(await rows()).toEqual(["'zai/glm-4-5-latest'"])
 })
 
 test('the committed table has the form in which the command writes it', async () => {
