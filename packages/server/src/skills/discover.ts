@@ -6,6 +6,7 @@ import { Folder, plainPath, type Files } from './folder.ts'
 import { nestedInstructions } from './nested.ts'
 import { instructionName, instructionsAt } from './third-party.ts'
 import { readSkillFile, readSkillFolder } from './skill-file.ts'
+import { userInstructions } from './user-instructions.ts'
 
 /** Skills in order of precedence, and notes on files that were left out. */
 export type FoundSkills = { skills: Skill[]; notes: string[] }
@@ -18,12 +19,12 @@ const MAX_RESOURCES = 200
 /** Levels above the working directory that are searched for the root of a repository. */
 const MAX_ABOVE = 20
 
-/** Skills of a home folder. */
+/** Instruction files and skills of a home folder. */
 export async function userSkills(files: Files, home: string, signal: AbortSignal): Promise<FoundSkills> {
   // Not confined: the owner of the home folder may link to other places.
   const folder = await Folder.open(files, home, signal, { isConfined: false })
   if (folder === null) return { skills: [], notes: [] }
-  const skills: Skill[] = []
+  const skills = await userInstructions(folder, files, signal)
   for (const path of SKILL_FOLDERS) skills.push(...(await skillsIn(folder, path)))
   return { skills: firstOfEach(skills), notes: folder.notes }
 }

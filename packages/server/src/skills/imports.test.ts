@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { diskWorkspace } from '../../testing/disk-workspace.ts'
 import { tempDir } from '../../testing/temp.ts'
-import { projectSkills } from './discover.ts'
+import { projectSkills, userSkills } from './discover.ts'
+import { OWN_FILES } from './home.ts'
 
 const never = new AbortController().signal
 
@@ -167,4 +168,37 @@ test('rules of Cursor and of Copilot import nothing', async () => {
   })
   const { of } = await at.found()
   expect([of('cursorrules'), of('copilot')]).toEqual(['Rule. @notes.md', 'Write tests. @../notes.md'])
+})
+
+test('instruction files of the home folder are read, and import from their own folder alone', async () => {
+  await using dir = await tempDir()
+  const files = {
+    '.claude/CLAUDE.md': 'Mine. @prefs.md @~/.claude/more.md @~/.ssh/id @../.agents/x.md',
+    '.claude/prefs.md': 'Be brief.',
+    '.claude/more.md': 'Be kind.',
+    '.agents/AGENTS.md': '@../.claude/prefs.md',
+    '.agents/x.md': 'Elsewhere.',
+    '.ssh/id': 'PRIVATE',
+  }
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(dir.file(path)), { recursive: true })
+    await writeFile(dir.file(path), text)
+  }
+  const { skills, notes } = await userSkills(OWN_FILES, dir.path, never)
+  expect(skills.map(({ name }) => name)).toEqual(['user:agents', 'user:claude'])
+  expect(skills[0]!.content).toBe('@../.claude/prefs.md')
+  expect(skills[1]!.content).toMatch(/Be brief\.[^]*Be kind\./)
+  expect(skills[1]!.content).not.toMatch(/PRIVATE|Elsewhere/)
+  expect(notes.filter((note) => note.includes('leads out of its folder'))).toHaveLength(3)
+})
+
+test('an instruction file of the home folder that is a link is read once', async () => {
+  await using dir = await tempDir()
+  await mkdir(dir.file('.claude'))
+  await mkdir(dir.file('.gemini'))
+  await writeFile(dir.file('rules.md'), 'Linked.')
+  await symlink('../rules.md', dir.file('.claude/CLAUDE.md'))
+  await symlink('../rules.md', dir.file('.gemini/GEMINI.md'))
+  const { skills } = await userSkills(OWN_FILES, dir.path, never)
+  expect(skills.map(({ name, content }) => [name, content])).toEqual([['user:claude', 'Linked.']])
 })

@@ -30,14 +30,20 @@ export type Imported = {
   paths: string[]
 }
 
-/** @param skip real paths of files that the model gets anyway */
+export type ImportOptions = {
+  /** Real paths of files that the model gets anyway. */
+  skip: ReadonlySet<string>
+  /** What `~` stands for. Absent: such paths lead out of the folder. */
+  home?: string
+}
+
 export async function withImports(
   folder: Folder,
   path: string,
   text: string,
-  skip: ReadonlySet<string>,
+  options: ImportOptions,
 ): Promise<Imported> {
-  const imports = new Imports(folder, skip, (await folder.realOf(path)) ?? path)
+  const imports = new Imports(folder, options, (await folder.realOf(path)) ?? path)
   await imports.follow(path, text, 0)
   return { text: [text.trim(), ...imports.texts].join('\n\n'), paths: imports.paths }
 }
@@ -46,12 +52,14 @@ class Imports {
   readonly texts: string[] = []
   readonly paths: string[] = []
   readonly #folder: Folder
+  readonly #home: string | undefined
   readonly #seen: Set<string>
   #bytes = 0
   #mentions = 0
 
-  constructor(folder: Folder, skip: ReadonlySet<string>, own: string) {
+  constructor(folder: Folder, { skip, home }: ImportOptions, own: string) {
     this.#folder = folder
+    this.#home = home
     this.#seen = new Set([...skip, own])
   }
 
@@ -88,20 +96,20 @@ class Imports {
       const path = this.#pathOf(folder, written)
       const real = path === null ? null : await this.#folder.realOf(path)
       if (path === null || real === null) continue
-      if (!CREDENTIALS.test(path) && !CREDENTIALS.test(this.#folder.fromRoot(real))) return { path, real }
+      if (!CREDENTIALS.test(this.#folder.fromRoot(real))) return { path, real }
       this.#folder.note(path, 'it may hold credentials, so that it is not imported')
     }
     return null
   }
 
-  /** The path in the folder; null for an empty one, and for the home folder of a person. */
+  /** The path in the folder, which may lead out of it; null for none. */
   #pathOf(folder: string, written: string): string | null {
     if (written === '' || written.includes('\0')) return null
-    if (/^~/.test(written)) {
-      this.#folder.note(`@${written}`, 'it leads out of its folder')
-      return null
-    }
-    return isAbsolute(written) ? relative(this.#folder.root, written) : join(folder, written)
+    const absolute = written.startsWith('~/') && this.#home !== undefined ? join(this.#home, written.slice(2)) : written
+    if (isAbsolute(absolute)) return relative(this.#folder.root, absolute)
+    if (!absolute.startsWith('~')) return join(folder, absolute)
+    this.#folder.note(`@${written}`, 'it leads out of its folder')
+    return null
   }
 }
 

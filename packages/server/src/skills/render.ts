@@ -1,5 +1,6 @@
 /** Skills in the system prompt: those that always apply in full, the others by name. Pure. Source: agent-core.md 6.4, 9.6. */
 import { isInvocable, skillsInForce, skillType, type AgentContext, type Skill } from '@parley/protocol'
+import { USER_PREFIX } from './user-instructions.ts'
 
 const MAX_LINE_CHARS = 300
 
@@ -31,7 +32,8 @@ const firstLine = (text: string): string =>
 
 /** Instructions named after a vendor are left out for a model that is known to be another vendor's. */
 function isForModel({ name }: Skill, model: string): boolean {
-  const vendor = name === 'claude' || name === 'gemini' ? name : null
+  const plain = name.startsWith(USER_PREFIX) ? name.slice(USER_PREFIX.length) : name
+  const vendor = plain === 'claude' || plain === 'gemini' ? plain : null
   const family = familyOf(model)
   return vendor === null || family === null || family === vendor
 }

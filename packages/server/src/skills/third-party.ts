@@ -62,7 +62,7 @@ export async function readInstructions(
   if (own === null) return null
   const kind = name.split(':')[0]!
   const { text, paths } = IMPORTING.has(kind)
-    ? await withImports(folder, path, own.text, known.always)
+    ? await withImports(folder, path, own.text, { skip: known.always })
     : { text: own.text, paths: [] }
   if (FOR_ALL.has(kind) && trigger === null)
     for (const real of [own.real, ...paths]) {
