@@ -26,3 +26,21 @@ test('the end of a bash command that the store refuses is stored as soon as the 
   await until(async () => (await outputs()).length > 0)
   expect(await outputs()).toMatchObject([{ exit_code: 0, stdout: 'done\n' }])
 }, 60_000)
+
+test('a caller that waits for a bash command gets its output while the store refuses to store it', async () => {
+  await using server = await startTestServer()
+  const go = server.dir.file('go')
+  const command = `until [ -e ${go} ]; do sleep 0.05; done; echo done`
+  const executed = server.call('POST', '/api/bash/execute_bash_command', { command, timeout: 60 })
+  await until(async () => (await processesOf(server.dir.path, go)).length > 0)
+  {
+    using lock = new DatabaseSync(server.dir.file('data', 'parley.db'), { timeout: 5_000 })
+    lock.exec('BEGIN IMMEDIATE')
+    await writeFile(go, '')
+    expect(await executed).toMatchObject({ status: 200, body: { exit_code: 0, stdout: 'done\n' } })
+  }
+  const { body } = await executed
+  const stored = async () => (await server.call('GET', `/api/bash/bash_events/${body.id}`)).body
+  await until(async () => (await stored()).id === body.id)
+  expect(await stored()).toEqual(body)
+}, 60_000)

@@ -59,4 +59,9 @@ export const workspace: readonly MutatedFile[] = [
       { before: 'dirname(directory) === this.#folders && ', after: '' },
     ],
   },
+  {
+    file: 'packages/server/src/workspace/bash/bash.ts',
+    tests: ['test/crash/bash-end.test.ts'],
+    mutants: [{ before: '        onRefused()\n', after: '' }],
+  },
 ]

@@ -50,10 +50,12 @@ export type BashDeps = {
   log: Pick<Log, 'warn' | 'error'>
 }
 
+type Following = { isRecovered?: boolean; onRefused?: ((last: BashOutput) => void) | undefined }
+
 export interface Bash extends AsyncDisposable {
   /** Resolves when the command is stored; the command then runs by itself. @throws ParleyError `rate_limited` */
   start(user: string, request: ExecuteBashRequest): Promise<BashCommand>
-  /** Runs a command and resolves with its last output. Aborting ends the waiting, not the command. */
+  /** Runs a command and resolves with its last output, also while the store refuses it. Aborting ends the waiting, not the command. */
   execute(user: string, request: ExecuteBashRequest, signal: AbortSignal): Promise<BashOutput>
   get(user: string, id: string): Promise<BashEvent | null>
   search(user: string, query: BashQuery): Promise<{ items: BashEvent[]; next: string | null }>
@@ -87,8 +89,9 @@ class BashCommands implements Bash {
   }
 
   async execute(user: string, request: ExecuteBashRequest, signal: AbortSignal): Promise<BashOutput> {
-    const { last } = await this.#begin(user, request)
-    return abortable(last, signal)
+    const refused = Promise.withResolvers<BashOutput>()
+    const { last } = await this.#begin(user, request, refused.resolve)
+    return abortable(Promise.race([last, refused.promise]), signal)
   }
 
   async get(user: string, id: string): Promise<BashEvent | null> {
@@ -119,7 +122,7 @@ class BashCommands implements Bash {
   async recover(): Promise<void> {
     for (const { user, event } of await this.#deps.store.open()) {
       const command = BashCommand.parse(JSON.parse(event.json))
-      void this.#track(this.#follow(user, command, true), user, command).catch(() => undefined)
+      void this.#track(this.#follow(user, command, { isRecovered: true }), user, command).catch(() => undefined)
     }
   }
 
@@ -140,10 +143,14 @@ class BashCommands implements Bash {
     return hosts.roots(user).directory(cwd ?? '.', ['cwd'], workingDir)
   }
 
-  /** Stores a command and starts it. The promise is wrapped, because `await` would wait for it. */
+  /**
+   * Stores a command and starts it. The promise is wrapped, because `await` would wait for it.
+   * @param onRefused called with the last output when the store refuses an output
+   */
   async #begin(
     user: string,
     request: ExecuteBashRequest,
+    onRefused?: (last: BashOutput) => void,
   ): Promise<{ command: BashCommand; last: Promise<BashOutput> }> {
     this.#closing.signal.throwIfAborted()
     const refusal = this.#deps.processes.refusalOf(user)
@@ -151,40 +158,45 @@ class BashCommands implements Bash {
     await this.#directoryOf(user, request)
     const command: BashCommand = { ...stamp(randomUUID().replaceAll('-', '')), ...request, kind: 'BashCommand' }
     await this.#record(user, command)
-    return { command, last: this.#track(this.#follow(user, command), user, command) }
+    return { command, last: this.#track(this.#follow(user, command, { onRefused }), user, command) }
   }
 
   /**
    * Runs a command to its end and stores its outputs, also when no caller waits for the last one.
    * @param isRecovered true for a command of an earlier process, which may have begun
    */
-  async #follow(user: string, command: BashCommand, isRecovered = false): Promise<BashOutput> {
+  async #follow(
+    user: string,
+    command: BashCommand,
+    { isRecovered = false, onRefused }: Following = {},
+  ): Promise<BashOutput> {
     const { hosts, store, log } = this.#deps
     const chunks = await this.#run(user, command, isRecovered).catch((error: unknown): Chunk[] => {
       this.#closing.signal.throwIfAborted()
       log.error({ err: error, command_id: command.id }, 'bash command failed unexpectedly')
       return [failed('Internal Server Error')]
     })
-    const last = chunks.length - 1
-    let output: BashOutput | undefined
-    for (const [order, chunk] of chunks.entries()) {
-      output = { ...stamp(outputId(command, order)), command_id: command.id, order, ...chunk, kind: 'BashOutput' }
-      await this.#recordOutput(user, output, order === last)
-    }
+    const outputs = chunks.map((chunk, order): BashOutput => {
+      const { id: command_id } = command
+      return { ...stamp(outputId(command, order)), command_id, order, ...chunk, kind: 'BashOutput' }
+    })
+    const last = outputs.at(-1)!
+    for (const output of outputs) await this.#recordOutput(user, output, output === last, () => onRefused?.(last))
     hosts.forget?.(user, [command.id])
     if (this.#ended++ % PRUNE_EVERY === 0)
       await store.prune(user, KEPT).catch((err: unknown) => log.warn({ err }, 'old bash events not deleted'))
-    return output!
+    return last
   }
 
   /** Stores an output; what the store refuses is repeated, because nothing else would produce it again before a restart (B4). */
-  async #recordOutput(user: string, output: BashOutput, closes: boolean): Promise<void> {
+  async #recordOutput(user: string, output: BashOutput, closes: boolean, onRefused: () => void): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#record(user, output, closes)
       } catch (err) {
         if (!(err instanceof ParleyError) || err.code !== 'unavailable') throw err
         this.#closing.signal.throwIfAborted()
+        onRefused()
         const { command_id } = output
         this.#deps.log.warn(
           { command_id, attempt, err },
