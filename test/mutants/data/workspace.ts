@@ -60,6 +60,15 @@ export const workspace: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'packages/server/src/workspace/local.ts',
+    tests: ['packages/server/src/workspace/full-disk.test.ts', 'packages/server/src/workspace/setup-file.test.ts'],
+    mutants: [
+      { before: 'limitMs ?? waitMs', after: 'limitMs' },
+      { before: 'await abortable(this.#variables(), signal)', after: 'await this.#variables()' },
+      { before: '        this.#afterSetup = null\n', after: '' },
+    ],
+  },
+  {
     file: 'packages/server/src/workspace/bash/bash.ts',
     tests: ['test/crash/bash-end.test.ts'],
     mutants: [{ before: '        onRefused()\n', after: '' }],

@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { test as sequential } from 'vitest'
 import { limitFiles } from '../../testing/file-limit.ts'
+import { tempDir } from '../../testing/temp.ts'
 import { until } from '../../testing/until.ts'
 import type { CallProof } from './call-proof.ts'
 import type { LocalWorkspacesOptions } from './local-workspaces.ts'
@@ -66,6 +67,25 @@ test('a program with a time limit waits no longer than that for space on the dis
   leaving.abort(new Error('enough'))
   await aborted
   await limitFiles(runner, null)
+})
+
+test('a program that a user waits for outside of conversations is refused when no runner can be started for long', async ({
+  expect,
+}) => {
+  const { counted, options } = repetitions()
+  await using dir = await tempDir()
+  const runnerEntry = dir.file('runner.mjs')
+  writeFileSync(runnerEntry, `console.log('{"full":true}')`)
+  await using here = await openTestWorkspaces({ ...options, runnerEntry, hostWaitMs: 30 })
+  const host = await here.open('host-ada')
+  await expect(host.exec({ argv: ['true'] }, never)).rejects.toMatchObject({ details: { reason: 'not_recorded' } })
+  // A start waits as long as its own deadline allows.
+  const leaving = new AbortController()
+  const waiting = expect((await here.open('c1')).exec({ argv: ['true'] }, leaving.signal)).rejects.toThrow('enough')
+  const before = counted.count
+  await until(() => counted.count >= before + 6)
+  leaving.abort(new Error('enough'))
+  await waiting
 })
 
 test('the calls of a dead process are known to the next owner, and its shell can be interrupted, while the disk is full', async ({

@@ -50,6 +50,8 @@ export type LocalWorkspacesOptions = {
   shell?: ShellEnvironment
   /** Waits between repetitions of a request that a full disk refuses; default 1 s to 10 s. */
   backoff?: Backoff
+  /** Longest repetition, in milliseconds, of programs outside of conversations, whose users wait for an answer; default 30 s. */
+  hostWaitMs?: number
   log?: Record<'info' | 'warn', (fields: object, text: string) => void>
   /** Absent: a call that the ledger does not name counts as never begun. */
   proof?: CallProof
@@ -58,6 +60,8 @@ export type LocalWorkspacesOptions = {
   /** Limits of checkpoints other than the usual ones. */
   checkpointLimits?: Partial<CheckpointLimits>
 }
+
+const HOST_WAIT_MS = 30_000
 
 /** Bytes of the output of a program for checkpoints: the names of all files of a large workspace. */
 const MAX_LIST_BYTES = 64 * 1024 * 1024
@@ -129,7 +133,8 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
         if (account !== null) makeOwnedFolder(dirname(openPlace(dataDir, account).home), real, account)
         await makeFolder(real, account)
       })
-      if (sandbox !== null && !spec.conversationId.startsWith('host-')) folders.set(spec.conversationId, real)
+      const isHost = spec.conversationId.startsWith('host-')
+      if (sandbox !== null && !isHost) folders.set(spec.conversationId, real)
       const isConfined = await confines()
       const runnerHome = { home: isConfined || account !== null ? openPlace(dataDir, account).home : '', account }
       const deps: LocalDeps = {
@@ -141,6 +146,7 @@ export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces
         sandbox,
         shell: options.shell ?? PLAIN_SHELL,
         backoff: options.backoff,
+        waitMs: isHost ? (options.hostWaitMs ?? HOST_WAIT_MS) : undefined,
         log: options.log,
         processes: options.processes === undefined ? null : ofOwner(options.processes, spec.owner),
         own: isConfined || account !== null ? () => boxFoldersOf(runnerHome, spec.conversationId) : null,

@@ -69,6 +69,8 @@ export type LocalDeps = {
   shell: ShellEnvironment
   /** Waits between repetitions of a request that could not be recorded. */
   backoff?: Backoff | undefined
+  /** Longest such repetition, in milliseconds, of a program without a time limit; undefined: until it is aborted. */
+  waitMs: number | undefined
   log?: { warn: (fields: object, text: string) => void } | undefined
 }
 
@@ -180,7 +182,8 @@ export class LocalWorkspace implements Workspace {
     limitMs?: number,
   ): Promise<unknown> {
     using _counted = await this.#counted(callId, signal)
-    const ask = () => this.#untilRecorded(() => this.#deps.client.ask(body, signal, on), signal, limitMs)
+    const { client, waitMs } = this.#deps
+    const ask = () => this.#untilRecorded(() => client.ask(body, signal, on), signal, limitMs ?? waitMs)
     if (callId === undefined) return ask()
     if (this.#unanswered.has(callId) && (await this.ledger([callId], signal))[callId]?.state === 'unknown') {
       const message = `the runner lost its record of call ${callId}; its outcome cannot be known`
