@@ -2,7 +2,11 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { scan } from '../../packages/server/testing/canaries/scan.ts'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
-import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
+import {
+  asksForSummary,
+  startScriptedModel,
+  type ScriptedAnswer,
+} from '../../packages/server/testing/scripted-model.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { verifies } from '../verifies.ts'
@@ -163,6 +167,27 @@ test('a conversation starts with limits, confirmation, analyzer, condenser and s
     security_analyzer: null,
     max_iterations: 500,
   })
+}, 60_000)
+
+test("the condenser of a conversation from a user's settings asks over the prefix of its agent", async () => {
+  await using dir = await tempDir()
+  await using model = await startScriptedModel({
+    respond: ({ view }) => ({ text: asksForSummary(view) ? 'It began with a greeting.' : 'hello' }),
+  })
+  await using serving = await serve(dir.file('data'), {
+    PARLEY_LLM_MODEL: 'openai/of-the-server',
+    PARLEY_LLM_BASE_URL: `${model.url}/v1`,
+    PARLEY_LLM_API_KEY: canary('llm_key'),
+  })
+  const { ann } = serving.keys
+  const { id } = await talk(serving, ann)
+  const { status } = await serving.call('POST', `/api/conversations/${id}/condense`, undefined, { key: ann })
+  expect(status).toBe(200)
+  const [first] = model.requests.filter(({ view }) => view.lastUserText.includes('go') && view.tools.length > 0)
+  const summaries = model.requests.filter(({ view }) => asksForSummary(view))
+  expect(summaries).toHaveLength(1)
+  expect(first).toBeDefined()
+  expect(summaries[0]!.body['tools']).toEqual(first!.body['tools'])
 }, 60_000)
 
 test("the server's key is never sent to an address that a user set", async () => {

@@ -34,7 +34,7 @@ export const condensation: readonly MutatedFile[] = [
     file: at('condenser/llm-summarizing.ts'),
     tests: OVER_PREFIX,
     mutants: [
-      { before: 'isSameModel(this.#config.llm, ofAgent.llm) ? ofAgent : null', after: 'true ? ofAgent : null' },
+      { before: ' && isSameModel(this.#config.llm, ofAgent.llm)', after: '' },
       { before: '      next = null\n', after: '' },
       { before: 'maxChars = record.length * scaling', after: 'maxChars = record.length', tests: SUMMARIZING },
       { before: 'attempt >= tries', after: 'attempt >= 99', tests: SUMMARIZING },

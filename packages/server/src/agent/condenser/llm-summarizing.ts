@@ -42,9 +42,10 @@ export class SummarizingCondenser implements Condenser {
     this.#log = log
   }
 
-  async condense(given: CondenserInput, signal: AbortSignal): Promise<CondenserResult> {
-    const { next: ofAgent } = given
-    const input = { ...given, next: ofAgent !== null && isSameModel(this.#config.llm, ofAgent.llm) ? ofAgent : null }
+  async condense(situation: CondenserInput, signal: AbortSignal): Promise<CondenserResult> {
+    const { next: ofAgent } = situation
+    const isShared = ofAgent !== null && isSameModel(this.#config.llm, ofAgent.llm)
+    const input = { ...situation, next: isShared ? ofAgent : null }
     const reasons = reasonsFor(input, this.#config)
     const isUrgent = reasons.has('request') || reasons.has('tokens')
     const { length } = input.view

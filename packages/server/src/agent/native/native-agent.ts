@@ -169,10 +169,19 @@ class NativeAgent implements Agent {
   }
 
   condense(context: StepContext, signal: AbortSignal): Step {
-    this.#followAnalyzer(context.state())
-    const deps = this.#thinkDeps
-    if (deps.condensation === null) throw new ParleyError('bad_request', 'The agent has no condenser.')
-    return condense(deps.condensation, (view) => agentRequest(deps, view, context), context, signal)
+    // A summary over the agent's prefix needs the tools of its requests.
+    const before = async () => {
+      await this.#changedModel.settle()
+      await this.#updateTools(signal)
+      this.#followAnalyzer(context.state())
+      return []
+    }
+    const begin = () => {
+      const deps = this.#thinkDeps
+      if (deps.condensation === null) throw new ParleyError('bad_request', 'The agent has no condenser.')
+      return condense(deps.condensation, (view) => agentRequest(deps, view, context), context, signal)
+    }
+    return step(begin, { before })
   }
 
   async ask(question: string, context: StepContext, signal: AbortSignal): Promise<SideAnswer> {

@@ -94,7 +94,8 @@ test('an answer that calls a tool is no summary: nothing is executed, and a reco
 })
 
 test.each<[string, ScriptedAnswer]>([
-  ['a call as text', { text: '<tool_call>{"name": "think", "arguments": {"thought": "x"}}</tool_call>' }],
+  ['half a call as text', { text: 'I go on.\n<tool_call>{"name": "think", "argum' }],
+  ['a call as text', { text: 'I go on.\n<tool_call>{"name": "think", "arguments": {"thought": "x"}}</tool_call>' }],
   ['nothing', { text: ' \n' }],
   ['a refusal', { text: 'I would', finishReason: 'content-filter' }],
   ['an error about the length', tooLong],
