@@ -51,6 +51,8 @@ test('the newest task list is given back, unless the events that stay show a new
   expect(tasks).toBe('The task list:\n1. [x] read\n2. [~] write\n   on port 8431')
   expect(given(old, now)).toBeUndefined()
   expect(given([...now, ...planned()])).toBeUndefined()
+  const failed = { kind: 'TaskTrackerObservation' as const, command: 'view' as const, task_list: [] }
+  expect(given([...now, ...pair({ ...failed, is_error: true, content: [] })])).toMatchObject({ tasks })
 })
 
 test('the newest state of each file is given back, the most recently used file first', () => {
@@ -74,7 +76,7 @@ test('a removed file, a directory and a failed call are not given back', () => {
     ...edited('/w/gone', 'x'),
     ...editor({ command: 'undo_edit', path: '/w/gone', prev_exist: false, old_content: 'x', new_content: null }),
     ...editor({ command: 'view', path: '/w', content: [textContent('The directory /w:\n/w/a')] }),
-    ...editor({ command: 'view', path: '/w/none', is_error: true, content: [textContent('/w/none does not exist')] }),
+    ...editor({ command: 'insert', path: '/w/none', is_error: true, content: [textContent('/w/none does not exist')] }),
   ]
   expect(given(events)).toBeUndefined()
 })
@@ -108,26 +110,37 @@ test('what is given back has a limited length: the most recently used files have
   const events = Array.from({ length: 30 }, (_, n) => edited(`/w/${n}`, `${n}: ${'x'.repeat(10_000)}`)).flat()
   const tasks = planned(...Array.from({ length: 400 }, (_, n) => ({ title: `task ${n}`, notes: 'y'.repeat(50) })))
   const all = given([...tasks, ...events])!
-  expect(JSON.stringify(all).length).toBeLessThan(24_000 + 20 * 40 + 1000)
+  const lengths = all.files.map(({ path, text }) => path.length + (text?.length ?? 0))
+  expect(lengths.reduce((sum, length) => sum + length, all.tasks!.length)).toBeLessThanOrEqual(24_000)
   expect(all.tasks!.length).toBeLessThanOrEqual(8_000)
   expect(paths(all.files)).toEqual(Array.from({ length: 20 }, (_, n) => `/w/${29 - n}`))
   expect(all.files.map(({ text }) => text !== null)).toEqual([true, true, ...Array.from({ length: 18 }, () => false)])
+  const short = Array.from({ length: 10 }, (_, n) => edited(`/w/${n}`, 'x')).flat()
+  expect(given(short)!.files.filter(({ text }) => text !== null)).toHaveLength(6)
+  const named = Array.from({ length: 4 }, (_, n) => edited(`/w/${n}${'y'.repeat(96)}`, 'x'.repeat(1000))).flat()
+  expect(given(named, [], 500)!.files).toHaveLength(2)
   const few = given(edited('/w/a', 'x'.repeat(1000)), [], 300)!
   expect(few.files).toEqual([{ path: '/w/a', text: null }])
 })
 
 test('the next condensation carries over what no event has changed since', () => {
   const first = [prompt(), messageEvent('task', 'build it')]
-  const older = [...planned({ title: 'read' }), ...edited('/w/a', 'one'), ...edited('/w/b', 'two')]
+  const older = [
+    ...planned({ title: 'read' }),
+    ...edited('/w/a', 'one'),
+    ...edited('/w/b', 'two'),
+    ...edited('/w/c', 'four'),
+  ]
   const view = new View()
   for (const event of [...first, ...older]) view.append(event)
-  const given_back = givenBack(view.events(), { start: 2, end: 8 }, 24_000)!
+  const given_back = givenBack(view.events(), { start: 2, end: 10 }, 24_000)!
   view.append({ ...condensationEvent('c', older, 'so far', 2), given_back })
   for (const event of edited('/w/b', 'three')) view.append(event)
   const next = givenBack(view.events(), { start: 2, end: 5 }, 24_000)!
   expect(next.tasks).toContain('1. [ ] read')
   expect(next.files).toEqual([
     { path: '/w/b', text: 'three' },
+    { path: '/w/c', text: 'four' },
     { path: '/w/a', text: 'one' },
   ])
   // A summary that stays has its own.

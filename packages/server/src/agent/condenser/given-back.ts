@@ -71,17 +71,21 @@ class FilesInWork {
   }
 
   newest(maxChars: number): GivenBack['files'] {
+    const named: [path: string, text: string | null][] = []
     let left = maxChars
-    return [...this.#texts]
-      .toReversed()
-      .slice(0, MAX_FILES.named)
-      .map(([path, known], index) => {
-        const room = Math.min(MAX_FILE_CHARS, left)
-        const isShown = known !== null && index < MAX_FILES.shown && (known.length <= room || room >= LEAST_FILE_CHARS)
-        const text = isShown ? truncateMiddle(known, Math.floor(room)) : null
-        left -= text?.length ?? 0
-        return { path, text }
-      })
+    for (const file of [...this.#texts].toReversed().slice(0, MAX_FILES.named)) {
+      // Contents need the other half.
+      if (left - file[0].length < maxChars / 2) break
+      left -= file[0].length
+      named.push(file)
+    }
+    return named.map(([path, known], index) => {
+      const room = Math.min(MAX_FILE_CHARS, left)
+      const isShown = known !== null && index < MAX_FILES.shown && (known.length <= room || room >= LEAST_FILE_CHARS)
+      const text = isShown ? truncateMiddle(known, Math.floor(room)) : null
+      left -= text?.length ?? 0
+      return { path, text }
+    })
   }
 }
 

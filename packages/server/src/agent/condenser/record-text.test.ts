@@ -73,6 +73,8 @@ describe('length limits of the record', () => {
     expect(fitted).toContain('z'.repeat(4000))
     expect(fitted).toContain('y'.repeat(4000))
     expect(fitted.length).toBeLessThan(12_100)
+    const few = recordText([earlier!, messageEvent('m', 'y'.repeat(20_000)), action], CAPS, 12_000)
+    expect(few.length).toBeGreaterThan(11_500)
     const tight = lengthsOf(recordText(events, CAPS, 6_000))
     expect(tight[0]! + tight[1]!).toBeGreaterThan(0.7 * 5000)
     expect(Math.max(...tight.slice(2))).toBeLessThan(400)
