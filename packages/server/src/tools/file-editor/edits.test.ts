@@ -136,7 +136,7 @@ test.each<[string, string, string, string, string]>([
 ])(
   'whole lines match with %s, and the new lines get the indentation of the file',
   (_name, text, old, fresh, result) => {
-    expect(replaceOnce(text, old, fresh)).toMatchObject({ text: result, isLoose: true })
+    expect(replaceOnce(text, old, fresh)).toMatchObject({ text: result, readAs: 'white space' })
   },
 )
 

@@ -1,18 +1,19 @@
 /**
  * Edits of a text as pure functions. Untouched lines keep their line endings; new lines get those of the file (F54).
  */
-import { linesOf } from '../line-match.ts'
+import { linesOf, type Line } from '../line-match.ts'
 import { Refusal } from '../refusal.ts'
-import { ambiguous, replacementOfLines } from './replace-lines.ts'
+import { onlyReading, type Reading } from './readings.ts'
+import { ambiguous, notFound, replacementOfLines, type LineChange } from './replace-lines.ts'
 
-/** A changed text and its changed lines, counted from 1. `isLoose`: the place was found only with relaxed white space. */
-export type Edited = { text: string; firstLine: number; lastLine: number; isLoose?: true }
+/** A changed text and its changed lines, counted from 1. `readAs`: how the place was found, where the old text does not occur as given. */
+export type Edited = { text: string; firstLine: number; lastLine: number; readAs?: 'white space' | Reading['kind'] }
 
 const SNIPPET_CONTEXT_LINES = 4
 
 /**
  * Replaces the only occurrence of `oldText`; LF and CRLF match each other. A text that does not occur is compared with whole lines, with
- * relaxed white space, and the new lines get the indentation of the file.
+ * relaxed white space, and the new lines get the indentation of the file; else without line numbers, and with `\n` as line breaks.
  * @throws Refusal when `oldText` is blank, equals `newText`, does not occur, or occurs more than once.
  */
 export function replaceOnce(text: string, oldText: string, newText: string): Edited {
@@ -21,9 +22,9 @@ export function replaceOnce(text: string, oldText: string, newText: string): Edi
   const plain = toLf(text)
   const wanted = text.includes('\r\n') ? toLf(oldText) : oldText
   const [at, ...others] = occurrences(plain, wanted)
-  if (at === undefined) return replaceLines(text, toLf(oldText), toLf(newText))
+  if (at === undefined) return replaceOther(text, toLf(oldText), toLf(newText))
   if (others.length > 0) throw ambiguous([at, ...others].map((index) => lineAt(plain, index)))
-  if (isLineWithLessIndentation(plain, wanted, at)) return replaceLines(text, toLf(oldText), toLf(newText))
+  if (isLineWithLessIndentation(plain, wanted, at)) return replaceOther(text, toLf(oldText), toLf(newText))
   const start = toOriginalIndex(text, at)
   const inserted = inLineEndingsOf(text, newText)
   const firstLine = lineAt(plain, at)
@@ -43,9 +44,17 @@ function isLineWithLessIndentation(plain: string, wanted: string, at: number): b
   return at > 0 && before !== '' && before.trim() === '' && isToEndOfLine
 }
 
-function replaceLines(text: string, oldText: string, newText: string): Edited {
-  const change = replacementOfLines(text, oldText, newText)
+/** Replaces a text that occurs only with other white space, or in another reading. @throws Refusal when it does not. */
+function replaceOther(text: string, oldText: string, newText: string): Edited {
   const lines = linesOf(text)
+  const change = replacementOfLines(lines, oldText, newText)
+  if (change !== null) return replaceLines(text, lines, change)
+  const reading = onlyReading(toLf(text), oldText, newText)
+  if (reading === null) throw notFound(lines, oldText)
+  return { ...replaceOnce(text, reading.oldText, reading.newText), readAs: reading.kind }
+}
+
+function replaceLines(text: string, lines: readonly Line[], change: LineChange): Edited {
   const eol = lineEnding(text)
   const isOpenEnd = change.to === lines.length && lines.at(-1)?.eol === ''
   const fresh = change.lines.map((line) => line + eol).join('')
@@ -58,7 +67,7 @@ function replaceLines(text: string, oldText: string, newText: string): Edited {
     ].join(''),
     firstLine: change.from + 1,
     lastLine: change.from + Math.max(1, change.lines.length),
-    isLoose: true,
+    readAs: 'white space',
   }
 }
 

@@ -87,6 +87,17 @@ test('create, edit and undo return a description and both contents', async () =>
   expect(await exists(path)).toBe(false)
 })
 
+test.each([
+  ['     1\tone\n     2\ttwo', '     1\t1\n     2\t2', /The line numbers in old_str and new_str were left out\./],
+  ['one\\ntwo', 'one\\n  2', /The characters \\n in old_str and new_str were read as line breaks\./],
+  ['  two', '  2', /matched these lines only with other white space/],
+])('an edit of %j reports how it was read', async (old_str, new_str, expected) => {
+  await using at = await bench()
+  const path = at.at('a.txt')
+  await writeFile(path, 'one\ntwo\n')
+  expect((await at.call({ command: 'str_replace', path, old_str, new_str })).text).toMatch(expected)
+})
+
 test('a result names a syntax error that the file has after the edit', async () => {
   await using at = await bench()
   const path = at.at('a.json')

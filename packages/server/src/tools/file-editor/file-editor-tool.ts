@@ -9,7 +9,7 @@ import { defineTool } from '../define.ts'
 import { unlessUnknown, type Tool, type ToolContext } from '../tool.ts'
 import { checkPath, decoded, existing, expectFits, readIfThere, readWithin } from './access.ts'
 import { DESCRIPTION, PARAMETERS } from './description.ts'
-import { insertLines, replaceOnce, snippet } from './edits.ts'
+import { insertLines, replaceOnce, snippet, type Edited } from './edits.ts'
 import { History } from './history.ts'
 import { showRestored } from './restored.ts'
 import { hashOf, readNote, writeNote } from './notes.ts'
@@ -114,6 +114,12 @@ async function create(action: FileEditorAction, context: ToolContext): Promise<O
   return { content: [textContent(`File created successfully at: ${path}${faults}`)], ...change(null, text) }
 }
 
+const READ_AS: Record<NonNullable<Edited['readAs']>, string> = {
+  'white space': 'old_str matched these lines only with other white space; new_str got their indentation.',
+  numbers: 'The line numbers in old_str and new_str were left out.',
+  'line breaks': 'The characters \\n in old_str and new_str were read as line breaks.',
+}
+
 async function edit(
   { path }: FileEditorAction,
   context: ToolContext,
@@ -125,10 +131,7 @@ async function edit(
   await write(path, bytes, encode(edited.text, before.encoding), context)
   const faults = await syntaxLines([{ path, before: before.text, after: edited.text }], context)
   const shown = clipLines(printable(snippet(edited)))
-  const loosely =
-    edited.isLoose === true
-      ? ' old_str matched these lines only with other white space; new_str got their indentation.'
-      : ''
+  const loosely = edited.readAs === undefined ? '' : ` ${READ_AS[edited.readAs]}`
   const message = `${path} has been edited.${loosely} The changed lines and what is around them:\n${shown}\nCheck that this is what you meant; edit again if it is not.${faults}`
   return { content: [textContent(message)], ...change(before.text, edited.text) }
 }

@@ -10,28 +10,27 @@ const SHOWN_NEAREST = 3
 const MAX_SHOWN_CHARS = 200
 
 /**
- * Finds the lines of `oldText` as whole lines, with relaxed white space, and gives the new ones the indentation of the file.
- * @throws Refusal when the lines do not occur once, with the nearest lines; or when their indentation fits no rule.
+ * Finds the lines of `oldText` as whole lines, with relaxed white space, and gives the new ones the indentation of the file. Null when the
+ * lines do not occur.
+ * @throws Refusal when they occur more than once, or when their indentation fits no rule.
  */
-export function replacementOfLines(text: string, oldText: string, newText: string): LineChange {
-  const lines = linesOf(text)
+export function replacementOfLines(lines: readonly Line[], oldText: string, newText: string): LineChange | null {
   for (const [wanted, fresh] of readings(oldText, newText)) {
     const found = findLines(lines, wanted)
     if (found === null) continue
-    const [from = 0, ...others] = found.places
+    const at = (place: number) => lines.slice(place, place + wanted.length).map((line) => line.text)
+    // The others have another shape, to which the indentation of the old text leads by no rule.
+    const shifted = found.places.filter((place) => reindented([], wanted, at(place)) !== null)
+    const [from = 0, ...others] = shifted.length === 1 ? shifted : found.places
     if (others.length > 0) throw ambiguous(found.places.map((place) => place + 1))
     const to = from + wanted.length
-    const result = reindented(
-      fresh,
-      wanted,
-      lines.slice(from, to).map((line) => line.text),
-    )
+    const result = reindented(fresh, wanted, at(from))
     if (result !== null) return { from, to, lines: result }
     throw new Refusal(
       `old_str was found in line ${from + 1} only with another indentation, which cannot be transferred to new_str. The lines of the file:\n${shown(lines, range(from, Math.min(to, from + 20)))}\nRepeat the call with this indentation.`,
     )
   }
-  throw notFound(lines, oldText)
+  return null
 }
 
 /** Both texts as lines; then both without the empty lines at their edges. */
@@ -65,7 +64,8 @@ export function ambiguous(numbers: readonly number[]): Refusal {
   )
 }
 
-function notFound(lines: readonly Line[], oldText: string): Refusal {
+/** The refusal of a text that does not occur, with the lines that are most like it. */
+export function notFound(lines: readonly Line[], oldText: string): Refusal {
   const longest = textsOf(oldText).reduce((best, line) => (line.trim().length > best.trim().length ? line : best), '')
   const nearest = nearestLines(lines, longest, SHOWN_NEAREST)
   const hint =
