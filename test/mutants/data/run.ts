@@ -17,15 +17,16 @@ export const run: readonly MutatedFile[] = [
     mutants: [
       { before: 'new Shown([masker, makeMasker(secretValues(config))])', after: 'new Shown([masker])' },
       { before: 'new Shown([masker, makeMasker(secretValues(config))])', after: 'new Shown([])' },
-      { before: 'await this.text(name), await', after: 'name, await' },
+      { before: '? this.#masked(name)', after: '? name' },
       { before: '.filter(({ isEmpty }) => !isEmpty)', after: '', survives: { reason: 'cost', why: 'copies texts' } },
       {
-        before: 'text.length <= MAX_LOG_BYTES && ',
+        before: 'text.length <= MAX_FRAME_BYTES && ',
         after: '',
         survives: { reason: 'cost', why: 'measures long texts' },
       },
-      { before: 'Buffer.byteLength(JSON.stringify(text)) <= MAX_LOG_BYTES', after: 'true' },
-      { before: 'hasType && name', after: 'name' },
+      { before: 'Buffer.byteLength(JSON.stringify(text)) <= MAX_FRAME_BYTES', after: 'true' },
+      { before: "hasType && name === 'data'", after: "name === 'data'" },
+      { before: 'text.length <= MAX_FILE_BYTES && Buffer.byteLength(text) <= MAX_FILE_BYTES', after: 'true' },
       { before: "replaceAll('/', '__')", after: "replaceAll('', '')" },
       { before: 'return shown + stream.end()', after: 'return shown' },
     ],
@@ -46,10 +47,17 @@ export const run: readonly MutatedFile[] = [
   },
   {
     file: 'packages/server/src/conversation/completions/completion-log.ts',
-    tests: ['test/run/completion-log.test.ts'],
+    tests: ['packages/server/src/conversation/completions/completion-log.test.ts', 'test/run/completion-log.test.ts'],
     mutants: [
-      { before: 'if (this.#live.record().persistence_dir !== null) await', after: 'await' },
-      { before: 'if (this.#channel.watchers > 0) ', after: '', survives: { reason: 'cost', why: 'emits to nobody' } },
+      { before: 'if (record().persistence_dir === null) return', after: '' },
+      { before: "?.code === 'StoredBytesReached'", after: '?.code === undefined' },
+      { before: 'if (this.#pending >= MAX_PENDING) return', after: 'if (false) return' },
+      { before: 'if (this.#live.isClosed()) return', after: '' },
+      {
+        before: 'if (this.#channel.watchers > 0) ',
+        after: '',
+        survives: { reason: 'cost', why: 'sends to nobody' },
+      },
     ],
   },
   {

@@ -11,11 +11,10 @@ import type { ConversationId } from '@parley/protocol'
 import type { LlmCompletion } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { ConversationStore } from '../../storage/index.ts'
-import type { CompletionText } from '../conversations.ts'
 import type { LiveActions, LiveReader } from '../live-access.ts'
 import type { Channel } from '../watch/channel.ts'
 import { CompletionFiles, completionFolder } from './completion-files.ts'
-import { completionText } from './completion-text.ts'
+import { shownCompletion, type ShownCompletion } from './completion-text.ts'
 
 const MAX_PENDING = 8
 
@@ -23,10 +22,12 @@ export type CompletionLogDeps = {
   storage: { conversations: Pick<ConversationStore, 'countFiles'> }
   /** The folder of a conversation outside its workspace. */
   folderOf: (id: ConversationId) => string
+  /** Which limit of the owner is used up; null: none. */
+  usedUp: (owner: string) => Promise<{ code: string } | null>
   log: Pick<Log, 'warn'>
 }
 
-type Live = Pick<LiveReader, 'id' | 'masker' | 'record' | 'isClosed'> & Pick<LiveActions, 'inBackground'>
+type Live = Pick<LiveReader, 'id' | 'owner' | 'masker' | 'record' | 'isClosed'> & Pick<LiveActions, 'inBackground'>
 
 export class CompletionLog {
   readonly #live: Live
@@ -65,9 +66,9 @@ export class CompletionLog {
 
   async #keep(completion: LlmCompletion): Promise<void> {
     try {
-      const text = await completionText(completion, await this.#live.masker())
-      if (this.#channel.watchers > 0) this.#channel.emit({ kind: 'completion', completion: text })
-      await this.#write(text)
+      const shown = await shownCompletion(completion, await this.#live.masker())
+      if (this.#channel.watchers > 0) this.#channel.emit({ kind: 'completion', completion: await shown.forFrame() })
+      await this.#write(shown)
       this.#isFailing = false
     } catch (error) {
       this.#failed(error)
@@ -75,8 +76,12 @@ export class CompletionLog {
   }
 
   /** Not for a conversation that is in memory only. */
-  async #write({ filename, log_data }: CompletionText): Promise<void> {
-    if (this.#live.record().persistence_dir !== null) await this.#files.add(filename, log_data)
+  async #write({ filename, forFile }: ShownCompletion): Promise<void> {
+    const { owner, record } = this.#live
+    if (record().persistence_dir === null) return
+    if ((await this.#deps.usedUp(owner))?.code === 'StoredBytesReached')
+      throw new Error('the user has no room for stored bytes')
+    await this.#files.add(filename, await forFile())
   }
 
   #failed(err: unknown): void {
