@@ -18,21 +18,29 @@ const commandLine: Plugin = {
       : null,
 }
 
-const runnerSource = /(["'])\.\/runner\/main\.ts\1/g
+/** Programs and threads that the bundle starts: their path in the sources, and their file in the bundle. */
+const STARTED = [
+  { source: './runner/main.ts', file: 'runner.js', by: 'packages/server/src/workspace/runner-start.ts' },
+  { source: './shrink-worker.ts', file: 'image-worker.js', by: 'packages/server/src/llm/images/shrinker.ts' },
+]
 
-/** Replaces the path of the runner in the sources by the path of the bundled runner. */
-const bundledRunner: Plugin = {
-  name: 'parley-bundled-runner',
+/** Replaces their paths in the sources by those in the bundle. */
+const bundledStarts: Plugin = {
+  name: 'parley-bundled-starts',
   renderChunk(code, chunk) {
     const toDist = '../'.repeat(chunk.fileName.split('/').length - 1) || './'
-    return code.replace(runnerSource, JSON.stringify(`${toDist}runner.js`))
+    return STARTED.reduce(
+      (text, { source, file }) =>
+        text.replaceAll(new RegExp(`(["'])${RegExp.escape(source)}\\1`, 'g'), JSON.stringify(toDist + file)),
+      code,
+    )
   },
   generateBundle(_, files) {
-    const isNamed = Object.values(files).some(
-      (file) => file.type === 'chunk' && /["'][./]*\/runner\.js["']/.test(file.code),
-    )
-    if (!isNamed)
-      this.error('nothing in the bundle starts runner.js; has packages/server/src/workspace/runner-start.ts changed?')
+    const chunks = Object.values(files).flatMap((file) => (file.type === 'chunk' ? [file.code] : []))
+    for (const { file, by } of STARTED) {
+      const isNamed = chunks.some((code) => new RegExp(`["'][./]*/${RegExp.escape(file)}["']`).test(code))
+      if (!isNamed) this.error(`nothing in the bundle starts ${file}; has ${by} changed?`)
+    }
   },
 }
 
@@ -64,8 +72,8 @@ const UNUSED = new Set(['@fastify/ajv-compiler', '@fastify/fast-json-stringify-c
 const shared = {
   cwd: root,
   platform: 'node',
-  // The first two find files beside themselves. The others are optional accelerators of ws.
-  external: ['@lydell/node-pty', 'playwright-core', 'bufferutil', 'utf-8-validate'],
+  // The first three find files beside themselves. The others are optional accelerators of ws.
+  external: ['@lydell/node-pty', 'playwright-core', '@silvia-odwyer/photon-node', 'bufferutil', 'utf-8-validate'],
 } satisfies BuildOptions
 
 /**
@@ -83,7 +91,7 @@ const written = {
 export const commandLineBundle = {
   ...shared,
   input: { main: virtual },
-  plugins: [commandLine, bundledRunner, edgeWithoutUnused],
+  plugins: [commandLine, bundledStarts, edgeWithoutUnused],
   output: { ...written, dir: 'dist', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
 } satisfies BuildOptions
 
@@ -94,15 +102,23 @@ export const runnerBundle = {
   output: { ...written, dir: 'dist', entryFileNames: '[name].js', codeSplitting: false },
 } satisfies BuildOptions
 
-/** The server that tests start and kill, with its runner. */
+/** The thread that makes images smaller; one file, for the same reason. */
+export const imageWorkerBundle = {
+  ...shared,
+  input: { 'image-worker': 'packages/server/src/llm/images/shrink-worker.ts' },
+  output: { ...written, dir: 'dist', entryFileNames: '[name].js', codeSplitting: false },
+} satisfies BuildOptions
+
+/** The server that tests start and kill, with what it starts. */
 export const testServerBundles = (dir: string): BuildOptions[] => [
   {
     ...shared,
     input: { 'crashing-server': 'packages/server/testing/crashing-server.ts' },
-    plugins: [bundledRunner, edgeWithoutUnused],
+    plugins: [bundledStarts, edgeWithoutUnused],
     output: { ...commandLineBundle.output, dir },
   },
   { ...runnerBundle, output: { ...runnerBundle.output, dir } },
+  { ...imageWorkerBundle, output: { ...imageWorkerBundle.output, dir } },
 ]
 
-export default [commandLineBundle, runnerBundle]
+export default [commandLineBundle, runnerBundle, imageWorkerBundle]

@@ -15,7 +15,7 @@ const readManifest = (...parts) => JSON.parse(readFileSync(at(...parts, 'package
 /** The oldest Node that the packages run on. */
 const NODE = '>=24'
 /** Libraries that the bundle of the server loads by name, because they find files beside themselves. */
-const LOADED_BY_NAME = ['@lydell/node-pty', 'playwright-core']
+const LOADED_BY_NAME = ['@lydell/node-pty', 'playwright-core', '@silvia-odwyer/photon-node']
 
 const LIBRARY = {
   exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' }, './package.json': './package.json' },

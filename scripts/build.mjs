@@ -1,5 +1,5 @@
 /**
- * Builds the bundle: parley.js (the small entry), main.js with its chunks, runner.js. Writes to `dist/`, or to the folder given as
+ * Builds the bundle: parley.js (the small entry), main.js with its chunks, runner.js, image-worker.js. Writes to `dist/`, or to the folder given as
  * the only argument. A server that runs from the folder is not disturbed.
  */
 import {
@@ -16,7 +16,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
-import { commandLineBundle, runnerBundle } from '../rolldown.config.ts'
+import { commandLineBundle, imageWorkerBundle, runnerBundle } from '../rolldown.config.ts'
 
 const dist =
   process.argv[2] === undefined ? fileURLToPath(new URL('../dist', import.meta.url)) : resolve(process.argv[2])
@@ -39,7 +39,7 @@ function removeOldFiles(folder, current) {
 }
 
 const bundles = await Promise.all(
-  [commandLineBundle, runnerBundle].map((options) => build({ ...options, write: false })),
+  [commandLineBundle, runnerBundle, imageWorkerBundle].map((options) => build({ ...options, write: false })),
 )
 const files = bundles
   .flatMap(({ output }) => output)

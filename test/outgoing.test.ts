@@ -49,6 +49,7 @@ const LIBRARIES: Readonly<Record<string, 'none' | 'fetch' | 'server' | 'browser'
   '@parley/client': 'fetch',
   '@parley/protocol': 'none',
   '@pydantic/genai-prices': 'none',
+  '@silvia-odwyer/photon-node': 'none',
   fastify: 'server',
   'ipaddr.js': 'none',
   pino: 'none',

@@ -41,6 +41,7 @@ const homes: Record<string, string> = {
   '@ai-sdk/': 'llm',
   ai: 'llm',
   '@pydantic/genai-prices': 'llm',
+  '@silvia-odwyer/photon-node': 'llm',
   'ipaddr.js': 'egress',
   'node:sqlite': 'storage',
   fastify: 'http',

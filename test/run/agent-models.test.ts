@@ -1,10 +1,11 @@
 /** Tools with which an agent reaches the saved models of its owner. Source: agent-core.md 8.6. */
 import { describe, expect, test } from 'vitest'
+import { dataUrl, pngOf } from '../../packages/server/testing/images.ts'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
-const PNG = 'data:image/png;base64,iVBORw0KGgo='
+const PNG = dataUrl('image/png', pngOf({ width: 2, height: 2 }))
 
 const inspect = (args: object): ScriptedAnswer => ({
   toolCalls: [{ name: 'inspect_image_with_vision', arguments: { image_index: 0, question: 'What colour?', ...args } }],

@@ -1,10 +1,11 @@
 /** Tools follow the model that an open agent is given. Source: agent-core.md 8.6, 10.9. */
 import { expect, test } from 'vitest'
+import { dataUrl, pngOf } from '../../packages/server/testing/images.ts'
 import { startScriptedModel, type ModelRequest } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
 
-const PNG = 'data:image/png;base64,iVBORw0KGgo='
+const PNG = dataUrl('image/png', pngOf({ width: 2, height: 2 }))
 const EYES = 'inspect_image_with_vision'
 
 const toolsOf = ({ body }: ModelRequest): string[] =>

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { ParleyClient } from '@parley/client'
 import { asConversationId, asEventId } from '@parley/protocol'
+import { dataUrl, pngOf } from '../../packages/server/testing/images.ts'
 import { expect, test } from 'vitest'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess, type ServerProcessOptions } from '../../packages/server/testing/server-process.ts'
@@ -97,7 +98,7 @@ test('the result of a client call may be an error, and may contain an image', as
   await expect(typed.postResult(asEventId(tea.id), { content: 'x' })).rejects.toMatchObject({ status: 409 })
   await until(async () => (await of.kinds('ActionEvent')).length === 2)
   const [why] = await opened(of)
-  const image = { type: 'image', image_urls: ['data:image/png;base64,iVBORw0KGgo='] }
+  const image = { type: 'image', image_urls: [dataUrl('image/png', pngOf({ width: 2, height: 2 }))] }
   expect(await bring(server, of, why.id, { content: [{ type: 'text', text: 'Look' }, image] })).toMatchObject({
     status: 200,
   })

@@ -23,7 +23,7 @@ import {
   type OpenHooks,
 } from '../conversation/index.ts'
 import type { Fetch } from '../egress/index.ts'
-import { featuresOf, type OpenLlm } from '../llm/index.ts'
+import { featuresOf, type OpenLlm, type Transport } from '../llm/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import type { Analyze } from '../security/index.ts'
@@ -42,6 +42,7 @@ export type AgentsDeps = Pick<NativeAgentDeps, 'locks'> & {
   notes: OpenCallNotes
   /** Models as a conversation gets them. */
   openLlmOf: (user: ModelUser) => OpenLlm
+  shrinker: Transport['shrinker']
   findLlm: FindLlm
   /** Names of a user's model profiles. */
   profileNames: (owner: string) => Promise<string[]>
@@ -103,6 +104,7 @@ async function openNative(
 ): Promise<Agent> {
   const { id, owner, record, epoch, secrets, current, subAgents, clientCalls } = live
   const { config, notes, mcp, ownSecrets, masker, dataDirOf, openLlmOf, analyze, fetchCritic, locks, log } = from
+  const { shrinker } = from
   const { secretsFailed, ...given } = await ownSecrets.ofAgent(owner, secrets)
   const { models, visionProfiles } = ownersModels(id, owner, from)
   const place = { workspace: record.workspace, remote: remoteOf(record.workspace) }
@@ -119,6 +121,7 @@ async function openNative(
       ...(subAgents === undefined ? {} : { subAgents }),
       ...(clientCalls === undefined ? {} : { clientCalls }),
       browser: { executable: config.chromium },
+      shrinker,
       checksSyntax: config.agents.checkEdits,
       skills: skillsFor(record, config.trustedHooks),
       models,

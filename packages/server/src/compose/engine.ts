@@ -102,6 +102,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
       notes: deps.notes,
       openHooks,
       openLlmOf,
+      shrinker: deps.transport.shrinker,
       findLlm,
       profileNames: async (user) => (await profiles.list(user)).profiles.map(({ name }) => name),
       mcp,

@@ -7,6 +7,7 @@ import {
   textContent,
 } from '@parley/protocol'
 import type { ClientResult } from './client-calls.ts'
+import { shownImage } from './shown-image.ts'
 import { foreignSchema } from './foreign-schema.ts'
 import { UNLIMITED_MS, type Tool, type ToolContext } from './tool.ts'
 
@@ -84,7 +85,12 @@ function awaited({ name, result_timeout }: ClientToolSpec): Execution {
 }
 
 const resultOf = ({ content, is_error }: ClientResult): Observation =>
-  observed(content.length === 0 ? [textContent('The client has nothing to say about it.')] : content, is_error)
+  observed(
+    content.length === 0
+      ? [textContent('The client has nothing to say about it.')]
+      : content.flatMap((part) => (part.type === 'text' ? [part] : part.image_urls.map(shownImage))),
+    is_error,
+  )
 
 const observed = (content: ClientResult['content'], is_error = false): Observation => ({
   kind: 'ClientToolObservation',

@@ -1,3 +1,4 @@
+import type { ImageShrinker } from '../llm/index.ts'
 import type { CallNotes } from '../workspace/index.ts'
 import type { ClientCalls } from './client-calls.ts'
 import type { ModelService, VisionService } from './models/services.ts'
@@ -14,6 +15,8 @@ export type ToolServices = {
   browser?: { executable: string | null }
   /** Notes of the conversation's calls. Absent: the agent has no tool that changes files. */
   notes?: CallNotes
+  /** Makes large images smaller. Absent: they are refused. */
+  shrinker?: ImageShrinker
   /** True: a file is checked for syntax errors after an edit. */
   checksSyntax?: boolean
   /** Absent: no client can post a result. */

@@ -7,12 +7,14 @@
  */
 import { clientOf, type Agents } from '../../egress/index.ts'
 import { timeoutSignal } from '../../lib/index.ts'
+import { ofBytes } from './byte-source.ts'
+import { factsOf, type OtherFile } from './file-facts.ts'
 
 const MAX_IMAGE_BYTES = 20 * 1024 * 1024
 const MAX_REDIRECTS = 3
 const TIMEOUT_MS = 15_000
-/** Media types that models accept. */
-const TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+/** What a server sends in place of an image that it does not have. */
+const NO_IMAGES: ReadonlySet<OtherFile> = new Set(['empty', 'html', 'text', 'unknown'])
 
 /** Returns the image as a data URL. Rejects with the reason when there is none. */
 export async function fetchImage(url: URL, signal: AbortSignal, agents: Agents): Promise<string> {
@@ -29,11 +31,10 @@ export async function fetchImage(url: URL, signal: AbortSignal, agents: Agents):
   throw new Error('too many redirects')
 }
 
+/** The content decides whether it is an image, and which. One that models cannot see is refused later, with the reason. */
 async function dataUrl(answer: Response): Promise<string> {
-  const type = answer.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
   try {
     if (answer.status !== 200) throw new Error(`the server answered with ${answer.status}`)
-    if (!TYPES.has(type)) throw new Error(`it is ${type || 'of no type'}, not an image that models take`)
     const chunks: Uint8Array[] = []
     let size = 0
     for await (const chunk of answer.body ?? []) {
@@ -41,7 +42,11 @@ async function dataUrl(answer: Response): Promise<string> {
       if (size > MAX_IMAGE_BYTES) throw new Error(`it is larger than ${MAX_IMAGE_BYTES} bytes`)
       chunks.push(chunk)
     }
-    return `data:${type};base64,${Buffer.concat(chunks).toString('base64')}`
+    const bytes = Buffer.concat(chunks)
+    const facts = factsOf(ofBytes(bytes))
+    if (facts.kind === 'other' && NO_IMAGES.has(facts.file)) throw new Error(`it is no image (${facts.file})`)
+    const type = facts.kind === 'image' ? facts.type : 'application/octet-stream'
+    return `data:${type};base64,${bytes.toString('base64')}`
   } finally {
     // The stream is locked and ended where it was read.
     await answer.body?.cancel().catch(() => undefined)

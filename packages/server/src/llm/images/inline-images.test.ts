@@ -3,12 +3,14 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { openEgress } from '../../egress/index.ts'
+import { bmpOf, dataUrl, pngOf } from '../../../testing/images.ts'
 import { Images } from './inline-images.ts'
 import type { LlmMessage } from '../llm.ts'
 
 const NEVER = new AbortController().signal
-const BYTES = Buffer.from('89504e470d0a1a0a', 'hex')
-const INLINE = `data:image/png;base64,${BYTES.toString('base64')}`
+const BYTES = pngOf({ width: 2, height: 2 })
+const INLINE = dataUrl('image/png', BYTES)
+const BMP = bmpOf({ width: 2, height: 2 })
 
 /** Serves images from this machine. */
 async function startImages() {
@@ -21,6 +23,10 @@ async function startImages() {
     if (path === '/endless') return void response.writeHead(302, { location: '/endless' }).end()
     if (path === '/page') return void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')
     if (path === '/gone') return void response.writeHead(404).end()
+    if (path === '/untyped') return void response.writeHead(200).end(BYTES)
+    if (path === '/jpeg') return void response.writeHead(200, { 'content-type': 'image/jpeg' }).end(BYTES)
+    if (path === '/error') return void response.writeHead(200, { 'content-type': 'image/png' }).end('not found')
+    if (path === '/bmp') return void response.writeHead(200, { 'content-type': 'image/png' }).end(BMP)
     response.writeHead(200, { 'content-type': 'image/png; q=1' }).end(BYTES)
   })
   server.listen(0, '127.0.0.1')
@@ -59,7 +65,17 @@ test('an image is downloaded once and put inline, also behind a redirect; the gi
   expect(urlsOf([message])).toEqual([`${server.url}/a.png`, `${server.url}/moved`, INLINE])
 })
 
-test.each(['/page', '/gone', '/inward', '/endless'])(
+test('the content of a download decides its type, whatever the server says', async () => {
+  await using server = await startImages()
+  const message = messageWith(`${server.url}/untyped`, `${server.url}/jpeg`, `${server.url}/bmp`)
+  expect(urlsOf(await imagesHere().inline([message], NEVER))).toEqual([
+    INLINE,
+    INLINE,
+    dataUrl('application/octet-stream', BMP),
+  ])
+})
+
+test.each(['/page', '/error', '/gone', '/inward', '/endless'])(
   '%s keeps its address, and the download is not repeated at once',
   async (path) => {
     await using server = await startImages()

@@ -15,18 +15,17 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { LlmImage, LlmMessage, LlmText } from '../llm.ts'
-import { excess, filePart, imagePart, type ImageOptions } from '../images/prompt-images.ts'
+import { filePart } from '../images/prompt-images.ts'
 import { assistantMessage, type AssistantOptions } from './assistant.ts'
 import { callIdFor } from './call-ids.ts'
 
-export type PromptOptions = ImageOptions &
-  AssistantOptions & {
-    /** How long the provider keeps what breakpoints mark; null: none are sent. */
-    cacheTtl: CacheTtl | null
-    vision: boolean
-    /** Content is sent as one string, which cannot contain an image. */
-    stringContent?: boolean
-  }
+export type PromptOptions = AssistantOptions & {
+  /** How long the provider keeps what breakpoints mark; null: none are sent. */
+  cacheTtl: CacheTtl | null
+  vision: boolean
+  /** Content is sent as one string, which cannot contain an image. */
+  stringContent?: boolean
+}
 
 type ToolMessage = Extract<LlmMessage, { role: 'tool' }>
 
@@ -108,7 +107,10 @@ function userParts(
   if (api === 'compatible' && images.length === 0 && texts.length > 1)
     return [{ type: 'text', text: texts.map((part) => part.text).join('\n') }]
   return content.flatMap((part): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] => {
-    if (part.type === 'image') return vision && !stringContent ? [imagePart(part, options)] : []
+    if (part.type === 'image') {
+      const image = vision && !stringContent ? filePart(part) : null
+      return image === null ? [] : [image]
+    }
     return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
   })
 }
@@ -130,11 +132,8 @@ function pushResult(
   prompt: LanguageModelV4Prompt,
 ): LanguageModelV4FilePart[] {
   const shown = options.vision && options.stringContent !== true
-  const text = message.content
-    .flatMap((part) => (part.type === 'text' ? [part.text] : shown ? (excess(part, options.maxPixels) ?? []) : []))
-    .join('\n')
-  const pictures = shown ? message.content.filter((part) => part.type === 'image') : []
-  const images = pictures.flatMap((part) => (excess(part, options.maxPixels) === null ? (filePart(part) ?? []) : []))
+  const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+  const images = shown ? message.content.flatMap((part) => (part.type === 'image' ? (filePart(part) ?? []) : [])) : []
   const textOnly = options.api === 'compatible' || options.api === 'chat'
   // Where the API has no flag for errors, the library would wrap the text of a failure in JSON.
   const isError = message.isError && options.api !== 'responses'

@@ -7,6 +7,8 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { AnswerPart, LLM } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
 import type { OnCompletion } from '../completion.ts'
+import { fitImages } from '../images/fit-images.ts'
+import { imageLimits } from '../images/limits.ts'
 import { originalMarks } from '../images/original-marks.ts'
 import { AttemptRecord } from './attempt-record.ts'
 import { collect } from './collect.ts'
@@ -48,6 +50,7 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
   const context = { model: config.model, hide, hasKey: route.apiKey !== null, baseUrl: route.baseUrl }
   const fetch = deps.transport.fetch(config.timeout === null ? null : config.timeout * 1000)
   const origin = originOf(route, serverKey.isUsedBy(route.apiKey))
+  const limits = imageLimits(route.api, features.limitsPixels)
   const inlines = features.vision && (features.inlineImages || route.api === 'google')
   let model: Promise<LanguageModelV4> | null = null
   let book: Promise<PriceBook> | null = null
@@ -63,6 +66,12 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
     return asked.window
   }
 
+  const imagesOf = async (given: LlmRequest['messages'], signal: AbortSignal) => {
+    const { images, shrinker } = deps.transport
+    const inline = inlines ? await images.inline(given, signal) : given
+    return fitImages(inline, { limits, shrinker, given }, signal)
+  }
+
   const attempt = async (
     request: LlmRequest,
     temperature: number | null,
@@ -74,7 +83,7 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
     // A model of its own for each recorded attempt, so that what is sent is known to belong to it.
     if (record === null) model ??= loadModel(config, route, fetch)
     const loaded = await (record === null ? model! : loadModel(config, route, record.capturing(fetch)))
-    const messages = inlines ? await deps.transport.images.inline(request.messages, signal) : request.messages
+    const messages = features.vision ? await imagesOf(request.messages, signal) : request.messages
     sent.messages = messages
     const started = performance.now()
     const { stream, response } = await loaded.doStream({

@@ -2,7 +2,7 @@
 import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import { LLM, type AnswerOrigin } from '@parley/protocol'
 import type { ModelFeatures } from '../models/features.ts'
-import type { LlmMessage, LlmRequest } from '../llm.ts'
+import type { LlmRequest } from '../llm.ts'
 import type { AssistantOptions } from '../prompt/assistant.ts'
 import { freeformTools, offeredTool } from '../prompt/freeform.ts'
 import { toPrompt, type CacheTtl } from '../prompt/prompt.ts'
@@ -16,7 +16,6 @@ type ProviderOptions = NonNullable<SharedV4ProviderOptions[string]>
 /** Limits that every Gemini with a thinking budget accepts. */
 const GEMINI_BUDGET = { min: 512, max: 24_576 }
 
-const MANY_IMAGES = 20
 
 /** Models that refuse a history with a call without a signature. */
 const SIGNED_CALLS = /gemini-[3-9]/i
@@ -73,7 +72,6 @@ export function toCall(
       cacheTtl: config.caching_prompt && features.cacheMarkers ? cacheTtl(config) : null,
       vision: features.vision,
       stringContent: features.stringContent,
-      maxPixels: features.limitsPixels ? pixelLimit(request.messages) : null,
     }),
     ...optional('maxOutputTokens', limit),
     ...(samples ? { ...optional('temperature', temperature), ...optional('topP', config.top_p) } : {}),
@@ -99,15 +97,6 @@ export function toCall(
 
 /** The retention of OpenAI's caches has other values; where they stand, breakpoints last for five minutes. */
 const cacheTtl = ({ prompt_cache_retention }: LLM): CacheTtl => (prompt_cache_retention === '1h' ? '1h' : '5m')
-
-/** Pixels on either side of an image; fewer with many images in a request. Source: agent-core.md 10.10. */
-function pixelLimit(messages: readonly LlmMessage[]): number {
-  const images = messages.reduce(
-    (sum, { content }) => sum + content.filter(({ type }) => (type as string) === 'image').length,
-    0,
-  )
-  return images > MANY_IMAGES ? 2000 : 8000
-}
 
 /** Sampling settings are dropped where a reasoning model would refuse them (10.2); Gemini accepts them. */
 function samplesFreely(config: LLM, route: Remote, features: ModelFeatures): boolean {

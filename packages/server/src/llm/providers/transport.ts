@@ -1,6 +1,7 @@
 /** HTTP client for the APIs of models: one pool of kept-alive connections, shared by all models of a server. */
 import { clientOf, type Egress, type Fetch as Send } from '../../egress/index.ts'
 import { Images } from '../images/inline-images.ts'
+import { ImageShrinker } from '../images/shrinker.ts'
 import { AskedWindows } from './asked-windows.ts'
 import { NO_SERVER_KEY, type ServerKey } from '../server-key.ts'
 
@@ -25,6 +26,8 @@ export interface Transport extends Disposable {
   fetch(silenceMs: number | null): Fetch
   /** Downloaded images, for models that do not accept image addresses. */
   readonly images: Images
+  /** Makes images smaller that are too large for the models' vendors. */
+  readonly shrinker: ImageShrinker
   /** Windows that servers of models report. */
   readonly windows: AskedWindows
   /** The key that requests get in place of its reference. */
@@ -58,14 +61,17 @@ export function openTransport({
       return send(url, { ...init, headers })
     }
   }
+  const shrinker = new ImageShrinker()
   return {
     images: new Images({ agents: ofImages }),
+    shrinker,
     windows: new AskedWindows(fetch(null)),
     serverKey,
     fetch,
     [Symbol.dispose]() {
       agents[Symbol.dispose]()
       ofImages[Symbol.dispose]()
+      shrinker[Symbol.dispose]()
     },
   }
 }

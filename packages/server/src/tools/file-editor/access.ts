@@ -2,12 +2,14 @@
 import type { FileEditorAction } from '@parley/protocol'
 import { basename, dirname, isAbsolute, join, relative } from 'node:path'
 import { isInside } from '../../lib/index.ts'
+import { hasImageName, shrinkCommand } from '../../llm/index.ts'
 import type { FileStat } from '../../workspace/index.ts'
 import type { ToolContext } from '../tool.ts'
 import { Refusal } from '../refusal.ts'
 import { decode, type Decoded } from './text.ts'
 
 const MAX_FILE_BYTES = 10 * 1024 * 1024
+const MAX_IMAGE_BYTES = 20 * 1024 * 1024
 
 /** @throws Refusal when the path is not absolute, is outside (`confine`), or does not fit the command. */
 export async function checkPath(
@@ -68,7 +70,7 @@ export async function readWithin(
   { size }: FileStat,
   { workspace, signal }: ToolContext,
 ): Promise<Uint8Array> {
-  expectFits(path, size)
+  if (!hasImageName(path) || size > MAX_IMAGE_BYTES) expectFits(path, size)
   return workspace.readFile(path, signal)
 }
 
@@ -87,6 +89,10 @@ export function decoded(path: string, bytes: Uint8Array): Decoded {
 /** @throws Refusal for a file too large to be viewed or edited. */
 export function expectFits(path: string, bytes: number): void {
   if (bytes <= MAX_FILE_BYTES) return
+  if (hasImageName(path))
+    throw new Refusal(
+      `${path} is too large: ${bytes} bytes, and at most ${MAX_IMAGE_BYTES} of an image can be viewed. Make it smaller, for example with \`${shrinkCommand(path)}\`.`,
+    )
   const limit = `at most ${MAX_FILE_BYTES} can be viewed or edited`
   throw new Refusal(`${path} is too large: ${bytes} bytes, and ${limit}. Use the terminal.`)
 }

@@ -3,7 +3,10 @@ import fc from 'fast-check'
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { openTestNotes } from '../../../testing/call-notes.ts'
+import { bmpOf, dataUrl, gifOf, jpegOf, LFS_POINTER, pngOf } from '../../../testing/images.ts'
 import { tempDir } from '../../../testing/temp.ts'
+import { openTransport } from '../../llm/index.ts'
+import { openEgress } from '../../egress/index.ts'
 import { openLocalWorkspaces } from '../../workspace/index.ts'
 import type { ToolContext } from '../tool.ts'
 import { fileEditorTool } from './file-editor-tool.ts'
@@ -23,7 +26,9 @@ async function bench(options: { confine?: boolean } = {}) {
   const spec = { conversationId: CONVERSATION, owner: OWNER, workingDir: dir.file('work'), epoch: 1 }
   const workspace = await workspaces.open(spec, never)
   const notes = await openTestNotes()
-  const services = { notes: await notes.of(CONVERSATION), checksSyntax: true }
+  const transport = openTransport({ egress: openEgress([]) })
+  const { shrinker } = transport
+  const services = { notes: await notes.of(CONVERSATION), checksSyntax: true, shrinker }
   let calls = 0
   const context = (callId: string): ToolContext => ({
     conversationId: CONVERSATION,
@@ -53,6 +58,7 @@ async function bench(options: { confine?: boolean } = {}) {
     async [Symbol.asyncDispose]() {
       await workspaces[Symbol.asyncDispose]()
       await notes[Symbol.asyncDispose]()
+      transport[Symbol.dispose]()
       await dir[Symbol.asyncDispose]()
     },
   }
@@ -209,15 +215,60 @@ test('a directory is shown two levels deep without hidden entries', async () => 
   expect(text).toContain('1 hidden entry')
 })
 
-test('an image is shown as an image, within a size limit', async () => {
+test.each([
+  ['a.png', pngOf({ width: 4, height: 4 }), 'image/png'],
+  ['named-otherwise.png', jpegOf({ width: 4, height: 4 }), 'image/jpeg'],
+  ['without-extension', gifOf({ width: 4, height: 4 }), 'image/gif'],
+])('the image %s is shown with the type of its content', async (name, bytes, type) => {
   await using at = await bench()
-  await writeFile(at.at('p.png'), Buffer.from([0x89, 0x50]))
-  await writeFile(at.at('big.png'), Buffer.alloc(6 * 1024 * 1024))
-  expect((await at.call({ command: 'view', path: at.at('p.png') })).content[1]).toMatchObject({
-    type: 'image',
-    image_urls: ['data:image/png;base64,iVA='],
-  })
-  expect(await at.call({ command: 'view', path: at.at('big.png') })).toMatchObject({ is_error: true })
+  await writeFile(at.at(name), bytes)
+  const { is_error, text, content } = await at.call({ command: 'view', path: at.at(name) })
+  expect([is_error, text]).toEqual([false, `The image ${at.at(name)}:`])
+  expect(content[1]).toMatchObject({ type: 'image', image_urls: [dataUrl(type, bytes)] })
+})
+
+test('a large image is shown smaller, and the result says so', async () => {
+  await using at = await bench()
+  await writeFile(at.at('wide.png'), pngOf({ width: 2400, height: 60 }))
+  const { text, content } = await at.call({ command: 'view', path: at.at('wide.png') })
+  expect(text).toMatch(/made smaller from 2400 × 60 to 2000 × 50 pixels:$/)
+  expect(content[1]).toMatchObject({ image_urls: [expect.stringMatching(/^data:image\/png;base64,/)] })
+})
+
+test.each<[string, Uint8Array, RegExp]>([
+  ['pointer.png', LFS_POINTER, /is a pointer of Git LFS: .*`git lfs pull`/],
+  ['a.bmp', bmpOf({ width: 4, height: 4 }), /is a BMP image, .*`convert '.*a\.bmp' '.*a\.png'`\.$/],
+  ['b.png', bmpOf({ width: 4, height: 4 }), /is a BMP image/],
+  ['bitmap', bmpOf({ width: 4, height: 4 }), /is a BMP image/],
+  ['a.tiff', Buffer.from('49492a0008000000', 'hex'), /is a TIFF image, .*`convert /],
+  [
+    "it's.heic",
+    Buffer.from('\0\0\0\x18ftypheic\0\0\0\0', 'latin1'),
+    /is an HEIC image, .*`heif-convert '.*it'\\''s\.heic' /,
+  ],
+  ['drawing.png', Buffer.from('<svg></svg>'), /is an SVG drawing, .*`rsvg-convert -o '.*\.png' '.*'`/],
+  ['empty.png', Buffer.alloc(0), /is an empty file\. Create or copy the file again\./],
+  ['page.png', Buffer.from('<!doctype html><title>404</title>'), /is an HTML page\. Read it with the terminal\./],
+  [
+    'cut.png',
+    pngOf({ width: 40, height: 40 }).subarray(0, -20),
+    /is a PNG image whose end is missing\. Create or copy/,
+  ],
+  ['head.jpg', jpegOf({ width: 4, height: 4 }).subarray(0, 8), /is a damaged image/],
+  ['large.png', Buffer.alloc(21 * 1024 * 1024), /at most 20971520 of an image can be viewed\. .*`convert '.*' -resize/],
+])('the file %s is refused: it says what the file is, and what to do', async (name, bytes, words) => {
+  await using at = await bench()
+  await writeFile(at.at(name), bytes)
+  const { is_error, text, content } = await at.call({ command: 'view', path: at.at(name) })
+  expect([is_error, content.length]).toEqual([true, 1])
+  expect(text.startsWith(at.at(name))).toBe(true)
+  expect(text).toMatch(words)
+})
+
+test('a drawing in SVG is shown as the text that it is', async () => {
+  await using at = await bench()
+  await writeFile(at.at('a.svg'), '<svg></svg>')
+  expect((await at.call({ command: 'view', path: at.at('a.svg') })).text).toContain('<svg></svg>')
 })
 
 test('with confine, paths outside are refused, through dots and through symlinks', async () => {

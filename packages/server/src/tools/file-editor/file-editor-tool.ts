@@ -13,7 +13,7 @@ import { insertLines, replaceOnce, snippet, type Edited } from './edits.ts'
 import { History } from './history.ts'
 import { showRestored } from './restored.ts'
 import { hashOf, readNote, writeNote } from './notes.ts'
-import { clipLines, imageType, showDirectory, showImage, showText } from './view.ts'
+import { clipLines, showDirectory, showImage, showText } from './view.ts'
 import { Refusal } from '../refusal.ts'
 import { syntaxLines } from '../syntax/syntax-check.ts'
 import { decode, encode, printable, type Decoded } from './text.ts'
@@ -98,8 +98,8 @@ async function view({ path, view_range }: FileEditorAction, context: ToolContext
     return { content: [textContent(await showDirectory(path, context.workspace, context.signal))] }
   }
   const bytes = await readWithin(path, stat, context)
-  const type = imageType(path)
-  if (type !== null) return { content: showImage(path, type, bytes) }
+  const image = await showImage(path, bytes, context)
+  if (image !== null) return { content: image }
   return { content: [textContent(showText(path, printable(decoded(path, bytes).text), view_range))] }
 }
 

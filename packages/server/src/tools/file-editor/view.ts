@@ -1,38 +1,32 @@
 /** Views of the editor: a file with line numbers, an image, a directory. */
 import type { ImageContent, TextContent } from '@parley/protocol'
 import { textContent } from '@parley/protocol'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
+import { fileImage } from '../../llm/index.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import { countLines, numbered } from './edits.ts'
 import { Refusal } from '../refusal.ts'
+import type { ToolContext } from '../tool.ts'
 
 /** Characters of one view. Source: agent-core.md 8.3. */
 const MAX_CHARS = 16_000
-const MAX_IMAGE_BYTES = 5 * 1024 * 1024
 const MAX_DEPTH = 2
 const MAX_ENTRIES = 1000
 
-const IMAGE_TYPES: Readonly<Record<string, string>> = {
-  '.png': 'image/png',
-  '.jpg': 'image/jpeg',
-  '.jpeg': 'image/jpeg',
-  '.gif': 'image/gif',
-  '.webp': 'image/webp',
-  '.bmp': 'image/bmp',
-}
-
-/** Returns the media type of an image, by its name; null for any other file. */
-export const imageType = (path: string): string | null => IMAGE_TYPES[extname(path).toLowerCase()] ?? null
-
-/** Returns an image for the model. @throws Refusal when it is too large to send. */
-export function showImage(path: string, type: string, bytes: Uint8Array): (TextContent | ImageContent)[] {
-  if (bytes.byteLength > MAX_IMAGE_BYTES) {
-    throw new Refusal(
-      `The image ${path} has ${bytes.byteLength} bytes; at most ${MAX_IMAGE_BYTES} can be shown. Scale it down first.`,
-    )
-  }
-  const url = `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
-  return [textContent(`The image ${path}:`), { type: 'image', image_urls: [url], cache_prompt: false }]
+/**
+ * Returns the image in a file for the model; null for a file that is none.
+ * @throws Refusal when models cannot see it: it says what the file is, and what to do.
+ */
+export async function showImage(
+  path: string,
+  bytes: Uint8Array,
+  { services, signal }: Pick<ToolContext, 'services' | 'signal'>,
+): Promise<(TextContent | ImageContent)[] | null> {
+  const image = await fileImage(path, bytes, services?.shrinker ?? null, signal)
+  if (image === null) return null
+  if (image.kind === 'refused') throw new Refusal(`${path} ${image.refusal}`)
+  const note = image.size === null ? '' : `, made smaller from ${image.size.from} to ${image.size.to} pixels`
+  return [textContent(`The image ${path}${note}:`), { type: 'image', image_urls: [image.url], cache_prompt: false }]
 }
 
 const headOf = (path: string): string => `${path}, as \`cat -n\` shows it:`

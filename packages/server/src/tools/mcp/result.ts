@@ -1,10 +1,9 @@
 /** Converts the result of an MCP call to an observation. Pure. Source: agent-core.md 8.12. */
 import { textContent, type ImageContent, type Observation, type TextContent } from '@parley/protocol'
+import { shownImage } from '../shown-image.ts'
 import type { CallToolResult } from './connection.ts'
 
-/** Media types of images that models accept. */
-const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
-/** Characters of base64; every provider refuses larger images. */
+/** Characters of base64 that are stored. */
 const MAX_IMAGE_CHARS = 7 * 1024 * 1024
 
 type Part = CallToolResult['content'][number]
@@ -32,9 +31,11 @@ function shown(part: Part): TextContent | ImageContent {
       return textContent(part.text)
     case 'image': {
       const { data, mimeType } = part
-      if (!IMAGES.has(mimeType)) return textContent(`[An image of type ${plain(mimeType)} was left out.]`)
-      if (data.length > MAX_IMAGE_CHARS) return textContent(`[An image of ${data.length} characters was left out.]`)
-      return { type: 'image', image_urls: [`data:${mimeType};base64,${data}`], cache_prompt: false }
+      if (data.length > MAX_IMAGE_CHARS)
+        return textContent(
+          `[An image of ${data.length} characters was left out; at most ${MAX_IMAGE_CHARS} are taken. Ask the tool for a smaller one.]`,
+        )
+      return shownImage(`data:${mimeType.replaceAll(/[^\w.+/-]/g, '')};base64,${data}`)
     }
     case 'resource':
       return 'text' in part.resource && typeof part.resource.text === 'string'

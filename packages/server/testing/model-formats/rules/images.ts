@@ -1,5 +1,6 @@
 /** Images in requests: their real type and size, as a vendor finds them. */
-import { imageSize } from '../../../src/llm/images/image-size.ts'
+import { ofBase64 } from '../../../src/llm/images/byte-source.ts'
+import { factsOf } from '../../../src/llm/images/file-facts.ts'
 
 export type SentImage = {
   /** Place in the request, in the vendor's form. */
@@ -26,9 +27,9 @@ export function typeOfBytes({ data }: SentImage): string | null {
 }
 
 /** The longer side in pixels; 0 when the image does not say. */
-export function longerSide({ mediaType, data }: SentImage): number {
-  const size = imageSize({ type: 'image', url: `data:${mediaType};base64,${data}` })
-  return size === null ? 0 : Math.max(size.width, size.height)
+export function longerSide({ data }: SentImage): number {
+  const facts = factsOf(ofBase64(data))
+  return facts.kind === 'image' ? Math.max(facts.width, facts.height) : 0
 }
 
 /** The image of a data URL; null for other addresses. */
