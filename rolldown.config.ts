@@ -24,21 +24,22 @@ const STARTED = [
   { source: './shrink-worker.ts', file: 'image-worker.js', by: 'packages/server/src/llm/images/shrinker.ts' },
 ]
 
+const QUOTES = ['"', "'"]
+
 /** Replaces their paths in the sources by those in the bundle. */
 const bundledStarts: Plugin = {
   name: 'parley-bundled-starts',
   renderChunk(code, chunk) {
     const toDist = '../'.repeat(chunk.fileName.split('/').length - 1) || './'
     return STARTED.reduce(
-      (text, { source, file }) =>
-        text.replaceAll(new RegExp(`(["'])${RegExp.escape(source)}\\1`, 'g'), JSON.stringify(toDist + file)),
+      (text, { source, file }) => QUOTES.reduce((t, q) => t.replaceAll(q + source + q, q + toDist + file + q), text),
       code,
     )
   },
   generateBundle(_, files) {
     const chunks = Object.values(files).flatMap((file) => (file.type === 'chunk' ? [file.code] : []))
     for (const { file, by } of STARTED) {
-      const isNamed = chunks.some((code) => new RegExp(`["'][./]*/${RegExp.escape(file)}["']`).test(code))
+      const isNamed = chunks.some((code) => QUOTES.some((quote) => code.includes(`/${file}${quote}`)))
       if (!isNamed) this.error(`nothing in the bundle starts ${file}; has ${by} changed?`)
     }
   },

@@ -31,7 +31,8 @@ export function withoutLeftOut<E extends TreeEvent>(event: E, index: LeftOutInde
   const parts = index.get(event.id)
   if (parts === undefined) return event
   const images = new Map(parts.flatMap((part) => (part.part === 'image' ? [[part.index, part.reason] as const] : [])))
-  const seen = images.size === 0 ? event : withoutImages(event, images)
+  const textFor = (index: number) => (images.has(index) ? `[An image is left out: ${images.get(index)}]` : null)
+  const seen = images.size === 0 ? event : withImagesReplaced(event, textFor)
   return parts.some(({ part }) => part === 'reasoning') ? withoutReasoning(seen) : seen
 }
 
@@ -45,13 +46,14 @@ function contentOf(event: TreeEvent): readonly ContentPart[] {
   return event.kind === 'ObservationEvent' ? event.observation.content : []
 }
 
-function withoutImages<E extends TreeEvent>(event: E, images: ReadonlyMap<number, string>): E {
+/** The event with a text in place of images. @param textFor the text for an image, by its number; null: the image stays */
+export function withImagesReplaced<E extends TreeEvent>(event: E, textFor: (index: number) => string | null): E {
   let index = 0
   const content = contentOf(event).flatMap((part): ContentPart[] => {
     if (part.type !== 'image') return [part]
     return part.image_urls.map((url) => {
-      const reason = images.get(index++)
-      return reason === undefined ? { ...part, image_urls: [url] } : textContent(`[An image is left out: ${reason}]`)
+      const text = textFor(index++)
+      return text === null ? { ...part, image_urls: [url] } : textContent(text)
     })
   })
   if (event.kind === 'MessageEvent') return { ...event, llm_message: { ...event.llm_message, content } }

@@ -41,6 +41,9 @@ const PRUNABLE = new Set<ObservationEvent['observation']['kind']>([
   'MCPToolObservation',
 ])
 
+export const isPrunable = (event: TreeEvent): event is ObservationEvent =>
+  event.kind === 'ObservationEvent' && PRUNABLE.has(event.observation.kind)
+
 /** A result that may be left out, and the number of answers before it. */
 type Kept = { id: EventId; tokens: number; answer: number }
 
@@ -57,7 +60,7 @@ export class Pruning {
 
   /** Takes the next event of the view. Returns the results that are left out from now on; only an answer of the model has some. */
   take(event: TreeEvent): EventId[] {
-    if (event.kind === 'ObservationEvent' && PRUNABLE.has(event.observation.kind)) {
+    if (isPrunable(event)) {
       const tokens = tokensOf(event)
       this.#kept.push({ id: event.id, tokens, answer: this.#answers })
       this.#tokens += tokens
@@ -113,7 +116,7 @@ export function withoutContent(event: ObservationEvent): ObservationEvent {
 /** Returns whether a result has lost its content. */
 export const isWithoutContent = ({ observation }: ObservationEvent): boolean => LINE.test(textOf(observation.content))
 
-const LINE = /^\[The result of \d+ characters was left out to make room\. [^\n]*\]$/
+const LINE = /^\[The result of \d+ characters(?: and \d+ images?)? was left out to make room\. [^\n]*\]$/
 
 function lineFor(observation: ObservationEvent['observation']): string {
   const text = textOf(observation.content)
@@ -121,7 +124,12 @@ function lineFor(observation: ObservationEvent['observation']): string {
   const again =
     file === null ? 'Repeat the call if you need it and that changes nothing.' : `The whole output is in ${file}.`
   // As LINE describes it.
-  return `[The result of ${text.length} characters was left out to make room. ${again}]`
+  return `[The result of ${text.length} characters${withImages(observation)} was left out to make room. ${again}]`
+}
+
+function withImages({ content }: ObservationEvent['observation']): string {
+  const count = content.reduce((sum, part) => sum + (part.type === 'image' ? part.image_urls.length : 0), 0)
+  return count === 0 ? '' : ` and ${count} image${count === 1 ? '' : 's'}`
 }
 
 /** The file that the notice about shortened output names. */

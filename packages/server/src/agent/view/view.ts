@@ -10,7 +10,8 @@ import type { ActionEvent, Condensation, CondensationSummaryEvent, EventId, Tree
 import { asEventId } from '@parley/protocol'
 import { enforceProperties } from './view-properties.ts'
 import { isConvertible, OpenCalls } from './pairing.ts'
-import { KEEP_ALL, Pruning, withoutContent, type PruneLimits } from './pruning.ts'
+import { OldImages, withoutOldImages } from './old-images.ts'
+import { isPrunable, KEEP_ALL, Pruning, withoutContent, type PruneLimits } from './pruning.ts'
 
 export class View {
   readonly #limits: PruneLimits
@@ -20,7 +21,8 @@ export class View {
   /** Condensations by the id of their summary. */
   readonly #condensations = new Map<EventId, Condensation>()
   #pruning: Pruning
-  /** Results without their content. */
+  #oldImages = new OldImages()
+  /** Results without their content, and other events without their images. */
   #pruned = new Set<EventId>()
 
   /** @param limits when the content of old results is left out; absent: never */
@@ -46,7 +48,7 @@ export class View {
 
   /**
    * Restores the view that returned these `sources`; a Condensation among them stands for its summary.
-   * @param from `pruned`: the results that it shows without their content
+   * @param from `pruned`: the results that it shows without their content, and the other events without their images
    */
   static restore(
     sources: readonly TreeEvent[],
@@ -69,7 +71,7 @@ export class View {
     }
     if (!isConvertible(event) || !this.#open.take(event)) return
     this.#events.push(this.#shown(event))
-    this.#leaveOut(this.#pruning.take(this.#events.at(-1)!))
+    this.#leaveOut(this.#decide(this.#events.at(-1)!))
   }
 
   /** Root first. A condensation, and leaving out results, replace the list; all other events grow it in place. */
@@ -82,7 +84,7 @@ export class View {
     return this.#events.map((event) => this.#condensations.get(event.id) ?? event)
   }
 
-  /** The results of the view without their content. */
+  /** The results of the view without their content, and its other events without their images. */
   get pruned(): ReadonlySet<EventId> {
     return this.#pruned
   }
@@ -107,17 +109,23 @@ export class View {
     this.#open.forget(forgotten)
     // As after a restart, which knows nothing of the forgotten events.
     this.#pruning = new Pruning(this.#limits)
-    for (const event of this.#events) this.#leaveOut(this.#pruning.take(event))
+    this.#oldImages = new OldImages()
+    for (const event of this.#events) this.#leaveOut(this.#decide(event))
   }
 
-  #leaveOut(results: readonly EventId[]): void {
-    if (results.length === 0) return
-    for (const id of results) this.#pruned.add(id)
+  #decide(event: TreeEvent): EventId[] {
+    return [...this.#pruning.take(event), ...this.#oldImages.take(event)]
+  }
+
+  #leaveOut(ids: readonly EventId[]): void {
+    if (ids.length === 0) return
+    for (const id of ids) this.#pruned.add(id)
     this.#events = this.#events.map((event) => this.#shown(event))
   }
 
   #shown(event: TreeEvent): TreeEvent {
-    return event.kind === 'ObservationEvent' && this.#pruned.has(event.id) ? withoutContent(event) : event
+    if (!this.#pruned.has(event.id)) return event
+    return isPrunable(event) ? withoutContent(event) : withoutOldImages(event)
   }
 
   #summaryOf(condensation: Condensation): CondensationSummaryEvent {

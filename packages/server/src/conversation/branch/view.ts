@@ -11,7 +11,7 @@ import { readBranch } from './reader.ts'
 
 /**
  * The view as of `seq`: the seq of each event in it; a negative seq represents the summary of that Condensation. `pruned`: the seq of
- * each result without its content; absent in a checkpoint of 0.1.0 before results were left out, which is not used.
+ * each result without its content, and of each other event without its images; absent in a checkpoint of 0.1.0 before results were left out, which is not used.
  */
 export type ViewCheckpoint = { seq: number; items: number[]; requested: boolean; pruned?: number[] }
 

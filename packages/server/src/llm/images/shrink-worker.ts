@@ -30,7 +30,7 @@ function decoded(job: ShrinkJob): ShrinkResult | null {
   try {
     return shrunk(job)
   } catch (error) {
-    if (error instanceof WebAssembly.RuntimeError) return null
+    if (error instanceof Error && error.name === 'RuntimeError') return null
     throw error
   }
 }
