@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bmpOf, dataUrl, jpegOf } from '../../packages/server/testing/images.ts'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { verifies } from '../verifies.ts'
@@ -120,16 +121,29 @@ describe.concurrent('turns of an ACP agent', () => {
   test('images and texts of a message reach an ACP agent in a form that it supports', async () => {
     const acp = writeScript(server.dir, { capabilities: { promptCapabilities: { image: true } } })
     const conversation = await startAcpConversation(server, acp, null)
+    const jpeg = jpegOf({ width: 4, height: 4 })
     const content = [
       { type: 'text', text: 'look' },
-      { type: 'image', image_urls: ['data:image/png;base64,AAAA', 'https://example.org/x.png'] },
+      { type: 'image', image_urls: [dataUrl('image/png', jpeg), 'https://example.org/x.png'] },
+      { type: 'image', image_urls: [dataUrl('image/png', bmpOf({ width: 4, height: 4 }))] },
     ]
     await server.call('POST', `/api/conversations/${conversation.id}/events`, { content, run: true })
     await conversation.is('finished', 'error')
     expect(acp.of('session/prompt')[0].params.prompt).toEqual([
       { type: 'text', text: 'look' },
-      { type: 'image', mimeType: 'image/png', data: 'AAAA' },
+      { type: 'image', mimeType: 'image/jpeg', data: jpeg.toString('base64') },
       { type: 'resource_link', uri: 'https://example.org/x.png', name: 'image 2' },
+      {
+        type: 'text',
+        text: expect.stringMatching(/^\[An image was left out: it is a BMP image, which models cannot see/),
+      },
+    ])
+    const events = await conversation.events()
+    expect(events.filter(({ kind }: any) => kind === 'ConversationErrorEvent')).toMatchObject([
+      {
+        code: 'LLMPartLeftOut',
+        detail: expect.stringMatching(/^An image is not sent to the agent: It is a BMP image/),
+      },
     ])
   })
 

@@ -3,8 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { start, starting } from '../../packages/server/testing/conversations.ts'
-import { bmpOf, dataUrl, LFS_POINTER, pngOf, pngPadding } from '../../packages/server/testing/images.ts'
+import { bmpOf, dataUrl, jpegOf, LFS_POINTER, pngOf, pngPadding } from '../../packages/server/testing/images.ts'
 import { FORMAT_NAMES, llmRecord } from '../../packages/server/testing/model-formats/configs.ts'
+import { startRunning } from '../../packages/server/testing/restartable-server.ts'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 
@@ -94,3 +95,21 @@ test.each(FORMAT_NAMES)(
   },
   60_000,
 )
+
+test('a large image has the same form in every request, also after a kill of the bundled server', async () => {
+  await using server = await startRunning(() => ({ text: 'Done.' }), {}, 'process')
+  const id = await server.start({ agent: { kind: 'Agent', llm: llmRecord('anthropic', server.model.url), tools: [] } })
+  const photo = dataUrl('image/jpeg', jpegOf({ width: 2600, height: 400, hasNoise: true }))
+  const content = [{ type: 'image', image_urls: [photo] }]
+  await server.call('POST', `/api/conversations/${id}/events`, { role: 'user', content, run: true })
+  await server.until(id, 'finished')
+  await server.kill()
+  await server.say(id, 'and now?')
+  await server.until(id, 'finished')
+  // A request for a title has no image.
+  const sent = server.model.requests.map(({ body }) => imagesIn(body)).filter(({ length }) => length > 0)
+  expect(sent.map(({ length }) => length)).toEqual([1, 1])
+  const [[before], [after]] = sent as [[string], [string]]
+  expect(after === before).toBe(true)
+  expect(photo.includes(before)).toBe(false)
+}, 60_000)

@@ -3,7 +3,7 @@ import type { ACPAgent } from '@parley/protocol'
 import { acpPrompts, loadAcpAgent, openPromptFiles, promptsDir, type Agent, type ToolHooks } from '../agent/index.ts'
 import { readBranch, type EngineDeps } from '../conversation/index.ts'
 import type { Fetch } from '../egress/index.ts'
-import { priceOf } from '../llm/index.ts'
+import { priceOf, type Transport } from '../llm/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import type { Analyze } from '../security/index.ts'
@@ -18,6 +18,7 @@ export type AcpDeps = {
   hooks: ToolHooks
   analyze: Analyze
   fetchCritic: Fetch
+  shrinker: Transport['shrinker']
   ownSecrets: Pick<ConversationSecretAccess, 'ofAgent'>
   cipher: Cipher
   events: EventStore
@@ -30,7 +31,7 @@ export type AcpDeps = {
 
 /** An agent for one conversation; its program starts with the first prompt. @throws ParleyError for a file that cannot be read. */
 export async function openAcpAgent(agent: ACPAgent, live: Live, deps: AcpDeps): Promise<Agent> {
-  const { workspace, hooks, analyze, fetchCritic, ownSecrets, cipher, events, dataDir, serverDir, log } = deps
+  const { workspace, hooks, analyze, fetchCritic, shrinker, ownSecrets, cipher, events, dataDir, serverDir, log } = deps
   const { AcpAgent } = await loadAcpAgent()
   const secrets = async () => {
     const { secrets: names, secretsFor } = await ownSecrets.ofAgent(live.owner, live.secrets)
@@ -54,6 +55,7 @@ export async function openAcpAgent(agent: ACPAgent, live: Live, deps: AcpDeps): 
     priceOf,
     analyze,
     fetchCritic,
+    shrinker,
     hooks,
     log,
   })

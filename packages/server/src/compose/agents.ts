@@ -80,7 +80,7 @@ async function openAcp(
   agent: Extract<Live['record']['agent'], { kind: 'ACPAgent' }>,
   live: Live,
   opened: Opened,
-  { config, ownSecrets, cipher, events, dataDirOf, analyze, fetchCritic, log }: AgentsDeps,
+  { config, ownSecrets, cipher, events, dataDirOf, analyze, fetchCritic, shrinker, log }: AgentsDeps,
 ): Promise<Agent> {
   const { openAcpAgent } = await import('./acp.ts')
   const own = {
@@ -91,6 +91,7 @@ async function openAcp(
     serverDir: config.dataDir,
     analyze,
     fetchCritic,
+    shrinker,
     log,
   }
   return openAcpAgent(agent, live, { ...opened, ...own })

@@ -1,8 +1,8 @@
-/** A file as an image for a model, made smaller where needed. */
+/** A file, or a data URL, as an image for a model, made smaller where needed. */
 import { extname } from 'node:path'
 import { ofBytes } from './byte-source.ts'
 import { factsOf, type OtherFile } from './file-facts.ts'
-import { urlOf } from './inline-content.ts'
+import { inlineContent, urlOf, type InlineContent } from './inline-content.ts'
 import { SENT_BYTES, SENT_SIDE } from './limits.ts'
 import { refusalOf, tooLarge } from './refusals.ts'
 import type { ImageShrinker } from './shrinker.ts'
@@ -31,16 +31,42 @@ export async function fileImage(
   const refusal = refusalOf(facts, path)
   if (facts.kind === 'other' || refusal !== null) return { kind: 'refused', refusal: refusal ?? '' }
   const data = source.read(0, source.length).toString('base64')
+  const fitted = await shrunk({ kind: 'image', data, bytes: bytes.length, facts }, path, shrinker, signal)
+  if (fitted.kind === 'refused') return fitted
+  const isSame = fitted.width === facts.width && fitted.height === facts.height
+  const size = isSame ? null : { from: `${facts.width} × ${facts.height}`, to: `${fitted.width} × ${fitted.height}` }
+  return { kind: 'image', url: fitted.url, size }
+}
+
+/** Returns the image of a URL in a form that every vendor accepts, or the reason why there is none, without its subject. */
+export async function fittedImage(
+  url: string,
+  shrinker: ImageShrinker,
+  signal: AbortSignal,
+): Promise<{ url: string } | { refusal: string }> {
+  const content = inlineContent(url)
+  if (content.kind === 'refused') return content
+  if (content.kind === 'address') return { url }
+  return shrunk(content, null, shrinker, signal)
+}
+
+type Inline = Extract<InlineContent, { kind: 'image' }>
+type Shrunk = { kind: 'image'; url: string; width: number; height: number } | { kind: 'refused'; refusal: string }
+
+async function shrunk(
+  { data, bytes, facts }: Inline,
+  path: string | null,
+  shrinker: ImageShrinker | null,
+  signal: AbortSignal,
+): Promise<Shrunk> {
   const { width, height } = facts
-  if (Math.max(width, height) <= SENT_SIDE && bytes.length <= SENT_BYTES)
-    return { kind: 'image', url: urlOf({ data, facts }), size: null }
+  if (Math.max(width, height) <= SENT_SIDE && bytes <= SENT_BYTES)
+    return { kind: 'image', url: urlOf({ data, facts }), width, height }
   const small = (await shrinker?.shrink(data, facts, signal)) ?? null
-  if (small === null)
-    return {
-      kind: 'refused',
-      refusal: tooLarge(facts, bytes.length, `${SENT_SIDE} pixels on a side or ${SENT_BYTES} bytes`, path),
-    }
-  const isSame = small.width === width && small.height === height
-  const size = isSame ? null : { from: `${width} × ${height}`, to: `${small.width} × ${small.height}` }
-  return { kind: 'image', url: urlOf({ data: small.data, facts: small }), size }
+  if (small !== null)
+    return { kind: 'image', url: urlOf({ data: small.data, facts: small }), width: small.width, height: small.height }
+  return {
+    kind: 'refused',
+    refusal: tooLarge(facts, bytes, `${SENT_SIDE} pixels on a side or ${SENT_BYTES} bytes`, path),
+  }
 }

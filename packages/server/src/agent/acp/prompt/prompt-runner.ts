@@ -2,6 +2,7 @@
 import type { ACPAgent, Draft, MessageEvent, StoredEvent } from '@parley/protocol'
 import { sleep } from '../../../lib/index.ts'
 import type { Step, StepContext } from '../../agent.ts'
+import { warning } from '../../drafts.ts'
 import { RepetitionDetector } from './repetition-detector.ts'
 import { failureDrafts } from './closing.ts'
 import type { AcpAgentDeps, PromptState } from './prompt-state.ts'
@@ -9,6 +10,7 @@ import { endDrafts } from './ending.ts'
 import { AcpFailure, reportFailure } from '../failure.ts'
 import { confirmationDrafts, PermissionGate, SLOT_MS, type PermissionDecision } from '../permission/permission-gate.ts'
 import type { RunningSession, AcpProcess } from '../acp-process.ts'
+import { withFittingImages } from './images.ts'
 import { openingBlocks } from './opening.ts'
 import { promptBlocks, turnId } from './prompts.ts'
 import type { Readiness } from './readiness.ts'
@@ -64,10 +66,16 @@ export class PromptRunner {
     }
     const state = view.state()
     const before = readState(state)
+    const images = running.session.takesImages
+    const fitting = images ? await withFittingImages(message, this.#deps.shrinker, signal) : { message, refusals: [] }
     const prompt = [
       ...(await openingBlocks(this.#config(), { session: running.session, message, state }, this.#deps)),
-      ...promptBlocks(message, { images: running.session.takesImages }),
+      ...promptBlocks(fitting.message, { images }),
     ]
+    const notes = fitting.refusals.map((refusal) =>
+      warning({ code: 'LLMPartLeftOut', detail: `An image is not sent to the agent: It ${refusal}` }),
+    )
+    if (notes.length > 0) yield notes
     const record = stateChange(state, {
       acp_inflight_prompt_user_message_id: message.id,
       acp_last_prompt_user_message_id: message.id,

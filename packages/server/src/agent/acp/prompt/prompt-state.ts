@@ -1,6 +1,7 @@
 /** Dependencies of an ACP agent, and the state of one prompt. */
 import type { ConfirmationPolicy, EventId, MessageEvent, TreeEvent } from '@parley/protocol'
 import type { Fetch } from '../../../egress/index.ts'
+import type { ImageShrinker } from '../../../llm/index.ts'
 import type { RepetitionDetector } from './repetition-detector.ts'
 import type { PermissionGate, PermissionGateDeps } from '../permission/permission-gate.ts'
 import type { AgentSecrets, RunningSession, AcpProcessDeps } from '../acp-process.ts'
@@ -11,6 +12,7 @@ export type AcpAgentDeps = AcpProcessDeps &
   Pick<PermissionGateDeps, 'analyze' | 'hooks'> & {
     /** Requests to the address of a critic. */
     fetchCritic: Fetch
+    shrinker: ImageShrinker
     /** Names of the secrets at the time the conversation was opened, for the first event. */
     secretNames: AgentSecrets['names']
     /** Texts of the files that the agent's record names; null: none. */
