@@ -79,11 +79,13 @@ test.each(FORMAT_NAMES)(
       expect(text).toContain('[An image is left out: It is a pointer of Git LFS')
       expect(text).toContain('[An image is left out: It is a BMP image, which models cannot see.')
     }
-    // The person sees both, and the log has what was sent.
+    // The person sees both reasons, and the log has what was sent.
     const notes = events.filter(({ kind }) => kind === 'ConversationErrorEvent')
     expect(notes.map(({ code, detail }) => [code, detail])).toEqual([
-      ['LLMPartLeftOut', expect.stringContaining('git lfs pull')],
-      ['LLMPartLeftOut', expect.stringContaining('Send a PNG, JPEG, GIF or WebP.')],
+      [
+        'LLMPartLeftOut',
+        expect.stringMatching(/^A group of 2 images .*git lfs pull.*Send a PNG, JPEG, GIF or WebP\.$/),
+      ],
     ])
     expect(JSON.stringify(events.find(({ source }) => source === 'user'))).toContain(HEAVY.toString('base64'))
     const seen = events.filter(({ kind }) => kind === 'ObservationEvent').map(({ observation }) => observation)

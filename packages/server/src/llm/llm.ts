@@ -120,6 +120,8 @@ export type RefusedPart = {
   marks: readonly string[]
   /** Number of images that the server accepts. */
   keeps?: number
+  /** Reasons by mark, where images have different ones. */
+  reasons?: ReadonlyMap<string, string>
 }
 
 export class LlmError extends Error {

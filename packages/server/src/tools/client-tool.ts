@@ -7,7 +7,7 @@ import {
   textContent,
 } from '@parley/protocol'
 import type { ClientResult } from './client-calls.ts'
-import { shownImage } from './shown-image.ts'
+import { shownImages } from './shown-images.ts'
 import { foreignSchema } from './foreign-schema.ts'
 import { UNLIMITED_MS, type Tool, type ToolContext } from './tool.ts'
 
@@ -79,18 +79,15 @@ function awaited({ name, result_timeout }: ClientToolSpec): Execution {
     // A result from before the crash counts; a call without a result waits for it again.
     async recover(_, __, context) {
       const result = await callsOf(context).known(context.callId)
-      return result === null ? { kind: 'execute' } : { kind: 'done', observation: resultOf(result) }
+      return result === null ? { kind: 'execute' } : { kind: 'done', observation: await resultOf(result) }
     },
   }
 }
 
-const resultOf = ({ content, is_error }: ClientResult): Observation =>
-  observed(
-    content.length === 0
-      ? [textContent('The client has nothing to say about it.')]
-      : content.flatMap((part) => (part.type === 'text' ? [part] : part.image_urls.map(shownImage))),
-    is_error,
-  )
+async function resultOf({ content, is_error }: ClientResult): Promise<Observation> {
+  if (content.length === 0) return observed([textContent('The client has nothing to say about it.')], is_error)
+  return observed(await shownImages(content), is_error)
+}
 
 const observed = (content: ClientResult['content'], is_error = false): Observation => ({
   kind: 'ClientToolObservation',

@@ -15,7 +15,7 @@ import { imagesOf } from '../view/left-out.ts'
 /** Characters of the server's text that are kept with each part. */
 const REASON_CHARS = 300
 
-type Place = { event_id: EventId; index: number }
+type Place = { event_id: EventId; index: number; reason?: string }
 
 export type LeaveOutDeps = {
   view: readonly TreeEvent[]
@@ -27,8 +27,10 @@ export type LeaveOutDeps = {
 /** Drafts that leave a refused part out; null when the error names none, or nothing is left to leave out. */
 export function leaveOut(error: unknown, deps: LeaveOutDeps): Draft[] | null {
   if (!(error instanceof LlmError) || error.refused === null) return null
-  const reason = error.message.replaceAll(/\s+/g, ' ').slice(0, REASON_CHARS)
-  const added = partsOf(error.refused, deps).map((part): LeftOut => ({ ...part, reason }))
+  const added = partsOf(error.refused, deps).map(({ reason = error.message, ...part }): LeftOut => ({
+    ...part,
+    reason: reason.replaceAll(/\s+/g, ' ').slice(0, REASON_CHARS),
+  }))
   if (added.length === 0) return null
   const value = [...deps.known, ...added]
   return [
@@ -37,12 +39,14 @@ export function leaveOut(error: unknown, deps: LeaveOutDeps): Draft[] | null {
   ]
 }
 
-type Unexplained = LeftOut extends infer P ? (P extends LeftOut ? Omit<P, 'reason'> : never) : never
+/** A part with a reason of its own, if it has one. */
+type Explained = LeftOut extends infer P ? (P extends LeftOut ? Omit<P, 'reason'> & { reason?: string } : never) : never
 
-function partsOf({ part, marks, keeps }: RefusedPart, { view, known, tools }: LeaveOutDeps): Unexplained[] {
+function partsOf(refused: RefusedPart, { view, known, tools }: LeaveOutDeps): Explained[] {
+  const { part, marks } = refused
   switch (part) {
     case 'image':
-      return refusedImages(view, known, new Set(marks), keeps ?? null).map((place) => ({ part, ...place }))
+      return refusedImages(view, known, refused).map((place) => ({ part, ...place }))
     case 'reasoning':
       return refusedReasoning(view, known, new Set(marks)).map((event_id) => ({ part, event_id }))
     case 'tool': {
@@ -56,8 +60,7 @@ function partsOf({ part, marks, keeps }: RefusedPart, { view, known, tools }: Le
 function refusedImages(
   view: readonly TreeEvent[],
   known: readonly LeftOut[],
-  marks: ReadonlySet<string>,
-  keeps: number | null,
+  { marks, keeps, reasons }: RefusedPart,
 ): Place[] {
   const gone = new Set(known.map((part) => (part.part === 'image' ? `${part.event_id} ${part.index}` : '')))
   const lastAnswer = view.findLastIndex(
@@ -68,10 +71,16 @@ function refusedImages(
       imagesOf(event).map((url, index) => ({ event_id: event.id, index, url, isNew: at > lastAnswer })),
     )
     .filter(({ event_id, index }) => !gone.has(`${event_id} ${index}`))
-  const placeOf = ({ event_id, index }: (typeof shown)[number]): Place => ({ event_id, index })
-  if (keeps !== null) return shown.slice(0, Math.max(0, shown.length - keeps)).map(placeOf)
-  const named = marks.size === 0 ? [] : shown.filter(({ url }) => marks.has(imageMark(url)))
-  if (named.length > 0) return named.map(placeOf)
+  const wanted = new Set(marks)
+  type Image = (typeof shown)[number]
+  const placeOf = ({ event_id, index }: Image): Place => ({ event_id, index })
+  const placesNamed = (image: Image, mark: string): Place[] => {
+    const reason = reasons?.get(mark)
+    return wanted.has(mark) ? [{ ...placeOf(image), ...(reason === undefined ? {} : { reason }) }] : []
+  }
+  if (keeps !== undefined) return shown.slice(0, Math.max(0, shown.length - keeps)).map(placeOf)
+  const named = marks.length === 0 ? [] : shown.flatMap((image) => placesNamed(image, imageMark(image.url)))
+  if (named.length > 0) return named
   const newest = shown.filter(({ isNew }) => isNew)
   return (newest.length > 0 ? newest : shown).map(placeOf)
 }

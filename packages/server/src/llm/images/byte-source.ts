@@ -11,15 +11,25 @@ export function ofBytes(bytes: Uint8Array): ByteSource {
   return { length: buffer.length, read: (from, count) => buffer.subarray(from, from + count) }
 }
 
+/** Characters that are decoded at once, so that many short reads in a row cost little. */
+const BLOCK_CHARS = 4096
+
 /** @param text base64 with its padding and nothing else, see `plainBase64` */
 export function ofBase64(text: string): ByteSource {
   const length = (text.length / 4) * 3 - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0)
+  let block = Buffer.alloc(0)
+  let start = 0
   return {
     length,
     read(from, count) {
-      const first = Math.floor(from / 3)
-      const quads = text.slice(first * 4, Math.ceil((from + count) / 3) * 4)
-      return Buffer.from(quads, 'base64').subarray(from - first * 3, from - first * 3 + count)
+      const end = Math.min(from + count, length)
+      if (from < start || end > start + block.length) {
+        const quad = Math.floor(from / 3)
+        start = quad * 3
+        const chars = Math.max(BLOCK_CHARS, (Math.ceil(end / 3) - quad) * 4)
+        block = Buffer.from(text.slice(quad * 4, quad * 4 + chars), 'base64')
+      }
+      return block.subarray(from - start, Math.max(from, end) - start)
     },
   }
 }

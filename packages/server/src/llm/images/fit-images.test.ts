@@ -62,14 +62,22 @@ test('a GIF becomes a PNG for the vendor that does not take it', async () => {
   expect(urls(await fit([message(gif)], GEMINI))).toEqual([expect.stringMatching(/^data:image\/png;base64,/)])
 })
 
-test('images with the same fault are named together, as they were given', async () => {
+test('images that cannot be sent are named together, as they were given, each with its reason', async () => {
   const bmp = dataUrl('image/png', bmpOf({ width: 4, height: 4 }))
-  const given = [message(PNG, 'https://example.org/a.bmp', PNG, bmp)]
-  const loaded = [message(PNG, bmp, PNG, bmp)]
+  const empty = 'data:image/png;base64,'
+  const given = [message(PNG, 'https://example.org/a.bmp', PNG, bmp, empty)]
+  const loaded = [message(PNG, bmp, PNG, bmp, empty)]
+  const about = 'It is a BMP image, which models cannot see. Send a PNG, JPEG, GIF or WebP.'
+  const reasons = [
+    [imageMark('https://example.org/a.bmp'), about],
+    [imageMark(bmp), about],
+    [imageMark(empty), 'It is an empty file. Send a PNG, JPEG, GIF or WebP.'],
+  ] as const
   expect(await refusalOf(loaded, ANTHROPIC, given)).toEqual({
-    message: 'It is a BMP image, which models cannot see. Send a PNG, JPEG, GIF or WebP.',
+    message: `${about} ${reasons[2][1]}`,
     part: 'image',
-    marks: [imageMark('https://example.org/a.bmp'), imageMark(bmp)],
+    marks: reasons.map(([mark]) => mark),
+    reasons: new Map(reasons),
   })
 })
 

@@ -8,6 +8,7 @@
  *       the request leaves it out, as it would after a refusal of the vendor.
  *   F4. Images given by address are the vendor's to load, and stay.
  */
+import { TimeSlices } from '../../lib/index.ts'
 import { LlmError, type LlmImage, type LlmMessage, type LlmText } from '../llm.ts'
 import { imageMark } from '../providers/refused-part.ts'
 import { inlineContent, urlOf, type InlineContent } from './inline-content.ts'
@@ -17,6 +18,9 @@ import type { ImageShrinker } from './shrinker.ts'
 
 type Part = LlmText | LlmImage
 type Fitted = { kind: 'sent'; url: string } | { kind: 'refused'; refusal: string }
+
+/** Different reasons that the message about one request has. */
+const SHOWN_REASONS = 3
 
 const contents = new WeakMap<LlmImage, InlineContent>()
 const images = (messages: readonly LlmMessage[]): LlmImage[] =>
@@ -40,10 +44,19 @@ export async function fitImages(
 ): Promise<readonly LlmMessage[]> {
   const all = images(messages)
   if (all.length === 0) return messages
+  expectFew(
+    all.map(() => 0),
+    limits,
+  )
+  const slices = new TimeSlices()
   const fitted: Fitted[] = []
-  for (const image of all) fitted.push(await fit(image, all.length, { limits, shrinker }, signal))
+  for (const image of all) {
+    await slices.next()
+    fitted.push(await fit(image, all.length, { limits, shrinker }, signal))
+  }
   expectNoneRefused(fitted, images(given))
-  expectFew(fitted, limits)
+  const sizes = fitted.map((one) => (one.kind === 'sent' && one.url.startsWith('data:') ? one.url.length : 0))
+  expectFew(sizes, limits)
   const urls = fitted.flatMap((one) => (one.kind === 'sent' ? [one.url] : []))
   return messages.map((message) => withUrls(message, urls))
 }
@@ -82,21 +95,21 @@ function contentOf(image: LlmImage): InlineContent {
   return content
 }
 
-/** All images with the same fault are named at once. */
+/** All are named at once. */
 function expectNoneRefused(fitted: readonly Fitted[], given: readonly LlmImage[]): void {
-  const first = fitted.find((one) => one.kind === 'refused')
-  if (first?.kind !== 'refused') return
-  const marks = fitted.flatMap((one, at) =>
-    one.kind === 'refused' && one.refusal === first.refusal ? [imageMark(given[at]!.url)] : [],
+  const reasons = new Map(
+    fitted.flatMap((one, at) =>
+      one.kind === 'refused' ? [[imageMark(given[at]!.url), `It ${one.refusal}`] as const] : [],
+    ),
   )
-  throw new LlmError('LLMBadRequestError', `It ${first.refusal}`, { refused: { part: 'image', marks } })
+  if (reasons.size === 0) return
+  const message = [...new Set(reasons.values())].slice(0, SHOWN_REASONS).join(' ')
+  throw new LlmError('LLMBadRequestError', message, { refused: { part: 'image', marks: [...reasons.keys()], reasons } })
 }
 
-/** Half of what fits stays, so that the beginning of the requests does not change with every further image. */
-function expectFew(fitted: readonly Fitted[], { count, requestChars }: ImageLimits): void {
-  const chars = fitted.map((one) => (one.kind === 'sent' && one.url.startsWith('data:') ? one.url.length : 0))
-  const keeps = newest(chars, count, requestChars)
-  if (keeps === chars.length) return
+/** Half of what fits stays, so that the beginning of the requests does not change with every further image. @param chars of each image */
+function expectFew(chars: readonly number[], { count, requestChars }: ImageLimits): void {
+  if (newest(chars, count, requestChars) === chars.length) return
   const message = `The server of the model takes ${count} images of together ${requestChars} characters in a request. The newest images stay.`
   throw new LlmError('LLMBadRequestError', message, {
     refused: { part: 'image', marks: [], keeps: Math.max(1, newest(chars, count / 2, requestChars / 2)) },

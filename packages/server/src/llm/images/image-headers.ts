@@ -4,8 +4,8 @@ import type { ByteSource } from './byte-source.ts'
 /** Pixels as stored. `orientation`: how the camera was held, 1 to 8, as in EXIF. `isComplete`: false when the end is missing. */
 export type Readable = { width: number; height: number; orientation: number; isComplete: boolean }
 
-/** Chunks and segments that are visited; a file with more counts as complete. */
-const MAX_PLACES = 20_000
+/** Chunks and segments that are visited; a file with more counts as complete. Encoders write chunks of several KiB. */
+const mostPlaces = ({ length }: ByteSource): number => 64 + length / 1024
 /** Bytes that are searched at once for the end of a JPEG. */
 const BLOCK_BYTES = 1024 * 1024
 const TAIL_BYTES = 64 * 1024
@@ -20,7 +20,7 @@ export function pngFacts(source: ByteSource): Readable | null {
 
 function endsWithIend(source: ByteSource): boolean {
   let at = 8
-  for (let place = 0; place < MAX_PLACES; place++) {
+  for (let place = 0; place < mostPlaces(source); place++) {
     const head = source.read(at, 8)
     if (head.length < 8) return false
     at += 12 + head.readUInt32BE(0)
@@ -69,7 +69,7 @@ export function jpegFacts(source: ByteSource): Readable | null {
   let at = 2
   let size: { width: number; height: number } | null = null
   let orientation = UPRIGHT
-  for (let place = 0; place < MAX_PLACES; place++) {
+  for (let place = 0; place < mostPlaces(source); place++) {
     const head = source.read(at, 9)
     if (head.length < 4 || head[0] !== 0xff) break
     const marker = head[1]!

@@ -42,7 +42,7 @@ export function mcpTool(deps: McpToolDeps): Tool {
     const values = asked.length === 0 ? {} : await secretsFor(asked.join(' '))
     const args = expandArguments(data, Object.fromEntries(asked.flatMap((each) => pairOf(values, each))))
     try {
-      return observationOf(name, await session.call(listed.name, args, callMs, signal))
+      return await observationOf(name, await session.call(listed.name, args, callMs, signal))
     } catch (error) {
       signal.throwIfAborted()
       return failedCall(name, `The MCP server '${server}' did not execute '${name}': ${reasonOf(error)}.`)

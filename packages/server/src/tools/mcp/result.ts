@@ -1,6 +1,6 @@
-/** Converts the result of an MCP call to an observation. Pure. Source: agent-core.md 8.12. */
+/** Converts the result of an MCP call to an observation. Source: agent-core.md 8.12. */
 import { textContent, type ImageContent, type Observation, type TextContent } from '@parley/protocol'
-import { shownImage } from '../shown-image.ts'
+import { shownImages } from '../shown-images.ts'
 import type { CallToolResult } from './connection.ts'
 
 /** Characters of base64 that are stored. */
@@ -9,8 +9,11 @@ const MAX_IMAGE_CHARS = 7 * 1024 * 1024
 type Part = CallToolResult['content'][number]
 
 /** Texts and images as received, after a line with the tool's name; a line replaces any other content. */
-export function observationOf(toolName: string, { content, structuredContent, isError }: CallToolResult): Observation {
-  const parts = content.map(shown)
+export async function observationOf(
+  toolName: string,
+  { content, structuredContent, isError }: CallToolResult,
+): Promise<Observation> {
+  const parts = await shownImages(content.map(shown))
   if (parts.length === 0 && structuredContent !== undefined) parts.push(textContent(JSON.stringify(structuredContent)))
   return {
     kind: 'MCPToolObservation',
@@ -30,12 +33,13 @@ function shown(part: Part): TextContent | ImageContent {
     case 'text':
       return textContent(part.text)
     case 'image': {
-      const { data, mimeType } = part
+      const { data } = part
       if (data.length > MAX_IMAGE_CHARS)
         return textContent(
           `[An image of ${data.length} characters was left out; at most ${MAX_IMAGE_CHARS} are taken. Ask the tool for a smaller one.]`,
         )
-      return shownImage(`data:${mimeType.replaceAll(/[^\w.+/-]/g, '')};base64,${data}`)
+      // The content decides the type.
+      return { type: 'image', image_urls: [`data:;base64,${data}`], cache_prompt: false }
     }
     case 'resource':
       return 'text' in part.resource && typeof part.resource.text === 'string'
