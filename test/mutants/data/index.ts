@@ -5,6 +5,7 @@ import { condensation } from './condensation.ts'
 import { core } from './core.ts'
 import { egress } from './egress.ts'
 import { http } from './http.ts'
+import { images } from './images.ts'
 import { modes } from './modes.ts'
 import { run } from './run.ts'
 import { runner } from './runner.ts'
@@ -27,6 +28,7 @@ export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
   webhooks,
   agent,
   condensation,
+  images,
   workspace,
   backup,
   modes,

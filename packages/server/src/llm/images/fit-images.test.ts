@@ -60,6 +60,10 @@ test('a GIF becomes a PNG for the vendor that does not take it', async () => {
   const gif = dataUrl('image/gif', gifOf({ width: 4, height: 4 }))
   expect(urls(await fit([message(gif)], ANTHROPIC))).toEqual([gif])
   expect(urls(await fit([message(gif)], GEMINI))).toEqual([expect.stringMatching(/^data:image\/png;base64,/)])
+  const bytes = gifOf({ width: 4, height: 4 })
+  // A picture of no size.
+  bytes.fill(0xff, 13 + 768 + 1, 13 + 768 + 9)
+  expect((await refusalOf([message(dataUrl('image/gif', bytes))], GEMINI)).message).toMatch(/^It is a GIF image, which/)
 })
 
 test('images that cannot be sent are named together, as they were given, each with its reason', async () => {

@@ -13,7 +13,7 @@ import { LlmError, type LlmImage, type LlmMessage, type LlmText } from '../llm.t
 import { imageMark } from '../providers/refused-part.ts'
 import { inlineContent, urlOf, type InlineContent } from './inline-content.ts'
 import { SENT_BYTES, SENT_SIDE, type ImageLimits } from './limits.ts'
-import { tooLarge } from './refusals.ts'
+import { notTaken, tooLarge } from './refusals.ts'
 import type { ImageShrinker } from './shrinker.ts'
 
 type Part = LlmText | LlmImage
@@ -77,8 +77,9 @@ async function fit(
     const small = await shrinker.shrink(data, facts, signal)
     if (small !== null) return { kind: 'sent', url: urlOf({ data: small.data, facts: small }) }
   }
+  if (!isKnown) return { kind: 'refused', refusal: notTaken(facts) }
   const most = limits.side === null ? Infinity : count > limits.side.above ? limits.side.many : limits.side.few
-  if (!isKnown || side > most || data.length > limits.chars)
+  if (side > most || data.length > limits.chars)
     return { kind: 'refused', refusal: tooLarge(facts, bytes, acceptedBy(limits, most), null) }
   return { kind: 'sent', url: urlOf(content, image.url) }
 }

@@ -62,6 +62,10 @@ export function tooLarge(facts: ImageFacts, bytes: number, most: string, path: s
   return `${size}, more than ${most}, and could not be made smaller here. Make it smaller, for example with \`${command}\`.`
 }
 
+/** The refusal of an image whose format the vendor does not take, without its subject. */
+export const notTaken = (facts: ImageFacts): string =>
+  `is a ${nameOf(facts)} image, which the vendor of the model does not take, and could not be converted. Send a PNG or JPEG.`
+
 /** A command that writes a smaller form of an image beside it. */
 export const shrinkCommand = (path: string): string =>
   commandFor(`convert in -resize '${SENT_SIDE}x${SENT_SIDE}>' out`, path, '.small.jpg')
