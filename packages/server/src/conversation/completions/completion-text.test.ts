@@ -57,12 +57,12 @@ test('a request that fits is whole, in the file also where it is too long for a 
 test('a secret is masked in names of members, across the pieces of a long text, and in the configuration of the model', async () => {
   const secret = 'Sesame-9f3a7c'
   const key = 'sk-profile-77aa88'
-  const body = JSON.stringify({ [secret]: 'x'.repeat(65_530) + secret, key: `x-${key}` })
+  const body = JSON.stringify({ [secret]: `${'x'.repeat(65_530)}${secret} and Sesa`, key: `x-${key}` })
   const config = LLM.parse({ model: 'openai/m', api_key: key })
   const { file, frame, content } = await textOf({ body, config }, makeMasker([secret]))
   expect(file + frame).not.toMatch(new RegExp(`${secret}|${key}`))
   expect(content.request.key).toBe('x-<secret-hidden>')
-  expect(content.request['<secret-hidden>']).toBe(`${'x'.repeat(65_530)}<secret-hidden>`)
+  expect(content.request['<secret-hidden>']).toBe(`${'x'.repeat(65_530)}<secret-hidden> and Sesa`)
 })
 
 test.each([
