@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as protocol from '@parley/protocol'
 import { openKeys, readConfig } from '../../packages/server/src/index.ts'
 import { startBench, type Bench } from '../../packages/server/testing/two-user-server.ts'
+import { jsonRoutes } from '../../packages/server/testing/worst-bodies.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { OWN_PARTS, type LlmPlan, type Plan } from './credentials/plans.ts'
 import { CRITIC, play } from './credentials/play.ts'
@@ -29,6 +31,17 @@ async function listen(answer: RequestListener): Promise<Listener> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return Object.assign(listener, { port: (server.address() as AddressInfo).port })
+}
+
+const PRIVATE = 'http://10.1.2.3:8000/v1'
+
+/** A schema with every schema that it refers to, as text. */
+function textWithReferences(document: { components: { schemas: Record<string, unknown> } }, schema: unknown): string {
+  const texts = new Map<string, string>([['', JSON.stringify(schema)]])
+  for (const text of texts.values())
+    for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g))
+      if (!texts.has(name)) texts.set(name, JSON.stringify(document.components.schemas[name]))
+  return [...texts.values()].join('\n')
 }
 
 const llm: LlmPlan = {
@@ -120,6 +133,68 @@ describe('where public addresses are allowed, and one relay', () => {
     await playAll(server, `http://127.0.0.1:${relay.port}`, plans)
     expect(relay.connections).toBeGreaterThan(0)
     expect(secret.connections).toBe(0)
+  })
+
+  test.each<[string, string, object, string[]]>([
+    [
+      'POST',
+      '/api/conversations',
+      { agent: { kind: 'Agent', llm: { model: 'openai/x', base_url: PRIVATE } } },
+      ['agent', 'llm', 'base_url'],
+    ],
+    [
+      'POST',
+      '/api/conversations',
+      { initial_user_msg: 'hi', mcp_config: { sse_servers: [{ url: PRIVATE }] } },
+      ['mcp_config', 'sse_servers', '0', 'url'],
+    ],
+    [
+      'POST',
+      '/api/conversations',
+      {
+        agent: { kind: 'Agent', llm: { model: 'openai/x' } },
+        workspace: { kind: 'RemoteWorkspace', working_dir: '/w', host: PRIVATE },
+      },
+      ['workspace', 'host'],
+    ],
+    ['POST', '/api/settings', { llm_base_url: PRIVATE }, ['llm_base_url']],
+    [
+      'PATCH',
+      '/api/settings',
+      { agent_settings_diff: { verification: { critic_server_url: PRIVATE } } },
+      ['agent_settings_diff', 'verification', 'critic_server_url'],
+    ],
+    ['POST', '/api/settings/mcp/files', { url: PRIVATE }, ['url']],
+    ['POST', '/api/profiles/mine', { llm: { model: 'openai/x', base_url: PRIVATE } }, ['llm', 'base_url']],
+    [
+      'POST',
+      '/api/llm/provider-connections',
+      { display_name: 'mine', provider: 'openai', api_key: 'k', base_url: PRIVATE },
+      ['base_url'],
+    ],
+  ])('%s %s refuses a private address in %j', async (method, path, members, place) => {
+    const isStart = path === '/api/conversations' && !('initial_user_msg' in members)
+    const start = isStart ? { workspace: { working_dir: server.dir.file('work') } } : {}
+    const { status, body } = await server.call(method, path, { ...start, ...members }, server.bob)
+    expect([status, body.detail[0].loc.map(String)]).toEqual([422, ['body', ...place]])
+    expect(body.detail[0].msg).toMatch(
+      new RegExp(`${place.at(-1)} leads to an address of a private network .*user_egress`),
+    )
+  })
+
+  test('every row whose body has a member for an address checks it before anything is stored', async () => {
+    const { body: document } = await server.call('GET', '/openapi.json')
+    const naming = jsonRoutes(document, 0).flatMap(({ route, schema }) =>
+      /"(?:\w+_)?(?:base_url|server_url|api_url)":|"url":/.test(textWithReferences(document, schema)) ? [route] : [],
+    )
+    const rows = (Object.values(protocol) as unknown[]).filter(
+      (row): row is protocol.Endpoint => 'operationId' in Object(row),
+    )
+    const checking = rows.flatMap(({ method, path, namesAddresses }) => (namesAddresses ? [`${method} ${path}`] : []))
+    // Reports of other servers, and secrets, whose addresses are those of the operator's list.
+    const others = ['POST /api/v1/webhooks/conversations', 'POST /api/conversations/{conversation_id}/secrets']
+    // Members that the document does not describe.
+    expect(new Set([...naming, 'PATCH /api/settings'])).toEqual(new Set([...checking, ...others]))
   })
 
   test('the error names the member, the class of the address and the setting', async () => {

@@ -89,6 +89,7 @@ export const createConversation = endpoint({
   }),
   body: CreateConversationBody,
   bodyLimitBytes: LARGE_BODY_LIMIT_BYTES,
+  namesAddresses: true,
   ok: {
     status: 200,
     schema: z.union([ConversationInfo, ConversationResponse]),
@@ -247,6 +248,7 @@ export const setSecurityAnalyzer = endpoint({
   description: 'Replaces the security analyzer.',
   params,
   body: SetSecurityAnalyzerRequest,
+  namesAddresses: true,
   ok: done('Replaced'),
   errors: [404, 409],
 })

@@ -19,6 +19,7 @@ export const storeSettings = endpoint({
   tag: 'Settings',
   auth: 'session_key',
   body: Settings,
+  namesAddresses: true,
   ok: { status: 200, schema: z.object({ message: z.string() }), description: 'Settings stored successfully' },
   errors: [],
 })

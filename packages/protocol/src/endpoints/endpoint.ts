@@ -40,6 +40,8 @@ export type Endpoint = {
   ok: EndpointAnswer
   /** Further successful answers. */
   also?: readonly EndpointAnswer[]
+  /** The body may name addresses that the server requests for its user; those that are never allowed get 422. */
+  namesAddresses?: boolean
   /** A GET that the audit log records, because it reads secrets or whole files. */
   isAuditedRead?: boolean
   /** Error statuses besides 401 and 422. */

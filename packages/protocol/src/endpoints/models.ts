@@ -79,6 +79,7 @@ export const createProviderConnection = endpoint({
   method: 'POST',
   description: 'Stores a key and a base URL for several profiles.',
   body: ProviderConnectionCreateRequest,
+  namesAddresses: true,
   ok: connection(201, 'Stored'),
   errors: [409],
 })
@@ -89,6 +90,7 @@ export const updateProviderConnection = endpoint({
   method: 'PATCH',
   description: 'Changes a provider connection.',
   body: ProviderConnectionUpdateRequest,
+  namesAddresses: true,
   ok: connection(200, 'Changed'),
   errors: [404],
 })

@@ -54,6 +54,7 @@ export const saveProfile = endpoint({
   method: 'POST',
   description: 'Creates or replaces an LLM profile.',
   body: SaveProfileRequest,
+  namesAddresses: true,
   ok: mutation(201, 'Saved'),
   errors: [409],
 })
@@ -143,6 +144,7 @@ export const saveAgentProfile = endpoint({
   method: 'POST',
   description: 'Creates an agent profile, or saves its next revision.',
   body: SavedAgentProfile,
+  namesAddresses: true,
   ok: mutation(201, 'Saved'),
   errors: [409],
 })

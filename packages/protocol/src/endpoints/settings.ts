@@ -28,6 +28,7 @@ export const patchSettings = endpoint({
   path: '/api/settings',
   description: 'Changes the settings of the user.',
   body: SettingsUpdateRequest,
+  namesAddresses: true,
   ok: answer(200, 'The changed settings, secrets hidden'),
   errors: [400, 404],
 })
@@ -64,6 +65,7 @@ export const addMcpServer = endpoint({
   method: 'POST',
   description: 'Adds an MCP server to the settings.',
   body: MCPServer,
+  namesAddresses: true,
   ok: answer(201, 'Added'),
   errors: [409],
 })
@@ -74,6 +76,7 @@ export const patchMcpServer = endpoint({
   method: 'PATCH',
   description: 'Changes an MCP server of the settings.',
   body: MCPServerPatch,
+  namesAddresses: true,
   ok: answer(200, 'Changed'),
   errors: [404],
 })

@@ -55,6 +55,7 @@ export const switchLlm = endpoint({
   description: 'Switches the agent to another model from its next step on, also during a run.',
   params,
   body: SwitchLlmRequest,
+  namesAddresses: true,
   ok: done('Switched'),
   errors: [400, 404, 409],
 })

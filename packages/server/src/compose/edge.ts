@@ -13,8 +13,9 @@ import {
   type Engine,
   type LaunchResolution,
 } from '../conversation/index.ts'
+import { addressForms } from '../egress/index.ts'
 import { createApp, openWorkspaceSessions, type App, type AppDeps, type Gateway, type Machine } from '../http/index.ts'
-import { openCatalogue, openLlm, probeModel, type Transport } from '../llm/index.ts'
+import { configuredAddress, openCatalogue, openLlm, probeModel, type Transport } from '../llm/index.ts'
 import { openAuditFile, openAuditSyslog, type AuditSink, type Log } from '../observability/index.ts'
 import type { Quotas } from '../quotas/index.ts'
 import type { Cipher } from '../secrets/index.ts'
@@ -128,6 +129,12 @@ export function composeEdge(deps: EdgeDeps): Edge {
     hostNames: [config.host, ...config.publicHosts],
     takesKeyInUrl: config.socketKeyInUrl,
     bodyLimitBytes: config.bodyLimitBytes,
+    expectAddresses: addressForms(config.userEgress, {
+      model: configuredAddress(config.llm),
+      vendor: config.vendor.apiUrl,
+      mcp: config.searchUrl,
+      other: null,
+    }),
     trustedProxies: config.trustedProxies,
     log,
     ...(deps.liveLimits && { limits: deps.liveLimits }),

@@ -41,7 +41,8 @@ export function openAgents(rules: EgressRules, { member, own = [] }: EgressPurpo
   }
 }
 
-function covers({ origin, pathname }: URL, url: URL): boolean {
+/** True for an address at or below a base address. */
+export function covers({ origin, pathname }: URL, url: URL): boolean {
   return url.origin === origin && `${url.pathname}/`.startsWith(pathname.replace(/\/*$/, '/'))
 }
 

@@ -1,3 +1,4 @@
+export { addressForms, type ExpectAddresses } from './address-form.ts'
 export { addressClass } from './address-class.ts'
 export type { Agents } from './agents.ts'
 export { clientOf, type Fetch } from './client.ts'

@@ -1,6 +1,7 @@
 /** The HTTP application: routes, sockets and API description on one listener. */
 import { type Endpoint, sendMessage, startBashCommand } from '@parley/protocol'
 import type { Actor, Conversations, Receiver } from '../conversation/index.ts'
+import type { ExpectAddresses } from '../egress/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Quotas } from '../quotas/index.ts'
 import type { NamedSecrets, UserSettings } from '../settings/index.ts'
@@ -79,6 +80,7 @@ export type AppDeps = Starts & {
   takesKeyInUrl: boolean
   /** Largest body of every route and largest frame of a socket, in bytes; null: those of the rows. */
   bodyLimitBytes: number | null
+  expectAddresses: ExpectAddresses
   log: Log
   /** Actor of every request, for a server without keys. */
   noKeys?: Actor
@@ -175,6 +177,7 @@ export function createApp(deps: AppDeps): App {
     isOurHost,
     bodyLimitBytes,
     isSuspended: deps.isSuspended,
+    expectAddresses: deps.expectAddresses,
     log,
     budgets: new RequestBudgets(deps.rateLimitPerMinute, deps.quotas.requests),
     audit,

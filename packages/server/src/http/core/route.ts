@@ -35,11 +35,13 @@ export function route<const E extends Endpoint>(
     answer: async (request) => {
       const { actor } = request
       if (actor === null) throw new Error(`${row.method} ${row.path} was served without an actor`)
-      const call = await readCall(row, request)
+      let id: ConversationId | '' = ''
       try {
+        const call = await readCall(row, request)
+        id = call.id
         return await serve(call, actor)
       } catch (error) {
-        if (isNotFound(error, 'conversation') && call.id !== '') return UNKNOWN_CONVERSATION[unknown](call.id)
+        if (isNotFound(error, 'conversation') && id !== '') return UNKNOWN_CONVERSATION[unknown](id)
         if (error instanceof InvalidValue) throw refusedValue(error, await sentParts(row, request))
         throw error
       }
@@ -75,19 +77,20 @@ async function sentParts(row: Endpoint, { path, query, body, contentType }: RawR
   }
 }
 
-/** @throws InvalidInput with the first failures of path, query and body. */
+/** @throws InvalidInput with the first failures of path, query and body; InvalidValue for an address that is never allowed. */
 async function readCall<E extends Endpoint>(row: E, request: RawRequest): Promise<Call<E>> {
   const params = row.params === undefined ? NOTHING : read(row.params, request.path, ['path'])
   const query = row.query === undefined ? NOTHING : readQuery(row.query, request.query)
   // A route without a body ignores it; clients send nothing, `{}` or other values.
+  const json = row.body === undefined ? undefined : await readJsonBody(request.body, request.contentType)
   const body =
-    row.body === undefined
-      ? NOTHING
-      : readBody(row.body, await readJsonBody(request.body, request.contentType), row.bodyOptional === true)
+    row.body === undefined || json === undefined ? NOTHING : readBody(row.body, json, row.bodyOptional === true)
   const entries = [...params.entries, ...query.entries, ...body.entries]
   if (entries.length > 0) throw new InvalidInput(entries)
   const id = (params.value as { conversation_id?: ConversationId } | undefined)?.conversation_id ?? asConversationId('')
   if (isLarge(request.body)) await nextTurn()
+  // The body as it was sent, in which a refusal has its place.
+  if (row.namesAddresses === true && json?.kind === 'value') request.expectAddresses(json.value)
   const received = { params: params.value, query: query.value, body: body.value } as Received<E>
   return {
     ...received,

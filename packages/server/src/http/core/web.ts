@@ -7,6 +7,7 @@ import { type Duplex, Readable } from 'node:stream'
 import { fastify, type FastifyHttpOptions, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Endpoint, ParleyError, takesIdempotencyKey } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
+import type { ExpectAddresses } from '../../egress/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { AuditLog } from '../../storage/index.ts'
 import { ALWAYS } from './always.ts'
@@ -53,6 +54,8 @@ export type RawRequest = {
   actor: Actor | null
   /** Aborts when the caller has disconnected or the server closes. */
   callerSignal: () => AbortSignal
+  /** Checks the addresses in the body of a row that names some. @throws ParleyError `invalid_input` */
+  expectAddresses: ExpectAddresses
 }
 
 /** An answer that continues after its headers; the function owns the response from then on. */
@@ -98,6 +101,7 @@ export type WebDeps = {
   audit?: AuditLog | undefined
   /** Absent: `Idempotency-Key` has no effect. */
   idempotency?: IdempotentRequests
+  expectAddresses: ExpectAddresses
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
 
@@ -284,7 +288,7 @@ async function answerOf(
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
-  { idempotency, isSuspended, log }: WebDeps,
+  { idempotency, isSuspended, expectAddresses, log }: WebDeps,
   closing: AbortSignal,
 ): Promise<Answer | Streamed> {
   const { headers, method, url } = request
@@ -300,6 +304,7 @@ async function answerOf(
       : { body: request.body as Buffer | undefined }),
     contentType: contentTypes.get(request.raw),
     actor,
+    expectAddresses,
   }
   const key = headers['idempotency-key']
   const isKeyed = idempotency !== undefined && route.row !== undefined && takesIdempotencyKey(route.row)
