@@ -46,4 +46,25 @@ export const egress: readonly MutatedFile[] = [
       { before: 'const key = `${url.protocol} ${isOwn}`', after: 'const key = url.protocol' },
     ],
   },
+  {
+    file: at('address-form.ts'),
+    tests: [at('address-form.test.ts')],
+    mutants: [
+      { before: "url.protocol !== 'http:' && url.protocol !== 'https:'", after: 'false' },
+      { before: 'if (base !== null && covers(base, url)) return', after: '' },
+      { before: '|| (url.protocol', after: '|| (false && url.protocol' },
+      { before: 'if (refused !== null)', after: 'if (false)' },
+      { before: 'if (FOREIGN.has(name)) continue', after: '' },
+      { before: "if (isServers && typeof item === 'string')", after: 'if (false)' },
+      { before: "holder['kind'] === 'LookupSecret' ? null : 'mcp'", after: "'mcp'" },
+      { before: "name === 'host' && holder['kind'] === 'RemoteWorkspace'", after: "name === 'host'" },
+      { before: "name === 'host' && holder['kind'] === 'RemoteWorkspace'", after: 'false' },
+      { before: "'host' && holder['kind'] === 'RemoteWorkspace' ? 'other' : null", after: "'none' ? 'other' : null" },
+    ],
+  },
+  {
+    file: 'packages/server/src/http/core/route.ts',
+    tests: ['test/attacks/egress.test.ts'],
+    mutants: [{ before: "if (row.namesAddresses === true && json?.kind === 'value')", after: 'if (false)' }],
+  },
 ]

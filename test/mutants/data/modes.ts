@@ -88,4 +88,49 @@ export const modes: readonly MutatedFile[] = [
     tests: [suspended],
     mutants: [{ before: '    await this.#deps.hosts.release(user)\n', after: '' }],
   },
+  {
+    file: at('workspace/account/account.ts'),
+    tests: [at('workspace/account/account.test.ts')],
+    mutants: [
+      { before: 'found.uid === uid ? 6 : ', after: '' },
+      { before: 'found.gid === gid ? 3 : 0', after: '0' },
+      { before: 'account === null || allows(account, found, access)', after: 'true' },
+      { before: "found?.isDirectory() === true && !allows(account, found, 'enter')", after: 'false' },
+      { before: ' && canReach(account, real)\n}', after: '\n}' },
+      { before: "found !== undefined && allows(account, found, 'read') &&", after: 'found !== undefined &&' },
+    ],
+  },
+  {
+    file: at('workspace/account/find-account.ts'),
+    tests: [at('workspace/account/account.test.ts')],
+    mutants: [
+      {
+        before: '(await askedSystem(nameOrUid)) ?? (await inFile(nameOrUid))',
+        after: 'await inFile(nameOrUid)',
+        survives: { reason: 'equivalent', why: 'accounts of the file of the system are found both ways' },
+      },
+    ],
+  },
+  {
+    // These tests need the rights of root.
+    file: at('workspace/account/usable-account.ts'),
+    tests: ['test/attacks/runner-user.test.ts'],
+    mutants: [
+      { before: 'if (account.uid === 0 || account.uid === own)', after: 'if (false)' },
+      { before: 'if (!canReach(account, above))', after: 'if (false)' },
+      { before: 'if (settings !== null && canRead(account, settings))', after: 'if (false)' },
+      { before: 'if (prepared !== null && !canRead(account, prepared))', after: 'if (false)' },
+    ],
+  },
+  {
+    file: at('storage/sqlite/user-deliveries.ts'),
+    tests: ['test/webhooks/suspended-users.test.ts'],
+    mutants: [
+      { before: "user = ${OWNER} AND state <> 'active'", after: "user = ${OWNER} AND state = 'active'" },
+      { before: "WHERE user = ${OWNER} AND state <> 'active'", after: 'WHERE false' },
+      { before: "sql.run('DELETE FROM deliveries WHERE n = ?', n)", after: '' },
+      { before: 'if (isOwned !== 1) continue', after: '' },
+      { before: 'await commits.write(() => sql.run(UNFOLLOW_SQL, user))', after: '' },
+    ],
+  },
 ]

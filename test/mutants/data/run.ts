@@ -7,6 +7,7 @@ const CONDENSATION = [at('run/condensation-request.test.ts')]
 const ENDS = [at('run/run-ends.test.ts')]
 const FILES = [at('run/files-recorded.test.ts')]
 const SLOTS = [at('run/run-slots.test.ts')]
+const SPENT = [at('run/used-up.test.ts')]
 const REFUSED = [at('log/refused-appends.test.ts')]
 const ROSTER = [at('live/roster.test.ts')]
 
@@ -61,6 +62,15 @@ export const run: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'packages/server/src/storage/sqlite/group-commit.ts',
+    tests: ['packages/server/src/storage/sqlite/group-commit.test.ts'],
+    mutants: [
+      { before: 'this.#sql.written - before > LARGE_BYTES', after: 'false' },
+      { before: 'this.#sql.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)', after: '' },
+      { before: "this.#sql.exec('PRAGMA wal_checkpoint(PASSIVE)')", after: '' },
+    ],
+  },
+  {
     file: 'packages/server/src/lib/fair-slots.ts',
     tests: ['packages/server/src/lib/fair-slots.test.ts'],
     mutants: [
@@ -81,6 +91,52 @@ export const run: readonly MutatedFile[] = [
       { before: ' && event.replaces === undefined', after: '' },
       { before: 'else if (cost > 0) add', after: 'else add' },
       { before: 'if (cost === null) add', after: 'if (cost === 0) add' },
+    ],
+  },
+  {
+    file: at('run/run.ts'),
+    tests: SPENT,
+    mutants: [
+      { before: "(todo.kind === 'think' || todo.kind === 'judge') &&", after: "todo.kind === 'think' &&" },
+      { before: "(todo.kind === 'think' || todo.kind === 'judge') &&", after: "todo.kind === 'judge' &&" },
+    ],
+  },
+  {
+    file: at('titles/title-task.ts'),
+    tests: SPENT,
+    mutants: [
+      {
+        before: '(await this.#deps.usedUp(owner)) === null ? this.#deps.openLlm : undefined',
+        after: 'this.#deps.openLlm',
+      },
+    ],
+  },
+  {
+    file: at('engine/commands.ts'),
+    tests: SPENT,
+    mutants: [
+      { before: "if (command.kind === 'condense') await deps.quotas.expectMoney(actor.user)", after: '' },
+      { before: 'await deps.quotas.expectMoney(actor.user)\n      return live.ask', after: 'return live.ask' },
+      { before: "if (command.kind === 'send_message') await deps.quotas.expectRoom(actor.user)", after: '' },
+    ],
+  },
+  {
+    file: at('hooks/open-hooks.ts'),
+    tests: ['test/http/quotas.test.ts'],
+    mutants: [{ before: 'await expectMoney(owner)', after: '' }],
+  },
+  {
+    file: 'packages/server/src/http/agent-server/profiles.ts',
+    tests: ['test/http/quotas.test.ts'],
+    mutants: [{ before: 'await quotas.expectMoney(user)', after: '' }],
+  },
+  {
+    file: at('live/idle-memory.ts'),
+    tests: [at('live/idle-memory.test.ts')],
+    mutants: [
+      { before: 'else await live.dropView()', after: '' },
+      { before: 'else await this.#deps.unload(id)', after: '' },
+      { before: 'if (view <= left.views) left.views -= view', after: 'if (view <= left.views) left.views -= 0' },
     ],
   },
   {
@@ -118,11 +174,6 @@ export const run: readonly MutatedFile[] = [
       { before: 'drafting.return(undefined).catch(() => undefined)', after: '' },
       { before: '      await recording\n', after: '', tests: FILES },
       { before: '      todo = conversation.next()\n', after: '', tests: FILES },
-      {
-        before: "if (todo.kind === 'think' && (await conversation.isUsedUp())) continue",
-        after: '',
-        tests: [at('run/used-up.test.ts')],
-      },
       { before: "if (todo.kind === 'think' && (await conversation.reportFiles())) continue", after: '', tests: FILES },
     ],
   },

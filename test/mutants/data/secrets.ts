@@ -269,13 +269,16 @@ export const secrets: readonly MutatedFile[] = [
       { before: "lower === 'tokens' || HEADER_MAP.test(lower)", after: 'HEADER_MAP.test(lower)' },
       { before: "lower === 'tokens' || HEADER_MAP.test(lower)", after: "lower === 'tokens'" },
       { before: "lower === 'value' || isField(lower)", after: 'isField(lower)' },
-      { before: 'Object.keys(map).length > 0 && ', after: '' },
+      { before: 'return hadEntries && ', after: 'return ' },
+      { before: 'some((entry) => (entry as Json | undefined) !== undefined)', after: 'some(() => true)' },
       { before: 'Object.keys(result).length === 0 ? undefined : result', after: 'false ? undefined : result' },
       { before: 'if (Array.isArray(value)) return value.map((item: Json) => below(name, item) ?? null)', after: '' },
       {
-        before: 'if (Array.isArray(value)) return value.map((item: Json) => replaceSecrets(item, replace))',
-        after: '',
+        before: 'const items = value.map((item: Json) => replaceSecrets(item, replace))',
+        after: 'const items = value',
       },
+      { before: 'changed === member && changed !== undefined', after: 'changed === member' },
+      { before: 'for (const before of names.slice(0, at)) setMember(copy, before, object[before])', after: '' },
       { before: 'SECRET_WORDS.test(name.toUpperCase())', after: 'SECRET_WORDS.test(name)' },
       { before: 'AUTHORIZATION|COOKIE|', after: 'AUTHORIZATION|' },
     ],
@@ -393,5 +396,36 @@ export const secrets: readonly MutatedFile[] = [
     file: at('json.ts'),
     tests: [at('mask.test.ts'), at('records.test.ts')],
     mutants: [{ before: "if (name === '__proto__') {", after: 'if (false) {' }],
+  },
+  {
+    file: 'packages/server/src/lib/recent-map.ts',
+    tests: ['packages/server/src/lib/recent-map.test.ts'],
+    mutants: [
+      { before: '    this.#entries.set(key, entry)\n', after: '    new Map([...this.#entries]).set(key, entry)\n' },
+      { before: ' - (this.#entries.get(key)?.weight ?? 0)', after: '' },
+      { before: ' || oldest === key', after: '' },
+      { before: 'this.#weight -= entry.weight', after: '' },
+    ],
+  },
+  {
+    file: 'packages/server/src/settings/lookup.ts',
+    tests: ['packages/server/src/settings/lookup.test.ts'],
+    mutants: [
+      { before: 'sources.set(key, known, bytes)', after: 'sources.set(key, known, 0)' },
+      { before: 'for (const { length } of known.values) bytes += length', after: '' },
+    ],
+  },
+  {
+    file: 'packages/server/src/settings/command-secrets.ts',
+    tests: ['packages/server/src/settings/command-secrets.test.ts'],
+    mutants: [{ before: 'bytesOf(user, values, former)', after: '0' }],
+  },
+  {
+    file: 'packages/server/src/settings/masker-cache.ts',
+    tests: ['packages/server/src/settings/masker-cache.test.ts'],
+    mutants: [
+      { before: 'masker.bytes + MASKER_BYTES', after: 'masker.bytes' },
+      { before: 'masker.bytes + MASKER_BYTES', after: 'MASKER_BYTES' },
+    ],
   },
 ]
