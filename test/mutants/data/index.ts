@@ -1,5 +1,6 @@
 import type { MutatedFile } from '../mutant.ts'
 import { agent } from './agent.ts'
+import { answers } from './answers.ts'
 import { backup } from './backup.ts'
 import { condensation } from './condensation.ts'
 import { core } from './core.ts'
@@ -29,6 +30,7 @@ export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
   agent,
   condensation,
   images,
+  answers,
   workspace,
   backup,
   modes,

@@ -87,6 +87,21 @@ test.each(FORMAT_NAMES.flatMap((format) => Object.entries(ENDS).map(([name, end]
   },
 )
 
+test('after a call, the limit is the usual one again', async () => {
+  const complete = { name: 'file_editor', arguments: { command: 'view', path: at.at('.') } }
+  const driver = begin('chat', [
+    { text: 'Half', finishReason: 'length' },
+    { toolCalls: [complete] },
+    { toolCalls: [complete] },
+    { text: 'Done' },
+  ])
+  for (let n = 0; n < 4; n++) {
+    await think(driver)
+    await execute(driver)
+  }
+  expect(limits()).toEqual([CONFIGURED, 16_384, CONFIGURED, CONFIGURED])
+})
+
 test('a limit of the server that an answer reached is raised, too', async () => {
   const cut = { text: 'Half', finishReason: 'length' as const, usage: { output: 4096 } }
   const driver = begin('chat', [cut, { text: 'Whole' }], { model: 'openai/glm-4.6', max_output_tokens: null })

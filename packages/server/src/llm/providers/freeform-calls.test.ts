@@ -141,6 +141,8 @@ test.each([
   '`custom` tools are not supported on this endpoint',
   'tools.1.custom.input_schema: Input does not match the expected shape.',
   "Invalid value: 'custom'. Supported values are: 'function'.",
+  'Lark grammar: unknown directive in line 3.',
+  "Invalid 'tools[1].format': expected an object.",
 ])('a server that refuses custom tools, "%s", is asked with functions from then on', async (error) => {
   const refusing = ({ text }: { text: string }): ScriptedAnswer =>
     text.includes('"custom"') ? { status: 400, error } : { toolCalls: [CALL] }
@@ -160,10 +162,10 @@ test('a refusal about another part of the request is not repeated', async () => 
   expect(model.requests).toHaveLength(1)
 })
 
-test.each([1, 7, 4000])(
+test.each([1, 7, 400_000])(
   'a call that the output limit has cut off has what arrived of its text, in pieces of %i characters',
   async (chunkSize) => {
-    const half = '*** Begin Patch\n*** Add File: ä\n+½'
+    const half = `*** Begin Patch\n*** Add File: ä\n+${'½'.repeat(chunkSize)}`
     await using model = await startScriptedModel({
       answers: [{ toolCalls: [{ ...CALL, arguments: half }], finishReason: 'length', chunkSize }],
     })

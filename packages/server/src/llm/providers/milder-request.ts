@@ -2,10 +2,10 @@
 import { LlmError, type LlmRequest } from '../llm.ts'
 
 /**
- * Texts of servers that know functions alone, and no custom tools; a complaint about a call is another matter. Source:
- * https://github.com/duolahypercho/codex-router/issues/78, https://github.com/Wei-Shaw/sub2api/issues/3390
+ * Texts of servers that know functions alone, and no custom tools, or another form of grammars. Source: https://github.com/duolahypercho/codex-router/issues/78,
+ * https://github.com/Wei-Shaw/sub2api/issues/3390
  */
-const NO_CUSTOM_TOOLS = /\bcustom\b(?! tool call)/i
+const NO_CUSTOM_TOOLS = /\bcustom\b|\bgrammar\b|\btools\[\d+\]\.(?:type|format)\b/i
 
 type Sent = {
   /** The request had a higher output limit than usual. */

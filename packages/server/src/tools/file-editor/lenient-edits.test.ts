@@ -13,17 +13,18 @@ function after(text: string, old: string, fresh: string): string | null {
   }
 }
 
-const CODE = [
-  'aa()',
-  'bb()',
-  'if a:',
-  '    aa()',
-  '        bb()',
+const PLAIN = ['aa()', 'bb()', 'if a:', '    aa()', '        bb()', '\tt', '', "# it's"]
+/** Lines that have other meanings of numbers and escapes. */
+const HOSTILE = [
   'print("a\\n")',
   "s = 'it\\'s'",
   'x.split(/\\n/)',
   "# it's at \\n here",
   '# at \\n here',
+  'print("\\n  bb")',
+  "p('\\n  bb')",
+  'x.match(/\\n  bb/)',
+  '# at \\n  bb',
   '<b>a</b>',
   'ff(',
   ')',
@@ -31,12 +32,13 @@ const CODE = [
   '\\alpha\\nu',
   'x\\nu',
   'C:\\new',
-  '\tt',
-  '',
   '1\tone',
   '[^\\n]',
 ]
-const someLine = fc.constantFrom(...CODE)
+const someLine = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...PLAIN) },
+  { weight: 1, arbitrary: fc.constantFrom(...HOSTILE) },
+)
 const someLines = (minLength: number) => fc.array(someLine, { minLength, maxLength: 6 })
 const EDITS = fc
   .record({ before: someLines(0), old: someLines(1), behind: someLines(0), fresh: someLines(0), isOpen: fc.boolean() })
@@ -150,6 +152,13 @@ test.each<[string, string, string, string, string]>([
   ['numbers in a CRLF file', 'a\r\nb\r\n', '     1\ta\n     2\tb\n', '     1\tx\n', 'x\r\n'],
   ['numbers whose first line lost its spaces', 'a\nb\n', '1\ta\n     2\tb', '1\tx\n     2\ty', 'x\ny\n'],
   ['written line breaks', 'aa\nb\nc\n', 'aa\\nb', 'aa(1)\\naa(2)\\n\\n  x', 'aa(1)\naa(2)\n\n  x\nc\n'],
+  [
+    'written line breaks and a known line with an open quote',
+    "# it's\nb\n",
+    "# it's\\nb",
+    "# it's\\n  x",
+    "# it's\n  x\n",
+  ],
   ['a written line break at the end', 'a\nb\nc\n', 'a\\nb\\n', 'x\\n', 'x\nc\n'],
   ['written line breaks and a removal', 'a\nb\nc\n', 'a\\nb\\n', '', 'c\n'],
   [
@@ -175,8 +184,14 @@ test.each<[string, string, string, string]>([
   ['numbers on some of the old lines', 'a\nb\n', '     1\ta\nb', 'x'],
   ['numbers on some of the new lines', 'a\nb\n', '     1\ta\n     2\tb', '     1\tx\ny'],
   ['other numbers on the new lines', 'a\nb\n', '     1\ta', '     5\tx'],
-  ['numbers before lines that begin with numbers', '1\tone\n', '     1\t1\tone', '1\ttwo'],
+  [
+    'numbers before lines that begin with numbers, and a number before the new one',
+    '1\tone\n',
+    '     1\t1\tone',
+    '1\ttwo',
+  ],
   ['numbers and two places', 'a\nb\na\n', '     1\ta', '     1\tx'],
+  ['numbers before the end of a line', 'return x\n', '     1\tturn x', '     1\tturn z'],
   ['numbers before a part of a line', 'return xyz\n', '     1\treturn x', '     1\treturn z'],
   ['a number that may be the line itself', 'a\nb\n', '     1\ta', '1\tx'],
   ['a number without the form of a view', 'a\nb\n', '1\ta', '1\tx'],
@@ -187,6 +202,10 @@ test.each<[string, string, string, string]>([
   ['a written line break in a new string', 'a\nb\n', 'a\\nb', 'say("x\\n")\\nb'],
   ['a written line break in a new pattern', 'a\nb\n', 'a\\nb', 'x.split(/\\n/)\\nb'],
   ['a written line break in a new set of characters', 'a\nb\n', 'a\\nb', 'b[\\n]\\nb'],
+  ['a written line break and spaces in a new string', 'aa\nbb\n', 'aa\\nbb', 'say("x\\n  y")\\nbb'],
+  ['a written line break and spaces in a new string of one quote', 'aa\nbb\n', 'aa\\nbb', "say('x\\n  y')\\nbb"],
+  ['a written line break and spaces in a new pattern', 'aa\nbb\n', 'aa\\nbb', 'x.match(/\\n  y/)\\nbb'],
+  ['a written line break and spaces in a new sentence', 'aa\nbb\n', 'aa\\nbb', '# at \\n  here\\nbb'],
   ['a written line break in a new sentence', 'a\nb\n', 'a\\nb', '# split at \\n here\\nb'],
   ['a name of TeX in the new text', 'aa\nbb\n', 'aa\\nbb', 'aa\\newpage'],
   ['a path in the new text', 'aa\nbb\n', 'aa\\nbb', 'C:\\new\\nbb'],

@@ -1,6 +1,6 @@
 /**
  * Other readings of an edit whose old text does not occur: with the line numbers of a view, or with `\n` in place of line breaks. A
- * reading counts only if its old text then occurs once, as whole lines. Pure. Source: agent-core.md 8.3.
+ * reading counts only if its old text then is whole lines of the file. Pure. Source: agent-core.md 8.3.
  */
 
 export type Reading = { kind: 'numbers' | 'line breaks'; oldText: string; newText: string }
@@ -8,15 +8,15 @@ export type Reading = { kind: 'numbers' | 'line breaks'; oldText: string; newTex
 /** Returns the only reading that fits the file; null when none or more than one does. @param plain the file with LF line breaks */
 export function onlyReading(plain: string, oldText: string, newText: string): Reading | null {
   const readings = [...withoutNumbers(oldText, newText), ...withLineBreaks(oldText, newText)]
-  const [reading, ...others] = readings.filter((one) => occursOnce(plain, one.oldText))
+  const [reading, ...others] = readings.filter((one) => isWholeLines(plain, one.oldText))
   if (reading === undefined || others.some((other) => other.oldText !== reading.oldText)) return null
   return reading.kind === 'numbers' || isCertain(plain, oldText, newText, reading) ? reading : null
 }
 
-/** True for a text that occurs once and is whole lines there. */
-function occursOnce(plain: string, text: string): boolean {
+/** True for a text that is whole lines where it occurs first; one that occurs more than once is refused when it is replaced. */
+function isWholeLines(plain: string, text: string): boolean {
   const at = plain.indexOf(text)
-  if (text.trim() === '' || at === -1 || plain.includes(text, at + 1)) return false
+  if (at === -1) return false
   const end = at + text.length
   const isAtEnd = text.endsWith('\n') || end === plain.length || plain[end] === '\n'
   return (at === 0 || plain[at - 1] === '\n') && isAtEnd
@@ -31,11 +31,11 @@ const BEGINS_WITH_NUMBER = /^ *\d+\t/m
 /** Without the numbers of every line of both texts, or of the old one alone; none when only some lines have them. */
 function withoutNumbers(oldText: string, newText: string): Reading[] {
   const before = unnumbered(oldText)
-  // Numbers of a file's own lines cannot be told from those of a view.
-  if (before === null || BEGINS_WITH_NUMBER.test(before.text)) return []
+  if (before === null) return []
   const reading = (text: string): Reading => ({ kind: 'numbers', oldText: before.text, newText: text })
   const after = unnumbered(newText)
   if (after !== null && after.first === before.first) return [reading(after.text)]
+  // Such a number may be of a view or of the line itself.
   return BEGINS_WITH_NUMBER.test(newText) ? [] : [reading(newText)]
 }
 
