@@ -109,6 +109,8 @@ test('an image that cannot be made smaller is refused with the command, where th
   const some = claimed(6000, 6000)
   expect(urls(await fit([message(some)]))).toEqual([some])
   expect(urls(await fit([message(claimed(9000, 9000))], OPENAI))).toHaveLength(1)
+  const twenty = [message(...Array.from({ length: 19 }, () => PNG), some)]
+  expect(urls(await fit(twenty)).at(-1)).toBe(some)
   const many = message(...Array.from({ length: 20 }, () => PNG), some)
   expect(await refusalOf([many])).toMatchObject({
     marks: [imageMark(some)],

@@ -25,8 +25,18 @@ test.each(IMAGES)('%s without its end is recognised as incomplete', (_type, byte
     expect(factsOf(source)).toMatchObject({ kind: 'image', isComplete: false })
 })
 
+test('a PNG whose last checksum is missing is incomplete', () => {
+  expect(factsOf(ofBytes(pngOf(SIZE).subarray(0, -2)))).toMatchObject({ kind: 'image', isComplete: false })
+})
+
 test.each(IMAGES)('%s with only its first bytes is damaged', (_type, bytes) => {
   expect(factsOf(ofBytes(bytes.subarray(0, 12)))).toEqual({ kind: 'other', file: 'damaged' })
+})
+
+test.each([16, 20])('an image with no pixels on a side is damaged', (at) => {
+  const bytes = pngOf(SIZE)
+  bytes.writeUInt32BE(0, at)
+  expect(factsOf(ofBytes(bytes))).toEqual({ kind: 'other', file: 'damaged' })
 })
 
 test.each<[OtherFile, Uint8Array]>([
@@ -51,15 +61,43 @@ test.each<[OtherFile, Uint8Array]>([
   for (const source of sourcesOf(bytes)) expect(factsOf(source)).toEqual({ kind: 'other', file })
 })
 
-test('the orientation that a camera has noted is read', () => {
+/** A segment for data of programs. */
+const segment = (begin: string, tiff: string): Buffer => {
+  const body = Buffer.concat([Buffer.from(begin, 'latin1'), Buffer.from(tiff, 'hex')])
+  return Buffer.concat([Buffer.from([0xff, 0xe1, 0, body.length + 2]), body])
+}
+/** A directory with the orientation alone. */
+const big = (value: number) => `4d4d002a0000000800010112000300000001000${value}000000000000`
+
+test.each<[string, Buffer[], number]>([
+  ['is read', [segment('Exif\0\0', big(6))], 6],
+  ['stays behind other data of programs', [segment('Exif\0\0', big(6)), segment('http://ns.adobe.com/', '')], 6],
+  ['is that of EXIF alone', [segment('Else\0\0', big(6))], 1],
+  ['is one of eight', [segment('Exif\0\0', big(9))], 1],
+  ['is read only where the directory is whole', [segment('Exif\0\0', big(6).slice(0, 36))], 1],
+])('the orientation that a camera has noted %s', (_name, segments, orientation) => {
   const bytes = jpegOf(SIZE)
-  const exif = Buffer.from(
-    '457869660000' + '4d4d002a00000008' + '0001' + '0112000300000001' + '00060000' + '00000000',
-    'hex',
+  const held = Buffer.concat([bytes.subarray(0, 2), ...segments, bytes.subarray(2)])
+  expect(factsOf(ofBytes(held))).toMatchObject({ ...SIZE, orientation, isComplete: true })
+})
+
+test('a JPEG that ends before its first scan is incomplete', () => {
+  const bytes = jpegOf(SIZE)
+  const scan = bytes.indexOf(Buffer.from('ffda', 'hex'))
+  const ended = Buffer.concat([bytes.subarray(0, scan), Buffer.from('ffd9', 'hex'), bytes.subarray(scan)])
+  expect(factsOf(ofBytes(ended))).toMatchObject({ ...SIZE, isComplete: false })
+})
+
+test('base64 gives the same bytes as the file itself, at any places in any order', () => {
+  const places = fc.array(fc.tuple(fc.nat(9000), fc.nat(5000)), { minLength: 1, maxLength: 20 })
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 6000, maxLength: 8000 }), places, (bytes, reads) => {
+      const [plain, encoded] = sourcesOf(bytes)
+      expect(encoded!.length).toBe(plain!.length)
+      for (const [from, count] of reads) expect(encoded!.read(from, count)).toEqual(plain!.read(from, count))
+    }),
+    { numRuns: 50 },
   )
-  const head = Buffer.from([0xff, 0xe1, 0, exif.length + 2])
-  const held = Buffer.concat([bytes.subarray(0, 2), head, exif, bytes.subarray(2)])
-  expect(factsOf(ofBytes(held))).toMatchObject({ ...SIZE, orientation: 6, isComplete: true })
 })
 
 test('bytes after the end of an image do not matter', () => {

@@ -79,7 +79,7 @@ export function jpegFacts(source: ByteSource): Readable | null {
       continue
     }
     const length = head.readUInt16BE(2)
-    if (length < 2 || marker === 0xd9) break
+    if (marker === 0xd9) break
     if (marker === 0xda) return size && { ...size, orientation, isComplete: hasJpegEnd(source, at + 2 + length) }
     if (isFrame(marker) && head.length === 9) size = { width: head.readUInt16BE(7), height: head.readUInt16BE(5) }
     if (marker === 0xe1) orientation = orientationIn(source.read(at + 4, length - 2)) ?? orientation

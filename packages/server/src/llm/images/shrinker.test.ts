@@ -79,6 +79,21 @@ test('an image that cannot be decoded has no smaller form, and the next one has'
   expect(await shrink(bytes)).not.toBeNull()
 })
 
+test('an image whose frame has more pixels than its canvas says cannot use up the memory', async () => {
+  const small = webpOf({ width: 20, height: 20 })
+  const canvas = Buffer.alloc(18)
+  canvas.write('VP8X')
+  canvas.writeUInt32LE(10, 4)
+  canvas.writeUIntLE(99, 12, 3)
+  canvas.writeUIntLE(99, 15, 3)
+  const hostile = Buffer.concat([small.subarray(0, 12), canvas, small.subarray(12)])
+  hostile.writeUInt32LE(hostile.length - 8, 4)
+  // 16,384 pixels on each side.
+  hostile.writeUInt32LE(0x0fffffff, 12 + canvas.length + 9)
+  expect(factsIn(hostile)).toMatchObject({ width: 100, height: 100 })
+  expect(await shrink(hostile)).toBeNull()
+})
+
 test('a caller that is aborted does not wait, and others get the result', async () => {
   const bytes = pngOf({ ...WIDE, seed: 11 })
   const aborted = shrinker.shrink(bytes.toString('base64'), factsIn(bytes), AbortSignal.abort(new Error('stop')))
