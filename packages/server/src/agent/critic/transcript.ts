@@ -59,7 +59,9 @@ function withCalls(text: string, calls: readonly { name: string; arguments: stri
 
 function toolList(tools: readonly LlmTool[]): string {
   if (tools.length === 0) return ''
-  const listed = tools.map(({ freeform: _, ...tool }) => JSON.stringify({ type: 'function', function: tool }))
+  const listed = tools.map(({ name, description, parameters }) =>
+    JSON.stringify({ type: 'function', function: { name, description, parameters } }),
+  )
   return `\n\n# Tools\n\n<tools>\n${listed.join('\n')}\n</tools>`
 }
 

@@ -27,5 +27,5 @@ export function milderRequest(error: unknown, { isRaised, hasCustomTools }: Sent
 /** Returns the request with tools that every model calls with JSON. */
 export const withFunctions = (request: LlmRequest): LlmRequest => ({
   ...request,
-  tools: request.tools.map(({ freeform: _, ...tool }) => tool),
+  tools: request.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
 })

@@ -16,7 +16,6 @@ type ProviderOptions = NonNullable<SharedV4ProviderOptions[string]>
 /** Limits that every Gemini with a thinking budget accepts. */
 const GEMINI_BUDGET = { min: 512, max: 24_576 }
 
-
 /** Models that refuse a history with a call without a signature. */
 const SIGNED_CALLS = /gemini-[3-9]/i
 

@@ -83,7 +83,7 @@ const REASONING_RULES: readonly Rule[] = [
         ofType(asked, 'reasoning'),
         ([, at]) => {
           const next = asList(asked.body.input)[at + 1]
-          return next === undefined || next.role === 'user' || /_output$/.test(asString(next.type))
+          return next === undefined || next.role === 'user' || asString(next.type).endsWith('_output')
         },
         ([{ id }]) => `Item '${asString(id)}' of type 'reasoning' was provided without its required following item.`,
       ),
