@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import type { ScriptedAnswer } from '../../../testing/scripted-model.ts'
+import type { Draft } from '@parley/protocol'
+import { asksForSummary, type ScriptedAnswer } from '../../../testing/scripted-model.ts'
+import { notice } from '../drafts.ts'
 import { openTestAgent, type TestAgentOptions } from './native-agent.testing.ts'
 import { never } from './step-driver.testing.ts'
 
@@ -118,6 +120,26 @@ test('a request that would not fit the window is not sent: the summary is made o
   await using at = await worked([summary], { condenser, llm })
   await at.think()
   expect(forms(at)).toEqual(['record'])
+})
+
+test('a view that reaches the limit of its tokens is summarised over the prefix, within that limit', async () => {
+  const limit = 50_000
+  await using at = await openTestAgent([], {
+    condenser: {},
+    llm: { max_input_tokens: limit },
+    respond: ({ text, view }) => ({
+      text: asksForSummary(view) ? 'what happened so far' : 'ok',
+      usage: { input: Math.ceil(text.length / 4), output: 5 },
+    }),
+  })
+  while (at.driver.of('Condensation').length === 0) {
+    at.driver.commit([{ ...notice('a line of a log\n'.repeat(400)), source: 'user' } as Draft])
+    await at.think()
+  }
+  const asked = at.model.requests.filter(({ view }) => asksForSummary(view))
+  expect(asked.map(({ view }) => view.tools.length > 0)).toEqual([true])
+  expect(asked[0]!.text.length / 4).toBeGreaterThan(0.85 * limit)
+  expect(asked[0]!.text.length / 4).toBeLessThan(limit)
 })
 
 test('a view that the model has refused is not sent again for its summary', async () => {
