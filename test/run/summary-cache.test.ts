@@ -78,5 +78,5 @@ test.each(FORMAT_NAMES)(
       cached_percent: Math.round(share * 100),
     })
   },
-  60_000,
+  120_000,
 )

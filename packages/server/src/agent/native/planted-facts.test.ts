@@ -92,5 +92,5 @@ test.each<[form: string, condenserLlm: object]>([
       ...Object.fromEntries([...afterEach, ...shares]),
     })
   },
-  60_000,
+  120_000,
 )
