@@ -84,7 +84,7 @@ test.each<[string, Buffer[], number]>([
 test('a JPEG that ends before its first scan is incomplete', () => {
   const bytes = jpegOf(SIZE)
   const scan = bytes.indexOf(Buffer.from('ffda', 'hex'))
-  const ended = Buffer.concat([bytes.subarray(0, scan), Buffer.from('ffd9', 'hex'), bytes.subarray(scan)])
+  const ended = Buffer.concat([bytes.subarray(0, scan), Buffer.from('ffd90002', 'hex'), bytes.subarray(scan)])
   expect(factsOf(ofBytes(ended))).toMatchObject({ ...SIZE, isComplete: false })
 })
 
