@@ -30,7 +30,7 @@ export type LlmTool = {
 }
 
 /** For models that call a tool with one text: the parameter that has it, its form as a Lark grammar, and a description beside the grammar. */
-export type Freeform = { parameter: string; grammar: string; description: string }
+type Freeform = { parameter: string; grammar: string; description: string }
 
 export type LlmRequest = {
   messages: readonly LlmMessage[]
