@@ -128,19 +128,32 @@ test('a watcher that connects during a deletion learns of it', async () => {
   await watching
 })
 
-test('a conversation that another process deletes while it is loaded is unknown, and its run does not begin', async () => {
-  await using bench = await openBench()
-  const { talk, recovered, open } = await withOpenCall(bench)
+/** A conversation that another engine has taken over, and deletes during the next read of its events. */
+async function deletedElsewhere(bench: Bench) {
+  const opened = await withOpenCall(bench)
+  const { talk } = opened
   const other = await bench.another()
-  const there = conversationOf(other, talk.id)
-  await there.say('over here', false)
+  await conversationOf(other, talk.id).say('over here', false)
   // This process notices that it is not the owner any more.
   await expect(talk.say('not here', false)).rejects.toMatchObject({ name: 'RunCancelled' })
   bench.faults.beforeRead = async () => {
     bench.faults.beforeRead = async () => undefined
     await other.delete(talk.id, ANN)
   }
+  return opened
+}
+
+test('a conversation that another process deletes while it is loaded is unknown, and its run does not begin', async () => {
+  await using bench = await openBench()
+  const { talk, recovered, open } = await deletedElsewhere(bench)
   await expect(talk.say('and back')).rejects.toSatisfy(isUnknown)
   open.resolve()
   expect(recovered.filter((calls) => calls === 0)).toEqual([])
+})
+
+test('a conversation that another process deletes while it is read is unknown, not damaged', async () => {
+  await using bench = await openBench()
+  const { talk, open } = await deletedElsewhere(bench)
+  await expect(talk.status()).rejects.toSatisfy(isUnknown)
+  open.resolve()
 })
