@@ -24,7 +24,7 @@ const HEARTBEAT_MS = 10_000
 export type RunnerClientDeps = {
   /** User id that programs are to be started with; null or absent: that of the runner. A runner with another one gets a request to end. */
   runsAs?: number | null
-  /** Starts a runner; resolves when one accepts connections. */
+  /** Starts a runner; resolves when one accepts connections. It is called again after NotBegun. */
   start: () => Promise<void>
   /** Milliseconds between two signs of life of the runner. */
   heartbeatMs?: number | undefined
@@ -106,7 +106,9 @@ export class RunnerClient implements AsyncDisposable {
       const socket = await this.#connect()
       if (socket === null) {
         this.#closing.signal.throwIfAborted()
-        await this.#deps.start()
+        await this.#deps.start().catch((error: unknown) => {
+          if (!(error instanceof NotBegun) || attempt === ATTEMPTS) throw error
+        })
         continue
       }
       // A runner that is ending closes the connection without a greeting.

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { ParleyError } from '@parley/protocol'
 import type { Account } from './account/account.ts'
 import { notRecorded } from './not-recorded.ts'
+import { NotBegun } from './runner-link.ts'
 import { variablesOf } from './runner/as-account.ts'
 import { allowListed, MARK } from './runner/environment.ts'
 import type { Place } from './runner/ipc/place.ts'
@@ -45,7 +46,7 @@ const fromSources = () => fileURLToPath(new URL('./runner/main.ts', import.meta.
 /**
  * Starts a detached runner. Resolves when it, or another one that was faster, accepts connections.
  * @throws ParleyError `unavailable` when the process ends before that, or takes longer than a minute; its reason is in `runner/runner.log`.
- * With the reason `not_recorded` when the disk is full.
+ * With the reason `not_recorded` when the disk is full; NotBegun when a signal ended it.
  */
 export async function startRunner(
   place: Place,
@@ -70,6 +71,7 @@ export async function startRunner(
   closeSync(log)
   child.unref()
   const failed = Promise.withResolvers<never>()
+  const exited = new Promise<NodeJS.Signals | null>((resolve) => child.once('exit', (_, signal) => resolve(signal)))
   child.once('error', (cause) =>
     failed.reject(new ParleyError('unavailable', 'the runner could not be started', { cause })),
   )
@@ -77,9 +79,14 @@ export async function startRunner(
     child.kill('SIGKILL')
     failed.reject(new ParleyError('unavailable', `the runner of commands was not ready within ${START_MS / 1000} s`))
   }, START_MS)
-  const output = await Promise.race([child.stdout === null ? '' : text(child.stdout), failed.promise]).finally(() =>
-    clearTimeout(late),
-  )
+  let output: string
+  try {
+    output = await Promise.race([child.stdout === null ? '' : text(child.stdout), failed.promise])
+    // A signal may have ended it before it wrote anything.
+    if (output === '' && (await Promise.race([exited, failed.promise])) !== null) throw new NotBegun()
+  } finally {
+    clearTimeout(late)
+  }
   if (output.includes('"full"')) throw notRecorded('the runner of commands could not be started: the disk is full')
   if (!output.includes('"runner"')) {
     throw new ParleyError(
