@@ -29,7 +29,13 @@ export function outputLimit(config: Config, route: Remote, afterCut?: CutAnswer)
 
 function usualLimit(config: Config, route: Remote): number | null {
   const isForeign = route.api === 'anthropic' && !/claude/i.test(route.modelId)
-  return config.max_output_tokens ?? (isForeign ? (factsOf(config, route)?.output ?? FOREIGN_LIMIT) : null)
+  return config.max_output_tokens ?? (isForeign ? foreignLimit(factsOf(config, route)) : null)
+}
+
+/** The longest answer of some models is their whole window, and some servers refuse a limit that does not fit beside the request. */
+function foreignLimit(known: ReturnType<typeof factsOf>): number {
+  if (known?.output === undefined) return FOREIGN_LIMIT
+  return Math.min(known.output, known.window === undefined ? FOREIGN_LIMIT : Math.floor(known.window / 4))
 }
 
 const factsOf = (config: Config, { modelId }: Remote) => knownModel(config.model_canonical_name ?? modelId)

@@ -167,9 +167,10 @@ test.each<[LLMInput, (string | undefined)[]]>([
 })
 
 test.each<[string, LLMInput, number]>([
-  ['a model of another vendor', { model: 'anthropic/glm-4.6' }, 131_072],
-  ['a plan that names its model otherwise', { model: 'anthropic/code', model_canonical_name: 'glm-4.5' }, 96_000],
-  ['a model whose limit is not known', { model: 'anthropic/kimi-k2.5' }, 32_000],
+  ['a model of another vendor: its longest answer', { model: 'anthropic/kimi-k2-0711-preview' }, 16_384],
+  ['a longer answer: a quarter of the window', { model: 'anthropic/kimi-k2.5' }, 65_536],
+  ['a plan that names its model otherwise', { model: 'anthropic/code', model_canonical_name: 'glm-4.5' }, 32_768],
+  ['a model whose limit is not known', { model: 'anthropic/unheard-of' }, 32_000],
   ['a configured limit', { model: 'anthropic/glm-4.6', max_output_tokens: 500 }, 500],
 ])("Anthropic's format gets an output limit for %s", async (_name, more, limit) => {
   expect(await bodyOf('anthropic', more)).toMatchObject({ max_tokens: limit })
