@@ -32,6 +32,7 @@ export function stored(id: ConversationId, agent: unknown, workingDir: string, h
     owner: 'default',
     created_at: at,
     updated_at: at,
+    node: null,
     status: 'finished',
     parent_conversation_id: null,
     record: JSON.stringify(record),

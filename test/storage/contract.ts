@@ -9,6 +9,7 @@ import { keepsakeContract } from './contract/keepsakes.ts'
 import { listingContract } from './contract/listing.ts'
 import { noteContract } from './contract/notes.ts'
 import { outboxContract } from './contract/outbox.ts'
+import { owningContract } from './contract/owning.ts'
 import { pagingContract } from './contract/paging.ts'
 import { receivedContract } from './contract/received.ts'
 import { usageContract } from './contract/usage.ts'
@@ -19,6 +20,7 @@ import type { MakePlace } from '../../packages/server/testing/store-fixtures.ts'
 export function storageContract(name: string, makePlace: MakePlace): void {
   describe(`a ${name} store`, () => {
     appendContract(makePlace)
+    owningContract(makePlace)
     pagingContract(makePlace)
     listingContract(makePlace)
     usageContract(makePlace)

@@ -2,7 +2,14 @@
 import { asConversationId } from '@parley/protocol'
 import { writeSync } from 'node:fs'
 import type { Storage } from '../../packages/server/src/storage/index.ts'
-import { conversation, messages, nextAppend, otherEvent, told } from '../../packages/server/testing/store-fixtures.ts'
+import {
+  conversation,
+  messages,
+  nextAppend,
+  otherEvent,
+  own,
+  told,
+} from '../../packages/server/testing/store-fixtures.ts'
 
 /** Conversations written concurrently; the ids are fixed, so that the next process continues with them. */
 export const STREAMED = [1, 2, 3, 4].map((n) => asConversationId(`00000000-0000-4000-8000-00000000000${n}`))
@@ -13,9 +20,7 @@ export async function streamAppends(storage: Storage): Promise<never> {
   await Promise.all(
     STREAMED.map(async (id, index): Promise<never> => {
       await storage.conversations.create(conversation({ id }))
-      const own = await storage.conversations.own(id)
-      if (own === null) throw new Error(`conversation ${id} is gone`)
-      let { row } = own
+      let { row } = await own(storage, id)
       for (let turn = 0; ; turn++) {
         const seq = row.seq + 1 + (turn % 3)
         const state = { seq, json: `{"seq":${seq}}` }

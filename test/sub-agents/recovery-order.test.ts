@@ -74,9 +74,9 @@ async function atWork(server: ServerProcess, id: string): Promise<{ asking: stri
 function holding(gates: Map<string, PromiseWithResolvers<void>>, families: readonly { id: string; late: string[] }[]) {
   return (storage: Storage): Storage => {
     const { conversations } = storage
-    const own: typeof conversations.own = async (id) => {
+    const own: typeof conversations.own = async (id, by) => {
       await gates.get(id)?.promise
-      return conversations.own(id)
+      return conversations.own(id, by)
     }
     const children: typeof conversations.children = async (id) => {
       const found = await conversations.children(id)

@@ -180,6 +180,7 @@ export async function openBench({
   const log = { warn: () => undefined, error: () => undefined } as unknown as EngineDeps['log']
   const deps: EngineDeps = {
     storage,
+    node: await storage.nodes.add(),
     cipher,
     notes: notesIn(storage),
     workspaces,
@@ -225,7 +226,7 @@ export async function openBench({
     start: (members) => startOn(engine, members),
     async another() {
       const own = open.use(await openSqlite({ path }))
-      const other = openEngine({ ...deps, storage: own, notes: notesIn(own) })
+      const other = openEngine({ ...deps, storage: own, node: await own.nodes.add(), notes: notesIn(own) })
       open.defer(() => other.close())
       return other
     },

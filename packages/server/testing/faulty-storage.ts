@@ -1,6 +1,6 @@
 /** A store whose appends are refused or held back on command. Everything else is the wrapped store. */
 import { ParleyError } from '@parley/protocol'
-import type { Storage } from '../src/storage/index.ts'
+import type { NodeNumber, Storage } from '../src/storage/index.ts'
 
 type Append = Parameters<Storage['conversations']['append']>[0]
 
@@ -11,6 +11,8 @@ export type AppendFaults = {
   before: (append: Append) => Promise<void>
   /** Called after an append was stored; its rejection is the result of the append, as when the report of a commit is lost. */
   after: (append: Append) => Promise<void>
+  /** The node that holds every conversation; null: the store decides. */
+  holder: NodeNumber | null
   /** The error that refuses deletions; null: they are passed on. */
   deletion: Error | null
   /** Called before a deletion reaches the store. */
@@ -36,6 +38,7 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
     before: nothing,
     after: nothing,
     refuseRead: () => null,
+    holder: null,
     deletion: null,
     beforeDeletion: nothing,
     beforeRead: nothing,
@@ -52,6 +55,8 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
     await storage.conversations.append(written)
     await faults.after(written)
   }
+  const own: Storage['conversations']['own'] = async (...asked) =>
+    faults.holder === null ? storage.conversations.own(...asked) : { kind: 'held', by: faults.holder }
   const remove: Storage['conversations']['delete'] = async (...asked) => {
     if (faults.deletion !== null) throw faults.deletion
     await faults.beforeDeletion()
@@ -74,7 +79,7 @@ export function faultyStorage(storage: Storage): { storage: Storage; faults: App
     },
   })
   return {
-    storage: { ...storage, events, conversations: { ...storage.conversations, append, released, delete: remove } },
+    storage: { ...storage, events, conversations: { ...storage.conversations, own, append, released, delete: remove } },
     faults,
   }
 }

@@ -7,11 +7,11 @@ import {
   newEventId,
   type StoredEvent,
 } from '@parley/protocol'
-import type { Append, ConversationRow, NewConversation, Storage } from '../src/storage/index.ts'
+import type { Append, ConversationRow, NewConversation, NodeNumber, OwnedRow, Storage } from '../src/storage/index.ts'
 
 /** An implementation of a store under test. */
 export type Place = AsyncDisposable & {
-  /** Opens the store of this place. The test disposes each store before it opens the next one. */
+  /** Opens the store of this place; a second one beside it is that of another process. */
   open(): Promise<Storage>
   /** Program and arguments of a process that opens the store and runs `streamAppends` until it is killed. */
   readonly writer: readonly string[]
@@ -28,6 +28,7 @@ export function conversation(change: Partial<NewConversation> = {}): NewConversa
     owner: 'ada',
     created_at: at(0),
     updated_at: at(0),
+    node: null,
     status: 'idle',
     parent_conversation_id: null,
     record: '{"sealed":"record"}',
@@ -67,13 +68,21 @@ export const messages = (count: number, first = 1): StoredEvent[] =>
     first,
   )
 
+/** The node of a test that needs only one. */
+export const NODE = 1
+
+/** Takes ownership of a conversation that exists. */
+export async function own(storage: Storage, id: ConversationId, by: NodeNumber = NODE): Promise<OwnedRow> {
+  const owning = await storage.conversations.own(id, by)
+  if (owning.kind !== 'owned') throw new Error(`conversation ${id} is ${owning.kind}`)
+  return owning
+}
+
 /** Creates a conversation and takes ownership of it. */
 export async function owned(storage: Storage, change: Partial<NewConversation> = {}): Promise<ConversationRow> {
   const draft = conversation(change)
   await storage.conversations.create(draft)
-  const own = await storage.conversations.own(draft.id)
-  if (own === null) throw new Error('a conversation that was just created is unknown')
-  return own.row
+  return (await own(storage, draft.id)).row
 }
 
 /** The next append by the owner of `row`. */

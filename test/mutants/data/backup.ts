@@ -82,7 +82,12 @@ export const backup: readonly MutatedFile[] = [
   {
     file: at('storage/sqlite/log.ts'),
     tests: store,
-    mutants: [{ before: "    sql.run('DELETE FROM restored_runs WHERE conversation = ?', conversation)\n", after: '' }],
+    mutants: [
+      { before: "    sql.run('DELETE FROM restored_runs WHERE conversation = ?', conversation)\n", after: '' },
+      { before: 'if (isStored(sql, append, columns)) return', after: '' },
+      { before: "seq = ? AND id = ?'", after: "seq = ? AND id IS NOT ?'" },
+      { before: 'epoch = epoch + 1, node = ?', after: 'epoch = epoch + 0, node = ?' },
+    ],
   },
   {
     file: at('conversation/live/roster.ts'),

@@ -10,6 +10,7 @@ const SLOTS = [at('run/run-slots.test.ts')]
 const SPENT = [at('run/used-up.test.ts')]
 const REFUSED = [at('log/refused-appends.test.ts')]
 const ROSTER = [at('live/roster.test.ts')]
+const REPEATED = [at('log/repeated-append.test.ts')]
 
 export const run: readonly MutatedFile[] = [
   {
@@ -391,6 +392,17 @@ export const run: readonly MutatedFile[] = [
       { before: '    this.#remember(all, masked, events)\n', after: '' },
       { before: '    this.#channel.commit(events)\n', after: '' },
       { before: 'if (loss === null) throw error', after: 'if (true) throw error', tests: ROSTER },
+      { before: 'this.#deps.stamps, attempt?.events)', after: 'this.#deps.stamps)', tests: REPEATED },
+      {
+        before: "'unavailable') this.#refusals.add(error)\n    else this.#attempt = null",
+        after: "'unavailable') this.#refusals.add(error)",
+        tests: REPEATED,
+      },
+      {
+        before: 'drafts.every((draft, index) => draft === drafts[index]) ? attempt : null',
+        after: 'drafts.every(() => true) ? attempt : null',
+        tests: REPEATED,
+      },
       { before: '      this.#listener.onLost(loss.hasNewOwner)\n', after: '', tests: ROSTER },
       { before: '      await this.#view?.extend(commit.events)\n', after: '' },
       { before: '      this.#listener.onLost(false)\n', after: '', tests: ROSTER },

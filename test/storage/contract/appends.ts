@@ -9,6 +9,7 @@ import {
   messages,
   nextAppend,
   notifications,
+  own,
   owned,
   range,
   seqs,
@@ -55,15 +56,15 @@ export function appendContract(makePlace: MakePlace): void {
       for (const each of [running, resting]) await conversations.create(each)
       await conversations.countCrash()
       await conversations.countCrash()
-      expect(await conversations.own(resting.id)).toMatchObject({ crashes: 0 })
-      const own = (await conversations.own(running.id))!
-      expect(own.crashes).toBe(2)
-      const { id, epoch, seq } = own.row
+      expect(await own(storage, resting.id)).toMatchObject({ crashes: 0 })
+      const taken = await own(storage, running.id)
+      expect(taken.crashes).toBe(2)
+      const { id, epoch, seq } = taken.row
       await conversations.append({ id, epoch, expectedSeq: seq, events: [], row: { status: 'running' } })
-      expect(await conversations.own(id)).toMatchObject({ crashes: 2 })
+      expect(await own(storage, id)).toMatchObject({ crashes: 2 })
       const next = { id, epoch: epoch + 1, expectedSeq: seq, events: [] }
       await conversations.append({ ...next, row: { status: 'finished' } })
-      expect(await conversations.own(id)).toMatchObject({ crashes: 0 })
+      expect(await own(storage, id)).toMatchObject({ crashes: 0 })
     })
 
     test('a restored run is marked until it gets another status, and conversations at rest are not marked', async () => {
@@ -73,12 +74,12 @@ export function appendContract(makePlace: MakePlace): void {
       const [running, resting] = [conversation({ status: 'running' }), conversation({ status: 'paused' })]
       for (const each of [running, resting]) await conversations.create(each)
       expect(await conversations.markRestored(at(1))).toBe(1)
-      expect(await conversations.own(resting.id)).toMatchObject({ restoredFrom: null })
-      const own = (await conversations.own(running.id))!
-      expect(own.restoredFrom).toBe(at(1))
-      const { id, epoch, seq } = own.row
+      expect(await own(storage, resting.id)).toMatchObject({ restoredFrom: null })
+      const taken = await own(storage, running.id)
+      expect(taken.restoredFrom).toBe(at(1))
+      const { id, epoch, seq } = taken.row
       await conversations.append({ id, epoch, expectedSeq: seq, events: [], row: { status: 'paused' } })
-      expect(await conversations.own(id)).toMatchObject({ restoredFrom: null })
+      expect(await own(storage, id)).toMatchObject({ restoredFrom: null })
     })
 
     test('every record is replaced by a change, or none is', async () => {
@@ -136,9 +137,9 @@ export function appendContract(makePlace: MakePlace): void {
         outbox: [{ topic: 't', payload: 'p' }],
       })
       await storage.conversations.create(draft)
-      const own = await storage.conversations.own(draft.id)
-      expect(own?.row.seq).toBe(3_000)
-      expect(own?.state).toEqual(draft.state)
+      const taken = await own(storage, draft.id)
+      expect(taken.row.seq).toBe(3_000)
+      expect(taken.state).toEqual(draft.state)
       expect(await storage.events.page(draft.id, { limit: 5_000 })).toEqual(events)
       expect(await notifications(storage)).toMatchObject([{ conversation_id: draft.id, topic: 't', payload: 'p' }])
     })
@@ -153,23 +154,6 @@ export function appendContract(makePlace: MakePlace): void {
       const event = events[1]!
       expect(await storage.events.get(source.id, event.event.id)).toEqual(event)
       expect(await storage.events.get(fork.id, event.event.id)).toEqual(event)
-    })
-  })
-
-  describe('owning', () => {
-    test('owning a conversation raises its epoch each time', async () => {
-      await using place = await makePlace()
-      await using storage = await place.open()
-      const first = await owned(storage)
-      const second = await storage.conversations.own(first.id)
-      expect(first.epoch).toBe(1)
-      expect(second).toEqual({ row: { ...first, epoch: 2 }, state: null, crashes: 0, restoredFrom: null })
-    })
-
-    test('owning an unknown conversation returns null', async () => {
-      await using place = await makePlace()
-      await using storage = await place.open()
-      expect(await storage.conversations.own(newConversationId())).toBeNull()
     })
   })
 
@@ -276,7 +260,7 @@ export function appendContract(makePlace: MakePlace): void {
       await using place = await makePlace()
       await using storage = await place.open()
       const old = await owned(storage)
-      const now = (await storage.conversations.own(old.id))!.row
+      const now = (await own(storage, old.id)).row
       const [first, second] = await Promise.allSettled([
         storage.conversations.append(nextAppend(old)),
         storage.conversations.append(nextAppend(now)),
@@ -386,7 +370,7 @@ export function appendContract(makePlace: MakePlace): void {
       await storage.conversations.released(row.id)
       await storage.conversations.create(conversation({ id: row.id, events: messages(1) }))
       expect(await storage.events.count(row.id)).toBe(1)
-      expect((await storage.conversations.own(row.id))?.state).toBeNull()
+      expect((await own(storage, row.id)).state).toBeNull()
     })
   })
 

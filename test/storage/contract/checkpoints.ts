@@ -1,6 +1,6 @@
 /** Contract of checkpoints: which tree belongs to which event of a conversation. */
 import { describe, expect, test } from 'vitest'
-import { type MakePlace, conversation } from '../../../packages/server/testing/store-fixtures.ts'
+import { type MakePlace, conversation, own } from '../../../packages/server/testing/store-fixtures.ts'
 
 export function checkpointContract(makePlace: MakePlace): void {
   describe('checkpoints', () => {
@@ -33,7 +33,7 @@ export function checkpointContract(makePlace: MakePlace): void {
       await using storage = await place.open()
       const row = conversation()
       await storage.conversations.create(row)
-      await storage.conversations.own(row.id)
+      await own(storage, row.id)
       const refused = { code: 'conflict', details: { reason: 'epoch' } }
       await expect(storage.checkpoints.put(row.id, 0, { seq: 1, tree: 'a' })).rejects.toMatchObject(refused)
       expect(await storage.checkpoints.list(row.id)).toEqual([])

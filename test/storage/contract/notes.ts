@@ -2,7 +2,13 @@
 import { newConversationId, newEventId } from '@parley/protocol'
 import { describe, expect, test } from 'vitest'
 import type { NoteKind, Storage } from '../../../packages/server/src/storage/index.ts'
-import { conversation, type MakePlace, nextAppend, owned } from '../../../packages/server/testing/store-fixtures.ts'
+import {
+  conversation,
+  type MakePlace,
+  nextAppend,
+  own,
+  owned,
+} from '../../../packages/server/testing/store-fixtures.ts'
 
 const KINDS: readonly NoteKind[] = ['file_editor', 'apply_patch', 'remote_call', 'remote_shell', 'arguments', 'batch']
 
@@ -49,7 +55,7 @@ export function noteContract(makePlace: MakePlace): void {
       await using storage = await place.open()
       const { id, epoch } = await owned(storage)
       const note = { about: 'call', kind: 'file_editor' as const, text: 'late' }
-      await storage.conversations.own(id)
+      await own(storage, id)
       await expect(storage.notes.put({ id, epoch }, note)).rejects.toMatchObject({
         code: 'conflict',
         details: { reason: 'epoch' },

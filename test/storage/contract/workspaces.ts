@@ -1,7 +1,7 @@
 /** Contract of the workspaces that a server has created. */
 import { describe, expect, test } from 'vitest'
 import type { MadeWorkspace, Storage } from '../../../packages/server/src/storage/index.ts'
-import { conversation, type MakePlace, nextAppend } from '../../../packages/server/testing/store-fixtures.ts'
+import { conversation, type MakePlace, nextAppend, own } from '../../../packages/server/testing/store-fixtures.ts'
 
 const folder = (root: string, change: Partial<MadeWorkspace> = {}): MadeWorkspace => ({
   root,
@@ -62,8 +62,8 @@ export function workspaceContract(makePlace: MakePlace): void {
       const [first, ...rest] = users
       await storage.conversations.delete(first!)
       expect(await naming()).toEqual(rest.toSorted())
-      const own = (await storage.conversations.own(rest[0]!))!
-      await storage.conversations.append(nextAppend(own.row, 1, { row: { record: recordOf('/moved') } }))
+      const { row } = await own(storage, rest[0]!)
+      await storage.conversations.append(nextAppend(row, 1, { row: { record: recordOf('/moved') } }))
       expect(await naming()).toEqual([rest[1]])
     })
 

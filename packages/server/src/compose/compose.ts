@@ -85,6 +85,7 @@ export async function startServer(
     await storage.conversations.countCrash()
     await clearCrashMark(dataDir)
   }
+  const node = await storage.nodes.add()
   const foldersDir = opened.use(await openConversationFolders(config)).path
   const keyText = config.secretKey === null ? {} : { keyText: config.secretKey }
   const keyOptions = { ...keyText, keyFile: join(dataDir, 'secret-key'), replaces: config.replaceSecretKey }
@@ -145,7 +146,7 @@ export async function startServer(
     suspended,
     removal,
   }
-  const engine = composeEngine({ ...shared, egress, notes, foldersDir, isolation, mcp, log, ...automation.runs })
+  const engine = composeEngine({ ...shared, node, egress, notes, foldersDir, isolation, mcp, log, ...automation.runs })
   const edge = composeEdge({ ...shared, engine, identities, secrets, isolation, log, ...overrides })
   opened.defer(() => endWork(edge, engine, log))
 

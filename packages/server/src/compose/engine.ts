@@ -32,7 +32,7 @@ import {
   type SuspendedUsers,
   type UserSettings,
 } from '../settings/index.ts'
-import type { Storage } from '../storage/index.ts'
+import type { NodeNumber, Storage } from '../storage/index.ts'
 import { createLocks, type ConversationMcp } from '../tools/index.ts'
 import {
   describeIsolation,
@@ -51,6 +51,8 @@ export type ComposeEngineDeps = {
   quotas: Quotas
   log: Log
   storage: Storage
+  /** This run of the process. */
+  node: NodeNumber
   cipher: Cipher
   workspaces: Workspaces
   roots: RootsOf
@@ -86,6 +88,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
 
   const engine: Engine = openEngine({
     storage,
+    node: deps.node,
     cipher,
     workspaces,
     roots: deps.roots,

@@ -4,7 +4,7 @@ import { DEFAULT_PERSISTENCE_DIR } from '@parley/protocol'
 import type { Backoff } from '../lib/index.ts'
 import type { Quotas } from '../quotas/index.ts'
 import { withReferences, type Cipher } from '../secrets/index.ts'
-import type { Storage } from '../storage/index.ts'
+import type { NodeNumber, Storage } from '../storage/index.ts'
 import type { OpenCallNotes, Workspaces } from '../workspace/index.ts'
 import type { Conversations } from './conversations.ts'
 import { ConversationAccess } from './engine/access.ts'
@@ -42,6 +42,8 @@ export type EngineDeps = Pick<
   Pick<ReleaseDeps, 'removal'> &
   Pick<SubAgentSupervisorDeps, 'llmNames' | 'findDefinitions'> & {
     storage: Storage
+    /** This run of the process. */
+    node: NodeNumber
     workspaces: Workspaces
     notes: OpenCallNotes
     cipher: Cipher
@@ -67,6 +69,7 @@ export function openEngine(deps: EngineDeps): Engine {
   let lastActivity = performance.now()
   const start: StartDeps = {
     storage,
+    node: deps.node,
     stamps: { now: deps.now },
     writeRecord: (record) => writeRecord(record, cipher),
     referenced: (record) => withReferences(record, cipher),
@@ -92,7 +95,7 @@ export function openEngine(deps: EngineDeps): Engine {
     ...openReceiver({ storage, cipher, quotas: deps.quotas, now: deps.now }),
     ...commands,
     ...openUserWork({ ...deps, conversations, commands, roster }),
-    ...openWatching(access, storage, roster, shownBatches, releases, deps.log),
+    ...openWatching(access, deps, roster, shownBatches, releases),
     idleMs: () => performance.now() - lastActivity,
   }
 }

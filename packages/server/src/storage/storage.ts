@@ -7,6 +7,8 @@
  *   S3. An append with an old epoch or another `expectedSeq` changes nothing and is refused.
  *   S4. A resolved append survives power loss.
  *   S5. A page costs the same at both ends of a log of any length.
+ *   S6. An append whose answer was lost can be repeated: with the same epoch, the same `expectedSeq` and the same event ids it is
+ *       stored once, and every repetition succeeds until the log grows further.
  */
 import type { KeyStore, AuditStore, UserStore } from './contract/access.ts'
 import type { BashStore } from './contract/bash.ts'
@@ -15,6 +17,7 @@ import type { ConversationStore } from './contract/conversations.ts'
 import type { CallStore, SealTestStore } from './contract/directory.ts'
 import type { EventStore } from './contract/events.ts'
 import type { IdempotencyStore } from './contract/idempotency.ts'
+import type { NodeStore } from './contract/nodes.ts'
 import type { NoteStore } from './contract/notes.ts'
 import type { OutboxStore } from './contract/outbox.ts'
 import type { ReceivedStore } from './contract/received.ts'
@@ -32,6 +35,7 @@ export interface Storage extends AsyncDisposable {
   readonly documents: DocumentStore
   readonly bash: BashStore
   readonly calls: CallStore
+  readonly nodes: NodeStore
   readonly notes: NoteStore
   readonly workspaces: WorkspaceStore
   readonly checkpoints: CheckpointStore

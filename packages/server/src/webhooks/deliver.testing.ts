@@ -1,6 +1,7 @@
 /** For tests: targets, and stored conversations whose notifications and events are delivered. */
 import type { ConversationId, StoredEvent } from '@parley/protocol'
 import { newConversationId, newEventId } from '@parley/protocol'
+import { own } from '../../testing/store-fixtures.ts'
 import type { WebhookReceiver } from '../../testing/webhook-receiver.ts'
 import { openLog } from '../observability/index.ts'
 import type { Storage } from '../storage/index.ts'
@@ -40,12 +41,13 @@ export async function conversation(storage: Storage, id: ConversationId = newCon
     owner: 'ada',
     created_at: at,
     updated_at: at,
+    node: null,
     status: 'idle' as const,
     parent_conversation_id: null,
     record: '{}',
   }
   await storage.conversations.create(row)
-  const epoch = (await storage.conversations.own(id))!.row.epoch
+  const epoch = (await own(storage, id)).row.epoch
   let seq = 0
   return {
     id,

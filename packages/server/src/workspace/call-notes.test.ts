@@ -1,7 +1,7 @@
 import { asConversationId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { diskFull } from '../../testing/faulty-storage.ts'
-import { conversation } from '../../testing/store-fixtures.ts'
+import { conversation, own } from '../../testing/store-fixtures.ts'
 import { openCipher } from '../secrets/index.ts'
 import { openSqlite, type NoteStore } from '../storage/index.ts'
 import { openCallNotes, UnreadableNote } from './call-notes.ts'
@@ -70,6 +70,6 @@ test('the repetition of a refused note ends with its signal, and without a signa
 test('a note of an earlier owner is refused at once', async () => {
   await using the = await bench()
   const notes = (await the.open('one'))(OWNER)
-  await the.storage.conversations.own(OWNER.id)
+  await own(the.storage, OWNER.id)
   await expect(notes.write('file_editor', 'call', 'text', never)).rejects.toMatchObject({ code: 'conflict' })
 })

@@ -1,5 +1,6 @@
 import type { Log } from '../../observability/index.ts'
-import type { Storage } from '../../storage/index.ts'
+import type { ConversationId } from '@parley/protocol'
+import type { NodeNumber, Storage } from '../../storage/index.ts'
 import { FairSlots } from '../../lib/index.ts'
 import type { Conversations } from '../conversations.ts'
 import type { Roster } from '../live/roster.ts'
@@ -10,6 +11,8 @@ import type { ConversationAccess } from './access.ts'
 import type { Releases } from './releases.ts'
 
 const MAX_CONCURRENT_RECOVERIES = 8
+/** Orphans that are taken at once. */
+const ORPHANS = 100
 
 export type Watching = Pick<Conversations, 'watch'> & {
   /** Settles owed releases, and resumes every conversation that was running when the previous process ended. Resolves when all are loaded. */
@@ -18,14 +21,20 @@ export type Watching = Pick<Conversations, 'watch'> & {
   close(): Promise<void>
 }
 
+type WatchingDeps = {
+  storage: Pick<Storage, 'conversations' | 'events'>
+  /** This run of the process. */
+  node: NodeNumber
+  log: Pick<Log, 'error'>
+}
+
 /** The calls of the engine that follow conversations, and those that begin and end its own work. */
 export function openWatching(
   access: ConversationAccess,
-  { conversations, events }: Storage,
+  { storage: { conversations, events }, node, log }: WatchingDeps,
   roster: Roster,
   shownBatches: ShownBatches,
   releases: Pick<Releases, 'recover' | 'close'>,
-  log: Pick<Log, 'error'>,
 ): Watching {
   return {
     async watch(id, after, actor, signal, purpose = 'show') {
@@ -41,7 +50,12 @@ export function openWatching(
     },
 
     async recover() {
-      const ids = await conversations.running()
+      const ids: ConversationId[] = []
+      for (let taken = ORPHANS; taken === ORPHANS;) {
+        const orphans = await conversations.orphans(node, ORPHANS)
+        ids.push(...orphans)
+        taken = orphans.length
+      }
       const slots = new FairSlots({ count: MAX_CONCURRENT_RECOVERIES })
       const never = new AbortController().signal
       await Promise.all([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ANN, answer, call, conversationOf, count, gate, openBench } from '../../../testing/engine-bench.ts'
+import { ANN, answer, call, conversationOf, count, gate, openBench, texts } from '../../../testing/engine-bench.ts'
 import { diskFull } from '../../../testing/faulty-storage.ts'
 import { until } from '../../../testing/until.ts'
 import type { Step } from '../../agent/index.ts'
@@ -38,8 +38,10 @@ test('an engine that lost a conversation stops, ends its watchers, and loads it 
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
 })
 
-test('a commit that was stored although its report failed is loaded again, and the turn finishes once', async () => {
+test('a commit that was stored although its report failed is repeated, and the turn finishes once without a reload', async () => {
   await using bench = await openBench()
+  const ended: string[] = []
+  bench.onEnd((id) => void ended.push(id))
   bench.play({
     async *think(context): Step {
       if (bench.asked.length > 1) return void (yield answer('done', context.state().seq))
@@ -56,6 +58,47 @@ test('a commit that was stored although its report failed is loaded again, and t
   expect(count(events, 'ActionEvent')).toBe(1)
   expect(count(events, 'ObservationEvent')).toBe(1)
   expect(bench.asked).toHaveLength(2)
+  expect(ended).toEqual([])
+})
+
+test('a stored commit without an answer, after which another one comes first, is loaded again', async () => {
+  await using bench = await openBench({ appendBackoff: { baseMs: 60_000, maxMs: 60_000 } })
+  const talk = await bench.start()
+  await talk.is('finished')
+  bench.faults.after = async () => {
+    bench.faults.after = async () => undefined
+    throw diskFull()
+  }
+  await expect(talk.say('stored without an answer')).rejects.toMatchObject({ code: 'unavailable' })
+  // The next request finds that the log is longer than this copy knows.
+  await until(() =>
+    talk.say('next').then(
+      () => true,
+      () => false,
+    ),
+  )
+  await talk.is('finished')
+  const said = texts(await talk.events()).join()
+  expect(said.split('stored without an answer')).toHaveLength(2)
+  expect(said).toContain('next')
+})
+
+test('a conversation that another node holds is not loaded, and is loaded once that node has ended', async () => {
+  await using bench = await openBench()
+  const talk = await bench.start()
+  await talk.is('finished')
+  const other = conversationOf(await bench.another(), talk.id)
+  await other.say('taken over')
+  await other.is('finished')
+  bench.faults.holder = 7
+  await talk.say('to a copy that is lost').catch(() => undefined)
+  await expect(talk.say('too early')).rejects.toMatchObject({ code: 'unavailable', details: { node: 7 } })
+  bench.faults.holder = null
+  await talk.say('now')
+  await talk.is('finished')
+  const said = texts(await talk.events()).join()
+  expect(said).toContain('now')
+  expect(said).not.toContain('too early')
 })
 
 test('failures after a commit do not reject it, and watchers miss nothing', async () => {

@@ -1,7 +1,7 @@
 /** The conversations in the memory of this process: loaded when needed, unloaded when idle. */
 import { ParleyError, type ConversationId, type ConversationState } from '@parley/protocol'
 import { TimeSlices } from '../../lib/index.ts'
-import { isUnreadable, type ConversationRow } from '../../storage/index.ts'
+import { isUnreadable, type ConversationRow, type NodeNumber } from '../../storage/index.ts'
 import { Channel } from '../watch/channel.ts'
 import type { Interruption } from '../interruption.ts'
 import { pausedAfterCrashes, pausedAfterRestore } from '../drafts.ts'
@@ -21,6 +21,7 @@ const LEAVING_MS = 5_000
 const MAX_CRASHES = 3
 
 export type RosterDeps = LiveDeps & {
+  node: NodeNumber
   readRecord: (text: string) => ConversationRecord
   /** Milliseconds without a command, a run or a watcher after which a conversation leaves memory. */
   idleUnloadMs: number
@@ -204,9 +205,10 @@ export class Roster {
   }
 
   async #open(id: ConversationId): Promise<LiveConversation> {
-    const owned = await this.#deps.storage.conversations.own(id)
-    if (owned === null)
+    const owned = await this.#deps.storage.conversations.own(id, this.#deps.node)
+    if (owned.kind === 'unknown')
       throw new ParleyError('not_found', `Conversation not found: ${id}`, { details: { conversation_id: id } })
+    if (owned.kind === 'held') throw heldBy(id, owned.by)
     const loaded = await this.#stored.load(owned).catch((error: unknown) => this.#setAside(owned.row, error))
     const channel = this.#channel(id, owned.row.seq)
     // Another process may have appended since the last copy in this process.
@@ -265,6 +267,11 @@ export class Roster {
     this.release(id)
   }
 }
+
+const heldBy = (id: ConversationId, node: NodeNumber): ParleyError =>
+  new ParleyError('unavailable', `Conversation ${id} is owned by another process. Try again in a moment.`, {
+    details: { conversation_id: id, node },
+  })
 
 const takenOver = (id: ConversationId): ParleyError =>
   new ParleyError('unavailable', `Conversation ${id} was taken over by another process. Connect again.`)

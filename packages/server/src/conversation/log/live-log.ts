@@ -9,6 +9,7 @@
  *   G4. Stored events are masked. Executed actions are the agent's own: this process remembers those that it has stored, and
  *       restores those of an earlier one (`sealed-arguments.ts`).
  *   G5. A commit that the store has accepted never rejects, whatever fails after it.
+ *   G6. A commit that may be stored without an answer is repeated with the same event ids and times, so it is stored once.
  */
 import type { ActionEvent, ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
 import { ParleyError } from '@parley/protocol'
@@ -89,6 +90,13 @@ type Commit = {
   isEdited: boolean
 }
 
+/** An append as its caller gave it, and the events that it became. */
+type Attempt = {
+  drafts: readonly Draft[]
+  record: ConversationRecord | undefined
+  events: readonly StoredEvent[]
+}
+
 export class LiveLog {
   readonly #loaded: Omit<Loaded, 'record' | 'state' | 'view' | 'cachedSeq'>
   readonly #channel: Channel
@@ -103,6 +111,8 @@ export class LiveLog {
   #record: ConversationRecord
   /** True when the newest append was refused. */
   #isRefused = false
+  /** The newest attempt while the store may have stored it without an answer. */
+  #attempt: Attempt | null = null
   /** Errors of refused appends that the store may accept later. */
   readonly #refusals = new WeakSet<object>()
 
@@ -223,12 +233,14 @@ export class LiveLog {
 
   #accepted(): void {
     this.#isRefused = false
+    this.#attempt = null
     this.#deps.appendRetry.accepted()
   }
 
   #refused(error: unknown): void {
     this.#isRefused = true
     if (error instanceof ParleyError && error.code === 'unavailable') this.#refusals.add(error)
+    else this.#attempt = null
   }
 
   async #append(
@@ -242,7 +254,9 @@ export class LiveLog {
     const written = record ?? this.#record
     const masked = await this.#deps.mask(all, this.#loaded.owner, written)
     await slices.next()
-    const { events, state } = stamp(this.#state, masked, this.#deps.stamps)
+    const attempt = this.#attemptOf(drafts, record)
+    const { events, state } = stamp(this.#state, masked, this.#deps.stamps, attempt?.events)
+    this.#attempt = { drafts, record, events }
     const updated_at = this.#deps.stamps.now().toISOString()
     const outbox = this.#notifications({ state, record: written, updated_at, isEdited })
     const isDue = state.execution_status !== 'running' || state.seq - this.#cachedSeq >= CACHE_EVERY
@@ -271,6 +285,16 @@ export class LiveLog {
     this.#channel.commit(events)
     await this.#follow({ events, record: written, ended, open })
     return events
+  }
+
+  /**
+   * The earlier attempt of an append that is repeated; null: it is not. A store that has stored that attempt recognizes the same
+   * ids.
+   */
+  #attemptOf(drafts: readonly Draft[], record: ConversationRecord | undefined): Attempt | null {
+    const attempt = this.#attempt
+    if (attempt?.record !== record || attempt?.drafts.length !== drafts.length) return null
+    return attempt.drafts.every((draft, index) => draft === drafts[index]) ? attempt : null
   }
 
   /** @throws RunCancelled when the stored log is not what this copy knows */
@@ -360,6 +384,6 @@ function lossOf(error: unknown): { hasNewOwner: boolean } | null {
   if (!(error instanceof ParleyError)) return null
   const { reason } = error.details
   if (error.code === 'not_found' || reason === 'epoch') return { hasNewOwner: true }
-  // An earlier append was stored although the store reported a failure.
+  // An append was stored although the store reported a failure, and another one follows instead of its repetition.
   return reason === 'seq' ? { hasNewOwner: false } : null
 }

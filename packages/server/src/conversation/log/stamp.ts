@@ -7,16 +7,22 @@ export type Stamps = { now: () => Date }
 /**
  * Turns drafts into events. Id, time, `seq` and parent are assigned only here, so that every event in the log has them (F32).
  * A root that is not the log's first tree event is marked `__root__`. Source: agent-core.md 2.3.
+ * @param attempt the events of these drafts in an earlier attempt to store them, whose ids and times they keep
  */
 export function stamp(
   state: ConversationState,
   drafts: readonly Draft[],
   { now }: Stamps,
+  attempt: readonly StoredEvent[] = [],
 ): { events: StoredEvent[]; state: ConversationState } {
   const events: StoredEvent[] = []
   let at = state
-  for (const draft of drafts) {
-    const common = { id: draft.id ?? newEventId(), timestamp: eventTimestamp(now()) }
+  for (const [index, draft] of drafts.entries()) {
+    const earlier = attempt[index]?.event
+    const common = {
+      id: earlier?.id ?? draft.id ?? newEventId(),
+      timestamp: earlier?.timestamp ?? eventTimestamp(now()),
+    }
     const stored: StoredEvent = { seq: at.seq + 1, event: complete(at, draft, common) }
     events.push(stored)
     at = apply(at, stored)

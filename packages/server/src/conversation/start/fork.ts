@@ -91,6 +91,7 @@ export async function fork(
     owner: actor.user,
     created_at: at,
     updated_at: at,
+    node: deps.node,
     status: settled.state.execution_status,
     parent_conversation_id: record.parent_conversation_id,
     record: deps.writeRecord(record),

@@ -14,7 +14,7 @@ import {
   type SecurityAnalyzer,
 } from '@parley/protocol'
 import { expectHookTools } from '../../agent/index.ts'
-import type { ConversationRow, Storage } from '../../storage/index.ts'
+import type { ConversationRow, NodeNumber, Storage } from '../../storage/index.ts'
 import type { Actor, StartRequest } from '../conversations.ts'
 import { statusChanged } from '../drafts.ts'
 import { notification } from '../record/notify.ts'
@@ -30,6 +30,8 @@ const DEFAULT_MAX_ITERATIONS = 500
 
 export type StartDeps = {
   storage: Storage
+  /** The node that owns new conversations. */
+  node: NodeNumber
   stamps: Stamps
   writeRecord: (record: ConversationRecord) => string
   /** The record with references to the model key of the server in place of the key itself. */
@@ -107,6 +109,7 @@ export async function create(
     updated_at: at,
     seq: state.seq,
     epoch: 0,
+    node: deps.node,
     status: columnStatus(state, record),
     parent_conversation_id: record.parent_conversation_id,
     record: deps.writeRecord(record),

@@ -1,6 +1,7 @@
 import type { ConversationExecutionStatus, ConversationId, EventId, StoredEvent } from '@parley/protocol'
 import type { Note } from './notes.ts'
 import type { CheckpointRow } from './checkpoints.ts'
+import type { NodeNumber } from './nodes.ts'
 
 /** JSON text in which the caller has already sealed the secrets. */
 export type SealedJson = string
@@ -17,12 +18,19 @@ export type ConversationRow = {
   seq: number
   /** Number that the newest `own` returned; only its holder may append. */
   epoch: number
+  /** The node that owns the conversation, or that owned it until it ended; null: none. */
+  node: NodeNumber | null
   status: ConversationExecutionStatus
   parent_conversation_id: ConversationId | null
   record: SealedJson
 }
 
-type OwnedRow = {
+/**
+ * The answer to `own`. `held`: a node that has not ended owns the conversation. `unknown`: there is no such conversation.
+ */
+type Owning = ({ kind: 'owned' } & OwnedRow) | { kind: 'held'; by: NodeNumber } | { kind: 'unknown' }
+
+export type OwnedRow = {
   row: ConversationRow
   state: CachedState | null
   /** How often the process crashed in the current run. */
@@ -94,16 +102,24 @@ export interface ConversationStore {
   getMany(ids: readonly ConversationId[]): Promise<(ConversationRow | null)[]>
   search(query: ConversationQuery): Promise<{ items: ConversationRow[]; next: ConversationId | null }>
   count(owner: string, status?: ConversationExecutionStatus): Promise<number>
-  /** Ids of conversations whose stored status is `running`, which a starting server takes over. */
-  running(): Promise<ConversationId[]>
+  /**
+   * Makes `by` the node of conversations that should run, which are those with the stored status `running`, and whose node has ended.
+   * Returns their ids, at most `limit`; fewer: there are no more. Their epochs stay: `own` raises the epoch of one that is loaded.
+   */
+  orphans(by: NodeNumber, limit: number): Promise<ConversationId[]>
+  /** No conversation has the node `by` any more. Their epochs stay. */
+  release(by: NodeNumber): Promise<void>
   /** Ids of conversations of the same owner that name this one as parent. */
   children(id: ConversationId): Promise<ConversationId[]>
   /** The cached states of several conversations, for reading only; null where there is none. */
   states(ids: readonly ConversationId[]): Promise<(CachedState | null)[]>
   /** Caches the state of a log whose newest seq is still that of the state; otherwise nothing changes. Needs no epoch. */
   cacheState(id: ConversationId, state: CachedState): Promise<void>
-  /** Raises the epoch, so that every earlier owner is refused, and returns the row and the cached state. Null for an unknown id. */
-  own(id: ConversationId): Promise<OwnedRow | null>
+  /**
+   * Makes `by` the owner, unless another node that has not ended owns the conversation. Raises the epoch, so that every earlier owner is
+   * refused, an earlier copy of the same node included. Returns the row and the cached state.
+   */
+  own(id: ConversationId, by: NodeNumber): Promise<Owning>
   /** Counts a crash of the process for every conversation whose stored status is `running`. Another status resets its count. */
   countCrash(): Promise<void>
   /**
@@ -116,8 +132,10 @@ export interface ConversationStore {
   /** Sets the bytes of the files of a conversation that count as stored bytes of its owner. Nothing changes for an unknown id. */
   countFiles(id: ConversationId, bytes: number): Promise<void>
   /**
-   * Appends in one durable transaction; appends of one turn of the event loop share a commit.
-   * @throws ParleyError `conflict` with `details.reason` `epoch` or `seq`, without a change.
+   * Appends in one durable transaction; appends of one turn of the event loop share a commit. The repetition of the newest append, with
+   * the same event ids, changes nothing and succeeds (S6). After `unavailable`, an append may have been stored.
+   * @throws ParleyError `conflict` without a change, with `details.reason` `epoch`: another owner; `seq`: the log has another end;
+   *   `duplicate_event`: the log has an event with one of these ids. `not_found`, `unavailable`.
    */
   append(append: Append): Promise<void>
   /**

@@ -33,6 +33,7 @@ test('all writes of one turn of the event loop share one commit', async () => {
         id,
         owner: 'ada',
         ...times,
+        node: null,
         status: 'idle',
         parent_conversation_id: null,
         record: '{}',

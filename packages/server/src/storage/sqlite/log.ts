@@ -7,8 +7,12 @@ import { isDuplicate } from './failures.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { putNote, settleNotes } from './notes.ts'
 import type { Outbox } from './outbox.ts'
+import { ROWS_SQL } from './rows.ts'
 import type { Sql } from './sql.ts'
 import { countBytes, countSpent, spentIn } from './usage.ts'
+
+/** Finds the event of a log at a seq, if it has this id. */
+export const EVENT_AT_SQL = 'SELECT 1 FROM events WHERE conversation = ? AND seq = ? AND id = ?'
 
 /** @throws Error when the events do not follow `after` without a gap, which is a bug of the caller (S1). */
 export function requireDense(after: number, events: readonly StoredEvent[]): void {
@@ -42,8 +46,23 @@ function refusal(sql: Sql, { id, epoch, expectedSeq }: Append): ParleyError {
   return new ParleyError('conflict', message, { details: { reason: 'seq', ...details } })
 }
 
-/** Updates `seq`, `bytes` and the given columns; the statement itself checks seq and epoch (S3). */
-function advance(sql: Sql, append: Append, bytes: number): { n: number; owner: string } {
+/** True when this append is the newest one of the log: its answer was lost, and it is repeated (S6). */
+function isStored(sql: Sql, { id, epoch, expectedSeq, events }: Append, columns: readonly EventColumns[]): boolean {
+  if (events.length === 0) return false
+  const row = sql.get<{ n: number }>(
+    'SELECT n FROM conversations WHERE id = ? AND seq = ? AND epoch = ?',
+    id,
+    expectedSeq + events.length,
+    epoch,
+  )
+  if (row === undefined) return false
+  return columns.every(([seq, stored]) => sql.get(EVENT_AT_SQL, row.n, seq, stored) !== undefined)
+}
+
+/**
+ * Updates `seq`, `bytes` and the given columns; the statement itself checks seq and epoch (S3). Undefined when it matched no row.
+ */
+function advance(sql: Sql, append: Append, bytes: number): { n: number; owner: string } | undefined {
   const { id, epoch, expectedSeq, events, row } = append
   const sets = ['seq = seq + ?', 'bytes = bytes + ?']
   const values: SQLInputValue[] = [events.length, bytes]
@@ -54,21 +73,24 @@ function advance(sql: Sql, append: Append, bytes: number): { n: number; owner: s
     sets.push(`${column} = ?`)
     values.push(value)
   }
-  const guarded = sql.returning<{ n: number; owner: string }>(
+  return sql.returning<{ n: number; owner: string }>(
     `UPDATE conversations SET ${sets.join(', ')} WHERE id = ? AND seq = ? AND epoch = ? RETURNING n, owner`,
     ...values,
     id,
     expectedSeq,
     epoch,
   )
-  if (guarded === undefined) throw refusal(sql, append)
-  return guarded
 }
 
 type Counted = { columns: readonly EventColumns[]; bytes: number; spent: ReturnType<typeof spentIn> }
 
 function appendNow(sql: Sql, append: Append, { columns, bytes, spent }: Counted, outbox: Outbox): void {
-  const { n: conversation, owner } = advance(sql, append, bytes)
+  const advanced = advance(sql, append, bytes)
+  if (advanced === undefined) {
+    if (isStored(sql, append, columns)) return
+    throw refusal(sql, append)
+  }
+  const { n: conversation, owner } = advanced
   try {
     insertEvents(sql, conversation, columns)
   } catch (error) {
@@ -96,18 +118,16 @@ function appendNow(sql: Sql, append: Append, { columns, bytes, spent }: Counted,
 
 export function sqliteLog(sql: Sql, commits: GroupCommit, outbox: Outbox): Pick<ConversationStore, 'own' | 'append'> {
   return {
-    own: (id) =>
+    // Never `held`: only one process uses the file, so every other node has ended.
+    own: (id, by) =>
       commits.write(() => {
         const owned = sql.returning<{ n: number }>(
-          'UPDATE conversations SET epoch = epoch + 1 WHERE id = ? RETURNING n',
+          'UPDATE conversations SET epoch = epoch + 1, node = ? WHERE id = ? RETURNING n',
+          by,
           id,
         )
-        if (owned === undefined) return null
-        const row = sql.get<ConversationRow>(
-          `SELECT c.id, c.owner, c.created_at, c.updated_at, c.seq, c.epoch, c.status, c.parent_conversation_id, r.record
-           FROM conversations c JOIN records r ON r.conversation = c.n WHERE c.n = ?`,
-          owned.n,
-        )
+        if (owned === undefined) return { kind: 'unknown' }
+        const row = sql.get<ConversationRow>(`${ROWS_SQL} WHERE c.n = ?`, owned.n)
         const state = sql.get<CachedState>('SELECT seq, json FROM states WHERE conversation = ?', owned.n)
         if (row === undefined) throw new Error(`conversation ${id} has no record`)
         const crashes =
@@ -115,7 +135,8 @@ export function sqliteLog(sql: Sql, commits: GroupCommit, outbox: Outbox): Pick<
         const restoredFrom =
           sql.get<{ at: string }>('SELECT backup_at AS at FROM restored_runs WHERE conversation = ?', owned.n)?.at ??
           null
-        return { row: { ...row }, state: state === undefined ? null : { ...state }, crashes, restoredFrom }
+        const cached = state === undefined ? null : { ...state }
+        return { kind: 'owned', row: { ...row }, state: cached, crashes, restoredFrom }
       }),
 
     append: async (append) => {

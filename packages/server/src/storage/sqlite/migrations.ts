@@ -352,6 +352,11 @@ const MIGRATIONS: readonly string[] = [
   `,
   USERS,
   'ALTER TABLE conversations ADD COLUMN file_bytes INTEGER NOT NULL DEFAULT 0;',
+  // AUTOINCREMENT: no number is used twice, although only the newest row is kept.
+  `
+  CREATE TABLE nodes (n INTEGER PRIMARY KEY AUTOINCREMENT);
+  ALTER TABLE conversations ADD COLUMN node INTEGER;
+  `,
 ]
 
 /** True for the `application_id` of a store. */

@@ -17,6 +17,7 @@ import { sqliteIdempotency } from './idempotency.ts'
 import { sqliteKeys } from './keys.ts'
 import { sqliteLog } from './log.ts'
 import { migrate } from './migrations.ts'
+import { sqliteNodes } from './nodes.ts'
 import { sqliteNotes } from './notes.ts'
 import { Outbox } from './outbox.ts'
 import { ReceivedConversations } from './received.ts'
@@ -118,6 +119,7 @@ export async function openSqlite({
     documents: sqliteDocuments(sql, commits, now),
     bash: sqliteBash(sql, commits),
     calls: sqliteCalls(sql, commits),
+    nodes: sqliteNodes(sql, commits),
     notes: sqliteNotes(sql, commits),
     workspaces: sqliteWorkspaces(sql, commits),
     checkpoints: sqliteCheckpoints(sql, commits),

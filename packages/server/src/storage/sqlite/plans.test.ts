@@ -124,7 +124,7 @@ test.each([
     /^SEARCH conversations USING COVERING INDEX \S+ \(owner=\? AND status=\?\)$/,
   ],
   ['holders', records.HOLDERS_SQL, /^SEARCH e USING (COVERING )?INDEX events_id \(id=\?\)$/],
-  ['running', records.RUNNING_SQL, /^SCAN conversations USING COVERING INDEX conversations_running$/],
+  ['orphans', records.ORPHANS_SQL, /^SCAN conversations USING INDEX conversations_running$/],
   [
     'children',
     records.CHILDREN_SQL,

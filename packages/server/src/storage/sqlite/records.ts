@@ -18,18 +18,16 @@ import type { GroupCommit } from './group-commit.ts'
 import { bytesOf, type EventColumns, eventColumns, insertEvents, packedId } from './event-columns.ts'
 import { putState, requireDense } from './log.ts'
 import type { Outbox } from './outbox.ts'
+import { ROWS_SQL } from './rows.ts'
 import type { Sql } from './sql.ts'
 import type { LogSweep } from './sweep.ts'
 import { countBytes } from './usage.ts'
 
-const COLUMNS =
-  'c.id, c.owner, c.created_at, c.updated_at, c.seq, c.epoch, c.status, c.parent_conversation_id, r.record'
-const ROWS = `SELECT ${COLUMNS} FROM conversations c JOIN records r ON r.conversation = c.n`
-
-export const GET_SQL = `${ROWS} WHERE c.id = ?`
+export const GET_SQL = `${ROWS_SQL} WHERE c.id = ?`
 export const HOLDERS_SQL =
   'SELECT c.id, c.owner FROM events e JOIN conversations c ON c.n = e.conversation WHERE e.id = ?'
-export const RUNNING_SQL = `SELECT id FROM conversations WHERE status = 'running' ORDER BY id`
+/** The conversations that should run and have another node, or none: only one process uses the file, so every other node has ended. */
+export const ORPHANS_SQL = `SELECT n FROM conversations WHERE status = 'running' AND node IS NOT ?1 ORDER BY id LIMIT ?2`
 /** Children of the same owner only: no user sees the conversations of another one. */
 export const CHILDREN_SQL = `SELECT id FROM conversations WHERE parent_conversation_id = ?
   AND owner = (SELECT owner FROM conversations WHERE id = ?) ORDER BY id`
@@ -57,7 +55,7 @@ export function searchSql(sort: ConversationSort, hasStatus: boolean, hasCursor:
   const order = descends ? 'DESC' : 'ASC'
   const status = hasStatus ? ' AND c.status = ?' : ''
   const cursor = hasCursor ? ` AND (c.${column}, c.n) ${descends ? '<=' : '>='} (?, ?)` : ''
-  return `${ROWS} WHERE c.owner = ?${status}${cursor} ORDER BY c.${column} ${order}, c.n ${order} LIMIT ?`
+  return `${ROWS_SQL} WHERE c.owner = ?${status}${cursor} ORDER BY c.${column} ${order}, c.n ${order} LIMIT ?`
 }
 
 type Records = Omit<ConversationStore, 'own' | 'append'>
@@ -92,7 +90,17 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
         const values = status === undefined ? [owner] : [owner, status]
         return sql.get<{ count: number }>(countSql(status !== undefined), ...values)?.count ?? 0
       }),
-    running: () => commits.read(() => sql.all<{ id: ConversationId }>(RUNNING_SQL).map(({ id }) => id)),
+    orphans: (by, limit) =>
+      commits.write(() =>
+        sql
+          .returningAll<{ id: ConversationId }>(
+            `UPDATE conversations SET node = ?1 WHERE n IN (${ORPHANS_SQL}) RETURNING id`,
+            by,
+            limit,
+          )
+          .map(({ id }) => id),
+      ),
+    release: (by) => commits.write(() => void sql.run('UPDATE conversations SET node = NULL WHERE node = ?', by)),
     children: (id) => commits.read(() => sql.all<{ id: ConversationId }>(CHILDREN_SQL, id, id).map((row) => row.id)),
     states: (ids) =>
       commits.read(() =>
@@ -147,14 +155,15 @@ function createNow(sql: Sql, outbox: Outbox, row: NewConversation, events: reado
   if (sql.get('SELECT 1 FROM deleted_ids WHERE id = ? AND owner <> ?', row.id, row.owner) !== undefined) return false
   const bytes = bytesOf(events)
   const made = sql.returning<{ n: number }>(
-    `INSERT INTO conversations (id, owner, created_at, updated_at, seq, bytes, epoch, status, parent_conversation_id, notified)
-     VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
+    `INSERT INTO conversations (id, owner, created_at, updated_at, seq, bytes, epoch, node, status, parent_conversation_id, notified)
+     VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
     row.id,
     row.owner,
     row.created_at,
     row.updated_at,
     events.length,
     bytes,
+    row.node,
     row.status,
     row.parent_conversation_id,
     outbox.targets.length === 0 ? 0 : outbox.lastSequence(row.id),

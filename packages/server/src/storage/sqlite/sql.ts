@@ -39,6 +39,13 @@ export class Sql {
     return row
   }
 
+  /** Runs a write of several rows with RETURNING. */
+  returningAll<Row>(text: string, ...values: SQLInputValue[]): Row[] {
+    const rows = this.all<Row>(text, ...values)
+    this.#changed += rows.length
+    return rows
+  }
+
   get<Row>(text: string, ...values: SQLInputValue[]): Row | undefined {
     return this.#prepare(text).get(...values) as Row | undefined
   }

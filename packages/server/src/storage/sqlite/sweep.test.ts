@@ -29,6 +29,7 @@ const draft = (count: number) => ({
   owner: 'ada',
   created_at: 'c',
   updated_at: 'u',
+  node: null,
   status: 'idle' as const,
   parent_conversation_id: null,
   record: '{}',

@@ -4,6 +4,7 @@ import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promis
 import { expect, test } from 'vitest'
 import { openTestNotes } from '../../../testing/call-notes.ts'
 import { bmpOf, dataUrl, gifOf, jpegOf, LFS_POINTER, pngOf } from '../../../testing/images.ts'
+import { own } from '../../../testing/store-fixtures.ts'
 import { tempDir } from '../../../testing/temp.ts'
 import { openTransport } from '../../llm/index.ts'
 import { openEgress } from '../../egress/index.ts'
@@ -350,7 +351,7 @@ test('an edit whose note is refused changes nothing', async () => {
   await using at = await bench()
   const path = at.at('a.txt')
   await writeFile(path, 'one')
-  await at.storage.conversations.own(CONVERSATION)
+  await own(at.storage, CONVERSATION)
   const refused = await at.call({ command: 'insert', path, insert_line: 1, new_str: 'two' }, 'late')
   expect([refused.is_error, refused.text]).toEqual([true, expect.stringContaining('has another owner')])
   expect(await read(path)).toBe('one')
