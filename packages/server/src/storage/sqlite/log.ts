@@ -12,7 +12,7 @@ import type { Sql } from './sql.ts'
 import { countBytes, countSpent, spentIn } from './usage.ts'
 
 /** Finds the event of a log at a seq, if it has this id. */
-export const EVENT_AT_SQL = 'SELECT 1 FROM events WHERE conversation = ? AND seq = ? AND id = ?'
+const EVENT_AT_SQL = 'SELECT 1 FROM events WHERE conversation = ? AND seq = ? AND id = ?'
 
 /** @throws Error when the events do not follow `after` without a gap, which is a bug of the caller (S1). */
 export function requireDense(after: number, events: readonly StoredEvent[]): void {
