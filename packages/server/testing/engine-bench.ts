@@ -197,6 +197,10 @@ export async function openBench({
     judgeModel: () => Promise.reject(new Error('no judge')),
     isSuspended: () => false,
     mask: (drafts) => drafts,
+    maskForCommit: async (drafts, user, record) => ({
+      drafts: await deps.mask(drafts, user, record),
+      masked: { user, version: 0 },
+    }),
     masker: async () => masker,
     log,
     acceptAnalyzer: async (analyzer) => analyzer,

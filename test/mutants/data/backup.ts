@@ -86,6 +86,7 @@ export const backup: readonly MutatedFile[] = [
       { before: "    sql.run('DELETE FROM restored_runs WHERE conversation = ?', conversation)\n", after: '' },
       { before: 'if (isStored(sql, append, columns)) return', after: '' },
       { before: "seq = ? AND id = ?'", after: "seq = ? AND id IS NOT ?'" },
+      { before: 'masked.version === secretsVersion(sql, masked.user)', after: 'true' },
       { before: 'epoch = epoch + 1, node = ?', after: 'epoch = epoch + 0, node = ?' },
     ],
   },

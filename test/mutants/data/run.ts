@@ -10,6 +10,7 @@ const SLOTS = [at('run/run-slots.test.ts')]
 const SPENT = [at('run/used-up.test.ts')]
 const REFUSED = [at('log/refused-appends.test.ts')]
 const ROSTER = [at('live/roster.test.ts')]
+const SECRETS = [at('log/current-secrets.test.ts')]
 const REPEATED = [at('log/repeated-append.test.ts')]
 
 export const run: readonly MutatedFile[] = [
@@ -383,13 +384,13 @@ export const run: readonly MutatedFile[] = [
       { before: "error.code === 'unavailable') this.#refusals.add", after: 'true) this.#refusals.add', tests: REFUSED },
       { before: 'this.#deps.appendRetry.accepted()', after: '', tests: REFUSED },
       { before: '...goalEndedBy(this.#state, drafts)', after: '' },
-      { before: 'const masked = await this.#deps.mask(all, this.#loaded.owner, written)', after: 'const masked = all' },
+      { before: 'this.#remember(all, hidden, events)', after: 'this.#remember(all, all, events)' },
       { before: "state.execution_status !== 'running' || state.seq", after: 'state.seq' },
       { before: 'state.seq - this.#cachedSeq >= CACHE_EVERY', after: 'false' },
       { before: 'if (isDue) this.#cachedSeq = state.seq', after: '' },
       { before: '    this.#state = state\n    this.#record = written\n', after: '    this.#record = written\n' },
       { before: '    this.#record = written\n    this.#remember', after: '    this.#remember', tests: REFUSED },
-      { before: '    this.#remember(all, masked, events)\n', after: '' },
+      { before: '    this.#remember(all, hidden, events)\n', after: '' },
       { before: '    this.#channel.commit(events)\n', after: '' },
       { before: 'if (loss === null) throw error', after: 'if (true) throw error', tests: ROSTER },
       { before: 'this.#deps.stamps, attempt?.events)', after: 'this.#deps.stamps)', tests: REPEATED },
@@ -411,12 +412,19 @@ export const run: readonly MutatedFile[] = [
       { before: 'if (!open.has(id)) this.#originals.delete(id)', after: '{}' },
       { before: 'this.#deps.notifies ? topicOf(', after: 'true ? topicOf(' },
       { before: 'if (topic === null) return []', after: 'return []' },
+      { before: '...(events.length === 0 ? {} : { masked }),', after: '', tests: SECRETS },
+      { before: 'if (!isOutdated(error) || refused.times', after: 'if (true || refused.times', tests: SECRETS },
+    ],
+  },
+  {
+    file: at('log/refusals.ts'),
+    tests: ROSTER,
+    mutants: [
       {
         before: "error.code === 'not_found' || reason === 'epoch'",
         after: "error.code === 'not_found'",
-        tests: ROSTER,
       },
-      { before: "return reason === 'seq' ? { hasNewOwner: false } : null", after: 'return null', tests: ROSTER },
+      { before: "return reason === 'seq' ? { hasNewOwner: false } : null", after: 'return null' },
     ],
   },
 ]

@@ -246,6 +246,28 @@ export function appendContract(makePlace: MakePlace): void {
       expect(await everything(storage, row.id)).toEqual(before)
     })
 
+    test('an append whose secrets were changed after it was masked changes nothing (S7)', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await using beside = await place.open()
+      const row = await owned(storage)
+      const masked = async () => ({ user: 'ada', version: await storage.secrets.version('ada') })
+      const early = nextAppend(row, 1, { masked: await masked() })
+      await beside.secrets.put('ada', { name: 'A', sealed: 's', description: null })
+      const before = await everything(storage, row.id)
+      await expect(storage.conversations.append(early)).rejects.toMatchObject(refused('secrets'))
+      expect(await everything(storage, row.id)).toEqual(before)
+      // Neither those of another user nor the same ones again are in the way.
+      await beside.secrets.put('bob', { name: 'A', sealed: 's', description: null })
+      await storage.conversations.append({ ...early, masked: await masked() })
+      await beside.settings.update('ada', () => '{}')
+      const next = nextAppend({ ...row, seq: 1 }, 1)
+      const stale = { ...next, masked: { user: 'ada', version: (await masked()).version - 1 } }
+      await expect(storage.conversations.append(stale)).rejects.toMatchObject(refused('secrets'))
+      await storage.conversations.append({ ...next, masked: await masked() })
+      expect(await storage.events.count(row.id)).toBe(2)
+    })
+
     test('an append with a gap in seq is refused before anything is written', async () => {
       await using place = await makePlace()
       await using storage = await place.open()

@@ -105,6 +105,63 @@ export function vaultContract(makePlace: MakePlace): void {
     })
   })
 
+  describe('the version of secrets and settings', () => {
+    test('every change of the secrets or settings of a user gives another version, also beside another store', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      await using beside = await place.open()
+      const secret = (name: string, sealed: string) => ({ name, sealed, description: null })
+      const changes: (() => Promise<unknown>)[] = [
+        () => storage.secrets.create('ada', secret('A', 'one')),
+        () => beside.secrets.put('ada', secret('A', 'two')),
+        () => beside.secrets.put('ada', secret('B', 'three')),
+        () => storage.secrets.rename('ada', 'B', { name: 'C', description: 'd' }),
+        () => storage.secrets.delete('ada', 'C'),
+        () => beside.settings.update('ada', () => '{"first":1}'),
+        () => storage.settings.update('ada', () => '{"second":2}'),
+      ]
+      const versions = [await storage.secrets.version('ada')]
+      for (const change of changes) {
+        await change()
+        versions.push(await storage.secrets.version('ada'))
+        expect(await beside.secrets.version('ada')).toBe(versions.at(-1))
+      }
+      expect(versions[0]).toBe(0)
+      expect(new Set(versions).size).toBe(changes.length + 1)
+    })
+
+    test('reads, refused changes and changes of other users leave the version', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const { secrets, settings } = storage
+      const secret = { name: 'A', sealed: 's', description: null }
+      await secrets.put('ada', secret)
+      const before = await secrets.version('ada')
+      await secrets.put('bob', secret)
+      await settings.update('bob', () => '{}')
+      await secrets.list('ada')
+      await settings.get('ada')
+      expect(await secrets.create('ada', secret)).toBe(false)
+      expect(await secrets.delete('ada', 'unknown')).toBe(false)
+      expect(await secrets.version('ada')).toBe(before)
+      expect(await secrets.version('bob')).not.toBe(before)
+    })
+
+    test('a version is not used again after the user was deleted', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const secret = { name: 'A', sealed: 's', description: null }
+      await storage.secrets.put('ada', secret)
+      const before = await storage.secrets.version('ada')
+      await storage.users.ensure('ada', null)
+      await storage.users.setState('ada', 'deleting')
+      await storage.users.erase('ada')
+      expect(await storage.secrets.version('ada')).toBe(0)
+      await storage.secrets.put('ada', secret)
+      expect(await storage.secrets.version('ada')).toBeGreaterThan(before)
+    })
+  })
+
   describe('keys', () => {
     const key = { id: 'k1', user: 'ada', role: 'user', hash: 'h1', label: null, expires_at: null } as const
 

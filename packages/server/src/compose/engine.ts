@@ -81,7 +81,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
   const { analyze, acceptAnalyzer } = composeAnalysis(deps, open)
   const dataDirOf = (id: string) => join(foldersDir, id)
   const trusted = config.trustedHooks
-  const { mask, masker } = openMasking(commandSecrets, ownSecrets)
+  const { mask, maskForCommit, masker } = openMasking(commandSecrets, ownSecrets)
   const expectMoney = (user: string) => deps.quotas.expectMoney(user)
   const openHooks = openConversationHooks({ workspaces, trusted, openLlmOf, expectMoney, mask, dataDirOf, locks, log })
   const profiles = openLlmProfiles(storage.documents, settings, cipher)
@@ -129,6 +129,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
     phases: composePhases(deps),
     ...(config.starts.deadlines.agent === undefined ? {} : { agentDeadlineMs: config.starts.deadlines.agent }),
     mask,
+    maskForCommit,
     masker,
     now: () => new Date(),
     dataDir: config.dataDir,

@@ -35,6 +35,7 @@ export type EngineDeps = Pick<
   | 'judgeModel'
   | 'pruning'
   | 'mask'
+  | 'maskForCommit'
   | 'masker'
   | 'log'
 > &

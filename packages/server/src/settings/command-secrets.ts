@@ -26,13 +26,24 @@ export interface CommandSecrets {
   names(user: string): Promise<{ name: string; description: string | null }[]>
   /** Returns the user's secrets that the text of a command names as whole identifiers, with their current values. Source: agent-core.md 7.2; F20. */
   secretsFor(user: string): (text: string) => Promise<Record<string, string>>
-  /** Variables with the author that git commits under; no secrets. */
+  /** Variables with the author that git commits under; no secrets. As of the last commit, or of the last command that named secrets. */
   gitVariables(user: string): Promise<Record<string, string>>
   /**
    * Drafts of one of the user's conversations with every secret value masked, including the newest values that were replaced earlier.
    * `more`: secrets of the conversation itself.
    */
   mask(user: string, drafts: readonly Draft[], more?: readonly string[]): Promise<readonly Draft[]>
+  /**
+   * As `mask`, with the secrets as this process has read them, and their version: the store refuses the events when it is not the
+   * current one.
+   * @param refused version that the store has refused; the secrets are read again when it is the one that was read
+   */
+  maskAsRead(
+    user: string,
+    drafts: readonly Draft[],
+    more: readonly string[],
+    refused: number | null,
+  ): Promise<{ drafts: readonly Draft[]; version: number }>
   /** The masker behind `mask`, for other texts. */
   masker(user: string, more?: readonly string[]): Promise<Masker>
   /** Masks an issued key of the user from now on: the store contains its hash alone, so only a request shows it. */
@@ -45,10 +56,16 @@ const MAX_KEYS = 100
 const MAX_BYTES = { secrets: 32 * 1024 * 1024, keys: 4 * 1024 * 1024 }
 /** Bytes of a user beside the texts. */
 const USER_BYTES = 512
-/** The secrets of a user. They are current while `version` is unchanged. */
+/** The secrets and settings of a user. They are current while the store has this version of them. */
 type Known = {
-  /** Digest of what the values were read from. */
-  version: string
+  version: number
+  /** Null when they cannot be decrypted, or there are none. */
+  stored: Stored | null
+  /** Without the values. */
+  named: readonly { name: string; description: string | null }[]
+  /** Values of named secrets. */
+  custom: ReadonlyMap<string, string>
+  /** All secret values. */
   values: ReadonlySet<string>
   /** Values that were replaced or deleted since the server started, or since the user was kept. */
   former: ReadonlySet<string>
@@ -89,62 +106,63 @@ export function openCommandSecrets({ secrets, settings, cipher, own, log }: Deps
   }
 
   async function userSecrets(user: string, only?: ReadonlySet<string>): Promise<Map<string, string>> {
-    const values = new Map<string, string>()
-    const isWanted = (name: string) => only === undefined || only.has(name)
-    if (only === undefined || Object.values(TOKEN_NAMES).some((name) => only.has(name))) {
-      for (const [name, token] of tokens(await storedOf(user))) if (isWanted(name)) values.set(name, token)
-    }
-    for (const { name, sealed } of await secrets.rows(user)) {
-      if (!isWanted(name)) continue
-      const value = open(user, name, sealed)
-      if (value !== null) values.set(name, value)
-    }
-    return values
+    const { stored, custom } = await knownOf(user)
+    const all = new Map([...tokens(stored), ...custom])
+    return only === undefined ? all : new Map([...all].filter(([name]) => only.has(name)))
   }
 
+  /** One small read while nothing has changed. The version is read first: a later change is noticed at the next call. */
   async function knownOf(user: string): Promise<Known> {
-    const [rows, text] = await Promise.all([secrets.rows(user), settings.text(user)])
-    const version = digestOf([text ?? '', ...rows.map(({ sealed }) => sealed)])
+    const version = await secrets.version(user)
     const known = knownOfUsers.get(user)
     if (known?.version === version) return known
-    const values = new Set<string>()
+    const [rows, text] = await Promise.all([secrets.rows(user), settings.text(user)])
+    const custom = new Map<string, string>()
     for (const { name, sealed } of rows) {
       const value = open(user, name, sealed)
-      if (value !== null) values.add(value)
+      if (value !== null) custom.set(name, value)
     }
     const stored = text === null ? null : await storedOf(user)
-    if (stored !== null) for (const value of secretValues(stored)) values.add(value)
+    const values = new Set([...custom.values(), ...(stored === null ? [] : secretValues(stored))])
     const before = [...(known?.former ?? []), ...(known?.values ?? [])]
     const former = new Set(before.filter((value) => !values.has(value)))
     keepNewest(former)
-    const fresh = { version, values, former, generation: ++generations }
+    const named = rows.map(({ name, description }) => ({ name, description }))
+    const fresh = { version, stored, named, custom, values, former, generation: ++generations }
     knownOfUsers.set(user, fresh, bytesOf(user, values, former))
     return fresh
   }
 
-  async function masker(user: string, more: readonly string[]): Promise<Masker> {
-    const { values, former, generation } = await knownOf(user)
+  function maskerOf(user: string, { values, former, generation }: Known, more: readonly string[]): Masker {
     const keys = keysOf.get(user) ?? []
     return maskers.get(digestOf([`${generation}`, ...keys, '', ...more]), () =>
       makeMasker([...own, ...keys, ...values, ...former, ...more]),
     )
   }
 
+  const masker = async (user: string, more: readonly string[]) => maskerOf(user, await knownOf(user), more)
+
   return {
     userSecrets: (user) => userSecrets(user),
 
     async names(user) {
-      const custom = await secrets.list(user)
-      const known = new Set(custom.map(({ name }) => name))
-      const hosts = [...tokens(await storedOf(user)).keys()].filter((name) => !known.has(name))
-      return [...custom, ...hosts.map((name) => ({ name, description: 'token of the git host' }))]
+      const { named, stored } = await knownOf(user)
+      const known = new Set(named.map(({ name }) => name))
+      const hosts = [...tokens(stored).keys()].filter((name) => !known.has(name))
+      return [...named, ...hosts.map((name) => ({ name, description: 'token of the git host' }))]
     },
 
     secretsFor: (user) => async (text) => Object.fromEntries(await userSecrets(user, new Set(text.match(/\w+/g)))),
 
-    gitVariables: async (user) => gitVariables(await storedOf(user)),
+    gitVariables: async (user) => gitVariables((knownOfUsers.get(user) ?? (await knownOf(user))).stored),
 
     mask: async (user, drafts, more = []) => maskDrafts(drafts, await masker(user, more)),
+
+    async maskAsRead(user, drafts, more, refused) {
+      const read = knownOfUsers.get(user)
+      const known = read === undefined || read.version === refused ? await knownOf(user) : read
+      return { drafts: maskDrafts(drafts, maskerOf(user, known, more)), version: known.version }
+    },
 
     masker: async (user, more = []) => masker(user, more),
 

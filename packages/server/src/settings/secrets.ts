@@ -39,6 +39,8 @@ export interface NamedSecrets {
   expectStorable(user: string, entries: NonNullable<UserSecrets['custom_secrets']>): Promise<void>
   /** Stores the `custom_secrets` of a settings record. An entry without a value changes only the description of an existing secret. */
   store(user: string, entries: NonNullable<UserSecrets['custom_secrets']>): Promise<void>
+  /** As `SecretStore.version`. */
+  version(user: string): Promise<number>
   /** Rows with encrypted values, for callers that decrypt many at once. */
   rows(user: string): Promise<SecretRow[]>
 }
@@ -154,6 +156,8 @@ export function openNamedSecrets(store: SecretStore, cipher: Pick<Cipher, 'seal'
         }
       }
     },
+
+    version: (user) => store.version(user),
 
     rows: (user) => store.list(user),
   }

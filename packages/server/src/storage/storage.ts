@@ -9,6 +9,7 @@
  *   S5. A page costs the same at both ends of a log of any length.
  *   S6. An append whose answer was lost can be repeated: with the same epoch, the same `expectedSeq` and the same event ids it is
  *       stored once, and every repetition succeeds until the log grows further.
+ *   S7. Events are stored only while the version of the secrets that are masked in them is the current one.
  */
 import type { KeyStore, AuditStore, UserStore } from './contract/access.ts'
 import type { BashStore } from './contract/bash.ts'

@@ -6,7 +6,7 @@
  *   G2. The events that `append` returns are durable. Watchers receive nothing before.
  *   G3. A commit that the store refuses changes nothing here. `onLost` is called when the log is no longer what this copy knows:
  *       it has another owner, it is deleted, or it has events that this copy does not have.
- *   G4. Stored events are masked. Executed actions are the agent's own: this process remembers those that it has stored, and
+ *   G4. Stored events are masked with the secrets that are current when they are stored. Executed actions are the agent's own: this process remembers those that it has stored, and
  *       restores those of an earlier one (`sealed-arguments.ts`).
  *   G5. A commit that the store has accepted never rejects, whatever fails after it.
  *   G6. A commit that may be stored without an answer is repeated with the same event ids and times, so it is stored once.
@@ -14,26 +14,27 @@
 import type { ActionEvent, ConversationId, ConversationState, Draft, EventId, StoredEvent } from '@parley/protocol'
 import { ParleyError } from '@parley/protocol'
 import { TimeSlices } from '../../lib/index.ts'
-import type { Log } from '../../observability/index.ts'
-import type { Cipher } from '../../secrets/index.ts'
-import type { Append, CachedState, OutboxDraft, Storage } from '../../storage/index.ts'
-import type { PruneLimits } from '../../agent/index.ts'
+import type { Append, CachedState, MaskedSecrets, OutboxDraft } from '../../storage/index.ts'
 import { BranchView, type ViewCheckpoint } from '../branch/view.ts'
 import type { Channel } from '../watch/channel.ts'
 import { goalEndedBy } from '../goal/goal.ts'
-import { batchNote } from '../watch/shown-batches.ts'
 import { topicOf, notification } from '../record/notify.ts'
-import type { ConversationRecord, MaskDrafts } from '../record/record.ts'
+import type { ConversationRecord } from '../record/record.ts'
 import { writeCachedLog } from './cached-log.ts'
 import { RunCancelled } from '../interruption.ts'
-import type { AppendRetry } from './append-retry.ts'
+import { commitNotes } from './commit-notes.ts'
+import type { LogDeps } from './log-deps.ts'
+import { isOutdated, lossOf } from './refusals.ts'
 import { runEnd, type RunEnd } from './run-end.ts'
-import { restoreArguments, sealedArguments } from './sealed-arguments.ts'
-import { stamp, type Stamps } from './stamp.ts'
+import { restoreArguments } from './sealed-arguments.ts'
+import { stamp } from './stamp.ts'
 import { columnStatus } from '../record/start-status.ts'
 
 /** The cached state is written when the conversation is at rest, and after at most this many events while it runs. */
 const CACHE_EVERY = 64
+
+/** Most times that one append is masked again because secrets were changed meanwhile. */
+const MAX_MASKINGS = 10
 
 /** The stored parts that a conversation is loaded from. */
 export type Loaded = {
@@ -47,24 +48,6 @@ export type Loaded = {
   view: ViewCheckpoint | null
   /** `seq` of the cached state; 0 for none. */
   cachedSeq: number
-}
-
-export type LogDeps = {
-  storage: Storage
-  stamps: Stamps
-  /** True when webhooks are configured. */
-  notifies: boolean
-  /** Returns the record as text for the store, secrets encrypted. */
-  writeRecord: (record: ConversationRecord) => string
-  /** Masks the secret values of the conversation's owner. */
-  mask: MaskDrafts
-  /** Seals the arguments of calls whose events are masked. */
-  cipher: Pick<Cipher, 'seal' | 'open'>
-  /** Waits of the appends that the store refused. */
-  appendRetry: AppendRetry
-  /** When the view leaves out old results. */
-  pruning: PruneLimits
-  log: Pick<Log, 'warn' | 'error'>
 }
 
 /** `ended`: set when the commit ended a run. `open`: the open actions before the commit. */
@@ -243,44 +226,53 @@ export class LiveLog {
     else this.#attempt = null
   }
 
+  /** @param refused the secrets that the store has refused as outdated, with the number of refusals */
   async #append(
     drafts: readonly Draft[],
     record: ConversationRecord | undefined,
     isEdited: boolean,
+    refused: { secrets: MaskedSecrets | null; times: number } = { secrets: null, times: 0 },
   ): Promise<StoredEvent[]> {
     // A message may have many megabytes.
     const slices = new TimeSlices()
+    const { id, epoch, owner } = this.#loaded
     const all = [...drafts, ...goalEndedBy(this.#state, drafts)]
     const written = record ?? this.#record
-    const masked = await this.#deps.mask(all, this.#loaded.owner, written)
+    const { drafts: hidden, masked } = await this.#deps.maskForCommit(all, owner, written, refused.secrets)
     await slices.next()
     const attempt = this.#attemptOf(drafts, record)
-    const { events, state } = stamp(this.#state, masked, this.#deps.stamps, attempt?.events)
+    const { events, state } = stamp(this.#state, hidden, this.#deps.stamps, attempt?.events)
     this.#attempt = { drafts, record, events }
     const updated_at = this.#deps.stamps.now().toISOString()
     const outbox = this.#notifications({ state, record: written, updated_at, isEdited })
     const isDue = state.execution_status !== 'running' || state.seq - this.#cachedSeq >= CACHE_EVERY
     const text = record === undefined ? {} : { record: this.#deps.writeRecord(record) }
     await slices.next()
-    await this.#write({
-      id: this.#loaded.id,
-      epoch: this.#loaded.epoch,
-      expectedSeq: this.#state.seq,
-      events,
-      row: {
-        status: columnStatus(state, written),
-        updated_at,
-        ...text,
-      },
-      ...(isDue ? { state: this.#cached(state) } : {}),
-      ...this.#notes({ events, drafts: all, state }),
-      outbox,
-    })
+    try {
+      await this.#write({
+        id,
+        epoch,
+        expectedSeq: this.#state.seq,
+        events,
+        ...(events.length === 0 ? {} : { masked }),
+        row: {
+          status: columnStatus(state, written),
+          updated_at,
+          ...text,
+        },
+        ...(isDue ? { state: this.#cached(state) } : {}),
+        ...commitNotes(id, this.#state, { events, drafts: all, state }, this.#deps.cipher),
+        outbox,
+      })
+    } catch (error) {
+      if (!isOutdated(error) || refused.times === MAX_MASKINGS) throw error
+      return this.#append(drafts, record, isEdited, { secrets: masked, times: refused.times + 1 })
+    }
     const ended = runEnd(this.#state.execution_status, state, events)
     const open = this.#state.open_actions
     this.#state = state
     this.#record = written
-    this.#remember(all, masked, events)
+    this.#remember(all, hidden, events)
     if (isDue) this.#cachedSeq = state.seq
     this.#channel.commit(events)
     await this.#follow({ events, record: written, ended, open })
@@ -355,35 +347,8 @@ export class LiveLog {
     return [notification(topic, { row: { id, created_at, updated_at }, record, state })]
   }
 
-  /** The notes that a commit adds and deletes. */
-  #notes(commit: { events: readonly StoredEvent[]; drafts: readonly Draft[]; state: ConversationState }) {
-    const sealed = sealedArguments(this.#loaded.id, commit, this.#deps.cipher)
-    const [before, after] = [this.#state.awaiting_approval?.batch_id, commit.state.awaiting_approval?.batch_id]
-    const settled: string[] = settledCalls(this.#state, commit.state)
-    if (before === after) return { notes: sealed, settled }
-    return {
-      notes: after === undefined ? sealed : [...sealed, batchNote(after)],
-      settled: before === undefined ? settled : [...settled, before],
-    }
-  }
-
   #cached(state: ConversationState): CachedState {
     if (this.#view !== null) this.#checkpoint = this.#view.checkpoint()
     return writeCachedLog({ state, view: this.#checkpoint })
   }
-}
-
-/** Calls that were open before a commit and are not open after it. */
-function settledCalls(before: ConversationState, after: ConversationState): EventId[] {
-  const open = new Set(after.open_actions.map(({ id }) => id))
-  return before.open_actions.flatMap(({ id }) => (open.has(id) ? [] : [id]))
-}
-
-/** The error of an append to a log that this copy does not know any more; null for every other error. */
-function lossOf(error: unknown): { hasNewOwner: boolean } | null {
-  if (!(error instanceof ParleyError)) return null
-  const { reason } = error.details
-  if (error.code === 'not_found' || reason === 'epoch') return { hasNewOwner: true }
-  // An append was stored although the store reported a failure, and another one follows instead of its repetition.
-  return reason === 'seq' ? { hasNewOwner: false } : null
 }

@@ -1,45 +1,15 @@
-import { EMPTY_STATE, type Draft } from '@parley/protocol'
 import { expect, test } from 'vitest'
-import { diskFull, faultyStorage } from '../../../testing/faulty-storage.ts'
-import { conversation, own } from '../../../testing/store-fixtures.ts'
-import { openSqlite } from '../../storage/index.ts'
-import { userMessage } from '../drafts.ts'
-import { Channel } from '../watch/channel.ts'
-import { AppendRetry } from './append-retry.ts'
-import { LiveLog } from './live-log.ts'
+import { diskFull } from '../../../testing/faulty-storage.ts'
+import { openLog, said } from '../../../testing/log-bench.ts'
 
-const said = (text: string): Draft => userMessage([{ type: 'text', text, cache_prompt: false }])
-
-/** A log whose next append is stored without an answer, and the calls of `onLost`. */
+/** A log whose next append is stored without an answer. */
 async function unanswered() {
-  const { storage, faults } = faultyStorage(await openSqlite({ path: ':memory:' }))
-  const draft = conversation()
-  await storage.conversations.create(draft)
-  const { row } = await own(storage, draft.id)
-  const lost: boolean[] = []
-  let time = Date.UTC(2026, 0, 1)
-  const log = new LiveLog(
-    { ...row, record: {} as never, state: EMPTY_STATE, view: null, cachedSeq: 0 },
-    new Channel(0),
-    {
-      storage,
-      stamps: { now: () => new Date((time += 1_000)) },
-      notifies: false,
-      writeRecord: () => '{}',
-      mask: async (drafts) => drafts,
-      cipher: { seal: (text) => text, open: (text) => text },
-      appendRetry: new AppendRetry(),
-      pruning: { keepTokens: Infinity, leastTokens: Infinity },
-      log: { warn: () => undefined, error: () => undefined },
-    },
-    { onLost: (hasNewOwner) => void lost.push(hasNewOwner), onCommit: async () => undefined },
-  )
-  faults.after = async () => {
-    faults.after = async () => undefined
+  const at = await openLog(':memory:')
+  at.faults.after = async () => {
+    at.faults.after = async () => undefined
     throw diskFull()
   }
-  const stored = async () => storage.events.page(draft.id, { limit: 10 })
-  return { log, lost, stored, faults, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() }
+  return at
 }
 
 test('an append that was stored without an answer is repeated with the same ids and times, and stored once', async () => {

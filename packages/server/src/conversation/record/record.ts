@@ -18,6 +18,7 @@ import type {
   TextContent,
 } from '@parley/protocol'
 import { sealRecord, unsealRecord, type Cipher } from '../../secrets/index.ts'
+import type { MaskedSecrets } from '../../storage/index.ts'
 import type { WorkspaceSpec } from '../../workspace/index.ts'
 import type { RecordedReplay } from './recordings.ts'
 
@@ -81,6 +82,17 @@ export type MaskDrafts = (
   owner: string,
   record: ConversationRecord,
 ) => readonly Draft[] | Promise<readonly Draft[]>
+
+/**
+ * Masks drafts that the store accepts only with the current secrets.
+ * @param refused the secrets that the store has refused, so that they are read again; null: none
+ */
+export type MaskForCommit = (
+  drafts: readonly Draft[],
+  owner: string,
+  record: ConversationRecord,
+  refused: MaskedSecrets | null,
+) => Promise<{ drafts: readonly Draft[]; masked: MaskedSecrets }>
 
 /** References of the client to its own measurements. They have no effect here. */
 export type Correlation = Pick<

@@ -53,12 +53,19 @@ export type NewConversation = Omit<ConversationRow, 'seq' | 'epoch'> & {
   checkpoints?: readonly CheckpointRow[]
 }
 
+export type MaskedSecrets = { user: string; version: number }
+
 export type Append = {
   id: ConversationId
   epoch: number
   /** The newest `seq` the writer knows; the first event must have `expectedSeq + 1`. */
   expectedSeq: number
   events: readonly StoredEvent[]
+  /**
+   * The secrets that are masked in the events: of this user, in this version (`SecretStore.version`). Absent: the events are not
+   * compared with any.
+   */
+  masked?: MaskedSecrets
   /** Columns to change in the same transaction. */
   row?: Partial<Pick<ConversationRow, 'status' | 'updated_at' | 'record'>>
   /** A newer cached state, when one is due. */
@@ -135,7 +142,8 @@ export interface ConversationStore {
    * Appends in one durable transaction; appends of one turn of the event loop share a commit. The repetition of the newest append, with
    * the same event ids, changes nothing and succeeds (S6). After `unavailable`, an append may have been stored.
    * @throws ParleyError `conflict` without a change, with `details.reason` `epoch`: another owner; `seq`: the log has another end;
-   *   `duplicate_event`: the log has an event with one of these ids. `not_found`, `unavailable`.
+   *   `duplicate_event`: the log has an event with one of these ids; `secrets`: `masked` is not the current version.
+   *   `not_found`, `unavailable`.
    */
   append(append: Append): Promise<void>
   /**

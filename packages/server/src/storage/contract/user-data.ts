@@ -17,6 +17,11 @@ export type SecretRow = {
 
 /** Named secrets of a user; `sealed` is cipher text that the caller has made. */
 export interface SecretStore {
+  /**
+   * Returns the version of the user's secrets and settings, which every change of either replaces, whatever process makes it. Two
+   * different contents never have the same version; 0: there were none.
+   */
+  version(user: string): Promise<number>
   list(user: string): Promise<SecretRow[]>
   get(user: string, name: string): Promise<SecretRow | null>
   /** False when the name is taken. */

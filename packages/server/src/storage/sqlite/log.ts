@@ -10,6 +10,7 @@ import type { Outbox } from './outbox.ts'
 import { ROWS_SQL } from './rows.ts'
 import type { Sql } from './sql.ts'
 import { countBytes, countSpent, spentIn } from './usage.ts'
+import { secretsVersion } from './vault.ts'
 
 /** Finds the event of a log at a seq, if it has this id. */
 const EVENT_AT_SQL = 'SELECT 1 FROM events WHERE conversation = ? AND seq = ? AND id = ?'
@@ -44,6 +45,14 @@ function refusal(sql: Sql, { id, epoch, expectedSeq }: Append): ParleyError {
   }
   const message = `conversation ${id} is at seq ${row.seq}, not ${expectedSeq}; read the events between and retry`
   return new ParleyError('conflict', message, { details: { reason: 'seq', ...details } })
+}
+
+/** @throws ParleyError `conflict` when a secret was changed after the events were masked (S7) */
+function expectMasked(sql: Sql, { id, masked }: Append): void {
+  if (masked === undefined || masked.version === secretsVersion(sql, masked.user)) return
+  throw new ParleyError('conflict', `secrets were changed after the events of ${id} were masked; mask them again`, {
+    details: { reason: 'secrets', conversation_id: id },
+  })
 }
 
 /** True when this append is the newest one of the log: its answer was lost, and it is repeated (S6). */
@@ -85,6 +94,7 @@ function advance(sql: Sql, append: Append, bytes: number): { n: number; owner: s
 type Counted = { columns: readonly EventColumns[]; bytes: number; spent: ReturnType<typeof spentIn> }
 
 function appendNow(sql: Sql, append: Append, { columns, bytes, spent }: Counted, outbox: Outbox): void {
+  expectMasked(sql, append)
   const advanced = advance(sql, append, bytes)
   if (advanced === undefined) {
     if (isStored(sql, append, columns)) return

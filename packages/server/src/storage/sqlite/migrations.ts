@@ -41,6 +41,26 @@ const USERS = `
   );
 `
 
+/** Triggers, so that no statement that changes a secret or settings can forget the version. AUTOINCREMENT: no version is used twice. */
+const SECRET_VERSIONS = `
+  CREATE TABLE secret_versions (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    of_user TEXT NOT NULL UNIQUE
+  );
+  INSERT INTO secret_versions (of_user) SELECT user FROM secrets UNION SELECT user FROM settings;
+  ${['secrets', 'settings']
+    .flatMap((table) =>
+      (['INSERT', 'UPDATE', 'DELETE'] as const).map((change) => {
+        const user = change === 'DELETE' ? 'OLD.user' : 'NEW.user'
+        return `CREATE TRIGGER ${table}_${change.toLowerCase()} AFTER ${change} ON ${table} BEGIN
+          DELETE FROM secret_versions WHERE of_user = ${user};
+          INSERT INTO secret_versions (of_user) VALUES (${user});
+        END;`
+      }),
+    )
+    .join('\n  ')}
+`
+
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE conversations (
@@ -357,6 +377,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE nodes (n INTEGER PRIMARY KEY AUTOINCREMENT);
   ALTER TABLE conversations ADD COLUMN node INTEGER;
   `,
+  SECRET_VERSIONS,
 ]
 
 /** True for the `application_id` of a store. */

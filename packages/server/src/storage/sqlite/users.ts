@@ -19,6 +19,8 @@ const ERASE: readonly string[] = [
   'DELETE FROM made_workspaces WHERE owner = ?1',
   'DELETE FROM settings WHERE user = ?1',
   'DELETE FROM secrets WHERE user = ?1',
+  // After the rows whose deletion replaces the version.
+  'DELETE FROM secret_versions WHERE of_user = ?1',
   'DELETE FROM documents WHERE user = ?1',
   'DELETE FROM bash_events WHERE user = ?1',
   'DELETE FROM keyed_requests WHERE user = ?1',

@@ -10,9 +10,15 @@ export const GET_SQL = `SELECT ${COLUMNS} FROM secrets WHERE user = ? AND name =
 const INSERT = `INSERT INTO secrets (user, name, description, sealed, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5)
   ON CONFLICT (user, name) DO`
 
+export const VERSION_SQL = 'SELECT n FROM secret_versions WHERE of_user = ?'
+
+/** The version of a user's secrets and settings; triggers replace it with each change of a row. */
+export const secretsVersion = (sql: Sql, user: string): number => sql.get<{ n: number }>(VERSION_SQL, user)?.n ?? 0
+
 export function sqliteVault(sql: Sql, commits: GroupCommit, now: () => Date): SecretStore {
   const get = (user: string, name: string) => sql.get<SecretRow>(GET_SQL, user, name)
   return {
+    version: (user) => commits.read(() => secretsVersion(sql, user)),
     list: (user) => commits.read(() => sql.all<SecretRow>(LIST_SQL, user).map((row) => ({ ...row }))),
     get: (user, name) =>
       commits.read(() => {
