@@ -4,6 +4,7 @@ import { appendContract } from './contract/appends.ts'
 import { auditContract } from './contract/audit.ts'
 import { checkpointContract } from './contract/checkpoints.ts'
 import { crashContract } from './contract/crash.ts'
+import { fileContract } from './contract/files.ts'
 import { idempotencyContract } from './contract/idempotency.ts'
 import { keepsakeContract } from './contract/keepsakes.ts'
 import { listingContract } from './contract/listing.ts'
@@ -28,6 +29,7 @@ export function storageContract(name: string, makePlace: MakePlace): void {
     keepsakeContract(makePlace)
     noteContract(makePlace)
     checkpointContract(makePlace)
+    fileContract(makePlace)
     outboxContract(makePlace)
     receivedContract(makePlace)
     auditContract(makePlace)

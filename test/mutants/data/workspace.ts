@@ -6,6 +6,16 @@ const removal = 'packages/server/src/workspace/removal'
 
 export const workspace: readonly MutatedFile[] = [
   {
+    file: 'packages/server/src/workspace/conversation-files.ts',
+    tests: ['packages/server/src/workspace/conversation-files.test.ts'],
+    mutants: [
+      { before: 'if (to < text.length && isHighSurrogate(text.charCodeAt(to - 1))) to -= 1', after: '' },
+      { before: "        if (parts !== null) return parts.map((part) => cipher.open(part)).join('')\n", after: '' },
+      { before: '        await write(name, text)\n        await rm', after: '        await rm' },
+      { before: '        await rm(path, { force: true })\n', after: '' },
+    ],
+  },
+  {
     file: `${roots}/roots.ts`,
     tests: [`${roots}/roots.test.ts`],
     mutants: [

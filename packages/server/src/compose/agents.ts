@@ -30,7 +30,7 @@ import type { Analyze } from '../security/index.ts'
 import type { CommandSecrets, ConversationSecretAccess, FindLlm, Masking } from '../settings/index.ts'
 import type { EventStore } from '../storage/index.ts'
 import type { ConversationMcp, ModelService } from '../tools/index.ts'
-import type { OpenCallNotes, Workspace, Workspaces } from '../workspace/index.ts'
+import type { OpenCallNotes, OpenConversationFiles, Workspace, Workspaces } from '../workspace/index.ts'
 
 export type AgentsDeps = Pick<NativeAgentDeps, 'locks'> & {
   analyze: Analyze
@@ -40,6 +40,7 @@ export type AgentsDeps = Pick<NativeAgentDeps, 'locks'> & {
   workspaces: Workspaces
   openHooks: OpenHooks
   notes: OpenCallNotes
+  files: OpenConversationFiles
   /** Models as a conversation gets them. */
   openLlmOf: (user: ModelUser) => OpenLlm
   shrinker: Transport['shrinker']
@@ -104,12 +105,13 @@ async function openNative(
   from: AgentsDeps,
 ): Promise<Agent> {
   const { id, owner, record, epoch, secrets, current, subAgents, clientCalls } = live
-  const { config, notes, mcp, ownSecrets, masker, dataDirOf, openLlmOf, analyze, fetchCritic, locks, log } = from
+  const { config, notes, files, mcp, ownSecrets, masker, dataDirOf, openLlmOf, analyze, fetchCritic, locks, log } = from
   const { shrinker } = from
   const { secretsFailed, ...given } = await ownSecrets.ofAgent(owner, secrets)
   const { models, visionProfiles } = ownersModels(id, owner, from)
   const place = { workspace: record.workspace, remote: remoteOf(record.workspace) }
   const moreTools = await mcp.toolsOf(agent, { id, owner, epoch, ...place }, given.secretsFor)
+  const ownFiles = files({ id, epoch })
   const deps: NativeAgentDeps = {
     openLlm: openLlmOf(live),
     fetchCritic,
@@ -119,6 +121,7 @@ async function openNative(
     ...given,
     services: {
       notes: notes({ id, epoch }),
+      files: ownFiles,
       ...(subAgents === undefined ? {} : { subAgents }),
       ...(clientCalls === undefined ? {} : { clientCalls }),
       browser: { executable: config.chromium },
@@ -143,7 +146,7 @@ async function openNative(
   }
   const equipped = await withVision(agent, visionProfiles)
   if (record.replay === null || record.replay === undefined) return createNativeAgent(equipped, deps)
-  const recording = await readRecording(deps.dataDir, record.replay)
+  const recording = await readRecording(ownFiles, record.replay)
   return createReplayAgent(equipped, { recording, stopOnDivergence: record.replay.stop_on_divergence }, deps)
 }
 

@@ -13,13 +13,22 @@ export type Automation = AsyncDisposable & {
   recover(): Promise<void>
 }
 
-export function openAutomation(config: Config, storage: Pick<Storage, 'conversations'>, log: Log): Automation {
+export function openAutomation(
+  config: Config,
+  storage: Pick<Storage, 'conversations' | 'callbacks'>,
+  log: Log,
+): Automation {
   const { automation: target } = config
   if (target === null) return { runs: {}, recover: async () => undefined, [Symbol.asyncDispose]: async () => undefined }
   // A run does not fail because its callback cannot be recorded.
   const recorded = (id: string, work: Promise<void>) =>
     work.catch((error: unknown) => log.error({ conversation_id: id, err: error }, 'completion callback not recorded'))
-  const completions = openCompletions({ target, folder: join(config.dataDir, 'callbacks'), log })
+  const completions = openCompletions({
+    target,
+    store: storage.callbacks,
+    oldFolder: join(config.dataDir, 'callbacks'),
+    log,
+  })
   return {
     runs: {
       runs: {

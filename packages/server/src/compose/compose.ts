@@ -104,7 +104,7 @@ export async function startServer(
   suspended.replace(await storage.users.suspended())
   warnOfUsers(config, (await storage.users.list()).length, log)
   const parts = { config, storage, cipher, log, heartbeatMs, account, foldersDir }
-  const { quotas, egress, isolation, workspaces, roots, notes, removal } = await composeWorkspaces(parts, opened)
+  const { quotas, egress, isolation, workspaces, roots, notes, files, removal } = await composeWorkspaces(parts, opened)
 
   const secrets = openNamedSecrets(storage.secrets, cipher)
   const findLlm = openFindLlm(storage.documents, cipher)
@@ -146,7 +146,18 @@ export async function startServer(
     suspended,
     removal,
   }
-  const engine = composeEngine({ ...shared, node, egress, notes, foldersDir, isolation, mcp, log, ...automation.runs })
+  const engine = composeEngine({
+    ...shared,
+    node,
+    egress,
+    notes,
+    files,
+    foldersDir,
+    isolation,
+    mcp,
+    log,
+    ...automation.runs,
+  })
   const edge = composeEdge({ ...shared, engine, identities, secrets, isolation, log, ...overrides })
   opened.defer(() => endWork(edge, engine, log))
 

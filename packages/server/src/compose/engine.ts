@@ -38,6 +38,7 @@ import {
   describeIsolation,
   type Isolation,
   type OpenCallNotes,
+  type OpenConversationFiles,
   type RootsOf,
   type WorkspaceRemoval,
   type Workspaces,
@@ -57,6 +58,7 @@ export type ComposeEngineDeps = {
   workspaces: Workspaces
   roots: RootsOf
   notes: OpenCallNotes
+  files: OpenConversationFiles
   removal: WorkspaceRemoval
   isolation: Isolation
   /** Folder that holds a folder for each conversation. */
@@ -103,6 +105,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
       config,
       workspaces,
       notes: deps.notes,
+      files: deps.files,
       openHooks,
       openLlmOf,
       shrinker: deps.transport.shrinker,

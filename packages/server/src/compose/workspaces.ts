@@ -10,6 +10,7 @@ import {
   findRefusedToolchain,
   homesOfAccount,
   openCallNotes,
+  openConversationFiles,
   openCallProof,
   openEveryWorkspace,
   openLocalWorkspaces,
@@ -19,6 +20,7 @@ import {
   probeIsolation,
   type Account,
   type OpenCallNotes,
+  type OpenConversationFiles,
   type Isolation,
   type RootsOf,
   type WorkspaceRemoval,
@@ -46,6 +48,7 @@ export type WorkspacePlaces = {
   workspaces: Workspaces
   roots: RootsOf
   notes: OpenCallNotes
+  files: OpenConversationFiles
   removal: WorkspaceRemoval
 }
 
@@ -75,12 +78,13 @@ export async function composeWorkspaces(
   const options = { roots, account, orphanExitMs, heartbeatMs, sandbox, shell, proof, processes: quotas.processes, log }
   const local = openLocalWorkspaces({ dataDir, ...options })
   const notes = openCallNotes({ notes: storage.notes, cipher, proof })
+  const files = openConversationFiles({ files: storage.files, cipher, folderOf: (id) => join(foldersDir, id) })
   const egress = opened.use(openEgress(config.userEgress))
   const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, egress, log })
   opened.defer(() => closeInTime('workspaces', workspaces, log))
   const removal = openWorkspaceRemoval({ store: storage.workspaces, workspaces, dataDir, account, log })
   opened.defer(() => closeInTime('workspace removal', removal, log))
-  return { quotas, egress, isolation, workspaces, roots, notes, removal }
+  return { quotas, egress, isolation, workspaces, roots, notes, files, removal }
 }
 
 function quotasOf({ userLimits, mode, maxConcurrentRuns }: Config, { usage }: Storage): Quotas {

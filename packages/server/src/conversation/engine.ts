@@ -72,6 +72,7 @@ export function openEngine(deps: EngineDeps): Engine {
     storage,
     node: deps.node,
     stamps: { now: deps.now },
+    cipher,
     writeRecord: (record) => writeRecord(record, cipher),
     referenced: (record) => withReferences(record, cipher),
     workspacesDir: join(deps.dataDir, 'workspaces'),

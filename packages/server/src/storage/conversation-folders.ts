@@ -1,4 +1,4 @@
-/** Folders of the conversations: task lists, full outputs, recordings. Source: decisions.md, The file of a conversation. */
+/** Folders of the conversations: full outputs, undo of file edits, checkpoints. Source: decisions.md, The file of a conversation. */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 

@@ -13,10 +13,12 @@
  */
 import type { KeyStore, AuditStore, UserStore } from './contract/access.ts'
 import type { BashStore } from './contract/bash.ts'
+import type { CallbackStore } from './contract/callbacks.ts'
 import type { CheckpointStore } from './contract/checkpoints.ts'
 import type { ConversationStore } from './contract/conversations.ts'
 import type { CallStore, SealTestStore } from './contract/directory.ts'
 import type { EventStore } from './contract/events.ts'
+import type { ConversationFileStore } from './contract/files.ts'
 import type { IdempotencyStore } from './contract/idempotency.ts'
 import type { NodeStore } from './contract/nodes.ts'
 import type { NoteStore } from './contract/notes.ts'
@@ -37,6 +39,8 @@ export interface Storage extends AsyncDisposable {
   readonly bash: BashStore
   readonly calls: CallStore
   readonly nodes: NodeStore
+  readonly files: ConversationFileStore
+  readonly callbacks: CallbackStore
   readonly notes: NoteStore
   readonly workspaces: WorkspaceStore
   readonly checkpoints: CheckpointStore

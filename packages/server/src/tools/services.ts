@@ -1,5 +1,5 @@
 import type { ImageShrinker } from '../llm/index.ts'
-import type { CallNotes } from '../workspace/index.ts'
+import type { CallNotes, ConversationFiles } from '../workspace/index.ts'
 import type { ClientCalls } from './client-calls.ts'
 import type { ModelService, VisionService } from './models/services.ts'
 import type { SkillService } from './skill-service.ts'
@@ -17,6 +17,8 @@ export type ToolServices = {
   notes?: CallNotes
   /** Makes large images smaller. Absent: they are refused. */
   shrinker?: ImageShrinker
+  /** Files of the conversation outside of its workspace. Absent: the agent has no tool that keeps one. */
+  files?: ConversationFiles
   /** True: a file is checked for syntax errors after an edit. */
   checksSyntax?: boolean
   /** Absent: no client can post a result. */

@@ -1,10 +1,8 @@
 import { TaskItem, TaskTrackerAction, textContent } from '@parley/protocol'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { z } from 'zod'
-import { writeDurably } from '../lib/index.ts'
+import type { ConversationFiles } from '../workspace/index.ts'
 import { defineTool } from './define.ts'
-import type { Tool } from './tool.ts'
+import type { Tool, ToolContext } from './tool.ts'
 
 const FILE = 'TASKS.json'
 const MARKS = { todo: '[ ]', in_progress: '[~]', done: '[x]' } satisfies Record<TaskItem['status'], string>
@@ -40,9 +38,10 @@ export function taskTrackerTool(): Tool {
     },
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     parse: (args) => TaskTrackerAction.parse({ ...args, kind: 'TaskTrackerAction' }),
-    async execute({ command, task_list }, { dataDir }) {
-      if (command === 'plan') await write(dataDir, task_list)
-      const tasks = command === 'plan' ? task_list : await read(dataDir)
+    async execute({ command, task_list }, context) {
+      const files = filesOf(context)
+      if (command === 'plan') await files.write(FILE, JSON.stringify(task_list))
+      const tasks = command === 'plan' ? task_list : await read(files)
       const message =
         command === 'plan' ? `Task list has been updated with ${tasks.length} item(s).` : taskListText(tasks)
       return {
@@ -66,15 +65,14 @@ export function taskListText(tasks: readonly TaskItem[]): string {
   return `The task list:\n${rows.join('\n')}`
 }
 
-const write = (dir: string, tasks: readonly TaskItem[]): Promise<void> =>
-  writeDurably(join(dir, FILE), JSON.stringify(tasks, null, 2))
+function filesOf({ services }: ToolContext): ConversationFiles {
+  if (services?.files === undefined) throw new Error('the task tracker has no files to keep its list in')
+  return services.files
+}
 
 /** A missing or damaged list counts as empty: the agent can write a new one. */
-async function read(dir: string): Promise<TaskItem[]> {
-  const text = await readFile(join(dir, FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '[]'
-    throw error
-  })
+async function read(files: ConversationFiles): Promise<TaskItem[]> {
+  const text = (await files.read(FILE)) ?? '[]'
   try {
     return z.array(TaskItem).parse(JSON.parse(text))
   } catch {

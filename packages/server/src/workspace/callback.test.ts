@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { asConversationId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../testing/temp.ts'
 import { openCompletions, type RunEnd } from './callback.ts'
+import { openSqlite } from '../storage/index.ts'
 import { until } from '../../testing/until.ts'
 
 const ID = asConversationId('c1')
@@ -39,20 +40,35 @@ async function startListener(statuses: number[] = []) {
 
 const backoff = { baseMs: 5, maxMs: 20 }
 
+/** A store of callbacks, and the folder of version 0.1.0, which is empty. */
+async function openPlace() {
+  await using stack = new AsyncDisposableStack()
+  const dir = stack.use(await tempDir())
+  const { callbacks: store } = stack.use(await openSqlite({ path: dir.file('parley.db') }))
+  const open = stack.move()
+  return {
+    dir,
+    store,
+    from: { store, oldFolder: dir.file('callbacks') },
+    noneIsOwed: async () => (await store.owed()).length === 0,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
 test('a run that continues after an approval is reported by one completion callback', async () => {
-  await using dir = await tempDir()
+  await using at = await openPlace()
   await using listener = await startListener()
-  await using completions = openCompletions({ target: listener.target, folder: dir.file('owed'), log, backoff })
+  await using completions = openCompletions({ target: listener.target, ...at.from, log, backoff })
   await completions.began(ID)
   await completions.began(ID)
   await completions.ended(ID, finished)
   await completions.ended(ID, { ...finished, execution_status: 'error' })
-  await until(async () => (await readdir(dir.file('owed'))).length === 0)
+  await until(at.noneIsOwed)
   expect(listener.bodies).toEqual([{ status: 'COMPLETED', execution_status: 'finished', conversation_id: ID }])
 })
 
 test('a completion callback does not follow a redirect and is sent to the configured address again', async () => {
-  await using dir = await tempDir()
+  await using at = await openPlace()
   await using elsewhere = await startListener()
   let asked = 0
   const moved = createServer((incoming, response) => {
@@ -63,13 +79,13 @@ test('a completion callback does not follow a redirect and is sent to the config
   const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}`
   await using completions = openCompletions({
     target: { url, apiKey: 'key-of-the-callback', runId: null },
-    folder: dir.file('owed'),
+    ...at.from,
     log,
     backoff,
   })
   await completions.began(ID)
   await completions.ended(ID, finished)
-  await until(async () => (await readdir(dir.file('owed'))).length === 0)
+  await until(at.noneIsOwed)
   expect([asked, elsewhere.bodies]).toEqual([2, []])
   moved.closeAllConnections()
   moved.close()
@@ -81,11 +97,11 @@ test.each([
   ['paused', null],
   ['deleting', null],
 ] as const)('%s is no completion', async (execution_status, error) => {
-  await using dir = await tempDir()
+  await using at = await openPlace()
   await using listener = await startListener()
   await using completions = openCompletions({
     target: { ...listener.target, runId: 'r' },
-    folder: dir.file('owed'),
+    ...at.from,
     log,
     backoff,
   })
@@ -103,33 +119,36 @@ test.each([
 })
 
 test('a refused completion callback is repeated with the same id and finally parked', async () => {
-  await using dir = await tempDir()
+  await using at = await openPlace()
   await using listener = await startListener([500, 404, 503])
-  await using completions = openCompletions({ target: listener.target, folder: dir.file('owed'), log, backoff })
+  await using completions = openCompletions({ target: listener.target, ...at.from, log, backoff })
   await completions.began(ID)
   await completions.ended(ID, finished)
   await until(() => listener.bodies.length === 4)
   expect(new Set(listener.ids).size).toBe(1)
 
   await using deaf = await startListener(Array.from({ length: 50 }, () => 500))
-  await using brief = openCompletions({ target: deaf.target, folder: dir.file('brief'), log, backoff, giveUpMs: 20 })
+  await using brief = openCompletions({ target: deaf.target, ...at.from, log, backoff, giveUpMs: 20 })
   await brief.began(ID)
   await brief.ended(ID, finished)
-  await until(async () => (await readdir(dir.file('brief'))).some((name) => name.endsWith('.parked')))
+  await until(at.noneIsOwed)
+  await using listening = await startListener()
+  await using next = openCompletions({ target: listening.target, ...at.from, log, backoff })
+  await next.recover(async () => null)
+  expect(listening.bodies).toEqual([])
 })
 
 test('the next process sends the completion callbacks of a killed one, also for a run whose end was not stored', async () => {
-  await using dir = await tempDir()
-  const folder = dir.file('owed')
+  await using at = await openPlace()
   const [ended, noted, goesOn] = ['c1', 'c2', 'c3'].map(asConversationId) as [typeof ID, typeof ID, typeof ID]
   const nowhere = { url: 'http://127.0.0.1:9', apiKey: null, runId: null }
   {
-    await using before = openCompletions({ target: nowhere, folder, log, backoff })
+    await using before = openCompletions({ target: nowhere, ...at.from, log, backoff })
     for (const id of [ended, noted, goesOn]) await before.began(id)
     await before.ended(ended, finished)
   }
   await using listener = await startListener()
-  await using after = openCompletions({ target: listener.target, folder, log, backoff })
+  await using after = openCompletions({ target: listener.target, ...at.from, log, backoff })
   await after.recover(async (id) => (id === noted ? { ...finished, execution_status: 'stuck' } : null))
   await until(() => listener.bodies.length === 2)
   expect(listener.bodies.map((body) => [body.conversation_id, body.status]).toSorted()).toEqual([
@@ -138,4 +157,20 @@ test('the next process sends the completion callbacks of a killed one, also for 
   ])
   await after.ended(goesOn, finished)
   await until(() => listener.bodies.length === 3)
+})
+
+test('the callbacks that version 0.1.0 kept in files are sent, those that it had parked are not, and the files are removed', async () => {
+  await using at = await openPlace()
+  await using listener = await startListener()
+  const { oldFolder } = at.from
+  const owed = (id: string, callback: object | null) =>
+    JSON.stringify({ id, conversation_id: ID, callback, due_at: callback && new Date().toISOString() })
+  await mkdir(oldFolder)
+  await writeFile(`${oldFolder}/a.json`, owed('a', { status: 'COMPLETED', conversation_id: ID }))
+  await writeFile(`${oldFolder}/b.json.parked`, owed('b', { status: 'FAILED', conversation_id: ID }))
+  await using completions = openCompletions({ target: listener.target, ...at.from, log, backoff })
+  await completions.recover(async () => null)
+  await until(at.noneIsOwed)
+  expect(listener.ids).toEqual(['a'])
+  await expect(readdir(oldFolder)).rejects.toMatchObject({ code: 'ENOENT' })
 })

@@ -9,11 +9,11 @@
  */
 import type { Log } from '../observability/index.ts'
 import { createHmac, randomUUID } from 'node:crypto'
-import { readdir, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { ConversationExecutionStatus, ConversationId } from '@parley/protocol'
 import { operatorFetch } from '../egress/index.ts'
-import { backoffMs, sleep, timeoutSignal, writeDurably, type Backoff } from '../lib/index.ts'
+import { backoffMs, sleep, timeoutSignal, type Backoff } from '../lib/index.ts'
+import type { CallbackStore } from '../storage/index.ts'
+import { takeOldCallbacks } from './old-callbacks.ts'
 
 export type CallbackTarget = {
   url: string
@@ -43,8 +43,9 @@ type Callback = {
 
 export type CompletionsOptions = {
   target: CallbackTarget
-  /** Folder of pending callbacks; created when first needed. */
-  folder: string
+  store: CallbackStore
+  /** Folder in which version 0.1.0 kept the callbacks that were owed. */
+  oldFolder: string
   log: Pick<Log, 'warn' | 'error'>
   backoff?: Backoff
   /** Milliseconds after which an undelivered callback is parked. */
@@ -70,7 +71,8 @@ type PendingCallback = { id: string; conversation_id: ConversationId; callback: 
 
 export function openCompletions({
   target,
-  folder,
+  store,
+  oldFolder,
   log,
   backoff = BACKOFF,
   giveUpMs = GIVE_UP_MS,
@@ -78,9 +80,9 @@ export function openCompletions({
   const closing = new AbortController()
   const runs = new Map<ConversationId, PendingCallback>()
   const delivering = new Set<Promise<void>>()
-  const fileOf = ({ id }: PendingCallback) => join(folder, `${id}.json`)
 
-  const write = (owed: PendingCallback) => writeDurably(fileOf(owed), JSON.stringify(owed))
+  const write = (owed: PendingCallback) =>
+    store.put({ id: owed.id, conversation_id: owed.conversation_id, json: JSON.stringify(owed) })
 
   async function conclude(owed: PendingCallback, end: RunEnd): Promise<void> {
     const due = {
@@ -107,11 +109,11 @@ export function openCompletions({
     for (let attempt = 1; ; attempt++) {
       closing.signal.throwIfAborted()
       const refusal = await post(target, owed, closing.signal)
-      if (refusal === null) return rm(fileOf(owed), { force: true })
+      if (refusal === null) return store.remove(owed.id)
       log.warn({ conversation_id, attempt, reason: refusal }, 'completion callback not accepted')
       if (Date.now() - Date.parse(owed.due_at ?? '') > giveUpMs) {
         log.error({ conversation_id, attempts: attempt }, 'completion callback given up')
-        return rename(fileOf(owed), `${fileOf(owed)}.parked`)
+        return store.park(owed.id)
       }
       await sleep(backoffMs(backoff, attempt), closing.signal)
     }
@@ -133,12 +135,9 @@ export function openCompletions({
     },
 
     async recover(endOf) {
-      const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return []
-        throw error
-      })
-      for (const name of names.filter((each) => each.endsWith('.json'))) {
-        const owed = JSON.parse(await readFile(join(folder, name), 'utf8')) as PendingCallback
+      await takeOldCallbacks(oldFolder, store)
+      for (const { json } of await store.owed()) {
+        const owed = JSON.parse(json) as PendingCallback
         if (owed.callback !== null) {
           startDelivery(owed)
           continue

@@ -1,5 +1,11 @@
 export type * from './workspace.ts'
 export { openCallNotes, type CallNotes, type OpenCallNotes } from './call-notes.ts'
+export {
+  openConversationFiles,
+  sealedFile,
+  type ConversationFiles,
+  type OpenConversationFiles,
+} from './conversation-files.ts'
 export { openCallProof } from './call-proof.ts'
 export { checkpointsIn, type Checkpoints } from './checkpoints/checkpoints.ts'
 export type { CheckpointPlace } from './checkpoints/git.ts'

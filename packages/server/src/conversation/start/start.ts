@@ -14,7 +14,8 @@ import {
   type SecurityAnalyzer,
 } from '@parley/protocol'
 import { expectHookTools } from '../../agent/index.ts'
-import type { ConversationRow, NodeNumber, Storage } from '../../storage/index.ts'
+import type { ConversationFile, ConversationRow, NodeNumber, Storage } from '../../storage/index.ts'
+import type { Cipher } from '../../secrets/index.ts'
 import type { Actor, StartRequest } from '../conversations.ts'
 import { statusChanged } from '../drafts.ts'
 import { notification } from '../record/notify.ts'
@@ -23,7 +24,7 @@ import { writeCachedLog } from '../log/cached-log.ts'
 import { stamp, type Stamps } from '../log/stamp.ts'
 import { columnStatus } from '../record/start-status.ts'
 import { expectSecrets } from '../record/changes.ts'
-import { keepRecording, type RecordedReplay } from '../record/recordings.ts'
+import { recordingFile, type RecordedReplay } from '../record/recordings.ts'
 
 /** Default limit of iterations of one run. Source: interface.md, Limits. */
 const DEFAULT_MAX_ITERATIONS = 500
@@ -33,6 +34,8 @@ export type StartDeps = {
   /** The node that owns new conversations. */
   node: NodeNumber
   stamps: Stamps
+  /** Seals the files of a conversation. */
+  cipher: Pick<Cipher, 'seal' | 'open'>
   writeRecord: (record: ConversationRecord) => string
   /** The record with references to the model key of the server in place of the key itself. */
   referenced: (record: ConversationRecord) => ConversationRecord
@@ -97,9 +100,12 @@ export async function create(
   await nextTurn()
   const own = deps.referenced(recordOf(request, join(deps.workspacesDir, id)))
   expectSecrets(own, null)
-  // Written before the conversation exists, so that a record never names a missing recording.
-  const replay = await keptReplay(deps.folderOf(id), request)
-  const record: ConversationRecord = { ...own, persistence_dir: deps.persistenceDir, replay }
+  const recording = request.replay ? recordingFile(request.replay.recording, deps.cipher) : null
+  const record: ConversationRecord = {
+    ...own,
+    persistence_dir: deps.persistenceDir,
+    replay: replayOf(request, recording),
+  }
   const at = deps.stamps.now().toISOString()
   const { events, state } = stamp(EMPTY_STATE, opening(request), deps.stamps)
   const row: ConversationRow = {
@@ -120,6 +126,7 @@ export async function create(
     events,
     state: writeCachedLog({ state, view: null }),
     outbox,
+    ...(recording === null ? {} : { files: [recording] }),
   })
   return made === 'created' ? { row, record, state, created: true } : { existing: id }
 }
@@ -178,9 +185,9 @@ const attached = (source: PluginSource): AttachedPlugin => ({
   resolved_ref: null,
 })
 
-async function keptReplay(folder: string, { replay }: StartRequest): Promise<RecordedReplay | null> {
-  if (replay === null || replay === undefined) return null
-  return { file: await keepRecording(folder, replay.recording), stop_on_divergence: replay.stopOnDivergence }
+function replayOf({ replay }: StartRequest, file: ConversationFile | null): RecordedReplay | null {
+  if (file === null || replay === null || replay === undefined) return null
+  return { file: file.name, stop_on_divergence: replay.stopOnDivergence }
 }
 
 function repositoryOf({ repository }: StartRequest): RepositoryChoice | null {

@@ -1,4 +1,5 @@
 import type { ConversationExecutionStatus, ConversationId, EventId, StoredEvent } from '@parley/protocol'
+import type { ConversationFile } from './files.ts'
 import type { Note } from './notes.ts'
 import type { CheckpointRow } from './checkpoints.ts'
 import type { NodeNumber } from './nodes.ts'
@@ -49,6 +50,8 @@ export type NewConversation = Omit<ConversationRow, 'seq' | 'epoch'> & {
   events?: readonly StoredEvent[]
   state?: CachedState
   outbox?: readonly OutboxDraft[]
+  /** Files that the record names. */
+  files?: readonly ConversationFile[]
   /** Checkpoints of the copied files of a fork. */
   checkpoints?: readonly CheckpointRow[]
 }

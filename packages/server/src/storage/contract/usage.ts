@@ -1,6 +1,6 @@
 /** What a user has used. Source: docs/quotas.md. */
 export type Usage = {
-  /** Bytes of the events of the user's conversations, received ones included, and of the files that count. */
+  /** Bytes of the events and files of the user's conversations, received ones included. */
   stored_bytes: number
   /** US dollars of the answers of models in the month. An answer without a known price counts nothing. */
   cost_usd: number

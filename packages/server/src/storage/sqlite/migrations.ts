@@ -378,6 +378,21 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE conversations ADD COLUMN node INTEGER;
   `,
   SECRET_VERSIONS,
+  `
+  CREATE TABLE conversation_files (
+    conversation INTEGER NOT NULL REFERENCES conversations (n) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (conversation, name, part)
+  );
+  CREATE TABLE callbacks (
+    id TEXT NOT NULL PRIMARY KEY,
+    conversation_id TEXT NOT NULL,
+    json TEXT NOT NULL,
+    is_parked INTEGER NOT NULL DEFAULT 0
+  ) WITHOUT ROWID;
+  `,
 ]
 
 /** True for the `application_id` of a store. */

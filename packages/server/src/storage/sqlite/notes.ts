@@ -52,8 +52,8 @@ export function settleNotes(sql: Sql, conversation: number, calls: readonly stri
   for (const call of calls) sql.run(SETTLE_SQL, conversation, call)
 }
 
-/** Number of a conversation that still has this owner. */
-function owned(sql: Sql, { id, epoch }: NoteOwner): number {
+/** Number of a conversation that still has this owner. @throws ParleyError `not_found`, `conflict` */
+export function owned(sql: Sql, { id, epoch }: NoteOwner): number {
   const row = sql.get<{ n: number; epoch: number }>('SELECT n, epoch FROM conversations WHERE id = ?', id)
   if (row === undefined)
     throw new ParleyError('not_found', `no conversation ${id}`, { details: { conversation_id: id } })

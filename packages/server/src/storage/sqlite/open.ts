@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Storage } from '../storage.ts'
 import { sqliteAudit } from './audit.ts'
 import { sqliteBash } from './bash.ts'
+import { sqliteCallbacks } from './callbacks.ts'
 import { sqliteCalls } from './calls.ts'
 import { sqliteCheckpoints } from './checkpoints.ts'
 import { Deliveries } from './deliveries.ts'
@@ -12,6 +13,7 @@ import { sqliteDocuments } from './documents.ts'
 import { EventBackfill } from './event-backfill.ts'
 import { ownLogs, sqliteEvents } from './events.ts'
 import { explained } from './failures.ts'
+import { sqliteFiles } from './files.ts'
 import { CHECKPOINT_PAGES, GroupCommit } from './group-commit.ts'
 import { sqliteIdempotency } from './idempotency.ts'
 import { sqliteKeys } from './keys.ts'
@@ -120,6 +122,8 @@ export async function openSqlite({
     bash: sqliteBash(sql, commits),
     calls: sqliteCalls(sql, commits),
     nodes: sqliteNodes(sql, commits),
+    files: sqliteFiles(sql, commits),
+    callbacks: sqliteCallbacks(sql, commits),
     notes: sqliteNotes(sql, commits),
     workspaces: sqliteWorkspaces(sql, commits),
     checkpoints: sqliteCheckpoints(sql, commits),

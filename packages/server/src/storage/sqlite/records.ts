@@ -17,6 +17,7 @@ import { Cursors } from './cursors.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { bytesOf, type EventColumns, eventColumns, insertEvents, packedId } from './event-columns.ts'
 import { putState, requireDense } from './log.ts'
+import { bytesOfFiles, insertFile } from './files.ts'
 import type { Outbox } from './outbox.ts'
 import { ROWS_SQL } from './rows.ts'
 import type { Sql } from './sql.ts'
@@ -68,7 +69,8 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
       const events = conversation.events ?? []
       requireDense(0, events)
       const columns = events.map(eventColumns)
-      const isCreated = await commits.write(() => createNow(sql, outbox, conversation, columns))
+      const bytes = bytesOf(columns) + bytesOfFiles(conversation.files ?? [])
+      const isCreated = await commits.write(() => createNow(sql, outbox, conversation, { columns, bytes }))
       if (isCreated) outbox.announceCommit(conversation.id, conversation.outbox, columns.length)
       return isCreated ? 'created' : 'exists'
     },
@@ -148,12 +150,16 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
 }
 
 /** Inserts row, record and first events; false when the id is taken. */
-function createNow(sql: Sql, outbox: Outbox, row: NewConversation, events: readonly EventColumns[]): boolean {
+function createNow(
+  sql: Sql,
+  outbox: Outbox,
+  row: NewConversation,
+  { columns: events, bytes }: { columns: readonly EventColumns[]; bytes: number },
+): boolean {
   // Its release would end the processes of the new conversation.
   if (sql.get('SELECT 1 FROM owed_releases WHERE id = ?', row.id) !== undefined) return false
   // Files and notifications of the deleted conversation may still exist under this id.
   if (sql.get('SELECT 1 FROM deleted_ids WHERE id = ? AND owner <> ?', row.id, row.owner) !== undefined) return false
-  const bytes = bytesOf(events)
   const made = sql.returning<{ n: number }>(
     `INSERT INTO conversations (id, owner, created_at, updated_at, seq, bytes, epoch, node, status, parent_conversation_id, notified)
      VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
@@ -172,6 +178,7 @@ function createNow(sql: Sql, outbox: Outbox, row: NewConversation, events: reado
   sql.run('INSERT INTO records (conversation, record) VALUES (?, ?)', made.n, row.record)
   insertEvents(sql, made.n, events)
   countBytes(sql, row.owner, bytes)
+  for (const file of row.files ?? []) insertFile(sql, made.n, file)
   for (const checkpoint of row.checkpoints ?? []) insertCheckpoint(sql, made.n, checkpoint)
   if (row.state !== undefined) putState(sql, made.n, row.state)
   if (events.length > 0) outbox.follow(made.n, row.id, 0)

@@ -3,7 +3,7 @@
  *
  * Invariants
  *   U1. `stored_bytes` of a user is the sum of `bytes` and `file_bytes` over the user's conversations; `bytes` of a conversation is
- *       the sum over its events.
+ *       the sum over its events and its files in the store, `file_bytes` that over its files outside of it.
  *   U2. `cost_usd` of a month contains each answer once: not the copies in a fork, and not the costs that a conversation repeats of its
  *       sub-agents. Deleting a conversation leaves it as it is.
  */
