@@ -417,6 +417,19 @@ export const run: readonly MutatedFile[] = [
     ],
   },
   {
+    file: at('log/row-changes.ts'),
+    tests: [at('log/row-changes.test.ts')],
+    mutants: [
+      { before: '...(isSame ? {} : { status })', after: 'status' },
+      { before: "isRecent && status === 'running'", after: 'isRecent' },
+      { before: '< LAG_MS', after: '<= LAG_MS' },
+      {
+        before: 'Math.abs(updatedAt.getTime() - stored.updatedAt.getTime())',
+        after: 'updatedAt.getTime() - stored.updatedAt.getTime()',
+      },
+    ],
+  },
+  {
     file: at('log/refusals.ts'),
     tests: ROSTER,
     mutants: [

@@ -126,12 +126,13 @@ test('the state is stored with an append when the conversation rests, and now an
   })
   const talk = await bench.start({ max_iterations: 100, stuck_detection: false })
   await talk.is('finished')
-  const running = appends.filter(({ row, state }) => row?.status === 'running' && state !== undefined)
-  const written = appends.filter(({ row }) => row?.status === 'running')
+  const [begin, end] = ['running', 'finished'].map((status) => appends.findIndex(({ row }) => row?.status === status))
+  const written = appends.slice(begin, end)
+  const running = written.filter(({ state }) => state !== undefined)
   // Each answer and its results are three events.
   expect(running.length).toBeGreaterThanOrEqual(2)
   expect(running.length).toBeLessThan(written.length / 10)
-  expect(appends.findLast(({ row }) => row?.status === 'finished')?.state).toBeDefined()
+  expect(appends[end!]?.state).toBeDefined()
 })
 
 test('the notification of a pause and of a resumption is stored with it, and only where webhooks are configured', async () => {

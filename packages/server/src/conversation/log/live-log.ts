@@ -25,6 +25,7 @@ import { RunCancelled } from '../interruption.ts'
 import { commitNotes } from './commit-notes.ts'
 import type { LogDeps } from './log-deps.ts'
 import { isOutdated, lossOf } from './refusals.ts'
+import { RowChanges } from './row-changes.ts'
 import { runEnd, type RunEnd } from './run-end.ts'
 import { restoreArguments } from './sealed-arguments.ts'
 import { stamp } from './stamp.ts'
@@ -92,6 +93,7 @@ export class LiveLog {
   /** Open actions that this process has stored or restored, in the agent's own form. */
   readonly #originals = new Map<EventId, ActionEvent>()
   #record: ConversationRecord
+  readonly #row = new RowChanges()
   /** True when the newest append was refused. */
   #isRefused = false
   /** The newest attempt while the store may have stored it without an answer. */
@@ -243,8 +245,9 @@ export class LiveLog {
     const attempt = this.#attemptOf(drafts, record)
     const { events, state } = stamp(this.#state, hidden, this.#deps.stamps, attempt?.events)
     this.#attempt = { drafts, record, events }
-    const updated_at = this.#deps.stamps.now().toISOString()
-    const outbox = this.#notifications({ state, record: written, updated_at, isEdited })
+    const updatedAt = this.#deps.stamps.now()
+    const outbox = this.#notifications({ state, record: written, updated_at: updatedAt.toISOString(), isEdited })
+    const row = this.#row.of({ status: columnStatus(state, written), updatedAt })
     const isDue = state.execution_status !== 'running' || state.seq - this.#cachedSeq >= CACHE_EVERY
     const text = record === undefined ? {} : { record: this.#deps.writeRecord(record) }
     await slices.next()
@@ -255,11 +258,7 @@ export class LiveLog {
         expectedSeq: this.#state.seq,
         events,
         ...(events.length === 0 ? {} : { masked }),
-        row: {
-          status: columnStatus(state, written),
-          updated_at,
-          ...text,
-        },
+          row: { ...row, ...text },
         ...(isDue ? { state: this.#cached(state) } : {}),
         ...commitNotes(id, this.#state, { events, drafts: all, state }, this.#deps.cipher),
         outbox,
@@ -268,6 +267,7 @@ export class LiveLog {
       if (!isOutdated(error) || refused.times === MAX_MASKINGS) throw error
       return this.#append(drafts, record, isEdited, { secrets: masked, times: refused.times + 1 })
     }
+    this.#row.accepted(row)
     const ended = runEnd(this.#state.execution_status, state, events)
     const open = this.#state.open_actions
     this.#state = state

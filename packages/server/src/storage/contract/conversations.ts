@@ -14,6 +14,7 @@ export type ConversationRow = {
   owner: string
   /** ISO 8601, UTC, `Z`. */
   created_at: string
+  /** While the status is `running`, up to a second older than the newest event. */
   updated_at: string
   /** The newest `seq`; 0 for an empty log. */
   seq: number
@@ -69,7 +70,7 @@ export type Append = {
    * compared with any.
    */
   masked?: MaskedSecrets
-  /** Columns to change in the same transaction. */
+  /** Columns to change in the same transaction; each one that is named rewrites its indexes. */
   row?: Partial<Pick<ConversationRow, 'status' | 'updated_at' | 'record'>>
   /** A newer cached state, when one is due. */
   state?: CachedState
