@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { against } from './against.ts'
 import { bodies } from './bodies.ts'
 import { checkpoints } from './checkpoints.ts'
+import { created } from './created.ts'
 import { startup } from './startup.ts'
 import { turns } from './turns.ts'
 import { lists } from './lists.ts'
@@ -22,6 +23,7 @@ const MEASUREMENTS: Record<string, () => Promise<Record<string, number>>> = {
   lists,
   checkpoints,
   memory,
+  created,
 }
 
 /** Measured only when they are named, because they take many minutes. */

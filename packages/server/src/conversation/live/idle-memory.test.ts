@@ -24,10 +24,20 @@ test('views beyond their limit are dropped, and conversations only beyond anothe
   await until(() => heapMib() - before < 8)
   expect(ended).toEqual([])
   // Its record alone is too large.
-  const heavy = await bench.start({ tags: { note: 'x'.repeat(5 * MIB) } })
+  const heavy = await bench.start({ tags: { note: 'x'.repeat(7 * MIB) } })
   await until(() => ended.length > 0)
   expect(ended).toEqual([heavy.id])
 })
+
+test('small idle conversations count with their agents, and the least recently used leave first', async () => {
+  await using bench = await openBench()
+  const ended = new Set<string>()
+  bench.onEnd((id) => ended.add(id))
+  const ids: string[] = []
+  for (let at = 0; at < 220; at++) ids.push((await bench.start({ isIdle: true })).id)
+  await until(() => ended.size > 20)
+  expect(ids.slice(-100).filter((id) => ended.has(id))).toEqual([])
+}, 60_000)
 
 test('idle conversations hold a limited part of their logs in memory, and continue with all of them', async () => {
   await using bench = await openBench()

@@ -8,7 +8,7 @@ import type { LiveConversation } from './live-conversation.ts'
  * Most bytes of all idle conversations: of what their models see, which a run reads again in milliseconds, and of the rest, whose
  * loss also ends the agent with its MCP servers. Source: docs/operations.md, Memory.
  */
-const MAX_BYTES = { views: 2 * 1024 * 1024, rest: 2 * 1024 * 1024 }
+const MAX_BYTES = { views: 2 * 1024 * 1024, rest: 6 * 1024 * 1024 }
 /** Time in milliseconds in which a conversation may continue before it counts as idle. */
 const DELAY_MS = 1_000
 

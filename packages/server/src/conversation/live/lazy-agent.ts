@@ -42,6 +42,11 @@ export class LazyAgent {
     return this.#agent
   }
 
+  /** True while an agent is open, or being opened. */
+  get isOpen(): boolean {
+    return this.#agent !== null
+  }
+
   /** True while the agent has work open that would be lost with it. */
   get isHolding(): boolean {
     return this.#agent !== null && this.#opened?.hasOpenWork?.() === true

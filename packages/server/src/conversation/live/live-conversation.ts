@@ -39,6 +39,10 @@ import { LazyAgent } from './lazy-agent.ts'
 import { MessageIntake } from './message-intake.ts'
 import { SentMessages } from './sent-messages.ts'
 
+/** Bytes of the parts of one conversation, and of an agent with its tools, as heap snapshots show them. */
+const PARTS_BYTES = 8 * 1024
+const AGENT_BYTES = 24 * 1024
+
 /** Commands that end work in memory even while the store refuses to record that. */
 const ENDS_WORK: ReadonlySet<Command['kind']> = new Set(['interrupt', 'stop'])
 
@@ -156,9 +160,10 @@ export class LiveConversation {
     return !isWorking && !isHeld && this.#mailbox.isEmpty && this.#tasks.isEmpty
   }
 
-  /** Approximate sizes in memory: what the model sees, and record with state. */
+  /** Approximate sizes in memory: what the model sees, and record and state with the parts of the conversation and its agent. */
   get bytes(): { view: number; rest: number } {
-    return { view: this.#log.view?.bytes ?? 0, rest: valueBytes(this.record) + valueBytes(this.#log.state) }
+    const parts = this.#agent.isOpen ? PARTS_BYTES + AGENT_BYTES : PARTS_BYTES
+    return { view: this.#log.view?.bytes ?? 0, rest: parts + valueBytes(this.record) + valueBytes(this.#log.state) }
   }
 
   /** Drops what the next run reads again, unless something has become active. */
