@@ -6,6 +6,7 @@ import * as bash from './bash.ts'
 import * as checkpoints from './checkpoints.ts'
 import * as deliveries from './deliveries.ts'
 import { FOLLOWED_SQL } from './event-batches.ts'
+import { PARTS_SQL } from './files.ts'
 import * as documents from './documents.ts'
 import * as scans from './event-scan.ts'
 import * as events from './events.ts'
@@ -74,6 +75,19 @@ test('the query plans of the notes of a call use their key', () => {
   ])
   expect(planOf(notes.SETTLE_SQL)).toEqual([
     expect.stringContaining('(conversation=? AND about>? AND about<?)') as string,
+  ])
+})
+
+test('the query plan of a file of a conversation uses its key, in the order of the parts', () => {
+  expect(planOf(PARTS_SQL)).toEqual([
+    'SEARCH c USING COVERING INDEX sqlite_autoindex_conversations_1 (id=?)',
+    'SEARCH f USING INDEX sqlite_autoindex_conversation_files_1 (conversation=? AND name=?)',
+  ])
+})
+
+test('the query plan of the version of secrets, which every append reads, uses its key', () => {
+  expect(planOf(vault.VERSION_SQL)).toEqual([
+    'SEARCH secret_versions USING COVERING INDEX sqlite_autoindex_secret_versions_1 (of_user=?)',
   ])
 })
 
