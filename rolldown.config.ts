@@ -73,8 +73,16 @@ const UNUSED = new Set(['@fastify/ajv-compiler', '@fastify/fast-json-stringify-c
 const shared = {
   cwd: root,
   platform: 'node',
-  // The first three find files beside themselves. The others are optional accelerators of ws.
-  external: ['@lydell/node-pty', 'playwright-core', '@silvia-odwyer/photon-node', 'bufferutil', 'utf-8-validate'],
+  // The first three find files beside themselves. The others are optional parts of ws and pg.
+  external: [
+    '@lydell/node-pty',
+    'playwright-core',
+    '@silvia-odwyer/photon-node',
+    'bufferutil',
+    'utf-8-validate',
+    'pg-native',
+    'pg-cloudflare',
+  ],
 } satisfies BuildOptions
 
 /**

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { freePort, TEST_KEY } from '../packages/server/testing/server-process.ts'
+import { freePort } from '../packages/server/testing/free-port.ts'
+import { TEST_KEY } from '../packages/server/testing/server-process.ts'
 import { tempDir } from '../packages/server/testing/temp.ts'
 import { entry, median, residentMb } from './harness.ts'
 

@@ -105,7 +105,12 @@ test('workspace files of another user and of an unknown conversation are not fou
 
 test('the workspace cookie ends with its key', async () => {
   const theirs = await openSession(server.bob)
-  const keys = await openKeys({ dataDir: server.dir.file('data'), sessionApiKeys: [], mode: 'personal' })
+  const keys = await openKeys({
+    dataDir: server.dir.file('data'),
+    databaseUrl: null,
+    sessionApiKeys: [],
+    mode: 'personal',
+  })
   const row = (await keys.listKeys()).find(({ user }) => user === 'bob')
   await keys.revokeKey(row!.id)
   await keys[Symbol.asyncDispose]()

@@ -66,7 +66,7 @@ beforeAll(async () => {
       },
     ]),
   })
-  keys = await openKeys({ dataDir: server.dir.file('data'), sessionApiKeys: [], mode: 'shared' })
+  keys = await openKeys({ dataDir: server.dir.file('data'), databaseUrl: null, sessionApiKeys: [], mode: 'shared' })
 })
 afterAll(async () => {
   await keys[Symbol.asyncDispose]()

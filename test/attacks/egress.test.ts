@@ -64,7 +64,12 @@ const PLANS: Plan[] = [
 /** Carries all plans out at `address`, each as a user of its own. */
 async function playAll(server: Bench, address: string, plans = PLANS): Promise<void> {
   CRITIC.url = address
-  await using keys = await openKeys({ dataDir: server.dir.file('data'), sessionApiKeys: [], mode: 'shared' })
+  await using keys = await openKeys({
+    dataDir: server.dir.file('data'),
+    databaseUrl: null,
+    sessionApiKeys: [],
+    mode: 'shared',
+  })
   await Promise.all(
     plans.map(async (plan, index) => {
       const user = `user-${new URL(address).host}-${index}`

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { freePort, startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
+import { freePort } from '../../packages/server/testing/free-port.ts'
+import { startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { llmRecord } from '../../packages/server/testing/model-formats/configs.ts'

@@ -136,7 +136,12 @@ describe('live connections of a key', () => {
   test('live connections are closed within seconds when their key is revoked on the command line', async () => {
     const carl = await issue()
     const { ends } = await holding(carl.key)
-    await using keys = await openKeys({ dataDir: dir.file('data'), sessionApiKeys: [], mode: 'shared' })
+    await using keys = await openKeys({
+      dataDir: dir.file('data'),
+      databaseUrl: null,
+      sessionApiKeys: [],
+      mode: 'shared',
+    })
     const at = performance.now()
     await keys.revokeKey(carl.id)
     expect(await statusWith(carl.key)).toBe(401)
@@ -231,7 +236,12 @@ describe('the audit', () => {
 
   test('the audit log counts wrong keys by their address, and names keys of the command line', async () => {
     for (let times = 0; times < 3; times++) await statusWith('wrong-key-of-nobody')
-    await using keys = await openKeys({ dataDir: dir.file('data'), sessionApiKeys: [], mode: 'shared' })
+    await using keys = await openKeys({
+      dataDir: dir.file('data'),
+      databaseUrl: null,
+      sessionApiKeys: [],
+      mode: 'shared',
+    })
     await keys.createKey({ user: 'gina', role: 'user', label: null, expires_at: null })
     const nobody = await audit('&user=')
     const logins = nobody.filter(({ action }) => action === 'LOGIN')

@@ -44,6 +44,7 @@ const homes: Record<string, string> = {
   '@silvia-odwyer/photon-node': 'llm',
   'ipaddr.js': 'egress',
   'node:sqlite': 'storage',
+  pg: 'storage',
   fastify: 'http',
   '@fastify/': 'http',
   ws: 'http',

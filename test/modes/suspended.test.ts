@@ -114,7 +114,7 @@ test('a running server follows the command line within seconds', async () => {
   await socket.opened
   await server.call('POST', '/api/bash/start_bash_command', { command: 'sleep 614161', timeout: 700_000 }, headers)
   await until(() => sleeps(614161))
-  await using users = await openUserStates({ dataDir: server.dir.file('data') })
+  await using users = await openUserStates({ dataDir: server.dir.file('data'), databaseUrl: null })
   await users.change('carl', 'disabled')
   expect((await server.call('GET', '/api/settings', undefined, headers)).status).toBe(401)
   expect((await socket.closed).code).toBe(4001)
@@ -153,7 +153,7 @@ test('a start continues nothing of a user who was disabled while no server ran',
   }
   expect(await sleeps(614162)).toBe(true)
   {
-    await using users = await openUserStates({ dataDir })
+    await using users = await openUserStates({ dataDir, databaseUrl: null })
     await users.change('ann', 'disabled')
   }
   const asked = model.requests.length

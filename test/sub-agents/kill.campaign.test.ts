@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { byForm } from '../../packages/server/testing/campaign.ts'
 import { conversation, start } from '../../packages/server/testing/conversations.ts'
-import { freePort, startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
+import { freePort } from '../../packages/server/testing/free-port.ts'
+import { startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import {
   childrenOf,
   costsOf,

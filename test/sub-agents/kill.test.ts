@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { freePort, startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
+import { freePort } from '../../packages/server/testing/free-port.ts'
+import { startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { processesOf } from '../../packages/server/testing/processes.ts'
 import { until } from '../../packages/server/testing/until.ts'

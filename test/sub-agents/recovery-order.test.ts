@@ -1,7 +1,8 @@
 /** The order in which a restart recovers conversations is not determined: here every order is forced. */
 import { expect, test } from 'vitest'
 import { readConfig, startServer, type CompositionOverrides } from '../../packages/server/src/index.ts'
-import { freePort, startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
+import { freePort } from '../../packages/server/testing/free-port.ts'
+import { startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { KEY, type TestServer } from '../../packages/server/testing/server.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'

@@ -42,7 +42,12 @@ async function refusalOf(dir: TempDir, target: object, env: Record<string, strin
 
 test('a server does not start with a target that gets one of its keys, configured or issued, in any header or in the address', async () => {
   await using dir = await tempDir()
-  await using keys = await openKeys({ dataDir: dir.file('data'), sessionApiKeys: [], mode: 'shared' })
+  await using keys = await openKeys({
+    dataDir: dir.file('data'),
+    databaseUrl: null,
+    sessionApiKeys: [],
+    mode: 'shared',
+  })
   const make = (role: 'user' | 'webhook') => keys.createKey({ user: 'ann', role, label: null, expires_at: null })
   const [issued, other] = [await make('user'), await make('webhook')]
   const remedy =

@@ -3,10 +3,10 @@ import { withoutSandbox } from './sandbox-setting.ts'
 import { mkdir } from 'node:fs/promises'
 import { readConfig, startServer, type CompositionOverrides } from '../src/index.ts'
 import { hashKey } from '../src/secrets/index.ts'
-import { openSqlite } from '../src/storage/index.ts'
 import { canary } from './canaries/values.ts'
 import { startScriptedModel, type ScriptedModelOptions } from './scripted-model.ts'
 import { openSocket, type Socket } from './socket.ts'
+import { openChosenStore, storeSettings } from './store-choice.ts'
 import { tempDir } from './temp.ts'
 
 /** Keys of two users; `reader` may only read what belongs to ann. */
@@ -57,6 +57,7 @@ export async function startKeyedServer({
       PARLEY_USER_EGRESS: 'any',
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
       ...withoutSandbox(env),
+      ...(await storeSettings(dir.file('data'), env)),
       ...env,
     },
     cwd: dir.path,
@@ -105,7 +106,7 @@ export async function startKeyedServer({
 /** Stores the keys as the server does, with values that tests can name before it starts. */
 async function storeKeys(dataDir: string): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  await using storage = await openSqlite({ path: `${dataDir}/parley.db` })
+  await using storage = await openChosenStore(dataDir)
   const common = { label: null, expires_at: null }
   await storage.keys.create({ ...common, id: 'k1', user: 'ann', role: 'user', hash: hashKey(KEYS.ann) })
   await storage.keys.create({ ...common, id: 'k2', user: 'bob', role: 'user', hash: hashKey(KEYS.bob) })

@@ -8,6 +8,7 @@ import { readConfig, startServer } from '../src/index.ts'
 import { canary } from './canaries/values.ts'
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from './scripted-model.ts'
 import { startServerProcess, type ServerProcess } from './server-process.ts'
+import { storeSettings } from './store-choice.ts'
 import { tempDir } from './temp.ts'
 
 const KEY = 'key-of-the-guard-tests'
@@ -62,7 +63,7 @@ export async function startRunning(
   const dir = stack.use(await tempDir())
   if (isEntered) chmodSync(dir.path, 0o711)
   const model = stack.use(await startScriptedModel({ ...options, respond }))
-  const open = (): Promise<Opened> => {
+  const open = async (): Promise<Opened> => {
     const settings = typeof env === 'function' ? env() : env
     const own = {
       PARLEY_SESSION_API_KEYS: KEY,
@@ -71,6 +72,7 @@ export async function startRunning(
       PARLEY_USER_EGRESS: 'any',
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
       ...withoutSandbox(settings),
+      ...(await storeSettings(dir.file('data'), settings)),
       ...settings,
     }
     if (where === 'process') return startServerProcess({ dataDir: dir.file('data'), env: own })

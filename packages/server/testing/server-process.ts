@@ -2,11 +2,11 @@
 import { withoutSandbox } from './sandbox-setting.ts'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { canary } from './canaries/values.ts'
 import { outputScanner } from './canaries/watch.ts'
 import { SERVER_PROGRAM } from './server-program.ts'
+import { storeSettings } from './store-choice.ts'
 
 export const TEST_KEY = canary('session_key')
 
@@ -40,6 +40,7 @@ export type ServerProcessOptions = {
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const from = performance.now()
   const argv = options.argv ?? [SERVER_PROGRAM.entry]
+  const store = await storeSettings(options.dataDir, options.env)
   const crash = options.crash === undefined ? {} : { PARLEY_TEST_CRASH: `${options.crash.when}:${options.crash.at}` }
   const child = spawn(
     process.execPath,
@@ -58,6 +59,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
         // Servers of tests are on loopback.
         PARLEY_USER_EGRESS: 'any',
         ...withoutSandbox(options.env),
+        ...store,
         ...crash,
         ...options.env,
       },
@@ -112,14 +114,4 @@ async function listening(child: ChildProcess): Promise<string> {
     }
   }
   return new Promise(() => undefined)
-}
-
-/** A free port of this machine, for servers that restart at the same address. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -2,6 +2,7 @@
 import { withoutSandbox } from './sandbox-setting.ts'
 import { readConfig, startServer, type CompositionOverrides } from '../src/index.ts'
 import { canary } from './canaries/values.ts'
+import { storeSettings } from './store-choice.ts'
 import { tempDir, type TempDir } from './temp.ts'
 
 export const KEY = canary('session_key')
@@ -35,6 +36,7 @@ export async function startTestServer(
       ...(env['PARLEY_MODE'] === 'shared' ? { PARLEY_WORKSPACE_ROOTS: dir.path } : {}),
       PARLEY_USER_EGRESS: 'any',
       ...withoutSandbox(env),
+      ...(await storeSettings(dir.file('data'), env)),
       ...env,
     },
     cwd: dir.path,

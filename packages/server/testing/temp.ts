@@ -3,6 +3,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { searchData } from './canaries/watch.ts'
+import { releaseStores } from './store-choice.ts'
 
 export type TempDir = AsyncDisposable & {
   readonly path: string
@@ -18,6 +19,7 @@ export async function tempDir(): Promise<TempDir> {
     file: (...parts) => join(path, ...parts),
     async [Symbol.asyncDispose]() {
       await searchData(path)
+      await releaseStores(path)
       await rm(path, { recursive: true, force: true, maxRetries: 3 })
     },
   }

@@ -12,7 +12,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { search } from './canaries/watch.ts'
-import { freePort } from './server-process.ts'
+import { freePort } from './free-port.ts'
 
 export type ReceivedRequest = {
   /** Path below the base address: `/conversations` or `/events/<32 hex digits>`. */

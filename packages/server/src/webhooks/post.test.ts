@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.ts'
-import { freePort } from '../../testing/server-process.ts'
+import { freePort } from '../../testing/free-port.ts'
 import { startWebhookReceiver } from '../../testing/webhook-receiver.ts'
 import { until } from '../../testing/until.ts'
 import { post, TIMEOUT_MS } from './post.ts'

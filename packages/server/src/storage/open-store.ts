@@ -1,0 +1,32 @@
+/** Opens the configured store. The part for PostgreSQL is loaded only when a database is configured. */
+import type { ParleyError } from '@parley/protocol'
+import type { DatabaseFacts } from './postgres/probe.ts'
+import { openSqlite } from './sqlite/open.ts'
+import type { Storage } from './storage.ts'
+
+export type StoreAddress = {
+  /** File of the SQLite store. */
+  path: string
+  /** Address of a PostgreSQL database, which is used instead of the file; null: none. */
+  databaseUrl: string | null
+}
+
+/** @throws ParleyError `unavailable` with the remedy. */
+export async function openStore({ path, databaseUrl }: StoreAddress): Promise<Storage> {
+  if (databaseUrl === null) return openSqlite({ path })
+  return (await import('./postgres/open.ts')).openPostgres({ url: databaseUrl })
+}
+
+/**
+ * Locks a database for this server until disposal.
+ * @param onTaken called when another server has the database after its connection was lost
+ * @throws ParleyError `conflict` when another server uses it; `unavailable`
+ */
+export async function lockDatabase(url: string, onTaken: (error: ParleyError) => void): Promise<AsyncDisposable> {
+  return (await import('./postgres/server-lock.ts')).lockDatabase({ url, onTaken })
+}
+
+/** Version and users of a database, which is not changed. @throws ParleyError `unavailable` with the remedy. */
+export async function probeDatabase(url: string): Promise<DatabaseFacts> {
+  return (await import('./postgres/probe.ts')).probeDatabase(url)
+}

@@ -1,0 +1,70 @@
+/** Events as rows of the table `events`. */
+import { createHash } from 'node:crypto'
+import type { StoredEvent } from '@parley/protocol'
+import { eventColumns } from '../sqlite/event-columns.ts'
+import type { Sql } from './database.ts'
+
+const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** The stored form of an event id: 16 bytes for a canonical UUID, 32 bytes of a digest for anything else, which may be long. */
+export const packedId = (id: string): Buffer =>
+  CANONICAL_UUID.test(id) ? Buffer.from(id.replaceAll('-', ''), 'hex') : createHash('sha256').update(id).digest()
+
+export type EventRow = {
+  seq: number
+  id: Buffer
+  kind: string
+  source: string | null
+  timestamp: string
+  /** Bytes of the event. */
+  size: number
+  event: string
+  /** What a search reads; null for an event that no search finds. */
+  text: string | null
+}
+
+export function eventRow(stored: StoredEvent): EventRow {
+  const [seq, , kind, source, timestamp, event, , , size, , text] = eventColumns(stored)
+  return {
+    seq,
+    id: packedId(stored.event.id),
+    kind,
+    source,
+    timestamp,
+    size,
+    event,
+    text: kind === 'MessageEvent' ? text : null,
+  }
+}
+
+/** Bytes of events as they are stored. */
+export const bytesOf = (rows: readonly EventRow[]): number => rows.reduce((sum, { size }) => sum + size, 0)
+
+/** The columns of rows as arrays, in the order of `EVENT_ARRAYS`. */
+export const arraysOf = (rows: readonly EventRow[]) =>
+  [
+    rows.map(({ seq }) => seq),
+    rows.map(({ id }) => id),
+    rows.map(({ kind }) => kind),
+    rows.map(({ source }) => source),
+    rows.map(({ timestamp }) => timestamp),
+    rows.map(({ size }) => size),
+    rows.map(({ event }) => event),
+    rows.map(({ text }) => text),
+  ] as const
+
+export const EVENT_COLUMNS = 'seq, id, kind, source, timestamp, size, event, text'
+/** Types of the arrays, with parameters from `$first` on. */
+export const eventArrays = (first: number): string =>
+  ['bigint', 'bytea', 'text', 'text', 'text', 'bigint', 'text', 'text']
+    .map((type, index) => `$${first + index}::${type}[]`)
+    .join(', ')
+
+const INSERT_SQL = `INSERT INTO events (conversation, ${EVENT_COLUMNS}) SELECT $1, * FROM unnest(${eventArrays(2)})`
+/** Rows of one statement, which bounds its size. */
+const SLICE = 500
+
+export async function insertEvents(sql: Sql, conversation: number, rows: readonly EventRow[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += SLICE)
+    await sql.run(INSERT_SQL, conversation, ...arraysOf(rows.slice(at, at + SLICE)))
+}

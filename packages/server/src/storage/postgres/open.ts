@@ -1,0 +1,84 @@
+/** Opens a store in a PostgreSQL database. */
+import type { Storage } from '../storage.ts'
+import { Appends } from './appends.ts'
+import { postgresAudit } from './audit.ts'
+import { postgresBash } from './bash.ts'
+import { postgresCallbacks } from './callbacks.ts'
+import { postgresCalls } from './calls.ts'
+import { postgresCheckpoints } from './checkpoints.ts'
+import { Database } from './database.ts'
+import { Deliveries } from './deliveries.ts'
+import { postgresDocuments } from './documents.ts'
+import { OWN_LOGS, postgresEvents } from './events.ts'
+import { postgresFiles } from './files.ts'
+import { postgresIdempotency } from './idempotency.ts'
+import { postgresKeys } from './keys.ts'
+import { postgresLog } from './log.ts'
+import { migrate } from './migrations.ts'
+import { postgresNodes } from './nodes.ts'
+import { postgresNotes } from './notes.ts'
+import { Outbox } from './outbox.ts'
+import { ReceivedConversations } from './received.ts'
+import { postgresRecords } from './records.ts'
+import { postgresSealTest } from './seal-test.ts'
+import { postgresSettings } from './settings.ts'
+import { LogSweep } from './sweep.ts'
+import { postgresUsage } from './usage.ts'
+import { postgresUsers } from './users.ts'
+import { postgresVault } from './vault.ts'
+import { postgresWorkspaces } from './workspaces.ts'
+
+export type PostgresOptions = {
+  /** Address of the database, with user and password where it asks for them. */
+  url: string
+  now?: () => Date
+}
+
+/**
+ * Opens the store and migrates it to the newest schema. Disposal commits waiting work; later calls are refused.
+ * @throws ParleyError `unavailable` when the database cannot be used, is too old, or was written by a newer Parley.
+ */
+export async function openPostgres({ url, now = () => new Date() }: PostgresOptions): Promise<Storage> {
+  const database = new Database(url)
+  try {
+    await migrate(database)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  const outbox = new Outbox(now)
+  const appends = new Appends(database, outbox)
+  const sweep = new LogSweep(database)
+  sweep.start()
+
+  let closing: Promise<void> | undefined
+  const close = async () => {
+    await sweep.stop()
+    await appends.close()
+    await database.close()
+  }
+  return {
+    conversations: { ...postgresRecords(database, sweep, outbox), ...postgresLog(database, appends, outbox) },
+    events: postgresEvents(database, OWN_LOGS),
+    outbox: new Deliveries(database, outbox, sweep),
+    received: new ReceivedConversations(database, sweep, now),
+    settings: postgresSettings(database),
+    secrets: postgresVault(database, now),
+    documents: postgresDocuments(database, now),
+    bash: postgresBash(database),
+    calls: postgresCalls(database),
+    files: postgresFiles(database),
+    callbacks: postgresCallbacks(database),
+    nodes: postgresNodes(database),
+    notes: postgresNotes(database),
+    workspaces: postgresWorkspaces(database),
+    checkpoints: postgresCheckpoints(database),
+    keys: postgresKeys(database, now),
+    users: postgresUsers(database, sweep, now),
+    audit: postgresAudit(database),
+    idempotency: postgresIdempotency(database),
+    usage: postgresUsage(database),
+    sealTest: postgresSealTest(database),
+    [Symbol.asyncDispose]: () => (closing ??= close()),
+  }
+}

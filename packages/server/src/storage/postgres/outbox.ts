@@ -1,0 +1,132 @@
+/**
+ * Deliveries and followed logs, written in the transaction of the commit that causes them.
+ *
+ * Invariants
+ *   O1. In a lane (target, conversation, kind), only the first pending delivery has a `next_attempt_at`. A transaction that inserts or
+ *       finishes deliveries of a conversation holds the lock of its lanes.
+ *   O2. The `seq` of a followed log is the newest event in any batch; later events of the log are still to be delivered.
+ *   O3. The log of a deleted conversation is kept until no target follows it and no batch of it is pending or parked.
+ */
+import { type ConversationId, newEventId } from '@parley/protocol'
+import type { OutboxDraft } from '../contract/conversations.ts'
+import type { OutboxChange, OutboxTarget } from '../contract/outbox.ts'
+import type { Sql } from './database.ts'
+
+const LANE_SQL = `SELECT 1 FROM deliveries WHERE target = $1 AND conversation_id = $2 AND kind = $3 AND status = 'pending' LIMIT 1`
+const NO_TARGET_NEEDS_IT = `NOT EXISTS (SELECT 1 FROM followed_logs WHERE log = deleted_logs.conversation)
+  AND NOT EXISTS (SELECT 1 FROM deliveries WHERE log = deleted_logs.conversation AND log IS NOT NULL AND status <> 'delivered')`
+const RELEASE_ALL_SQL = `UPDATE deleted_logs SET is_held = false WHERE is_held AND ${NO_TARGET_NEEDS_IT}`
+const RELEASE_SQL = `${RELEASE_ALL_SQL} AND conversation = $1`
+/** A payload, and its delivery to every target; a lane without pending deliveries makes it due (O1). */
+const NOTIFY_SQL = `WITH made AS (
+    INSERT INTO outbox (conversation_id, topic, payload, created_at, sequence) VALUES ($1, $2, $3, $4, $5) RETURNING id
+  )
+  INSERT INTO deliveries
+    (id, target, conversation_id, kind, topic, sequence, status, created_at, queued_at, next_attempt_at, outbox, bytes)
+  SELECT x.id, x.target, $1, 'notification', $2, $5, 'pending', $4, $4, CASE WHEN EXISTS (
+      SELECT 1 FROM deliveries d
+      WHERE d.target = x.target AND d.conversation_id = $1 AND d.kind = 'notification' AND d.status = 'pending'
+    ) THEN NULL ELSE $4 END, made.id, $6
+  FROM made, unnest($7::text[], $8::text[]) AS x (id, target)`
+const INSERT_BATCH_SQL = `INSERT INTO deliveries
+    (id, target, conversation_id, kind, topic, sequence, status, created_at, queued_at, next_attempt_at, outbox, log, last_seq, bytes)
+  VALUES ($1, $2, $3, 'events', $4, $5, 'pending', $6, $6, $6, NULL, $7, $8, 0)`
+const FORGET_SQL = 'DELETE FROM outbox WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE outbox = $1)'
+const FOLLOW_SQL = `INSERT INTO followed_logs (log, target, conversation_id, seq) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (log, target) DO NOTHING`
+
+/** A batch of events, which are in the log. */
+export type NewBatch = { target: string; conversation_id: ConversationId; log: number; first: number; last: number }
+
+export class Outbox {
+  readonly #now: () => Date
+  readonly #listeners = new Set<(change: OutboxChange) => void>()
+  #targets: readonly OutboxTarget[] = []
+
+  constructor(now: () => Date) {
+    this.#now = now
+  }
+
+  get targets(): readonly OutboxTarget[] {
+    return this.#targets
+  }
+
+  setTargets(targets: readonly OutboxTarget[]): void {
+    this.#targets = targets
+  }
+
+  subscribe(listener: (change: OutboxChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Calls the listeners after a durable commit. */
+  announce(change: OutboxChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  /** Announces appended events and notifications, if there is a target. */
+  announceCommit(id: ConversationId, drafts: readonly OutboxDraft[] | undefined, events: number, isOver = false): void {
+    if (this.#targets.length === 0) return
+    const deliveries = drafts !== undefined && drafts.length > 0
+    if (deliveries || events > 0 || isOver) this.announce({ conversation_id: id, deliveries, events, isOver })
+  }
+
+  now(): string {
+    return this.#now().toISOString()
+  }
+
+  /** The highest number of the notifications still stored for an id; a new conversation of that id continues from it. */
+  async lastSequence(sql: Sql, id: ConversationId): Promise<number> {
+    const text = 'SELECT max(sequence) AS sequence FROM outbox WHERE conversation_id = $1'
+    return (await sql.get<{ sequence: number | null }>(text, id))?.sequence ?? 0
+  }
+
+  /** Writes notifications for every target, with numbers from `after + 1`. The lanes of the conversation are locked. */
+  async write(sql: Sql, id: ConversationId, drafts: readonly OutboxDraft[], after: number): Promise<void> {
+    const targets = this.#targets.map(({ name }) => name)
+    if (targets.length === 0) return
+    for (const [index, { topic, payload }] of drafts.entries()) {
+      const ids = targets.map(() => newEventId())
+      const values = [id, topic, payload, this.now(), after + index + 1, Buffer.byteLength(payload), ids, targets]
+      await sql.run(NOTIFY_SQL, ...values)
+    }
+  }
+
+  /** Inserts a batch into a lane that is locked and has no pending batch, so it is due (O1). */
+  async insertBatch(sql: Sql, { target, conversation_id: id, log, first, last }: NewBatch): Promise<void> {
+    await sql.run(INSERT_BATCH_SQL, newEventId(), target, id, 'conversation.events', first, this.now(), log, last)
+  }
+
+  async isLaneBusy(sql: Sql, target: string, id: ConversationId, kind: 'notification' | 'events'): Promise<boolean> {
+    return (await sql.get(LANE_SQL, target, id, kind)) !== undefined
+  }
+
+  /** Deletes the payload of a notification that no delivery needs any more. */
+  async forget(sql: Sql, payload: number): Promise<void> {
+    await sql.run(FORGET_SQL, payload)
+  }
+
+  /** Makes every target for events follow a log after `seq`, unless it follows the log already. */
+  async follow(sql: Sql, conversation: number, id: ConversationId, seq: number): Promise<void> {
+    for (const { name, events } of this.#targets) if (events) await sql.run(FOLLOW_SQL, conversation, name, id, seq)
+  }
+
+  /** Ends the log of a deleted conversation: targets that have all of it stop following, the others follow it to its end (O3). */
+  async end(sql: Sql, conversation: number, seq: number): Promise<void> {
+    await sql.run('INSERT INTO deleted_logs (conversation, seq, is_held) VALUES ($1, $2, true)', conversation, seq)
+    await sql.run('DELETE FROM followed_logs WHERE log = $1 AND seq >= $2', conversation, seq)
+    await sql.run('UPDATE followed_logs SET last_seq = $2 WHERE log = $1', conversation, seq)
+    await this.release(sql, conversation)
+  }
+
+  /** Releases the log of a deleted conversation, or every such log, for sweeping, once no target needs it. True when one was released. */
+  async release(sql: Sql, conversation?: number): Promise<boolean> {
+    if (conversation === undefined) return (await sql.run(RELEASE_ALL_SQL)) > 0
+    return (await sql.run(RELEASE_SQL, conversation)) > 0
+  }
+
+  async unfollow(sql: Sql, conversation: number, target: string): Promise<void> {
+    await sql.run('DELETE FROM followed_logs WHERE log = $1 AND target = $2', conversation, target)
+  }
+}

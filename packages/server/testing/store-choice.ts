@@ -1,0 +1,45 @@
+/**
+ * The store of the servers of tests. `PARLEY_TEST_STORE=postgres` gives each data directory a database of its own, so that tests of other
+ * parts run on that store too; otherwise each one has its SQLite file.
+ */
+import { realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { openStore } from '../src/storage/open-store.ts'
+import type { Storage } from '../src/storage/index.ts'
+import type { TestDatabase } from './postgres.ts'
+
+const isPostgres = process.env['PARLEY_TEST_STORE'] === 'postgres'
+/** By data directory. */
+const databases = new Map<string, Promise<TestDatabase>>()
+
+/** The directory may not exist yet, but its folder does. */
+const keyOf = (dataDir: string): string => join(realpathSync(dirname(dataDir)), dataDir.slice(dirname(dataDir).length))
+
+/** Settings for a server on a data directory. `env`: its other settings; they may choose a store themselves. */
+export async function storeSettings(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Record<string, string>> {
+  if (!isPostgres || 'PARLEY_DATABASE_URL' in env || env['PARLEY_EPHEMERAL'] === 'true') return {}
+  const key = keyOf(dataDir)
+  const { testDatabase } = await import('./postgres.ts')
+  const database = databases.get(key) ?? testDatabase()
+  databases.set(key, database)
+  return { PARLEY_DATABASE_URL: (await database).url }
+}
+
+/** The store of a data directory. */
+export async function openChosenStore(dataDir: string): Promise<Storage> {
+  const { PARLEY_DATABASE_URL: databaseUrl = null } = await storeSettings(dataDir)
+  return openStore({ path: join(dataDir, 'parley.db'), databaseUrl })
+}
+
+/** Removes the databases of the data directories below a folder, which no server uses any more. */
+export async function releaseStores(folder: string): Promise<void> {
+  if (!isPostgres) return
+  for (const [dataDir, database] of databases) {
+    if (!dataDir.startsWith(`${folder}/`)) continue
+    databases.delete(dataDir)
+    await (await database)[Symbol.asyncDispose]()
+  }
+}
