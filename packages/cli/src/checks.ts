@@ -24,7 +24,7 @@ const othersOf = ({ runnerUser }: Config): number => (runnerUser === null ? 0o07
 export const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['node', node],
   ['data directory', dataDirectory],
-  ['sqlite', sqlite],
+  ['store', store],
   ['terminal', terminal],
   ['bash', program('bash', ['--version'], 'fail', 'agents run their commands in it; install bash')],
   ['git', program('git', ['--version'], 'warn', 'needed for repositories and worktrees; install git')],
@@ -59,8 +59,10 @@ async function keys({ config }: Place): Promise<Finding> {
 }
 
 /** Users of issued keys, and `default` if the environment has keys. */
-async function users({ config: { dataDir, mode, sessionApiKeys } }: Place): Promise<Finding> {
-  const stored = (await openPreflight()).storedUsers(join(dataDir, 'parley.db'))
+async function users({ config: { dataDir, databaseUrl, mode, sessionApiKeys } }: Place): Promise<Finding> {
+  const { probeDatabase, storedUsers } = await openPreflight()
+  const stored =
+    databaseUrl === null ? storedUsers(join(dataDir, 'parley.db')) : (await probeDatabase(databaseUrl)).users
   const names = new Set([...stored, ...(sessionApiKeys.length > 0 ? ['default'] : [])])
   const says = names.size === 0 ? 'none yet' : `${[...names].join(', ')}`
   if (mode === 'shared' || names.size < 2) return { level: 'ok', says }
@@ -124,8 +126,17 @@ async function willBeMade(dataDir: string): Promise<Finding> {
   }
 }
 
+async function store({ config }: Place): Promise<Finding> {
+  return config.databaseUrl === null ? sqlite(config) : database(config.databaseUrl)
+}
+
+async function database(url: string): Promise<Finding> {
+  const { name, version } = await (await openPreflight()).probeDatabase(url)
+  return { level: 'ok', says: `PostgreSQL ${version}, ${name}` }
+}
+
 /** Opens a temporary store beside the real one, because a network file system often lacks what WAL needs. */
-async function sqlite({ config: { dataDir } }: Place): Promise<Finding> {
+async function sqlite({ dataDir }: Config): Promise<Finding> {
   const { probeSqlite } = await openPreflight()
   return inScratch(dataDir, async (scratch) => {
     const { version, journalMode } = probeSqlite(join(scratch, 'doctor.db'))

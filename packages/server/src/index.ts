@@ -32,13 +32,15 @@ export async function startServer(config: Config, overrides: CompositionOverride
   return (await import('./compose/compose.ts')).startServer(config, overrides)
 }
 
-/** Opens the keys of the configured data directory; needs no running server. */
-export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys' | 'mode'>): Promise<Keys> {
+/** Opens the keys of the configured store; needs no running server. */
+export async function openKeys(
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'sessionApiKeys' | 'mode'>,
+): Promise<Keys> {
   return (await import('./compose/keys.ts')).openKeys(config)
 }
 
-/** Opens the users of the configured data directory; needs no running server. */
-export async function openUserStates(config: Pick<Config, 'dataDir'>): Promise<UserStates> {
+/** Opens the users of the configured store; needs no running server. */
+export async function openUserStates(config: Pick<Config, 'dataDir' | 'databaseUrl'>): Promise<UserStates> {
   return (await import('./compose/user-states.ts')).openUserStates(config)
 }
 
@@ -52,7 +54,7 @@ export async function checkAuditLines(lines: AsyncIterable<string>, end: string 
 
 /** Makes a backup of the configured data directory, also while a server uses it. @throws ParleyError with the remedy. */
 export async function backUp(
-  config: Pick<Config, 'dataDir' | 'secretKey'>,
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'secretKey'>,
   request: BackupRequest,
 ): Promise<BackupReport> {
   return (await import('./compose/backup/back-up.ts')).backUp(config, request)
@@ -60,7 +62,7 @@ export async function backUp(
 
 /** Restores a backup into the configured data directory, which must be empty. @throws ParleyError with the remedy. */
 export async function restore(
-  config: Pick<Config, 'dataDir' | 'secretKey' | 'replaceSecretKey'>,
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'secretKey' | 'replaceSecretKey'>,
   request: RestoreRequest,
 ): Promise<RestoreReport> {
   return (await import('./compose/backup/restore.ts')).restore(config, request)
@@ -68,7 +70,7 @@ export async function restore(
 
 /** Seals everything in the store of the configured data directory with a new key; no server may use it. @throws ParleyError with the remedy. */
 export async function rekey(
-  config: Pick<Config, 'dataDir' | 'secretKey' | 'llm'>,
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'secretKey' | 'llm'>,
   request: RekeyRequest,
 ): Promise<RekeyReport> {
   return (await import('./compose/rekey.ts')).rekey(config, request)

@@ -34,7 +34,7 @@ import {
   SuspendedUsers,
   type Identities,
 } from '../settings/index.ts'
-import { lockDataDir, openConversationFolders, openSqlite, type Storage } from '../storage/index.ts'
+import { lockDatabase, lockDataDir, openConversationFolders, openStore, type Storage } from '../storage/index.ts'
 import { openConversationMcp } from '../tools/index.ts'
 import { openWebhooks } from '../webhooks/index.ts'
 import { composeWorkspaces } from './workspaces.ts'
@@ -80,7 +80,12 @@ export async function startServer(
   const lock = opened.use(await lockDataDir(dataDir))
 
   const path = config.ephemeral ? ':memory:' : join(dataDir, 'parley.db')
-  const storage = wrapStorage(opened.use(await openSqlite({ path })))
+  const { databaseUrl } = config
+  if (databaseUrl !== null) {
+    opened.use(await lockDatabase(databaseUrl, (err) => log.error({ err }, 'database taken by another server')))
+    await warnOfUnusedStore(path, log)
+  }
+  const storage = wrapStorage(opened.use(await openStore({ path, databaseUrl })))
   if (hasCrashed(dataDir)) {
     await storage.conversations.countCrash()
     await clearCrashMark(dataDir)
@@ -210,6 +215,20 @@ async function warnOfReaders(dataDir: string, log: Log): Promise<void> {
     { dataDir, mode: (mode & 0o777).toString(8) },
     'data directory has permissions for other accounts; chmod 700',
   )
+}
+
+/** A store that was used before the database was configured. */
+async function warnOfUnusedStore(path: string, log: Log): Promise<void> {
+  if (
+    await stat(path).then(
+      () => true,
+      () => false,
+    )
+  )
+    log.warn(
+      { path, setting: 'database_url' },
+      'store of the data directory not used, because a database is configured',
+    )
 }
 
 const urlOf = ({ host, port }: { host: string; port: number }): string =>

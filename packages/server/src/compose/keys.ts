@@ -1,7 +1,7 @@
-/** API keys of a data directory, for `parley keys`; needs no running server. */
+/** API keys of a store, for `parley keys`; needs no running server. */
 import { join } from 'node:path'
 import { DEFAULT_USER, newUserIn, openIdentities } from '../settings/index.ts'
-import { openSqlite, type KeyRow, type Role } from '../storage/index.ts'
+import { openStore, type KeyRow, type Role } from '../storage/index.ts'
 import type { Config } from '../config/index.ts'
 import { auditCommand } from './command-line.ts'
 
@@ -15,9 +15,11 @@ export interface Keys extends AsyncDisposable {
   revokeKey(id: string): Promise<boolean>
 }
 
-/** Opens the keys of the configured data directory. */
-export async function openKeys(config: Pick<Config, 'dataDir' | 'sessionApiKeys' | 'mode'>): Promise<Keys> {
-  const storage = await openSqlite({ path: join(config.dataDir, 'parley.db') })
+/** Opens the keys of the configured store. */
+export async function openKeys(
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'sessionApiKeys' | 'mode'>,
+): Promise<Keys> {
+  const storage = await openStore({ path: join(config.dataDir, 'parley.db'), databaseUrl: config.databaseUrl })
   const newUser = newUserIn(config.mode)
   if (config.sessionApiKeys.length > 0) await storage.users.ensure(DEFAULT_USER, newUser.settings)
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date(), newUser)

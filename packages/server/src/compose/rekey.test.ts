@@ -37,6 +37,7 @@ const keyOptions = (dataDir: string, keyText?: string) => ({
 })
 const configOf = (dataDir: string, secretKey: string | null = null, apiKey: string | null = null) => ({
   dataDir,
+  databaseUrl: null,
   secretKey,
   replaceSecretKey: false,
   llm: { model: null, apiKey, baseUrl: null },

@@ -23,6 +23,7 @@ import {
   withServerCredential,
 } from '../secrets/index.ts'
 import { compactStore, lockDataDir, resealStore, sealTestOf } from '../storage/index.ts'
+import { expectFileStore } from './expect-file-store.ts'
 import { backUp, type BackupReport } from './backup/back-up.ts'
 import { STORE } from './backup/contents.ts'
 
@@ -52,7 +53,7 @@ export type RekeyReport = {
   notCompacted: string | null
 }
 
-type RekeyConfig = Pick<Config, 'dataDir' | 'secretKey' | 'llm'>
+type RekeyConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'secretKey' | 'llm'>
 
 /**
  * Seals everything in the store with a new key.
@@ -62,6 +63,7 @@ type RekeyConfig = Pick<Config, 'dataDir' | 'secretKey' | 'llm'>
 export async function rekey(config: RekeyConfig, request: RekeyRequest): Promise<RekeyReport> {
   const { dataDir, secretKey } = config
   const { newKey, progress } = request
+  expectFileStore('secrets rekey', config.databaseUrl, 'the sealing key of a database cannot be replaced yet')
   const store = join(dataDir, STORE)
   if (!existsSync(store))
     throw new ParleyError(

@@ -1,8 +1,8 @@
-/** Users of a data directory, for `parley users`; needs no running server. */
+/** Users of a store, for `parley users`; needs no running server. */
 import { join } from 'node:path'
 import type { Config } from '../config/index.ts'
 import { changeState } from '../settings/index.ts'
-import { openSqlite, type UserRow, type UserState } from '../storage/index.ts'
+import { openStore, type UserRow, type UserState } from '../storage/index.ts'
 import { auditCommand } from './command-line.ts'
 
 export interface UserStates extends AsyncDisposable {
@@ -14,9 +14,12 @@ export interface UserStates extends AsyncDisposable {
 
 const ACTIONS = { active: 'enable', disabled: 'disable', deleting: 'delete' } satisfies Record<UserState, string>
 
-/** Opens the users of the configured data directory. */
-export async function openUserStates({ dataDir }: Pick<Config, 'dataDir'>): Promise<UserStates> {
-  const storage = await openSqlite({ path: join(dataDir, 'parley.db') })
+/** Opens the users of the configured store. */
+export async function openUserStates({
+  dataDir,
+  databaseUrl,
+}: Pick<Config, 'dataDir' | 'databaseUrl'>): Promise<UserStates> {
+  const storage = await openStore({ path: join(dataDir, 'parley.db'), databaseUrl })
   return {
     list: () => storage.users.list(),
     async change(user, to) {

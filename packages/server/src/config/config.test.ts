@@ -203,3 +203,20 @@ test.each([
 ])('isLoopback of %s is %s', (host, expected) => {
   expect(isLoopback(host)).toBe(expected)
 })
+
+test('the password of a database is shown by no line of parley config and by no refusal', () => {
+  const url = 'postgres://ada:pass%2Fword@db.example:5432/parley'
+  const { config, origins } = read({ PARLEY_DATABASE_URL: url })
+  expect(config.databaseUrl).toBe(url)
+  expect(describeConfig(config, origins).join('\n')).toMatch(/^database_url +set, hidden +PARLEY_DATABASE_URL$/m)
+  for (const wrong of ['mysql://ada:secret-word@db/x', 'ada:secret-word@db', 'postgres://ada:secret-word@db:port/x'])
+    expect(() => read({ PARLEY_DATABASE_URL: wrong })).toThrow(
+      /^PARLEY_DATABASE_URL must be an address such as postgres:\/\/user:password@host:5432\/name(?!.*secret-word)/,
+    )
+})
+
+test('conversations in memory and a database exclude each other', () => {
+  expect(() => read({ PARLEY_DATABASE_URL: 'postgres://db/x', PARLEY_EPHEMERAL: 'true' })).toThrow(
+    'PARLEY_EPHEMERAL keeps conversations in memory, but PARLEY_DATABASE_URL names a database; remove one of the two',
+  )
+})

@@ -64,6 +64,11 @@ export function readConfig(sources: ConfigSources): ReadConfig {
     passedVariables: pickVariables(sources.env, rest.shell.passed, isSetting),
     file: file.path === '' ? null : file.path,
   }
+  if (config.ephemeral && config.databaseUrl !== null) {
+    throw new ConfigError(
+      `${origins['ephemeral']} keeps conversations in memory, but ${origins['database_url']} names a database; remove one of the two`,
+    )
+  }
   if (config.withoutKeys && config.sessionApiKeys.length > 0) {
     throw new ConfigError(
       `${origins['without_keys']} asks for no keys, but ${origins['session_api_keys']} gives some; remove one of the two`,

@@ -9,6 +9,7 @@ test('every credential of the configuration is one of its secrets', () => {
   const env = {
     PARLEY_SESSION_API_KEYS: 'session-key-1,session-key-2',
     PARLEY_SECRET_KEY: 'sealing-key',
+    PARLEY_DATABASE_URL: 'postgres://ada:database%2Fpassword@127.0.0.1/parley',
     PARLEY_LLM_API_KEY: 'model-key',
     PARLEY_VENDOR_API_KEY: 'vendor-key',
     PARLEY_AUTOMATION_CALLBACK_URL: 'http://127.0.0.1:9/',
@@ -23,6 +24,9 @@ test('every credential of the configuration is one of its secrets', () => {
       'session-key-1',
       'session-key-2',
       'sealing-key',
+      'postgres://ada:database%2Fpassword@127.0.0.1/parley',
+      'database%2Fpassword',
+      'database/password',
       'model-key',
       'vendor-key',
       'callback-key',

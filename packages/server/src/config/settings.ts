@@ -12,6 +12,7 @@ import type { ListedRoots, SandboxPolicy } from '../workspace/index.ts'
 import { deadlines, gitHosts } from './starts.ts'
 import {
   bool,
+  databaseUrl,
   egressRules,
   httpUrl,
   integer,
@@ -101,6 +102,15 @@ export const SETTINGS = {
     default: defaultDataDir,
     defaultText: '`$XDG_DATA_HOME/parley`, else `~/.parley`',
     describe: "Folder of the store, the runner's socket and the conversations' files",
+    page: 'operations.md',
+  }),
+  databaseUrl: setting<string | null>({
+    name: 'database_url',
+    read: databaseUrl,
+    default: null,
+    defaultText: 'a SQLite file in the data folder',
+    isSecret: true,
+    describe: 'Address of a PostgreSQL database for the store, such as `postgres://user:password@host/name`',
     page: 'operations.md',
   }),
   mode: setting<Mode>({

@@ -109,6 +109,19 @@ export const httpUrl: Reader<string> = {
   },
 }
 
+/** The value may contain a password, so the message does not repeat it. */
+export const databaseUrl: Reader<string> = {
+  type: 'PostgreSQL address',
+  read: (given) => {
+    const value = textOf(given)
+    if (!/^postgres(?:ql)?:\/\/./.test(value) || !URL.canParse(value))
+      throw new ConfigError(
+        `${given.origin} must be an address such as postgres://user:password@host:5432/name; special characters of the password are percent-encoded`,
+      )
+    return value
+  },
+}
+
 /** Default port of syslog over UDP and TCP. */
 const SYSLOG_PORT = 514
 

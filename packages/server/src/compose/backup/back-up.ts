@@ -12,6 +12,7 @@ import { mkdir, mkdtemp, open, readFile, realpath, rename, rm } from 'node:fs/pr
 import { basename, dirname, join } from 'node:path'
 import { invalidInput, ParleyError } from '@parley/protocol'
 import type { Config } from '../../config/index.ts'
+import { expectFileStore } from '../expect-file-store.ts'
 import { isInside, syncFolders, VERSION, writeDurably } from '../../lib/index.ts'
 import { keyFileOf, openStoreCipher } from '../../secrets/index.ts'
 import { copyStore, sealTestOf } from '../../storage/index.ts'
@@ -42,9 +43,14 @@ export type BackupReport = {
  * when the store is damaged; the system's error when the backup cannot be written. Nothing is left behind then.
  */
 export async function backUp(
-  { dataDir, secretKey }: Pick<Config, 'dataDir' | 'secretKey'>,
+  { dataDir, databaseUrl, secretKey }: Pick<Config, 'dataDir' | 'databaseUrl' | 'secretKey'>,
   { target, keyFile, withWorkspaces }: BackupRequest,
 ): Promise<BackupReport> {
+  expectFileStore(
+    'backup',
+    databaseUrl,
+    'stop the server, and back up the database with pg_dump and the data directory as files',
+  )
   const secretFile = join(dataDir, 'secret-key')
   await expectUsable(dataDir, target, keyFile)
   if (keyFile !== null) expectSecretFile(secretFile, secretKey)

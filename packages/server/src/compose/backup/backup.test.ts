@@ -62,6 +62,7 @@ async function made(dir: TempDir) {
 
 const config = (dataDir: string, members: { secretKey?: string; replaceSecretKey?: boolean } = {}) => ({
   dataDir,
+  databaseUrl: null,
   secretKey: members.secretKey ?? null,
   replaceSecretKey: members.replaceSecretKey ?? false,
 })

@@ -15,6 +15,7 @@ import type { Config } from '../../config/index.ts'
 import { syncFolders, writeDurably } from '../../lib/index.ts'
 import { openStoreCipher, SEALED_PREFIX } from '../../secrets/index.ts'
 import { lockDataDir, openSqlite, RESTORING, SCHEMA_VERSION, sealTestOf } from '../../storage/index.ts'
+import { expectFileStore } from '../expect-file-store.ts'
 import { STORE } from './contents.ts'
 import { damaged, DATA, readManifest, verifyFiles, type Header } from './manifest.ts'
 import { movedRecord } from './moved-record.ts'
@@ -45,10 +46,11 @@ const EMPTY = new Set(['server.lock', 'server.lock-journal', 'server.json', 'los
  * when the backup is damaged or its key is not given, `unavailable` for another key; the system's error when it cannot be written.
  */
 export async function restore(
-  config: Pick<Config, 'dataDir' | 'secretKey' | 'replaceSecretKey'>,
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'secretKey' | 'replaceSecretKey'>,
   { source, keyFile }: RestoreRequest,
 ): Promise<RestoreReport> {
   const { dataDir } = config
+  expectFileStore('restore', config.databaseUrl, 'unset it to restore this backup')
   await expectEmpty(dataDir)
   const { header, entries } = await readManifest(source)
   if (header.schema_version > SCHEMA_VERSION)
