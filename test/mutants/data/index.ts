@@ -8,6 +8,7 @@ import { egress } from './egress.ts'
 import { http } from './http.ts'
 import { images } from './images.ts'
 import { modes } from './modes.ts'
+import { postgres } from './postgres.ts'
 import { run } from './run.ts'
 import { runner } from './runner.ts'
 import { secrets } from './secrets.ts'
@@ -34,4 +35,5 @@ export const MODULES: Readonly<Record<string, readonly MutatedFile[]>> = {
   workspace,
   backup,
   modes,
+  postgres,
 }

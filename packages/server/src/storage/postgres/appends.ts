@@ -13,7 +13,7 @@ import { ParleyError } from '@parley/protocol'
 import type { Append } from '../contract/conversations.ts'
 import { APPEND_SQL, type Appended, appendValues, type Member, memberOf } from './append-sql.ts'
 import type { Database, Sql } from './database.ts'
-import { isDuplicate, isLost, isRepeatable } from './failures.ts'
+import { isDuplicate, isLost, isOfValues, isRepeatable } from './failures.ts'
 import { lock } from './locks.ts'
 import { putNotes } from './notes.ts'
 import type { Outbox } from './outbox.ts'
@@ -93,7 +93,7 @@ export class Appends {
         else reject(error)
       }
     } catch (error) {
-      if (group.length === 1 || isLost(error)) {
+      if (group.length === 1 || !isOfValues(error)) {
         for (const member of group) member.reject(this.#explained(error, member))
         return
       }

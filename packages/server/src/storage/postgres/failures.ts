@@ -26,6 +26,8 @@ const ENDED = /^(?:08|57P0[1-5]|53300)/
 const UNIQUE_VIOLATION = '23505'
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK = '40P01'
+/** An index entry of more than 2,704 bytes. */
+const TOO_LONG = '54000'
 
 /** True for a violated unique constraint, or for the named one. */
 export const isDuplicate = (error: unknown, constraint?: string): boolean =>
@@ -36,6 +38,10 @@ export const isDuplicate = (error: unknown, constraint?: string): boolean =>
 /** True for a transaction that the server has rolled back because of another one; it may succeed when it is repeated. */
 export const isRepeatable = (error: unknown): boolean =>
   error instanceof QueryFailure && (error.sqlState === SERIALIZATION_FAILURE || error.sqlState === DEADLOCK)
+
+/** True for a statement that failed because of its values, as one member of a group may make it fail. */
+export const isOfValues = (error: unknown): boolean =>
+  error instanceof QueryFailure && error.sqlState !== undefined && /^(?:22|23|54)/.test(error.sqlState)
 
 export const isLost = (error: unknown): boolean => error instanceof QueryFailure && error.isLost
 
@@ -55,10 +61,15 @@ const WAYS_OUT: readonly (readonly [start: string, remedy: string])[] = [
   ['XX', 'it reports damaged data: restore it from a backup'],
 ]
 
-/** The same error, or `unavailable` with advice when the database, and not the request, is the cause. */
+/** The same error, or `unavailable` with advice when the database, and not the request, is the cause; `too_large` for a long name. */
 export function explained(error: unknown, store: string): unknown {
   if (!(error instanceof QueryFailure)) return error
   const state = error.sqlState
+  if (state === TOO_LONG)
+    return new ParleyError('too_large', `a name is longer than database ${store} can index: use a shorter one`, {
+      details: { store },
+      cause: error,
+    })
   const known = state === undefined ? undefined : WAYS_OUT.find(([start]) => state.startsWith(start))
   const remedy = known?.[1] ?? (error.isLost ? `the connection failed (${error.message}): check that it runs` : null)
   if (remedy === null) return error

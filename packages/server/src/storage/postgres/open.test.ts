@@ -61,6 +61,18 @@ test('names and texts with U+0000 and lone surrogates are stored, found and retu
   expect(await storage.documents.list('ab', 'c')).toEqual([])
 })
 
+test('a name that is too long for an index is refused, and names the remedy', async () => {
+  await using database = await testDatabase()
+  await using storage = await openPostgres({ url: database.url })
+  const name = Array.from({ length: 9_000 }, (_, index) =>
+    String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)),
+  ).join('')
+  await expect(storage.secrets.put('ada', { name, description: null, sealed: 's' })).rejects.toMatchObject({
+    code: 'too_large',
+    message: expect.stringContaining('use a shorter one') as string,
+  })
+})
+
 /** Writes something of a user into every table that has users. */
 async function fill(storage: Storage, user: string) {
   const id = newConversationId()

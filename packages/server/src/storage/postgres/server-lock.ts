@@ -10,9 +10,9 @@ import { explained, QueryFailure } from './failures.ts'
 
 /** "PRLY" and 0, which is the number of no node. */
 const LOCK_SQL = `SELECT pg_try_advisory_lock(${0x50524c59}, 0) AS is_held`
-/** The database notices the end of a connection to a machine that is gone within half a minute. */
+/** The database notices the end of a connection to a machine that is gone within half a minute, and does not end an idle one. */
 const KEEPALIVE_SQL = `SELECT set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
-  set_config('tcp_keepalives_count', '3', false)`
+  set_config('tcp_keepalives_count', '3', false), set_config('idle_session_timeout', '0', false)`
 /** Milliseconds for which a start waits for the end of the connection of a server that was killed. */
 const WAIT_MS = 5_000
 const RETRY_MS = 100
