@@ -51,7 +51,8 @@ async function answers(url: string): Promise<boolean> {
 /** Starts a server, which ends with this process because it reads the end of its pipe. */
 async function startServer(programs: string): Promise<string> {
   const account = accountOfServer()
-  const dir = await mkdtemp(join(tmpdir(), 'parley-postgres-'))
+  // The other account may be unable to enter a TMPDIR of root's.
+  const dir = await mkdtemp(join(account === null ? tmpdir() : '/tmp', 'parley-postgres-'))
   if (account !== null) await chown(dir, account.uid, account.gid)
   const data = join(dir, 'data')
   const made = spawn(
