@@ -48,7 +48,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Starts a server, which ends with this process because it reads the end of its pipe. */
+/** Starts a server. It ends with this process, also with one that is killed, because its shell reads the end of a pipe. */
 async function startServer(programs: string): Promise<string> {
   const account = accountOfServer()
   // The other account may be unable to enter a TMPDIR of root's.
@@ -69,7 +69,12 @@ async function startServer(programs: string): Promise<string> {
   const port = await freePort()
   const options = `-D ${data} -p ${port} -k ${dir} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=200`
   const script = `${join(programs, 'postgres')} ${options} >&2 & server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf ${dir}`
-  const child = spawn('sh', ['-c', script], { ...account, cwd: dir, stdio: ['pipe', 'ignore', 'ignore'] })
+  const child = spawn('sh', ['-c', script], {
+    ...account,
+    cwd: dir,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
   child.unref()
   ;(child.stdin as unknown as { unref?(): void }).unref?.()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
