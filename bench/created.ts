@@ -4,7 +4,7 @@ const CREATED = 10_000
 const WORKED = 1_000
 /** Conversations that are created, or that run a turn, at the same time. */
 const AT_ONCE = 10
-const REST_MS = 30_000
+const REST_MS = 40_000
 /** Conversations before the measurement: what the first ones load, every server needs. */
 const FIRST = 20
 

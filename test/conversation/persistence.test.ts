@@ -52,8 +52,8 @@ verifies(
     expect(answer).toMatchObject({ status: 200, body: { id: info.id, execution_status: 'finished' } })
     expect(found).toEqual(events)
     const files = await filesWith(dir.file('data'), WORDS)
-    expect(files).toContainEqual(expect.stringMatching(/^parley\.db/))
-    expect(files).toContainEqual(expect.stringMatching(/^conversations\/.*TASKS\.json$/))
+    expect(files.length).toBeGreaterThan(0)
+    expect(files.filter((file) => !file.startsWith('parley.db'))).toEqual([])
   },
   60_000,
 )
