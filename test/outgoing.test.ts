@@ -23,6 +23,9 @@ const PLACES: Readonly<Record<string, { makes: readonly string[]; why: string }>
     makes: ['createSocket of node:dgram', 'connect of node:net'],
     why: OPERATOR,
   },
+  'storage/postgres/database.ts': { makes: ['everything of pg'], why: `${OPERATOR}: the database` },
+  'storage/postgres/probe.ts': { makes: ['everything of pg'], why: `${OPERATOR}: the database` },
+  'storage/postgres/server-lock.ts': { makes: ['everything of pg'], why: `${OPERATOR}: the database` },
   'lib/node-http.ts': { makes: ['getBuiltinModule'], why: `${LOCAL}: gives the modules to the others` },
   'llm/providers/foreign-text.ts': { makes: ['nodeHttp'], why: `${LOCAL}: names of statuses` },
   'http/live/socket-connection.ts': { makes: ['WebSocket', 'WebSocket of ws'], why: `${LOCAL}: accepted sockets` },
@@ -35,7 +38,7 @@ const PLACES: Readonly<Record<string, { makes: readonly string[]; why: string }>
 }
 
 /** Production dependencies. `fetch`: makes requests with the function that it is given. */
-const LIBRARIES: Readonly<Record<string, 'none' | 'fetch' | 'server' | 'browser'>> = {
+const LIBRARIES: Readonly<Record<string, 'none' | 'fetch' | 'server' | 'browser' | 'database'>> = {
   '@agentclientprotocol/sdk': 'none',
   '@ai-sdk/anthropic': 'fetch',
   '@ai-sdk/google': 'fetch',
@@ -52,6 +55,7 @@ const LIBRARIES: Readonly<Record<string, 'none' | 'fetch' | 'server' | 'browser'
   '@silvia-odwyer/photon-node': 'none',
   fastify: 'server',
   'ipaddr.js': 'none',
+  pg: 'database',
   pino: 'none',
   // Controls a browser, which is a process of the conversation.
   'playwright-core': 'browser',

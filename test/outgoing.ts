@@ -9,6 +9,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   'node:net': ['isIP', 'isIPv4', 'isIPv6', 'BlockList', 'createServer'],
   'node:tls': [],
   'node:dgram': [],
+  pg: [],
   undici: [],
   ws: ['WebSocketServer'],
 }
