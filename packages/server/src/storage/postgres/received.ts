@@ -1,4 +1,4 @@
-/** Conversations received from other servers. Their logs are stored in `events` under negative numbers (D6 in `migrations.ts`). */
+/** Conversations received from other servers. Their logs are stored in `events` under negative numbers (D6 in `schema.ts`). */
 import type { ConversationId, StoredEvent } from '@parley/protocol'
 import type { ConversationQuery, ConversationRow } from '../contract/conversations.ts'
 import type { EventStore } from '../contract/events.ts'
