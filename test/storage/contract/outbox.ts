@@ -223,7 +223,10 @@ export function outboxContract(makePlace: MakePlace): void {
       using _end = { [Symbol.dispose]: storage.outbox.subscribe(take) }
       const id = await notified(storage, ['a'])
       const row = await storage.conversations.get(id)
+      // Each reader reads before the next change.
+      await Promise.all(read)
       await storage.conversations.append(nextAppend(row!, 2))
+      await Promise.all(read)
       await storage.conversations.delete(id)
       expect(changes).toEqual([
         { conversation_id: id, deliveries: true, events: 1, isOver: false },
