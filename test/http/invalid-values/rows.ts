@@ -184,7 +184,22 @@ const starts: Row[] = [
   },
 ]
 
+const ADDRESS = { file: 'egress/address-form.ts' }
 const agents: Row[] = [
+  {
+    ...ADDRESS,
+    text: 'is no http or https address',
+    send: withAgent({ llm: { ...LLM, base_url: 'ftp://models.example/v1' } }),
+    loc: ['body', 'agent', 'llm', 'base_url'],
+    msg: 'Begin it with http:// or https://.',
+  },
+  {
+    ...ADDRESS,
+    text: 'new EgressRefused(',
+    send: withAgent({ llm: { ...LLM, base_url: 'http://169.254.169.254/v1' } }),
+    loc: ['body', 'agent', 'llm', 'base_url'],
+    msg: 'base_url',
+  },
   { ...ACP, send: withAcp({ acp_command: [] }), loc: ['body', 'agent', 'acp_command'], msg: 'an empty acp_command' },
   { ...ACP, send: withAcp({ tools: [{ name: 'terminal' }] }), loc: ['body', 'agent', 'tools'], msg: 'tools' },
   {

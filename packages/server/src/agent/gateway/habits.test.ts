@@ -22,7 +22,7 @@ beforeAll(async () => {
   const workspace = await spaces.open()
   const notes = await openTestNotes()
   const conversationId = asConversationId('c1')
-  const services = { notes: await notes.of(conversationId) }
+  const services = await notes.servicesOf(conversationId)
   const dataDir = spaces.dir.file('tools')
   await mkdir(dataDir, { recursive: true })
   context = {

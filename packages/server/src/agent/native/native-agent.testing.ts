@@ -16,7 +16,7 @@ import { OWNER, testRoots } from '../../../testing/roots.ts'
 
 const log = { warn: () => undefined, error: () => undefined }
 
-/** No secrets, no hooks, no services but notes; every risk is UNKNOWN. */
+/** No secrets, no hooks, no services but those of a store; every risk is UNKNOWN. */
 const BARE_AGENT_DEPS = {
   secrets: [],
   secretsFor: () => Promise.resolve({}),
@@ -90,7 +90,7 @@ export async function openTestAgent(
   const notes = await openTestNotes()
   const deps = {
     ...BARE_AGENT_DEPS,
-    services: { notes: await notes.of(CONVERSATION) },
+    services: await notes.servicesOf(CONVERSATION),
     openLlm: openTestLlm,
     fetchCritic: testFetch,
     workspace,

@@ -39,9 +39,10 @@ const HOLDERS_SQL = 'SELECT c.id, c.owner FROM events e JOIN conversations c ON 
  * The conversations that should run and have another node, or none: one server at a time uses the database (`server-lock.ts`), so every
  * other node has ended.
  */
-const ORPHANS_SQL = `UPDATE conversations SET node = $1 WHERE n IN (
+/** Materialized: a plan may run a subquery with locks again for each row, and each time it finds further rows up to the limit. */
+const ORPHANS_SQL = `WITH orphans AS MATERIALIZED (
     SELECT n FROM conversations WHERE status = 'running' AND node IS DISTINCT FROM $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
-  ) RETURNING id`
+  ) UPDATE conversations c SET node = $1 FROM orphans WHERE c.n = orphans.n RETURNING c.id`
 /** Children of the same owner only: no user sees the conversations of another one. */
 const CHILDREN_SQL = `SELECT id FROM conversations WHERE parent_conversation_id = $1
   AND owner = (SELECT owner FROM conversations WHERE id = $1) ORDER BY id`
