@@ -87,10 +87,14 @@ export const run: readonly MutatedFile[] = [
     ],
   },
   {
+    file: 'packages/server/src/storage/shared/usage.ts',
+    tests: ['test/storage/sqlite.test.ts'],
+    mutants: [{ before: ' && event.replaces === undefined', after: '' }],
+  },
+  {
     file: 'packages/server/src/storage/sqlite/usage.ts',
     tests: ['test/storage/sqlite.test.ts'],
     mutants: [
-      { before: ' && event.replaces === undefined', after: '' },
       { before: 'else if (cost > 0) add', after: 'else add' },
       { before: 'if (cost === null) add', after: 'if (cost === 0) add' },
     ],

@@ -1,6 +1,6 @@
 /** Texts of conversations that are no events. */
 import type { ConversationFile, ConversationFileStore } from '../contract/files.ts'
-import { bytesOfFiles } from '../sqlite/files.ts'
+import { bytesOfFiles } from '../shared/file-bytes.ts'
 import type { Database, Sql } from './database.ts'
 import { owned } from './notes.ts'
 import { countBytes } from './usage.ts'

@@ -1,6 +1,6 @@
 /** Writes to a log: taking ownership, and appending. */
 import type { ConversationRow, ConversationStore } from '../contract/conversations.ts'
-import { requireDense } from '../sqlite/log.ts'
+import { requireDense } from '../shared/dense.ts'
 import type { Appends } from './appends.ts'
 import type { Database } from './database.ts'
 import type { Outbox } from './outbox.ts'

@@ -9,7 +9,7 @@
  */
 import { type ConversationId, newEventId } from '@parley/protocol'
 import type { OutboxDraft } from '../contract/conversations.ts'
-import type { OutboxChange, OutboxTarget } from '../contract/outbox.ts'
+import { Announcements } from '../shared/announcements.ts'
 import type { Sql } from './database.ts'
 
 const LANE_SQL = `SELECT 1 FROM deliveries WHERE target = $1 AND conversation_id = $2 AND kind = $3 AND status = 'pending' LIMIT 1`
@@ -38,38 +38,12 @@ const FOLLOW_SQL = `INSERT INTO followed_logs (log, target, conversation_id, seq
 /** A batch of events, which are in the log. */
 export type NewBatch = { target: string; conversation_id: ConversationId; log: number; first: number; last: number }
 
-export class Outbox {
+export class Outbox extends Announcements {
   readonly #now: () => Date
-  readonly #listeners = new Set<(change: OutboxChange) => void>()
-  #targets: readonly OutboxTarget[] = []
 
   constructor(now: () => Date) {
+    super()
     this.#now = now
-  }
-
-  get targets(): readonly OutboxTarget[] {
-    return this.#targets
-  }
-
-  setTargets(targets: readonly OutboxTarget[]): void {
-    this.#targets = targets
-  }
-
-  subscribe(listener: (change: OutboxChange) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  /** Calls the listeners after a durable commit. */
-  announce(change: OutboxChange): void {
-    for (const listener of this.#listeners) listener(change)
-  }
-
-  /** Announces appended events and notifications, if there is a target. */
-  announceCommit(id: ConversationId, drafts: readonly OutboxDraft[] | undefined, events: number, isOver = false): void {
-    if (this.#targets.length === 0) return
-    const deliveries = drafts !== undefined && drafts.length > 0
-    if (deliveries || events > 0 || isOver) this.announce({ conversation_id: id, deliveries, events, isOver })
   }
 
   now(): string {
@@ -84,7 +58,7 @@ export class Outbox {
 
   /** Writes notifications for every target, with numbers from `after + 1`. The lanes of the conversation are locked. */
   async write(sql: Sql, id: ConversationId, drafts: readonly OutboxDraft[], after: number): Promise<void> {
-    const targets = this.#targets.map(({ name }) => name)
+    const targets = this.targets.map(({ name }) => name)
     if (targets.length === 0) return
     for (const [index, { topic, payload }] of drafts.entries()) {
       const ids = targets.map(() => newEventId())
@@ -109,7 +83,7 @@ export class Outbox {
 
   /** Makes every target for events follow a log after `seq`, unless it follows the log already. */
   async follow(sql: Sql, conversation: number, id: ConversationId, seq: number): Promise<void> {
-    for (const { name, events } of this.#targets) if (events) await sql.run(FOLLOW_SQL, conversation, name, id, seq)
+    for (const { name, events } of this.targets) if (events) await sql.run(FOLLOW_SQL, conversation, name, id, seq)
   }
 
   /** Ends the log of a deleted conversation: targets that have all of it stop following, the others follow it to its end (O3). */

@@ -12,9 +12,9 @@ import type {
   SealedJson,
   WorkspaceChoice,
 } from '../contract/conversations.ts'
-import { Cursors } from '../sqlite/cursors.ts'
-import { bytesOfFiles } from '../sqlite/files.ts'
-import { requireDense } from '../sqlite/log.ts'
+import { Cursors } from '../shared/cursors.ts'
+import { bytesOfFiles } from '../shared/file-bytes.ts'
+import { requireDense } from '../shared/dense.ts'
 import { insertCheckpoint } from './checkpoints.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
 import { bytesOf, type EventRow, eventRow, insertEvents, packedId } from './event-rows.ts'

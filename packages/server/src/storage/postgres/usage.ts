@@ -1,19 +1,12 @@
-/** Counters of users. Invariants U1 and U2 in `sqlite/usage.ts`. */
+/** Counters of users. Invariants U1 and U2 in `shared/usage.ts`. */
 import type { StoredEvent } from '@parley/protocol'
 import type { Usage, UsageStore } from '../contract/usage.ts'
-import { spentIn } from '../sqlite/usage.ts'
+import { ALWAYS, dayOf, monthOf, NONE, spentIn } from '../shared/usage.ts'
 import type { Database, Sql } from './database.ts'
 
 const OF_USER_SQL = 'SELECT counter, amount FROM usage WHERE user_name = $1 AND period = ANY($2::text[])'
 const ADD_SQL = `INSERT INTO usage (user_name, period, counter, amount) VALUES ($1, $2, $3, $4)
   ON CONFLICT (user_name, period, counter) DO UPDATE SET amount = usage.amount + excluded.amount`
-
-const NONE: Usage = { stored_bytes: 0, cost_usd: 0, unpriced_answers: 0, uploaded_bytes: 0 }
-
-/** Periods of counters: the bytes that are stored have none. */
-const ALWAYS = ''
-const monthOf = (time: string): string => time.slice(0, 7)
-const dayOf = (time: string): string => time.slice(0, 10)
 
 /** What an append adds to a counter of the owner. */
 export type Added = { period: string; counter: keyof Usage; amount: number }

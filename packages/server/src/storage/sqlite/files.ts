@@ -1,6 +1,6 @@
 /** Files of conversations: see `ConversationFileStore`. */
-import { ParleyError } from '@parley/protocol'
-import { MAX_FILE_PART, type ConversationFile, type ConversationFileStore } from '../contract/files.ts'
+import type { ConversationFile, ConversationFileStore } from '../contract/files.ts'
+import { bytesOfFiles } from '../shared/file-bytes.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { owned } from './notes.ts'
 import type { Sql } from './sql.ts'
@@ -37,19 +37,6 @@ export function sqliteFiles(sql: Sql, commits: GroupCommit): ConversationFileSto
         return parts.length === 0 ? null : parts
       }),
   }
-}
-
-/** Bytes of files as they are stored. @throws ParleyError `too_large` for a part that is too long */
-export function bytesOfFiles(files: readonly ConversationFile[]): number {
-  let bytes = 0
-  for (const { name, parts } of files)
-    for (const part of parts) {
-      const size = Buffer.byteLength(part)
-      if (size > MAX_FILE_PART)
-        throw new ParleyError('too_large', `a part of the file ${name} has ${size} bytes, more than ${MAX_FILE_PART}`)
-      bytes += size
-    }
-  return bytes
 }
 
 /** Inserts the parts of a file in the current transaction. A file without parts has an empty one. */

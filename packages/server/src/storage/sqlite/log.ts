@@ -1,7 +1,9 @@
 /** Writes to a log: taking ownership, and appending. */
-import { ParleyError, type StoredEvent } from '@parley/protocol'
+import { ParleyError } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
 import type { Append, CachedState, ConversationRow, ConversationStore } from '../contract/conversations.ts'
+import { requireDense } from '../shared/dense.ts'
+import { spentIn } from '../shared/usage.ts'
 import { bytesOf, type EventColumns, eventColumns, insertEvents } from './event-columns.ts'
 import { isDuplicate } from './failures.ts'
 import type { GroupCommit } from './group-commit.ts'
@@ -9,19 +11,11 @@ import { putNote, settleNotes } from './notes.ts'
 import type { Outbox } from './outbox.ts'
 import { ROWS_SQL } from './rows.ts'
 import type { Sql } from './sql.ts'
-import { countBytes, countSpent, spentIn } from './usage.ts'
+import { countBytes, countSpent } from './usage.ts'
 import { secretsVersion } from './vault.ts'
 
 /** Finds the event of a log at a seq, if it has this id. */
 const EVENT_AT_SQL = 'SELECT 1 FROM events WHERE conversation = ? AND seq = ? AND id = ?'
-
-/** @throws Error when the events do not follow `after` without a gap, which is a bug of the caller (S1). */
-export function requireDense(after: number, events: readonly StoredEvent[]): void {
-  for (const [index, { seq }] of events.entries()) {
-    const expected = after + index + 1
-    if (seq !== expected) throw new Error(`event ${index} of an append has seq ${seq} instead of ${expected}`)
-  }
-}
 
 export function putState(sql: Sql, conversation: number, state: CachedState): void {
   sql.run(

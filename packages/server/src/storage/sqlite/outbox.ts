@@ -8,7 +8,7 @@
  */
 import { type ConversationId, newEventId } from '@parley/protocol'
 import type { OutboxDraft } from '../contract/conversations.ts'
-import type { OutboxChange, OutboxTarget } from '../contract/outbox.ts'
+import { Announcements } from '../shared/announcements.ts'
 import type { Sql } from './sql.ts'
 
 export const LANE_SQL = `SELECT n FROM deliveries WHERE target = ? AND conversation_id = ? AND kind = ? AND status = 'pending' LIMIT 1`
@@ -32,40 +32,14 @@ export type NewDelivery = {
   bytes: number
 }
 
-export class Outbox {
+export class Outbox extends Announcements {
   readonly #sql: Sql
   readonly #now: () => Date
-  readonly #listeners = new Set<(change: OutboxChange) => void>()
-  #targets: readonly OutboxTarget[] = []
 
   constructor(sql: Sql, now: () => Date) {
+    super()
     this.#sql = sql
     this.#now = now
-  }
-
-  get targets(): readonly OutboxTarget[] {
-    return this.#targets
-  }
-
-  setTargets(targets: readonly OutboxTarget[]): void {
-    this.#targets = targets
-  }
-
-  subscribe(listener: (change: OutboxChange) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  /** Calls the listeners after a durable commit. */
-  announce(change: OutboxChange): void {
-    for (const listener of this.#listeners) listener(change)
-  }
-
-  /** Announces appended events and notifications, if there is a target. */
-  announceCommit(id: ConversationId, drafts: readonly OutboxDraft[] | undefined, events: number, isOver = false): void {
-    if (this.#targets.length === 0) return
-    const deliveries = drafts !== undefined && drafts.length > 0
-    if (deliveries || events > 0 || isOver) this.announce({ conversation_id: id, deliveries, events, isOver })
   }
 
   now(): string {
@@ -79,7 +53,7 @@ export class Outbox {
 
   /** Writes notifications for every target, numbered after the earlier ones of the conversation. */
   notify(conversation: number, id: ConversationId, drafts: readonly OutboxDraft[] | undefined): void {
-    if (drafts === undefined || drafts.length === 0 || this.#targets.length === 0) return
+    if (drafts === undefined || drafts.length === 0 || this.targets.length === 0) return
     const counted = this.#sql.returning<{ notified: number }>(
       'UPDATE conversations SET notified = notified + ? WHERE n = ? RETURNING notified',
       drafts.length,
@@ -90,7 +64,7 @@ export class Outbox {
 
   /** Writes notifications with numbers from `after + 1`. */
   write(id: ConversationId, drafts: readonly OutboxDraft[], after: number): void {
-    if (this.#targets.length === 0) return
+    if (this.targets.length === 0) return
     for (const [index, { topic, payload }] of drafts.entries()) {
       const sequence = after + index + 1
       const bytes = Buffer.byteLength(payload)
@@ -102,7 +76,7 @@ export class Outbox {
         this.now(),
         sequence,
       )
-      for (const { name: target } of this.#targets) {
+      for (const { name: target } of this.targets) {
         const common = { kind: 'notification' as const, topic, sequence, log: null, lastSeq: null, bytes }
         this.insert({ ...common, target, conversation_id: id, outbox: made?.id ?? null })
       }
@@ -148,7 +122,7 @@ export class Outbox {
 
   /** Makes every target for events follow a log after `seq`, unless it follows the log already. */
   follow(conversation: number, id: ConversationId, seq: number): void {
-    for (const { name, events } of this.#targets) {
+    for (const { name, events } of this.targets) {
       if (!events) continue
       this.#sql.run(
         'INSERT INTO followed_logs (log, target, conversation_id, seq) VALUES (?, ?, ?, ?) ON CONFLICT (log, target) DO NOTHING',
