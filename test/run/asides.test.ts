@@ -6,6 +6,7 @@ import {
   type ModelRequest,
   type ScriptedAnswer,
 } from '../../packages/server/testing/scripted-model.ts'
+import { LFS_POINTER } from '../../packages/server/testing/images.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
@@ -75,6 +76,20 @@ describe('a question to the agent', () => {
     expect(usage_to_metrics.default.token_usages).toHaveLength(2)
     expect(at.model.requests.at(-1)!.text).not.toContain('How is it going?')
     expect(at.model.violations).toEqual([])
+  })
+
+  test('a question before the first step is answered without an image that no model can see', async () => {
+    await using at = await stage([said])
+    const image_urls = [`data:image/png;base64,${LFS_POINTER.toString('base64')}`]
+    const content = [...message('go').content, { type: 'image', image_urls }]
+    const task = await at.begin({ initial_message: { content, run: false } })
+    expect(await task.post('ask_agent', { question: 'What do you see?' })).toMatchObject({
+      status: 200,
+      body: { response: 'an answer' },
+    })
+    const [request, ...others] = at.model.requests
+    expect(others).toEqual([])
+    expect(request!.text).not.toContain('base64')
   })
 
   test.each<[string, ScriptedAnswer, number]>([

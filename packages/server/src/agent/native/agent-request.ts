@@ -1,4 +1,4 @@
-import type { ConversationState, TreeEvent } from '@parley/protocol'
+import type { LeftOut, TreeEvent } from '@parley/protocol'
 import type { LlmRequest, LlmTool } from '../../llm/index.ts'
 import type { StepContext } from '../agent.ts'
 import type { ToolGateway } from '../gateway/tool-gateway.ts'
@@ -15,20 +15,28 @@ export type AgentRequestDeps = {
   hasVisionTool: boolean
 }
 
-/** The agent's request to its model for a view. */
-export function agentRequest(deps: AgentRequestDeps, view: readonly TreeEvent[], context: StepContext): LlmRequest {
-  const state = context.state()
-  const built = deps.messages.build(view, state.left_out)
+/** The agent's request to its model for a view, without the parts that a server refused. */
+export function agentRequest(
+  deps: AgentRequestDeps,
+  view: readonly TreeEvent[],
+  context: StepContext,
+  leftOut: readonly LeftOut[] = context.state().left_out,
+): LlmRequest {
+  const built = deps.messages.build(view, leftOut)
   return {
     messages: deps.seesImages || !deps.hasVisionTool ? built : withReferences(built, view),
-    tools: offeredNow(deps, state),
+    tools: offeredNow(deps, leftOut),
     cacheKey: context.cacheKey ?? context.conversationId,
   }
 }
 
+/** Tools as a refusal names them. */
+export const namesOf = (tools: readonly LlmTool[], gateway: AgentRequestDeps['gateway']) =>
+  tools.map(({ name }) => ({ name, origin: gateway.originOf(name) ?? null }))
+
 /** The tools without those that a server refused. */
-function offeredNow({ tools, gateway }: AgentRequestDeps, { left_out }: ConversationState): readonly LlmTool[] {
-  const gone = left_out.flatMap((part) => (part.part === 'tool' ? [part] : []))
+function offeredNow({ tools, gateway }: AgentRequestDeps, leftOut: readonly LeftOut[]): readonly LlmTool[] {
+  const gone = leftOut.flatMap((part) => (part.part === 'tool' ? [part] : []))
   if (gone.length === 0) return tools
   return tools.filter(
     ({ name }) => !gone.some((part) => part.name === name && part.origin === (gateway.originOf(name) ?? null)),

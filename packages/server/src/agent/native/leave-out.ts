@@ -26,17 +26,23 @@ export type LeaveOutDeps = {
 
 /** Drafts that leave a refused part out; null when the error names none, or nothing is left to leave out. */
 export function leaveOut(error: unknown, deps: LeaveOutDeps): Draft[] | null {
-  if (!(error instanceof LlmError) || error.refused === null) return null
-  const added = partsOf(error.refused, deps).map(({ reason = error.message, ...part }): LeftOut => ({
+  const added = refusedParts(error, deps)
+  if (added.length === 0) return null
+  const value = [...deps.known, ...added]
+  const { message } = error as LlmError
+  return [
+    { kind: 'StateChangedEvent', source: 'environment', key: 'left_out', value },
+    warning({ code: 'LLMPartLeftOut', detail: `${described(added)} is not sent to models any more: ${message}` }),
+  ]
+}
+
+/** The parts to leave out after an error; empty when it names none, or nothing is left to leave out. */
+export function refusedParts(error: unknown, deps: LeaveOutDeps): LeftOut[] {
+  if (!(error instanceof LlmError) || error.refused === null) return []
+  return partsOf(error.refused, deps).map(({ reason = error.message, ...part }): LeftOut => ({
     ...part,
     reason: reason.replaceAll(/\s+/g, ' ').slice(0, REASON_CHARS),
   }))
-  if (added.length === 0) return null
-  const value = [...deps.known, ...added]
-  return [
-    { kind: 'StateChangedEvent', source: 'environment', key: 'left_out', value },
-    warning({ code: 'LLMPartLeftOut', detail: `${described(added)} is not sent to models any more: ${error.message}` }),
-  ]
 }
 
 /** A part with a reason of its own, if it has one. */

@@ -189,7 +189,7 @@ class NativeAgent implements Agent {
     this.#refreshTools()
     this.#followAnalyzer(context.state())
     const llm = this.#deps.openLlm({ ...this.#config.llm, stream: false, usage_id: ASK_USAGE_ID })
-    return ask({ llm, tools: this.#tools.offered }, question, context, signal)
+    return ask({ ...this.#thinkDeps, messages: new MessageBuilder(), llm }, question, context, signal)
   }
 
   reconfigure(next: AgentConfig): void {

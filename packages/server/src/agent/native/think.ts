@@ -18,7 +18,7 @@ import {
   usage,
   type Thought,
 } from '../drafts.ts'
-import { agentRequest, type AgentRequestDeps } from './agent-request.ts'
+import { agentRequest, namesOf, type AgentRequestDeps } from './agent-request.ts'
 import { cutAnswerIn, cutError, endOf, endsInARow, isCutCall } from './answer-end.ts'
 import { condensationRequest, condenseIfNeeded, requestAfter, windowFull, type ViewCondensation } from './condense.ts'
 import { leaveOut } from './leave-out.ts'
@@ -80,9 +80,8 @@ export async function* think(deps: ThinkDeps, context: StepContext, signal: Abor
     given = await llm.complete(request, context.emit, signal)
   } catch (error) {
     if (signal.aborted) throw error
-    const offered = tools.map(({ name }) => ({ name, origin: deps.gateway.originOf(name) ?? null }))
     const request =
-      leaveOut(error, { view, known: state.left_out, tools: offered }) ??
+      leaveOut(error, { view, known: state.left_out, tools: namesOf(tools, deps.gateway) }) ??
       requestAfter(error, condensation, context.state())
     if (request !== null) {
       yield request
