@@ -28,15 +28,16 @@ export async function bundled(options: Partial<BuildOptions>): Promise<Bundled> 
   }
 }
 
+const PROTOCOL_LINE = /export const PROTOCOL = \d+/
+
 /** A program of these sources with another protocol number; the runner unless `input` names another file. */
 export function bundledWithProtocol(protocol: number, input?: string): Promise<Bundled> {
   const plugin: Plugin = {
     name: 'another-protocol',
     transform(code, id) {
       if (!id.endsWith('/runner/ipc/protocol.ts')) return null
-      const changed = code.replace(/export const PROTOCOL = \d+/, `export const PROTOCOL = ${protocol}`)
-      if (changed === code) throw new Error('the protocol number was not found')
-      return changed
+      if (!PROTOCOL_LINE.test(code)) throw new Error('the protocol number was not found')
+      return code.replace(PROTOCOL_LINE, `export const PROTOCOL = ${protocol}`)
     },
   }
   return bundled({ plugins: [plugin], ...(input === undefined ? {} : { input }) })
