@@ -93,7 +93,7 @@ export const answers: readonly MutatedFile[] = [
       { before: "(at === 0 || plain[at - 1] === '\\n') && isAtEnd", after: 'isAtEnd' },
       { before: "(at === 0 || plain[at - 1] === '\\n') && isAtEnd", after: "at === 0 || plain[at - 1] === '\\n'" },
       { before: 'after.first === before.first', after: 'true' },
-      { before: 'BEGINS_WITH_NUMBER.test(newText) ? [] : [reading(newText)]', after: '[reading(newText)]' },
+      { before: 'hasNumbers(newText) ? [] : [reading(newText)]', after: '[reading(newText)]' },
       { before: '(?=.{6}) *', after: ' *' },
       { before: 'numbers.some((number, at) => number !== first + at)', after: 'numbers.some(Number.isNaN)' },
       { before: 'if (/\\n/.test(oldText + newText) || !', after: 'if (!' },

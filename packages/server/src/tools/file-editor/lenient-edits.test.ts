@@ -221,3 +221,12 @@ test('the result says how an edit was read', () => {
   expect(replaceOnce('a\nb\n', 'a\\nb', 'x').readAs).toBe('line breaks')
   expect(replaceOnce('a\nb\n', 'a\nb', 'x').readAs).toBeUndefined()
 })
+
+test('the refusal of a text with line numbers on some lines names them, and finds the lines that are meant', () => {
+  const file = 'begin\n  case first:\n    return one\n  case second:\n    return the second one\nend\n'
+  const old = '  case second:\n     5\t    return the second onee\n'
+  expect(() => replaceOnce(file, old, '  case third:\n')).toThrow(
+    /Leave the line numbers of the view out of old_str and new_str\.\nThe nearest lines are:\n[^]*     5\t    return the second one/,
+  )
+  expect(() => replaceOnce(file, 'no such line', 'x')).not.toThrow(/line numbers/)
+})

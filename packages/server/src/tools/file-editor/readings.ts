@@ -28,6 +28,12 @@ const NUMBERED = /^(?=.{6}) *(\d+)(?:\t|$)/
 const TRIMMED = /^(\d+)(?:\t|$)/
 const BEGINS_WITH_NUMBER = /^ *\d+\t/m
 
+/** True when a line of the text begins like one of a view. */
+export const hasNumbers = (text: string): boolean => BEGINS_WITH_NUMBER.test(text)
+
+/** The text without the numbers of those of its lines that have one. */
+export const withoutAnyNumbers = (text: string): string => text.replaceAll(/^ *\d+\t/gm, '')
+
 /** Without the numbers of every line of both texts, or of the old one alone; none when only some lines have them. */
 function withoutNumbers(oldText: string, newText: string): Reading[] {
   const before = unnumbered(oldText)
@@ -36,7 +42,7 @@ function withoutNumbers(oldText: string, newText: string): Reading[] {
   const after = unnumbered(newText)
   if (after !== null && after.first === before.first) return [reading(after.text)]
   // Such a number may be of a view or of the line itself.
-  return BEGINS_WITH_NUMBER.test(newText) ? [] : [reading(newText)]
+  return hasNumbers(newText) ? [] : [reading(newText)]
 }
 
 /** The text without numbers that follow each other, and the first one; null when a line has none. */

@@ -2,6 +2,7 @@
 import { findLines, linesOf, nearestLines, type Line } from '../line-match.ts'
 import { Refusal } from '../refusal.ts'
 import { reindented } from './indentation.ts'
+import { hasNumbers, withoutAnyNumbers } from './readings.ts'
 
 /** Lines `from` to `to` (counted from 0, `to` excluded) and the lines in their place. */
 export type LineChange = { from: number; to: number; lines: string[] }
@@ -66,7 +67,11 @@ export function ambiguous(numbers: readonly number[]): Refusal {
 
 /** The refusal of a text that does not occur, with the lines that are most like it. */
 export function notFound(lines: readonly Line[], oldText: string): Refusal {
-  const longest = textsOf(oldText).reduce((best, line) => (line.trim().length > best.trim().length ? line : best), '')
+  const isNumbered = hasNumbers(oldText)
+  const longest = textsOf(isNumbered ? withoutAnyNumbers(oldText) : oldText).reduce(
+    (best, line) => (line.trim().length > best.trim().length ? line : best),
+    '',
+  )
   const nearest = nearestLines(lines, longest, SHOWN_NEAREST)
   const hint =
     nearest.length === 0
@@ -75,8 +80,9 @@ export function notFound(lines: readonly Line[], oldText: string): Refusal {
           lines,
           nearest.map((number) => number - 1),
         )}`
+  const numbers = isNumbered ? ' Leave the line numbers of the view out of old_str and new_str.' : ''
   return new Refusal(
-    `old_str was not found in the file. It must match the text exactly, or whole lines apart from their white space.${hint}`,
+    `old_str was not found in the file. It must match the text exactly, or whole lines apart from their white space.${numbers}${hint}`,
   )
 }
 
