@@ -82,14 +82,14 @@ describe('a question to the agent', () => {
     await using at = await stage([said])
     const image_urls = [`data:image/png;base64,${LFS_POINTER.toString('base64')}`]
     const content = [...message('go').content, { type: 'image', image_urls }]
-    const task = await at.begin({ initial_message: { content, run: false } })
+    const task = await at.begin({ initial_message: null })
+    expect((await task.post('events', { role: 'user', content, run: false })).status).toBe(200)
     expect(await task.post('ask_agent', { question: 'What do you see?' })).toMatchObject({
       status: 200,
       body: { response: 'an answer' },
     })
-    const [request, ...others] = at.model.requests
-    expect(others).toEqual([])
-    expect(request!.text).not.toContain('base64')
+    expect(at.model.requests.map(asks)).toEqual([true])
+    expect(at.model.requests[0]!.text).not.toContain('base64')
   })
 
   test.each<[string, ScriptedAnswer, number]>([
