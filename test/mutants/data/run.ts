@@ -59,7 +59,7 @@ export const run: readonly MutatedFile[] = [
       {
         before: 'if (this.#channel.watchers > 0) ',
         after: '',
-        survives: { reason: 'cost', why: 'sends to nobody' },
+        survives: { reason: 'cost', why: 'builds an event without a receiver' },
       },
     ],
   },

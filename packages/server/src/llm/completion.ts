@@ -2,7 +2,7 @@
 import type { LLM } from '@parley/protocol'
 import type { Llm, LlmAnswer } from './llm.ts'
 
-/** Texts are as they were sent and received: secrets are masked by whoever stores them. */
+/** Texts are as they were sent and received: the code that stores them masks secrets. */
 export type LlmCompletion = {
   config: LLM
   /** From 1; a repetition of a request has the next number. */

@@ -109,7 +109,7 @@ test('repetition while a goal is active is judged and does not stop the run', ()
 test.each<[string, Partial<ConversationState>, Partial<Around>]>([
   ['work that is done', { owes_step: false }, {}],
   ['repetition', {}, { stuck: () => ({ kind: 'stuck', pattern: 'monologue', detail: 'It talks.' }) }],
-])('the judge of a goal is not asked about %s when nobody can pay for its answer', (_name, change, more) => {
+])('the judge of a goal is not asked about %s when its answer cannot be paid for', (_name, change, more) => {
   const reason = { code: 'MonthlyCostReached', detail: 'used up' }
   const paused = { kind: 'stop', status: 'paused', reason }
   const state = { ...running, ...change, goal: goal(true) }

@@ -62,7 +62,7 @@ export function next(state: ConversationState, limits: Limits, around: Around = 
   return withoutMoney(around) ?? { kind: 'think' }
 }
 
-/** The end of a run that nobody can pay a further answer for; null when someone can. */
+/** The end of a run whose next answer cannot be paid for; null when it can. */
 function withoutMoney({ remainingBudget, usedUp }: Around): Next | null {
   const reason = remainingBudget?.() ?? usedUp?.() ?? null
   return reason === null ? null : stop('paused', reason)

@@ -4,8 +4,8 @@
  * Rules
  *   F1. The content decides the media type, whatever the data URL says.
  *   F2. An image that is too large is made smaller. The same image has the same form in every request.
- *   F3. An image that cannot be sent ends the request before it is made, with an error that names the image and says what to do: whoever built
- *       the request leaves it out, as it would after a refusal of the vendor.
+ *   F3. An image that cannot be sent ends the request before it is made, with an error that names the image and says what to do. The
+ *       caller leaves the image out, as it does after a refusal of the vendor.
  *   F4. Images given by address are the vendor's to load, and stay.
  */
 import { TimeSlices } from '../../lib/index.ts'

@@ -6,7 +6,7 @@
  *   A2. Other servers get its text and calls: they refuse the signatures, and one vendor's reasoning is none of another's business.
  *   A3. Arguments are sent back as the model wrote them where the API takes text, else as the parsed value. Arguments that are no
  *       JSON object are sent back as `{}`, because the library would quote a malformed string a second time.
- *   A4. A call of a tool that the request offers as a freeform one is sent back as its text, whoever made it.
+ *   A4. A call of a tool that the request offers as a freeform one is sent back as its text, whichever model made it.
  */
 import type { LanguageModelV4Message, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { AnswerOrigin, RawAnswer } from '@parley/protocol'

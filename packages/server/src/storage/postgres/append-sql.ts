@@ -1,5 +1,5 @@
 /**
- * The statement that appends a group: each member changes its conversation if nobody else has, and all that it writes follows from that
+ * The statement that appends a group: each member changes its conversation if no other writer has, and all that it writes follows from that
  * row. Members that are missing in the result changed nothing.
  */
 import type { Append } from '../contract/conversations.ts'
