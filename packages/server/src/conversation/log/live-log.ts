@@ -258,7 +258,7 @@ export class LiveLog {
         expectedSeq: this.#state.seq,
         events,
         ...(events.length === 0 ? {} : { masked }),
-          row: { ...row, ...text },
+        row: { ...row, ...text },
         ...(isDue ? { state: this.#cached(state) } : {}),
         ...commitNotes(id, this.#state, { events, drafts: all, state }, this.#deps.cipher),
         outbox,
