@@ -20,6 +20,7 @@ const lines = [
   ['tools', 'security', 'hooks', 'skills'],
   ['settings', 'llm', 'workspace'],
   ['quotas', 'secrets'],
+  ['coordination'],
   ['storage'],
   ['egress'],
   ['observability', 'lib'],
