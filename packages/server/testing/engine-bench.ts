@@ -11,6 +11,7 @@ import {
   type StoredEvent,
 } from '@parley/protocol'
 import { openEngine, type Actor, type Engine, type EngineDeps, type Phase } from '../src/conversation/index.ts'
+import { openLocalCoordination, type Coordination } from '../src/coordination/index.ts'
 import type { Agent, Step, StepContext } from '../src/agent/index.ts'
 import { openLimits, Quotas, type UserLimits } from '../src/quotas/index.ts'
 import { makeMasker, openCipher } from '../src/secrets/index.ts'
@@ -180,7 +181,7 @@ export async function openBench({
   const log = { warn: () => undefined, error: () => undefined } as unknown as EngineDeps['log']
   const deps: EngineDeps = {
     storage,
-    node: await storage.nodes.add(),
+    coordination: await alone(storage),
     cipher,
     notes: notesIn(storage),
     workspaces,
@@ -230,7 +231,7 @@ export async function openBench({
     start: (members) => startOn(engine, members),
     async another() {
       const own = open.use(await openSqlite({ path }))
-      const other = openEngine({ ...deps, storage: own, node: await own.nodes.add(), notes: notesIn(own) })
+      const other = openEngine({ ...deps, storage: own, coordination: await alone(own), notes: notesIn(own) })
       open.defer(() => other.close())
       return other
     },
@@ -252,6 +253,14 @@ type EngineDepsOfTests = Pick<
   | 'judgeModel'
   | 'openLlm'
 >
+
+/** The coordination of the only node of a store. */
+const alone = (storage: Storage): Promise<Coordination> =>
+  openLocalCoordination({
+    storage,
+    self: { url: 'http://none.invalid', version: '0', places: [] },
+    now: () => new Date(),
+  })
 
 /** Quotas without limits of users. */
 const unlimited = ({ usage }: Storage, maxConcurrentRuns: number): Quotas => {

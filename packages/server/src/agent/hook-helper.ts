@@ -30,6 +30,8 @@ export type HookHelperDeps = {
   /** A folder of the conversation outside the workspace. */
   dataDir: string
   locks: Locks
+  /** Resolves when this process may begin an effect. */
+  confirm: (signal: AbortSignal) => Promise<void>
   log: Log
   /** Masks the secrets that the conversation's own model does not see either. */
   mask: (text: string) => Promise<string>
@@ -90,9 +92,9 @@ type Result = { finished: string } | { finished: null; message: LlmMessage }
 
 /** Executes calls one after the other through the tool gateway; the model sees their results masked. */
 function executor(tools: ReadonlyMap<string, Tool>, deps: HookHelperDeps, signal: AbortSignal) {
-  const { conversationId, workspace, dataDir, locks, log, mask } = deps
+  const { conversationId, workspace, dataDir, locks, confirm, log, mask } = deps
   const secretsFor = () => Promise.resolve({})
-  const gateway = new ToolGateway({ conversationId, tools, workspace, dataDir, locks, log, secretsFor })
+  const gateway = new ToolGateway({ conversationId, tools, workspace, dataDir, locks, confirm, log, secretsFor })
   const resultOf = (call: Call, content: LlmText[], isError: boolean): Result => ({
     finished: null,
     message: { role: 'tool', toolCallId: call.id, toolName: call.name, content, isError },

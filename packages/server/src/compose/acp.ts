@@ -16,6 +16,7 @@ type Live = Pick<Parameters<EngineDeps['openAgent']>[0], 'id' | 'owner' | 'secre
 export type AcpDeps = {
   workspace: Workspace
   hooks: ToolHooks
+  confirm: (signal: AbortSignal) => Promise<void>
   analyze: Analyze
   fetchCritic: Fetch
   shrinker: Transport['shrinker']
@@ -31,7 +32,20 @@ export type AcpDeps = {
 
 /** An agent for one conversation; its program starts with the first prompt. @throws ParleyError for a file that cannot be read. */
 export async function openAcpAgent(agent: ACPAgent, live: Live, deps: AcpDeps): Promise<Agent> {
-  const { workspace, hooks, analyze, fetchCritic, shrinker, ownSecrets, cipher, events, dataDir, serverDir, log } = deps
+  const {
+    workspace,
+    hooks,
+    confirm,
+    analyze,
+    fetchCritic,
+    shrinker,
+    ownSecrets,
+    cipher,
+    events,
+    dataDir,
+    serverDir,
+    log,
+  } = deps
   const { AcpAgent } = await loadAcpAgent()
   const secrets = async () => {
     const { secrets: names, secretsFor } = await ownSecrets.ofAgent(live.owner, live.secrets)
@@ -57,6 +71,7 @@ export async function openAcpAgent(agent: ACPAgent, live: Live, deps: AcpDeps): 
     fetchCritic,
     shrinker,
     hooks,
+    confirm,
     log,
   })
 }

@@ -32,7 +32,7 @@ import type { EventStore } from '../storage/index.ts'
 import type { ConversationMcp, ModelService } from '../tools/index.ts'
 import type { OpenCallNotes, OpenConversationFiles, Workspace, Workspaces } from '../workspace/index.ts'
 
-export type AgentsDeps = Pick<NativeAgentDeps, 'locks'> & {
+export type AgentsDeps = Pick<NativeAgentDeps, 'locks' | 'confirm'> & {
   analyze: Analyze
   /** Requests to addresses of critics. */
   fetchCritic: Fetch
@@ -81,7 +81,7 @@ async function openAcp(
   agent: Extract<Live['record']['agent'], { kind: 'ACPAgent' }>,
   live: Live,
   opened: Opened,
-  { config, ownSecrets, cipher, events, dataDirOf, analyze, fetchCritic, shrinker, log }: AgentsDeps,
+  { config, ownSecrets, cipher, events, dataDirOf, confirm, analyze, fetchCritic, shrinker, log }: AgentsDeps,
 ): Promise<Agent> {
   const { openAcpAgent } = await import('./acp.ts')
   const own = {
@@ -90,6 +90,7 @@ async function openAcp(
     events,
     dataDir: dataDirOf(live.id),
     serverDir: config.dataDir,
+    confirm,
     analyze,
     fetchCritic,
     shrinker,
@@ -105,7 +106,21 @@ async function openNative(
   from: AgentsDeps,
 ): Promise<Agent> {
   const { id, owner, record, epoch, secrets, current, subAgents, clientCalls } = live
-  const { config, notes, files, mcp, ownSecrets, masker, dataDirOf, openLlmOf, analyze, fetchCritic, locks, log } = from
+  const {
+    config,
+    notes,
+    files,
+    mcp,
+    ownSecrets,
+    masker,
+    dataDirOf,
+    openLlmOf,
+    analyze,
+    fetchCritic,
+    locks,
+    confirm,
+    log,
+  } = from
   const { shrinker } = from
   const { secretsFailed, ...given } = await ownSecrets.ofAgent(owner, secrets)
   const { models, visionProfiles } = ownersModels(id, owner, from)
@@ -135,6 +150,7 @@ async function openNative(
     analyze,
     hooks,
     locks,
+    confirm,
     log,
     clientTools: record.client_tools,
     visionProfiles,

@@ -3,6 +3,7 @@ import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openAutomation } from './automation.ts'
 import { ConfigError, hasShortKey, isLoopback, MIN_KEY_CHARS, secretsOf, type Config } from '../config/index.ts'
+import { composeCoordination } from './coordination.ts'
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
 import { configuredAddress, openTransport, ServerKey } from '../llm/index.ts'
@@ -90,7 +91,7 @@ export async function startServer(
     await storage.conversations.countCrash()
     await clearCrashMark(dataDir)
   }
-  const node = await storage.nodes.add()
+  const coordination = opened.use(await composeCoordination(config, storage))
   const foldersDir = opened.use(await openConversationFolders(config)).path
   const keyText = config.secretKey === null ? {} : { keyText: config.secretKey }
   const keyOptions = { ...keyText, keyFile: join(dataDir, 'secret-key'), replaces: config.replaceSecretKey }
@@ -153,7 +154,7 @@ export async function startServer(
   }
   const engine = composeEngine({
     ...shared,
-    node,
+    coordination,
     egress,
     notes,
     files,

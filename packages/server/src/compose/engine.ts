@@ -32,7 +32,8 @@ import {
   type SuspendedUsers,
   type UserSettings,
 } from '../settings/index.ts'
-import type { NodeNumber, Storage } from '../storage/index.ts'
+import type { Coordination } from '../coordination/index.ts'
+import type { Storage } from '../storage/index.ts'
 import { createLocks, type ConversationMcp } from '../tools/index.ts'
 import {
   describeIsolation,
@@ -52,8 +53,7 @@ export type ComposeEngineDeps = {
   quotas: Quotas
   log: Log
   storage: Storage
-  /** This run of the process. */
-  node: NodeNumber
+  coordination: Coordination
   cipher: Cipher
   workspaces: Workspaces
   roots: RootsOf
@@ -79,18 +79,29 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
   const { config, storage, cipher, workspaces, foldersDir, mcp, commandSecrets, ownSecrets, settings, findLlm, log } =
     deps
   const locks = createLocks()
+  const confirm = (signal: AbortSignal) => deps.coordination.confirm(signal)
   const { open, openLlmOf, usersModel } = composeModels(deps)
   const { analyze, acceptAnalyzer } = composeAnalysis(deps, open)
   const dataDirOf = (id: string) => join(foldersDir, id)
   const trusted = config.trustedHooks
   const { mask, maskForCommit, masker } = openMasking(commandSecrets, ownSecrets)
   const expectMoney = (user: string) => deps.quotas.expectMoney(user)
-  const openHooks = openConversationHooks({ workspaces, trusted, openLlmOf, expectMoney, mask, dataDirOf, locks, log })
+  const openHooks = openConversationHooks({
+    workspaces,
+    trusted,
+    openLlmOf,
+    expectMoney,
+    mask,
+    dataDirOf,
+    locks,
+    confirm,
+    log,
+  })
   const profiles = openLlmProfiles(storage.documents, settings, cipher)
 
   const engine: Engine = openEngine({
     storage,
-    node: deps.node,
+    coordination: deps.coordination,
     cipher,
     workspaces,
     roots: deps.roots,
@@ -121,6 +132,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
       analyze,
       fetchCritic: deps.egress.fetch({ member: 'server_url of the critic' }),
       locks,
+      confirm,
       conversations: () => engine,
       log,
     }),

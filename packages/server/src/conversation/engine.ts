@@ -2,14 +2,16 @@
 import { join } from 'node:path'
 import { DEFAULT_PERSISTENCE_DIR } from '@parley/protocol'
 import type { Backoff } from '../lib/index.ts'
+import type { Coordination } from '../coordination/index.ts'
 import type { Quotas } from '../quotas/index.ts'
 import { withReferences, type Cipher } from '../secrets/index.ts'
-import type { NodeNumber, Storage } from '../storage/index.ts'
+import type { Storage } from '../storage/index.ts'
 import type { OpenCallNotes, Workspaces } from '../workspace/index.ts'
 import type { Conversations } from './conversations.ts'
 import { ConversationAccess } from './engine/access.ts'
 import { openCommands, type CommandDeps } from './engine/commands.ts'
 import { openReads, type Reads } from './engine/reading.ts'
+import { openRecovery } from './engine/recovery.ts'
 import { openReleases, type ReleaseDeps } from './engine/releases.ts'
 import { openUserWork, type UserWork } from './engine/user-work.ts'
 import { openWatching, type Watching } from './engine/watching.ts'
@@ -43,8 +45,7 @@ export type EngineDeps = Pick<
   Pick<ReleaseDeps, 'removal'> &
   Pick<SubAgentSupervisorDeps, 'llmNames' | 'findDefinitions'> & {
     storage: Storage
-    /** This run of the process. */
-    node: NodeNumber
+    coordination: Coordination
     workspaces: Workspaces
     notes: OpenCallNotes
     cipher: Cipher
@@ -58,7 +59,7 @@ export type EngineDeps = Pick<
     quotas: Quotas
     /** True when webhooks are configured. */
     notifies: boolean
-    /** Waits between repetitions of an append that the store refused, and of a release that failed; default 1 s to 1 min. */
+    /** Waits between repetitions of a release that failed, the shortest of them also between those of appends; default 1 s to 1 min. */
     appendBackoff?: Backoff
   }
 
@@ -70,7 +71,7 @@ export function openEngine(deps: EngineDeps): Engine {
   let lastActivity = performance.now()
   const start: StartDeps = {
     storage,
-    node: deps.node,
+    node: deps.coordination.node,
     stamps: { now: deps.now },
     cipher,
     writeRecord: (record) => writeRecord(record, cipher),
@@ -85,25 +86,40 @@ export function openEngine(deps: EngineDeps): Engine {
   const onActivity = () => {
     lastActivity = performance.now()
   }
-  const roster = openRoster({ ...deps, shownBatches, onActivity }, start)
+  const appendRetry = new AppendRetry(deps.appendBackoff?.baseMs)
+  /** Runs that hold a slot, or wait for one. */
+  let activeRuns = 0
+  const onRun = (change: 1 | -1) => {
+    activeRuns += change
+  }
+  const roster = openRoster({ ...deps, shownBatches, onActivity, appendRetry, onRun }, start)
   const access = new ConversationAccess(storage, cipher, roster)
   const read = (text: string) => readRecord(text, cipher)
   const { conversations } = storage
   const backoff = deps.appendBackoff
   const releases = openReleases({ ...deps, conversations, folderOf: start.folderOf, readRecord: read, backoff })
+  const recovery = openRecovery({
+    ...deps,
+    roster,
+    freeRuns: () => deps.quotas.runs.count - activeRuns,
+    onReturn: () => appendRetry.returned(),
+  })
   const commands = openCommands(access, roster, { ...deps, start, releases, readRecord: read })
   return {
     ...openReads(access, storage, roster, shownBatches, start.folderOf),
     ...openReceiver({ storage, cipher, quotas: deps.quotas, now: deps.now }),
     ...commands,
     ...openUserWork({ ...deps, conversations, commands, roster }),
-    ...openWatching(access, deps, roster, shownBatches, releases),
+    ...openWatching(access, { events: storage.events, roster, shownBatches, recovery, releases }),
     idleMs: () => performance.now() - lastActivity,
   }
 }
 
 /** The roster with the sub-agents and client calls of its conversations, which need the roster themselves. */
-function openRoster(deps: EngineDeps & Pick<LiveDeps, 'shownBatches' | 'onActivity'>, start: StartDeps): Roster {
+function openRoster(
+  deps: EngineDeps & Pick<LiveDeps, 'shownBatches' | 'onActivity' | 'appendRetry' | 'onRun'>,
+  start: StartDeps,
+): Roster {
   const read = (text: string) => readRecord(text, deps.cipher)
   const subAgents: SubAgentSupervisor = new SubAgentSupervisor({
     ...deps,
@@ -130,8 +146,8 @@ function openRoster(deps: EngineDeps & Pick<LiveDeps, 'shownBatches' | 'onActivi
     clientCalls,
     parentLink: subAgents,
     readRecord: read,
-    appendRetry: new AppendRetry(deps.appendBackoff),
     runSlot: (owner, signal) => deps.quotas.runs.take(owner, signal),
+    confirm: (signal) => deps.coordination.confirm(signal),
     usedUp: (owner) => deps.quotas.usedUp(owner),
     startSlot: (owner, signal) => deps.quotas.starts.take(owner, signal),
     onAnswered: (id, calls) => deps.workspaces.forget?.(id, calls),

@@ -60,6 +60,11 @@ export interface Coordination extends AsyncDisposable {
   claimOrphans(limit: number): Promise<ConversationId[]>
   /** Calls `listener` when there may be orphans, until disposal. It is also called from time to time. */
   onOrphans(listener: () => void): Disposable
+  /**
+   * Calls `listener` when the session with the store is back after it was lost, until disposal: meanwhile other nodes may have claimed
+   * conversations of this one.
+   */
+  onReturn(listener: () => void): Disposable
   /** Tells the other nodes; several messages of a short time may become one. */
   tell(topic: Topic, subject?: string): void
   /** Calls `listener` for each message of other nodes, until disposal. `subject` null: any may be meant, because messages were lost. */

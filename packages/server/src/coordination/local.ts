@@ -28,6 +28,7 @@ export async function openLocalCoordination({ storage, self, now }: LocalCoordin
       listener()
       return nothing
     },
+    onReturn: () => nothing,
     tell: () => undefined,
     on: () => nothing,
     lead(_name, work) {

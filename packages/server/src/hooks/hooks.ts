@@ -25,6 +25,8 @@ import { cut, cutInput, runHook, type HookInput, type HookResult } from './run-h
 export type HooksDeps = {
   conversationId: ConversationId
   workspace: Workspace
+  /** Resolves when this process may begin an effect. */
+  confirm: (signal: AbortSignal) => Promise<void>
   /** Called when the first hook may have to run. */
   loadFullMatch: () => Promise<FullMatch>
   /** Absent: a hook that asks a model fails. */
@@ -82,7 +84,7 @@ export function hasHooks(config: HookConfig | null, event: HookEventType): boole
 }
 
 /** Starts nothing; each method runs the hooks of its moment. */
-export function openHooks({ conversationId, workspace, loadFullMatch, askModel, log }: HooksDeps): Hooks {
+export function openHooks({ conversationId, workspace, confirm, loadFullMatch, askModel, log }: HooksDeps): Hooks {
   const session = new AbortController()
   const running = new Set<Promise<unknown>>()
 
@@ -125,6 +127,7 @@ export function openHooks({ conversationId, workspace, loadFullMatch, askModel, 
     const matching = config![LISTS[event]].filter(({ matcher }) => toolMatcher(matcher, fullMatch)(toolName))
     const input = inputOf(moment, conversationId, workspace.workingDir)
     for (const hook of matching.flatMap(({ hooks }) => hooks)) {
+      await confirm(signal)
       const { result, drafts } = await run(hook, input, signal)
       outcome.drafts.push(...drafts)
       const blocked = result.blocked && BLOCKING.has(event)

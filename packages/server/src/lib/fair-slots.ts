@@ -28,10 +28,13 @@ export class FairSlots {
   readonly #users = new Map<string, User>()
   readonly #mostOf: (user: string) => number
   readonly #reserved: number
+  /** Slots in all. */
+  readonly count: number
   #free: number
   #requests = 0
 
   constructor({ count, mostOf = () => Infinity, reserved = 0 }: Shares) {
+    this.count = count
     this.#free = count
     this.#mostOf = mostOf
     this.#reserved = reserved

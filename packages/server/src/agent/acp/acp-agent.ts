@@ -97,6 +97,7 @@ export class AcpAgent implements Agent {
     })
     yield drafts
     if (current === null) return
+    await this.#deps.confirm(signal)
     for (const decision of allowed) current.gate.allow(decision)
     for (const decision of partial) refuse(current, decision)
     current.turn.isWaitingForPerson = false

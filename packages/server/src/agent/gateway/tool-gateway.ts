@@ -6,6 +6,7 @@
  *   G1. Every failure of a tool becomes a result that the model can read; only an abort is thrown.
  *   G2. A call runs under the locks that it declares, and ends within its time limit.
  *   G3. An analyzer that fails counts as HIGH; without an analyzer the risk is UNKNOWN. Source: agent-core.md 1.10.
+ *   G4. A call begins, and is looked for after a restart, only while this process may begin effects (`confirm`).
  */
 import type {
   Action,
@@ -66,6 +67,8 @@ export type ToolGatewayDeps = {
   workspace: Workspace
   dataDir: string
   locks: Locks
+  /** Resolves when this process may begin an effect. */
+  confirm: (signal: AbortSignal) => Promise<void>
   log: Log
   /** Values of the secrets that a text names, for the environment of one command. */
   secretsFor: (text: string) => Promise<Record<string, string>>
@@ -209,6 +212,7 @@ export class ToolGateway {
     const tool = tools.get(event.tool_name)
     if (tool === undefined || event.action === null) return unknownTool(event.tool_name, tools)
     try {
+      await this.#deps.confirm(signal)
       const recovery = await tool.recover(event, ledger, this.#context(event, signal))
       if (recovery.kind !== 'done') return recovery
       return await this.#finished(event, event.action, bounded(recovery.observation), state, signal)
@@ -226,14 +230,17 @@ export class ToolGateway {
     signal: AbortSignal,
     mayBegin: () => boolean,
   ): Promise<Observation> {
-    const { workspace, locks, conversationId, callLimitMs = CALL_LIMIT_MS } = this.#deps
+    const { workspace, locks, confirm, conversationId, callLimitMs = CALL_LIMIT_MS } = this.#deps
     const keys = tool.resources(action, workspace) ?? [`tool:${tool.name}`]
     // Locks on files are shared by all conversations in the directory; shells belong to one conversation (F68).
     const scoped = keys.map((key) => (key.startsWith('terminal:') ? `${key}@${conversationId}` : key))
     const held = await locks.acquire(workspace.workingDir, scoped, signal)
-    if (!mayBegin()) {
+    try {
+      await confirm(signal)
+      if (!mayBegin()) throw new CallHeld('a person has to decide first')
+    } catch (error) {
       held[Symbol.dispose]()
-      throw new CallHeld('a person has to decide first')
+      throw error
     }
     const limitMs = tool.limitMs ?? Math.max(callLimitMs, ownLimitMs(action))
     const limit = new AbortController()

@@ -37,6 +37,7 @@ function openGateway(tool: Tool, count: number, deps: Partial<ToolGatewayDeps> =
     workspace,
     dataDir: '/nowhere',
     locks: createLocks(),
+    confirm: async (signal) => signal.throwIfAborted(),
     log: { warn: () => undefined, error: () => undefined },
     secretsFor: () => Promise.resolve({}),
     ...deps,
@@ -313,4 +314,42 @@ test('recovery refuses a call that a hook blocked with the reason of the hook, a
   expect(executed).toEqual(['a1'])
   expect(texts(driver.log)).toEqual(['not that', 'a1'])
   expect(driver.state).toMatchObject({ blocked_actions: {}, open_actions: [] })
+})
+
+test('a call begins, and is looked for after a restart, only once the process may begin effects', async () => {
+  const order: string[] = []
+  const may = Promise.withResolvers<void>()
+  const confirm = async () => {
+    order.push('asked')
+    await may.promise
+  }
+  const tool: Tool = {
+    ...toolThat(async (thought) => {
+      order.push(`executed ${thought}`)
+      return thought
+    }),
+    recover: async () => {
+      order.push('recovered')
+      return { kind: 'execute' }
+    },
+  }
+  const { gateway, workspace, driver, actions } = openGateway(tool, 2, { confirm })
+  const [first, second] = actions as [ActionEvent, ActionEvent]
+  const executed = driver.drive(execute([first], gateway, 1, driver.context, never))
+  const recovered = gateway.recover(second, (await workspace.ledger(['a1'], never))['a1']!, driver.state, never)
+  await turn()
+  expect(order).toEqual(['asked', 'asked'])
+  may.resolve()
+  await Promise.all([executed, recovered])
+  expect(order.slice(2).toSorted()).toEqual(['executed a0', 'recovered'])
+})
+
+test('a policy that becomes stricter while a call waits for the permission to begin effects holds the call', async () => {
+  let mayBegin = true
+  const tool = toolThat((thought) => Promise.resolve(thought))
+  const confirm = async () => {
+    mayBegin = false
+  }
+  const { gateway, driver, actions } = openGateway(tool, 1, { confirm })
+  expect(await gateway.execute(actions[0]!, driver.state, never, () => mayBegin)).toEqual({ kind: 'held' })
 })

@@ -97,6 +97,7 @@ export async function openTestAgent(
     dataDir: dir.file('data'),
     conversationId: CONVERSATION,
     locks: createLocks(),
+    confirm: async (signal: AbortSignal) => signal.throwIfAborted(),
     log,
   }
   const agent = createNativeAgent(config, { ...deps, ...options.deps })

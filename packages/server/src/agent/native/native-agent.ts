@@ -53,6 +53,8 @@ export type NativeAgentDeps = {
   dataDir: string
   /** Shared by all agents of the process. */
   locks: Locks
+  /** Resolves when this process may begin an effect. */
+  confirm: (signal: AbortSignal) => Promise<void>
   log: Log
   /** Names of the secrets that a command may use, for the system prompt. */
   secrets: readonly { name: string; description: string | null }[]
@@ -102,7 +104,7 @@ class NativeAgent implements Agent {
   readonly #changedModel = changedModel(() => this.#chooseTools())
 
   constructor(config: AgentConfig, deps: NativeAgentDeps) {
-    const { conversationId, workspace, dataDir, locks, log, secretsFor, analyze, hooks } = deps
+    const { conversationId, workspace, dataDir, locks, confirm, log, secretsFor, analyze, hooks } = deps
     this.#deps = deps
     this.#config = config
     this.#concurrency = config.tool_concurrency_limit
@@ -119,6 +121,7 @@ class NativeAgent implements Agent {
       workspace,
       dataDir,
       locks,
+      confirm,
       log,
       secretsFor,
       analyze,

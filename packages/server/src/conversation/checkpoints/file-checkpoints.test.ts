@@ -47,6 +47,7 @@ async function open(checkpointLimits: NonNullable<Limits>) {
         workspaces: here.workspaces,
         workspacesDir: here.dir.file('workspaces'),
         folderOf: (id) => here.dir.file('folders', id),
+        confirm: async (signal) => signal.throwIfAborted(),
         log: { warn: (_: object, text: string) => void warnings.push(text) },
       },
     )

@@ -38,6 +38,8 @@ const MAX_SEARCHED = 500
 export type FileCheckpointDeps = CheckpointPlaces & {
   storage: Pick<Storage, 'checkpoints' | 'events'>
   workspaces: Pick<Workspaces, 'checkpoints'>
+  /** Resolves when this process may begin an effect. */
+  confirm: (signal: AbortSignal) => Promise<void>
   log: Pick<Log, 'warn'>
 }
 
@@ -139,6 +141,7 @@ export class FileCheckpoints {
       const repository = this.#repository()!
       const before = await repository.takeBefore(target.tree, signal)
       if (before !== (await this.#known())?.tree) await this.#store(await this.#seqOf(state()), before)
+      await this.#deps.confirm(signal)
       await repository.checkOut(target.tree, signal)
     })
     return target.tree

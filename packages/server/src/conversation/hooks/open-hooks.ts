@@ -12,7 +12,7 @@ import type { ModelUser } from '../live-access.ts'
 import type { OpenHooks } from './conversation-hooks.ts'
 import { workspaceSpec, type MaskDrafts } from '../record/record.ts'
 
-export type ConversationHooksDeps = Pick<HookHelperDeps, 'locks' | 'log'> & {
+export type ConversationHooksDeps = Pick<HookHelperDeps, 'locks' | 'confirm' | 'log'> & {
   workspaces: Pick<Workspaces, 'open'>
   /** Patterns of projects whose own hooks count. */
   trusted: readonly string[]
@@ -28,12 +28,12 @@ export type ConversationHooksDeps = Pick<HookHelperDeps, 'locks' | 'log'> & {
 const loadFullMatch = async () => (await import('../../security/index.ts')).fullMatch
 
 export function openConversationHooks(deps: ConversationHooksDeps): OpenHooks {
-  const { workspaces, trusted, log } = deps
+  const { workspaces, trusted, confirm, log } = deps
   return async (starting, signal) => {
     const { id, record } = starting
     const workspace = await workspaces.open(workspaceSpec(starting), signal)
     const askModel = asking(deps, starting, workspace)
-    const hooks = openHooks({ conversationId: id, workspace, loadFullMatch, askModel, log })
+    const hooks = openHooks({ conversationId: id, workspace, confirm, loadFullMatch, askModel, log })
     const slug = record.repository?.slug ?? null
     return {
       ...hooks,
@@ -55,7 +55,7 @@ export function openConversationHooks(deps: ConversationHooksDeps): OpenHooks {
 
 /** The cost of each hook is counted separately, and secrets are hidden from it as they are from the agent's model. */
 function asking(
-  { openLlmOf, expectMoney, mask, locks, log, dataDirOf }: ConversationHooksDeps,
+  { openLlmOf, expectMoney, mask, locks, confirm, log, dataDirOf }: ConversationHooksDeps,
   starting: Parameters<OpenHooks>[0],
   workspace: Workspace,
 ): AskModel {
@@ -69,6 +69,7 @@ function asking(
       workspace,
       dataDir: dataDirOf(id),
       locks,
+      confirm,
       log,
       mask: async (text) => textIn(await mask([userMessage([textContent(text)])], owner, current())),
       spent,

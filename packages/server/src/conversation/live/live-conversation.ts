@@ -49,6 +49,8 @@ const ENDS_WORK: ReadonlySet<Command['kind']> = new Set(['interrupt', 'stop'])
 export class LiveConversation {
   readonly id: ConversationId
   readonly owner: string
+  /** Under which this copy appends. */
+  readonly epoch: number
   readonly channel: Channel
   readonly #deps: LiveDeps
   readonly #live: LiveReader & LiveActions
@@ -75,6 +77,7 @@ export class LiveConversation {
   constructor(loaded: Loaded, channel: Channel, deps: LiveDeps, onLost: (hasNewOwner: boolean) => void) {
     this.id = loaded.id
     this.owner = loaded.owner
+    this.epoch = loaded.epoch
     this.channel = channel
     this.#deps = deps
     this.#log = new LiveLog(loaded, channel, deps, {
@@ -150,6 +153,11 @@ export class LiveConversation {
 
   state(): ConversationState {
     return this.#log.state
+  }
+
+  /** True when this copy has left memory, or is leaving it. */
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   /** True when nothing is active here that a later load could not restore. */
@@ -305,7 +313,7 @@ export class LiveConversation {
         this.#deps.log.warn({ conversation_id: this.id, attempt, err }, 'append refused by the store, to be repeated')
       }
       // Outside of the turn: requests are answered meanwhile, and may be the first that the store accepts.
-      await this.#deps.appendRetry.wait(attempt, signal)
+      await this.#deps.appendRetry.wait(signal)
     }
   }
 

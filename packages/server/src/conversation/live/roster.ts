@@ -1,7 +1,8 @@
 /** The conversations in the memory of this process: loaded when needed, unloaded when idle. */
 import { ParleyError, type ConversationId, type ConversationState } from '@parley/protocol'
 import { TimeSlices } from '../../lib/index.ts'
-import { isUnreadable, type ConversationRow, type NodeNumber } from '../../storage/index.ts'
+import type { Coordination } from '../../coordination/index.ts'
+import { isUnreadable, type ConversationRow, type NodeNumber, type OwnedRow } from '../../storage/index.ts'
 import { Channel } from '../watch/channel.ts'
 import type { Interruption } from '../interruption.ts'
 import { pausedAfterCrashes, pausedAfterRestore } from '../drafts.ts'
@@ -11,17 +12,21 @@ import { IdleMemory } from './idle-memory.ts'
 import { LiveConversation } from './live-conversation.ts'
 import type { Loaded } from '../log/live-log.ts'
 import { StoredConversations } from '../log/stored-conversations.ts'
+import { expectHere, ownedElsewhere } from './owned-elsewhere.ts'
 import type { Reading } from '../record/reading.ts'
 import type { ConversationRecord } from '../record/record.ts'
 
 /** Longest wait, in milliseconds, for the end of a copy that is void before another copy is loaded. */
 const LEAVING_MS = 5_000
 
+/** Rows that are compared at once with what is in memory. */
+const PAGE = 100
+
 /** Crashes of the process in one run of a conversation after which it is not resumed by itself. */
 const MAX_CRASHES = 3
 
 export type RosterDeps = LiveDeps & {
-  node: NodeNumber
+  coordination: Pick<Coordination, 'node' | 'isShared' | 'claim'>
   readRecord: (text: string) => ConversationRecord
   /** Milliseconds without a command, a run or a watcher after which a conversation leaves memory. */
   idleUnloadMs: number
@@ -54,7 +59,10 @@ export class Roster {
     this.#stored = new StoredConversations(deps)
   }
 
-  /** Returns the conversation, loaded if necessary, and after all holds. @throws ParleyError `not_found`. */
+  /**
+   * Returns the conversation, loaded if necessary, and after all holds.
+   * @throws ParleyError `not_found`; `unavailable` with its owner when this node may not own it (`ownedElsewhere`)
+   */
   async load(id: ConversationId): Promise<LiveConversation> {
     // Nothing waits for it meanwhile: what reads the conversation reads the store.
     if (this.#holds.has(id)) await this.#holds.ended(id)
@@ -75,8 +83,8 @@ export class Roster {
   }
 
   /**
-   * Loads a conversation so that its run continues, unless it was deleted. While the store refuses that, it is repeated with growing
-   * waits, once for all callers.
+   * Loads a conversation so that its run continues, unless it was deleted or another node continues it. While the store refuses that, it
+   * is repeated, once for all callers.
    */
   resume(id: ConversationId): Promise<void> {
     const known = this.#resuming.get(id)
@@ -91,12 +99,12 @@ export class Roster {
       try {
         return void (await this.load(id))
       } catch (err) {
-        if (err instanceof ParleyError && err.code === 'not_found') return
+        if ((err instanceof ParleyError && err.code === 'not_found') || ownedElsewhere(err) !== null) return
         const isRefused = err instanceof ParleyError && err.code === 'unavailable' && !isUnreadable(err)
         if (!isRefused || this.#closing.signal.aborted) throw err
         this.#deps.log.warn({ conversation_id: id, attempt, err }, 'conversation not loaded, to be repeated')
       }
-      await this.#deps.appendRetry.wait(attempt, this.#closing.signal)
+      await this.#deps.appendRetry.wait(this.#closing.signal)
     }
   }
 
@@ -149,7 +157,9 @@ export class Roster {
 
   async #read(row: ConversationRow): Promise<Reading | null> {
     const live = await this.#live.get(row.id)?.catch(() => undefined)
-    if (live !== undefined) return { row, record: live.record, state: live.state() }
+    // Another node has owned the conversation since this copy was loaded.
+    if (live !== undefined && live.epoch < row.epoch) this.#lost(live, true)
+    else if (live !== undefined) return { row, record: live.record, state: live.state() }
     const [stored] = await this.#deps.storage.conversations.states([row.id])
     return this.#stored.read(row, stored ?? null)
   }
@@ -167,6 +177,20 @@ export class Roster {
     this.#live.delete(id)
     await live?.close(why)
     this.release(id)
+  }
+
+  /** Gives up what other nodes have claimed: copies in memory, and watchers of conversations that are not in memory. */
+  async verify(): Promise<void> {
+    const ids = [...new Set([...this.#live.keys(), ...this.#channels.keys()])]
+    for (let from = 0; from < ids.length; from += PAGE)
+      for (const row of await this.#deps.storage.conversations.getMany(ids.slice(from, from + PAGE)))
+        if (row !== null) await this.#verify(row)
+  }
+
+  async #verify({ id, epoch, node }: ConversationRow): Promise<void> {
+    const live = await this.inMemory(id)
+    if (live === undefined && node !== this.#deps.coordination.node) this.#channels.get(id)?.end(takenOver(id))
+    else if (live !== undefined && live.epoch < epoch) this.#lost(live, true)
   }
 
   /** Ends every run without recording an end: the next process continues them. */
@@ -189,7 +213,8 @@ export class Roster {
    */
   #lost(live: LiveConversation, hasNewOwner: boolean): void {
     const { id } = live
-    const { log } = this.#deps
+    const { log, coordination } = this.#deps
+    if (live.isClosed) return
     const has_new_owner = hasNewOwner
     log.warn({ conversation_id: id, has_new_owner }, 'conversation removed from memory: its log has changed')
     this.#forget(id)
@@ -200,15 +225,14 @@ export class Roster {
     const late = new Promise<void>((resolve) => setTimeout(resolve, LEAVING_MS).unref())
     const hold = this.#holds.hold(id)
     void Promise.race([closed, late]).then(() => hold[Symbol.dispose]())
-    if (hasNewOwner) return this.#channels.get(id)?.end(takenOver(id))
+    if (hasNewOwner) this.#channels.get(id)?.end(takenOver(id))
+    // The new owner may have given the conversation away already.
+    if (hasNewOwner && !(coordination.isShared && live.state().execution_status === 'running')) return
     this.resume(id).catch((err: unknown) => log.error({ conversation_id: id, err }, 'conversation not loaded again'))
   }
 
   async #open(id: ConversationId): Promise<LiveConversation> {
-    const owned = await this.#deps.storage.conversations.own(id, this.#deps.node)
-    if (owned.kind === 'unknown')
-      throw new ParleyError('not_found', `Conversation not found: ${id}`, { details: { conversation_id: id } })
-    if (owned.kind === 'held') throw heldBy(id, owned.by)
+    const owned = await this.#own(id)
     const loaded = await this.#stored.load(owned).catch((error: unknown) => this.#setAside(owned.row, error))
     const channel = this.#channel(id, owned.row.seq)
     // Another process may have appended since the last copy in this process.
@@ -220,6 +244,17 @@ export class Roster {
     else if (crashes < MAX_CRASHES) live.resume()
     else await live.commit((state) => pausedAfterCrashes(state, crashes))
     return live
+  }
+
+  /** @throws ParleyError `not_found`; `unavailable`: another node owns it */
+  async #own(id: ConversationId): Promise<OwnedRow> {
+    const { coordination, storage } = this.#deps
+    // The only node of a store owns everything.
+    if (coordination.isShared) expectHere(id, await coordination.claim(id))
+    const owned = await storage.conversations.own(id, coordination.node)
+    if (owned.kind === 'unknown') expectHere(id, owned)
+    if (owned.kind === 'held') throw heldBy(id, owned.by)
+    return owned as OwnedRow
   }
 
   /** Gives a running conversation that cannot be read the stored status `error`, so that no start resumes it. Throws the reason. */

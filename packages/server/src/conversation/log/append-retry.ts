@@ -1,46 +1,60 @@
-import { abortable, backoffMs, type Backoff } from '../../lib/index.ts'
+import { abortable } from '../../lib/index.ts'
 
-/** Waits between repetitions of one append that the store refused. */
-const BACKOFF: Backoff = { baseMs: 1_000, maxMs: 60_000 }
+/** Default of the milliseconds between two repetitions while the store accepts nothing, and the least before the repetition of one append. */
+const EVERY_MS = 1_000
+
+/** A wait: ends it at once, or as soon as its shortest time is over. */
+type Waiting = { end: () => void; shorten: () => void }
 
 /**
- * The waits of all conversations whose append the store refused. The wait of one grows with its attempts; the first append of any
- * conversation that the store accepts ends the waits of the others, because it proves that the store accepts appends again.
+ * The waits of all conversations whose append the store refused. The longest wait ends each second, so that one append at a time finds out
+ * whether the store is back, however many wait. The first append of any conversation that the store accepts ends the waits of the others,
+ * because it proves that the store accepts appends again.
  */
 export class AppendRetry {
-  readonly #backoff: Backoff
-  readonly #waiting = new Set<() => void>()
+  readonly #everyMs: number
+  /** The longest first. */
+  readonly #waiting = new Set<Waiting>()
+  #attempts: NodeJS.Timeout | undefined
 
-  constructor(backoff: Backoff = BACKOFF) {
-    this.#backoff = backoff
+  constructor(everyMs = EVERY_MS) {
+    this.#everyMs = everyMs
   }
 
   /** Called after each append that the store accepted. */
   accepted(): void {
-    for (const shorten of this.#waiting) shorten()
+    for (const waiting of this.#waiting) waiting.shorten()
   }
 
-  /** Waits before repetition `attempt` (1 for the first). Rejects with the signal's reason as soon as it aborts. */
-  async wait(attempt: number, signal: AbortSignal): Promise<void> {
+  /** Called when the store can be reached again. */
+  returned(): void {
+    for (const waiting of this.#waiting) waiting.end()
+  }
+
+  /** Waits before a repetition. Rejects with the signal's reason as soon as it aborts. */
+  async wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const least = performance.now() + this.#backoff.baseMs
-    let timer = setTimeout(
-      resolve,
-      backoffMs(this.#backoff, attempt, () => 1),
-    )
-    // Not at once: an append that only this conversation cannot store would otherwise be repeated with each append of the others.
-    const shorten = () => {
-      this.#waiting.delete(shorten)
-      clearTimeout(timer)
-      timer = setTimeout(resolve, Math.max(0, least - performance.now()))
+    const { promise, resolve: end } = Promise.withResolvers<void>()
+    const least = performance.now() + this.#everyMs
+    let timer: NodeJS.Timeout | undefined
+    const waiting: Waiting = {
+      end,
+      // Not at once: an append that only this conversation cannot store would otherwise be repeated with each append of the others.
+      shorten: () => {
+        timer ??= setTimeout(end, Math.max(0, least - performance.now()))
+      },
     }
-    this.#waiting.add(shorten)
+    this.#waiting.add(waiting)
+    this.#attempts ??= setInterval(() => this.#waiting.values().next().value?.end(), this.#everyMs)
     try {
       await abortable(promise, signal)
     } finally {
       clearTimeout(timer)
-      this.#waiting.delete(shorten)
+      this.#waiting.delete(waiting)
+      if (this.#waiting.size === 0) {
+        clearInterval(this.#attempts)
+        this.#attempts = undefined
+      }
     }
   }
 }

@@ -33,6 +33,8 @@ export type RunObserver = {
 export type RunDeps = {
   /** Waits for a run slot of the owner in this process; the disposer frees it. */
   runSlot: (owner: string, signal: AbortSignal) => Promise<Disposable>
+  /** Called when a run begins to need a run slot (1), and when it needs none any more (-1). */
+  onRun: (change: 1 | -1) => void
   /** Which limit of the owner is used up; null: none. */
   usedUp: (owner: string) => Promise<StopReason | null>
   /** Notified of runs once their events are durable. */
@@ -103,6 +105,7 @@ export class Running {
     const controller = new AbortController()
     const requestedAt = performance.now()
     let isRecorded = false
+    this.#deps.onRun(1)
     const runToEnd = async () => {
       await this.#runToEnd(controller.signal)
       isRecorded = true
@@ -110,6 +113,7 @@ export class Running {
     const ended = runToEnd().finally(() => {
       this.#run = null
       this.#releaseSlot()
+      this.#deps.onRun(-1)
       // The rejection ends the process; a run that started before that would fail again, without end.
       if (!isRecorded) return
       if (controller.signal.aborted) condensation.cancel(isInterruption(controller.signal.reason))
@@ -143,11 +147,13 @@ export class Running {
   /** Frees the run slot while `work` waits for other runs, so that those can have it; takes a slot again afterwards. */
   async withoutSlot<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     this.#waiting += 1
+    if (this.#waiting === 1) this.#deps.onRun(-1)
     this.#releaseSlot()
     try {
       return await work()
     } finally {
       this.#waiting -= 1
+      if (this.#waiting === 0) this.#deps.onRun(1)
       if (this.#waiting === 0 && this.#run !== null && !signal.aborted) await this.#takeSlot(signal)
     }
   }

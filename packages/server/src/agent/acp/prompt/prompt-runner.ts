@@ -81,7 +81,7 @@ export class PromptRunner {
       acp_last_prompt_user_message_id: message.id,
     })
     if (record !== null) yield [record]
-    signal.throwIfAborted()
+    await this.#deps.confirm(signal)
     const current = this.#begin(
       {
         message,
@@ -183,6 +183,7 @@ export class PromptRunner {
     for (const decision of forPerson) gate.ask(decision)
     if (forPerson.length > 0) turn.isWaitingForPerson = true
     if (drafts.length > 0) yield drafts
+    await this.#deps.confirm(signal)
     for (const decision of decisions) {
       if (decision.kind === 'allow') gate.allow(decision)
       else if (decision.kind === 'refused') refuse({ turn, gate }, decision)
@@ -212,6 +213,7 @@ export class PromptRunner {
         return
       }
       if (ready.draft !== null) yield [ready.draft]
+      await this.#deps.confirm(signal)
       const again = this.#begin({ ...current, running: ready.running, attempt: current.attempt + 1 }, view)
       yield* this.drive(again, view, signal)
       return

@@ -10,6 +10,8 @@ import type { PromptTurn } from './turn.ts'
 
 export type AcpAgentDeps = AcpProcessDeps &
   Pick<PermissionGateDeps, 'analyze' | 'hooks'> & {
+    /** Resolves when this process may begin an effect. */
+    confirm: (signal: AbortSignal) => Promise<void>
     /** Requests to the address of a critic. */
     fetchCritic: Fetch
     shrinker: ImageShrinker

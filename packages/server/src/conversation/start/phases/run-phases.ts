@@ -12,13 +12,15 @@ export type LastPhaseEnd = { drafts: Draft[]; change: Partial<ConversationRecord
 
 /**
  * Takes a start through those phases that still apply. The end of one phase and the beginning of the next are one commit. The
- * end of the last phase is returned, because the same transaction also stores the end of the start.
+ * end of the last phase is returned, because the same transaction also stores the end of the start. `confirm` resolves when this process
+ * may begin an effect.
  * @throws StartFailure when a deadline passed, the phase's own error, or the signal's reason
  */
 export async function runPhases(
   phases: readonly Phase[],
   live: Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'state' | 'record'>,
   commit: CommitPhase,
+  confirm: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<LastPhaseEnd> {
   const { id, owner, epoch, state, record } = live
@@ -31,6 +33,7 @@ export async function runPhases(
     const { phase: newest, status } = state().start ?? {}
     const isBegun = last.drafts.length === 0 && newest === phase.name && status === 'started'
     if (!isBegun) await commit([...last.drafts, phaseEvent(phase.name, 'started')], last.change)
+    await confirm(signal)
     const { detail = null, change = {} } = await inTime(phase, { id, owner, epoch, record: record() }, signal)
     last = { drafts: [phaseEvent(phase.name, 'done', null, detail)], change }
   }

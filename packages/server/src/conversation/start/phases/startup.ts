@@ -16,6 +16,8 @@ export type StartupDeps = {
   phases: readonly Phase[]
   /** Waits until the owner may start another conversation; the disposer ends the start. */
   startSlot: (owner: string, signal: AbortSignal) => Promise<Disposable>
+  /** Resolves when this process may begin an effect. */
+  confirm: (signal: AbortSignal) => Promise<void>
   /** Milliseconds that opening the agent may take. */
   agentDeadlineMs?: number | undefined
   log: Pick<Log, 'warn'>
@@ -114,7 +116,7 @@ export class Startup {
       using _slot = await this.#deps.startSlot(this.#live.owner, signal)
       const phases = [...this.#deps.phases, this.#agentPhase()]
       const store = (...phase: Parameters<typeof commit>) => untilStored(() => commit(...phase), signal)
-      const last = await runPhases(phases, this.#live, store, signal)
+      const last = await runPhases(phases, this.#live, store, this.#deps.confirm, signal)
       await this.#finish(last, commit, signal)
     } catch (error) {
       await this.#recordFailure(error, signal)

@@ -1,0 +1,95 @@
+/**
+ * Continues the conversations that should run and have no live owner: at the start, and whenever another node may have left some.
+ *
+ * Invariants
+ *   R1. A node that shares its store claims a few conversations at a time, and none without a free run slot, so that the work of a node
+ *       that ended is spread over the others.
+ *   R2. A conversation that cannot be loaded yet delays no other.
+ */
+import type { ConversationId } from '@parley/protocol'
+import type { Coordination } from '../../coordination/index.ts'
+import { FairSlots } from '../../lib/index.ts'
+import type { Log } from '../../observability/index.ts'
+import type { Roster } from '../live/roster.ts'
+
+/** Conversations that a node which shares its store claims at once. */
+const CLAIMED_AT_ONCE = 3
+/** Conversations that the only node takes at once, and those that it loads at the same time. */
+const ALONE = { taken: 100, loaded: 8 }
+
+export type RecoveryDeps = {
+  coordination: Pick<Coordination, 'isShared' | 'claimOrphans' | 'onOrphans' | 'onReturn'>
+  roster: Pick<Roster, 'load' | 'resume' | 'verify'>
+  /** Runs that this node could begin now. */
+  freeRuns: () => number
+  /** Called when the store is back after it could not be reached. */
+  onReturn: () => void
+  log: Pick<Log, 'error' | 'warn'>
+}
+
+export type Recovery = {
+  /** Resolves when the conversations that were found first are loaded; later ones follow until `close`. */
+  recover(): Promise<void>
+  close(): void
+}
+
+export function openRecovery({ coordination, roster, freeRuns, onReturn, log }: RecoveryDeps): Recovery {
+  const never = new AbortController().signal
+  const ends = new DisposableStack()
+  const load = async (ids: readonly ConversationId[]): Promise<void> => {
+    const slots = new FairSlots({ count: ALONE.loaded })
+    const loading = ids.map(async (id) => {
+      try {
+        using _slot = await slots.take('', never)
+        await roster.load(id)
+      } catch {
+        // Without a slot (R2).
+        const resumed = roster.resume(id).catch((err: unknown) => {
+          log.error({ conversation_id: id, err }, 'running conversation not recovered')
+        })
+        if (!coordination.isShared) await resumed
+      }
+    })
+    await Promise.all(loading)
+  }
+  const claimAll = async (): Promise<void> => {
+    for (;;) {
+      const limit = coordination.isShared ? Math.min(CLAIMED_AT_ONCE, freeRuns()) : ALONE.taken
+      if (limit <= 0 || ends.disposed) return
+      const ids = await coordination.claimOrphans(limit)
+      await load(ids)
+      if (ids.length < limit) return
+    }
+  }
+  let sweep: Promise<void> | null = null
+  let isAsked = false
+  /** One at a time; what is asked for meanwhile is done by another round. */
+  const look = (): Promise<void> => {
+    isAsked = true
+    const rounds = async () => {
+      while (isAsked) {
+        isAsked = false
+        await claimAll()
+      }
+    }
+    return (sweep ??= rounds().finally(() => {
+      sweep = null
+    }))
+  }
+  const inBackground = (what: string, work: () => Promise<void>) => {
+    work().catch((err: unknown) => log.warn({ err }, what))
+  }
+  return {
+    async recover() {
+      ends.use(coordination.onOrphans(() => inBackground('orphans not claimed', look)))
+      ends.use(
+        coordination.onReturn(() => {
+          onReturn()
+          inBackground('ownership not compared with the store', () => roster.verify())
+        }),
+      )
+      await look()
+    },
+    close: () => ends.dispose(),
+  }
+}
