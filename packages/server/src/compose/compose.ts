@@ -164,7 +164,7 @@ export async function startServer(
     log,
     ...automation.runs,
   })
-  const edge = composeEdge({ ...shared, engine, identities, secrets, isolation, log, ...overrides })
+  const edge = composeEdge({ ...shared, coordination, engine, identities, secrets, isolation, log, ...overrides })
   opened.defer(() => endWork(edge, engine, log))
 
   const url = urlOf(await edge.listen({ host: config.host, port: config.port }))

@@ -56,6 +56,7 @@ import { composeUsers } from './users.ts'
 
 export type EdgeDeps = {
   config: Config
+  coordination: AppDeps['coordination']
   log: Log
   engine: Engine
   storage: Storage
@@ -91,6 +92,9 @@ export function composeEdge(deps: EdgeDeps): Edge {
   const users = composeUsers({ ...deps, bash: machine.bash, dataDir: config.dataDir })
   const app = createApp({
     conversations: engine,
+    coordination: deps.coordination,
+    isLoaded: (id) => engine.isLoaded(id),
+    userOf: async (id) => (await storage.conversations.get(id))?.owner ?? null,
     receiver: engine,
     deliveries: storage.outbox,
     webhookSecrets: config.webhookReceiverSecrets,

@@ -63,7 +63,12 @@ export type EngineDeps = Pick<
     appendBackoff?: Backoff
   }
 
-export type Engine = Conversations & Receiver & Pick<Reads, 'ownInfo'> & Pick<Watching, 'recover' | 'close'> & UserWork
+export type Engine = Conversations &
+  Receiver &
+  Pick<Reads, 'ownInfo'> &
+  Pick<Watching, 'recover' | 'close'> &
+  Pick<Roster, 'isLoaded'> &
+  UserWork
 
 /** Opens the engine over a store. It starts nothing by itself; call `recover` once the server listens. */
 export function openEngine(deps: EngineDeps): Engine {
@@ -111,6 +116,7 @@ export function openEngine(deps: EngineDeps): Engine {
     ...commands,
     ...openUserWork({ ...deps, conversations, commands, roster }),
     ...openWatching(access, { events: storage.events, roster, shownBatches, recovery, releases }),
+    isLoaded: (id) => roster.isLoaded(id),
     idleMs: () => performance.now() - lastActivity,
   }
 }

@@ -6,8 +6,10 @@ import type { Log } from '../observability/index.ts'
 import type { Quotas } from '../quotas/index.ts'
 import type { NamedSecrets, UserSettings } from '../settings/index.ts'
 import type { Cipher } from '../secrets/index.ts'
+import { Forwarding, type ForwardingDeps } from './forward/forwarding.ts'
 import type { AuditLog, IdempotencyStore } from '../storage/index.ts'
 import { conversationRoutes } from './agent-server/conversations.ts'
+import { takesSocket } from './forward/passed-socket.ts'
 import { eventRoutes } from './agent-server/events.ts'
 import { CONTRACT_VERSION, DEFAULT_FACTS, type ServerFacts, serverRoutes } from './agent-server/server-info.ts'
 import { skillRoutes, type SkillsOfDirectory } from './agent-server/skills.ts'
@@ -44,49 +46,50 @@ import { receiverRoutes } from './conversation-service/webhook-receiver.ts'
 import { createWeb, type WebDeps } from './core/web.ts'
 import { type Deliveries, deliveryRoutes } from './admin/deliveries.ts'
 
-export type AppDeps = Starts & {
-  conversations: Conversations
-  authenticate: Authenticate
-  settings: UserSettings
-  secrets: NamedSecrets
-  machine: Machine
-  steering: Steering
-  gateway: Gateway
-  hooksOf: HooksOfDirectory
-  skillsOf: SkillsOfDirectory
-  receiver: Receiver
-  deliveries: Deliveries
-  /** Signing secrets of servers that send webhooks here; none: they need no signature. */
-  webhookSecrets: readonly string[]
-  keys: Keys
-  users: Users
-  /** True for a user whose requests are refused. */
-  isSuspended: (user: string) => boolean
-  audit: AuditLog
-  /** Requests with an `Idempotency-Key`, and the cipher that seals their answers. */
-  idempotency: IdempotencyStore
-  cipher: Pick<Cipher, 'seal' | 'open'>
-  /** Requests of one key in a minute; 0: no limit. */
-  rateLimitPerMinute: number
-  quotas: Quotas
-  info: Pick<ServerFacts, 'usableTools' | 'mode' | 'isolation' | 'processTracking'>
-  /** Full origins of pages that may read responses, besides those of this machine. */
-  corsOrigins: readonly string[]
-  /** Host names of this server, besides this machine's own. */
-  hostNames: readonly string[]
-  /** Addresses and networks of proxies whose `X-Forwarded-For` counts. */
-  trustedProxies: readonly string[]
-  /** A socket's key may stand in its address, as existing clients send it. */
-  takesKeyInUrl: boolean
-  /** Largest body of every route and largest frame of a socket, in bytes; null: those of the rows. */
-  bodyLimitBytes: number | null
-  expectAddresses: ExpectAddresses
-  log: Log
-  /** Actor of every request, for a server without keys. */
-  noKeys?: Actor
-  /** Default: `LIVE_LIMITS`. */
-  limits?: Partial<LiveLimits>
-}
+export type AppDeps = Starts &
+  Pick<ForwardingDeps, 'coordination' | 'isLoaded' | 'userOf'> & {
+    conversations: Conversations
+    authenticate: Authenticate
+    settings: UserSettings
+    secrets: NamedSecrets
+    machine: Machine
+    steering: Steering
+    gateway: Gateway
+    hooksOf: HooksOfDirectory
+    skillsOf: SkillsOfDirectory
+    receiver: Receiver
+    deliveries: Deliveries
+    /** Signing secrets of servers that send webhooks here; none: they need no signature. */
+    webhookSecrets: readonly string[]
+    keys: Keys
+    users: Users
+    /** True for a user whose requests are refused. */
+    isSuspended: (user: string) => boolean
+    audit: AuditLog
+    /** Requests with an `Idempotency-Key`, and the cipher that seals their answers. */
+    idempotency: IdempotencyStore
+    cipher: Pick<Cipher, 'seal' | 'open' | 'keyFor'>
+    /** Requests of one key in a minute; 0: no limit. */
+    rateLimitPerMinute: number
+    quotas: Quotas
+    info: Pick<ServerFacts, 'usableTools' | 'mode' | 'isolation' | 'processTracking'>
+    /** Full origins of pages that may read responses, besides those of this machine. */
+    corsOrigins: readonly string[]
+    /** Host names of this server, besides this machine's own. */
+    hostNames: readonly string[]
+    /** Addresses and networks of proxies whose `X-Forwarded-For` counts. */
+    trustedProxies: readonly string[]
+    /** A socket's key may stand in its address, as existing clients send it. */
+    takesKeyInUrl: boolean
+    /** Largest body of every route and largest frame of a socket, in bytes; null: those of the rows. */
+    bodyLimitBytes: number | null
+    expectAddresses: ExpectAddresses
+    log: Log
+    /** Actor of every request, for a server without keys. */
+    noKeys?: Actor
+    /** Default: `LIVE_LIMITS`. */
+    limits?: Partial<LiveLimits>
+  }
 
 export type App = {
   /** Resolves when requests are answered. `port` 0 selects a free one, which the result names. */
@@ -100,7 +103,8 @@ export type App = {
 
 export function createApp(deps: AppDeps): App {
   const { conversations, log, authenticate, noKeys, bodyLimitBytes, audit, machine } = deps
-  const addressOf = createAddressOf(deps.trustedProxies)
+  const forwarding = new Forwarding({ ...deps, addressOf: createAddressOf(deps.trustedProxies) })
+  const { addressOf } = forwarding
   const onWrongKey = (address: string | undefined) => audit.noteWrongKey(address)
   const auth: Auth = { authenticate, noKeys, guesses: new Guesses(onWrongKey), addressOf }
   const keyWatch = new KeyWatch(authenticate, log)
@@ -126,6 +130,7 @@ export function createApp(deps: AppDeps): App {
   const ofCommands = limitOf(startBashCommand)
   const sockets = new EventSockets({
     conversations,
+    forwarding,
     handshakes,
     connections,
     requests,
@@ -135,6 +140,7 @@ export function createApp(deps: AppDeps): App {
   })
   const bashSockets = new BashSockets({
     bash: machine.bash,
+    forwarding,
     handshakes,
     frameLimitBytes: ofCommands,
     log,
@@ -168,8 +174,10 @@ export function createApp(deps: AppDeps): App {
     ...serverRoutes({ ...DEFAULT_FACTS, ...deps.info }, { idleMs }),
   ]
   const described = routes.flatMap(({ row, path }) => (row?.path === path ? [row] : []))
-  const upgrade: WebDeps['upgrade'] = (request, socket, head) =>
-    (BashSockets.isFor(request) ? bashSockets : sockets).upgrade(request, socket, head)
+  const upgrade: WebDeps['upgrade'] = async (request, socket, head) => {
+    if (await takesSocket(request, socket, forwarding, log))
+      await (BashSockets.isFor(request) ? bashSockets : sockets).upgrade(request, socket, head)
+  }
   const idempotency = new IdempotentRequests({ store: deps.idempotency, cipher: deps.cipher, log })
   const web = createWeb([...routes, ...documentationRoutes(described, CONTRACT_VERSION, limitOf)], {
     auth,
@@ -182,6 +190,7 @@ export function createApp(deps: AppDeps): App {
     budgets: new RequestBudgets(deps.rateLimitPerMinute, deps.quotas.requests),
     audit,
     idempotency,
+    nodes: { forwarding, connections },
     upgrade,
   })
   return {
@@ -189,6 +198,7 @@ export function createApp(deps: AppDeps): App {
     close: async (patience) => {
       // Live connections stay open, so the listener can close only after them.
       await Promise.all([web.close(patience), connections.shutDown()])
+      forwarding[Symbol.dispose]()
       idempotency[Symbol.dispose]()
       await audit.close()
     },

@@ -20,6 +20,8 @@ export interface Cipher {
   readonly keyId: string
   /** Tokens for values that this user receives encrypted and sends back. Source: agent-server-wire.md 8.1, 8.2. */
   tokensOf(user: string): UserTokens
+  /** A key of 32 bytes for a use that is no sealing, which its name in ASCII identifies. */
+  keyFor(use: string): Uint8Array
   seal(text: string): string
   /** @throws ParleyError `unavailable` when the key is another one or the text was changed. */
   open(sealed: string): string
@@ -76,6 +78,7 @@ export function makeCipher(secret: Uint8Array, origin: string, former?: Uint8Arr
   return {
     keyId: own.keyId,
     tokensOf: (user) => tokensOf(user, (use) => derived(secret, use, 32)),
+    keyFor: (use) => derived(secret, use, 32),
     referenced: (text) => text,
     seal: own.seal,
     open: (sealed) => {

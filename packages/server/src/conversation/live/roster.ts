@@ -108,6 +108,11 @@ export class Roster {
     }
   }
 
+  /** True for a conversation that is in memory, or is being loaded. */
+  isLoaded(id: ConversationId): boolean {
+    return this.#live.has(id)
+  }
+
   /** Returns the conversation if it is in memory, without loading it. */
   async inMemory(id: ConversationId): Promise<LiveConversation | undefined> {
     return this.#live.get(id)?.catch(() => undefined)

@@ -36,6 +36,11 @@ import {
   limitRest,
   limitSilence,
 } from './request-limits.ts'
+import type { Forwarding } from '../forward/forwarding.ts'
+import { forwardHooks } from '../forward/hooks.ts'
+import { HOP_HEADER } from '../forward/hop.ts'
+import { HOP_REFUSED } from '../forward/not-owner.ts'
+import type { Connections } from '../live/connections.ts'
 import type { RequestBudgets } from './rate-limits.ts'
 import { matches, pathOf, type RoutePath, splitOnce, urlOf } from './route-path.ts'
 import { takeTheRest } from './take-the-rest.ts'
@@ -101,6 +106,8 @@ export type WebDeps = {
   audit?: AuditLog | undefined
   /** Absent: `Idempotency-Key` has no effect. */
   idempotency?: IdempotentRequests
+  /** Absent: no other node shares the store. */
+  nodes?: { forwarding: Forwarding; connections: Connections }
   expectAddresses: ExpectAddresses
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
@@ -112,6 +119,8 @@ const UNREAD = 'application/x-unread'
 
 const contentTypes = new WeakMap<IncomingMessage, string>()
 const actors = new WeakMap<FastifyRequest, Actor>()
+const actorOf = (request: FastifyRequest) => actors.get(request)
+const contentTypeOf = (request: FastifyRequest) => contentTypes.get(request.raw)
 
 export type Web = {
   listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
@@ -159,6 +168,7 @@ export function createWeb(routes: readonly Route[], deps: WebDeps): Web {
   })
   const closing = new AbortController()
   for (const route of routes) mount(app, route, deps, closing.signal)
+  if (deps.nodes?.forwarding.isShared === true) askForBodies(app.server)
   app.server.on('upgrade', (request, socket, head) => void deps.upgrade(request, socket, head))
   app.server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
@@ -185,8 +195,9 @@ function beforeRouting(
   request: FastifyRequest,
   reply: FastifyReply,
   routes: readonly Route[],
-  { cors, auth }: WebDeps,
+  { cors, auth, nodes }: WebDeps,
 ): boolean {
+  if (nodes?.forwarding.receive(request.raw) === false) return (send(reply, HOP_REFUSED), false)
   const { origin } = request.headers
   const forAnyPage = origin !== undefined && !cors.isAllowed(origin) && isForAnyPage(request.url, routes)
   const isPreflight = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
@@ -234,8 +245,16 @@ function note(
   if (entry !== null) audit.note(entry)
 }
 
+/** A body that is announced is asked for; one from another node only after its conversation is known to be here. */
+function askForBodies(server: Server): void {
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    if (request.headers[HOP_HEADER] === undefined) response.writeContinue()
+    server.emit('request', request, response)
+  })
+}
+
 function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: AbortSignal): void {
-  const { auth, log, budgets, audit, limits = CONNECTION_LIMITS } = deps
+  const { auth, log, budgets, audit, nodes, limits = CONNECTION_LIMITS } = deps
   app.route({
     method: route.method,
     url: urlOf(route),
@@ -245,6 +264,7 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
       action: `${route.method} ${route.path}`,
       isAuditedRead: route.row?.isAuditedRead === true,
     } satisfies Carried,
+    ...(nodes && forwardHooks(route, { ...nodes, actorOf, contentTypeOf })),
     ...(route.isOpen && route.isProbe !== true && { onRequest: guardOpen(route, deps) }),
     ...(!route.isOpen && {
       onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
@@ -253,7 +273,9 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
         const refused = also === null ? admitted.refusal : undefined
         const actor = also ?? admitted.actor
         if (actor !== undefined) actors.set(request, actor)
-        const spent = actor === undefined ? undefined : budgets?.spend(actor)
+        // The node that the client has reached counts the request.
+        const isCounted = nodes?.forwarding.isPassedOn(request.headers) !== true
+        const spent = actor === undefined || !isCounted ? undefined : budgets?.spend(actor)
         void reply.headers(spent?.headers ?? {})
         const refusal = spent?.refusal ?? refused
         if (refusal === undefined) return undefined

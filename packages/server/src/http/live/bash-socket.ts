@@ -2,7 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type BashError, type BashEvent, eventTimestamp, ExecuteBashRequest, ParleyError } from '@parley/protocol'
+import {
+  type BashError,
+  type BashEvent,
+  eventTimestamp,
+  ExecuteBashRequest,
+  laxConversationId,
+  ParleyError,
+} from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Quotas } from '../../quotas/index.ts'
@@ -12,12 +19,15 @@ import type { Bash } from '../../workspace/index.ts'
 import { read } from '../input/validation.ts'
 import { isIntroduction } from './first-frame.ts'
 import { failuresOf, readJsonFrame } from './json-frame.ts'
-import type { Handshakes, Purpose } from './handshake.ts'
+import type { Forwarding } from '../forward/forwarding.ts'
+import { relaySocket } from '../forward/socket-relay.ts'
+import type { Client, Handshakes, Purpose } from './handshake.ts'
 import type { SocketConnection } from './socket-connection.ts'
 import { textFrame } from './text-frame.ts'
 
 export type BashSocketDeps = {
   bash: Bash
+  forwarding: Forwarding
   handshakes: Handshakes
   log: Log
   touch: () => void
@@ -39,6 +49,9 @@ const HIGH_WATER_BYTES = 16 * 1024 * 1024
 
 /** Commands belong to the machine, and a key that may only read reaches conversations alone. */
 const WRITERS_ONLY = { code: 4003, reason: 'This key may only read conversations' } as const
+/** This server runs on several machines. */
+const NAME_A_MACHINE = { code: 4009, reason: 'Name a machine with conversation_id in the address' } as const
+const NOT_FOUND = { code: 4004, reason: 'Conversation not found' } as const
 const TOO_MANY = { code: 1013, reason: 'Too many connections' } as const
 const TOO_SLOW = { code: 1013, reason: 'Too slow' } as const
 const FAILED = { code: 1011, reason: 'Internal Server Error' } as const
@@ -61,8 +74,29 @@ export class BashSockets {
     const all = resendsAll(new URL(request.url ?? '/', 'http://parley').searchParams)
     const { handshakes, frameLimitBytes } = this.#deps
     const purpose: Purpose | null =
-      all === null ? null : { serve: (connection, actor) => this.#serve(connection, all, actor), frameLimitBytes }
+      all === null
+        ? null
+        : { serve: (connection, client) => this.#serveAtMachine(connection, all, client, request), frameLimitBytes }
     await handshakes.answer(request, socket, head, purpose)
+  }
+
+  /** With several nodes, a conversation in the query names the machine. */
+  async #serveAtMachine(
+    connection: SocketConnection,
+    all: boolean,
+    client: Client,
+    request: IncomingMessage,
+  ): Promise<void> {
+    const { forwarding, log } = this.#deps
+    if (forwarding.isShared) {
+      const id = laxConversationId().safeParse(
+        new URL(request.url ?? '/', 'http://parley').searchParams.get('conversation_id'),
+      )
+      if (!id.success) return connection.close(NAME_A_MACHINE)
+      if (!(await forwarding.isOwn(id.data, client.actor))) return connection.close(NOT_FOUND)
+      if ((await relaySocket(connection, { id: id.data, ...client, request }, forwarding, log)) === 'ended') return
+    }
+    await this.#serve(connection, all, client.actor)
   }
 
   async #serve(connection: SocketConnection, all: boolean, actor: Actor): Promise<void> {

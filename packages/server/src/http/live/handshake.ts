@@ -26,8 +26,11 @@ export type HandshakeDeps = {
   log: Log
 }
 
-/** Handles an open socket of `actor`. */
-type Serve = (connection: SocketConnection, actor: Actor) => Promise<void>
+/** The client of an open socket. `key`: undefined on a server without keys. */
+export type Client = { actor: Actor; key: string | undefined }
+
+/** Handles an open socket. */
+type Serve = (connection: SocketConnection, client: Client) => Promise<void>
 
 /** What an upgrade request is for. `frameLimitBytes`: largest frame of a client whose key is known. */
 export type Purpose = { serve: Serve; frameLimitBytes: number }
@@ -72,7 +75,7 @@ export class Handshakes {
       socket.once('close', () => place[Symbol.dispose]())
       this.#upgrade(request, socket, head, { purpose, most: purpose.frameLimitBytes }, async (connection) => {
         if (!isOpen) this.#guard(connection, actor, key)
-        await purpose.serve(connection, actor)
+        await purpose.serve(connection, { actor, key: isOpen ? undefined : key })
       })
     } catch (error) {
       log.error({ err: error }, 'socket not opened')
@@ -93,13 +96,13 @@ export class Handshakes {
     socket.once('close', leave)
     const most = this.#deps.connections.limits.firstFrameBytes
     this.#upgrade(request, socket, head, { purpose, most }, async (connection) => {
-      const actor = await this.#introduced(connection, address)
-      if (actor === null) return
+      const client = await this.#introduced(connection, address)
+      if (client === null) return
       leave()
-      const ofUser = this.#placeOf(actor)
+      const ofUser = this.#placeOf(client.actor)
       if (ofUser instanceof ParleyError) return connection.close(TOO_MANY)
       void connection.closed.then(() => ofUser[Symbol.dispose]())
-      await purpose.serve(connection, actor)
+      await purpose.serve(connection, client)
     })
   }
 
@@ -149,17 +152,20 @@ export class Handshakes {
     return !(isSameOrigin(origin, host) && isOurHost(host))
   }
 
-  /** The actor of the key in the first frame; null when the socket was refused, or has ended. A failure counts like a wrong key. */
-  async #introduced(connection: SocketConnection, address: string | undefined): Promise<Actor | null> {
+  /** The client by the key in the first frame; null when the socket was refused, or has ended. A failure counts like a wrong key. */
+  async #introduced(connection: SocketConnection, address: string | undefined): Promise<Client | null> {
     const { auth, connections } = this.#deps
     const frame = await connection.firstFrame(connections.limits.authMs)
     if (frame === 'gone') return null
     const key = frame === 'failed' ? undefined : await firstKey(frame)
     if (key === undefined || key === '') auth.guesses?.wasWrong(undefined, address)
     const actor = key === undefined ? null : await actorOf(key, auth, address)
-    if (actor === null) connection.refuse(AUTHENTICATION_FAILED)
-    else this.#guard(connection, actor, key)
-    return actor
+    if (actor === null) {
+      connection.refuse(AUTHENTICATION_FAILED)
+      return null
+    }
+    this.#guard(connection, actor, key)
+    return { actor, key }
   }
 
   #guard(connection: SocketConnection, actor: Actor, key: string | undefined): void {

@@ -13,13 +13,16 @@ import { isNotFound, toAnswer } from '../core/errors.ts'
 import { readClientFrame, serverError } from './client-frame.ts'
 import type { Connections } from './connections.ts'
 import { encodeSequenced, encodeWire, refused } from './encode.ts'
-import type { Handshakes, Purpose } from './handshake.ts'
+import type { Forwarding } from '../forward/forwarding.ts'
+import { relaySocket } from '../forward/socket-relay.ts'
+import type { Client, Handshakes, Purpose } from './handshake.ts'
 import { readPlace, readResend, type Resend, startOf } from './resend.ts'
 import type { SocketConnection } from './socket-connection.ts'
 import { textFrame } from './text-frame.ts'
 
 export type SocketDeps = {
   conversations: Conversations
+  forwarding: Forwarding
   handshakes: Handshakes
   connections: Connections
   /** Counts frames as requests of their user. */
@@ -55,9 +58,25 @@ export class EventSockets {
     const isKnown = id.success && resend !== null
     const { handshakes, frameLimitBytes } = this.#deps
     const purpose: Purpose | null = isKnown
-      ? { serve: (connection, actor) => this.#serve(connection, id.data, resend, actor), frameLimitBytes }
+      ? {
+          serve: (connection, client) => this.#serveAtOwner(connection, id.data, resend, client, request),
+          frameLimitBytes,
+        }
       : null
     await handshakes.answer(request, socket, head, purpose)
+  }
+
+  async #serveAtOwner(
+    connection: SocketConnection,
+    id: ConversationId,
+    resend: Resend,
+    client: Client,
+    request: IncomingMessage,
+  ): Promise<void> {
+    const { forwarding, log } = this.#deps
+    const isElsewhere =
+      forwarding.isShared && (await relaySocket(connection, { id, ...client, request }, forwarding, log)) === 'ended'
+    if (!isElsewhere) await this.#serve(connection, id, resend, client.actor)
   }
 
   async #serve(connection: SocketConnection, id: ConversationId, resend: Resend, actor: Actor): Promise<void> {

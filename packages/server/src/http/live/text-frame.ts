@@ -5,17 +5,30 @@ const FINAL_TEXT = 0x81
 /** Bytes of an unmasked, uncompressed text frame, as a server sends it (RFC 6455, 5.2). */
 export function textFrame(text: string): Buffer {
   const length = Buffer.byteLength(text)
-  const header = length < 126 ? 2 : length < 65_536 ? 4 : 10
+  const header = headerBytes(length)
   const frame = Buffer.allocUnsafe(header + length)
+  writeHeader(frame, length)
+  frame.write(text, header)
+  return frame
+}
+
+/** What stands before the bytes of a text in its frame. */
+export function frameHeader(length: number): Buffer {
+  const header = Buffer.allocUnsafe(headerBytes(length))
+  writeHeader(header, length)
+  return header
+}
+
+const headerBytes = (length: number): number => (length < 126 ? 2 : length < 65_536 ? 4 : 10)
+
+function writeHeader(frame: Buffer, length: number): void {
   frame[0] = FINAL_TEXT
-  if (header === 2) frame[1] = length
-  else if (header === 4) {
+  if (length < 126) frame[1] = length
+  else if (length < 65_536) {
     frame[1] = 126
     frame.writeUInt16BE(length, 2)
   } else {
     frame[1] = 127
     frame.writeBigUInt64BE(BigInt(length), 2)
   }
-  frame.write(text, header)
-  return frame
 }

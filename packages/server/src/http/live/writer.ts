@@ -41,6 +41,11 @@ export class Writer {
     return this.#untaken
   }
 
+  /** False while the unsent bytes are above the limit. */
+  get hasRoom(): boolean {
+    return this.#untaken <= HIGH_WATER_BYTES
+  }
+
   /** Resolves when the unsent bytes are below the limit; rejects with the signal's reason. */
   room(signal: AbortSignal): Promise<void> {
     return this.#roomFor(signal)
@@ -82,7 +87,7 @@ export class Writer {
   }
 
   async #roomFor(signal: AbortSignal): Promise<void> {
-    if (this.#untaken <= HIGH_WATER_BYTES) return
+    if (this.hasRoom) return
     signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const abort = () => reject(signal.reason as Error)

@@ -1,0 +1,166 @@
+/**
+ * Frames between a client of this node and a socket at the owner of the conversation. Frames are passed on as bytes, in both
+ * directions at the pace of the reader; pings belong to each of the two connections.
+ */
+import type { IncomingMessage } from 'node:http'
+import { WebSocket, type RawData } from 'ws'
+import { type ConversationId, ParleyError } from '@parley/protocol'
+import type { Actor } from '../../conversation/index.ts'
+import type { Log } from '../../observability/index.ts'
+import type { SocketConnection } from '../live/socket-connection.ts'
+import { frameHeader } from '../live/text-frame.ts'
+import type { Forwarding } from './forwarding.ts'
+import { HOP_HEADER } from './hop.ts'
+import { isHopRefused, isNotOwner } from './not-owner.ts'
+import type { OtherNode } from './owners.ts'
+
+/** Milliseconds in which a node answers the handshake. */
+const HANDSHAKE_MS = 5000
+const KEY_HEADER = 'x-session-api-key'
+
+/** The client connects again, and resumes after its last event. */
+const OWNER_LEFT = { code: 1012, reason: 'Service restart' } as const
+const TOO_MANY = { code: 1013, reason: 'Too many sockets of this user' } as const
+const TRY_LATER = { code: 1013, reason: 'Try again later' } as const
+const AUTHENTICATION_FAILED = { code: 4001, reason: 'Authentication failed' } as const
+const REFUSED: Readonly<Record<number, { code: number; reason: string }>> = {
+  403: AUTHENTICATION_FAILED,
+  429: TOO_MANY,
+}
+
+export type SocketRequest = {
+  id: ConversationId
+  actor: Actor
+  /** Undefined on a server without keys. */
+  key: string | undefined
+  request: IncomingMessage
+}
+
+/**
+ * Passes a socket on to the owner of its conversation until it ends; `here`: this node serves it. Never rejects.
+ */
+export async function relaySocket(
+  connection: SocketConnection,
+  asked: SocketRequest,
+  forwarding: Forwarding,
+  log: Pick<Log, 'warn' | 'error'>,
+): Promise<'here' | 'ended'> {
+  const { id, actor, request } = asked
+  try {
+    let served = await forwarding.served(id, actor, request)
+    for (let attempt = 1; typeof served !== 'string'; attempt += 1) {
+      const to = served
+      const upstream = connect(to, asked, forwarding)
+      using _guard = forwarding.guard(to, () => upstream.terminate())
+      const opened = await handshakeOf(upstream, connection.signal)
+      if (opened === 'open') return await pass(connection, upstream)
+      if (connection.signal.aborted) return 'ended'
+      log.warn({ conversation_id: id, node: to.node, attempt, outcome: opened }, 'socket not taken by the owner')
+      if (opened === 'hop_refused') {
+        log.error({ node: to.node }, 'hop refused: the nodes have different secret keys, or their clocks differ')
+        return end(connection, TRY_LATER)
+      }
+      if (typeof opened === 'number') return end(connection, REFUSED[opened] ?? TRY_LATER)
+      served = await forwarding.servedInstead(id, actor, request, attempt)
+    }
+    return served === 'here' ? 'here' : end(connection, OWNER_LEFT)
+  } catch (err) {
+    if (!connection.signal.aborted && !(err instanceof ParleyError))
+      log.error({ conversation_id: id, err }, 'socket not passed on')
+    return end(connection, TRY_LATER)
+  }
+}
+
+function end(connection: SocketConnection, reason: { code: number; reason: string }): 'ended' {
+  connection.close(reason)
+  return 'ended'
+}
+
+function connect({ url: base }: OtherNode, { key, request }: SocketRequest, forwarding: Forwarding): WebSocket {
+  const asked = new URL(request.url ?? '/', 'http://parley')
+  // The key goes in a header, which nobody logs.
+  asked.searchParams.delete('session_api_key')
+  const url = asked.pathname + asked.search
+  const { origin } = request.headers
+  const hop = forwarding.hopTo(request, { method: 'GET', url })
+  return new WebSocket(base.replace(/^http/, 'ws').replace(/\/$/, '') + url, {
+    headers: { [HOP_HEADER]: hop, ...(origin && { origin }), ...(key !== undefined && { [KEY_HEADER]: key }) },
+    perMessageDeflate: false,
+    skipUTF8Validation: true,
+    handshakeTimeout: HANDSHAKE_MS,
+    // The owner has no limit for what it sends.
+    maxPayload: 0,
+  })
+}
+
+/** A number: the status of another refusal. */
+type Handshake = 'open' | 'not_owner' | 'hop_refused' | 'unreached' | number
+
+function handshakeOf(upstream: WebSocket, signal: AbortSignal): Promise<Handshake> {
+  const { promise, resolve } = Promise.withResolvers<Handshake>()
+  const cut = () => upstream.terminate()
+  if (signal.aborted) cut()
+  signal.addEventListener('abort', cut, { once: true })
+  upstream.once('open', () => {
+    // Nothing is read before it can be passed on.
+    upstream.pause()
+    resolve('open')
+  })
+  upstream.once('unexpected-response', (request, response: IncomingMessage) => {
+    resolve(isNotOwner(response) ? 'not_owner' : isHopRefused(response) ? 'hop_refused' : (response.statusCode ?? 0))
+    request.destroy()
+  })
+  upstream.on('error', () => resolve('unreached'))
+  upstream.once('close', () => {
+    signal.removeEventListener('abort', cut)
+    resolve('unreached')
+  })
+  return promise
+}
+
+async function pass(connection: SocketConnection, upstream: WebSocket): Promise<'ended'> {
+  const { writer, signal } = connection
+  const { promise: ended, resolve } = Promise.withResolvers<'ended'>()
+  let pieces: Buffer[] = []
+  let isReading = true
+  const flush = () => {
+    writer.write(pieces)
+    pieces = []
+    if (writer.hasRoom || !isReading) return
+    isReading = false
+    upstream.pause()
+    writer.room(signal).then(
+      () => {
+        isReading = true
+        upstream.resume()
+      },
+      () => upstream.terminate(),
+    )
+  }
+  upstream.on('message', (data) => {
+    const bytes = bytesOf(data)
+    // All frames of one packet are written together.
+    if (pieces.length === 0) queueMicrotask(flush)
+    pieces.push(frameHeader(bytes.length), bytes)
+  })
+  upstream.once('close', (code, reason) => {
+    flush()
+    // 1005 and 1006 stand for a missing close frame, and are never sent.
+    const isGiven = code !== 1005 && code !== 1006
+    connection.close(isGiven ? { code, reason: String(reason) } : OWNER_LEFT)
+    resolve('ended')
+  })
+  connection.onFrame(
+    (data, isBinary) =>
+      new Promise((sent) => {
+        // The owner has left: its close ends this connection, too.
+        upstream.send(data, { binary: isBinary }, () => sent())
+      }),
+  )
+  if (signal.aborted) upstream.terminate()
+  else upstream.resume()
+  return ended
+}
+
+const bytesOf = (data: RawData): Buffer =>
+  Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)
