@@ -1,14 +1,11 @@
 /** Events as rows of the table `events`. */
 import { createHash } from 'node:crypto'
 import type { StoredEvent } from '@parley/protocol'
-import { eventColumns } from '../sqlite/event-columns.ts'
+import { type ComputedColumns, computedColumns, uuidBytes } from '../shared/event-columns.ts'
 import type { Sql } from './database.ts'
 
-const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
 /** The stored form of an event id: 16 bytes for a canonical UUID, 32 bytes of a digest for anything else, which may be long. */
-export const packedId = (id: string): Buffer =>
-  CANONICAL_UUID.test(id) ? Buffer.from(id.replaceAll('-', ''), 'hex') : createHash('sha256').update(id).digest()
+export const packedId = (id: string): Buffer => uuidBytes(id) ?? createHash('sha256').update(id).digest()
 
 export type EventRow = {
   seq: number
@@ -23,19 +20,25 @@ export type EventRow = {
   text: string | null
 }
 
-export function eventRow(stored: StoredEvent): EventRow {
-  const [seq, , kind, source, timestamp, event, , , size, , text] = eventColumns(stored)
+export function eventRow({ seq, event }: StoredEvent): EventRow {
+  const json = JSON.stringify(event)
+  const { id, kind, source = null, timestamp } = event
   return {
     seq,
-    id: packedId(stored.event.id),
+    id: packedId(id),
     kind,
     source,
     timestamp,
-    size,
-    event,
-    text: kind === 'MessageEvent' ? text : null,
+    event: json,
+    ...searched(kind, computedColumns(event, json)),
   }
 }
+
+/** The columns of a row that are computed from its event. */
+export const searched = (kind: string, { size, text }: ComputedColumns): Pick<EventRow, 'size' | 'text'> => ({
+  size,
+  text: kind === 'MessageEvent' ? text : null,
+})
 
 /** Bytes of events as they are stored. */
 export const bytesOf = (rows: readonly EventRow[]): number => rows.reduce((sum, { size }) => sum + size, 0)

@@ -1,0 +1,103 @@
+/** What is searched or counted of an event without parsing it again. */
+import { isTreeEvent } from '@parley/protocol'
+
+const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** The 16 bytes of a canonical UUID; null for any other id. */
+export const uuidBytes = (id: string): Buffer | null =>
+  CANONICAL_UUID.test(id) ? Buffer.from(id.replaceAll('-', ''), 'hex') : null
+
+/** Bits of the column `flags`. */
+const TREE = 1
+const FAILED = 2
+const HAS_IMAGES = 4
+
+/** Characters of searchable text kept of an event that is not a message; outputs are long and repeat. */
+const MAX_OTHER_TEXT = 8192
+
+/** Columns that are computed from an event. */
+export type ComputedColumns = {
+  /** Id of the parent; null for a root or a control event. */
+  parent: string | null
+  tool: string | null
+  /** Bytes of the event. */
+  size: number
+  flags: number
+  /** Searchable text in lower case, from the masked event; null for an event without text. */
+  text: string | null
+}
+
+/** The computed columns of an event, of which only the envelope is known. `json`: the event as it is stored. */
+export function computedColumns(event: { kind: string }, json: string): ComputedColumns {
+  const { parent_id, tool_name } = event as Shape
+  return {
+    parent: typeof parent_id === 'string' ? parent_id : null,
+    tool: typeof tool_name === 'string' ? tool_name : null,
+    size: Buffer.byteLength(json),
+    flags: flagsOf(event as Shape),
+    text: searchText(event as Shape),
+  }
+}
+
+/** As `computedColumns`, from the stored text. A text that holds no event has its size only. */
+export function computedFrom(json: string): ComputedColumns {
+  try {
+    const value: unknown = JSON.parse(json)
+    if (typeof value === 'object' && value !== null) return computedColumns(value as { kind: string }, json)
+  } catch {
+    // The events of a conversation with such a row cannot be read either; the other columns stay empty.
+  }
+  return { parent: null, tool: null, size: Buffer.byteLength(json), flags: 0, text: null }
+}
+
+/** The members of any kind of event that are read here; all may be absent or different in events of other servers. */
+type Shape = {
+  kind: string
+  parent_id?: unknown
+  tool_name?: unknown
+  llm_message?: { content?: unknown; reasoning_content?: unknown } | null
+  extended_content?: unknown
+  thought?: unknown
+  summary?: unknown
+  tool_call?: { arguments?: unknown } | null
+  observation?: { content?: unknown; is_error?: unknown } | null
+  error?: unknown
+  rejection_reason?: unknown
+  detail?: unknown
+}
+
+function flagsOf(event: Shape): number {
+  const parts = partsOf(event.llm_message?.content ?? event.observation?.content)
+  const hasFailed =
+    event.observation?.is_error === true || event.kind === 'AgentErrorEvent' || event.kind === 'ConversationErrorEvent'
+  return (
+    (isTreeEvent(event) ? TREE : 0) +
+    (hasFailed ? FAILED : 0) +
+    (parts.some(({ type }) => type === 'image') ? HAS_IMAGES : 0)
+  )
+}
+
+/** The text in which a search finds an event, in lower case; texts of different members are on lines of their own. */
+function searchText(event: Shape): string | null {
+  const { llm_message, observation, tool_call } = event
+  const texts =
+    event.kind === 'MessageEvent'
+      ? [...textsOf(llm_message?.content), ...textsOf(event.extended_content), llm_message?.reasoning_content]
+      : [
+          ...textsOf(event.thought),
+          event.summary,
+          tool_call?.arguments,
+          ...textsOf(observation?.content),
+          event.error,
+          event.rejection_reason,
+          event.detail,
+        ]
+  const joined = texts.filter((text): text is string => typeof text === 'string' && text !== '').join('\n')
+  if (joined === '') return null
+  return (event.kind === 'MessageEvent' ? joined : joined.slice(0, MAX_OTHER_TEXT)).toLowerCase()
+}
+
+const partsOf = (content: unknown): { type?: unknown; text?: unknown }[] =>
+  Array.isArray(content) ? content.filter((part) => typeof part === 'object' && part !== null) : []
+
+const textsOf = (content: unknown): unknown[] => partsOf(content).map(({ text }) => text)
