@@ -19,6 +19,8 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unkn
   audit: { about: 'check an append-only audit file', load: () => import('./commands/audit.ts') },
   backup: { about: 'copy the data of a server, also while it runs', load: () => import('./commands/backup.ts') },
   restore: { about: 'restore a backup into a new data directory', load: () => import('./commands/restore.ts') },
+  export: { about: 'move the store into a PostgreSQL database', load: () => import('./commands/export.ts') },
+  import: { about: 'move the store from a PostgreSQL database back', load: () => import('./commands/import.ts') },
   config: { about: 'show what is in force and where it came from', load: () => import('./commands/config.ts') },
   doctor: { about: 'check what a start will need', load: () => import('./commands/doctor.ts') },
 }

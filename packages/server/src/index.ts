@@ -5,8 +5,10 @@ import type { BackupReport, BackupRequest } from './compose/backup/back-up.ts'
 import type { RestoreReport, RestoreRequest } from './compose/backup/restore.ts'
 import type { Keys } from './compose/keys.ts'
 import type { UserStates } from './compose/user-states.ts'
+import type { ExportReport, ImportReport } from './compose/move.ts'
 import type { RekeyReport, RekeyRequest } from './compose/rekey.ts'
 import type { ChainReport } from './observability/index.ts'
+import type { MoveStep } from './storage/index.ts'
 import type * as Preflight from './preflight.ts'
 
 export type { CompositionOverrides, Server } from './compose/compose.ts'
@@ -23,6 +25,7 @@ export {
 export { endOnCrash, shellQuote } from './lib/index.ts'
 export type { KeyRequest, Keys } from './compose/keys.ts'
 export type { RekeyStep } from './compose/rekey.ts'
+export type { MoveStep } from './storage/index.ts'
 
 /**
  * Starts a server and resumes what an earlier one left running. Resolves when it answers requests.
@@ -74,6 +77,22 @@ export async function rekey(
   request: RekeyRequest,
 ): Promise<RekeyReport> {
   return (await import('./compose/rekey.ts')).rekey(config, request)
+}
+
+/** Moves the store of the configured data directory into the configured database; no server may use either. @throws ParleyError with the remedy. */
+export async function exportStore(
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'secretKey'>,
+  progress: (step: MoveStep) => void,
+): Promise<ExportReport> {
+  return (await import('./compose/move.ts')).exportStore(config, progress)
+}
+
+/** Moves the store of the configured database into the configured data directory; no server may use either. @throws ParleyError with the remedy. */
+export async function importStore(
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'secretKey'>,
+  progress: (step: MoveStep) => void,
+): Promise<ImportReport> {
+  return (await import('./compose/move.ts')).importStore(config, progress)
 }
 
 /** The key that the first start made, for the command line; null when it was removed. */

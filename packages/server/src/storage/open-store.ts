@@ -1,5 +1,8 @@
 /** Opens the configured store. The part for PostgreSQL is loaded only when a database is configured. */
 import type { ParleyError } from '@parley/protocol'
+import type { MoveReport } from './move/progress.ts'
+import type { ToPostgres } from './move/to-postgres.ts'
+import type { ToSqlite } from './move/to-sqlite.ts'
 import type { DatabaseFacts } from './postgres/probe.ts'
 import { openSqlite } from './sqlite/open.ts'
 import type { Storage } from './storage.ts'
@@ -29,4 +32,14 @@ export async function lockDatabase(url: string, onTaken: (error: ParleyError) =>
 /** Version and users of a database, which is not changed. @throws ParleyError `unavailable` with the remedy. */
 export async function probeDatabase(url: string): Promise<DatabaseFacts> {
   return (await import('./postgres/probe.ts')).probeDatabase(url)
+}
+
+/** Copies a SQLite store into an empty database. @throws ParleyError `not_found`, `conflict`, `unavailable`, with the remedy */
+export async function moveToPostgres(request: ToPostgres): Promise<MoveReport> {
+  return (await import('./move/to-postgres.ts')).moveToPostgres(request)
+}
+
+/** Copies the store of a database into a new SQLite file. @throws ParleyError `not_found`, `conflict`, `unavailable`, with the remedy */
+export async function moveToSqlite(request: ToSqlite): Promise<MoveReport> {
+  return (await import('./move/to-sqlite.ts')).moveToSqlite(request)
 }

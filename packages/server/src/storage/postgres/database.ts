@@ -30,7 +30,13 @@ const SESSION_SQL = `SELECT set_config('search_path', 'parley', false), set_conf
   set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
     ELSE current_setting('synchronous_commit') END, false)`
 
-export type SqlValue = string | number | boolean | null | Buffer | readonly (string | number | null | Buffer)[]
+export type SqlValue =
+  | string
+  | number
+  | boolean
+  | null
+  | Buffer
+  | readonly (string | number | boolean | null | Buffer)[]
 
 /** Statements on one connection, one after another. A text is prepared once on each connection, so texts must be a closed set. */
 export type Sql = {

@@ -35,7 +35,10 @@ export function eventRow({ seq, event }: StoredEvent): EventRow {
 }
 
 /** The columns of a row that are computed from its event. */
-export const searched = (kind: string, { size, text }: ComputedColumns): Pick<EventRow, 'size' | 'text'> => ({
+export const searched = (
+  kind: string,
+  { size, text }: Pick<ComputedColumns, 'size' | 'text'>,
+): Pick<EventRow, 'size' | 'text'> => ({
   size,
   text: kind === 'MessageEvent' ? text : null,
 })

@@ -18,7 +18,8 @@ const NAMING_SQL = ['working_dir', 'worktree_source'].map(
       AND (${named} = $1 OR ${named} > $3 AND ${named} < $2) LIMIT $4`,
 )
 
-const digestOf = (path: string): Buffer => createHash('sha256').update(path).digest()
+/** The key of a directory in `made_workspaces`. */
+export const digestOf = (path: string): Buffer => createHash('sha256').update(path).digest()
 
 /** The directory and those that contain it. */
 function upwards(directory: string): string[] {

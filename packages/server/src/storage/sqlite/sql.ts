@@ -54,6 +54,11 @@ export class Sql {
     return this.#prepare(text).all(...values) as Row[]
   }
 
+  /** Rows one after another. The statement is used by one caller until its end. */
+  iterate<Row>(text: string): Iterable<Row> {
+    return this.database.prepare(text).iterate() as Iterable<unknown> as Iterable<Row>
+  }
+
   /** Runs a statement without values or result, such as BEGIN. */
   exec(text: string): void {
     this.#prepare(text).run()
