@@ -16,7 +16,7 @@ import type { NoteKind, NoteOwner, NoteStore } from '../storage/index.ts'
 import type { CallProof } from './call-proof.ts'
 
 /** Waits between repetitions of a note that the store refused. */
-const BACKOFF: Backoff = { baseMs: 200, maxMs: 5_000 }
+const BACKOFF: Backoff = { baseMs: 200, maxMs: 1_000 }
 
 /** A note that exists, and was damaged or sealed with another key. */
 export class UnreadableNote extends Error {}

@@ -4,6 +4,7 @@ import type { StepContext } from '../../agent/index.ts'
 import { abortable } from '../../lib/index.ts'
 import type { LlmDelta } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
+import { isStoreUnavailable } from '../../storage/index.ts'
 import type { BranchView } from '../branch/view.ts'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { conversationError, describe, statusChanged } from '../drafts.ts'
@@ -11,6 +12,7 @@ import type { GoalRounds } from '../goal/rounds.ts'
 import type { ConversationHooks } from '../hooks/conversation-hooks.ts'
 import { isInterruption, RunCancelled, type Interruption } from '../interruption.ts'
 import type { LiveActions, LiveReader } from '../live-access.ts'
+import type { AppendRetry } from '../log/append-retry.ts'
 import type { LiveLog } from '../log/live-log.ts'
 import type { RunEnd } from '../log/run-end.ts'
 import type { ConversationRecord } from '../record/record.ts'
@@ -43,6 +45,8 @@ export type RunDeps = {
   parentLink: ParentLink
   /** True for a user of whom nothing may run. */
   isSuspended: (user: string) => boolean
+  /** Waits while the store cannot be read. */
+  appendRetry: Pick<AppendRetry, 'wait'>
   log: Pick<Log, 'warn' | 'error'>
 }
 
@@ -193,57 +197,76 @@ export class Running {
   }
 
   async #runToEnd(signal: AbortSignal): Promise<void> {
-    const { id, record, inTurn, openAgent, start, emitSnapshot } = this.#live
-    const { log, files, goal, condensation } = this.#parts
-    const { runs, parentLink } = this.#deps
-    const untilStored: LiveActions['untilStored'] = (...repeated) => this.#untilStored(...repeated)
+    const { emitSnapshot } = this.#live
     try {
-      await runs?.began(id, record())
-      // Before the slot: a start may wait long for the outside world, and would keep others from running.
-      await abortable(start(), signal)
-      await this.#takeSlot(signal)
-      this.#usedUp = null
-      if (record().sub_agent) this.remainingBudget = await parentLink.remainingBudgetOf(record())
-      const agent = await openAgent()
-      // A person may have changed files since the last run.
-      files.request()
-      // In a turn: an event that is committed while the view loads would be missing from it.
-      const turn = this.turn(await inTurn(() => log.openView()))
-      await run(
-        {
-          agent,
-          turn,
-          next: () => this.#next(),
-          actions: (ids) => log.actions(ids),
-          isInherited: (action) => this.#inherited.has(action),
-          commit: async (drafts) => {
-            await turn.settle()
-            const stored = await untilStored(() => this.#commit(drafts, signal), signal)
-            files.after(stored)
-            return stored
-          },
-          filesRecorded: () => (files.isRecording ? files.recorded(signal) : null),
-          isUsedUp: async () => (this.#usedUp = await this.#deps.usedUp(this.#live.owner)) !== null,
-          reportFiles: async () => {
-            const report = await files.report(signal)
-            if (report.length > 0) await untilStored(() => this.#commit(report, signal), signal)
-            return report.length > 0
-          },
-          expectAccepting: async () => {
-            if (log.isRefused) await untilStored(() => log.expectAccepting(), signal)
-          },
-          condensed: (error) => condensation.settle(error),
-          judge: (of) => goal.judge(of),
-          mayStop: (todo, of) => this.#mayStop(todo.status, of),
-          conclude: () => untilStored(() => this.#conclude(signal), signal),
-        },
-        signal,
-      )
+      await this.#untilRun(signal)
     } catch (error) {
       await this.#recordFailure(error, signal)
     }
-    files.tidy()
+    this.#parts.files.tidy()
     emitSnapshot()
+  }
+
+  /** Continues the run after the state in the log while the store cannot be read: what was not stored is asked for again. */
+  async #untilRun(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#runOnce(signal)
+      } catch (err) {
+        if (signal.aborted || !isStoreUnavailable(err)) throw err
+        this.#deps.log.warn({ conversation_id: this.#live.id, err }, 'run waits for the store')
+        this.#inheritOpen()
+      }
+      await this.#deps.appendRetry.wait(signal)
+    }
+  }
+
+  async #runOnce(signal: AbortSignal): Promise<void> {
+    const { id, record, inTurn, openAgent, start } = this.#live
+    const { log, files, goal, condensation } = this.#parts
+    const { runs, parentLink } = this.#deps
+    const untilStored: LiveActions['untilStored'] = (...repeated) => this.#untilStored(...repeated)
+    await runs?.began(id, record())
+    // Before the slot: a start may wait long for the outside world, and would keep others from running.
+    await abortable(start(), signal)
+    if (this.#slot === null) await this.#takeSlot(signal)
+    this.#usedUp = null
+    if (record().sub_agent) this.remainingBudget = await parentLink.remainingBudgetOf(record())
+    const agent = await openAgent()
+    // A person may have changed files since the last run.
+    files.request()
+    // In a turn: an event that is committed while the view loads would be missing from it.
+    const turn = this.turn(await inTurn(() => log.openView()))
+    await run(
+      {
+        agent,
+        turn,
+        next: () => this.#next(),
+        actions: (ids) => log.actions(ids),
+        isInherited: (action) => this.#inherited.has(action),
+        commit: async (drafts) => {
+          await turn.settle()
+          const stored = await untilStored(() => this.#commit(drafts, signal), signal)
+          files.after(stored)
+          return stored
+        },
+        filesRecorded: () => (files.isRecording ? files.recorded(signal) : null),
+        isUsedUp: async () => (this.#usedUp = await this.#deps.usedUp(this.#live.owner)) !== null,
+        reportFiles: async () => {
+          const report = await files.report(signal)
+          if (report.length > 0) await untilStored(() => this.#commit(report, signal), signal)
+          return report.length > 0
+        },
+        expectAccepting: async () => {
+          if (log.isRefused) await untilStored(() => log.expectAccepting(), signal)
+        },
+        condensed: (error) => condensation.settle(error),
+        judge: (of) => goal.judge(of),
+        mayStop: (todo, of) => this.#mayStop(todo.status, of),
+        conclude: () => untilStored(() => this.#conclude(signal), signal),
+      },
+      signal,
+    )
   }
 
   #next(): Next {
@@ -302,6 +325,12 @@ export class Running {
     return true
   }
 
+  /** An open call may have been executed: from now on it is recovered instead of executed again. */
+  #inheritOpen(): void {
+    const { awaiting_approval, open_actions } = this.#live.state()
+    if (awaiting_approval === null) for (const { id } of open_actions) this.#inherited.add(id)
+  }
+
   async #recordFailure(error: unknown, signal: AbortSignal): Promise<void> {
     const { id, state, untilStored } = this.#live
     const { condensation } = this.#parts
@@ -310,8 +339,7 @@ export class Running {
     const wasCondensationOnly = condensation.isOpen && state().execution_status !== 'running'
     condensation.settle(error)
     if (wasCondensationOnly || state().start?.status === 'failed') return
-    // An open call may have been executed: the next run recovers it instead of executing it again.
-    if (state().awaiting_approval === null) for (const open of state().open_actions) this.#inherited.add(open.id)
+    this.#inheritOpen()
     const { code, detail } = describe(error)
     log.error({ conversation_id: id, code, err: error }, 'run failed')
     const failed = [conversationError(code, detail), statusChanged('error', code)]

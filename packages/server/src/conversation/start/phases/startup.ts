@@ -1,10 +1,12 @@
 import { isTreeEvent, ParleyError, type ConversationState, type Draft } from '@parley/protocol'
 import { abortable } from '../../../lib/index.ts'
+import { isStoreUnavailable } from '../../../storage/index.ts'
 import type { Log } from '../../../observability/index.ts'
 import { conversationError, describe, statusChanged } from '../../drafts.ts'
 import type { ConversationHooks } from '../../hooks/conversation-hooks.ts'
 import { isInterruption } from '../../interruption.ts'
 import type { LiveActions, LiveReader } from '../../live-access.ts'
+import type { AppendRetry } from '../../log/append-retry.ts'
 import type { ConversationRecord, MessageContent } from '../../record/record.ts'
 import { hasToStartAgain, isReady, STOPPED } from '../../record/start-status.ts'
 import { submitted, type SessionBeginning, type Submission } from '../../submission.ts'
@@ -18,6 +20,8 @@ export type StartupDeps = {
   startSlot: (owner: string, signal: AbortSignal) => Promise<Disposable>
   /** Resolves when this process may begin an effect. */
   confirm: (signal: AbortSignal) => Promise<void>
+  /** Waits while the store cannot be read. */
+  appendRetry: Pick<AppendRetry, 'wait'>
   /** Milliseconds that opening the agent may take. */
   agentDeadlineMs?: number | undefined
   log: Pick<Log, 'warn'>
@@ -106,22 +110,39 @@ export class Startup {
 
   async #start(signal: AbortSignal): Promise<void> {
     if (isReady(this.#live.state())) return
+    try {
+      await this.#untilDone(signal)
+    } catch (error) {
+      await this.#recordFailure(error, signal)
+      throw error
+    }
+  }
+
+  /** Repeats what is left of the start while the store cannot be read. */
+  async #untilDone(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#throughPhases(signal)
+      } catch (err) {
+        if (signal.aborted || !isStoreUnavailable(err)) throw err
+        this.#deps.log.warn({ conversation_id: this.#live.id, err }, 'start waits for the store')
+      }
+      await this.#deps.appendRetry.wait(signal)
+    }
+  }
+
+  async #throughPhases(signal: AbortSignal): Promise<void> {
     const commit = async (drafts: readonly Draft[], change: Partial<ConversationRecord>) => {
       signal.throwIfAborted()
       await this.#append(drafts, change)
     }
     const { untilStored } = this.#live
-    try {
-      if (this.isOwed) await untilStored(() => this.recordOwed(), signal)
-      using _slot = await this.#deps.startSlot(this.#live.owner, signal)
-      const phases = [...this.#deps.phases, this.#agentPhase()]
-      const store = (...phase: Parameters<typeof commit>) => untilStored(() => commit(...phase), signal)
-      const last = await runPhases(phases, this.#live, store, this.#deps.confirm, signal)
-      await this.#finish(last, commit, signal)
-    } catch (error) {
-      await this.#recordFailure(error, signal)
-      throw error
-    }
+    if (this.isOwed) await untilStored(() => this.recordOwed(), signal)
+    using _slot = await this.#deps.startSlot(this.#live.owner, signal)
+    const phases = [...this.#deps.phases, this.#agentPhase()]
+    const store = (...phase: Parameters<typeof commit>) => untilStored(() => commit(...phase), signal)
+    const last = await runPhases(phases, this.#live, store, this.#deps.confirm, signal)
+    await this.#finish(last, commit, signal)
   }
 
   /** Begins the session, then commits the end of the start together with the pending messages. */
