@@ -13,6 +13,7 @@ import { outboxContract } from './contract/outbox.ts'
 import { owningContract } from './contract/owning.ts'
 import { pagingContract } from './contract/paging.ts'
 import { receivedContract } from './contract/received.ts'
+import { targetsContract } from './contract/targets.ts'
 import { usageContract } from './contract/usage.ts'
 import { vaultContract } from './contract/vault.ts'
 import { workspaceContract } from './contract/workspaces.ts'
@@ -31,6 +32,7 @@ export function storageContract(name: string, makePlace: MakePlace): void {
     checkpointContract(makePlace)
     fileContract(makePlace)
     outboxContract(makePlace)
+    targetsContract(makePlace)
     receivedContract(makePlace)
     auditContract(makePlace)
     idempotencyContract(makePlace)

@@ -213,7 +213,7 @@ export async function openBench({
     ephemeral: false,
     idleUnloadMs: 60_000,
     quotas: quotas(storage, runSlots),
-    notifies: false,
+    notifies: () => false,
     appendBackoff: { baseMs: 5, maxMs: 40 },
     ...changed,
   }

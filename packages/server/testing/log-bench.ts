@@ -26,7 +26,7 @@ export async function openLog(path: string, changed: (storage: Storage) => Parti
     {
       storage,
       stamps: { now: () => new Date((time += 1_000)) },
-      notifies: false,
+      notifies: () => false,
       writeRecord: () => '{}',
       mask: async (drafts) => drafts,
       maskForCommit: async (drafts, user) => ({ drafts, masked: { user, version: 0 } }),

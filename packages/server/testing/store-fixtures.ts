@@ -7,7 +7,15 @@ import {
   newEventId,
   type StoredEvent,
 } from '@parley/protocol'
-import type { Append, ConversationRow, NewConversation, NodeNumber, OwnedRow, Storage } from '../src/storage/index.ts'
+import type {
+  Append,
+  ConversationRow,
+  NewConversation,
+  NodeNumber,
+  OutboxTarget,
+  OwnedRow,
+  Storage,
+} from '../src/storage/index.ts'
 
 /** An implementation of a store under test. */
 export type Place = AsyncDisposable & {
@@ -93,9 +101,15 @@ export function nextAppend(row: ConversationRow, count = 1, change: Partial<Appe
 /** The delivery target in tests of a store. */
 export const TARGET = 'http://target.test'
 
+/** Makes these the targets, so that later notifications are written. */
+export async function setTargets(storage: Storage, targets: readonly OutboxTarget[]): Promise<void> {
+  const others = { options: '{}', sealed: 'sealed', origin: 'configuration' } as const
+  await storage.targets.configure(targets.map((target) => ({ ...target, ...others })))
+  await storage.targets.load()
+}
+
 /** Sets the target, so that later notifications are written. */
-export const told = (storage: Storage, events = false): Promise<void> =>
-  storage.outbox.setTargets([{ name: TARGET, events }])
+export const told = (storage: Storage, events = false): Promise<void> => setTargets(storage, [{ name: TARGET, events }])
 
 /** All stored notifications, oldest first. */
 export async function notifications(storage: Storage) {

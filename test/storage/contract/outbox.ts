@@ -11,6 +11,7 @@ import {
   owned,
   range,
   seqs,
+  setTargets,
   TARGET,
   told,
 } from '../../../packages/server/testing/store-fixtures.ts'
@@ -49,7 +50,10 @@ export function outboxContract(makePlace: MakePlace): void {
     test('a notification is written for every target, with dense numbers per conversation, including deletions', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
-      await storage.outbox.setTargets([TARGET, OTHER].map((name) => ({ name, events: false })))
+      await setTargets(
+        storage,
+        [TARGET, OTHER].map((name) => ({ name, events: false })),
+      )
       const id = await notified(storage, ['a', 'b'])
       await notified(storage, ['x'])
       await storage.conversations.delete(id, [{ topic: 'c', payload: '{}' }])
@@ -128,7 +132,7 @@ export function outboxContract(makePlace: MakePlace): void {
       await told(storage)
       await notified(storage, ['a'])
       const [a] = await due(storage)
-      await storage.outbox.setTargets([{ name: OTHER, events: true }])
+      await setTargets(storage, [{ name: OTHER, events: true }])
       expect(await due(storage)).toEqual([])
       expect(await storage.outbox.redeliver(a!.id)).toBe('gone')
       await told(storage)

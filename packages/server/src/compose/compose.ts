@@ -37,7 +37,7 @@ import {
 } from '../settings/index.ts'
 import { lockDatabase, lockDataDir, openConversationFolders, openStore, type Storage } from '../storage/index.ts'
 import { openConversationMcp } from '../tools/index.ts'
-import { openWebhooks } from '../webhooks/index.ts'
+import { composeWebhooks } from './webhooks.ts'
 import { composeWorkspaces } from './workspaces.ts'
 
 export type Server = AsyncDisposable & {
@@ -125,7 +125,7 @@ export async function startServer(
   })
   opened.defer(() => transport[Symbol.dispose]())
   // Opened before the first commit, and closed after the last one.
-  opened.use(await openWebhooks({ targets: config.webhooks, outbox: storage.outbox, now: () => new Date(), log }))
+  const webhooks = opened.use(await composeWebhooks({ config, storage, cipher, coordination, known, log }))
   const automation = opened.use(openAutomation(config, storage, log))
   const mcp = openConversationMcp({
     workspaces,
@@ -162,6 +162,7 @@ export async function startServer(
     isolation,
     mcp,
     log,
+    notifies: () => webhooks.hasTargets(),
     ...automation.runs,
   })
   const edge = composeEdge({ ...shared, coordination, engine, identities, secrets, isolation, log, ...overrides })

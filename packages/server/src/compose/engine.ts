@@ -72,6 +72,7 @@ export type ComposeEngineDeps = {
   findLlm: FindLlm
   suspended: SuspendedUsers
   runs?: RunObserver
+  notifies: () => boolean
 }
 
 /** The engine; it resumes nothing before `recover`. */
@@ -152,7 +153,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
     ephemeral: config.ephemeral,
     idleUnloadMs: config.idleUnloadMs ?? NEVER_MS,
     quotas: deps.quotas,
-    notifies: config.webhooks.length > 0,
+    notifies: deps.notifies,
     pruning: pruneLimits(config.agents),
   })
   return engine

@@ -57,8 +57,8 @@ export type EngineDeps = Pick<
     ephemeral: boolean
     idleUnloadMs: number
     quotas: Quotas
-    /** True when webhooks are configured. */
-    notifies: boolean
+    /** True while there is a webhook target, so that notifications are drafted. */
+    notifies: () => boolean
     /** Waits between repetitions of a release that failed, the shortest of them also between those of appends; default 1 s to 1 min. */
     appendBackoff?: Backoff
   }

@@ -1,2 +1,3 @@
 export type { Coordination, LiveNode, Owner, Topic } from './coordination.ts'
+export { LiveNodes } from './live-nodes.ts'
 export { openLocalCoordination, type LocalCoordinationDeps } from './local.ts'

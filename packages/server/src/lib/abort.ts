@@ -43,3 +43,9 @@ export async function endsInTime(work: Promise<unknown>, late: AbortSignal): Pro
     return false
   }
 }
+
+/** Resolves when the signal aborts. */
+export async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}

@@ -1,5 +1,5 @@
 export { isAddressOrNetwork } from './addresses.ts'
-export { abortable, endsInTime, sleep } from './abort.ts'
+export { abortable, aborted, endsInTime, sleep } from './abort.ts'
 export { Buckets, type Taken } from './buckets.ts'
 export { backoffMs, type Backoff } from './backoff.ts'
 export { syncFolders, writeDurably } from './durable-files.ts'

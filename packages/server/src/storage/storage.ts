@@ -25,6 +25,7 @@ import type { NoteStore } from './contract/notes.ts'
 import type { OutboxStore } from './contract/outbox.ts'
 import type { ReceivedStore } from './contract/received.ts'
 import type { SettingsStore, SecretStore, DocumentStore } from './contract/user-data.ts'
+import type { TargetStore } from './contract/targets.ts'
 import type { UsageStore } from './contract/usage.ts'
 import type { WorkspaceStore } from './contract/workspaces.ts'
 
@@ -32,6 +33,7 @@ export interface Storage extends AsyncDisposable {
   readonly conversations: ConversationStore
   readonly events: EventStore
   readonly outbox: OutboxStore
+  readonly targets: TargetStore
   readonly received: ReceivedStore
   readonly settings: SettingsStore
   readonly secrets: SecretStore

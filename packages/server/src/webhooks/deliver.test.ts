@@ -4,8 +4,7 @@ import { tempDir } from '../../testing/temp.ts'
 import { startWebhookReceiver } from '../../testing/webhook-receiver.ts'
 import { until } from '../../testing/until.ts'
 import { openSqlite } from '../storage/index.ts'
-import { conversation, log, now, seqsOf, target, topics } from './deliver.testing.ts'
-import { openWebhooks } from './index.ts'
+import { conversation, deliverTo, seqsOf, target, topics } from './deliver.testing.ts'
 
 test('a hanging delivery delays neither other conversations nor other targets', async () => {
   await using dir = await tempDir()
@@ -13,7 +12,7 @@ test('a hanging delivery delays neither other conversations nor other targets', 
   await using stuck = await startWebhookReceiver({ behave: () => 'hang' })
   await using healthy = await startWebhookReceiver()
   const targets = [target(stuck), target(healthy)]
-  await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
+  await using _webhooks = await deliverTo({ targets, storage })
   const [hanging, ...others] = await Promise.all(Array.from({ length: 30 }, () => conversation(storage)))
   healthy.behave = ({ body }) => (body.id === hanging!.id ? 'hang' : undefined)
   await hanging!.notify('a')
@@ -28,11 +27,9 @@ test('an attempt without a response in time fails and is repeated', async () => 
   await using dir = await tempDir()
   await using storage = await openSqlite({ path: dir.file('parley.db') })
   await using receiver = await startWebhookReceiver({ behave: () => 'hang' })
-  await using _webhooks = await openWebhooks({
+  await using _webhooks = await deliverTo({
     targets: [target(receiver)],
-    outbox: storage.outbox,
-    now,
-    log,
+    storage,
     timeoutMs: 100,
   })
   const { notify } = await conversation(storage)
@@ -50,7 +47,7 @@ test('a refused delivery is parked at once, does not delay the next one, and is 
   await using receiver = await startWebhookReceiver({
     behave: ({ body }) => (body.topic === 'a' ? { status: 422 } : undefined),
   })
-  await using _webhooks = await openWebhooks({ targets: [target(receiver)], outbox: storage.outbox, now, log })
+  await using _webhooks = await deliverTo({ targets: [target(receiver)], storage })
   const { id, notify } = await conversation(storage)
   await notify('a')
   await notify('b')
@@ -70,7 +67,7 @@ test('a wait in Retry-After is honoured', async () => {
   await using receiver = await startWebhookReceiver({
     behave: (_, attempt) => (attempt === 1 ? { status: 503, headers: { 'retry-after': '1' } } : undefined),
   })
-  await using _webhooks = await openWebhooks({ targets: [target(receiver)], outbox: storage.outbox, now, log })
+  await using _webhooks = await deliverTo({ targets: [target(receiver)], storage })
   const { notify } = await conversation(storage)
   const from = performance.now()
   await notify('a')
@@ -85,7 +82,7 @@ test('configured headers are sent, and headers of Parley replace those of the sa
   await using receiver = await startWebhookReceiver({ secret })
   const headers = { 'X-Tenant': 'seven', 'X-Session-Api-Key': 'configured', 'Webhook-Id': 'forged' }
   const targets = [target(receiver, { headers, secret, api_key: 'the-key' })]
-  await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
+  await using _webhooks = await deliverTo({ targets, storage })
   const { notify } = await conversation(storage)
   await notify('conversation.paused')
   await until(() => receiver.accepted.length === 1)
@@ -104,7 +101,7 @@ test('events are sent in batches of the configured size, the rest after the dela
   await using storage = await openSqlite({ path: dir.file('parley.db') })
   await using receiver = await startWebhookReceiver()
   const targets = [target(receiver, { events: true, event_buffer_size: 3, flush_delay: 0.2 })]
-  await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
+  await using _webhooks = await deliverTo({ targets, storage })
   const { id, append } = await conversation(storage)
   await append(2)
   await until(() => seqsOf(receiver, id).length === 1)
@@ -139,7 +136,7 @@ test('deliveries that were running or waiting at the end of a process are sent b
   let id: ConversationId
   {
     await using storage = await openSqlite({ path })
-    await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
+    await using _webhooks = await deliverTo({ targets, storage })
     const made = await conversation(storage)
     id = made.id
     await made.append(2)
@@ -149,7 +146,7 @@ test('deliveries that were running or waiting at the end of a process are sent b
   }
   receiver.behave = () => undefined
   await using storage = await openSqlite({ path })
-  await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
+  await using _webhooks = await deliverTo({ targets, storage })
   await until(() => receiver.about(id).length === 3)
   const [first, ...again] = receiver.attempts
     .filter(({ body }) => body.topic === 'a')
@@ -164,7 +161,7 @@ test('deliveries continue at once when the clock is set back by a year', async (
   const clock = () => new Date(Date.now() + offsetMs)
   await using storage = await openSqlite({ path: dir.file('parley.db'), now: clock })
   await using receiver = await startWebhookReceiver({ behave: () => ({ status: 503 }) })
-  await using _webhooks = await openWebhooks({ targets: [target(receiver)], outbox: storage.outbox, now: clock, log })
+  await using _webhooks = await deliverTo({ targets: [target(receiver)], storage })
   const [failing, cut] = [await conversation(storage), await conversation(storage)]
   await failing.notify('a')
   await until(() => receiver.attempts.length > 1)
@@ -184,8 +181,8 @@ test('while a target is unreachable, deliveries older than a day are parked, tho
   await using storage = await openSqlite({ path: dir.file('parley.db'), now: clock })
   await using receiver = await startWebhookReceiver()
   await receiver.down()
-  const deps = { outbox: storage.outbox, now: clock, uptimeMs: () => performance.now() + offsetMs, log }
-  await using _webhooks = await openWebhooks({ targets: [target(receiver, { retry_delay: 0.001 })], ...deps })
+  const deps = { storage, uptimeMs: () => performance.now() + offsetMs }
+  await using _webhooks = await deliverTo({ targets: [target(receiver, { retry_delay: 0.001 })], ...deps })
   const old = await Promise.all(Array.from({ length: 3 }, () => conversation(storage)))
   for (const { notify } of old) for (const topic of ['a', 'b']) await notify(topic)
   await until(async () => (await storage.outbox.list({ limit: 9 })).items.some(({ last_error }) => last_error !== null))
@@ -209,12 +206,12 @@ test('beyond the bound of waiting deliveries, the oldest are parked', async () =
   const targets = [target(receiver)]
   {
     await using storage = await openSqlite({ path })
-    await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log })
+    await using _webhooks = await deliverTo({ targets, storage })
     const { notify } = await conversation(storage)
     for (const topic of ['a', 'b', 'c', 'd']) await notify(topic)
   }
   await using storage = await openSqlite({ path })
-  await using _webhooks = await openWebhooks({ targets, outbox: storage.outbox, now, log, maxWaiting: 2 })
+  await using _webhooks = await deliverTo({ targets, storage, maxWaiting: 2 })
   const parked = async () => (await storage.outbox.list({ status: 'parked', limit: 9 })).items
   await until(async () => (await parked()).length === 2)
   await receiver.up()

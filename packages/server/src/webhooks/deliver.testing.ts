@@ -3,12 +3,33 @@ import type { ConversationId, StoredEvent } from '@parley/protocol'
 import { newConversationId, newEventId } from '@parley/protocol'
 import { own } from '../../testing/store-fixtures.ts'
 import type { WebhookReceiver } from '../../testing/webhook-receiver.ts'
+import { openLocalCoordination } from '../coordination/index.ts'
 import { openLog } from '../observability/index.ts'
 import type { Storage } from '../storage/index.ts'
-import type { WebhookTarget } from './index.ts'
+import { openWebhooks, readTarget, storeConfigured, type WebhookTarget, type Webhooks } from './index.ts'
 
 export const log = openLog('silent')
 export const now = () => new Date()
+
+type Options = Partial<Omit<Parameters<typeof openWebhooks>[0], 'targets'>> & {
+  storage: Storage
+  targets: readonly WebhookTarget[]
+}
+
+/** The delivery to these targets, by the only node of a store. */
+export async function deliverTo({ storage, targets, ...options }: Options): Promise<Webhooks> {
+  const cipher = { seal: (text: string) => text, open: (sealed: string) => sealed }
+  const self = { url: 'http://127.0.0.1', version: '0', places: [] }
+  await storeConfigured({ configured: targets, targets: storage.targets, cipher, isShared: false, log })
+  return openWebhooks({
+    outbox: storage.outbox,
+    targets: storage.targets,
+    open: (row) => readTarget(row, cipher.open),
+    coordination: await openLocalCoordination({ storage, self, now }),
+    log,
+    ...options,
+  })
+}
 
 export const target = (receiver: { url: string }, change: Partial<WebhookTarget> = {}): WebhookTarget => ({
   base_url: receiver.url,

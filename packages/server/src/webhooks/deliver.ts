@@ -1,104 +1,121 @@
-/** Delivers the outbox to the configured targets and prunes the log of deliveries. */
-import type { OutboxStore } from '../storage/index.ts'
-import { Batches } from './batches.ts'
-import { Sender, type SenderDeps } from './sender.ts'
+/** Delivers the outbox to the stored targets, and follows changes of them. */
+import { type Coordination, LiveNodes } from '../coordination/index.ts'
+import type { Log } from '../observability/index.ts'
+import type { OutboxStore, StoredTarget, TargetStore } from '../storage/index.ts'
+import { Channel, type ChannelDeps } from './channel.ts'
+import { pruneRegularly } from './prune.ts'
 import type { WebhookTarget } from './target.ts'
 
-const HOUR_MS = 3600 * 1000
-const DAY_MS = 24 * HOUR_MS
-/** Retention of deliveries. Parked ones are kept longer, because an administrator may send them again. */
-const KEEP_DELIVERED_MS = 7 * DAY_MS
-const KEEP_PARKED_MS = 30 * DAY_MS
-const MAX_DELIVERED = 10_000
-const MAX_PARKED = 100_000
-/** Number of deliveries after which the log is pruned again. */
-const PRUNE_EVERY = 1000
+/** Milliseconds between two looks for changes of the targets by other processes, such as the command line. */
+const CHECK_MS = 2_000
 
-export type WebhookDeps = Pick<
-  SenderDeps,
-  'now' | 'log' | 'timeoutMs' | 'uptimeMs' | 'maxWaiting' | 'maxWaitingBytes' | 'storePauseMs'
-> & {
-  targets: readonly WebhookTarget[]
+export type WebhookDeps = Omit<ChannelDeps, 'coordination' | 'nodes' | 'log'> & {
   outbox: OutboxStore
+  targets: TargetStore
+  /** Reads a row. */
+  open: (row: StoredTarget) => WebhookTarget
+  coordination: Pick<Coordination, 'lead' | 'confirm' | 'tell' | 'on' | 'nodes' | 'isShared' | 'node'>
+  log: Pick<Log, 'warn' | 'error'>
+}
+
+export type Webhooks = AsyncDisposable & {
+  /** True when there is a target, so that notifications are drafted. */
+  hasTargets(): boolean
 }
 
 /**
  * Starts the delivery, beginning with what an earlier process left. It must resolve before the first commit, because it
- * registers the targets. Disposing aborts the running attempts; the next process repeats them.
+ * loads the targets. Disposing aborts the running attempts; the next sender repeats them.
  */
-export async function openWebhooks({ targets, outbox, ...deps }: WebhookDeps): Promise<AsyncDisposable> {
-  await outbox.setTargets(targets.map(({ base_url: name, events }) => ({ name, events })))
-  const channels = targets.map((target) => {
-    const batches = new Batches({ target, outbox, log: deps.log })
-    const sender = new Sender({ ...deps, target, outbox, onBatchEnd: (id) => batches.onBatchEnd(id) })
-    return { target, batches, sender }
-  })
-  const parkSurplus = () => Promise.all(channels.map(({ sender }) => sender.parkSurplus()))
-  const pruning = pruneRegularly(outbox, parkSurplus, deps)
-  const unsubscribe = outbox.subscribe(({ conversation_id, deliveries, events, isOver }) => {
-    if (deliveries) pruning.count()
-    for (const { target, batches, sender } of channels) {
-      if (deliveries) sender.wake()
-      if (conversation_id !== null && target.events && (events > 0 || isOver))
-        batches.onAppend(conversation_id, events, isOver)
-    }
-  })
-  for (const { target, batches, sender } of channels) {
-    sender.wake()
-    if (target.events) await batches.resume()
-  }
-  return {
-    async [Symbol.asyncDispose]() {
-      unsubscribe()
-      await Promise.all(
-        channels.flatMap(({ batches, sender }) => [batches, sender].map((each) => each[Symbol.asyncDispose]())),
-      )
-      await pruning[Symbol.asyncDispose]()
-    },
-  }
+export async function openWebhooks(deps: WebhookDeps): Promise<Webhooks> {
+  const webhooks = new TargetChannels(deps)
+  await webhooks.load()
+  return webhooks
 }
 
-/** Bounds the waiting deliveries and prunes the old ones: now, every hour, and after every `PRUNE_EVERY` deliveries. */
-function pruneRegularly(
-  outbox: Pick<OutboxStore, 'prune'>,
-  parkSurplus: () => Promise<unknown>,
-  { now, log }: Pick<WebhookDeps, 'now' | 'log'>,
-) {
-  let sinceLast = 0
-  let pruning: Promise<void> | null = null
-  const prune = async (): Promise<void> => {
-    const before = (ms: number) => new Date(now().getTime() - ms).toISOString()
-    const bounds = () => ({
-      deliveredBefore: before(KEEP_DELIVERED_MS),
-      parkedBefore: before(KEEP_PARKED_MS),
-      maxDelivered: MAX_DELIVERED,
-      maxParked: MAX_PARKED,
-    })
-    await parkSurplus()
-    while (!isClosed && (await outbox.prune(bounds())) > 0) {
-      // Each call prunes one slice in a transaction of its own.
+type Open = { version: number; channel: Channel }
+
+class TargetChannels implements Webhooks {
+  readonly #deps: WebhookDeps
+  readonly #nodes: LiveNodes
+  readonly #opened = new AsyncDisposableStack()
+  readonly #channels = new Map<string, Open>()
+  #version = 0
+  #loading: Promise<void> = Promise.resolve()
+  #isClosed = false
+
+  constructor(deps: WebhookDeps) {
+    this.#deps = deps
+    const { outbox, coordination, log } = deps
+    this.#nodes = this.#opened.use(new LiveNodes(coordination))
+    const parkSurplus = async () => {
+      await Promise.all(this.#all().map((channel) => channel.parkSurplus()))
+    }
+    const pruning = this.#opened.use(pruneRegularly({ outbox, coordination, parkSurplus, log }))
+    this.#opened.defer(
+      outbox.subscribe((change) => {
+        for (const channel of this.#all()) channel.onChange(change)
+        if (!change.deliveries) return
+        pruning.count()
+        if (this.#all().some((channel) => !channel.isSender)) coordination.tell('deliveries')
+      }),
+    )
+    this.#opened.use(
+      coordination.on('deliveries', () => {
+        for (const channel of this.#all()) channel.wake()
+      }),
+    )
+    this.#opened.use(coordination.on('targets', () => void this.#check()))
+    const timer = setInterval(() => void this.#check(), CHECK_MS).unref()
+    this.#opened.defer(() => clearInterval(timer))
+  }
+
+  hasTargets(): boolean {
+    return this.#channels.size > 0
+  }
+
+  /** Reads the targets. One call at a time changes the channels. */
+  load(): Promise<void> {
+    const loading = this.#loading.catch(() => undefined).then(() => this.#load())
+    this.#loading = loading
+    return loading
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    await this.#loading.catch(() => undefined)
+    await Promise.all(this.#all().map((channel) => channel[Symbol.asyncDispose]()))
+    await this.#opened.disposeAsync()
+  }
+
+  #all(): Channel[] {
+    return [...this.#channels.values()].map(({ channel }) => channel)
+  }
+
+  /** Reads the targets if they have changed. Never rejects; the next check repeats what failed. */
+  async #check(): Promise<void> {
+    try {
+      if (this.#isClosed || (await this.#deps.targets.version()) === this.#version) return
+      await this.load()
+    } catch (error) {
+      if (!this.#isClosed) this.#deps.log.error({ err: error }, 'webhook targets not read')
     }
   }
-  let isClosed = false
-  const start = (): void => {
-    sinceLast = 0
-    pruning ??= prune()
-      .catch((error: unknown) => log.error({ err: error }, 'old webhook deliveries not pruned'))
-      .finally(() => {
-        pruning = null
-      })
-  }
-  const timer = setInterval(start, HOUR_MS).unref()
-  start()
-  return {
-    count: () => {
-      sinceLast += 1
-      if (sinceLast >= PRUNE_EVERY) start()
-    },
-    async [Symbol.asyncDispose]() {
-      isClosed = true
-      clearInterval(timer)
-      await pruning
-    },
+
+  async #load(): Promise<void> {
+    if (this.#isClosed) return
+    const { targets: rows, version } = await this.#deps.targets.load()
+    const versions = new Map(rows.map((row) => [row.name, row.version]))
+    for (const [name, open] of this.#channels) {
+      if (versions.get(name) === open.version) continue
+      this.#channels.delete(name)
+      await open.channel[Symbol.asyncDispose]()
+    }
+    for (const row of rows) {
+      if (this.#channels.has(row.name)) continue
+      const channel = new Channel(this.#deps.open(row), { ...this.#deps, nodes: this.#nodes })
+      this.#channels.set(row.name, { version: row.version, channel })
+    }
+    this.#version = version
   }
 }

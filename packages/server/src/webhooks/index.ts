@@ -1,2 +1,4 @@
-export { openWebhooks } from './deliver.ts'
+export { storeConfigured } from './configured.ts'
+export { openWebhooks, type Webhooks } from './deliver.ts'
+export { readTarget, storedTarget } from './stored-target.ts'
 export type { WebhookTarget } from './target.ts'

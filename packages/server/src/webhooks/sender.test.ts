@@ -4,8 +4,8 @@ import { tempDir } from '../../testing/temp.ts'
 import { startWebhookReceiver, type ReceiverBehaviour } from '../../testing/webhook-receiver.ts'
 import { until } from '../../testing/until.ts'
 import { openSqlite, type OutboxStore } from '../storage/index.ts'
-import { conversation, event, log, now, seqsOf, target } from './deliver.testing.ts'
-import { openWebhooks, type WebhookTarget } from './index.ts'
+import { conversation, deliverTo, event, log, now, seqsOf, target } from './deliver.testing.ts'
+import type { WebhookTarget } from './index.ts'
 
 type BenchOptions = {
   target?: Partial<WebhookTarget>
@@ -18,13 +18,13 @@ type BenchOptions = {
 async function bench(options: BenchOptions = {}) {
   const dir = await tempDir()
   const path = dir.file('parley.db')
-  const storage = await openSqlite({ path })
+  const storage = await openSqlite({ path, now: options.now ?? now })
   const receiver = await startWebhookReceiver(options.behave === undefined ? {} : { behave: options.behave })
   const warnings: object[] = []
-  const webhooks = await openWebhooks({
+  const webhooks = await deliverTo({
+    storage,
     targets: [target(receiver, options.target)],
     outbox: options.outbox?.(storage.outbox) ?? storage.outbox,
-    now: options.now ?? now,
     storePauseMs: 20,
     log: { ...log, warn: (fields: object) => warnings.push(fields), error: () => undefined } as unknown as typeof log,
   })
@@ -125,7 +125,7 @@ test('an unreachable target is probed by one attempt at a time, however many del
   let most = 0
   let ended = 0
   const count = (operation: string, id: string) => {
-    if (operation === 'body') most = Math.max(most, running.add(id).size)
+    if (operation === 'begin') most = Math.max(most, running.add(id).size)
     if (operation === 'record' && running.delete(id)) ended += 1
   }
   await using at = await bench({ outbox: (outbox) => observed(outbox, count) })

@@ -6,11 +6,12 @@
  *   W1. A delivery is repeated until its end is recorded, so it is sent at least once, also after a kill.
  *   W2. At most one delivery of a lane is running; the store returns the next one only after the end of the previous.
  *   W3. The store is read only for a reason: a commit, the end of an attempt, or the time of the next one.
+ *   W4. An attempt begins only while its sender leads the target (`SenderTerm`), and when its node may begin effects (`confirm`).
  */
 import type { Log } from '../observability/index.ts'
 import { hexId } from '@parley/protocol'
 import { shownEvent } from '../secrets/index.ts'
-import type { Delivery, DeliveryBody, OutboxStore } from '../storage/index.ts'
+import type { Delivery, DeliveryBody, OutboxStore, SenderTerm } from '../storage/index.ts'
 import { post, TIMEOUT_MS } from './post.ts'
 import { TargetAvailability } from './availability.ts'
 import { classifyResponse, type DeliveryDecision, GIVE_UP_MS, MIN_FAILING_MS } from './retry.ts'
@@ -30,7 +31,10 @@ const MAX_TIMER_MS = 60_000
 export type SenderDeps = {
   target: WebhookTarget
   outbox: OutboxStore
-  now: () => Date
+  /** That of this sender. */
+  term: SenderTerm
+  /** Resolves when this node may begin an effect. */
+  confirm: (signal: AbortSignal) => Promise<void>
   log: Pick<Log, 'warn' | 'error'>
   /** Called when a batch of events was delivered or parked. */
   onBatchEnd: (id: Delivery['conversation_id']) => void
@@ -73,12 +77,13 @@ export class Sender implements AsyncDisposable {
   }
 
   async #scan(): Promise<void> {
-    const { outbox, target, now, log } = this.#deps
+    const { outbox, target, log } = this.#deps
     clearTimeout(this.#timer)
     while (this.#mustScan && !this.#closing.signal.aborted) {
       this.#mustScan = false
       try {
-        const at = now().toISOString()
+        const now = await outbox.now()
+        const at = now.toISOString()
         const freeSlots = () => this.#availability.freeSlots(this.#running.size, MAX_CONCURRENT, this.#uptimeMs())
         // Running deliveries are still due, so that MAX_CONCURRENT rows include a free one if there is any.
         const due = freeSlots() > 0 ? await outbox.due(target.base_url, at, MAX_CONCURRENT) : []
@@ -90,7 +95,7 @@ export class Sender implements AsyncDisposable {
           continue
         }
         const next = await outbox.nextDue(target.base_url, at)
-        if (next !== null) this.#wakeIn(Date.parse(next) - now().getTime())
+        if (next !== null) this.#wakeIn(Date.parse(next) - now.getTime())
       } catch (error) {
         log.error({ err: error, target: target.base_url }, 'webhook deliveries not read')
         this.#wakeIn(this.#storePauseMs)
@@ -111,7 +116,7 @@ export class Sender implements AsyncDisposable {
       this.#running.delete(delivery.id)
     })
     const handled = attempt.then(
-      () => this.wake(),
+      (isBegun) => (isBegun ? this.wake() : this.#wakeIn(this.#storePauseMs)),
       (error: unknown) => {
         if (this.#closing.signal.aborted) return
         this.#deps.log.error({ err: error, delivery: delivery.id }, 'webhook delivery not recorded')
@@ -121,13 +126,17 @@ export class Sender implements AsyncDisposable {
     this.#running.set(delivery.id, handled)
   }
 
-  async #attempt(delivery: Delivery): Promise<void> {
-    const { target, outbox, now, log, onBatchEnd, timeoutMs = TIMEOUT_MS } = this.#deps
+  /** False when the attempt did not begin (W4). */
+  async #attempt(delivery: Delivery): Promise<boolean> {
+    const { target, outbox, term, confirm, log, onBatchEnd, timeoutMs = TIMEOUT_MS } = this.#deps
     const { signal } = this.#closing
-    const body = await outbox.body(delivery.id)
-    const { url, headers, text } = request(target, delivery, body, now())
-    const response = body === null ? null : await post(url, headers, text, timeoutMs, signal)
-    const at = now()
+    await confirm(signal)
+    const begun = await outbox.begin(delivery.id, term)
+    if (begun.kind === 'refused') return false
+    const beganMs = this.#uptimeMs()
+    const { url, headers, text } = request(target, delivery, begun.body, begun.at)
+    const response = begun.body === null ? null : await post(url, headers, text, timeoutMs, signal)
+    const at = new Date(begun.at.getTime() + this.#uptimeMs() - beganMs)
     const isSent = response?.kind !== 'unreachable'
     if (response?.kind === 'unreachable') this.#availability.onUnreachable(this.#uptimeMs())
     if (response?.kind === 'response') this.#availability.onResponse()
@@ -143,8 +152,12 @@ export class Sender implements AsyncDisposable {
         ? { status: 'parked', reason: 'what it carried is no longer stored' }
         : classifyResponse(response, progress)
     const last_status = response?.kind === 'response' ? response.status : null
-    await outbox.record(delivery.id, { at: at.toISOString(), last_status, isSent, ...recordedOutcome(decision, at) })
-    if (decision.status === 'pending') return this.#parkOld()
+    const outcome = { at: at.toISOString(), last_status, isSent, term, ...recordedOutcome(decision, at) }
+    await outbox.record(delivery.id, outcome)
+    if (decision.status === 'pending') {
+      await this.#parkOld()
+      return true
+    }
     if (decision.status === 'parked') {
       const { id, conversation_id, topic } = delivery
       log.warn(
@@ -153,12 +166,13 @@ export class Sender implements AsyncDisposable {
       )
     }
     if (delivery.kind === 'events') onBatchEnd(delivery.conversation_id)
+    return true
   }
 
   /** Parks the deliveries that are older than a day, once the target has been unreachable for a while. */
   async #parkOld(): Promise<void> {
     if (this.#availability.unreachableMs(this.#uptimeMs()) < MIN_FAILING_MS) return
-    const queuedBefore = new Date(this.#deps.now().getTime() - GIVE_UP_MS).toISOString()
+    const queuedBefore = new Date((await this.#deps.outbox.now()).getTime() - GIVE_UP_MS).toISOString()
     await this.#park({ queuedBefore }, 'the target was unreachable; given up after a day')
   }
 
@@ -170,11 +184,11 @@ export class Sender implements AsyncDisposable {
   }
 
   async #park(which: Parameters<OutboxStore['park']>[1]['which'], reason: string): Promise<void> {
-    const { outbox, target, now, log, onBatchEnd } = this.#deps
+    const { outbox, target, log, onBatchEnd } = this.#deps
     let count = 0
     for (let isDone = false; !isDone && !this.#closing.signal.aborted;) {
       const except = [...this.#running.keys()]
-      const at = now().toISOString()
+      const at = (await outbox.now()).toISOString()
       const { parked, batches } = await outbox.park(target.base_url, { which, at, reason, except })
       for (const id of batches) onBatchEnd(id)
       count += parked

@@ -84,7 +84,7 @@ async function deletionNotice(
   access: ConversationAccess,
   { stamps, notifies }: StartDeps,
 ): Promise<OutboxDraft[]> {
-  if (!notifies) return []
+  if (!notifies()) return []
   const { row, record, state } = await access.readOrMark(await access.row(id, actor))
   const deleted = { ...row, updated_at: stamps.now().toISOString() }
   return [notification('conversation.deleted', { row: deleted, record, state })]

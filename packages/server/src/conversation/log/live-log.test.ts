@@ -137,7 +137,7 @@ test('the state is stored with an append when the conversation rests, and now an
 
 test('the notification of a pause and of a resumption is stored with it, and only where webhooks are configured', async () => {
   for (const notifies of [true, false]) {
-    await using bench = await openBench({ notifies })
+    await using bench = await openBench({ notifies: () => notifies })
     const talk = await bench.start()
     await talk.is('finished')
     const topics: string[] = []

@@ -341,7 +341,7 @@ export class LiveLog {
 
   /** Returns the notifications of a commit that leads to `state`. */
   #notifications({ state, record, updated_at, isEdited }: Commit): OutboxDraft[] {
-    const topic = this.#deps.notifies ? topicOf(this.#state.execution_status, state.execution_status, isEdited) : null
+    const topic = this.#deps.notifies() ? topicOf(this.#state.execution_status, state.execution_status, isEdited) : null
     if (topic === null) return []
     const { id, created_at } = this.#loaded
     return [notification(topic, { row: { id, created_at, updated_at }, record, state })]

@@ -9,8 +9,8 @@ import type { Stamps } from './stamp.ts'
 export type LogDeps = {
   storage: Storage
   stamps: Stamps
-  /** True when webhooks are configured. */
-  notifies: boolean
+  /** True while there is a webhook target, so that notifications are drafted. */
+  notifies: () => boolean
   /** Returns the record as text for the store, secrets encrypted. */
   writeRecord: (record: ConversationRecord) => string
   /** Masks the secret values of the conversation's owner. */

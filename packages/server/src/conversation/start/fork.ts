@@ -97,7 +97,7 @@ export async function fork(
     record: deps.writeRecord(record),
   }
   const sources = { row, record, state: settled.state }
-  const outbox = deps.notifies ? [notification('conversation.started', sources)] : []
+  const outbox = deps.notifies() ? [notification('conversation.started', sources)] : []
   const made = await deps.storage.conversations.create({
     ...row,
     events,

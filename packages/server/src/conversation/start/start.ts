@@ -47,8 +47,8 @@ export type StartDeps = {
   folderOf: (id: ConversationId) => string
   /** The persistence directory that clients are shown; null: in memory only. Source: interface.md, ConversationInfo. */
   persistenceDir: string | null
-  /** True when webhooks are configured. */
-  notifies: boolean
+  /** True while there is a webhook target, so that notifications are drafted. */
+  notifies: () => boolean
 }
 
 export type Started = { row: ConversationRow; record: ConversationRecord; state: ConversationState; created: boolean }
@@ -120,7 +120,7 @@ export async function create(
     parent_conversation_id: record.parent_conversation_id,
     record: deps.writeRecord(record),
   }
-  const outbox = deps.notifies ? [notification('conversation.started', { row, record, state })] : []
+  const outbox = deps.notifies() ? [notification('conversation.started', { row, record, state })] : []
   const made = await deps.storage.conversations.create({
     ...row,
     events,

@@ -1,13 +1,5 @@
 import type { ConversationId, StoredEvent } from '@parley/protocol'
 
-/** A receiver of notifications and events. */
-export type OutboxTarget = {
-  /** Key of the stored deliveries; the same name finds them again after a restart. */
-  name: string
-  /** True: the target also gets the events of the logs, in batches. */
-  events: boolean
-}
-
 type DeliveryStatus = 'pending' | 'delivered' | 'parked'
 
 /** One notification, or one batch of events, for one target. */
@@ -44,6 +36,9 @@ export type DeliveryBody =
 /** Longest time between an attempt and the next one, in milliseconds. */
 export const MAX_DELIVERY_WAIT_MS = 24 * 3600 * 1000
 
+/** Number of the sender of a target: a later sender has a greater one. */
+export type SenderTerm = number
+
 /** Result of an attempt. */
 export type DeliveryOutcome = {
   at: string
@@ -51,6 +46,8 @@ export type DeliveryOutcome = {
   last_error: string | null
   /** False: the target could not be reached, which does not count as an attempt. Default true. */
   isSent?: boolean
+  /** That of the sender that began the attempt; absent: any. */
+  term?: SenderTerm
 } & ({ status: 'delivered' | 'parked' } | { status: 'pending'; next_attempt_at: string })
 
 /** Deliveries and events that a commit has added. */
@@ -74,15 +71,12 @@ export type BatchLimits = {
 }
 
 /**
- * Deliveries and their progress. A target follows a log from the first append after the target was set, and then gets every
+ * Deliveries and their progress. A target follows a log from the first append after the target was loaded, and then gets every
  * event: the log of a deleted conversation is kept until all targets have it.
  */
 export interface OutboxStore {
-  /**
-   * Sets the targets of later commits; without targets nothing is written. Pending deliveries of a removed target are parked, and
-   * its followed logs are dropped.
-   */
-  setTargets(targets: readonly OutboxTarget[]): Promise<void>
+  /** Time of the store. Every time of a delivery is of this clock, which all nodes share. */
+  now(): Promise<Date>
   /** Calls `listener` after each commit of this process that adds deliveries or events. Returns a function that unsubscribes. */
   subscribe(listener: (change: OutboxChange) => void): () => void
   /**
@@ -92,9 +86,22 @@ export interface OutboxStore {
   due(target: string, now: string, limit: number): Promise<Delivery[]>
   /** Time at which the next delivery after `now` is due; null when none waits. */
   nextDue(target: string, now: string): Promise<string | null>
+  /** Makes the caller the sender of a target. Earlier senders of the target begin no attempt any more. */
+  lead(target: string): Promise<SenderTerm>
+  /**
+   * Begins an attempt, at the time `at` of the store. `refused`: another sender leads, or the delivery does not wait any more. `body`: null
+   * when it was deleted.
+   */
+  begin(
+    id: string,
+    term: SenderTerm,
+  ): Promise<{ kind: 'begun'; at: Date; body: DeliveryBody | null } | { kind: 'refused' }>
   /** The body of a delivery; null when it was deleted. */
   body(id: string): Promise<DeliveryBody | null>
-  /** Records the result of an attempt. When the delivery is finished, the next one of its lane is due at once. */
+  /**
+   * Records the result of an attempt, unless a later sender has begun the delivery. When the delivery is finished, the next one of its
+   * lane is due at once.
+   */
   record(id: string, outcome: DeliveryOutcome): Promise<void>
   /**
    * Parks a slice of the waiting deliveries of a target, the oldest first, except the given ids. Returns the number of parked

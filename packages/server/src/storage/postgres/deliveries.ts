@@ -7,8 +7,9 @@ import {
   type DeliveryOutcome,
   MAX_DELIVERY_WAIT_MS,
   type OutboxStore,
-  type OutboxTarget,
+  type SenderTerm,
 } from '../contract/outbox.ts'
+import { timeSql } from './clock.ts'
 import type { Database, Sql } from './database.ts'
 import { cutBatch } from './event-batches.ts'
 import { lock } from './locks.ts'
@@ -28,7 +29,7 @@ const dueSql = (comparison: '<=' | '>'): string => `SELECT ${COLUMNS} FROM deliv
 const DUE_SQL = dueSql('<=')
 const FAR_AHEAD_SQL = dueSql('>')
 const NEXT_DUE_SQL = 'SELECT min(next_attempt_at) AS at FROM deliveries WHERE target = $1 AND next_attempt_at > $2'
-const PROMOTE_SQL = `UPDATE deliveries SET next_attempt_at = $4 WHERE next_attempt_at IS NULL AND n = (
+const PROMOTE_SQL = `UPDATE deliveries SET next_attempt_at = ${timeSql('$4')} WHERE next_attempt_at IS NULL AND n = (
   SELECT n FROM deliveries WHERE target = $1 AND conversation_id = $2 AND kind = $3 AND status = 'pending' ORDER BY n LIMIT 1)`
 const BUSY_SQL = `SELECT 1 FROM deliveries
   WHERE target = $1 AND conversation_id = $2 AND kind = $3 AND status = 'pending' AND next_attempt_at IS NOT NULL`
@@ -39,12 +40,16 @@ const KEYS_SQL =
   'SELECT target, conversation_id, kind, status, outbox, log, sequence, last_seq FROM deliveries WHERE id = $1'
 const RECORD_SQL = `UPDATE deliveries SET status = $2, attempts = attempts + $3,
     first_attempt_at = coalesce(first_attempt_at, $4), next_attempt_at = $5, last_status = $6, last_error = $7, finished_at = $8
-  WHERE id = $1 AND status = 'pending' RETURNING target, conversation_id, kind, log`
+  WHERE id = $1 AND status = 'pending' AND ($9::bigint IS NULL OR begun_term = $9)
+  RETURNING target, conversation_id, kind, log`
 const REDELIVER_SQL = `UPDATE deliveries SET status = 'pending', attempts = 0, first_attempt_at = NULL, finished_at = NULL,
-  queued_at = $2 WHERE id = $1`
-const UNCONFIGURED_SQL = `UPDATE deliveries SET status = 'parked', next_attempt_at = NULL, finished_at = $1, last_status = NULL,
-    last_error = 'the target is no longer configured'
-  WHERE status = 'pending' AND NOT (target = ANY(CASE kind WHEN 'events' THEN $2::text[] ELSE $3::text[] END))`
+  queued_at = ${timeSql('$2')} WHERE id = $1`
+const NOW_SQL = `SELECT ${timeSql('$1')} AS at`
+const LEAD_SQL = 'UPDATE webhook_targets SET term = term + 1 WHERE name = $1 RETURNING term'
+/** The last condition is evaluated again when another sender has changed the row meanwhile. */
+const BEGIN_SQL = `UPDATE deliveries d SET begun_term = t.term FROM webhook_targets t
+  WHERE d.id = $1 AND d.status = 'pending' AND t.name = d.target AND t.term = $2 AND d.begun_term <= $2
+  RETURNING d.kind, d.outbox, d.log, d.sequence, d.last_seq, ${timeSql('$3')} AS at`
 const SURPLUS_SQL = 'SELECT n FROM deliveries WHERE status = $1 ORDER BY n DESC LIMIT 1 OFFSET $2'
 const DELETE_OLD_SQL = `DELETE FROM deliveries WHERE n IN (
     SELECT n FROM (SELECT n, finished_at FROM deliveries WHERE status = $1 ORDER BY n LIMIT ${SLICE}) oldest
@@ -78,8 +83,8 @@ async function bodyOf(sql: Sql, { kind, outbox, log, sequence, last_seq }: BodyK
   return { kind, events: rows.map(({ seq, event }) => ({ seq, event: readEvent(JSON.parse(event)) })) }
 }
 
-/** Makes the first delivery of a lane due (O1). */
-async function promote(sql: Sql, { target, conversation_id, kind }: Lane, at: string): Promise<void> {
+/** Makes the first delivery of a lane due (O1). `at`: null for the time of the database. */
+async function promote(sql: Sql, { target, conversation_id, kind }: Lane, at: string | null): Promise<void> {
   await sql.run(PROMOTE_SQL, target, conversation_id, kind, at)
 }
 
@@ -94,16 +99,9 @@ export class Deliveries implements OutboxStore {
     this.#sweep = sweep
   }
 
-  async setTargets(targets: readonly OutboxTarget[]): Promise<void> {
-    this.#outbox.setTargets(targets)
-    const names = targets.map(({ name }) => name)
-    const following = targets.filter(({ events }) => events).map(({ name }) => name)
-    await this.#database.write(async (sql) => {
-      await sql.run('DELETE FROM followed_logs WHERE NOT (target = ANY($1::text[]))', following)
-      await sql.run(UNCONFIGURED_SQL, this.#outbox.now(), following, names)
-      await this.#outbox.release(sql)
-    })
-    this.#sweep.start()
+  async now(): Promise<Date> {
+    const row = await this.#database.read((sql) => sql.get<{ at: string }>(NOW_SQL, this.#outbox.givenTime()))
+    return new Date(row!.at)
   }
 
   subscribe(listener: Parameters<OutboxStore['subscribe']>[0]): ReturnType<OutboxStore['subscribe']> {
@@ -122,6 +120,18 @@ export class Deliveries implements OutboxStore {
     return this.#database.read(
       async (sql) => (await sql.get<{ at: string | null }>(NEXT_DUE_SQL, target, now))?.at ?? null,
     )
+  }
+
+  lead(target: string): Promise<SenderTerm> {
+    return this.#database.write(async (sql) => (await sql.get<{ term: number }>(LEAD_SQL, target))?.term ?? 0)
+  }
+
+  begin(id: string, term: SenderTerm): ReturnType<OutboxStore['begin']> {
+    return this.#database.write(async (sql) => {
+      const row = await sql.get<BodyKeys & { at: string }>(BEGIN_SQL, id, term, this.#outbox.givenTime())
+      if (row === undefined) return { kind: 'refused' as const }
+      return { kind: 'begun' as const, at: new Date(row.at), body: await bodyOf(sql, row) }
+    })
   }
 
   body(id: string): Promise<DeliveryBody | null> {
@@ -207,13 +217,13 @@ export class Deliveries implements OutboxStore {
 
   /** Returns true when a log may be swept now. */
   async #record(sql: Sql, id: string, outcome: DeliveryOutcome): Promise<boolean> {
-    const { status, at, last_status, last_error, isSent = true } = outcome
+    const { status, at, last_status, last_error, isSent = true, term } = outcome
     const keys = await keysOf(sql, id)
     if (keys === undefined) return false
     await lock(sql, 'lane', [keys.conversation_id])
     const next = status === 'pending' ? outcome.next_attempt_at : null
     const finished = status === 'pending' ? null : at
-    const values = [id, status, isSent ? 1 : 0, at, next, last_status, last_error, finished]
+    const values = [id, status, isSent ? 1 : 0, at, next, last_status, last_error, finished, term ?? null]
     const lane = await sql.get<Lane & { log: number | null }>(RECORD_SQL, ...values)
     if (lane === undefined || status === 'pending') return false
     await promote(sql, lane, at)
@@ -229,12 +239,12 @@ export class Deliveries implements OutboxStore {
     const row = known === undefined ? undefined : await keysOf(sql, id)
     if (row === undefined) return { result: 'unknown', conversation: null }
     if (row.status === 'pending') return { result: 'pending', conversation: null }
-    const isTarget = this.#outbox.targets.some(({ name }) => name === row.target)
-    if (!isTarget || (await bodyOf(sql, row)) === null) return { result: 'gone', conversation: null }
-    await sql.run(REDELIVER_SQL, id, this.#outbox.now())
+    const isTarget = await sql.get('SELECT 1 FROM webhook_targets WHERE name = $1 AND removed_at IS NULL', row.target)
+    if (isTarget === undefined || (await bodyOf(sql, row)) === null) return { result: 'gone', conversation: null }
+    await sql.run(REDELIVER_SQL, id, this.#outbox.givenTime())
     // After the delivery of the lane that is under way, and before the waiting ones.
     const isBusy = await sql.get(BUSY_SQL, row.target, row.conversation_id, row.kind)
-    if (isBusy === undefined) await promote(sql, row, this.#outbox.now())
+    if (isBusy === undefined) await promote(sql, row, this.#outbox.givenTime())
     return { result: 'queued', conversation: row.conversation_id }
   }
 

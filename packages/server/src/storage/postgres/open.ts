@@ -23,6 +23,7 @@ import { postgresRecords } from './records.ts'
 import { postgresSealTest } from './seal-test.ts'
 import { postgresSettings } from './settings.ts'
 import { LogSweep } from './sweep.ts'
+import { PostgresTargets } from './targets.ts'
 import { postgresUsage } from './usage.ts'
 import { postgresUsers } from './users.ts'
 import { postgresVault } from './vault.ts'
@@ -38,7 +39,8 @@ export type PostgresOptions = {
  * Opens the store and migrates it to the newest schema. Disposal commits waiting work; later calls are refused.
  * @throws ParleyError `unavailable` when the database cannot be used, is too old, or was written by a newer Parley.
  */
-export async function openPostgres({ url, now = () => new Date() }: PostgresOptions): Promise<Storage> {
+export async function openPostgres({ url, now: givenNow }: PostgresOptions): Promise<Storage> {
+  const now = givenNow ?? (() => new Date())
   const database = new Database(url)
   try {
     await migrate(database)
@@ -46,7 +48,7 @@ export async function openPostgres({ url, now = () => new Date() }: PostgresOpti
     await database.close()
     throw error
   }
-  const outbox = new Outbox(now)
+  const outbox = new Outbox(givenNow)
   const appends = new Appends(database, outbox)
   const sweep = new LogSweep(database)
   sweep.start()
@@ -61,6 +63,7 @@ export async function openPostgres({ url, now = () => new Date() }: PostgresOpti
     conversations: { ...postgresRecords(database, sweep, outbox), ...postgresLog(database, appends, outbox) },
     events: postgresEvents(database, OWN_LOGS),
     outbox: new Deliveries(database, outbox, sweep),
+    targets: new PostgresTargets(database, outbox, sweep),
     received: new ReceivedConversations(database, sweep, now),
     settings: postgresSettings(database),
     secrets: postgresVault(database, now),

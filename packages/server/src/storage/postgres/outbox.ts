@@ -10,6 +10,7 @@
 import { type ConversationId, newEventId } from '@parley/protocol'
 import type { OutboxDraft } from '../contract/conversations.ts'
 import { Announcements } from '../shared/announcements.ts'
+import { timeSql } from './clock.ts'
 import type { Sql } from './database.ts'
 
 const LANE_SQL = `SELECT 1 FROM deliveries WHERE target = $1 AND conversation_id = $2 AND kind = $3 AND status = 'pending' LIMIT 1`
@@ -19,18 +20,24 @@ const RELEASE_ALL_SQL = `UPDATE deleted_logs SET is_held = false WHERE is_held A
 const RELEASE_SQL = `${RELEASE_ALL_SQL} AND conversation = $1`
 /** A payload, and its delivery to every target; a lane without pending deliveries makes it due (O1). */
 const NOTIFY_SQL = `WITH made AS (
-    INSERT INTO outbox (conversation_id, topic, payload, created_at, sequence) VALUES ($1, $2, $3, $4, $5) RETURNING id
+    INSERT INTO outbox (conversation_id, topic, payload, created_at, sequence) VALUES ($1, $2, $3, ${timeSql('$4')}, $5) RETURNING id, created_at
   )
   INSERT INTO deliveries
     (id, target, conversation_id, kind, topic, sequence, status, created_at, queued_at, next_attempt_at, outbox, bytes)
-  SELECT x.id, x.target, $1, 'notification', $2, $5, 'pending', $4, $4, CASE WHEN EXISTS (
+  SELECT x.id, x.target, $1, 'notification', $2, $5, 'pending', made.created_at, made.created_at, CASE WHEN EXISTS (
       SELECT 1 FROM deliveries d
       WHERE d.target = x.target AND d.conversation_id = $1 AND d.kind = 'notification' AND d.status = 'pending'
-    ) THEN NULL ELSE $4 END, made.id, $6
+    ) THEN NULL ELSE made.created_at END, made.id, $6
   FROM made, unnest($7::text[], $8::text[]) AS x (id, target)`
 const INSERT_BATCH_SQL = `INSERT INTO deliveries
     (id, target, conversation_id, kind, topic, sequence, status, created_at, queued_at, next_attempt_at, outbox, log, last_seq, bytes)
-  VALUES ($1, $2, $3, 'events', $4, $5, 'pending', $6, $6, $6, NULL, $7, $8, 0)`
+  SELECT $1, $2, $3, 'events', $4, $5, 'pending', at, at, at, NULL, $7, $8, 0 FROM (SELECT ${timeSql('$6')} AS at) clock`
+const UNFOLLOW_SQL = `DELETE FROM followed_logs f WHERE NOT EXISTS (
+  SELECT 1 FROM webhook_targets t WHERE t.name = f.target AND t.events AND t.removed_at IS NULL)`
+const UNCONFIGURED_SQL = `UPDATE deliveries d SET status = 'parked', next_attempt_at = NULL, finished_at = ${timeSql('$1')},
+    last_status = NULL, last_error = 'the target is no longer configured'
+  WHERE status = 'pending' AND NOT EXISTS (
+    SELECT 1 FROM webhook_targets t WHERE t.name = d.target AND t.removed_at IS NULL AND (t.events OR d.kind <> 'events'))`
 const FORGET_SQL = 'DELETE FROM outbox WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE outbox = $1)'
 const FOLLOW_SQL = `INSERT INTO followed_logs (log, target, conversation_id, seq) VALUES ($1, $2, $3, $4)
   ON CONFLICT (log, target) DO NOTHING`
@@ -39,15 +46,24 @@ const FOLLOW_SQL = `INSERT INTO followed_logs (log, target, conversation_id, seq
 export type NewBatch = { target: string; conversation_id: ConversationId; log: number; first: number; last: number }
 
 export class Outbox extends Announcements {
-  readonly #now: () => Date
+  readonly #now: (() => Date) | undefined
 
-  constructor(now: () => Date) {
+  /** @param now replaces the clock of the database, for tests */
+  constructor(now: (() => Date) | undefined) {
     super()
     this.#now = now
   }
 
-  now(): string {
-    return this.#now().toISOString()
+  /** The time for `timeSql`; null: that of the database. */
+  givenTime(): string | null {
+    return this.#now?.().toISOString() ?? null
+  }
+
+  /** Parks the waiting deliveries of names that are no target, and drops their followed logs. */
+  async parkUnconfigured(sql: Sql): Promise<void> {
+    await sql.run(UNFOLLOW_SQL)
+    await sql.run(UNCONFIGURED_SQL, this.givenTime())
+    await this.release(sql)
   }
 
   /** The highest number of the notifications still stored for an id; a new conversation of that id continues from it. */
@@ -62,14 +78,14 @@ export class Outbox extends Announcements {
     if (targets.length === 0) return
     for (const [index, { topic, payload }] of drafts.entries()) {
       const ids = targets.map(() => newEventId())
-      const values = [id, topic, payload, this.now(), after + index + 1, Buffer.byteLength(payload), ids, targets]
+      const values = [id, topic, payload, this.givenTime(), after + index + 1, Buffer.byteLength(payload), ids, targets]
       await sql.run(NOTIFY_SQL, ...values)
     }
   }
 
   /** Inserts a batch into a lane that is locked and has no pending batch, so it is due (O1). */
   async insertBatch(sql: Sql, { target, conversation_id: id, log, first, last }: NewBatch): Promise<void> {
-    await sql.run(INSERT_BATCH_SQL, newEventId(), target, id, 'conversation.events', first, this.now(), log, last)
+    await sql.run(INSERT_BATCH_SQL, newEventId(), target, id, 'conversation.events', first, this.givenTime(), log, last)
   }
 
   async isLaneBusy(sql: Sql, target: string, id: ConversationId, kind: 'notification' | 'events'): Promise<boolean> {

@@ -334,5 +334,21 @@ const USERS = `
   );
 `
 
+/** `term`: that of the sender of the target. `begun_term`: that of the sender of the last attempt. */
+const WEBHOOK_TARGETS = `
+  CREATE TABLE webhook_targets (
+    name ${TEXT} PRIMARY KEY,
+    events boolean NOT NULL,
+    options ${TEXT} NOT NULL,
+    sealed ${TEXT} NOT NULL,
+    origin ${TEXT} NOT NULL,
+    version bigint NOT NULL,
+    term bigint NOT NULL DEFAULT 0,
+    updated_at ${TEXT} NOT NULL,
+    removed_at ${TEXT}
+  );
+  ALTER TABLE deliveries ADD COLUMN begun_term bigint NOT NULL DEFAULT 0;
+`
+
 /** The steps, oldest first. */
-export const MIGRATIONS: readonly string[] = [CONVERSATIONS + EVENTS + DELIVERIES + USERS]
+export const MIGRATIONS: readonly string[] = [CONVERSATIONS + EVENTS + DELIVERIES + USERS, WEBHOOK_TARGETS]

@@ -1,6 +1,7 @@
 import type { ConversationId } from '@parley/protocol'
 import type { OutboxDraft } from '../contract/conversations.ts'
-import type { OutboxChange, OutboxTarget } from '../contract/outbox.ts'
+import type { OutboxChange } from '../contract/outbox.ts'
+import type { OutboxTarget } from '../contract/targets.ts'
 
 /** The targets of an outbox, and its listeners. */
 export class Announcements {

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { messages, nextAppend, owned, TARGET } from '../../../testing/store-fixtures.ts'
+import { messages, nextAppend, owned, setTargets, TARGET } from '../../../testing/store-fixtures.ts'
 import { tempDir } from '../../../testing/temp.ts'
 import type { Storage } from '../storage.ts'
 import type { Delivery } from '../contract/outbox.ts'
@@ -21,7 +21,10 @@ async function open(names: readonly string[] = [TARGET]) {
   const dir = await tempDir()
   const path = dir.file('parley.db')
   const storage = await openSqlite({ path })
-  await storage.outbox.setTargets(names.map((name) => ({ name, events: true })))
+  await setTargets(
+    storage,
+    names.map((name) => ({ name, events: true })),
+  )
   return {
     path,
     storage,
@@ -147,7 +150,7 @@ test('a parked batch of a deleted conversation keeps its events and can be sent 
   let parked: string
   {
     await using storage = await openSqlite({ path })
-    await storage.outbox.setTargets([{ name: TARGET, events: true }])
+    await setTargets(storage, [{ name: TARGET, events: true }])
     const { id } = await owned(storage, { events: messages(3) })
     await storage.outbox.cut(TARGET, id, ALL)
     const [batch] = await due(storage)
@@ -157,7 +160,7 @@ test('a parked batch of a deleted conversation keeps its events and can be sent 
     // Closing waits until the logs are deleted that nothing needs.
   }
   await using storage = await openSqlite({ path })
-  await storage.outbox.setTargets([{ name: TARGET, events: true }])
+  await setTargets(storage, [{ name: TARGET, events: true }])
   expect(await storage.outbox.redeliver(parked)).toBe('queued')
   expect(await storage.outbox.body(parked)).toMatchObject({ kind: 'events', events: [{}, {}, {}] })
 })
@@ -166,7 +169,7 @@ test('a target without events loses its batches, keeps its notifications and fol
   await using at = await open()
   const id = await notify(at.storage, ['a'])
   await at.storage.outbox.cut(TARGET, id, ALL)
-  await at.storage.outbox.setTargets([{ name: TARGET, events: false }])
+  await setTargets(at.storage, [{ name: TARGET, events: false }])
   expect((await due(at.storage)).map(({ kind }) => kind)).toEqual(['notification'])
   await at.storage.conversations.append(nextAppend((await at.storage.conversations.get(id))!))
   expect(await at.storage.outbox.behind(TARGET)).toEqual([])

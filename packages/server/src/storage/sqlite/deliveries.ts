@@ -7,7 +7,7 @@ import {
   type DeliveryOutcome,
   MAX_DELIVERY_WAIT_MS,
   type OutboxStore,
-  type OutboxTarget,
+  type SenderTerm,
 } from '../contract/outbox.ts'
 import { cutBatch } from './event-batches.ts'
 import type { GroupCommit } from './group-commit.ts'
@@ -55,6 +55,8 @@ export class Deliveries implements OutboxStore {
   readonly #commits: GroupCommit
   readonly #outbox: Outbox
   readonly #sweep: LogSweep
+  /** Terms of senders by target. In memory, because one process at a time uses the file. */
+  readonly #terms = new Map<string, SenderTerm>()
 
   constructor(sql: Sql, commits: GroupCommit, outbox: Outbox, sweep: LogSweep) {
     this.#sql = sql
@@ -63,9 +65,8 @@ export class Deliveries implements OutboxStore {
     this.#sweep = sweep
   }
 
-  async setTargets(targets: readonly OutboxTarget[]): Promise<void> {
-    await this.#commits.write(() => this.#setTargets(targets))
-    this.#sweep.start()
+  async now(): Promise<Date> {
+    return new Date(this.#outbox.now())
   }
 
   subscribe(listener: Parameters<OutboxStore['subscribe']>[0]): ReturnType<OutboxStore['subscribe']> {
@@ -83,6 +84,20 @@ export class Deliveries implements OutboxStore {
 
   nextDue(target: string, now: string): Promise<string | null> {
     return this.#commits.read(() => this.#sql.get<{ at: string | null }>(NEXT_DUE_SQL, target, now)?.at ?? null)
+  }
+
+  async lead(target: string): Promise<SenderTerm> {
+    const term = (this.#terms.get(target) ?? 0) + 1
+    this.#terms.set(target, term)
+    return term
+  }
+
+  begin(id: string, term: SenderTerm): ReturnType<OutboxStore['begin']> {
+    return this.#commits.read(() => {
+      const row = this.#keysOf(id)
+      if (row?.status !== 'pending' || this.#terms.get(row.target) !== term) return { kind: 'refused' as const }
+      return { kind: 'begun' as const, at: new Date(this.#outbox.now()), body: this.#bodyOf(row) }
+    })
   }
 
   body(id: string): Promise<DeliveryBody | null> {
@@ -166,22 +181,6 @@ export class Deliveries implements OutboxStore {
     this.#outbox.announce({ conversation_id: id, deliveries: true, events: 0, isOver: false })
   }
 
-  #setTargets(targets: readonly OutboxTarget[]): void {
-    this.#outbox.setTargets(targets)
-    const names = JSON.stringify(targets.map(({ name }) => name))
-    const following = JSON.stringify(targets.filter(({ events }) => events).map(({ name }) => name))
-    this.#sql.run('DELETE FROM followed_logs WHERE target NOT IN (SELECT value FROM json_each(?))', following)
-    this.#sql.run(
-      `UPDATE deliveries SET status = 'parked', next_attempt_at = NULL, finished_at = ?, last_status = NULL,
-         last_error = 'the target is no longer configured'
-       WHERE status = 'pending' AND target NOT IN (SELECT value FROM json_each(CASE kind WHEN 'events' THEN ? ELSE ? END))`,
-      this.#outbox.now(),
-      following,
-      names,
-    )
-    this.#outbox.release()
-  }
-
   #keysOf(id: string): (BodyKeys & Lane & { status: string }) | undefined {
     return this.#sql.get<BodyKeys & Lane & { status: string }>(
       'SELECT target, conversation_id, kind, status, outbox, log, sequence, last_seq FROM deliveries WHERE id = ?',
@@ -211,7 +210,8 @@ export class Deliveries implements OutboxStore {
 
   /** Returns true when a log may be swept now. */
   #record(id: string, outcome: DeliveryOutcome): boolean {
-    const { status, at, last_status, last_error, isSent = true } = outcome
+    const { status, at, last_status, last_error, isSent = true, term } = outcome
+    if (term !== undefined && this.#terms.get(this.#keysOf(id)?.target ?? '') !== term) return false
     const lane = this.#sql.returning<Lane & { log: number | null }>(
       `UPDATE deliveries SET status = ?, attempts = attempts + ?, first_attempt_at = coalesce(first_attempt_at, ?),
          next_attempt_at = ?, last_status = ?, last_error = ?, finished_at = ?

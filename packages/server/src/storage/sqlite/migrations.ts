@@ -393,6 +393,18 @@ const MIGRATIONS: readonly string[] = [
     is_parked INTEGER NOT NULL DEFAULT 0
   ) WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE webhook_targets (
+    name TEXT NOT NULL PRIMARY KEY,
+    events INTEGER NOT NULL,
+    options TEXT NOT NULL,
+    sealed TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    updated_at TEXT NOT NULL,
+    removed_at TEXT
+  ) WITHOUT ROWID;
+  `,
 ]
 
 /** True for the `application_id` of a store. */

@@ -28,6 +28,7 @@ import { sqliteSealTest } from './seal-test.ts'
 import { sqliteSettings } from './settings.ts'
 import { Sql } from './sql.ts'
 import { LogSweep } from './sweep.ts'
+import { SqliteTargets } from './targets.ts'
 import { sqliteUsage } from './usage.ts'
 import { sqliteUsers } from './users.ts'
 import { sqliteVault } from './vault.ts'
@@ -115,6 +116,7 @@ export async function openSqlite({
     conversations: { ...sqliteRecords(sql, commits, sweep, outbox), ...sqliteLog(sql, commits, outbox) },
     events: sqliteEvents(sql, commits, ownLogs(sql)),
     outbox: new Deliveries(sql, commits, outbox, sweep),
+    targets: new SqliteTargets(sql, commits, outbox, sweep),
     received: new ReceivedConversations(sql, commits, sweep, now),
     settings: sqliteSettings(sql, commits),
     secrets: sqliteVault(sql, commits, now),

@@ -17,6 +17,9 @@ const NO_TARGET_NEEDS_IT = `NOT EXISTS (SELECT 1 FROM followed_logs WHERE log = 
   AND NOT EXISTS (SELECT 1 FROM deliveries WHERE log = deleted_logs.conversation AND log IS NOT NULL AND status <> 'delivered')`
 export const RELEASE_SQL = `UPDATE deleted_logs SET held = 0 WHERE conversation = ? AND held = 1 AND ${NO_TARGET_NEEDS_IT}`
 const RELEASE_ALL_SQL = `UPDATE deleted_logs SET held = 0 WHERE held = 1 AND ${NO_TARGET_NEEDS_IT}`
+const UNCONFIGURED_SQL = `UPDATE deliveries SET status = 'parked', next_attempt_at = NULL, finished_at = ?, last_status = NULL,
+    last_error = 'the target is no longer configured'
+  WHERE status = 'pending' AND target NOT IN (SELECT value FROM json_each(CASE kind WHEN 'events' THEN ? ELSE ? END))`
 export const FOLLOWERS_SQL = 'SELECT target, seq FROM followed_logs WHERE log = ?'
 
 export type NewDelivery = {
@@ -44,6 +47,15 @@ export class Outbox extends Announcements {
 
   now(): string {
     return this.#now().toISOString()
+  }
+
+  /** Parks the waiting deliveries of names that are no target, and drops their followed logs. */
+  parkUnconfigured(): void {
+    const names = JSON.stringify(this.targets.map(({ name }) => name))
+    const following = JSON.stringify(this.targets.filter(({ events }) => events).map(({ name }) => name))
+    this.#sql.run('DELETE FROM followed_logs WHERE target NOT IN (SELECT value FROM json_each(?))', following)
+    this.#sql.run(UNCONFIGURED_SQL, this.now(), following, names)
+    this.release()
   }
 
   /** The highest number of the notifications still stored for an id; a new conversation of that id continues from it. */
