@@ -12,6 +12,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unkn
   tail: { about: 'print the events of a conversation as they come', load: () => import('./commands/tail.ts') },
   keys: { about: 'create, list, revoke and rotate keys', load: () => import('./commands/keys.ts') },
   users: { about: 'list, disable, enable and delete users', load: () => import('./commands/users.ts') },
+  webhooks: { about: 'list, store and remove targets of webhooks', load: () => import('./commands/webhooks.ts') },
   secrets: {
     about: 'replace the key that stored secrets are sealed with',
     load: () => import('./commands/secrets.ts'),

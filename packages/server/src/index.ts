@@ -6,6 +6,7 @@ import type { RestoreReport, RestoreRequest } from './compose/backup/restore.ts'
 import type { Keys } from './compose/keys.ts'
 import type { UserStates } from './compose/user-states.ts'
 import type { ExportReport, ImportReport } from './compose/move.ts'
+import type { WebhookTargets } from './compose/webhook-targets.ts'
 import type { RekeyReport, RekeyRequest } from './compose/rekey.ts'
 import type { ChainReport } from './observability/index.ts'
 import type { MoveStep } from './storage/index.ts'
@@ -45,6 +46,13 @@ export async function openKeys(
 /** Opens the users of the configured store; needs no running server. */
 export async function openUserStates(config: Pick<Config, 'dataDir' | 'databaseUrl'>): Promise<UserStates> {
   return (await import('./compose/user-states.ts')).openUserStates(config)
+}
+
+/** Opens the webhook targets of the configured store; needs no running server. */
+export async function openWebhookTargets(
+  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'secretKey' | 'webhooks' | 'automation' | 'sessionApiKeys' | 'mode'>,
+): Promise<WebhookTargets> {
+  return (await import('./compose/webhook-targets.ts')).openWebhookTargets(config)
 }
 
 /**

@@ -5,6 +5,7 @@ import { command, UsageError } from '../args.ts'
 import { printLine, type Io } from '../io.ts'
 import { parseExpiry } from '../expiry.ts'
 import { DATA_FLAGS } from '../server-flags.ts'
+import { table } from '../table.ts'
 
 const ROLES = ['admin', 'user', 'read-only', 'webhook'] as const
 type Keys = Awaited<ReturnType<typeof openKeys>>
@@ -67,16 +68,9 @@ async function list(keys: Keys, io: Io): Promise<number> {
     printLine(io, 'no keys; make one with: parley keys create')
     return 0
   }
-  const cells = [['id', 'user', 'role', 'state', 'created', 'label'], ...rows.map((row) => cellsOf(row, new Date()))]
-  const widths = cells[0]!.map((_cell, column) => Math.max(...cells.map((row) => row[column]!.length)))
-  for (const row of cells)
-    printLine(
-      io,
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    )
+  const cells = rows.map((row) => cellsOf(row, new Date()))
+  const lines = table(['id', 'user', 'role', 'state', 'created', 'label'], cells)
+  for (const line of lines) printLine(io, line)
   return 0
 }
 

@@ -24,9 +24,17 @@ const RENAMED: Readonly<Record<string, string>> = {
 /** Tables of one store: what is to be computed, what names the schema, and a counter that `counters.ts` moves. */
 const SQLITE_TABLES: ReadonlySet<string> = new Set(['event_backfill'])
 const POSTGRES_TABLES: ReadonlySet<string> = new Set(['cluster', 'note_counter'])
-/** Columns of one store that are not moved: numbers that nothing refers to, the newest attempt of an append, and a time of a node that has ended. */
+/**
+ * Columns of one store that are not moved: numbers that nothing refers to, the newest attempt of an append, a time of a node that has
+ * ended, and the terms of senders, of which none runs.
+ */
 const SQLITE_COLUMNS: ReadonlySet<string> = new Set(['events.n', 'notes.n'])
-const POSTGRES_COLUMNS: ReadonlySet<string> = new Set(['conversations.append_id', 'nodes.started_at'])
+const POSTGRES_COLUMNS: ReadonlySet<string> = new Set([
+  'conversations.append_id',
+  'nodes.started_at',
+  'webhook_targets.term',
+  'deliveries.begun_term',
+])
 
 /** Tables that others refer to come first, and versions that triggers write come last. */
 const FIRST = ['conversations']

@@ -33,11 +33,11 @@ const INSERT_BATCH_SQL = `INSERT INTO deliveries
     (id, target, conversation_id, kind, topic, sequence, status, created_at, queued_at, next_attempt_at, outbox, log, last_seq, bytes)
   SELECT $1, $2, $3, 'events', $4, $5, 'pending', at, at, at, NULL, $7, $8, 0 FROM (SELECT ${timeSql('$6')} AS at) clock`
 const UNFOLLOW_SQL = `DELETE FROM followed_logs f WHERE NOT EXISTS (
-  SELECT 1 FROM webhook_targets t WHERE t.name = f.target AND t.events AND t.removed_at IS NULL)`
+  SELECT 1 FROM webhook_targets t WHERE t.name = f.target AND t.wants_events AND t.removed_at IS NULL)`
 const UNCONFIGURED_SQL = `UPDATE deliveries d SET status = 'parked', next_attempt_at = NULL, finished_at = ${timeSql('$1')},
     last_status = NULL, last_error = 'the target is no longer configured'
   WHERE status = 'pending' AND NOT EXISTS (
-    SELECT 1 FROM webhook_targets t WHERE t.name = d.target AND t.removed_at IS NULL AND (t.events OR d.kind <> 'events'))`
+    SELECT 1 FROM webhook_targets t WHERE t.name = d.target AND t.removed_at IS NULL AND (t.wants_events OR d.kind <> 'events'))`
 const FORGET_SQL = 'DELETE FROM outbox WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE outbox = $1)'
 const FOLLOW_SQL = `INSERT INTO followed_logs (log, target, conversation_id, seq) VALUES ($1, $2, $3, $4)
   ON CONFLICT (log, target) DO NOTHING`

@@ -338,7 +338,7 @@ const USERS = `
 const WEBHOOK_TARGETS = `
   CREATE TABLE webhook_targets (
     name ${TEXT} PRIMARY KEY,
-    events boolean NOT NULL,
+    wants_events boolean NOT NULL,
     options ${TEXT} NOT NULL,
     sealed ${TEXT} NOT NULL,
     origin ${TEXT} NOT NULL,

@@ -6,12 +6,12 @@ import { lock } from './locks.ts'
 import type { Outbox } from './outbox.ts'
 import type { LogSweep } from './sweep.ts'
 
-const LIST_SQL = `SELECT name, events, options, sealed, origin, version, updated_at FROM webhook_targets
+const LIST_SQL = `SELECT name, wants_events AS events, options, sealed, origin, version, updated_at FROM webhook_targets
   WHERE removed_at IS NULL ORDER BY name`
 const VERSION_SQL = 'SELECT coalesce(max(version), 0) AS version FROM webhook_targets'
-const PUT_SQL = `INSERT INTO webhook_targets (name, events, options, sealed, origin, version, updated_at)
+const PUT_SQL = `INSERT INTO webhook_targets (name, wants_events, options, sealed, origin, version, updated_at)
   VALUES ($1, $2, $3, $4, $5, (SELECT coalesce(max(version), 0) + 1 FROM webhook_targets), ${timeSql('$6')})
-  ON CONFLICT (name) DO UPDATE SET events = excluded.events, options = excluded.options, sealed = excluded.sealed,
+  ON CONFLICT (name) DO UPDATE SET wants_events = excluded.wants_events, options = excluded.options, sealed = excluded.sealed,
     origin = excluded.origin, version = excluded.version, updated_at = excluded.updated_at, removed_at = NULL`
 const REMOVE_SQL = `UPDATE webhook_targets SET version = (SELECT max(version) + 1 FROM webhook_targets),
   removed_at = ${timeSql('$1')}, options = '{}', sealed = '' WHERE name = $2 AND removed_at IS NULL`

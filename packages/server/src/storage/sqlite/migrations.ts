@@ -396,7 +396,7 @@ const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE webhook_targets (
     name TEXT NOT NULL PRIMARY KEY,
-    events INTEGER NOT NULL,
+    wants_events INTEGER NOT NULL,
     options TEXT NOT NULL,
     sealed TEXT NOT NULL,
     origin TEXT NOT NULL,

@@ -5,12 +5,12 @@ import type { Outbox } from './outbox.ts'
 import type { Sql } from './sql.ts'
 import type { LogSweep } from './sweep.ts'
 
-const LIST_SQL = `SELECT name, events, options, sealed, origin, version, updated_at FROM webhook_targets
+const LIST_SQL = `SELECT name, wants_events AS events, options, sealed, origin, version, updated_at FROM webhook_targets
   WHERE removed_at IS NULL ORDER BY name`
 const VERSION_SQL = 'SELECT coalesce(max(version), 0) AS version FROM webhook_targets'
-const PUT_SQL = `INSERT INTO webhook_targets (name, events, options, sealed, origin, version, updated_at)
+const PUT_SQL = `INSERT INTO webhook_targets (name, wants_events, options, sealed, origin, version, updated_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-  ON CONFLICT (name) DO UPDATE SET events = excluded.events, options = excluded.options, sealed = excluded.sealed,
+  ON CONFLICT (name) DO UPDATE SET wants_events = excluded.wants_events, options = excluded.options, sealed = excluded.sealed,
     origin = excluded.origin, version = excluded.version, updated_at = excluded.updated_at, removed_at = NULL`
 const REMOVE_SQL = `UPDATE webhook_targets SET version = ?, removed_at = ?, options = '{}', sealed = ''
   WHERE name = ? AND removed_at IS NULL`
