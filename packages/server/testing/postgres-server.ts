@@ -87,7 +87,7 @@ async function startServer(programs: string): Promise<string> {
 }
 
 /** Folder of the newest installed server, which Debian keeps out of the PATH; null: none is installed. */
-function programFolder(): string | null {
+export function programFolder(): string | null {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : []
   const folders = [
@@ -98,7 +98,7 @@ function programFolder(): string | null {
 }
 
 /** An account for the server, which refuses to run as root; null: that of the tests. */
-function accountOfServer(): { uid: number; gid: number } | null {
+export function accountOfServer(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   const entry = ['postgres', 'nobody'].map((name) => lines.find((line) => line.startsWith(`${name}:`))).find(Boolean)
