@@ -1,5 +1,5 @@
 /** Rows for every table of a SQLite store, from its schema, so that a new column has values too. */
-import { newEventId } from '@parley/protocol'
+import type { EventId } from '@parley/protocol'
 import { eventColumns, insertEvents } from '../src/storage/sqlite/event-columns.ts'
 import type { Sql } from '../src/storage/sqlite/sql.ts'
 import { random, RandomHistory } from './random-history.ts'
@@ -77,7 +77,7 @@ function fillEvents(sql: Sql, seed: number): void {
   }
   const parent = `an id that is no UUID, ${'x'.repeat(3_000)}`
   const odd = [
-    message('U+0000 \0', { id: parent as ReturnType<typeof newEventId> }),
+    message('U+0000 \0', { id: parent as EventId }),
     message('reply', { parent_id: parent } as object),
     otherEvent('OtherEvent', { tool_name: 'other', parent_id: null }),
   ]

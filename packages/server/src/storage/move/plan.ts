@@ -8,7 +8,7 @@ import { COMPUTED_BY_POSTGRES, COMPUTED_BY_SQLITE } from './computed.ts'
 export type Tables = ReadonlyMap<string, ReadonlyMap<string, string>>
 
 /** A column of both stores. `type`: of PostgreSQL. */
-export type Twin = { sqlite: string; postgres: string; type: string }
+type Twin = { sqlite: string; postgres: string; type: string }
 
 /** A table of both stores. */
 export type TablePlan = { table: string; twins: readonly Twin[] }

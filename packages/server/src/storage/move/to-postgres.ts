@@ -30,7 +30,7 @@ export type ToPostgres = {
 
 /** Rows and characters of one statement. */
 const MAX_ROWS = 500
-const MAX_CHARS = 4 * 1024 * 1024
+const MAX_CHARS = 1024 * 1024
 
 /**
  * Copies every row of the store at `path`, which no server uses, into the database.

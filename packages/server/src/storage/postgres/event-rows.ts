@@ -22,12 +22,12 @@ export type EventRow = {
 
 export function eventRow({ seq, event }: StoredEvent): EventRow {
   const json = JSON.stringify(event)
-  const { id, kind, source = null, timestamp } = event
+  const { id, kind, source, timestamp } = event
   return {
     seq,
     id: packedId(id),
     kind,
-    source,
+    source: source ?? null,
     timestamp,
     event: json,
     ...searched(kind, computedColumns(event, json)),
