@@ -8,8 +8,8 @@ const SILENT_MS = 1_000
 
 /**
  * Reads and drops the rest of a refused body; resolves when the client has sent it all. Many clients read no answer before that,
- * and one whose connection breaks while it writes never sees the reason. For a body without an end, or one that is too long to
- * wait for, it resolves early and the rest is dropped behind the answer.
+ * and one whose connection breaks while it writes never sees the reason. For a body that is too long to wait for, it resolves early
+ * and the rest is dropped behind the answer.
  */
 export async function takeTheRest({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.removeHeader('connection')
@@ -20,6 +20,7 @@ export async function takeTheRest({ raw }: FastifyRequest, reply: FastifyReply):
   let taken = 0
   const count = (chunk: Buffer) => {
     taken += chunk.length
+    release(chunk)
     silence.refresh()
     if (taken > MOST_BYTES) resolve()
   }
@@ -27,9 +28,15 @@ export async function takeTheRest({ raw }: FastifyRequest, reply: FastifyReply):
   raw.on('data', count)
   for (const end of ends) raw.once(end, () => resolve())
   raw.resume()
-  const length = Number(raw.headers['content-length'] ?? Infinity)
-  if (length > MOST_BYTES) resolve()
+  if (Number(raw.headers['content-length'] ?? 0) > MOST_BYTES) resolve()
   await promise
   clearTimeout(longest)
   clearTimeout(silence)
+}
+
+/** Frees the memory of a chunk that nobody reads. A fast sender otherwise leaves more than 100 MB before a garbage collection. */
+function release(chunk: Buffer): void {
+  const { buffer } = chunk
+  // A smaller view shares its memory with others.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === chunk.byteLength) buffer.transfer(0)
 }
