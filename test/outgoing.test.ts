@@ -25,7 +25,10 @@ const PLACES: Readonly<Record<string, { makes: readonly string[]; why: string }>
   },
   'storage/postgres/database.ts': { makes: ['everything of pg'], why: `${OPERATOR}: the database` },
   'storage/postgres/probe.ts': { makes: ['everything of pg'], why: `${OPERATOR}: the database` },
-  'storage/postgres/server-lock.ts': { makes: ['everything of pg'], why: `${OPERATOR}: the database` },
+  'storage/postgres/session.ts': {
+    makes: ['everything of pg', 'Socket of node:net'],
+    why: `${OPERATOR}: the database`,
+  },
   'lib/node-http.ts': { makes: ['getBuiltinModule'], why: `${LOCAL}: gives the modules to the others` },
   'llm/providers/foreign-text.ts': { makes: ['nodeHttp'], why: `${LOCAL}: names of statuses` },
   'http/live/socket-connection.ts': { makes: ['WebSocket', 'WebSocket of ws'], why: `${LOCAL}: accepted sockets` },

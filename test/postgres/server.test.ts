@@ -54,13 +54,21 @@ test('a turn continues after each kill of its server, and every command is execu
   expect(found.body.items).toHaveLength(1)
 }, 60_000)
 
-test('a second server on the same database does not start, and names the reason', async () => {
+test('a second server on the same database starts with the key of the first one only, and both see the same conversations', async () => {
   await using database = await testDatabase()
   const env = { PARLEY_DATABASE_URL: database.url }
-  await using _first = await startTestServer(env)
-  await expect(startTestServer(env)).rejects.toThrow(
-    'is in use by another Parley server: stop that server, or name another database',
-  )
+  await using first = await startTestServer(env)
+  await expect(startTestServer(env)).rejects.toThrow('is not the one of the store')
+  await using second = await startTestServer({
+    ...env,
+    PARLEY_SECRET_KEY: await readFile(first.dataFile('secret-key'), 'utf8'),
+  })
+  const { body: made } = await first.call('POST', '/api/conversations', {
+    agent: { kind: 'Agent', llm: { model: 'scripted/x' } },
+  })
+  expect((await second.call('GET', `/api/conversations/${made.id}`)).body.id).toBe(made.id)
+  const nodes = await database.query<{ url: string }>('SELECT url FROM parley.nodes ORDER BY n DESC LIMIT 1')
+  expect(nodes).toEqual([{ url: second.url }])
 }, 30_000)
 
 test('commands for the file of a SQLite store are refused with a database, and name what to do', async () => {

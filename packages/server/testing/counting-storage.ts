@@ -30,7 +30,7 @@ export function countingStorage(storage: Storage, calls: StoreCalls): Storage {
   return new Proxy(storage, {
     get(target, name) {
       const store = Reflect.get(target, name) as unknown
-      return typeof name === 'string' && typeof store === 'object' ? counted(name, store as object) : store
+      return typeof name === 'string' && typeof store === 'object' && store !== null ? counted(name, store) : store
     },
   })
 }

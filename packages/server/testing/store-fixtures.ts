@@ -79,6 +79,9 @@ export const messages = (count: number, first = 1): StoredEvent[] =>
 /** The node of a test that needs only one. */
 export const NODE = 1
 
+/** The place of a test that needs only one. */
+export const HERE = 'here'
+
 /** Takes ownership of a conversation that exists. */
 export async function own(storage: Storage, id: ConversationId, by: NodeNumber = NODE): Promise<OwnedRow> {
   const owning = await storage.conversations.own(id, by)

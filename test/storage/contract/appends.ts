@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import {
   at,
   conversation,
+  HERE,
   everything,
   type MakePlace,
   messages,
@@ -23,7 +24,7 @@ export function appendContract(makePlace: MakePlace): void {
     test('a created conversation is read back unchanged', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
-      const draft = conversation({ parent_conversation_id: newConversationId(), status: 'paused' })
+      const draft = conversation({ parent_conversation_id: newConversationId(), place: 'here', status: 'paused' })
       expect(await storage.conversations.create(draft)).toBe('created')
       expect(await storage.conversations.get(draft.id)).toEqual({ ...draft, seq: 0, epoch: 0 })
     })
@@ -52,7 +53,8 @@ export function appendContract(makePlace: MakePlace): void {
       await using place = await makePlace()
       await using storage = await place.open()
       const { conversations } = storage
-      const [running, resting] = [conversation({ status: 'running' }), conversation({ status: 'paused' })]
+      const node = await storage.nodes.add({ url: '', version: '', places: [HERE] })
+      const [running, resting] = [conversation({ status: 'running', node }), conversation({ status: 'paused', node })]
       for (const each of [running, resting]) await conversations.create(each)
       await conversations.countCrash()
       await conversations.countCrash()

@@ -4,8 +4,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Append, ConversationRow, NodeNumber, Storage } from '../../../packages/server/src/storage/index.ts'
 import {
+  at,
   conversation,
   everything,
+  HERE,
   type MakePlace,
   messages,
   nextAppend,
@@ -20,13 +22,13 @@ import {
 /** Interleavings that are played. */
 const RUNS = 200
 
-type Action = 'own' | 'append' | 'repeat' | 'release'
+type Action = 'own' | 'claim' | 'append' | 'repeat' | 'release'
 
 /** Two owners that act one after the other, or at the same time. */
 const turns = fc.array(
   fc.record({
-    first: fc.constantFrom<Action>('own', 'own', 'append', 'append', 'append', 'repeat', 'release'),
-    second: fc.constantFrom<Action | null>(null, null, 'own', 'append', 'repeat', 'release'),
+    first: fc.constantFrom<Action>('own', 'own', 'claim', 'append', 'append', 'append', 'repeat', 'release'),
+    second: fc.constantFrom<Action | null>(null, null, 'own', 'claim', 'append', 'repeat', 'release'),
     isSwapped: fc.boolean(),
   }),
   { minLength: 1, maxLength: 12 },
@@ -50,6 +52,7 @@ class Owner {
 
   async act(action: Action): Promise<void> {
     if (action === 'release') return this.#storage.conversations.release(this.#node)
+    if (action === 'claim') return void (await this.#storage.conversations.claim(this.#id, this.#node))
     if (action === 'own') return this.#own()
     const append = action === 'append' ? this.#row && nextAppend(this.#row) : this.#newest
     if (append !== null) await this.#append(append)
@@ -80,6 +83,15 @@ class Owner {
     for (const { event } of append.events) this.acknowledged.set(event.id, append.epoch)
     if (this.#row !== null) this.#row = { ...this.#row, seq: append.expectedSeq + append.events.length }
   }
+}
+
+/** A running conversation with an idle sub-agent, which has a running one of its own. */
+async function rootOf(storage: Storage, node: NodeNumber) {
+  const top = conversation({ node, status: 'running' })
+  const child = conversation({ node, parent_conversation_id: top.id, isSubAgent: true })
+  const grandchild = conversation({ node, status: 'running', parent_conversation_id: child.id, isSubAgent: true })
+  for (const each of [top, child, grandchild]) await storage.conversations.create(each)
+  return [top, child, grandchild] as const
 }
 
 /** The epochs of the stored events, in the order of the log. */
@@ -140,21 +152,98 @@ export function owningContract(makePlace: MakePlace): void {
       expect(taken.map(({ length }) => length)).toEqual([2, 1])
       expect(taken.flat().toSorted()).toEqual(drafts.map(({ id }) => id).toSorted())
       expect(await conversations.orphans(node, 2)).toEqual([])
-      expect(await conversations.get(drafts[0]!.id)).toMatchObject({ node, epoch: 0 })
+      expect(await conversations.get(drafts[0]!.id)).toMatchObject({ node, epoch: 1 })
+      const wanting = [...drafts, mine].map(({ id }) => id).toSorted()
+      expect((await conversations.wanting(node)).toSorted()).toEqual(wanting)
       await conversations.release(node)
       expect(await conversations.get(mine.id)).toMatchObject({ node: null, epoch: 0 })
       expect(await conversations.orphans(node, 9)).toHaveLength(4)
     })
 
-    test('orphans follow the stored status', async () => {
+    test('orphans follow the stored status, or what an append says beside it', async () => {
       await using place = await makePlace()
       await using storage = await place.open()
-      const [first, second] = [await owned(storage, { status: 'running' }), await owned(storage)]
-      const set = (row: ConversationRow, status: ConversationRow['status']) =>
-        storage.conversations.append({ ...nextAppend(row, 0), row: { status } })
-      await Promise.all([set(first, 'paused'), set(second, 'running')])
-      await storage.conversations.release(NODE)
-      expect(await storage.conversations.orphans(NODE, 9)).toEqual([second.id])
+      const { conversations } = storage
+      const starting = { status: 'idle', wants_owner: true } as const
+      const ended = await Promise.all([owned(storage, { status: 'running' }), owned(storage, starting)])
+      const begun = await Promise.all([owned(storage), owned(storage, starting), owned(storage), owned(storage)])
+      const set = (row: ConversationRow, change: NonNullable<Append['row']>) =>
+        conversations.append({ ...nextAppend(row, 0), row: change })
+      await set(ended[0], { status: 'paused' })
+      await set(ended[1], { wants_owner: false })
+      await set(begun[0], { status: 'running' })
+      await set(begun[1], { updated_at: at(1) })
+      await set(begun[2], starting)
+      await set(begun[3], { wants_owner: true })
+      await conversations.release(NODE)
+      expect((await conversations.orphans(NODE, 9)).toSorted()).toEqual(begun.map(({ id }) => id).toSorted())
+    })
+
+    test('a claim raises the epochs of a root that had another owner, and keeps those of its own', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const { conversations } = storage
+      const [first, second] = [await storage.nodes.add(), await storage.nodes.add()]
+      const [top, child, grandchild] = await rootOf(storage, first)
+      const other = conversation({ node: first, status: 'running' })
+      await conversations.create(other)
+      const seen = async () =>
+        (await conversations.getMany([top.id, child.id, grandchild.id])).map((row) => [row?.node, row?.epoch])
+      expect(await seen()).toEqual([0, 0, 0].map((epoch) => [first, epoch]))
+      expect(await conversations.claim(child.id, first)).toEqual({ kind: 'claimed', wanting: [] })
+      expect(await seen()).toEqual([0, 0, 0].map((epoch) => [first, epoch]))
+      const claiming = await conversations.claim(grandchild.id, second)
+      expect(claiming).toMatchObject({ kind: 'claimed' })
+      const wanting = claiming.kind === 'claimed' ? claiming.wanting.toSorted() : []
+      expect(wanting).toEqual([top.id, grandchild.id].toSorted())
+      expect(await seen()).toEqual([1, 1, 1].map((epoch) => [second, epoch]))
+      // Loading raises the epoch of one conversation only.
+      await own(storage, child.id, second)
+      expect(await seen()).toEqual([1, 2, 1].map((epoch) => [second, epoch]))
+      expect(await conversations.get(other.id)).toMatchObject({ node: first, epoch: 0 })
+      expect(await conversations.claim(newConversationId(), second)).toEqual({ kind: 'unknown' })
+    })
+
+    test('an orphan is claimed with its whole root, and an earlier owner of any of it is refused', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const { conversations } = storage
+      const [first, second] = [await storage.nodes.add(), await storage.nodes.add()]
+      const root = await rootOf(storage, first)
+      expect((await conversations.orphans(second, 9)).toSorted()).toEqual([root[0].id, root[2].id].toSorted())
+      for (const { id } of root) {
+        const append = nextAppend({ ...(await conversations.get(id))!, epoch: 0 })
+        await expect(conversations.append(append)).rejects.toMatchObject({ details: { reason: 'epoch' } })
+      }
+      expect(await conversations.orphans(second, 9)).toEqual([])
+    })
+
+    test('a sub-agent has the place of its parent, and is not created for a node that the parent does not have', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const { conversations } = storage
+      const parent = conversation({ node: NODE, place: HERE })
+      await conversations.create(parent)
+      const child = { parent_conversation_id: parent.id, isSubAgent: true }
+      const [mine, late] = [conversation({ ...child, node: NODE }), conversation({ ...child, node: NODE + 1 })]
+      expect(await conversations.create(mine)).toBe('created')
+      expect(await conversations.get(mine.id)).toMatchObject({ place: HERE, node: NODE })
+      const refused = { code: 'conflict', details: { reason: 'epoch' } }
+      await expect(conversations.create(late)).rejects.toMatchObject(refused)
+      expect(await conversations.get(late.id)).toBeNull()
+    })
+
+    test('the holder of a conversation is its node, or none', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const node = await storage.nodes.add()
+      const draft = conversation({ node, place: HERE })
+      await storage.conversations.create(draft)
+      expect(await storage.conversations.holder(draft.id)).toMatchObject({ node, place: HERE })
+      await storage.conversations.release(node)
+      const none = { node: null, isLive: false, url: '', place: HERE }
+      expect(await storage.conversations.holder(draft.id)).toEqual(none)
+      expect(await storage.conversations.holder(newConversationId())).toBeNull()
     })
 
     test('a release leaves the conversations of other nodes', async () => {

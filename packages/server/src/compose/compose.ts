@@ -3,7 +3,7 @@ import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openAutomation } from './automation.ts'
 import { ConfigError, hasShortKey, isLoopback, MIN_KEY_CHARS, secretsOf, type Config } from '../config/index.ts'
-import { composeCoordination } from './coordination.ts'
+import { composeCoordination, publish } from './coordination.ts'
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
 import { configuredAddress, openTransport, ServerKey } from '../llm/index.ts'
@@ -35,7 +35,7 @@ import {
   SuspendedUsers,
   type Identities,
 } from '../settings/index.ts'
-import { lockDatabase, lockDataDir, openConversationFolders, openStore, type Storage } from '../storage/index.ts'
+import { lockDataDir, openConversationFolders, openStore, placeIdOf, type Storage } from '../storage/index.ts'
 import { openConversationMcp } from '../tools/index.ts'
 import { composeWebhooks } from './webhooks.ts'
 import { composeWorkspaces } from './workspaces.ts'
@@ -81,17 +81,15 @@ export async function startServer(
   const lock = opened.use(await lockDataDir(dataDir))
 
   const path = config.ephemeral ? ':memory:' : join(dataDir, 'parley.db')
-  const { databaseUrl } = config
-  if (databaseUrl !== null) {
-    opened.use(await lockDatabase(databaseUrl, (err) => log.error({ err }, 'database taken by another server')))
-    await warnOfUnusedStore(path, log)
-  }
-  const storage = wrapStorage(opened.use(await openStore({ path, databaseUrl })))
+  const { databaseUrl, databaseSessionUrl: sessionUrl } = config
+  if (databaseUrl !== null) await warnOfUnusedStore(path, log)
+  const place = databaseUrl === null ? null : await placeIdOf(dataDir)
+  const storage = wrapStorage(opened.use(await openStore({ path, databaseUrl, sessionUrl, place })))
   if (hasCrashed(dataDir)) {
     await storage.conversations.countCrash()
     await clearCrashMark(dataDir)
   }
-  const coordination = opened.use(await composeCoordination(config, storage))
+  const coordination = opened.use(await composeCoordination(config, storage, place, log))
   const foldersDir = opened.use(await openConversationFolders(config)).path
   const keyText = config.secretKey === null ? {} : { keyText: config.secretKey }
   const keyOptions = { ...keyText, keyFile: join(dataDir, 'secret-key'), replaces: config.replaceSecretKey }
@@ -171,6 +169,7 @@ export async function startServer(
   const url = urlOf(await edge.listen({ host: config.host, port: config.port }))
   ownSecrets.listensAt(url)
   await lock.listensAt(url)
+  await publish(coordination, config.host, url)
   const resuming = { commands: edge, 'completion callbacks': automation, conversations: engine }
   // Disposed first: from then on, an end is not a crash.
   opened.use(markCrashes(dataDir))

@@ -17,6 +17,7 @@ import {
   lockDataDir,
   moveToPostgres,
   moveToSqlite,
+  placeIdOf,
   sealTestOf,
   type MoveReport,
   type MoveStep,
@@ -50,7 +51,7 @@ export async function exportStore(config: MoveConfig, progress: (step: MoveStep)
     )
   await using _lock = await lockDataDir(dataDir)
   await expectKey(config, sealTestOf(store))
-  const report = await moveToPostgres({ path: store, url, progress })
+  const report = await moveToPostgres({ path: store, url, place: await placeIdOf(dataDir), progress })
   const kept = `${store}.exported-${timeName('-')}`
   await rename(store, kept)
   await syncFolders(dataDir, dataDir)
@@ -80,6 +81,7 @@ export async function importStore(config: MoveConfig, progress: (step: MoveStep)
     const report = await moveToSqlite({
       url,
       path,
+      place: await placeIdOf(dataDir),
       schema: kept,
       expectKey: (test) => expectKey(config, test),
       progress,

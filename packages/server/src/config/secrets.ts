@@ -16,7 +16,8 @@ const serviceKeysOf = ({ llm, vendor, automation }: Config): string[] =>
  * @param secretsIn finds the secret values of one webhook target
  */
 export function secretsOf(config: Config, secretsIn: (target: object) => readonly string[]): (string | null)[] {
-  const { databaseUrl, sessionApiKeys, secretKey, webhooks, webhookReceiverSecrets } = config
+  const { databaseUrl, databaseSessionUrl, sessionApiKeys, secretKey, webhooks, webhookReceiverSecrets } = config
   const ofWebhooks = [...webhookReceiverSecrets, ...webhooks.flatMap((target) => secretsIn(target))]
-  return [...databaseSecrets(databaseUrl), ...sessionApiKeys, secretKey, ...serviceKeysOf(config), ...ofWebhooks]
+  const ofDatabase = [databaseUrl, databaseSessionUrl].flatMap(databaseSecrets)
+  return [...ofDatabase, ...sessionApiKeys, secretKey, ...serviceKeysOf(config), ...ofWebhooks]
 }

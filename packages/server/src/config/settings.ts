@@ -30,6 +30,7 @@ import {
   sandboxMode,
   SECONDS,
   seconds,
+  secondsFrom,
   secondsOrNever,
   syslogAddress,
   text,
@@ -111,6 +112,33 @@ export const SETTINGS = {
     defaultText: 'a SQLite file in the data folder',
     isSecret: true,
     describe: 'Address of a PostgreSQL database for the store, such as `postgres://user:password@host/name`',
+    page: 'operations.md',
+  }),
+  databaseSessionUrl: setting<string | null>({
+    name: 'database_session_url',
+    read: databaseUrl,
+    default: null,
+    defaultText: '`database_url`',
+    isSecret: true,
+    describe:
+      'Address of the same database without a pooler between, for the lease of the server and its notifications',
+    page: 'operations.md',
+  }),
+  nodeUrl: setting<string | null>({
+    name: 'node_url',
+    read: httpUrl,
+    default: null,
+    defaultText: 'the address where the server listens, on loopback only',
+    describe: 'Address at which other servers on the same database reach this one, such as `http://10.0.0.7:8000`',
+    page: 'operations.md',
+  }),
+  leaseMs: setting({
+    name: 'lease_seconds',
+    read: secondsFrom(3, 300),
+    default: 6 * SECONDS,
+    print: (ms) => ms / SECONDS,
+    describe:
+      'Seconds without a sign of life after which other servers on the same database continue the conversations of this one',
     page: 'operations.md',
   }),
   mode: setting<Mode>({

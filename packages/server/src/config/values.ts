@@ -70,6 +70,15 @@ export const seconds: Reader<number> = {
   },
 }
 
+export const secondsFrom = (min: number, max: number): Reader<number> => ({
+  type: `seconds from ${min} to ${max}`,
+  read: (given) => {
+    const value = numberOf(given)
+    if (!(value >= min) || value > max) throw wrong(given, `a number of seconds from ${min} to ${max}`)
+    return value * SECONDS
+  },
+})
+
 export const secondsOrNever: Reader<number | null> = {
   type: 'seconds above 0, or `never`',
   read: (given, home) =>

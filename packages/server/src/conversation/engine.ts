@@ -77,6 +77,7 @@ export function openEngine(deps: EngineDeps): Engine {
   const start: StartDeps = {
     storage,
     node: deps.coordination.node,
+    place: deps.coordination.place,
     stamps: { now: deps.now },
     cipher,
     writeRecord: (record) => writeRecord(record, cipher),

@@ -7,22 +7,10 @@
  *   N5. The loss of the session with the store gives no conversation away. What waits, waits until the session is back.
  */
 import type { ConversationId } from '@parley/protocol'
-import type { NodeNumber } from '../storage/index.ts'
+import type { NodeNumber, NodeRow, PlaceId } from '../storage/index.ts'
 
 /** Address and state of a node that is alive. */
-export type LiveNode = {
-  n: NodeNumber
-  /** Address at which other nodes reach it, without a trailing slash. */
-  url: string
-  /** Version of Parley. */
-  version: string
-  /** Ids of the data directories whose local workspaces it can use. */
-  places: readonly string[]
-  /** ISO 8601, UTC. */
-  startedAt: string
-  /** Null while it accepts work. ISO 8601, UTC. */
-  drainingAt: string | null
-}
+export type LiveNode = NodeRow
 
 /**
  * Who owns a conversation. `here`: this node. `elsewhere`: a node that is alive and has this address. `nowhere`: no live node may own
@@ -45,6 +33,8 @@ export type Topic = 'orphans' | 'deliveries' | 'targets' | 'keys' | 'users' | 'f
 export interface Coordination extends AsyncDisposable {
   /** This run of the process. */
   readonly node: NodeNumber
+  /** Where local workspaces of this node are; null: the store is not shared. */
+  readonly place: PlaceId | null
   /** True when other nodes may share the store. */
   readonly isShared: boolean
   /** Resolves when this node may begin an effect, at once in the usual case (N4). @throws the reason of the signal */
@@ -54,17 +44,17 @@ export interface Coordination extends AsyncDisposable {
   /** Who owns a conversation, which is not changed. One without a live owner that this node may own counts as `here`. */
   ownerOf(id: ConversationId): Promise<Owner>
   /**
-   * Claims conversations that should run and have no live owner, at most `limit`; fewer: there are no more for this node. None
-   * while the node drains.
+   * Claims conversations that should run and have no live owner, those of at most `limit` roots, and returns them; fewer: there are no
+   * more for this node. Some may be in memory already. None while the node drains.
    */
   claimOrphans(limit: number): Promise<ConversationId[]>
   /** Calls `listener` when there may be orphans, until disposal. It is also called from time to time. */
   onOrphans(listener: () => void): Disposable
   /**
-   * Calls `listener` when the session with the store is back after it was lost, until disposal: meanwhile other nodes may have claimed
-   * conversations of this one.
+   * Calls `listener` when the session with the store is back after it was lost, until disposal. Meanwhile other nodes may have claimed
+   * conversations of this one: `listener` gives up those that are in memory, and `confirm` waits for it. One that rejects is repeated.
    */
-  onReturn(listener: () => void): Disposable
+  onReturn(listener: () => void | Promise<void>): Disposable
   /** Tells the other nodes; several messages of a short time may become one. */
   tell(topic: Topic, subject?: string): void
   /** Calls `listener` for each message of other nodes, until disposal. `subject` null: any may be meant, because messages were lost. */
@@ -74,6 +64,11 @@ export interface Coordination extends AsyncDisposable {
    * longer be the leader. Disposal ends it and gives the leadership away.
    */
   lead(name: string, work: (signal: AbortSignal) => Promise<void>): AsyncDisposable
+  /**
+   * Publishes the address at which this server listens, unless another one is configured for other nodes.
+   * @throws ParleyError `conflict` when another node has the same address
+   */
+  listensAt(url: string): Promise<void>
   /** The nodes that are alive, this one included. */
   nodes(): Promise<LiveNode[]>
   /** This node claims nothing more, and the others see that. */

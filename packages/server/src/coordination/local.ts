@@ -1,24 +1,25 @@
 /** The coordination of the only node of a store: it owns everything and leads everything. */
-import type { Storage } from '../storage/index.ts'
-import type { Coordination, LiveNode } from './coordination.ts'
+import type { NodeDetails, Storage } from '../storage/index.ts'
+import type { Coordination } from './coordination.ts'
 
 export type LocalCoordinationDeps = {
   storage: Pick<Storage, 'nodes' | 'conversations'>
-  /** What other nodes would see of this one. */
-  self: Omit<LiveNode, 'n' | 'startedAt' | 'drainingAt'>
+  self: NodeDetails
   now: () => Date
 }
 
 /** Takes a number for this run of the process. */
 export async function openLocalCoordination({ storage, self, now }: LocalCoordinationDeps): Promise<Coordination> {
-  const node = await storage.nodes.add()
+  const node = await storage.nodes.add(self)
   const startedAt = now().toISOString()
+  let { url } = self
   let drainingAt: string | null = null
   const nothing: Disposable = { [Symbol.dispose]: () => undefined }
   const owner = async (id: Parameters<Coordination['claim']>[0]) =>
     (await storage.conversations.get(id)) === null ? ({ kind: 'unknown' } as const) : ({ kind: 'here' } as const)
   return {
     node,
+    place: null,
     isShared: false,
     confirm: async (signal) => signal.throwIfAborted(),
     claim: owner,
@@ -41,7 +42,10 @@ export async function openLocalCoordination({ storage, self, now }: LocalCoordin
         },
       }
     },
-    nodes: async () => [{ ...self, n: node, startedAt, drainingAt }],
+    async listensAt(listening) {
+      if (url === '') url = listening
+    },
+    nodes: async () => [{ ...self, url, n: node, startedAt, drainingAt }],
     async drain() {
       drainingAt ??= now().toISOString()
     },

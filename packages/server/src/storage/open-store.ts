@@ -1,5 +1,5 @@
 /** Opens the configured store. The part for PostgreSQL is loaded only when a database is configured. */
-import type { ParleyError } from '@parley/protocol'
+import type { PlaceId } from './contract/nodes.ts'
 import type { MoveReport } from './move/progress.ts'
 import type { ToPostgres } from './move/to-postgres.ts'
 import type { ToSqlite } from './move/to-sqlite.ts'
@@ -12,21 +12,16 @@ export type StoreAddress = {
   path: string
   /** Address of a PostgreSQL database, which is used instead of the file; null: none. */
   databaseUrl: string | null
+  /** Address of the same database without a pooler, for the sessions of a node; default: `databaseUrl`. */
+  sessionUrl?: string | null
+  /** The data directory that this process works with; default: none, for a command that needs no directory. */
+  place?: PlaceId | null
 }
 
 /** @throws ParleyError `unavailable` with the remedy. */
-export async function openStore({ path, databaseUrl }: StoreAddress): Promise<Storage> {
+export async function openStore({ path, databaseUrl, ...options }: StoreAddress): Promise<Storage> {
   if (databaseUrl === null) return openSqlite({ path })
-  return (await import('./postgres/open.ts')).openPostgres({ url: databaseUrl })
-}
-
-/**
- * Locks a database for this server until disposal.
- * @param onTaken called when another server has the database after its connection was lost
- * @throws ParleyError `conflict` when another server uses it; `unavailable`
- */
-export async function lockDatabase(url: string, onTaken: (error: ParleyError) => void): Promise<AsyncDisposable> {
-  return (await import('./postgres/server-lock.ts')).lockDatabase({ url, onTaken })
+  return (await import('./postgres/open.ts')).openPostgres({ url: databaseUrl, ...options })
 }
 
 /** Version and users of a database, which is not changed. @throws ParleyError `unavailable` with the remedy. */

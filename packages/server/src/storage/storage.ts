@@ -24,6 +24,7 @@ import type { NodeStore } from './contract/nodes.ts'
 import type { NoteStore } from './contract/notes.ts'
 import type { OutboxStore } from './contract/outbox.ts'
 import type { ReceivedStore } from './contract/received.ts'
+import type { SharedStore } from './contract/shared.ts'
 import type { SettingsStore, SecretStore, DocumentStore } from './contract/user-data.ts'
 import type { TargetStore } from './contract/targets.ts'
 import type { UsageStore } from './contract/usage.ts'
@@ -52,4 +53,6 @@ export interface Storage extends AsyncDisposable {
   readonly idempotency: IdempotencyStore
   readonly usage: UsageStore
   readonly sealTest: SealTestStore
+  /** Null: one process uses the store alone. */
+  readonly shared: SharedStore | null
 }

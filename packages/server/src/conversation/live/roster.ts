@@ -259,6 +259,7 @@ export class Roster {
     const owned = await storage.conversations.own(id, coordination.node)
     if (owned.kind === 'unknown') expectHere(id, owned)
     if (owned.kind === 'held') throw heldBy(id, owned.by)
+    if (owned.kind === 'away') expectHere(id, { kind: 'nowhere', place: owned.place })
     return owned as OwnedRow
   }
 

@@ -29,7 +29,7 @@ import { RowChanges } from './row-changes.ts'
 import { runEnd, type RunEnd } from './run-end.ts'
 import { restoreArguments } from './sealed-arguments.ts'
 import { stamp } from './stamp.ts'
-import { columnStatus } from '../record/start-status.ts'
+import { columnStatus, wantsOwner } from '../record/start-status.ts'
 
 /** The cached state is written when the conversation is at rest, and after at most this many events while it runs. */
 const CACHE_EVERY = 64
@@ -247,7 +247,7 @@ export class LiveLog {
     this.#attempt = { drafts, record, events }
     const updatedAt = this.#deps.stamps.now()
     const outbox = this.#notifications({ state, record: written, updated_at: updatedAt.toISOString(), isEdited })
-    const row = this.#row.of({ status: columnStatus(state, written), updatedAt })
+    const row = this.#row.of({ status: columnStatus(state, written), wantsOwner: wantsOwner(state), updatedAt })
     const isDue = state.execution_status !== 'running' || state.seq - this.#cachedSeq >= CACHE_EVERY
     const text = record === undefined ? {} : { record: this.#deps.writeRecord(record) }
     await slices.next()

@@ -8,7 +8,7 @@ const iso = (ms: number) => at(ms).toISOString()
 function played(...appends: ['running' | 'paused', number][]) {
   const row = new RowChanges()
   return appends.map(([status, ms]) => {
-    const change = row.of({ status, updatedAt: at(ms) })
+    const change = row.of({ status, wantsOwner: status === 'running', updatedAt: at(ms) })
     row.accepted(change)
     return change
   })
@@ -37,7 +37,28 @@ test('a clock that was set back is stored', () => {
 
 test('the columns of an append that the store refused are stored with the next one', () => {
   const row = new RowChanges()
-  row.accepted(row.of({ status: 'running', updatedAt: at(0) }))
-  expect(row.of({ status: 'paused', updatedAt: at(1) })).toEqual({ status: 'paused', updated_at: iso(1) })
-  expect(row.of({ status: 'paused', updatedAt: at(2) })).toEqual({ status: 'paused', updated_at: iso(2) })
+  row.accepted(row.of({ status: 'running', wantsOwner: true, updatedAt: at(0) }))
+  expect(row.of({ status: 'paused', wantsOwner: false, updatedAt: at(1) })).toEqual({
+    status: 'paused',
+    updated_at: iso(1),
+  })
+  expect(row.of({ status: 'paused', wantsOwner: false, updatedAt: at(2) })).toEqual({
+    status: 'paused',
+    updated_at: iso(2),
+  })
+})
+
+test('whether a conversation should run is stored when it does not follow from the status', () => {
+  const row = new RowChanges()
+  const stored = (status: 'running' | 'idle', wantsOwner: boolean) => {
+    const change = row.of({ status, wantsOwner, updatedAt: at(0) })
+    row.accepted(change)
+    return { status: change.status, wants_owner: change.wants_owner }
+  }
+  // A start without a message and its end, and then a run and its end.
+  expect(stored('idle', true)).toEqual({ status: 'idle', wants_owner: true })
+  expect(stored('idle', true)).toEqual({})
+  expect(stored('idle', false)).toEqual({ wants_owner: false })
+  expect(stored('running', true)).toEqual({ status: 'running' })
+  expect(stored('idle', false)).toEqual({ status: 'idle' })
 })

@@ -8,28 +8,32 @@ import type { Append } from '../../storage/index.ts'
 /** Milliseconds for which the stored `updated_at` may be older than the newest event while the status stays `running`. */
 const LAG_MS = 1_000
 
-type Columns = { status: ConversationExecutionStatus; updatedAt: Date }
+type Columns = { status: ConversationExecutionStatus; wantsOwner: boolean; updatedAt: Date }
 
 export class RowChanges {
   /** The columns that were stored last; null: unknown. */
   #stored: Columns | null = null
 
   /** The columns to store with an append that leads to these values. */
-  of({ status, updatedAt }: Columns): NonNullable<Append['row']> {
+  of({ status, wantsOwner, updatedAt }: Columns): NonNullable<Append['row']> {
     const stored = this.#stored
     const isSame = stored?.status === status
     const isRecent = isSame && Math.abs(updatedAt.getTime() - stored.updatedAt.getTime()) < LAG_MS
     return {
       ...(isSame ? {} : { status }),
+      // Without a value of its own, it follows from a status that changes.
+      ...((isSame ? stored.wantsOwner : status === 'running') === wantsOwner ? {} : { wants_owner: wantsOwner }),
       ...(isRecent && status === 'running' ? {} : { updated_at: updatedAt.toISOString() }),
     }
   }
 
   /** Notes that the store has accepted an append with these values. */
-  accepted({ status, updated_at }: NonNullable<Append['row']>): void {
+  accepted({ status, updated_at, wants_owner }: NonNullable<Append['row']>): void {
     const stored = this.#stored
+    const wantsOwner = wants_owner ?? (status === undefined ? stored?.wantsOwner : status === 'running')
     const now = updated_at === undefined ? stored?.updatedAt : new Date(updated_at)
     const is = status ?? stored?.status
-    this.#stored = now === undefined || is === undefined ? null : { status: is, updatedAt: now }
+    const isKnown = now !== undefined && is !== undefined && wantsOwner !== undefined
+    this.#stored = isKnown ? { status: is, wantsOwner, updatedAt: now } : null
   }
 }

@@ -26,3 +26,7 @@ export function columnStatus(state: ConversationState, record: ConversationRecor
   const isStarting = isFetching && !isReady(state) && !hasToStartAgain(state)
   return isStarting && state.execution_status === 'idle' ? 'running' : state.execution_status
 }
+
+/** True for a conversation that a node must work on without being asked: it runs, or its start has not ended. */
+export const wantsOwner = (state: ConversationState): boolean =>
+  state.execution_status === 'running' || conversationStatus(state) === 'STARTING'

@@ -23,7 +23,7 @@ import type { Reading } from '../record/reading.ts'
 import { writeCachedLog } from '../log/cached-log.ts'
 import { stamp } from '../log/stamp.ts'
 import { carriedCheckpoints, movedNote, movedRecord, type ForkedFiles } from './forked-files.ts'
-import type { StartDeps } from './start.ts'
+import { placeOf, type StartDeps } from './start.ts'
 
 /** State that a fork inherits. Without it, a fork would evade the restrictions of its source (F04). */
 const INHERITED = [
@@ -92,6 +92,7 @@ export async function fork(
     created_at: at,
     updated_at: at,
     node: deps.node,
+    place: placeOf(record, deps),
     status: settled.state.execution_status,
     parent_conversation_id: record.parent_conversation_id,
     record: deps.writeRecord(record),

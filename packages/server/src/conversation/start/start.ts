@@ -14,7 +14,7 @@ import {
   type SecurityAnalyzer,
 } from '@parley/protocol'
 import { expectHookTools } from '../../agent/index.ts'
-import type { ConversationFile, ConversationRow, NodeNumber, Storage } from '../../storage/index.ts'
+import type { ConversationFile, ConversationRow, NodeNumber, PlaceId, Storage } from '../../storage/index.ts'
 import type { Cipher } from '../../secrets/index.ts'
 import type { Actor, StartRequest } from '../conversations.ts'
 import { statusChanged } from '../drafts.ts'
@@ -22,7 +22,7 @@ import { notification } from '../record/notify.ts'
 import type { AttachedPlugin, ConversationRecord, RepositoryChoice } from '../record/record.ts'
 import { writeCachedLog } from '../log/cached-log.ts'
 import { stamp, type Stamps } from '../log/stamp.ts'
-import { columnStatus } from '../record/start-status.ts'
+import { columnStatus, wantsOwner } from '../record/start-status.ts'
 import { expectSecrets } from '../record/changes.ts'
 import { recordingFile, type RecordedReplay } from '../record/recordings.ts'
 
@@ -33,6 +33,8 @@ export type StartDeps = {
   storage: Storage
   /** The node that owns new conversations. */
   node: NodeNumber
+  /** The place of new conversations with a local workspace; null: the store is not shared. */
+  place: PlaceId | null
   stamps: Stamps
   /** Seals the files of a conversation. */
   cipher: Pick<Cipher, 'seal' | 'open'>
@@ -116,6 +118,7 @@ export async function create(
     seq: state.seq,
     epoch: 0,
     node: deps.node,
+    place: placeOf(record, deps),
     status: columnStatus(state, record),
     parent_conversation_id: record.parent_conversation_id,
     record: deps.writeRecord(record),
@@ -123,6 +126,8 @@ export async function create(
   const outbox = deps.notifies() ? [notification('conversation.started', { row, record, state })] : []
   const made = await deps.storage.conversations.create({
     ...row,
+    wants_owner: wantsOwner(state),
+    isSubAgent: record.sub_agent !== null,
     events,
     state: writeCachedLog({ state, view: null }),
     outbox,
@@ -130,6 +135,10 @@ export async function create(
   })
   return made === 'created' ? { row, record, state, created: true } : { existing: id }
 }
+
+/** Files and processes on one machine cannot follow a conversation; those of another agent server can be reached from everywhere. */
+export const placeOf = ({ workspace }: Pick<ConversationRecord, 'workspace'>, { place }: Pick<StartDeps, 'place'>) =>
+  workspace.kind === 'LocalWorkspace' ? place : null
 
 /** Checks that a stored conversation was created by this request, or is accepted for it. @throws ParleyError `conflict` otherwise. */
 export function expectSame(

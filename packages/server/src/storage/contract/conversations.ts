@@ -2,7 +2,7 @@ import type { ConversationExecutionStatus, ConversationId, EventId, StoredEvent 
 import type { ConversationFile } from './files.ts'
 import type { Note } from './notes.ts'
 import type { CheckpointRow } from './checkpoints.ts'
-import type { NodeNumber } from './nodes.ts'
+import type { NodeNumber, PlaceId } from './nodes.ts'
 
 /** JSON text in which the caller has already sealed the secrets. */
 export type SealedJson = string
@@ -22,15 +22,26 @@ export type ConversationRow = {
   epoch: number
   /** The node that owns the conversation, or that owned it until it ended; null: none. */
   node: NodeNumber | null
+  /** The data directory on whose machine the conversation works; null: it can move between nodes. A sub-agent has that of its parent. */
+  place: PlaceId | null
   status: ConversationExecutionStatus
   parent_conversation_id: ConversationId | null
   record: SealedJson
 }
 
 /**
- * The answer to `own`. `held`: a node that has not ended owns the conversation. `unknown`: there is no such conversation.
+ * Why a node cannot have a conversation. `held`: another node owns it, or a conversation of its root, and has not ended as far as this
+ * one may know. `away`: it works at another place. `unknown`: there is no such conversation.
  */
-type Owning = ({ kind: 'owned' } & OwnedRow) | { kind: 'held'; by: NodeNumber } | { kind: 'unknown' }
+type NotOwned = { kind: 'held'; by: NodeNumber } | { kind: 'away'; place: PlaceId } | { kind: 'unknown' }
+
+type Owning = ({ kind: 'owned' } & OwnedRow) | NotOwned
+
+/** `wanting`: the conversations of the root that should run and had another owner, or none. */
+export type Claiming = { kind: 'claimed'; wanting: ConversationId[] } | NotOwned
+
+/** Who has a conversation. `isLive`: its node holds its lease. `url`: the address of the node; empty without one. */
+export type Holder = { node: NodeNumber | null; isLive: boolean; url: string; place: PlaceId | null }
 
 export type OwnedRow = {
   row: ConversationRow
@@ -46,7 +57,13 @@ export type CachedState = { seq: number; json: SealedJson }
 /** A notification to be written with the commit that causes it; dropped when no target is set (see `OutboxStore`). */
 export type OutboxDraft = { topic: string; payload: string }
 
-export type NewConversation = Omit<ConversationRow, 'seq' | 'epoch'> & {
+export type NewConversation = Omit<ConversationRow, 'seq' | 'epoch' | 'place'> & {
+  /** Default: it can move. */
+  place?: PlaceId | null
+  /** Default: with the status `running` only. */
+  wants_owner?: boolean
+  /** A sub-agent, which has the owner of its parent always: its root and its place are those of the parent. */
+  isSubAgent?: boolean
   /** First events of the log (the copied branch of a fork); their `seq` starts at 1. */
   events?: readonly StoredEvent[]
   state?: CachedState
@@ -70,8 +87,11 @@ export type Append = {
    * compared with any.
    */
   masked?: MaskedSecrets
-  /** Columns to change in the same transaction; each one that is named rewrites its indexes. */
-  row?: Partial<Pick<ConversationRow, 'status' | 'updated_at' | 'record'>>
+  /**
+   * Columns to change in the same transaction; each one that is named rewrites its indexes. `wants_owner`: the conversation should run.
+   * Absent: it follows from the status, which is then `running` or not.
+   */
+  row?: Partial<Pick<ConversationRow, 'status' | 'updated_at' | 'record'> & { wants_owner: boolean }>
   /** A newer cached state, when one is due. */
   state?: CachedState
   /** Notes to be stored in the same transaction. */
@@ -102,6 +122,7 @@ export interface ConversationStore {
   /**
    * Returns `exists`, without a change, when the id is taken, when a conversation of another owner with this id was deleted, or
    * when the release of a deleted conversation with this id is owed.
+   * @throws ParleyError `conflict` with `details.reason` `epoch` for a sub-agent whose parent has another node by now
    */
   create(conversation: NewConversation): Promise<'created' | 'exists'>
   get(id: ConversationId): Promise<ConversationRow | null>
@@ -114,10 +135,12 @@ export interface ConversationStore {
   search(query: ConversationQuery): Promise<{ items: ConversationRow[]; next: ConversationId | null }>
   count(owner: string, status?: ConversationExecutionStatus): Promise<number>
   /**
-   * Makes `by` the node of conversations that should run, which are those with the stored status `running`, and whose node has ended.
-   * Returns their ids, at most `limit`; fewer: there are no more. Their epochs stay: `own` raises the epoch of one that is loaded.
+   * Makes `by` the node of conversations that should run and have no node, or one that has ended, each with its whole root, and raises
+   * their epochs: of at most `limit` roots. Returns those that should run; none: there are no more for this node.
    */
   orphans(by: NodeNumber, limit: number): Promise<ConversationId[]>
+  /** Conversations that should run and have the node `by`, in any order. */
+  wanting(by: NodeNumber): Promise<ConversationId[]>
   /** No conversation has the node `by` any more. Their epochs stay. */
   release(by: NodeNumber): Promise<void>
   /** Ids of conversations of the same owner that name this one as parent. */
@@ -127,15 +150,25 @@ export interface ConversationStore {
   /** Caches the state of a log whose newest seq is still that of the state; otherwise nothing changes. Needs no epoch. */
   cacheState(id: ConversationId, state: CachedState): Promise<void>
   /**
-   * Makes `by` the owner, unless another node that has not ended owns the conversation. Raises the epoch, so that every earlier owner is
-   * refused, an earlier copy of the same node included. Returns the row and the cached state.
+   * Makes `by` the owner of the conversation and of its whole root, or of none of them. Raises the epochs of those that had another owner,
+   * or none; that of a conversation that `by` owns already stays.
+   */
+  claim(id: ConversationId, by: NodeNumber): Promise<Claiming>
+  /** Who has a conversation; null: there is no such conversation. */
+  holder(id: ConversationId): Promise<Holder | null>
+  /**
+   * Claims a conversation to load it: also raises its own epoch in every case, so that an earlier copy of the same node is refused. Returns
+   * the row and the cached state.
    */
   own(id: ConversationId, by: NodeNumber): Promise<Owning>
-  /** Counts a crash of the process for every conversation whose stored status is `running`. Another status resets its count. */
+  /**
+   * Counts a crash of the process for every conversation that should run and belonged to the newest node of this place, also if another
+   * node has claimed it since. The end of its work resets the count.
+   */
   countCrash(): Promise<void>
   /**
-   * Marks every conversation whose stored status is `running` as restored from a backup, until it gets another status, and returns
-   * their number. Forgets the directories that the server has created: those that it named are not removed from here.
+   * Marks every conversation of this place that should run as restored from a backup, until its work ends, and returns their number.
+   * Forgets the directories that the server has created: those that it named are not removed from here.
    */
   markRestored(backupAt: string): Promise<number>
   /** Replaces every record by what `change` returns, in one transaction. */
@@ -155,8 +188,10 @@ export interface ConversationStore {
    * of the conversation is owed. False for an unknown id. `workspace`: default `keep`.
    */
   delete(id: ConversationId, outbox?: readonly OutboxDraft[], workspace?: WorkspaceChoice): Promise<boolean>
-  /** Deleted conversations whose processes, folders and workspaces may still have to be released. */
+  /** Deleted conversations whose processes, folders and workspaces may still have to be released at this place. */
   owedReleases(): Promise<OwedRelease[]>
+  /** True while releases of conversations of a user are owed at any place. */
+  owesReleases(owner: string): Promise<boolean>
   /** Nothing of a deleted conversation is left. */
   released(id: ConversationId): Promise<void>
 }

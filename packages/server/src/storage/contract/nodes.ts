@@ -1,8 +1,29 @@
 /** Number of a node, which is one run of one server process. No other run ever has it. */
 export type NodeNumber = number
 
+/** Id of a data directory (`place-id.ts`): the place of the local workspaces, processes and files of conversations. */
+export type PlaceId = string
+
+/** What other nodes see of a node. */
+export type NodeDetails = {
+  /** Address at which other nodes reach it, without a trailing slash. */
+  url: string
+  /** Version of Parley. */
+  version: string
+  /** The places that it works at. */
+  places: readonly PlaceId[]
+}
+
+export type NodeRow = NodeDetails & {
+  n: NodeNumber
+  /** ISO 8601, UTC. */
+  startedAt: string
+  /** Null while it accepts work. ISO 8601, UTC. */
+  drainingAt: string | null
+}
+
 /** The nodes that use a store. */
 export interface NodeStore {
-  /** Returns a number that no node of this store has had. */
-  add(): Promise<NodeNumber>
+  /** Returns a number that no node of this store has had. `details` absent: no other node reaches it. */
+  add(details?: NodeDetails): Promise<NodeNumber>
 }

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { fillTables } from '../../../testing/generated-rows.ts'
 import { testDatabase } from '../../../testing/postgres.ts'
 import { dumpStore } from '../../../testing/store-dump.ts'
-import { everything, nextAppend, notifications, owned, told } from '../../../testing/store-fixtures.ts'
+import { everything, HERE, nextAppend, notifications, owned, told } from '../../../testing/store-fixtures.ts'
 import { tempDir } from '../../../testing/temp.ts'
 import { openPostgres } from '../postgres/open.ts'
 import { connect, openSqlite } from '../sqlite/open.ts'
@@ -27,11 +27,12 @@ async function places() {
     back,
     url: database.url,
     query: database.query,
-    there: () => moveToPostgres({ path, url: database.url, progress: quietly }),
+    there: () => moveToPostgres({ path, url: database.url, place: HERE, progress: quietly }),
     return: (complete: () => Promise<void> = async () => undefined) =>
       moveToSqlite({
         url: database.url,
         path: back,
+        place: HERE,
         schema: SCHEMA,
         expectKey: async () => undefined,
         progress: quietly,
@@ -77,7 +78,7 @@ test('a store answers the same in the database as in the file', async () => {
     before[2] = await everything(storage, ids[2]!)
   }
   await at.there()
-  await using storage = await openPostgres({ url: at.url })
+  await using storage = await openPostgres({ url: at.url, place: HERE })
   const sent = await notifications(storage)
   const after = await Promise.all(ids.map((id) => everything(storage, id)))
   expect(after).toEqual(before.map((each) => ({ ...(each as object), outbox: sent })))
@@ -104,7 +105,7 @@ test('columns that an older version did not compute are computed by the move', a
 test('a move to a database that has rows is refused, and says what to do', async () => {
   await using at = await places()
   fill(at.path, 5)
-  await (await openPostgres({ url: at.url }))[Symbol.asyncDispose]()
+  await (await openPostgres({ url: at.url, place: HERE }))[Symbol.asyncDispose]()
   await at.query("INSERT INTO parley.users VALUES ('ada', 'active', '')")
   await expect(at.there()).rejects.toThrow(
     /is not empty: its table users has rows\. Name an empty database; .*DROP SCHEMA parley CASCADE/,
@@ -169,10 +170,10 @@ test('a column or table that a move would lose is an error', () => {
     ]),
   ]
   expect(planOf(sqlite, postgres)).toHaveLength(2)
-  sqlite.get('conversations')!.set('place', '')
-  postgres.get('conversations')!.set('root', 'text')
+  sqlite.get('conversations')!.set('mood', '')
+  postgres.get('conversations')!.set('weight', 'text')
   sqlite.set('leases', new Map([['n', '']]))
   expect(() => planOf(sqlite, postgres)).toThrow(
-    'conversations.place of SQLite, conversations.root of PostgreSQL, leases, leases.n of SQLite',
+    'conversations.mood of SQLite, conversations.weight of PostgreSQL, leases, leases.n of SQLite',
   )
 })

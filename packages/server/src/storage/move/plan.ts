@@ -25,15 +25,15 @@ const RENAMED: Readonly<Record<string, string>> = {
 const SQLITE_TABLES: ReadonlySet<string> = new Set(['event_backfill'])
 const POSTGRES_TABLES: ReadonlySet<string> = new Set(['cluster', 'note_counter'])
 /**
- * Columns of one store that are not moved: numbers that nothing refers to, the newest attempt of an append, a time of a node that has
- * ended, and the terms of senders, of which none runs.
+ * Columns of one store that are not moved: numbers that nothing refers to, the newest attempt of an append, the facts of nodes that have ended,
+ * the terms of senders, of which none runs, and places, which `places.ts` fills in.
  */
 const SQLITE_COLUMNS: ReadonlySet<string> = new Set(['events.n', 'notes.n'])
 const POSTGRES_COLUMNS: ReadonlySet<string> = new Set([
-  'conversations.append_id',
-  'nodes.started_at',
-  'webhook_targets.term',
-  'deliveries.begun_term',
+  ...['conversations.append_id', 'conversations.taken_from'],
+  ...['started_at', 'url', 'version', 'places', 'draining_at'].map((column) => `nodes.${column}`),
+  ...['data_directory.place', 'bash_events.place_id', 'owed_releases.place', 'made_workspaces.place'],
+  ...['webhook_targets.term', 'deliveries.begun_term'],
 ])
 
 /** Tables that others refer to come first, and versions that triggers write come last. */

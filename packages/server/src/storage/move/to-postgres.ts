@@ -8,6 +8,7 @@
  */
 import { existsSync } from 'node:fs'
 import { ParleyError } from '@parley/protocol'
+import type { PlaceId } from '../contract/nodes.ts'
 import { Database, type Sql as Postgres, type SqlValue } from '../postgres/database.ts'
 import { migrate } from '../postgres/migrations.ts'
 import { explained as explainedBySqlite } from '../sqlite/failures.ts'
@@ -16,6 +17,7 @@ import type { Sql as Sqlite } from '../sqlite/sql.ts'
 import { COMPUTED_BY_POSTGRES, NOTHING, type Row } from './computed.ts'
 import { moveCountersToPostgres } from './counters.ts'
 import { planOf, type TablePlan, type Tables } from './plan.ts'
+import { fillPlaces } from './places.ts'
 import { Progress, type MoveReport, type MoveStep } from './progress.ts'
 import { postgresTables, sqliteTables } from './schemas.ts'
 import { expectUnused, lockUnused } from './unused.ts'
@@ -25,6 +27,8 @@ export type ToPostgres = {
   path: string
   /** Address of the database. */
   url: string
+  /** The data directory of the store. */
+  place: PlaceId
   progress: (step: MoveStep) => void
 }
 
@@ -37,14 +41,17 @@ const MAX_CHARS = 1024 * 1024
  * @throws ParleyError `not_found` without a store, `conflict` when the store or the database is in use, or the database is not empty;
  * `unavailable`. Nothing is changed then, except that the database may have empty tables.
  */
-export async function moveToPostgres({ path, url, progress }: ToPostgres): Promise<MoveReport> {
+export async function moveToPostgres({ path, url, place, progress }: ToPostgres): Promise<MoveReport> {
   const source = openSource(path)
   const database = new Database(url)
   try {
     await migrate(database)
-    return await database.once((target) => fill(source, target, database.name, new Progress(progress)), {
-      inTransaction: true,
-    })
+    return await database.once(
+      (target) => fill(source, target, { name: database.name, place }, new Progress(progress)),
+      {
+        inTransaction: true,
+      },
+    )
   } catch (error) {
     throw explainedBySqlite(database.explained(error), path)
   } finally {
@@ -69,13 +76,19 @@ function openSource(path: string): Sqlite {
   }
 }
 
-async function fill(source: Sqlite, target: Postgres, name: string, progress: Progress): Promise<MoveReport> {
+async function fill(
+  source: Sqlite,
+  target: Postgres,
+  { name, place }: { name: string; place: PlaceId },
+  progress: Progress,
+): Promise<MoveReport> {
   await lockUnused(target, name)
   await target.run('SET LOCAL statement_timeout = 0')
   const [from, to] = [sqliteTables(source), await postgresTables(target)]
   const plans = planOf(from, to)
   for (const { table } of plans) await expectEmpty(target, table, name)
   for (const plan of plans) await copyTable(source, target, { plan, from, to }, progress)
+  await fillPlaces(target, place)
   await moveCountersToPostgres(source, target)
   for (const { table } of plans) await target.script(`ANALYZE ${table}`)
   await expectUnused(target, name)

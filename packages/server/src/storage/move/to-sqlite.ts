@@ -10,6 +10,7 @@ import { open } from 'node:fs/promises'
 import type { SQLInputValue } from 'node:sqlite'
 import { ParleyError } from '@parley/protocol'
 import type { SealTestStore } from '../contract/directory.ts'
+import type { PlaceId } from '../contract/nodes.ts'
 import { Database, type Sql as Postgres } from '../postgres/database.ts'
 import { migrate } from '../postgres/migrations.ts'
 import { postgresSealTest } from '../postgres/seal-test.ts'
@@ -19,6 +20,7 @@ import type { Sql as Sqlite } from '../sqlite/sql.ts'
 import { COMPUTED_BY_SQLITE, NOTHING, type Row } from './computed.ts'
 import { moveCountersToSqlite } from './counters.ts'
 import { planOf, type TablePlan, type Tables } from './plan.ts'
+import { clearPlace, placeCondition } from './places.ts'
 import { Progress, type MoveReport, type MoveStep } from './progress.ts'
 import { postgresTables, sqliteTables } from './schemas.ts'
 import { expectUnused, lockUnused } from './unused.ts'
@@ -28,6 +30,8 @@ export type ToSqlite = {
   url: string
   /** The new file, which must not exist. */
   path: string
+  /** The data directory of the new file. */
+  place: PlaceId
   /** New name of the schema when everything has been moved. */
   schema: string
   /** Checks the sealing key before anything is written. */
@@ -73,21 +77,26 @@ async function readAll(source: Postgres, name: string, moving: Omit<ToSqlite, 'u
   await lockUnused(source, name)
   await source.run('SET LOCAL statement_timeout = 0')
   const progress = new Progress(moving.progress)
-  await writeFile(source, moving.path, progress)
+  await writeFile(source, moving, progress)
   await expectUnused(source, name)
   await source.script(`ALTER SCHEMA parley RENAME TO ${moving.schema}`)
   await moving.complete()
   return progress.report
 }
 
-async function writeFile(source: Postgres, path: string, progress: Progress): Promise<void> {
+async function writeFile(
+  source: Postgres,
+  { path, place }: Pick<ToSqlite, 'path' | 'place'>,
+  progress: Progress,
+): Promise<void> {
   // SQLite gives its side files the mode of the file.
   await (await open(path, 'wx', 0o600)).close()
   const target = connect(path)
   try {
     const [from, to] = [await postgresTables(source), sqliteTables(target)]
     target.exec('BEGIN IMMEDIATE')
-    for (const plan of planOf(to, from)) await copyTable(source, target, { plan, from }, progress)
+    for (const plan of planOf(to, from)) await copyTable(source, target, { plan, from, place }, progress)
+    clearPlace(target, place)
     await moveCountersToSqlite(source, target)
     target.exec('COMMIT')
     // A single file: no write-ahead log stays beside it.
@@ -97,9 +106,14 @@ async function writeFile(source: Postgres, path: string, progress: Progress): Pr
   }
 }
 
-type Copying = { plan: TablePlan; from: Tables }
+type Copying = { plan: TablePlan; from: Tables; place: PlaceId }
 
-async function copyTable(source: Postgres, target: Sqlite, { plan, from }: Copying, progress: Progress): Promise<void> {
+async function copyTable(
+  source: Postgres,
+  target: Sqlite,
+  { plan, from, place }: Copying,
+  progress: Progress,
+): Promise<void> {
   const { table, twins } = plan
   const computed = COMPUTED_BY_SQLITE[table] ?? NOTHING
   const columns = [...twins.map(({ sqlite }) => sqlite), ...computed.columns]
@@ -117,27 +131,36 @@ async function copyTable(source: Postgres, target: Sqlite, { plan, from }: Copyi
   }
   // Triggers of other tables have written rows.
   target.run(`DELETE FROM "${table}"`)
-  progress.begin(table, (await source.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))!.n)
+  // A cursor takes no values, and an id has no characters that would end the text.
+  const condition = placeCondition(table)?.replace('$1', `'${place.replaceAll("'", "''")}'`)
+  const rows = condition === undefined ? table : `${table} WHERE ${condition}`
+  progress.begin(table, (await source.get<{ n: number }>(`SELECT count(*) AS n FROM ${rows}`))!.n)
   const cursor = `moved_${table}`
-  await source.script(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${await selectOf(source, table, from.get(table)!)}`)
-  for (let rows: Row[] = []; ;) {
-    rows = await source.all<Row>(`FETCH FORWARD ${FETCHED} FROM ${cursor}`)
-    if (rows.length === 0) break
-    for (const row of rows) insert(row)
-    progress.add(rows.length)
+  await source.script(
+    `DECLARE ${cursor} NO SCROLL CURSOR FOR ${await selectOf(source, { table, rows }, from.get(table)!)}`,
+  )
+  for (;;) {
+    const fetched = await source.all<Row>(`FETCH FORWARD ${FETCHED} FROM ${cursor}`)
+    if (fetched.length === 0) break
+    for (const row of fetched) insert(row)
+    progress.add(fetched.length)
   }
   await source.script(`CLOSE ${cursor}`)
   progress.end()
 }
 
 /** Rows in the order of the primary key: logs in the order of `seq`, numbered rows in that of their numbers. */
-async function selectOf(source: Postgres, table: string, columns: ReadonlyMap<string, string>): Promise<string> {
+async function selectOf(
+  source: Postgres,
+  { table, rows }: { table: string; rows: string },
+  columns: ReadonlyMap<string, string>,
+): Promise<string> {
   const key = await source.all<{ name: string }>(
     `SELECT a.attname AS name FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
      WHERE i.indrelid = $1::text::regclass AND i.indisprimary ORDER BY array_position(i.indkey::smallint[], a.attnum)`,
     `parley.${table}`,
   )
-  return `SELECT ${[...columns.keys()].join(', ')} FROM ${table} ORDER BY ${key.map(({ name }) => name).join(', ')}`
+  return `SELECT ${[...columns.keys()].join(', ')} FROM ${rows} ORDER BY ${key.map(({ name }) => name).join(', ')}`
 }
 
 function sqliteValue(value: unknown): SQLInputValue {

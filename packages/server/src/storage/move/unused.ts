@@ -2,13 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ParleyError } from '@parley/protocol'
 import type { Sql } from '../postgres/database.ts'
+import { ALL_NODES, LEASE_CLASS } from '../postgres/liveness.ts'
 
-/** "PRLY", the class of the advisory locks that servers hold. */
-const SERVERS = 0x50524c59
-/** Holds the lock of a server until the end of the transaction, so that no server starts meanwhile. */
-const LOCK_SQL = `SELECT pg_try_advisory_xact_lock(${SERVERS}, 0) AS is_held`
-const USED_SQL = `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${SERVERS} AND granted AND pid <> pg_backend_pid()
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS is_used`
+/** Keeps servers from starting until the end of the transaction. */
+const LOCK_SQL = `SELECT pg_try_advisory_xact_lock(${LEASE_CLASS}, ${ALL_NODES}) AS is_held`
+const USED_SQL = `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LEASE_CLASS} AND granted
+  AND pid <> pg_backend_pid() AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS is_used`
 /** Milliseconds until the database has noticed the end of a server that was killed. */
 const WAIT_MS = 5_000
 const RETRY_MS = 100

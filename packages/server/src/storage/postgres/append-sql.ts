@@ -3,6 +3,7 @@
  * row. Members that are missing in the result changed nothing.
  */
 import type { Append } from '../contract/conversations.ts'
+import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import type { SqlValue } from './database.ts'
 import { arraysOf, bytesOf, EVENT_COLUMNS, type EventRow, eventArrays, eventRow } from './event-rows.ts'
 import { type Added, addedBy } from './usage.ts'
@@ -30,17 +31,18 @@ export function memberOf(append: Append, attempt: string): Member {
  */
 export const APPEND_SQL = `WITH w AS (
     SELECT * FROM unnest($1::integer[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
-      $9::uuid[], $32::text[], $33::bigint[], $34::bigint[])
-    AS w (member, id, epoch, expected, count, bytes, status, updated_at, attempt, masked_user, masked_version, notified)
+      $9::uuid[], $32::text[], $33::bigint[], $34::bigint[], $35::boolean[])
+    AS w (member, id, epoch, expected, count, bytes, status, updated_at, attempt, masked_user, masked_version, notified, wants_owner)
   ), v AS (
     SELECT w.member FROM w JOIN secret_versions s ON s.user_name = w.masked_user AND s.n = w.masked_version FOR SHARE OF s
   ), g AS (
     UPDATE conversations c SET seq = c.seq + w.count, bytes = c.bytes + w.bytes, status = coalesce(w.status, c.status),
-      updated_at = coalesce(w.updated_at, c.updated_at), append_id = w.attempt, notified = c.notified + w.notified
+      updated_at = coalesce(w.updated_at, c.updated_at), append_id = w.attempt, notified = c.notified + w.notified,
+      wants_owner = coalesce(w.wants_owner, c.wants_owner)
     FROM w WHERE c.id = w.id AND c.seq = w.expected AND c.epoch = w.epoch AND c.append_id IS DISTINCT FROM w.attempt
       AND (w.masked_user IS NULL OR w.member IN (SELECT member FROM v)
         OR w.masked_version = 0 AND NOT EXISTS (SELECT 1 FROM secret_versions s WHERE s.user_name = w.masked_user))
-    RETURNING c.n, c.owner, c.notified, w.member, w.status AS new_status
+    RETURNING c.n, c.owner, c.notified, w.member, w.wants_owner
   ), e AS (
     INSERT INTO events (conversation, ${EVENT_COLUMNS})
     SELECT g.n, ${EVENT_COLUMNS.split(', ')
@@ -59,9 +61,9 @@ export const APPEND_SQL = `WITH w AS (
     DELETE FROM notes USING g JOIN unnest($26::integer[], $27::text[]) AS x (member, about) USING (member)
     WHERE notes.conversation = g.n AND notes.about >= x.about AND notes.about < x.about || '.'
   ), q AS (
-    DELETE FROM crashes USING g WHERE crashes.conversation = g.n AND g.new_status <> 'running'
+    DELETE FROM crashes USING g WHERE crashes.conversation = g.n AND NOT g.wants_owner
   ), b AS (
-    DELETE FROM restored_runs USING g WHERE restored_runs.conversation = g.n AND g.new_status <> 'running'
+    DELETE FROM restored_runs USING g WHERE restored_runs.conversation = g.n AND NOT g.wants_owner
   ), u AS (
     INSERT INTO usage (user_name, period, counter, amount)
     SELECT g.owner, x.period, x.counter, sum(x.amount)
@@ -129,5 +131,6 @@ export function appendValues(members: readonly Member[], isNotified: boolean): S
     members.map(({ append }) => append.masked?.user ?? null),
     members.map(({ append }) => append.masked?.version ?? null),
     members.map(({ append }) => (isNotified ? (append.outbox ?? []).length : 0)),
+    members.map(({ append }) => wantsOwnerAfter(append.row)),
   ]
 }

@@ -1,12 +1,13 @@
-/** Commands that users ran outside conversations, and their outputs. */
+/** Commands that users ran outside conversations, and their outputs. The open ones are those of one place. */
 import type { BashEventRow, BashQuery, BashStore } from '../contract/bash.ts'
+import type { PlaceId } from '../contract/nodes.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
 
 const COLUMNS = 'id, kind, command_id, place AS "order", timestamp, json'
 const GET_SQL = `SELECT ${COLUMNS} FROM bash_events WHERE user_name = $1 AND id = $2`
-const OPEN_SQL = `SELECT user_name AS "user", ${COLUMNS} FROM bash_events WHERE is_open ORDER BY n`
-const INSERT_SQL = `INSERT INTO bash_events (user_name, id, kind, command_id, place, timestamp, is_open, bytes, json)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (user_name, id) DO NOTHING`
+const OPEN_SQL = `SELECT user_name AS "user", ${COLUMNS} FROM bash_events WHERE is_open AND place_id = $1 ORDER BY n`
+const INSERT_SQL = `INSERT INTO bash_events (user_name, id, kind, command_id, place, timestamp, is_open, bytes, json, place_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (user_name, id) DO NOTHING`
 /** Finds the newest event beyond the bounds, from the newest event backwards. */
 const PRUNE_SQL = `SELECT n FROM (
     SELECT n, row_number() OVER newest AS number, sum(bytes) OVER newest AS total
@@ -36,13 +37,13 @@ async function conditionsOf(sql: Sql, user: string, query: BashQuery) {
   return { where: terms.join(''), values }
 }
 
-export function postgresBash(database: Database): BashStore {
+export function postgresBash(database: Database, placeId: PlaceId): BashStore {
   return {
     append: (user, { id, kind, command_id, order, timestamp, json }, closes = false) =>
       database.write(async (sql) => {
         const isOpen = command_id === null && !closes
         const bytes = Buffer.byteLength(json)
-        await sql.run(INSERT_SQL, user, id, kind, command_id, order, timestamp, isOpen, bytes, json)
+        await sql.run(INSERT_SQL, user, id, kind, command_id, order, timestamp, isOpen, bytes, json, placeId)
         if (closes && command_id !== null)
           await sql.run('UPDATE bash_events SET is_open = false WHERE user_name = $1 AND id = $2', user, command_id)
       }),
@@ -65,7 +66,7 @@ export function postgresBash(database: Database): BashStore {
       }),
     open: () =>
       database.read(async (sql) => {
-        const rows = await sql.all<BashEventRow & { user: string }>(OPEN_SQL)
+        const rows = await sql.all<BashEventRow & { user: string }>(OPEN_SQL, placeId)
         return rows.map(({ user, ...event }) => ({ user, event }))
       }),
   }

@@ -13,8 +13,8 @@ const CLUSTER = `
   INSERT INTO cluster VALUES (1, 0, 0) ON CONFLICT DO NOTHING;
 `
 
-/** The oldest version that can work with the newest schema. */
-const MIN_READER = 1
+/** The oldest version that can work with the newest schema: those before it use a database alone. */
+const MIN_READER = 2
 /** Advisory lock of migrations: "PRLM". */
 const MIGRATION_LOCK = 0x50524c4d
 /** `server_version_num` of PostgreSQL 14. */

@@ -1,12 +1,19 @@
-/** Numbers of the nodes of a database, which are never used again. */
+/** Numbers of the nodes of a database, which are never used again, and what other nodes see of them. */
 import type { NodeStore } from '../contract/nodes.ts'
 import type { Database } from './database.ts'
+import { LIVE_SQL } from './liveness.ts'
+
+const ADD_SQL = 'INSERT INTO nodes (url, version, places) VALUES ($1, $2, $3) RETURNING n'
+/** Rows of nodes that have ended long ago, and left nothing that should run. */
+const FORGET_SQL = `DELETE FROM nodes WHERE started_at < now() - interval '30 days' AND n NOT IN (${LIVE_SQL})
+  AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.wants_owner AND c.node = nodes.n)`
 
 export function postgresNodes(database: Database): NodeStore {
   return {
-    add: () =>
+    add: ({ url, version, places } = { url: '', version: '', places: [] }) =>
       database.write(async (sql) => {
-        const added = await sql.get<{ n: number }>('INSERT INTO nodes DEFAULT VALUES RETURNING n')
+        await sql.run(FORGET_SQL)
+        const added = await sql.get<{ n: number }>(ADD_SQL, url, version, places)
         if (added === undefined) throw new Error('a node was not added')
         return added.n
       }),

@@ -4,6 +4,7 @@ import { testDatabase } from '../../../testing/postgres.ts'
 import { conversation, message, numbered } from '../../../testing/store-fixtures.ts'
 import type { Storage } from '../storage.ts'
 import { openPostgres } from './open.ts'
+import { MIGRATIONS } from './schema.ts'
 
 const unavailable = (message: string) => ({
   code: 'unavailable',
@@ -16,7 +17,7 @@ test('of four servers that open an empty database at once, one migrates it', asy
   const numbers = await Promise.all(opened.map((storage) => storage.nodes.add()))
   expect(new Set(numbers).size).toBe(4)
   for (const storage of opened) await storage[Symbol.asyncDispose]()
-  expect(await database.query('SELECT schema FROM parley.cluster')).toEqual([{ schema: 1 }])
+  expect(await database.query('SELECT schema FROM parley.cluster')).toEqual([{ schema: MIGRATIONS.length }])
 })
 
 test('a database of a newer version is opened while that version permits it, and refused otherwise', async () => {
@@ -26,7 +27,7 @@ test('a database of a newer version is opened while that version permits it, and
   await (await openPostgres({ url: database.url }))[Symbol.asyncDispose]()
   await database.query('UPDATE parley.cluster SET min_reader = 9')
   await expect(openPostgres({ url: database.url })).rejects.toMatchObject(
-    unavailable('has schema 9, this Parley knows up to 1'),
+    unavailable(`has schema 9, this Parley knows up to ${MIGRATIONS.length}`),
   )
 })
 

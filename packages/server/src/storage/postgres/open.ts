@@ -1,4 +1,6 @@
 /** Opens a store in a PostgreSQL database. */
+import type { PlaceId } from '../contract/nodes.ts'
+import type { Lease } from '../contract/shared.ts'
 import type { Storage } from '../storage.ts'
 import { Appends } from './appends.ts'
 import { postgresAudit } from './audit.ts'
@@ -19,9 +21,11 @@ import { postgresNodes } from './nodes.ts'
 import { postgresNotes } from './notes.ts'
 import { Outbox } from './outbox.ts'
 import { ReceivedConversations } from './received.ts'
+import { postgresOwning } from './owning.ts'
 import { postgresRecords } from './records.ts'
 import { postgresSealTest } from './seal-test.ts'
 import { postgresSettings } from './settings.ts'
+import { postgresShared } from './shared.ts'
 import { LogSweep } from './sweep.ts'
 import { PostgresTargets } from './targets.ts'
 import { postgresUsage } from './usage.ts'
@@ -32,6 +36,10 @@ import { postgresWorkspaces } from './workspaces.ts'
 export type PostgresOptions = {
   /** Address of the database, with user and password where it asks for them. */
   url: string
+  /** Address for the lease and the notifications, where a pooler is at `url`; default: `url`. */
+  sessionUrl?: string | null
+  /** The data directory that this process works with; default: none, for what is not bound to one. */
+  place?: PlaceId | null
   now?: () => Date
 }
 
@@ -39,7 +47,12 @@ export type PostgresOptions = {
  * Opens the store and migrates it to the newest schema. Disposal commits waiting work; later calls are refused.
  * @throws ParleyError `unavailable` when the database cannot be used, is too old, or was written by a newer Parley.
  */
-export async function openPostgres({ url, now: givenNow }: PostgresOptions): Promise<Storage> {
+export async function openPostgres({
+  url,
+  sessionUrl = null,
+  place: givenPlace = null,
+  now: givenNow,
+}: PostgresOptions): Promise<Storage> {
   const now = givenNow ?? (() => new Date())
   const database = new Database(url)
   try {
@@ -48,6 +61,8 @@ export async function openPostgres({ url, now: givenNow }: PostgresOptions): Pro
     await database.close()
     throw error
   }
+  const place = givenPlace ?? ''
+  let lease: Lease | undefined
   const outbox = new Outbox(givenNow)
   const appends = new Appends(database, outbox)
   const sweep = new LogSweep(database)
@@ -60,7 +75,11 @@ export async function openPostgres({ url, now: givenNow }: PostgresOptions): Pro
     await database.close()
   }
   return {
-    conversations: { ...postgresRecords(database, sweep, outbox), ...postgresLog(database, appends, outbox) },
+    conversations: {
+      ...postgresRecords(database, sweep, outbox, place),
+      ...postgresOwning(database, { place, mayTakeOver: () => lease?.mayTakeOver ?? true }),
+      ...postgresLog(appends, outbox),
+    },
     events: postgresEvents(database, OWN_LOGS),
     outbox: new Deliveries(database, outbox, sweep),
     targets: new PostgresTargets(database, outbox, sweep),
@@ -68,13 +87,13 @@ export async function openPostgres({ url, now: givenNow }: PostgresOptions): Pro
     settings: postgresSettings(database),
     secrets: postgresVault(database, now),
     documents: postgresDocuments(database, now),
-    bash: postgresBash(database),
-    calls: postgresCalls(database),
+    bash: postgresBash(database, place),
+    calls: postgresCalls(database, place),
     files: postgresFiles(database),
     callbacks: postgresCallbacks(database),
     nodes: postgresNodes(database),
     notes: postgresNotes(database),
-    workspaces: postgresWorkspaces(database),
+    workspaces: postgresWorkspaces(database, place),
     checkpoints: postgresCheckpoints(database),
     keys: postgresKeys(database, now),
     users: postgresUsers(database, sweep, now),
@@ -82,6 +101,9 @@ export async function openPostgres({ url, now: givenNow }: PostgresOptions): Pro
     idempotency: postgresIdempotency(database),
     usage: postgresUsage(database),
     sealTest: postgresSealTest(database),
+    shared: postgresShared(database, sessionUrl ?? url, (opened) => {
+      lease = opened
+    }),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   }
 }

@@ -12,9 +12,12 @@ import type {
   SealedJson,
   WorkspaceChoice,
 } from '../contract/conversations.ts'
+import type { PlaceId } from '../contract/nodes.ts'
 import { Cursors } from '../shared/cursors.ts'
 import { bytesOfFiles } from '../shared/file-bytes.ts'
 import { requireDense } from '../shared/dense.ts'
+import { type Parent, treeOf } from '../shared/roots.ts'
+import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import { insertCheckpoint } from './checkpoints.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
 import { bytesOf, type EventRow, eventRow, insertEvents, packedId } from './event-rows.ts'
@@ -22,11 +25,10 @@ import { insertFile } from './files.ts'
 import { lock } from './locks.ts'
 import type { Outbox } from './outbox.ts'
 import type { LogSweep } from './sweep.ts'
+import { COLUMNS } from './row-columns.ts'
 import { countBytes } from './usage.ts'
 import { namedIn } from './workspaces.ts'
 
-const COLUMNS =
-  'c.id, c.owner, c.created_at, c.updated_at, c.seq, c.epoch, c.node, c.status, c.parent_conversation_id, r.record'
 export const ROWS = `SELECT ${COLUMNS} FROM conversations c JOIN records r ON r.conversation = c.n`
 
 const GET_SQL = `${ROWS} WHERE c.id = $1`
@@ -35,14 +37,6 @@ const OWNER_SQL = `SELECT owner FROM (
     SELECT owner, 1 AS rank FROM conversations WHERE id = $1 UNION ALL SELECT owner, 2 FROM deleted_ids WHERE id = $1
   ) owners ORDER BY rank LIMIT 1`
 const HOLDERS_SQL = 'SELECT c.id, c.owner FROM events e JOIN conversations c ON c.n = e.conversation WHERE e.id = $1'
-/**
- * The conversations that should run and have another node, or none: one server at a time uses the database (`server-lock.ts`), so every
- * other node has ended.
- */
-/** Materialized: a plan may run a subquery with locks again for each row, and each time it finds further rows up to the limit. */
-const ORPHANS_SQL = `WITH orphans AS MATERIALIZED (
-    SELECT n FROM conversations WHERE status = 'running' AND node IS DISTINCT FROM $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
-  ) UPDATE conversations c SET node = $1 FROM orphans WHERE c.n = orphans.n RETURNING c.id`
 /** Children of the same owner only: no user sees the conversations of another one. */
 const CHILDREN_SQL = `SELECT id FROM conversations WHERE parent_conversation_id = $1
   AND owner = (SELECT owner FROM conversations WHERE id = $1) ORDER BY id`
@@ -53,25 +47,33 @@ const CACHE_STATE_SQL = `INSERT INTO states (conversation, seq, json)
   ON CONFLICT (conversation) DO UPDATE SET seq = excluded.seq, json = excluded.json`
 const PUT_STATE_SQL = `INSERT INTO states (conversation, seq, json) VALUES ($1, $2, $3)
   ON CONFLICT (conversation) DO UPDATE SET seq = excluded.seq, json = excluded.json`
-const COUNT_CRASH_SQL = `INSERT INTO crashes (conversation, count) SELECT n, 1 FROM conversations WHERE status = 'running'
+/** The newest node of the place is the one that crashed: the server that counts has no number yet. */
+const COUNT_CRASH_SQL = `INSERT INTO crashes (conversation, count)
+  SELECT c.n, 1 FROM conversations c, (SELECT max(n) AS n FROM nodes WHERE $1 = ANY(places)) crashed
+  WHERE c.wants_owner AND (c.node = crashed.n OR c.taken_from = crashed.n)
   ON CONFLICT (conversation) DO UPDATE SET count = crashes.count + 1`
 const MARK_RESTORED_SQL = `INSERT INTO restored_runs (conversation, backup_at)
-  SELECT n, $1 FROM conversations WHERE status = 'running'
+  SELECT n, $1 FROM conversations WHERE wants_owner AND (place IS NULL OR place = $2)
   ON CONFLICT (conversation) DO UPDATE SET backup_at = excluded.backup_at`
 const NEXT_RECORD_SQL =
   'SELECT conversation, record FROM records WHERE conversation > $1 ORDER BY conversation LIMIT 1 FOR UPDATE'
 const SET_RECORD = 'SET record = $1, working_dir = $2, worktree_source = $3'
 const INSERT_SQL = `INSERT INTO conversations
-    (id, owner, created_at, updated_at, seq, bytes, epoch, node, status, parent_conversation_id, notified)
-  VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING RETURNING n`
+    (id, owner, created_at, updated_at, seq, bytes, epoch, node, status, parent_conversation_id, notified, wants_owner, root, place)
+  VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING RETURNING n`
+/** The lock holds a claim of the root back, which would leave out the new sub-agent, and no append. */
+const PARENT_SQL = `SELECT coalesce(root, id) AS root, place, node FROM conversations WHERE id = $1 FOR KEY SHARE`
 const INSERT_RECORD_SQL =
   'INSERT INTO records (conversation, record, working_dir, worktree_source) VALUES ($1, $2, $3, $4)'
 /** Its release would end the processes of a new conversation; files and notifications of another owner's may still exist. */
 const IS_TAKEN_SQL = `SELECT 1 FROM owed_releases WHERE id = $1
   UNION ALL SELECT 1 FROM deleted_ids WHERE id = $1 AND owner <> $2 LIMIT 1`
-const OWE_SQL = `INSERT INTO owed_releases (id, owner, record, workspace)
-  SELECT c.id, c.owner, r.record, $2 FROM conversations c JOIN records r ON r.conversation = c.n WHERE c.id = $1
-  ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, record = excluded.record, workspace = excluded.workspace`
+const OWE_SQL = `INSERT INTO owed_releases (id, owner, record, workspace, place)
+  SELECT c.id, c.owner, r.record, $2, coalesce(c.place, $3) FROM conversations c JOIN records r ON r.conversation = c.n WHERE c.id = $1
+  ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, record = excluded.record, workspace = excluded.workspace,
+    place = excluded.place`
+const OWED_SQL = 'SELECT id, owner, record, workspace FROM owed_releases WHERE place = $1'
+const OWES_SQL = 'SELECT 1 FROM owed_releases WHERE owner = $1 LIMIT 1'
 const REMEMBER_ID_SQL = `INSERT INTO deleted_ids (id, owner) VALUES ($1, $2)
   ON CONFLICT (id) DO UPDATE SET owner = excluded.owner`
 const FILE_BYTES_SQL = 'SELECT owner, file_bytes FROM conversations WHERE id = $1 FOR UPDATE'
@@ -99,9 +101,9 @@ export function pageSql(select: string, sort: ConversationSort, hasStatus: boole
   return `${select} c.owner = $1${status}${place} ORDER BY c.${column} ${order}, c.n ${order} LIMIT $2`
 }
 
-type Records = Omit<ConversationStore, 'own' | 'append'>
+type Records = Omit<ConversationStore, 'own' | 'claim' | 'holder' | 'orphans' | 'wanting' | 'release' | 'append'>
 
-export function postgresRecords(database: Database, sweep: LogSweep, outbox: Outbox): Records {
+export function postgresRecords(database: Database, sweep: LogSweep, outbox: Outbox, place: PlaceId): Records {
   const cursors = new Cursors()
   return {
     create: async (conversation) => {
@@ -129,9 +131,6 @@ export function postgresRecords(database: Database, sweep: LogSweep, outbox: Out
         const values = status === undefined ? [owner] : [owner, status]
         return (await sql.get<{ count: number }>(text, ...values))?.count ?? 0
       }),
-    orphans: (by, limit) => database.write((sql) => idsOf(sql, ORPHANS_SQL, by, limit)),
-    release: (by) =>
-      database.write(async (sql) => void (await sql.run('UPDATE conversations SET node = NULL WHERE node = $1', by))),
     children: (id) => database.read((sql) => idsOf(sql, CHILDREN_SQL, id)),
     states: (ids) =>
       database.read(async (sql) => {
@@ -141,20 +140,20 @@ export function postgresRecords(database: Database, sweep: LogSweep, outbox: Out
       }),
     cacheState: (id, { seq, json }) =>
       database.write(async (sql) => void (await sql.run(CACHE_STATE_SQL, id, seq, json))),
-    countCrash: () => database.write(async (sql) => void (await sql.run(COUNT_CRASH_SQL))),
+    countCrash: () => database.write(async (sql) => void (await sql.run(COUNT_CRASH_SQL, place))),
     markRestored: (backupAt) =>
       database.write(async (sql) => {
-        await sql.run('DELETE FROM made_workspaces')
-        return sql.run(MARK_RESTORED_SQL, backupAt)
+        await sql.run('DELETE FROM made_workspaces WHERE place = $1', place)
+        return sql.run(MARK_RESTORED_SQL, backupAt, place)
       }),
     changeRecords: (change) => database.write((sql) => changeRecords(sql, change)),
     countFiles: (id, bytes) => database.write((sql) => countFilesNow(sql, id, bytes)),
-    owedReleases: () =>
-      database.read((sql) => sql.all<OwedRelease>('SELECT id, owner, record, workspace FROM owed_releases')),
+    owedReleases: () => database.read((sql) => sql.all<OwedRelease>(OWED_SQL, place)),
+    owesReleases: (owner) => database.read(async (sql) => (await sql.get(OWES_SQL, owner)) !== undefined),
     released: (id) =>
       database.write(async (sql) => void (await sql.run('DELETE FROM owed_releases WHERE id = $1', id))),
     delete: async (id, drafts = [], workspace = 'keep') => {
-      const isDeleted = await database.write((sql) => deleteNow(sql, outbox, id, drafts, workspace))
+      const isDeleted = await database.write((sql) => deleteNow(sql, outbox, id, drafts, { workspace, place }))
       if (!isDeleted) return false
       outbox.announceCommit(id, drafts, 0, true)
       sweep.start()
@@ -194,6 +193,8 @@ async function createNow(sql: Sql, outbox: Outbox, row: NewConversation, { rows,
   if (isNotified) await lock(sql, 'lane', [id])
   const drafts = isNotified ? (row.outbox ?? []) : []
   const notified = isNotified ? await outbox.lastSequence(sql, id) : 0
+  const parent = row.isSubAgent === true ? await sql.get<Parent>(PARENT_SQL, parent_conversation_id) : undefined
+  const { root, place } = treeOf(row, parent)
   const values = [
     id,
     owner,
@@ -205,6 +206,9 @@ async function createNow(sql: Sql, outbox: Outbox, row: NewConversation, { rows,
     status,
     parent_conversation_id,
     notified + drafts.length,
+    wantsOwnerAfter(row),
+    root,
+    place,
   ]
   const made = await sql.get<{ n: number }>(INSERT_SQL, ...values)
   // The second question comes after the insertion, which waits for a deletion of the same id that is under way.
@@ -270,11 +274,11 @@ async function deleteNow(
   outbox: Outbox,
   id: ConversationId,
   drafts: readonly OutboxDraft[],
-  workspace: WorkspaceChoice,
+  { workspace, place }: { workspace: WorkspaceChoice; place: PlaceId },
 ): Promise<boolean> {
   await lock(sql, 'lane', [id])
   await sql.run('SELECT 1 FROM conversations WHERE id = $1 FOR UPDATE', id)
-  await sql.run(OWE_SQL, id, workspace)
+  await sql.run(OWE_SQL, id, workspace, place)
   type Deleted = { n: number; seq: number; notified: number; owner: string; bytes: number }
   const row = await sql.get<Deleted>(DELETE_SQL, id)
   if (row === undefined) return false

@@ -350,5 +350,26 @@ const WEBHOOK_TARGETS = `
   ALTER TABLE deliveries ADD COLUMN begun_term bigint NOT NULL DEFAULT 0;
 `
 
+/**
+ * Several nodes. What belongs to one data directory has its `place`: the call ledger and its mark, directories and commands of the machine.
+ * `taken_from`: the node that a conversation was claimed from.
+ */
+const NODES = `
+  ALTER TABLE conversations
+    ADD COLUMN root ${TEXT}, ADD COLUMN place ${TEXT}, ADD COLUMN wants_owner boolean NOT NULL DEFAULT false, ADD COLUMN taken_from bigint;
+  UPDATE conversations SET wants_owner = true WHERE status = 'running';
+  CREATE INDEX conversations_wanting ON conversations (node, id) WHERE wants_owner;
+  CREATE INDEX conversations_root ON conversations (root) WHERE root IS NOT NULL;
+  DROP INDEX conversations_running;
+  ALTER TABLE nodes
+    ADD COLUMN url ${TEXT} NOT NULL DEFAULT '', ADD COLUMN version ${TEXT} NOT NULL DEFAULT '',
+    ADD COLUMN places text[] COLLATE "C" NOT NULL DEFAULT '{}', ADD COLUMN draining_at timestamptz;
+  ALTER TABLE bash_events ADD COLUMN place_id ${TEXT} NOT NULL DEFAULT '';
+  ALTER TABLE owed_releases ADD COLUMN place ${TEXT} NOT NULL DEFAULT '';
+  ALTER TABLE made_workspaces ADD COLUMN place ${TEXT} NOT NULL DEFAULT '', DROP CONSTRAINT made_workspaces_pkey, ADD PRIMARY KEY (place, root_digest);
+  ALTER TABLE data_directory ADD COLUMN place ${TEXT} NOT NULL DEFAULT '', ALTER COLUMN one SET DEFAULT 1,
+    DROP CONSTRAINT data_directory_pkey, ADD PRIMARY KEY (place);
+`
+
 /** The steps, oldest first. */
-export const MIGRATIONS: readonly string[] = [CONVERSATIONS + EVENTS + DELIVERIES + USERS, WEBHOOK_TARGETS]
+export const MIGRATIONS: readonly string[] = [CONVERSATIONS + EVENTS + DELIVERIES + USERS, WEBHOOK_TARGETS, NODES]

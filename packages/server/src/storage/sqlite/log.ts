@@ -1,15 +1,15 @@
-/** Writes to a log: taking ownership, and appending. */
+/** Appends to a log. */
 import { ParleyError } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
-import type { Append, CachedState, ConversationRow, ConversationStore } from '../contract/conversations.ts'
+import type { Append, CachedState, ConversationStore } from '../contract/conversations.ts'
 import { requireDense } from '../shared/dense.ts'
 import { spentIn } from '../shared/usage.ts'
+import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import { bytesOf, type EventColumns, eventColumns, insertEvents } from './event-columns.ts'
 import { isDuplicate } from './failures.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { putNote, settleNotes } from './notes.ts'
 import type { Outbox } from './outbox.ts'
-import { ROWS_SQL } from './rows.ts'
 import type { Sql } from './sql.ts'
 import { countBytes, countSpent } from './usage.ts'
 import { secretsVersion } from './vault.ts'
@@ -76,6 +76,11 @@ function advance(sql: Sql, append: Append, bytes: number): { n: number; owner: s
     sets.push(`${column} = ?`)
     values.push(value)
   }
+  const wantsOwner = wantsOwnerAfter(row)
+  if (wantsOwner !== null) {
+    sets.push('wants_owner = ?')
+    values.push(Number(wantsOwner))
+  }
   return sql.returning<{ n: number; owner: string }>(
     `UPDATE conversations SET ${sets.join(', ')} WHERE id = ? AND seq = ? AND epoch = ? RETURNING n, owner`,
     ...values,
@@ -108,8 +113,7 @@ function appendNow(sql: Sql, append: Append, { columns, bytes, spent }: Counted,
   countSpent(sql, owner, spent)
   const record = append.row?.record
   if (record !== undefined) sql.run('UPDATE records SET record = ? WHERE conversation = ?', record, conversation)
-  const status = append.row?.status
-  if (status !== undefined && status !== 'running') {
+  if (wantsOwnerAfter(append.row) === false) {
     sql.run('DELETE FROM crashes WHERE conversation = ?', conversation)
     sql.run('DELETE FROM restored_runs WHERE conversation = ?', conversation)
   }
@@ -120,29 +124,8 @@ function appendNow(sql: Sql, append: Append, { columns, bytes, spent }: Counted,
   outbox.notify(conversation, append.id, append.outbox)
 }
 
-export function sqliteLog(sql: Sql, commits: GroupCommit, outbox: Outbox): Pick<ConversationStore, 'own' | 'append'> {
+export function sqliteLog(sql: Sql, commits: GroupCommit, outbox: Outbox): Pick<ConversationStore, 'append'> {
   return {
-    // Never `held`: only one process uses the file, so every other node has ended.
-    own: (id, by) =>
-      commits.write(() => {
-        const owned = sql.returning<{ n: number }>(
-          'UPDATE conversations SET epoch = epoch + 1, node = ? WHERE id = ? RETURNING n',
-          by,
-          id,
-        )
-        if (owned === undefined) return { kind: 'unknown' }
-        const row = sql.get<ConversationRow>(`${ROWS_SQL} WHERE c.n = ?`, owned.n)
-        const state = sql.get<CachedState>('SELECT seq, json FROM states WHERE conversation = ?', owned.n)
-        if (row === undefined) throw new Error(`conversation ${id} has no record`)
-        const crashes =
-          sql.get<{ count: number }>('SELECT count FROM crashes WHERE conversation = ?', owned.n)?.count ?? 0
-        const restoredFrom =
-          sql.get<{ at: string }>('SELECT backup_at AS at FROM restored_runs WHERE conversation = ?', owned.n)?.at ??
-          null
-        const cached = state === undefined ? null : { ...state }
-        return { kind: 'owned', row: { ...row }, state: cached, crashes, restoredFrom }
-      }),
-
     append: async (append) => {
       requireDense(append.expectedSeq, append.events)
       const columns = append.events.map(eventColumns)

@@ -405,6 +405,16 @@ const MIGRATIONS: readonly string[] = [
     removed_at TEXT
   ) WITHOUT ROWID;
   `,
+  // A conversation that should run is found by the new index, whatever its status is.
+  `
+  ALTER TABLE conversations ADD COLUMN root TEXT;
+  ALTER TABLE conversations ADD COLUMN place TEXT;
+  ALTER TABLE conversations ADD COLUMN wants_owner INTEGER NOT NULL DEFAULT 0;
+  UPDATE conversations SET wants_owner = 1 WHERE status = 'running';
+  CREATE INDEX conversations_wanting ON conversations (id) WHERE wants_owner = 1;
+  CREATE INDEX conversations_root ON conversations (root) WHERE root IS NOT NULL;
+  DROP INDEX conversations_running;
+  `,
 ]
 
 /** True for the `application_id` of a store. */

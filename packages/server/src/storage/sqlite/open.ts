@@ -22,6 +22,7 @@ import { migrate } from './migrations.ts'
 import { sqliteNodes } from './nodes.ts'
 import { sqliteNotes } from './notes.ts'
 import { Outbox } from './outbox.ts'
+import { sqliteOwning } from './owning.ts'
 import { ReceivedConversations } from './received.ts'
 import { sqliteRecords } from './records.ts'
 import { sqliteSealTest } from './seal-test.ts'
@@ -113,7 +114,11 @@ export async function openSqlite({
     sql.database.close()
   }
   return {
-    conversations: { ...sqliteRecords(sql, commits, sweep, outbox), ...sqliteLog(sql, commits, outbox) },
+    conversations: {
+      ...sqliteRecords(sql, commits, sweep, outbox),
+      ...sqliteOwning(sql, commits),
+      ...sqliteLog(sql, commits, outbox),
+    },
     events: sqliteEvents(sql, commits, ownLogs(sql)),
     outbox: new Deliveries(sql, commits, outbox, sweep),
     targets: new SqliteTargets(sql, commits, outbox, sweep),
@@ -135,6 +140,7 @@ export async function openSqlite({
     idempotency: sqliteIdempotency(sql, commits),
     usage: sqliteUsage(sql, commits),
     sealTest: sqliteSealTest(sql, commits),
+    shared: null,
     [Symbol.asyncDispose]: () => (closing ??= close()),
   }
 }

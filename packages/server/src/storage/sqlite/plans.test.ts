@@ -15,6 +15,7 @@ import * as keys from './keys.ts'
 import * as notes from './notes.ts'
 import { connect } from './open.ts'
 import * as outbox from './outbox.ts'
+import * as owning from './owning.ts'
 import * as received from './received.ts'
 import * as records from './records.ts'
 import type { Sql } from './sql.ts'
@@ -138,7 +139,8 @@ test.each([
     /^SEARCH conversations USING COVERING INDEX \S+ \(owner=\? AND status=\?\)$/,
   ],
   ['holders', records.HOLDERS_SQL, /^SEARCH e USING (COVERING )?INDEX events_id \(id=\?\)$/],
-  ['orphans', records.ORPHANS_SQL, /^SCAN conversations USING INDEX conversations_running$/],
+  ['orphans', owning.ORPHANS_SQL, /^SCAN conversations USING INDEX conversations_wanting$/],
+  ['a claim of a root', owning.CLAIM_SQL, /^MULTI-INDEX OR$/],
   [
     'children',
     records.CHILDREN_SQL,

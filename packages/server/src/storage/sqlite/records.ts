@@ -15,6 +15,8 @@ import type {
 import { insertCheckpoint } from './checkpoints.ts'
 import { Cursors } from '../shared/cursors.ts'
 import { requireDense } from '../shared/dense.ts'
+import { type Parent, treeOf } from '../shared/roots.ts'
+import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import { bytesOfFiles } from '../shared/file-bytes.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { bytesOf, type EventColumns, eventColumns, insertEvents, packedId } from './event-columns.ts'
@@ -29,8 +31,6 @@ import { countBytes } from './usage.ts'
 export const GET_SQL = `${ROWS_SQL} WHERE c.id = ?`
 export const HOLDERS_SQL =
   'SELECT c.id, c.owner FROM events e JOIN conversations c ON c.n = e.conversation WHERE e.id = ?'
-/** The conversations that should run and have another node, or none: only one process uses the file, so every other node has ended. */
-export const ORPHANS_SQL = `SELECT n FROM conversations WHERE status = 'running' AND node IS NOT ?1 ORDER BY id LIMIT ?2`
 /** Children of the same owner only: no user sees the conversations of another one. */
 export const CHILDREN_SQL = `SELECT id FROM conversations WHERE parent_conversation_id = ?
   AND owner = (SELECT owner FROM conversations WHERE id = ?) ORDER BY id`
@@ -61,7 +61,7 @@ export function searchSql(sort: ConversationSort, hasStatus: boolean, hasCursor:
   return `${ROWS_SQL} WHERE c.owner = ?${status}${cursor} ORDER BY c.${column} ${order}, c.n ${order} LIMIT ?`
 }
 
-type Records = Omit<ConversationStore, 'own' | 'append'>
+type Records = Omit<ConversationStore, 'own' | 'claim' | 'holder' | 'orphans' | 'wanting' | 'release' | 'append'>
 type NewConversation = Parameters<ConversationStore['create']>[0]
 
 export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, outbox: Outbox): Records {
@@ -94,17 +94,6 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
         const values = status === undefined ? [owner] : [owner, status]
         return sql.get<{ count: number }>(countSql(status !== undefined), ...values)?.count ?? 0
       }),
-    orphans: (by, limit) =>
-      commits.write(() =>
-        sql
-          .returningAll<{ id: ConversationId }>(
-            `UPDATE conversations SET node = ?1 WHERE n IN (${ORPHANS_SQL}) RETURNING id`,
-            by,
-            limit,
-          )
-          .map(({ id }) => id),
-      ),
-    release: (by) => commits.write(() => void sql.run('UPDATE conversations SET node = NULL WHERE node = ?', by)),
     children: (id) => commits.read(() => sql.all<{ id: ConversationId }>(CHILDREN_SQL, id, id).map((row) => row.id)),
     states: (ids) =>
       commits.read(() =>
@@ -121,7 +110,7 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
     countCrash: () =>
       commits.write(() => {
         sql.run(
-          `INSERT INTO crashes (conversation, count) SELECT n, 1 FROM conversations WHERE status = 'running'
+          `INSERT INTO crashes (conversation, count) SELECT n, 1 FROM conversations WHERE wants_owner = 1
            ON CONFLICT (conversation) DO UPDATE SET count = count + 1`,
         )
       }),
@@ -130,12 +119,14 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
         sql.run('DELETE FROM made_workspaces')
         return sql.run(
           `INSERT OR REPLACE INTO restored_runs (conversation, backup_at)
-           SELECT n, ? FROM conversations WHERE status = 'running'`,
+           SELECT n, ? FROM conversations WHERE wants_owner = 1`,
           backupAt,
         )
       }),
     changeRecords: (change) => commits.write(() => changeRecordsNow(sql, change)),
     countFiles: (id, bytes) => commits.write(() => countFilesNow(sql, id, bytes)),
+    owesReleases: (owner) =>
+      commits.read(() => sql.get('SELECT 1 FROM owed_releases WHERE owner = ? LIMIT 1', owner) !== undefined),
     owedReleases: () =>
       commits.read(() =>
         sql.all<OwedRelease>('SELECT id, owner, record, workspace FROM owed_releases').map((row) => ({ ...row })),
@@ -162,9 +153,11 @@ function createNow(
   if (sql.get('SELECT 1 FROM owed_releases WHERE id = ?', row.id) !== undefined) return false
   // Files and notifications of the deleted conversation may still exist under this id.
   if (sql.get('SELECT 1 FROM deleted_ids WHERE id = ? AND owner <> ?', row.id, row.owner) !== undefined) return false
+  const { root, place } = treeOf(row, parentOf(sql, row))
   const made = sql.returning<{ n: number }>(
-    `INSERT INTO conversations (id, owner, created_at, updated_at, seq, bytes, epoch, node, status, parent_conversation_id, notified)
-     VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
+    `INSERT INTO conversations
+       (id, owner, created_at, updated_at, seq, bytes, epoch, node, root, place, status, wants_owner, parent_conversation_id, notified)
+     VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
     row.id,
     row.owner,
     row.created_at,
@@ -172,7 +165,10 @@ function createNow(
     events.length,
     bytes,
     row.node,
+    root,
+    place,
     row.status,
+    Number(wantsOwnerAfter(row)),
     row.parent_conversation_id,
     outbox.targets.length === 0 ? 0 : outbox.lastSequence(row.id),
   )
@@ -186,6 +182,11 @@ function createNow(
   if (events.length > 0) outbox.follow(made.n, row.id, 0)
   outbox.notify(made.n, row.id, row.outbox)
   return true
+}
+
+function parentOf(sql: Sql, { isSubAgent, parent_conversation_id: parent }: NewConversation): Parent | undefined {
+  if (isSubAgent !== true) return undefined
+  return sql.get<Parent>('SELECT coalesce(root, id) AS root, place, node FROM conversations WHERE id = ?', parent)
 }
 
 function getNow(sql: Sql, id: ConversationId): ConversationRow | null {

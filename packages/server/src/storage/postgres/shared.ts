@@ -1,0 +1,26 @@
+/** What several nodes on one database exclude and find each other by. */
+import type { Lease, SharedStore } from '../contract/shared.ts'
+import type { Database } from './database.ts'
+import { openLease } from './lease.ts'
+import { liveNodes } from './liveness.ts'
+import { openNotifications } from './notifications.ts'
+import { expectSessions } from './pooler.ts'
+
+/** @param onLease called with the lease of this process, which then decides whether it may take conversations of other nodes */
+export function postgresShared(database: Database, sessionUrl: string, onLease: (lease: Lease) => void): SharedStore {
+  const options = { url: sessionUrl, name: database.name }
+  return {
+    async openLease(node, leaseMs) {
+      await expectSessions(options)
+      const lease = await openLease({ ...options, node, leaseMs })
+      onLease(lease)
+      return lease
+    },
+    openNotifications: (node) => openNotifications({ ...options, node }),
+    liveNodes: () => liveNodes(database),
+    setUrl: (node, to) =>
+      database.write(async (sql) => void (await sql.run('UPDATE nodes SET url = $2 WHERE n = $1', node, to))),
+    setDraining: (node) =>
+      database.write(async (sql) => void (await sql.run('UPDATE nodes SET draining_at = now() WHERE n = $1', node))),
+  }
+}
