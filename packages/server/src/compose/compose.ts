@@ -11,7 +11,7 @@ import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
 import { accountOf, expectConditions } from './mode.ts'
 import { expectNoOwnKeys } from './own-keys.ts'
-import { closeInTime, endWork } from './shutdown.ts'
+import { closeInTime, drainWork, endWork, releaseWork } from './shutdown.ts'
 import {
   openKnownSecrets,
   openStoreCipher,
@@ -107,7 +107,8 @@ export async function startServer(
   const suspended = new SuspendedUsers()
   suspended.replace(await storage.users.suspended())
   warnOfUsers(config, (await storage.users.list()).length, log)
-  const parts = { config, storage, cipher, log, heartbeatMs, account, foldersDir }
+  const { isShared } = coordination
+  const parts = { config, storage, cipher, log, heartbeatMs, account, foldersDir, isShared }
   const { quotas, egress, isolation, workspaces, roots, notes, files, removal } = await composeWorkspaces(parts, opened)
 
   const secrets = openNamedSecrets(storage.secrets, cipher)
@@ -164,7 +165,9 @@ export async function startServer(
     ...automation.runs,
   })
   const edge = composeEdge({ ...shared, coordination, engine, identities, secrets, isolation, log, ...overrides })
+  opened.defer(() => releaseWork(coordination, log))
   opened.defer(() => endWork(edge, engine, log))
+  opened.defer(() => drainWork(edge, engine, coordination, config.drainMs, log))
 
   const url = urlOf(await edge.listen({ host: config.host, port: config.port }))
   ownSecrets.listensAt(url)

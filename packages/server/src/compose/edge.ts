@@ -81,6 +81,8 @@ export type EdgeDeps = {
 }
 
 export type Edge = App & {
+  /** Reports from now on that the server is not ready. Requests are answered as before. */
+  drain(): void
   /** Resumes commands that were running, and deletions of users, when an earlier process ended. */
   recover(): Promise<void>
 }
@@ -89,6 +91,7 @@ export type Edge = App & {
 export function composeEdge(deps: EdgeDeps): Edge {
   const { config, engine, storage, cipher, identities, settings, secrets, ownSecrets, findLlm, isolation, log } = deps
   const machine = composeMachine(deps)
+  let isReady = true
   const users = composeUsers({ ...deps, bash: machine.bash, dataDir: config.dataDir })
   const app = createApp({
     conversations: engine,
@@ -123,6 +126,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
       findLlm,
     },
     gateway: composeGateway(deps, machine.profiles),
+    isReady: () => isReady,
     info: {
       usableTools: toolNames(),
       mode: config.mode,
@@ -146,6 +150,9 @@ export function composeEdge(deps: EdgeDeps): Edge {
   })
   return {
     listen: (address) => app.listen(address),
+    drain() {
+      isReady = false
+    },
     async close(patience) {
       await app.close(patience)
       await users[Symbol.asyncDispose]()

@@ -1,5 +1,6 @@
 /**
- * The end of a server, within the ten seconds that supervisors grant, whatever hangs.
+ * The end of a server, within the ten seconds that supervisors grant, whatever hangs. Where other nodes share the store, they continue the
+ * conversations that can move, and the drain precedes.
  *
  * Invariants
  *   E1. Runs are cancelled before requests are waited for, because requests wait for runs.
@@ -19,6 +20,9 @@ const ANSWERS_MS = 500
 /** Milliseconds in which a part that depends on other processes closes. */
 const PART_MS = 1_500
 
+/** Milliseconds until the store has answered that conversations are given away. */
+const RELEASE_MS = 1_500
+
 /** Waits for one step; after `ms` it is logged and left. */
 async function inTime(step: string, ms: number, work: PromiseLike<unknown>, log: Pick<Log, 'warn'>): Promise<void> {
   const late = AbortSignal.timeout(ms)
@@ -32,6 +36,27 @@ async function inTime(step: string, ms: number, work: PromiseLike<unknown>, log:
 /** Closes a part that depends on other processes. */
 export const closeInTime = (step: string, part: AsyncDisposable, log: Pick<Log, 'warn'>): Promise<void> =>
   inTime(step, PART_MS, part[Symbol.asyncDispose](), log)
+
+/**
+ * Gives the conversations that can move to other nodes, each between two steps, within `ms`. A server without other nodes ends its runs at
+ * once, because nobody would continue them meanwhile.
+ */
+export async function drainWork(
+  edge: { drain(): void },
+  engine: { drain(late: AbortSignal): Promise<void> },
+  { isShared }: { isShared: boolean },
+  ms: number,
+  log: Pick<Log, 'warn'>,
+): Promise<void> {
+  edge.drain()
+  if (!isShared || ms === 0) return
+  // The last part of the time is for the runs that are cancelled.
+  await inTime('drain', ms, engine.drain(AbortSignal.timeout(Math.max(0, ms - RUNS_MS))), log)
+}
+
+/** Gives away what is left, after all runs have ended. */
+export const releaseWork = (coordination: { release(): Promise<void> }, log: Pick<Log, 'warn'>): Promise<void> =>
+  inTime('release of conversations', RELEASE_MS, coordination.release(), log)
 
 /** Ends requests and runs: short requests finish, then runs are cancelled, then the remaining connections are closed. */
 export async function endWork(

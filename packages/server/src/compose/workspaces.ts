@@ -39,6 +39,8 @@ export type WorkspaceParts = {
   account: Account | null
   /** Holds the folders of conversations. */
   foldersDir: string
+  /** True when other nodes may share the store. */
+  isShared: boolean
 }
 
 export type WorkspacePlaces = {
@@ -54,7 +56,7 @@ export type WorkspacePlaces = {
 
 /** @throws ConfigError for a toolchain that no sandbox may show. */
 export async function composeWorkspaces(
-  { config, storage, cipher, log, heartbeatMs, account, foldersDir }: WorkspaceParts,
+  { config, storage, cipher, log, heartbeatMs, account, foldersDir, isShared }: WorkspaceParts,
   opened: AsyncDisposableStack,
 ): Promise<WorkspacePlaces> {
   const { dataDir } = config
@@ -80,7 +82,7 @@ export async function composeWorkspaces(
   const notes = openCallNotes({ notes: storage.notes, cipher, proof })
   const files = openConversationFiles({ files: storage.files, cipher, folderOf: (id) => join(foldersDir, id) })
   const egress = opened.use(openEgress(config.userEgress))
-  const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, egress, log })
+  const workspaces = openEveryWorkspace({ local, dataDir, notes, proof, isShared, egress, log })
   opened.defer(() => closeInTime('workspaces', workspaces, log))
   const removal = openWorkspaceRemoval({ store: storage.workspaces, workspaces, dataDir, account, log })
   opened.defer(() => closeInTime('workspace removal', removal, log))

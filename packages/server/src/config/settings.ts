@@ -272,6 +272,15 @@ export const SETTINGS = {
       print: (ms) => ms / SECONDS,
     }),
   },
+  drainMs: setting({
+    name: 'drain_seconds',
+    read: secondsFrom(0, 3600),
+    default: 30 * SECONDS,
+    describe:
+      'Longest time in which a server that ends gives its running conversations to the other servers on its database',
+    page: 'operations.md',
+    print: (ms) => ms / SECONDS,
+  }),
   logLevel: setting<LogLevel>({
     name: 'log_level',
     flag: { value: 'LEVEL' },

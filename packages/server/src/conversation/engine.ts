@@ -66,7 +66,7 @@ export type EngineDeps = Pick<
 export type Engine = Conversations &
   Receiver &
   Pick<Reads, 'ownInfo'> &
-  Pick<Watching, 'recover' | 'close'> &
+  Pick<Watching, 'recover' | 'drain' | 'close'> &
   Pick<Roster, 'isLoaded'> &
   UserWork
 
@@ -116,7 +116,7 @@ export function openEngine(deps: EngineDeps): Engine {
     ...openReceiver({ storage, cipher, quotas: deps.quotas, now: deps.now }),
     ...commands,
     ...openUserWork({ ...deps, conversations, commands, roster }),
-    ...openWatching(access, { events: storage.events, roster, shownBatches, recovery, releases }),
+    ...openWatching(access, { ...deps, events: storage.events, roster, shownBatches, recovery, releases }),
     isLoaded: (id) => roster.isLoaded(id),
     idleMs: () => performance.now() - lastActivity,
   }

@@ -73,6 +73,8 @@ export interface Coordination extends AsyncDisposable {
   nodes(): Promise<LiveNode[]>
   /** This node claims nothing more, and the others see that. */
   drain(): Promise<void>
-  /** Gives away every conversation of this node that can move, and tells the others. After the runs have ended. */
-  release(): Promise<void>
+  /**
+   * Gives away the conversations of this node that can move, except for those of these roots, and tells the others. Their runs have ended.
+   */
+  release(except?: readonly ConversationId[]): Promise<void>
 }

@@ -72,6 +72,8 @@ export type AppDeps = Starts &
     /** Requests of one key in a minute; 0: no limit. */
     rateLimitPerMinute: number
     quotas: Quotas
+    /** False while load balancers are to send no more requests. */
+    isReady: () => boolean
     info: Pick<ServerFacts, 'usableTools' | 'mode' | 'isolation' | 'processTracking'>
     /** Full origins of pages that may read responses, besides those of this machine. */
     corsOrigins: readonly string[]
@@ -171,7 +173,7 @@ export function createApp(deps: AppDeps): App {
     ...hookRoutes(deps.hooksOf),
     ...skillRoutes(deps.skillsOf),
     ...machineRoutes(machine, { quotas: deps.quotas, log, touch }),
-    ...serverRoutes({ ...DEFAULT_FACTS, ...deps.info }, { idleMs }),
+    ...serverRoutes({ ...DEFAULT_FACTS, ...deps.info }, { idleMs }, deps.isReady),
   ]
   const described = routes.flatMap(({ row, path }) => (row?.path === path ? [row] : []))
   const upgrade: WebDeps['upgrade'] = async (request, socket, head) => {

@@ -1,3 +1,4 @@
+import type { Coordination } from '../../coordination/index.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { Conversations } from '../conversations.ts'
 import type { Roster } from '../live/roster.ts'
@@ -14,6 +15,11 @@ export type Watching = Pick<Conversations, 'watch'> & {
    * those that are found first are loaded.
    */
   recover(): Promise<void>
+  /**
+   * Gives the conversations that can move to other nodes: each when its runs are between two steps, at the latest when `late` aborts.
+   * Resumes nothing more.
+   */
+  drain(late: AbortSignal): Promise<void>
   /** Stops all runs without recording an end; a later process continues them. */
   close(): Promise<void>
 }
@@ -23,13 +29,14 @@ type WatchingDeps = {
   roster: Roster
   shownBatches: ShownBatches
   recovery: Recovery
+  coordination: Pick<Coordination, 'drain' | 'release'>
   releases: Pick<Releases, 'recover' | 'close'>
 }
 
 /** The calls of the engine that follow conversations, and those that begin and end its own work. */
 export function openWatching(
   access: ConversationAccess,
-  { events, roster, shownBatches, recovery, releases }: WatchingDeps,
+  { events, roster, shownBatches, recovery, coordination, releases }: WatchingDeps,
 ): Watching {
   return {
     async watch(id, after, actor, signal, purpose = 'show') {
@@ -46,6 +53,12 @@ export function openWatching(
 
     async recover() {
       await Promise.all([releases.recover(), recovery.recover()])
+    },
+
+    async drain(late) {
+      recovery.close()
+      await coordination.drain()
+      await roster.drain((except) => coordination.release(except), late)
     },
 
     close() {

@@ -277,6 +277,11 @@ export class LiveConversation {
     return this.#ending.endSession()
   }
 
+  /** Ends the run between two steps, and begins no other; the conversation then leaves memory, and another node continues it. */
+  drain(): Promise<void> {
+    return this.#running.drain()
+  }
+
   /** Cancels run and start without recording anything, and disposes the agent. May be called twice. */
   async close(why: Interruption): Promise<void> {
     if (this.#isClosed) return

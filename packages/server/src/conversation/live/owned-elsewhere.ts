@@ -28,6 +28,15 @@ export function expectHere(id: ConversationId, owner: Owner): void {
 export const ownedElsewhere = (error: unknown): OtherOwner | null =>
   error instanceof OwnedElsewhere ? error.owner : null
 
+/** Ends the watchers of a conversation that this node no longer owns: they connect again, and reach the new owner. */
+export const moved = (id: ConversationId): ParleyError =>
+  new ParleyError('unavailable', `Conversation ${id} has moved to another server process. Connect again.`, {
+    details: { conversation_id: id, reason: 'moved' },
+  })
+
+/** True for an error of `moved`. */
+export const hasMoved = (error: unknown): boolean => error instanceof ParleyError && error.details['reason'] === 'moved'
+
 /** The address of a node is for other nodes, so no message names it. */
 function messageOf(id: ConversationId, owner: OtherOwner): string {
   if (owner.kind === 'elsewhere') return `Conversation ${id} is owned by another node. Try again in a moment.`

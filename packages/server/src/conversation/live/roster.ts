@@ -1,6 +1,6 @@
 /** The conversations in the memory of this process: loaded when needed, unloaded when idle. */
 import { ParleyError, type ConversationId, type ConversationState } from '@parley/protocol'
-import { TimeSlices } from '../../lib/index.ts'
+import { endsInTime, TimeSlices } from '../../lib/index.ts'
 import type { Coordination } from '../../coordination/index.ts'
 import { isUnreadable, type ConversationRow, type NodeNumber, type OwnedRow } from '../../storage/index.ts'
 import { Channel } from '../watch/channel.ts'
@@ -12,9 +12,9 @@ import { IdleMemory } from './idle-memory.ts'
 import { LiveConversation } from './live-conversation.ts'
 import type { Loaded } from '../log/live-log.ts'
 import { StoredConversations } from '../log/stored-conversations.ts'
-import { expectHere, ownedElsewhere } from './owned-elsewhere.ts'
+import { expectHere, moved, ownedElsewhere } from './owned-elsewhere.ts'
 import type { Reading } from '../record/reading.ts'
-import type { ConversationRecord } from '../record/record.ts'
+import { remoteOf, type ConversationRecord } from '../record/record.ts'
 
 /** Longest wait, in milliseconds, for the end of a copy that is void before another copy is loaded. */
 const LEAVING_MS = 5_000
@@ -43,6 +43,7 @@ export class Roster {
   readonly #holds = new Holds()
   readonly #resuming = new Map<ConversationId, Promise<void>>()
   readonly #closing = new AbortController()
+  #isDraining = false
 
   constructor(deps: RosterDeps) {
     this.#idleMemory = new IdleMemory({
@@ -71,6 +72,7 @@ export class Roster {
     this.#touch(id)
     const loaded = this.#live.get(id)
     if (loaded !== undefined) return loaded
+    if (this.#isDraining) throw new ParleyError('unavailable', DRAINING)
     const loading = this.#open(id)
     this.#live.set(id, loading)
     loading.catch(() => this.#live.get(id) === loading && this.#live.delete(id))
@@ -194,8 +196,46 @@ export class Roster {
 
   async #verify({ id, epoch, node }: ConversationRow): Promise<void> {
     const live = await this.inMemory(id)
-    if (live === undefined && node !== this.#deps.coordination.node) this.#channels.get(id)?.end(takenOver(id))
+    if (live === undefined && node !== this.#deps.coordination.node) this.#channels.get(id)?.end(moved(id))
     else if (live !== undefined && live.epoch < epoch) this.#lost(live, true)
+  }
+
+  /**
+   * Gives the conversations in memory that can move to other nodes: each when the runs of its root are between two steps, at the latest
+   * when `late` aborts. Loads nothing more.
+   * @param release called when some have left memory, with the roots of those that have not
+   */
+  async drain(release: (except: readonly ConversationId[]) => Promise<void>, late: AbortSignal): Promise<void> {
+    this.#isDraining = true
+    const roots = new Map<ConversationId, LiveConversation[]>()
+    for (const id of this.#live.keys()) {
+      const live = await this.inMemory(id)
+      if (live === undefined || remoteOf(live.record.workspace) === null) continue
+      const root = await this.#rootOf(live)
+      roots.set(root, [...(roots.get(root) ?? []), live])
+    }
+    // Those that are not in memory.
+    await release([...roots.keys()])
+    const leave = async ([root, members]: [ConversationId, LiveConversation[]]) => {
+      await endsInTime(Promise.all(members.map((live) => live.drain())), late)
+      await Promise.all(members.map(({ id }) => this.evict(id, 'draining')))
+      roots.delete(root)
+      await release([...roots.keys()])
+      for (const { id } of members) this.#channels.get(id)?.end(moved(id))
+    }
+    await Promise.all([...roots].map(leave))
+  }
+
+  /** The conversation that a sub-agent works for in the end. */
+  async #rootOf(live: LiveConversation): Promise<ConversationId> {
+    let { id, record }: Pick<LiveConversation, 'id' | 'record'> = live
+    while (record.sub_agent && record.parent_conversation_id !== null) {
+      const parent = await this.#deps.storage.conversations.get(record.parent_conversation_id)
+      if (parent === null) break
+      id = parent.id
+      record = this.#deps.readRecord(parent.record)
+    }
+    return id
   }
 
   /** Ends every run without recording an end: the next process continues them. */
@@ -230,7 +270,7 @@ export class Roster {
     const late = new Promise<void>((resolve) => setTimeout(resolve, LEAVING_MS).unref())
     const hold = this.#holds.hold(id)
     void Promise.race([closed, late]).then(() => hold[Symbol.dispose]())
-    if (hasNewOwner) this.#channels.get(id)?.end(takenOver(id))
+    if (hasNewOwner) this.#channels.get(id)?.end(moved(id))
     // The new owner may have given the conversation away already.
     if (hasNewOwner && !(coordination.isShared && live.state().execution_status === 'running')) return
     this.resume(id).catch((err: unknown) => log.error({ conversation_id: id, err }, 'conversation not loaded again'))
@@ -314,5 +354,4 @@ const heldBy = (id: ConversationId, node: NodeNumber): ParleyError =>
     details: { conversation_id: id, node },
   })
 
-const takenOver = (id: ConversationId): ParleyError =>
-  new ParleyError('unavailable', `Conversation ${id} was taken over by another process. Connect again.`)
+const DRAINING = 'The server is about to end, and gives its conversations to other nodes. Try again in a moment.'

@@ -27,6 +27,7 @@ function conversationWith(next: () => Next) {
   } as unknown as Agent
   const conversation: Runnable = {
     agent,
+    atBoundary: () => undefined,
     turn: {} as never,
     next,
     actions: (ids) => ids.map((id) => ({ id }) as ActionEvent),

@@ -31,6 +31,7 @@ function playing({ moves, agent = {}, conversation = {} }: Played) {
       recover: (actions: readonly ActionEvent[]) => record(`recover ${names(actions)}`)(),
       ...agent,
     } as unknown as Agent,
+    atBoundary: () => undefined,
     turn: {} as Runnable['turn'],
     next: () => moves[Math.min(move++, moves.length - 1)]!,
     actions: (ids) => ids.map((id) => ({ id }) as ActionEvent),

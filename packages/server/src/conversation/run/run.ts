@@ -6,6 +6,8 @@ import type { Next } from './next.ts'
 
 /** The parts of a conversation that the loop uses. */
 export type Runnable = {
+  /** Called between two steps; what it aborts ends the run there. */
+  atBoundary: () => void
   agent: Agent
   turn: StepContext
   next: () => Next
@@ -42,6 +44,7 @@ export async function run(conversation: Runnable, signal: AbortSignal): Promise<
   for (;;) {
     // Steps that store nothing wait for nothing, and would keep every request of this server from being answered.
     await slices.next()
+    conversation.atBoundary()
     signal.throwIfAborted()
     let todo = conversation.next()
     const recording = todo.kind === 'stop' || todo.kind === 'execute' ? conversation.filesRecorded() : null

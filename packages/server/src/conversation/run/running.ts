@@ -72,6 +72,8 @@ export class Running {
   #slot: Disposable | null = null
   /** Number of calls of the run that wait for other conversations. */
   #waiting = 0
+  /** Set when this node gives the conversation away: resolves when the run is between two steps, or waits for other conversations. */
+  #draining: PromiseWithResolvers<void> | null = null
   /** Number of holders that keep a run from starting. */
   #holds = 0
   /** Remaining budget of the parent chain; null for a top-level conversation. */
@@ -105,7 +107,8 @@ export class Running {
   start(): void {
     const { condensation, reminder } = this.#parts
     const { isClosed, owner } = this.#live
-    if (this.#run !== null || this.#holds > 0 || isClosed() || this.#deps.isSuspended(owner)) return
+    if (this.#run !== null || this.#holds > 0 || this.#draining !== null) return
+    if (isClosed() || this.#deps.isSuspended(owner)) return
     const controller = new AbortController()
     const requestedAt = performance.now()
     let isRecorded = false
@@ -118,6 +121,7 @@ export class Running {
       this.#run = null
       this.#releaseSlot()
       this.#deps.onRun(-1)
+      this.#draining?.resolve()
       // The rejection ends the process; a run that started before that would fail again, without end.
       if (!isRecorded) return
       if (controller.signal.aborted) condensation.cancel(isInterruption(controller.signal.reason))
@@ -151,7 +155,10 @@ export class Running {
   /** Frees the run slot while `work` waits for other runs, so that those can have it; takes a slot again afterwards. */
   async withoutSlot<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     this.#waiting += 1
-    if (this.#waiting === 1) this.#deps.onRun(-1)
+    if (this.#waiting === 1) {
+      this.#deps.onRun(-1)
+      this.#draining?.resolve()
+    }
     this.#releaseSlot()
     try {
       return await work()
@@ -172,6 +179,15 @@ export class Running {
   #releaseSlot(): void {
     this.#slot?.[Symbol.dispose]()
     this.#slot = null
+  }
+
+  /**
+   * Ends the run between two steps without recording an end, and begins no other: another node continues it. Resolves then, and at once
+   * while it waits for other conversations, which do the same.
+   */
+  async drain(): Promise<void> {
+    this.#draining ??= Promise.withResolvers()
+    if (this.#run !== null && !this.isWaiting) await this.#draining.promise
   }
 
   cancel(why: Interruption): void {
@@ -239,6 +255,9 @@ export class Running {
     const turn = this.turn(await inTurn(() => log.openView()))
     await run(
       {
+        atBoundary: () => {
+          if (this.#draining !== null) this.cancel('draining')
+        },
         agent,
         turn,
         next: () => this.#next(),

@@ -1,5 +1,5 @@
 /** Liveness without a key, and details: without a key only those that clients need to choose a server. Source: agent-server-wire.md 1.3. */
-import { alive, health, ready, type ServerInfo, serverInfo } from '@parley/protocol'
+import { alive, health, ParleyError, ready, type ServerInfo, serverInfo } from '@parley/protocol'
 import type { Conversations } from '../../conversation/index.ts'
 import { VERSION } from '../../lib/index.ts'
 import { ok, openRoute } from '../core/route.ts'
@@ -34,7 +34,12 @@ export const DEFAULT_FACTS: ServerFacts = {
   processTracking: 'marks',
 }
 
-export function serverRoutes(facts: ServerFacts, conversations: Pick<Conversations, 'idleMs'>): Route[] {
+/** @param isReady false: load balancers send no more requests */
+export function serverRoutes(
+  facts: ServerFacts,
+  conversations: Pick<Conversations, 'idleMs'>,
+  isReady: () => boolean,
+): Route[] {
   const startedAt = performance.now()
   const info: Route['answer'] = async ({ actor }) => {
     const contract = contractDetails(facts, performance.now() - startedAt, conversations.idleMs())
@@ -44,10 +49,15 @@ export function serverRoutes(facts: ServerFacts, conversations: Pick<Conversatio
   return [
     { ...openRoute(alive, async () => ok(alive, { status: 'ok' })), isProbe: true },
     { ...openRoute(health, async () => ok(health, { status: 'ok' })), isProbe: true },
-    { ...openRoute(ready, async () => ok(ready, { status: 'ready' })), isProbe: true },
+    { ...openRoute(ready, async () => readiness(isReady())), isProbe: true },
     infoRoute,
     { ...infoRoute, path: '/' },
   ]
+}
+
+function readiness(isReady: boolean) {
+  if (!isReady) throw new ParleyError('unavailable', 'The server is about to end.')
+  return ok(ready, { status: 'ready' })
 }
 
 /** The members that the contract requires. Values that would describe this installation are neutral ones. */

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ConversationId, laxConversationId, ParleyError } from '@parley/protocol'
-import type { Actor, Conversations } from '../../conversation/index.ts'
+import { hasMoved, type Actor, type Conversations } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Quotas } from '../../quotas/index.ts'
 import type { AuditLog } from '../../storage/index.ts'
@@ -39,6 +39,7 @@ const ACTION = 'MESSAGE /sockets/events/{conversation_id}'
 const NOT_FOUND = { code: 4004, reason: 'Conversation not found' } as const
 const TOO_MANY = { code: 1013, reason: 'Too many connections for this conversation' } as const
 const TRY_LATER = { code: 1013, reason: 'Try again later' } as const
+const MOVED = { code: 1012, reason: 'Service restart' } as const
 const FAILED = { code: 1011, reason: 'Internal Server Error' } as const
 
 /** Handles upgrade requests of the HTTP server. */
@@ -95,7 +96,7 @@ export class EventSockets {
     } catch (error) {
       if (connection.signal.aborted) return
       if (isNotFound(error, 'conversation')) return connection.close(NOT_FOUND)
-      if (error instanceof ParleyError) return connection.close(TRY_LATER)
+      if (error instanceof ParleyError) return connection.close(hasMoved(error) ? MOVED : TRY_LATER)
       log.error({ err: error, conversation_id: id }, 'socket failed unexpectedly')
       connection.close(FAILED)
     }

@@ -6,7 +6,7 @@ import { KEY, startTestServer, type TestServer } from '../../../testing/server.t
 import { tempDir, type TempDir } from '../../../testing/temp.ts'
 import { openLocalWorkspaces } from '../local-workspaces.ts'
 import type { TerminalRequest, TerminalResult, Workspace, Workspaces } from '../workspace.ts'
-import { openEveryWorkspace } from './remote-workspaces.ts'
+import { openEveryWorkspace, type EveryWorkspacesOptions } from './remote-workspaces.ts'
 import { OWNER, testRoots } from '../../../testing/roots.ts'
 
 /** A key that commands of these tests print: what they print is searched for all others. */
@@ -21,7 +21,7 @@ export type RemoteTestWorkspaces = AsyncDisposable & {
   readonly work: string
   place(change?: Partial<RemotePlace>): RemotePlace
   /** A server like the one before, on the same notes. */
-  another(): Workspaces
+  another(changed?: Partial<Pick<EveryWorkspacesOptions, 'proof' | 'isShared'>>): Workspaces
   open(
     id: string,
     options?: { epoch?: number; place?: Partial<RemotePlace>; workspaces?: Workspaces },
@@ -34,14 +34,16 @@ export async function openRemoteTestWorkspaces(): Promise<RemoteTestWorkspaces> 
   const server = stack.use(await startTestServer({ HOME: dir.path, PARLEY_SESSION_API_KEYS: `${KEY},${SHOWN_KEY}` }))
   const notes = stack.use(await openTestNotes())
   const ids = new Map<string, RemotePlace>()
-  const another = () => {
+  const another: RemoteTestWorkspaces['another'] = (changed) => {
     const local = openLocalWorkspaces({ dataDir: dir.file('mine'), roots: testRoots(dir.file('mine')) })
     return openEveryWorkspace({
       local,
       dataDir: dir.file('mine'),
       notes: notes.open,
+      isShared: false,
       egress: testEgress,
       log: { warn: () => undefined },
+      ...changed,
     })
   }
   const workspaces = stack.use(another())

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, stat, symlink, writeFile, chmod } from 'node:
 import { join } from 'node:path'
 import { asConversationId } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { CallProof } from '../call-proof.ts'
 import type { Workspace } from '../workspace.ts'
 import { never, openRemoteTestWorkspaces, terminal, type RemoteTestWorkspaces } from './bench.testing.ts'
 
@@ -143,6 +144,32 @@ two"; export Y=(1 '2 3'); f() { echo "f:$X"; }; umask 077`,
     await expect(terminal(workspace, 'echo old owner')).rejects.toMatchObject({ code: 'conflict' })
     workspace = await bench.open(ID, { epoch: 3 })
   })
+})
+
+/** What a data directory knows whose server has started often. */
+const STARTED_OFTEN: Pick<CallProof, 'start' | 'proven'> = { start: 900, proven: async (_, entries) => entries }
+
+test('of the servers that share a store, the newest owner counts, whichever has started more often', async () => {
+  await using often = bench.another({ proof: STARTED_OFTEN, isShared: true })
+  await using seldom = bench.another({ isShared: true })
+  const id = 'b8f1b1a4-6d37-4f2a-9a53-6f1f6b1d2e77'
+  const first = await bench.open(id, { workspaces: often, epoch: 1 })
+  expect(await terminal(first, 'echo 1')).toMatchObject({ output: '1\n' })
+  const second = await bench.open(id, { workspaces: seldom, epoch: 2 })
+  expect(await terminal(second, 'echo 2')).toMatchObject({ output: '2\n' })
+  await expect(terminal(first, 'echo old')).rejects.toMatchObject({ code: 'conflict' })
+  const third = await bench.open(id, { workspaces: often, epoch: 3 })
+  expect(await terminal(third, 'echo 3')).toMatchObject({ output: '3\n' })
+})
+
+test('a shared store continues with a workspace of a single server that has moved its conversations there', async () => {
+  await using alone = bench.another({ proof: STARTED_OFTEN })
+  await using shared = bench.another({ isShared: true })
+  const id = 'b8f1b1a4-6d37-4f2a-9a53-6f1f6b1d2e78'
+  const before = await bench.open(id, { workspaces: alone, epoch: 7 })
+  await terminal(before, 'true')
+  const after = await bench.open(id, { workspaces: shared, epoch: 8 })
+  expect(await terminal(after, 'echo moved')).toMatchObject({ output: 'moved\n' })
 })
 
 describe('programs', () => {

@@ -20,14 +20,31 @@ export type EveryWorkspacesOptions = {
   dataDir: string
   notes: OpenCallNotes
   /** Absent: a call without a record counts as never begun, and epochs are those of the store. */
-  proof?: CallProof
+  proof?: Pick<CallProof, 'start' | 'proven'>
+  /** True when servers with other data directories work on the same conversations. */
+  isShared: boolean
   egress: Pick<Egress, 'agents'>
   log: Pick<Log, 'warn'>
 }
 
+/**
+ * What precedes the epoch of a store that several servers share. Their starts are not comparable, so it is the same for all of them, and above
+ * that of every single server, whose conversations may have moved into a shared store.
+ */
+const SHARED_EPOCHS = 2 ** 20 * EPOCHS_PER_START
+
 /** Contacts no other server before the first request. Disposal closes the connections and the local workspaces. */
-export function openEveryWorkspace({ local, dataDir, notes, proof, egress, log }: EveryWorkspacesOptions): Workspaces {
-  const epochOf = (epoch: number) => (proof?.start ?? 0) * EPOCHS_PER_START + epoch
+export function openEveryWorkspace({
+  local,
+  dataDir,
+  notes,
+  proof,
+  isShared,
+  egress,
+  log,
+}: EveryWorkspacesOptions): Workspaces {
+  const localBase = (proof?.start ?? 0) * EPOCHS_PER_START
+  const remoteBase = isShared ? SHARED_EPOCHS : localBase
   const links = new Map<string, { link: RemoteLink; users: number }>()
 
   /** One pool of connections per conversation, which all its open workspaces share. */
@@ -65,10 +82,9 @@ export function openEveryWorkspace({ local, dataDir, notes, proof, egress, log }
     ...(local.checkpoints === undefined ? {} : { checkpoints: local.checkpoints }),
 
     async open({ remote = null, ...given }, signal) {
-      const spec = { ...given, epoch: epochOf(given.epoch) }
-      if (remote === null) return local.open(spec, signal)
+      if (remote === null) return local.open({ ...given, epoch: localBase + given.epoch }, signal)
       signal.throwIfAborted()
-      return open({ ...spec, remote, storeEpoch: given.epoch })
+      return open({ ...given, epoch: remoteBase + given.epoch, remote, storeEpoch: given.epoch })
     },
 
     forget: (id, calls) => local.forget?.(id, calls),
