@@ -22,8 +22,8 @@ export async function readOrMakeKeyFile(path: string, mayCreate: boolean): Promi
   if (!mayCreate)
     throw new ParleyError(
       'unavailable',
-      `the key file ${path} is missing, but the store contains values that were sealed with it: put it back from a backup, or set ` +
-        'PARLEY_SECRET_KEY if the store was used with that. If the key is lost, start once with PARLEY_REPLACE_SECRET_KEY=true: ' +
+      `the key file ${path} is missing, but the store contains values that were sealed with it: put it back from a backup, or ` +
+        'set PARLEY_SECRET_KEY to the key of the store, as for every further server on one database. If the key is lost, start once with PARLEY_REPLACE_SECRET_KEY=true: ' +
         'values sealed with it cannot be read any more',
     )
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
