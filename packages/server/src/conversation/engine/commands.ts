@@ -14,7 +14,7 @@ import { expectParent } from '../start/parent.ts'
 import { expectReachable } from '../start/reachable.ts'
 import { accepted, create, expectNoForeignFiles, expectSame, type StartDeps } from '../start/start.ts'
 import { unknownConversation, type ConversationAccess } from './access.ts'
-import { deletion } from './deletion.ts'
+import { deletion, type DeletionDeps } from './deletion.ts'
 import type { Releases } from './releases.ts'
 import { StoppedProcesses } from './stopped-processes.ts'
 
@@ -28,6 +28,7 @@ export type CommandDeps = {
   start: StartDeps
   readRecord: (text: string) => ConversationRecord
   quotas: Quotas
+  coordination: DeletionDeps['coordination']
   roots: RootsOf
   workspaces: Workspaces
   releases: Pick<Releases, 'settle'>

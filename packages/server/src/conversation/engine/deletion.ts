@@ -1,10 +1,12 @@
 /** The deletion of a conversation: what runs is ended, the record goes, and the release of its workspace follows. */
 import type { ConversationId } from '@parley/protocol'
+import type { Coordination } from '../../coordination/index.ts'
 import { hasHooks } from '../../hooks/index.ts'
 import { endsInTime } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { OutboxDraft } from '../../storage/index.ts'
 import type { Actor, Conversations } from '../conversations.ts'
+import { expectHere } from '../live/owned-elsewhere.ts'
 import type { Roster } from '../live/roster.ts'
 import { runEnd } from '../log/run-end.ts'
 import { notification } from '../record/notify.ts'
@@ -30,16 +32,23 @@ export type DeletionDeps = {
   isSuspended: (user: string) => boolean
   log: Pick<Log, 'warn'>
   access: ConversationAccess
+  coordination: Pick<Coordination, 'isShared' | 'claim'>
   roster: Roster
   stopped: StoppedProcesses
 }
 
 type Deleted = { id: ConversationId; actor: Actor; workspace: NonNullable<Parameters<Conversations['delete']>[2]> }
 
+/** @throws ParleyError `unavailable` with the owner when another node has the conversation (`ownedElsewhere`) */
 export async function deletion(
   { id, actor, workspace }: Deleted,
-  { start, releases, runs, isSuspended, log, access, roster, stopped }: DeletionDeps,
+  { start, releases, runs, isSuspended, log, access, coordination, roster, stopped }: DeletionDeps,
 ): ReturnType<Conversations['delete']> {
+  // Its processes, and files beside its log, are where its owner is.
+  if (coordination.isShared) {
+    await access.row(id, actor)
+    expectHere(id, await coordination.claim(id))
+  }
   // Also one that cannot be read.
   const { row, record, state } = await access.readOrMark(await access.row(id, actor))
   const runsHooks = isReady(state) && !isSuspended(actor.user)
