@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { KEYS, type KeyedServer, type Loose, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
@@ -44,6 +46,24 @@ describe('handshake', () => {
     await using socket = edge.socket(path + query, headers)
     await expect(socket.opened).rejects.toThrow('403')
   })
+
+  test.each(['//', '///x', '/\\', '*', 'http://[', '/%'])(
+    'a handshake whose address is %s is refused, and the server continues',
+    async (address) => {
+      const socket = connect(Number(new URL(edge.url).port), '127.0.0.1')
+      const lines = [
+        `GET ${address} HTTP/1.1`,
+        'Host: localhost',
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+        'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+      ]
+      socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+      expect(await text(socket)).toMatch(/^HTTP\/1\.1 40[03] /)
+      expect((await edge.call('GET', '/alive')).status).toBe(200)
+    },
+  )
 
   test('the events socket refuses a handshake with an invalid conversation id', async () => {
     await using socket = edge.socket('/sockets/events/xx', header)

@@ -6,6 +6,7 @@ import type { Log } from '../../observability/index.ts'
 import { type Answer, toAnswer } from '../core/errors.ts'
 import type { Forwarding } from './forwarding.ts'
 import { HOP_REFUSED, NOT_OWNER } from './not-owner.ts'
+import { upgradeUrl } from '../live/upgrade-url.ts'
 
 /** False when the request has been answered. Never rejects. */
 export async function takesSocket(
@@ -27,8 +28,8 @@ export async function takesSocket(
   }
 }
 
-function idIn({ url = '/' }: IncomingMessage) {
-  const { pathname, searchParams } = new URL(url, 'http://parley')
+function idIn(request: IncomingMessage) {
+  const { pathname, searchParams } = upgradeUrl(request)
   const inPath = /^\/sockets\/(?:events|session)\/([^/]+)\/?$/.exec(pathname)?.[1]
   const read = laxConversationId().safeParse(inPath ?? searchParams.get('conversation_id'))
   return read.success ? read.data : undefined

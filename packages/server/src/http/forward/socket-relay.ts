@@ -13,6 +13,7 @@ import type { Forwarding } from './forwarding.ts'
 import { HOP_HEADER } from './hop.ts'
 import { isHopRefused, isNotOwner } from './not-owner.ts'
 import type { OtherNode } from './owners.ts'
+import { upgradeUrl } from '../live/upgrade-url.ts'
 
 /** Milliseconds in which a node answers the handshake. */
 const HANDSHAKE_MS = 5000
@@ -77,7 +78,7 @@ function end(connection: SocketConnection, reason: { code: number; reason: strin
 }
 
 function connect({ url: base }: OtherNode, { key, request }: SocketRequest, forwarding: Forwarding): WebSocket {
-  const asked = new URL(request.url ?? '/', 'http://parley')
+  const asked = upgradeUrl(request)
   // The key goes in a header, which nobody logs.
   asked.searchParams.delete('session_api_key')
   const url = asked.pathname + asked.search

@@ -24,6 +24,7 @@ import { relaySocket } from '../forward/socket-relay.ts'
 import type { Client, Handshakes, Purpose } from './handshake.ts'
 import type { SocketConnection } from './socket-connection.ts'
 import { textFrame } from './text-frame.ts'
+import { upgradeUrl } from './upgrade-url.ts'
 
 export type BashSocketDeps = {
   bash: Bash
@@ -71,7 +72,7 @@ export class BashSockets {
 
   /** Answers an upgrade request with a socket or a bare 403. Never rejects. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const all = resendsAll(new URL(request.url ?? '/', 'http://parley').searchParams)
+    const all = resendsAll(upgradeUrl(request).searchParams)
     const { handshakes, frameLimitBytes } = this.#deps
     const purpose: Purpose | null =
       all === null
@@ -89,9 +90,7 @@ export class BashSockets {
   ): Promise<void> {
     const { forwarding, log } = this.#deps
     if (forwarding.isShared) {
-      const id = laxConversationId().safeParse(
-        new URL(request.url ?? '/', 'http://parley').searchParams.get('conversation_id'),
-      )
+      const id = laxConversationId().safeParse(upgradeUrl(request).searchParams.get('conversation_id'))
       if (!id.success) return connection.close(NAME_A_MACHINE)
       if (!(await forwarding.isOwn(id.data, client.actor))) return connection.close(NOT_FOUND)
       if ((await relaySocket(connection, { id: id.data, ...client, request }, forwarding, log)) === 'ended') return

@@ -12,6 +12,7 @@ import { firstKey } from './first-frame.ts'
 import type { KeyWatch } from './key-watch.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { type Full, UnauthenticatedSockets } from './unauthenticated.ts'
+import { upgradeUrl } from './upgrade-url.ts'
 
 const AUTHENTICATION_FAILED = { code: 4001, reason: 'Authentication failed' } as const
 
@@ -63,7 +64,7 @@ export class Handshakes {
       if (purpose === null || (isOpen && isForeign(request.headers, isAllowedOrigin))) return refuse(socket)
       if (this.#isStrangersPage(request)) return refuse(socket)
       // The key in the query takes precedence over the header, even when it is wrong or empty.
-      const query = new URL(request.url ?? '/', 'http://parley').searchParams
+      const query = upgradeUrl(request).searchParams
       if (!takesKeyInUrl && query.has('session_api_key')) return refuse(socket)
       const key = query.get('session_api_key') ?? presentedKey(request.headers)
       const address = addressOf(request, auth)

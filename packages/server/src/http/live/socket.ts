@@ -19,6 +19,7 @@ import type { Client, Handshakes, Purpose } from './handshake.ts'
 import { readPlace, readResend, type Resend, startOf } from './resend.ts'
 import type { SocketConnection } from './socket-connection.ts'
 import { textFrame } from './text-frame.ts'
+import { upgradeUrl } from './upgrade-url.ts'
 
 export type SocketDeps = {
   conversations: Conversations
@@ -52,7 +53,7 @@ export class EventSockets {
 
   /** Answers an upgrade request with a socket or a bare 403. Never rejects. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const url = new URL(request.url ?? '/', 'http://parley')
+    const url = upgradeUrl(request)
     const [, kind, name] = /^\/sockets\/(events|session)\/([^/]+)\/?$/.exec(url.pathname) ?? []
     const id = laxConversationId().safeParse(name)
     const resend = kind === 'session' ? readPlace(url.searchParams) : readResend(url.searchParams)
