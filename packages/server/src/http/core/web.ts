@@ -37,8 +37,7 @@ import {
   limitSilence,
 } from './request-limits.ts'
 import type { Forwarding } from '../forward/forwarding.ts'
-import { forwardHooks } from '../forward/hooks.ts'
-import { HOP_HEADER } from '../forward/hop.ts'
+import { askForBodies, forwardHooks } from '../forward/hooks.ts'
 import { HOP_REFUSED } from '../forward/not-owner.ts'
 import type { Connections } from '../live/connections.ts'
 import type { RequestBudgets } from './rate-limits.ts'
@@ -243,14 +242,6 @@ function note(
   const facts = { actor, method, headers, params: params as RequestFacts['params'], action, isAuditedRead }
   const entry = auditedRequest(facts, answer)
   if (entry !== null) audit.note(entry)
-}
-
-/** A body that is announced is asked for; one from another node only after its conversation is known to be here. */
-function askForBodies(server: Server): void {
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    if (request.headers[HOP_HEADER] === undefined) response.writeContinue()
-    server.emit('request', request, response)
-  })
 }
 
 function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: AbortSignal): void {

@@ -24,6 +24,9 @@ import { NodeConnections, type Outgoing, passedOn, sendTo } from './request-to-n
 /** Milliseconds before the row of a conversation is read again: the lock of a node that was killed ends a moment after it. */
 const AGAIN_MS = [50, 150, 400]
 
+/** Milliseconds for which the number of nodes is remembered. */
+const NODES_MS = 2000
+
 export type ForwardingDeps = OwnersDeps & {
   coordination: Pick<Coordination, 'claim' | 'isShared' | 'node' | 'nodes'>
   cipher: Pick<Cipher, 'keyFor'>
@@ -46,6 +49,7 @@ export class Forwarding implements Disposable {
   readonly #owners: Owners
   readonly #hops: Hops
   readonly #watch: NodeWatch
+  #nodes: { at: number; count: Promise<number> } | null = null
   /** By the headers of the request, which the parts of a request share. */
   readonly #received = new WeakMap<IncomingHttpHeaders, Hop>()
 
@@ -82,6 +86,17 @@ export class Forwarding implements Disposable {
     return hop === undefined ? this.#deps.addressOf(request) : (hop.address ?? undefined)
   }
 
+  /** True while no other node shares the store, so that a request on a machine can mean this one only. */
+  async isAlone(): Promise<boolean> {
+    if (!this.isShared) return true
+    const known = this.#nodes
+    if (known !== null && performance.now() - known.at < NODES_MS) return (await known.count) === 1
+    const asked = { at: performance.now(), count: this.#deps.coordination.nodes().then(({ length }) => length) }
+    this.#nodes = asked
+    asked.count.catch(() => this.#nodes === asked && (this.#nodes = null))
+    return (await asked.count) === 1
+  }
+
   /** True for a conversation of this user. */
   async isOwn(id: ConversationId, { user }: Actor): Promise<boolean> {
     return (await this.#deps.userOf(id)) === user
@@ -99,11 +114,16 @@ export class Forwarding implements Disposable {
 
   /** The node did not take a request: where it is served instead. `attempt` counts from 1. */
   async servedInstead(id: ConversationId, actor: Actor, request: IncomingMessage, attempt: number): Promise<Served> {
-    this.#owners.forget(id)
+    this.forget(id)
     const ms = AGAIN_MS[attempt - 1]
     if (ms === undefined) throw unreachable(id)
     await wait(ms)
     return this.served(id, actor, request)
+  }
+
+  /** The next request for a conversation asks the store for its owner. */
+  forget(id: ConversationId): void {
+    this.#owners.forget(id)
   }
 
   /** Headers of a request that is passed on: those of the client, and the hop. */

@@ -1,4 +1,5 @@
 /** The hooks of routes that are served at the owner of a conversation. They run after authentication. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { isRecord, laxConversationId, ParleyError, type ConversationId } from '@parley/protocol'
@@ -10,6 +11,7 @@ import { CONVERSATION_HEADER } from '../gateway/answers.ts'
 import { readJsonBody } from '../input/json-body.ts'
 import type { Connections } from '../live/connections.ts'
 import type { Forwarding } from './forwarding.ts'
+import { HOP_HEADER } from './hop.ts'
 import { NOT_OWNER } from './not-owner.ts'
 import { sendAnswer } from './passed-answer.ts'
 import type { Outgoing } from './request-to-node.ts'
@@ -48,12 +50,26 @@ export function forwardHooks(route: { method: string; path: string }, deps: Hook
   return {
     preParsing: (request, reply, payload, done) => {
       const id = idOf(at, request)
-      if (id === undefined) return done(at === 'machine' ? NAME_A_MACHINE : null)
+      if (id === undefined && at === 'machine') return void expectAlone(deps).then(() => done(null), done)
+      if (id === undefined) return done()
       bodyAt(id, payload, { at, request, reply, deps })
         .then((body) => body !== null && done(null, body))
         .catch(done)
     },
   }
+}
+
+/** A body that is announced is asked for; one from another node only after its conversation is known to be here. */
+export function askForBodies(server: Server): void {
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    if (request.headers[HOP_HEADER] === undefined) response.writeContinue()
+    server.emit('request', request, response)
+  })
+}
+
+/** @throws ParleyError `conflict` when other nodes share the store */
+async function expectAlone({ forwarding }: HookDeps): Promise<void> {
+  if (!(await forwarding.isAlone())) throw NAME_A_MACHINE
 }
 
 type Around = { at: ServedAt; request: FastifyRequest; reply: FastifyReply; deps: HookDeps }

@@ -56,11 +56,19 @@ export class Owners {
 
   async #claim(id: ConversationId): Promise<'here' | OtherNode> {
     const owner = await this.#deps.coordination.claim(id)
+    if (owner.kind === 'elsewhere' && owner.url === '') throw withoutAddress(id)
     if (owner.kind === 'elsewhere') return { node: owner.node, url: owner.url }
     if (owner.kind === 'nowhere') throw away(id)
     return 'here'
   }
 }
+
+const withoutAddress = (id: ConversationId): ParleyError =>
+  new ParleyError(
+    'unavailable',
+    `Another server owns conversation ${id}, and gives no address for other servers. Start it with PARLEY_NODE_URL.`,
+    { details: { conversation_id: id } },
+  )
 
 const away = (id: ConversationId): ParleyError =>
   new ParleyError(

@@ -19,13 +19,15 @@ const RECEIVED = '/api/v1/webhooks/events/{conversation_id}'
 const START = '/api/conversations'
 /** It names its conversation in a header. */
 const CHAT = '/v1/chat/completions'
+/** What commands have printed is in the store. */
+const COMMANDS = ['/api/bash/start_bash_command', '/api/bash/execute_bash_command']
 const EXPORT = '/api/file/download-trajectory/{conversation_id}'
 
 export function servedAt({ method, path }: { method: string; path: string }): ServedAt {
   if (method === 'POST' && path === START) return 'started'
   if (path === CHAT) return 'owner'
   if (path === RECEIVED || path === EXPORT) return 'here'
-  if (/^\/api\/(?:bash|file|git)\//.test(path)) return 'machine'
+  if (/^\/api\/(?:file|git)\//.test(path) || COMMANDS.includes(path)) return 'machine'
   if (!path.includes('{conversation_id}')) return 'here'
   return method !== 'GET' || READ_AT_OWNER.includes(path) ? 'owner' : 'here'
 }

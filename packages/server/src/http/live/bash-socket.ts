@@ -81,7 +81,7 @@ export class BashSockets {
     await handshakes.answer(request, socket, head, purpose)
   }
 
-  /** With several nodes, a conversation in the query names the machine. */
+  /** Where several nodes share the store, a conversation in the query names the machine. */
   async #serveAtMachine(
     connection: SocketConnection,
     all: boolean,
@@ -91,9 +91,13 @@ export class BashSockets {
     const { forwarding, log } = this.#deps
     if (forwarding.isShared) {
       const id = laxConversationId().safeParse(upgradeUrl(request).searchParams.get('conversation_id'))
-      if (!id.success) return connection.close(NAME_A_MACHINE)
-      if (!(await forwarding.isOwn(id.data, client.actor))) return connection.close(NOT_FOUND)
-      if ((await relaySocket(connection, { id: id.data, ...client, request }, forwarding, log)) === 'ended') return
+      if (!id.success && !(await forwarding.isAlone())) return connection.close(NAME_A_MACHINE)
+      if (id.success && !(await forwarding.isOwn(id.data, client.actor))) return connection.close(NOT_FOUND)
+      if (
+        id.success &&
+        (await relaySocket(connection, { id: id.data, ...client, request }, forwarding, log)) === 'ended'
+      )
+        return
     }
     await this.#serve(connection, all, client.actor)
   }
