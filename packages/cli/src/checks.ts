@@ -135,6 +135,13 @@ async function database(url: string): Promise<Finding> {
   return { level: 'ok', says: `PostgreSQL ${version}, ${name}` }
 }
 
+/** What a start needs of a database that answers; none of one that does not, which the check of the store reports. */
+export async function databaseFindings(url: string): Promise<Finding[]> {
+  const { examineDatabase } = await openPreflight()
+  const found = await examineDatabase(url).catch(() => [])
+  return found.map(({ remedy, ...finding }) => (remedy === null ? finding : { ...finding, remedy }))
+}
+
 /** Opens a temporary store beside the real one, because a network file system often lacks what WAL needs. */
 async function sqlite({ dataDir }: Config): Promise<Finding> {
   const { probeSqlite } = await openPreflight()

@@ -1,7 +1,7 @@
 /** `parley doctor`: checks the requirements of a start. */
 import { readConfig } from '@parley/server'
 import { command } from '../args.ts'
-import { CHECKS, modeFindings, type Finding } from '../checks.ts'
+import { CHECKS, databaseFindings, modeFindings, type Finding } from '../checks.ts'
 import { printLine, wantsColour } from '../io.ts'
 import { painter, type Colour } from '../paint.ts'
 import { SERVER_FLAGS } from '../server-flags.ts'
@@ -32,6 +32,8 @@ export const spec = command({
       const failed = (error: Error): Finding => ({ level: 'fail', says: error.message })
       print(name, await check(place).catch(failed))
     }
+    if (config.databaseUrl !== null)
+      for (const finding of await databaseFindings(config.databaseUrl)) print('database', finding)
     printLine(io, '')
     const conditions = await modeFindings(place, shared)
     printLine(io, `Mode ${config.mode}:`)

@@ -3,7 +3,7 @@ import type { PlaceId } from './contract/nodes.ts'
 import type { MoveReport } from './move/progress.ts'
 import type { ToPostgres } from './move/to-postgres.ts'
 import type { ToSqlite } from './move/to-sqlite.ts'
-import type { DatabaseFacts } from './postgres/probe.ts'
+import type { DatabaseFacts, DatabaseFinding } from './postgres/probe.ts'
 import { openSqlite } from './sqlite/open.ts'
 import type { Storage } from './storage.ts'
 
@@ -22,6 +22,11 @@ export type StoreAddress = {
 export async function openStore({ path, databaseUrl, ...options }: StoreAddress): Promise<Storage> {
   if (databaseUrl === null) return openSqlite({ path })
   return (await import('./postgres/open.ts')).openPostgres({ url: databaseUrl, ...options })
+}
+
+/** What a start needs of a database besides its version. @throws ParleyError `unavailable` with the remedy. */
+export async function examineDatabase(url: string): Promise<DatabaseFinding[]> {
+  return (await import('./postgres/probe.ts')).examineDatabase(url)
 }
 
 /** Version and users of a database, which is not changed. @throws ParleyError `unavailable` with the remedy. */

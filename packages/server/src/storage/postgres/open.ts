@@ -8,11 +8,12 @@ import { postgresBash } from './bash.ts'
 import { postgresCallbacks } from './callbacks.ts'
 import { postgresCalls } from './calls.ts'
 import { postgresCheckpoints } from './checkpoints.ts'
-import { Database } from './database.ts'
+import { Database, nameOf } from './database.ts'
 import { Deliveries } from './deliveries.ts'
 import { postgresDocuments } from './documents.ts'
 import { OWN_LOGS, postgresEvents } from './events.ts'
 import { postgresFiles } from './files.ts'
+import { raiseEpochsOfRestored } from './identity.ts'
 import { postgresIdempotency } from './idempotency.ts'
 import { postgresKeys } from './keys.ts'
 import { postgresLog } from './log.ts'
@@ -22,6 +23,7 @@ import { postgresNotes } from './notes.ts'
 import { Outbox } from './outbox.ts'
 import { ReceivedConversations } from './received.ts'
 import { postgresOwning } from './owning.ts'
+import { expectSessions } from './pooler.ts'
 import { postgresRecords } from './records.ts'
 import { postgresSealTest } from './seal-test.ts'
 import { postgresSettings } from './settings.ts'
@@ -54,9 +56,11 @@ export async function openPostgres({
   now: givenNow,
 }: PostgresOptions): Promise<Storage> {
   const now = givenNow ?? (() => new Date())
+  await expectSessions({ url, name: nameOf(url) })
   const database = new Database(url)
   try {
     await migrate(database)
+    await raiseEpochsOfRestored(database)
   } catch (error) {
     await database.close()
     throw error
@@ -101,7 +105,7 @@ export async function openPostgres({
     idempotency: postgresIdempotency(database),
     usage: postgresUsage(database),
     sealTest: postgresSealTest(database),
-    shared: postgresShared(database, sessionUrl ?? url, (opened) => {
+    shared: postgresShared(database, { url, sessionUrl }, (opened) => {
       lease = opened
     }),
     [Symbol.asyncDispose]: () => (closing ??= close()),

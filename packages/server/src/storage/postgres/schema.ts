@@ -371,5 +371,8 @@ const NODES = `
     DROP CONSTRAINT data_directory_pkey, ADD PRIMARY KEY (place);
 `
 
+/** Of the database when a server last started on it; another one after a restore. */
+const IDENTITY = `ALTER TABLE cluster ADD COLUMN identity ${TEXT};`
+
 /** The steps, oldest first. */
-export const MIGRATIONS: readonly string[] = [CONVERSATIONS + EVENTS + DELIVERIES + USERS, WEBHOOK_TARGETS, NODES]
+export const MIGRATIONS: readonly string[] = [CONVERSATIONS + EVENTS + DELIVERIES + USERS, WEBHOOK_TARGETS, NODES, IDENTITY]

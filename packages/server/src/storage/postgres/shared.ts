@@ -7,11 +7,16 @@ import { openNotifications } from './notifications.ts'
 import { expectSessions } from './pooler.ts'
 
 /** @param onLease called with the lease of this process, which then decides whether it may take conversations of other nodes */
-export function postgresShared(database: Database, sessionUrl: string, onLease: (lease: Lease) => void): SharedStore {
-  const options = { url: sessionUrl, name: database.name }
+export function postgresShared(
+  database: Database,
+  { url, sessionUrl }: { url: string; sessionUrl: string | null },
+  onLease: (lease: Lease) => void,
+): SharedStore {
+  const options = { url: sessionUrl ?? url, name: database.name }
   return {
     async openLease(node, leaseMs) {
-      await expectSessions(options)
+      // That of the store itself was checked when it was opened.
+      if (sessionUrl !== null) await expectSessions(options)
       const lease = await openLease({ ...options, node, leaseMs })
       onLease(lease)
       return lease
