@@ -265,7 +265,7 @@ const alone = (storage: Storage): Promise<Coordination> =>
 /** Quotas without limits of users. */
 const unlimited = ({ usage }: Storage, maxConcurrentRuns: number): Quotas => {
   const limits = openLimits({ everyone: {}, users: new Map() }, false)
-  return new Quotas({ limits, maxConcurrentRuns, isShared: false, usage, now: () => new Date() })
+  return new Quotas({ limits, maxConcurrentRuns, isShared: false, usage, nodes: () => 1, now: () => new Date() })
 }
 
 /** Quotas of a server with several users, with these limits of each. */
@@ -277,6 +277,7 @@ export const sharedQuotas =
       maxConcurrentRuns: 64,
       isShared: true,
       usage,
+      nodes: () => 1,
       now,
     })
 

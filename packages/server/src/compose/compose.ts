@@ -6,6 +6,7 @@ import { ConfigError, hasShortKey, isLoopback, MIN_KEY_CHARS, secretsOf, type Co
 import { composeCoordination, publish } from './coordination.ts'
 import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
+import { LiveNodes } from '../coordination/index.ts'
 import { configuredAddress, openTransport, ServerKey } from '../llm/index.ts'
 import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log } from '../observability/index.ts'
@@ -108,7 +109,8 @@ export async function startServer(
   suspended.replace(await storage.users.suspended())
   warnOfUsers(config, (await storage.users.list()).length, log)
   const { isShared } = coordination
-  const parts = { config, storage, cipher, log, heartbeatMs, account, foldersDir, isShared }
+  const nodes = opened.use(new LiveNodes(coordination))
+  const parts = { config, storage, nodes, cipher, log, heartbeatMs, account, foldersDir, isShared }
   const { quotas, egress, isolation, workspaces, roots, notes, files, removal } = await composeWorkspaces(parts, opened)
 
   const secrets = openNamedSecrets(storage.secrets, cipher)
@@ -124,7 +126,7 @@ export async function startServer(
   })
   opened.defer(() => transport[Symbol.dispose]())
   // Opened before the first commit, and closed after the last one.
-  const webhooks = opened.use(await composeWebhooks({ config, storage, cipher, coordination, known, log }))
+  const webhooks = opened.use(await composeWebhooks({ config, storage, cipher, coordination, nodes, known, log }))
   const automation = opened.use(openAutomation(config, storage, log))
   const mcp = openConversationMcp({
     workspaces,
@@ -164,7 +166,17 @@ export async function startServer(
     notifies: () => webhooks.hasTargets(),
     ...automation.runs,
   })
-  const edge = composeEdge({ ...shared, coordination, engine, identities, secrets, isolation, log, ...overrides })
+  const edge = composeEdge({
+    ...shared,
+    coordination,
+    nodes,
+    engine,
+    identities,
+    secrets,
+    isolation,
+    log,
+    ...overrides,
+  })
   opened.defer(() => releaseWork(coordination, log))
   opened.defer(() => endWork(edge, engine, log))
   opened.defer(() => drainWork(edge, engine, coordination, config.drainMs, log))

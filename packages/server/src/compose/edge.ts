@@ -13,6 +13,7 @@ import {
   type Engine,
   type LaunchResolution,
 } from '../conversation/index.ts'
+import type { Coordination, LiveNodes } from '../coordination/index.ts'
 import { addressForms } from '../egress/index.ts'
 import { createApp, openWorkspaceSessions, type App, type AppDeps, type Gateway, type Machine } from '../http/index.ts'
 import { configuredAddress, openCatalogue, openLlm, probeModel, type Transport } from '../llm/index.ts'
@@ -56,7 +57,8 @@ import { composeUsers } from './users.ts'
 
 export type EdgeDeps = {
   config: Config
-  coordination: AppDeps['coordination']
+  coordination: Coordination
+  nodes: Pick<LiveNodes, 'count'>
   log: Log
   engine: Engine
   storage: Storage
@@ -109,6 +111,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     cipher,
     quotas: deps.quotas,
     rateLimitPerMinute: config.rateLimitPerMinute,
+    nodes: () => deps.nodes.count,
     authenticate: async (key) => {
       const identity = await identities.authenticate(key)
       if (identity !== null) deps.commandSecrets.sawKey(identity.user, key)

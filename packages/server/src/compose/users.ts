@@ -1,4 +1,5 @@
 /** Composes the work of the modules when a user is disabled or deleted. */
+import type { Coordination } from '../coordination/index.ts'
 import type { Engine } from '../conversation/index.ts'
 import type { Log } from '../observability/index.ts'
 import { openUserLifecycle, type SuspendedUsers, type UserLifecycle } from '../settings/index.ts'
@@ -12,6 +13,7 @@ export type ComposeUsersDeps = {
   bash: Pick<Bash, 'end'>
   removal: Pick<WorkspaceRemoval, 'removeAll'>
   dataDir: string
+  coordination: Coordination
   log: Pick<Log, 'info' | 'warn'>
 }
 
@@ -22,6 +24,7 @@ export function composeUsers({
   bash,
   removal,
   dataDir,
+  coordination,
   log,
 }: ComposeUsersDeps): UserLifecycle {
   return openUserLifecycle({
@@ -39,6 +42,7 @@ export function composeUsers({
       // Last: as long as the user is stored, a later process repeats all of this.
       await storage.users.erase(user)
     },
+    coordination,
     resumed: () => storage.outbox.resume(),
     log,
   })

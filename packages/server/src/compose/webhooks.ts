@@ -1,6 +1,6 @@
 /** Composes the delivery of webhooks: the targets of the configuration and of the store, and what knows their secrets. */
 import type { Config } from '../config/index.ts'
-import type { Coordination } from '../coordination/index.ts'
+import type { Coordination, LiveNodes } from '../coordination/index.ts'
 import type { Log } from '../observability/index.ts'
 import { secretValues, type Cipher, type KnownSecrets } from '../secrets/index.ts'
 import type { Storage } from '../storage/index.ts'
@@ -11,13 +11,14 @@ export type ComposeWebhooksDeps = {
   storage: Pick<Storage, 'outbox' | 'targets'>
   cipher: Cipher
   coordination: Coordination
+  nodes: LiveNodes
   /** Learns the secrets of the stored targets. */
   known: Pick<KnownSecrets, 'add'>
   log: Log
 }
 
 export async function composeWebhooks(deps: ComposeWebhooksDeps): Promise<Webhooks> {
-  const { config, storage, cipher, coordination, known, log } = deps
+  const { config, storage, cipher, coordination, nodes, known, log } = deps
   const { targets, outbox } = storage
   await storeConfigured({ configured: config.webhooks, targets, cipher, isShared: coordination.isShared, log })
   return openWebhooks({
@@ -29,6 +30,7 @@ export async function composeWebhooks(deps: ComposeWebhooksDeps): Promise<Webhoo
       return target
     },
     coordination,
+    nodes,
     log,
   })
 }

@@ -1,6 +1,7 @@
 /** Composes the workspaces, where commands run, and what bounds them: roots, sandbox, limits of users, addresses. */
 import { dirname, join } from 'node:path'
 import { ConfigError, type Config } from '../config/index.ts'
+import type { LiveNodes } from '../coordination/index.ts'
 import { openEgress, type Egress } from '../egress/index.ts'
 import type { Log } from '../observability/index.ts'
 import { openLimits, Quotas } from '../quotas/index.ts'
@@ -31,6 +32,7 @@ import { closeInTime } from './shutdown.ts'
 export type WorkspaceParts = {
   config: Config
   storage: Storage
+  nodes: Pick<LiveNodes, 'count'>
   cipher: Cipher
   log: Log
   /** Milliseconds between signs of life of the runner. */
@@ -56,7 +58,7 @@ export type WorkspacePlaces = {
 
 /** @throws ConfigError for a toolchain that no sandbox may show. */
 export async function composeWorkspaces(
-  { config, storage, cipher, log, heartbeatMs, account, foldersDir, isShared }: WorkspaceParts,
+  { config, storage, nodes, cipher, log, heartbeatMs, account, foldersDir, isShared }: WorkspaceParts,
   opened: AsyncDisposableStack,
 ): Promise<WorkspacePlaces> {
   const { dataDir } = config
@@ -74,7 +76,7 @@ export async function composeWorkspaces(
     ownerOf: (id) => storage.conversations.ownerOf(id),
     account,
   })
-  const quotas = quotasOf(config, storage)
+  const quotas = quotasOf(config, storage, nodes)
   const shell = { passed: config.passedVariables, setup: config.shell.setup }
   const { orphanExitMs } = config.runner
   const options = { roots, account, orphanExitMs, heartbeatMs, sandbox, shell, proof, processes: quotas.processes, log }
@@ -89,10 +91,14 @@ export async function composeWorkspaces(
   return { quotas, egress, isolation, workspaces, roots, notes, files, removal }
 }
 
-function quotasOf({ userLimits, mode, maxConcurrentRuns }: Config, { usage }: Storage): Quotas {
+function quotasOf(
+  { userLimits, mode, maxConcurrentRuns }: Config,
+  { usage }: Storage,
+  nodes: Pick<LiveNodes, 'count'>,
+): Quotas {
   const isShared = mode === 'shared'
   const limits = openLimits(userLimits, isShared)
-  return new Quotas({ limits, maxConcurrentRuns, isShared, usage, now: () => new Date() })
+  return new Quotas({ limits, maxConcurrentRuns, isShared, usage, nodes: () => nodes.count, now: () => new Date() })
 }
 
 /** Ends the processes that run as another account, and gives the files of commands to theirs. */

@@ -1,6 +1,7 @@
 /** The HTTP application: routes, sockets and API description on one listener. */
 import { type Endpoint, sendMessage, startBashCommand } from '@parley/protocol'
 import type { Actor, Conversations, Receiver } from '../conversation/index.ts'
+import type { Coordination } from '../coordination/index.ts'
 import type { ExpectAddresses } from '../egress/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Quotas } from '../quotas/index.ts'
@@ -47,7 +48,8 @@ import { createWeb, type WebDeps } from './core/web.ts'
 import { type Deliveries, deliveryRoutes } from './admin/deliveries.ts'
 
 export type AppDeps = Starts &
-  Pick<ForwardingDeps, 'coordination' | 'isLoaded' | 'userOf'> & {
+  Pick<ForwardingDeps, 'isLoaded' | 'userOf'> & {
+    coordination: ForwardingDeps['coordination'] & Pick<Coordination, 'tell' | 'on'>
     conversations: Conversations
     authenticate: Authenticate
     settings: UserSettings
@@ -71,6 +73,8 @@ export type AppDeps = Starts &
     cipher: Pick<Cipher, 'seal' | 'open' | 'keyFor'>
     /** Requests of one key in a minute; 0: no limit. */
     rateLimitPerMinute: number
+    /** Number of the nodes that share the limits of requests. */
+    nodes: () => number
     quotas: Quotas
     /** False while load balancers are to send no more requests. */
     isReady: () => boolean
@@ -110,6 +114,11 @@ export function createApp(deps: AppDeps): App {
   const onWrongKey = (address: string | undefined) => audit.noteWrongKey(address)
   const auth: Auth = { authenticate, noKeys, guesses: new Guesses(onWrongKey), addressOf }
   const keyWatch = new KeyWatch(authenticate, log)
+  const onRefused = (keyId: string) => {
+    void keyWatch.check(keyId)
+    deps.coordination.tell('keys', keyId)
+  }
+  const refusedElsewhere = deps.coordination.on('keys', (keyId) => void keyWatch.check(keyId))
   const cors = createCors(deps.corsOrigins, noKeys === undefined)
   const isOurHost = createHosts(deps.hostNames)
   const connections = new Connections(deps.quotas.sockets, deps.limits)
@@ -166,8 +175,8 @@ export function createApp(deps: AppDeps): App {
     ...storedSecretRoutes(deps.secrets),
     ...receiverRoutes(deps.receiver, { secrets: deps.webhookSecrets, limitOf }),
     ...deliveryRoutes(deps.deliveries),
-    ...keyRoutes(deps.keys, (keyId) => void keyWatch.check(keyId)),
-    ...userRoutes(deps.users, deps.keys, (keyId) => void keyWatch.check(keyId)),
+    ...keyRoutes(deps.keys, onRefused),
+    ...userRoutes(deps.users, deps.keys, onRefused),
     ...auditRoutes(audit),
     ...quotaRoutes(deps.quotas),
     ...hookRoutes(deps.hooksOf),
@@ -189,7 +198,7 @@ export function createApp(deps: AppDeps): App {
     isSuspended: deps.isSuspended,
     expectAddresses: deps.expectAddresses,
     log,
-    budgets: new RequestBudgets(deps.rateLimitPerMinute, deps.quotas.requests),
+    budgets: new RequestBudgets(deps.rateLimitPerMinute, deps.quotas.requests, deps.nodes),
     audit,
     idempotency,
     nodes: { forwarding, connections },
@@ -201,6 +210,7 @@ export function createApp(deps: AppDeps): App {
       // Live connections stay open, so the listener can close only after them.
       await Promise.all([web.close(patience), connections.shutDown()])
       forwarding[Symbol.dispose]()
+      refusedElsewhere[Symbol.dispose]()
       idempotency[Symbol.dispose]()
       await audit.close()
     },

@@ -5,6 +5,8 @@ export type BucketRules = {
   perMinute: number
   /** Tokens in a full bucket. */
   burst: number
+  /** Among how many the rules are divided; default: one. */
+  sharers?: () => number
   /** Milliseconds of a monotonic clock. */
   now?: () => number
 }
@@ -23,15 +25,25 @@ export type Taken = {
 const MAX_BUCKETS = 10_000
 
 export class Buckets {
-  readonly burst: number
-  readonly #perMs: number
+  readonly #rules: Pick<BucketRules, 'perMinute' | 'burst'>
+  readonly #sharers: () => number
   readonly #now: () => number
   readonly #buckets = new Map<string, { tokens: number; at: number }>()
 
-  constructor({ perMinute, burst, now = () => performance.now() }: BucketRules) {
-    this.burst = burst
-    this.#perMs = perMinute / 60_000
+  constructor({ sharers = () => 1, now = () => performance.now(), ...rules }: BucketRules) {
+    this.#rules = rules
+    this.#sharers = sharers
     this.#now = now
+  }
+
+  /** Tokens in a full bucket. */
+  get burst(): number {
+    return Math.max(1, Math.floor(this.#rules.burst / this.#sharers()))
+  }
+
+  /** Tokens added per millisecond. */
+  get #perMs(): number {
+    return this.#rules.perMinute / 60_000 / this.#sharers()
   }
 
   /** Takes a token, if one is left. */

@@ -17,6 +17,8 @@ export type QuotaOptions = {
   /** True where several users share the server. */
   isShared: boolean
   usage: UsageStore
+  /** Number of the nodes that share the limits of requests, runs and starts. */
+  nodes: () => number
   now: () => Date
 }
 
@@ -37,17 +39,18 @@ export class Quotas {
   readonly #usage: UsageStore
   readonly #now: () => Date
 
-  constructor({ limits, maxConcurrentRuns: count, isShared, usage, now }: QuotaOptions) {
+  constructor({ limits, maxConcurrentRuns: count, isShared, usage, nodes, now }: QuotaOptions) {
     this.limits = limits
     this.processes = new OpenCount('processes', limits)
     this.uploads = new Uploads(limits, usage, now)
     this.#usage = usage
     this.#now = now
     const reserved = isShared ? Math.ceil(count * RESERVED) : 0
-    this.runs = new FairSlots({ count, mostOf: (user) => limits(user).runs, reserved })
-    this.starts = new FairSlots({ count: Infinity, mostOf: (user) => limits(user).starts })
-    this.newConversations = new UserRate('starts_per_minute', limits)
-    this.requests = new UserRate('requests_per_minute', limits)
+    const share = (limit: number) => Math.ceil(limit / nodes())
+    this.runs = new FairSlots({ count, mostOf: (user) => share(limits(user).runs), reserved })
+    this.starts = new FairSlots({ count: Infinity, mostOf: (user) => share(limits(user).starts) })
+    this.newConversations = new UserRate('starts_per_minute', limits, nodes)
+    this.requests = new UserRate('requests_per_minute', limits, nodes)
     this.sockets = new OpenCount('sockets', limits)
   }
 

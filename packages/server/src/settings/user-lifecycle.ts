@@ -4,9 +4,11 @@
  * Invariants
  *   U1. The state is stored before work ends. From then on the keys are refused and nothing of the user starts.
  *   U2. A deletion that began is completed, also by a later process. Each step can be repeated.
- *   U3. A change by another process, such as the command line, has the same effect within two seconds.
+ *   U3. A change by another process, such as the command line, has the same effect within two seconds; that of another node at once.
+ *   U4. Of several nodes, each ends and deletes the work that it owns. The last one that finds nothing left removes the user.
  */
 import { ParleyError } from '@parley/protocol'
+import type { Coordination } from '../coordination/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { UserRow, UserState, UserStore } from '../storage/index.ts'
 import { DEFAULT_USER } from './identity.ts'
@@ -38,6 +40,7 @@ export type UserLifecycleDeps = {
   endWork: (user: string) => Promise<void>
   /** Deletes all data of a user of whom nothing runs, and at last the user. May be repeated. */
   erase: (user: string, signal: AbortSignal) => Promise<void>
+  coordination: Pick<Coordination, 'tell' | 'on'>
   /** Called when a user is enabled again, or is deleted completely. */
   resumed: () => void
   log: Pick<Log, 'info' | 'warn'>
@@ -79,6 +82,7 @@ class Lifecycle implements UserLifecycle {
   /** The states whose work has begun here. */
   #begun: ReadonlyMap<string, UserState> = new Map()
   #timer: NodeJS.Timeout | undefined
+  #changes: Disposable | undefined
 
   constructor(deps: UserLifecycleDeps) {
     this.#deps = deps
@@ -105,18 +109,21 @@ class Lifecycle implements UserLifecycle {
   }
 
   async recover(): Promise<void> {
+    this.#changes = this.#deps.coordination.on('users', () => void this.#refresh())
     this.#timer = setInterval(() => void this.#refresh(), CHECK_MS).unref()
     await this.#refresh()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
+    this.#changes?.[Symbol.dispose]()
     this.#closing.abort(new ParleyError('unavailable', 'The server is shutting down.'))
     await Promise.all(this.#working.values())
   }
 
   async #change(user: string, to: UserState): Promise<void> {
     await changeState(this.#deps.store, user, to)
+    this.#deps.coordination.tell('users', user)
     await this.#refresh()
   }
 

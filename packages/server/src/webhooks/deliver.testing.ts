@@ -3,7 +3,7 @@ import type { ConversationId, StoredEvent } from '@parley/protocol'
 import { newConversationId, newEventId } from '@parley/protocol'
 import { own } from '../../testing/store-fixtures.ts'
 import type { WebhookReceiver } from '../../testing/webhook-receiver.ts'
-import { openLocalCoordination } from '../coordination/index.ts'
+import { LiveNodes, openLocalCoordination } from '../coordination/index.ts'
 import { openLog } from '../observability/index.ts'
 import type { Storage } from '../storage/index.ts'
 import { openWebhooks, readTarget, storeConfigured, type WebhookTarget, type Webhooks } from './index.ts'
@@ -21,11 +21,13 @@ export async function deliverTo({ storage, targets, ...options }: Options): Prom
   const cipher = { seal: (text: string) => text, open: (sealed: string) => sealed }
   const self = { url: 'http://127.0.0.1', version: '0', places: [] }
   await storeConfigured({ configured: targets, targets: storage.targets, cipher, isShared: false, log })
+  const coordination = await openLocalCoordination({ storage, self, now })
   return openWebhooks({
     outbox: storage.outbox,
     targets: storage.targets,
     open: (row) => readTarget(row, cipher.open),
-    coordination: await openLocalCoordination({ storage, self, now }),
+    coordination,
+    nodes: new LiveNodes(coordination),
     log,
     ...options,
   })

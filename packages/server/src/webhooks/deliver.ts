@@ -1,5 +1,5 @@
 /** Delivers the outbox to the stored targets, and follows changes of them. */
-import { type Coordination, LiveNodes } from '../coordination/index.ts'
+import type { Coordination } from '../coordination/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { OutboxStore, StoredTarget, TargetStore } from '../storage/index.ts'
 import { Channel, type ChannelDeps } from './channel.ts'
@@ -9,12 +9,12 @@ import type { WebhookTarget } from './target.ts'
 /** Milliseconds between two looks for changes of the targets by other processes, such as the command line. */
 const CHECK_MS = 2_000
 
-export type WebhookDeps = Omit<ChannelDeps, 'coordination' | 'nodes' | 'log'> & {
+export type WebhookDeps = Omit<ChannelDeps, 'coordination' | 'log'> & {
   outbox: OutboxStore
   targets: TargetStore
   /** Reads a row. */
   open: (row: StoredTarget) => WebhookTarget
-  coordination: Pick<Coordination, 'lead' | 'confirm' | 'tell' | 'on' | 'nodes' | 'isShared' | 'node'>
+  coordination: Pick<Coordination, 'lead' | 'confirm' | 'tell' | 'on' | 'isShared'>
   log: Pick<Log, 'warn' | 'error'>
 }
 
@@ -37,7 +37,6 @@ type Open = { version: number; channel: Channel }
 
 class TargetChannels implements Webhooks {
   readonly #deps: WebhookDeps
-  readonly #nodes: LiveNodes
   readonly #opened = new AsyncDisposableStack()
   readonly #channels = new Map<string, Open>()
   #version = 0
@@ -47,7 +46,6 @@ class TargetChannels implements Webhooks {
   constructor(deps: WebhookDeps) {
     this.#deps = deps
     const { outbox, coordination, log } = deps
-    this.#nodes = this.#opened.use(new LiveNodes(coordination))
     const parkSurplus = async () => {
       await Promise.all(this.#all().map((channel) => channel.parkSurplus()))
     }
@@ -113,7 +111,7 @@ class TargetChannels implements Webhooks {
     }
     for (const row of rows) {
       if (this.#channels.has(row.name)) continue
-      const channel = new Channel(this.#deps.open(row), { ...this.#deps, nodes: this.#nodes })
+      const channel = new Channel(this.#deps.open(row), this.#deps)
       this.#channels.set(row.name, { version: row.version, channel })
     }
     this.#version = version

@@ -1,10 +1,11 @@
 /** Ends and deletes the work of one user, who is disabled or being deleted. Source: docs/keys.md, Disabling and deleting users. */
-import type { ConversationId } from '@parley/protocol'
+import { ParleyError, type ConversationId } from '@parley/protocol'
 import { sleep } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { ConversationRow, Storage } from '../../storage/index.ts'
 import type { Workspaces } from '../../workspace/index.ts'
 import type { Actor } from '../conversations.ts'
+import { ownedElsewhere } from '../live/owned-elsewhere.ts'
 import type { Roster } from '../live/roster.ts'
 import type { Commands } from './commands.ts'
 
@@ -16,7 +17,10 @@ const RELEASE_CHECK_MS = 500
 export type UserWork = {
   /** Stops all conversations of a user that do something, and ends all their processes on this machine. */
   endWork(user: string): Promise<void>
-  /** Deletes all conversations of a user with the workspaces that the server has created. Resolves when all are released. */
+  /**
+   * Deletes all conversations of a user with the workspaces that the server has created, those of other nodes excepted, which do it
+   * themselves. Resolves when none is left and those of this node are released.
+   */
   deleteAll(user: string, signal: AbortSignal): Promise<void>
 }
 
@@ -40,6 +44,31 @@ export function openUserWork({ conversations, commands, roster, workspaces, log 
     await workspaces.release(id)
   }
 
+  /** Deletes the conversations of a user that this node may own. False when there are others. */
+  const deleteOwn = async (user: string, signal: AbortSignal): Promise<boolean> => {
+    let isAll = true
+    for (let from: ConversationId | undefined, isLast = false; !isLast;) {
+      const page = { owner: user, sort: 'CREATED_AT', limit: AT_ONCE, ...(from && { from }) } as const
+      const { items, next } = await conversations.search(page)
+      for (const { id } of items) {
+        signal.throwIfAborted()
+        const isDeleted = await commands.delete(id, actorOf(user), 'delete').then(
+          () => true,
+          (error: unknown) => {
+            // Another node was faster.
+            if (error instanceof ParleyError && error.code === 'not_found') return true
+            if (ownedElsewhere(error) === null) throw error
+            return false
+          },
+        )
+        isAll &&= isDeleted
+      }
+      isLast = next === null
+      from = next ?? undefined
+    }
+    return isAll
+  }
+
   return {
     async endWork(user) {
       const actor = actorOf(user)
@@ -53,14 +82,8 @@ export function openUserWork({ conversations, commands, roster, workspaces, log 
     },
 
     async deleteAll(user, signal) {
-      const query = { owner: user, sort: 'CREATED_AT', limit: AT_ONCE } as const
-      for (let { items } = await conversations.search(query); items.length > 0;) {
-        for (const { id } of items) {
-          signal.throwIfAborted()
-          await commands.delete(id, actorOf(user), 'delete')
-        }
-        ;({ items } = await conversations.search(query))
-      }
+      while ((await conversations.search({ owner: user, sort: 'CREATED_AT', limit: 1 })).items.length > 0)
+        if (!(await deleteOwn(user, signal))) await sleep(RELEASE_CHECK_MS, signal)
       while ((await conversations.owedReleases()).some(({ owner }) => owner === user))
         await sleep(RELEASE_CHECK_MS, signal)
     },

@@ -19,14 +19,18 @@ const burstOf = (perMinute: number) => Math.max(20, Math.ceil(perMinute / 30))
 
 export type Spent = { headers: Record<string, string>; refusal?: Answer }
 
-/** The budgets of each key and of each user. `perMinute`: of a key; 0: no limit, no headers. */
+/**
+ * The budgets of each key and of each user. `perMinute`: of a key; 0: no limit, no headers. Of several nodes each allows its share of the
+ * budget of a key.
+ */
 export class RequestBudgets {
   readonly #buckets: Buckets | null
   readonly #ofUsers: Quotas['requests']
 
-  constructor(perMinute: number, ofUsers: Quotas['requests']) {
+  /** @param nodes number of the nodes that share a budget */
+  constructor(perMinute: number, ofUsers: Quotas['requests'], nodes: () => number) {
     this.#ofUsers = ofUsers
-    this.#buckets = perMinute === 0 ? null : new Buckets({ perMinute, burst: burstOf(perMinute) })
+    this.#buckets = perMinute === 0 ? null : new Buckets({ perMinute, burst: burstOf(perMinute), sharers: nodes })
   }
 
   /** Charges one request to the budget of a key and to that of its user. */

@@ -1,6 +1,6 @@
 /**
- * Ends live connections with the key that opened them: at once for a key that is revoked through this server. Expiry, and a
- * revocation on the command line, send no notice; keys in use are therefore looked up every two seconds.
+ * Ends live connections with the key that opened them: at once for a key that is revoked through this server, or through another node.
+ * Expiry, and a revocation on the command line, send no notice; keys in use are therefore looked up every two seconds.
  */
 import type { Actor } from '../../conversation/index.ts'
 import type { Log } from '../../observability/index.ts'
@@ -38,8 +38,9 @@ export class KeyWatch {
     })
   }
 
-  /** Looks one key up. Never rejects: a failed look-up says nothing about the key. */
-  async check(keyId: string): Promise<void> {
+  /** Looks one key up; null: all that are in use. Never rejects: a failed look-up says nothing about the key. */
+  async check(keyId: string | null): Promise<void> {
+    if (keyId === null) return this.#checkAll()
     const guarded = this.#byKeyId.get(keyId)
     if (guarded === undefined) return
     try {

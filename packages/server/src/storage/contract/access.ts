@@ -46,8 +46,8 @@ export interface UserStore {
   /** Ids of the deleted conversations of a user. */
   deletedIds(user: string): Promise<string[]>
   /**
-   * Deletes the rows of a user without conversations, and the user. The audit and the ids of deleted conversations stay. A repetition
-   * does nothing.
+   * Deletes the rows of a user without conversations, and the user, unless the user is active. The audit and the ids of deleted
+   * conversations stay. A repetition does nothing.
    */
   erase(user: string): Promise<void>
 }

@@ -75,6 +75,9 @@ export function postgresUsers(database: Database, sweep: LogSweep, now: () => Da
       }),
     async erase(user) {
       await database.write(async (sql) => {
+        await lock(sql, 'users', [''])
+        // Another node may have completed the deletion, and a new user may have the name.
+        if ((await sql.get<UserRow>(GET_SQL, user))?.state === 'active') return
         for (const statement of ERASE) await sql.run(statement, user)
       })
       sweep.start()

@@ -71,6 +71,8 @@ export function sqliteUsers(sql: Sql, commits: GroupCommit, sweep: LogSweep, now
       ),
     async erase(user) {
       await commits.write(() => {
+        // Another node may have completed the deletion, and a new user may have the name.
+        if (sql.get<UserRow>('SELECT state FROM users WHERE user = ?', user)?.state === 'active') return
         for (const statement of ERASE) sql.run(statement, user)
       })
       sweep.start()
