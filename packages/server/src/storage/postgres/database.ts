@@ -16,6 +16,11 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** Longest time of one statement. The client gives up a little later, for a server that does not answer at all. */
 const STATEMENT_TIMEOUT_MS = 30_000
 const ANSWER_TIMEOUT_MS = 33_000
+/**
+ * A process that is frozen, or cut off, inside of a transaction keeps its locks for this long: no longer than the shortest lease of a node, and less
+ * than a statement waits that needs them. A process that was only slow repeats its transaction.
+ */
+const IDLE_IN_TRANSACTION_MS = 3_000
 /** Repetitions of a transaction that the server has rolled back, with a random wait up to the number of milliseconds. */
 const MAX_REPETITIONS = 8
 const REPEAT_WITHIN_MS = 20
@@ -25,7 +30,7 @@ const RECONNECT_AFTER_MS: readonly number[] = [50, 250, 1_000]
 /** Settings of a session that a role or a database may have set otherwise. `synchronous_commit`: only off is unsafe. */
 const SESSION_SQL = `SELECT set_config('search_path', 'parley', false), set_config('TimeZone', 'UTC', false),
   set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', false),
-  set_config('idle_in_transaction_session_timeout', '${2 * STATEMENT_TIMEOUT_MS}', false),
+  set_config('idle_in_transaction_session_timeout', '${IDLE_IN_TRANSACTION_MS}', false),
   set_config('default_transaction_isolation', 'read committed', false),
   set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
     ELSE current_setting('synchronous_commit') END, false)`

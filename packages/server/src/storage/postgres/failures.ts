@@ -21,8 +21,8 @@ export class QueryFailure extends Error {
   }
 }
 
-/** Connection exceptions, an ended or starting server, and no free connection. */
-const ENDED = /^(?:08|57P0[1-5]|53300)/
+/** Connection exceptions, a transaction that was idle for too long, an ended or starting server, and no free connection. */
+const ENDED = /^(?:08|25P03|57P0[1-5]|53300)/
 const UNIQUE_VIOLATION = '23505'
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK = '40P01'
