@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { form, timeoutFor } from './packages/server/testing/campaign.ts'
+import { postgresFiles, SHORT } from './test/postgres/files.ts'
 
 const all = ['packages/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts']
 const campaigns = ['packages/**/*.campaign.test.ts', 'test/**/*.campaign.test.ts']
@@ -12,9 +13,17 @@ const files = {
   soak: { include: [...campaigns, ...soaks] },
 }
 
+/** The tests of `npm run test:postgres`, and its short form, instead. */
+const selections: Record<string, readonly string[] | undefined> = {
+  postgres: postgresFiles(),
+  'postgres-short': SHORT.map((file) => `test/${file}`),
+}
+const selected = selections[process.env['PARLEY_TEST_SELECTION'] ?? '']
+
 export default defineConfig({
   test: {
     ...files[form],
+    ...(selected === undefined ? {} : { include: [...selected] }),
     pool: 'threads',
     isolate: false,
     // Most of a test is waiting for other processes. A campaign has the machine for itself.

@@ -111,6 +111,7 @@ const SOURCE_COMMANDS = {
   test: (node, args, env) => require('./run-tests.cjs').test(node, args, env),
   campaign: (node, args, env) => require('./run-tests.cjs').longTests('campaign', node, args, env),
   soak: (node, args, env) => require('./run-tests.cjs').longTests('soak', node, args, env),
+  postgres: (node, args, env) => require('./run-tests.cjs').postgres(node, args, env),
   check: (node, _args, env) => require('./run-tests.cjs').check(node, env),
   script: (node, args, env) => run(node, args, env),
 }

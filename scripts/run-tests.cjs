@@ -1,5 +1,5 @@
 'use strict'
-/** The checks and the test runs behind `npm test`, `npm run check`, `npm run test:campaign` and `npm run test:soak`. */
+/** The checks and the test runs behind `npm test`, `npm run check`, `npm run test:postgres`, `npm run test:campaign` and `npm run test:soak`. */
 const childProcess = require('child_process')
 const fs = require('fs')
 const path = require('path')
@@ -54,7 +54,24 @@ function test(node, args, env) {
 /** The campaigns (`campaign`), or campaigns and soak tests (`soak`), with the budgets of that form. Resolves to `[code, signal]`. */
 function longTests(form, node, args, env) {
   const own = Object.assign({}, env, { PARLEY_TEST_FORM: form })
-  return args.length > 0 ? runVitest(node, args, own) : wholeRun(node, own, [], `${form}.json`)
+  if (args.length > 0) return runVitest(node, args, own)
+  const ending = wholeRun(node, own, [], `${form}.json`)
+  return form === 'soak' ? ending.then((first) => postgres(node, [], own).then((then) => worse(first, then))) : ending
+}
+
+/** The ending that failed, if one did. */
+const worse = (first, second) => (first[0] === 0 ? second : first)
+
+/**
+ * The end-to-end tests on a PostgreSQL store: all of `test/postgres/files.ts`, with `--short` a selection, or the named ones. Resolves to
+ * `[code, signal]`.
+ */
+function postgres(node, args, env) {
+  const isShort = args[0] === '--short'
+  const selection = { PARLEY_TEST_STORE: 'postgres', PARLEY_TEST_SELECTION: isShort ? 'postgres-short' : 'postgres' }
+  const own = Object.assign({}, env, selection)
+  const named = isShort ? args.slice(1) : args
+  return named.length > 0 ? runVitest(node, named, own) : wholeRun(node, own, [], 'postgres.json')
 }
 
 function wholeRun(node, env, failed, reportName) {
@@ -94,4 +111,4 @@ function inIsolation(node, env, report, ending) {
   })
 }
 
-module.exports = { check, test, longTests }
+module.exports = { check, test, longTests, postgres }

@@ -6,6 +6,7 @@ import { WebSocket } from 'ws'
 import { readConfig, startServer } from '../../packages/server/src/index.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { type Bench, KEY, startBench } from '../../packages/server/testing/two-user-server.ts'
+import { storeSettings } from '../../packages/server/testing/store-choice.ts'
 
 let server: Bench
 beforeAll(async () => {
@@ -117,7 +118,12 @@ test('a bash command sees neither the keys of the server nor the rest of its env
 
 test('a bash command outlives the server, and its end is stored once after the restart', async () => {
   await using dir = await tempDir()
-  const env = { PARLEY_SESSION_API_KEYS: KEY, PARLEY_LOG_LEVEL: 'silent', PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5' }
+  const env = {
+    PARLEY_SESSION_API_KEYS: KEY,
+    PARLEY_LOG_LEVEL: 'silent',
+    PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+    ...(await storeSettings(dir.file('data'))),
+  }
   const { config } = readConfig({
     flags: { 'data-dir': dir.file('data'), port: '0', 'allow-root': true },
     env,

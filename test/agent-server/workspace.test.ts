@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openKeys } from '../../packages/server/src/index.ts'
 import { type Bench, KEY, raw, startBench } from '../../packages/server/testing/two-user-server.ts'
+import { chosenDatabase } from '../../packages/server/testing/store-choice.ts'
 
 let server: Bench
 let base: string
@@ -107,7 +108,7 @@ test('the workspace cookie ends with its key', async () => {
   const theirs = await openSession(server.bob)
   const keys = await openKeys({
     dataDir: server.dir.file('data'),
-    databaseUrl: null,
+    databaseUrl: await chosenDatabase(server.dir.file('data')),
     sessionApiKeys: [],
     mode: 'personal',
   })

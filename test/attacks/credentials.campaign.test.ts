@@ -13,6 +13,7 @@ import { KEY, startTestServer, type TestServer } from '../../packages/server/tes
 import { startWebhookReceiver, type WebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
 import { OPERATORS_KEY, OPERATORS_MODEL, planOf } from './credentials/plans.ts'
 import { CRITIC, play } from './credentials/play.ts'
+import { chosenDatabase } from '../../packages/server/testing/store-choice.ts'
 
 const BUDGET = byForm({
   test: { seconds: 5, least: 24 },
@@ -66,7 +67,12 @@ beforeAll(async () => {
       },
     ]),
   })
-  keys = await openKeys({ dataDir: server.dir.file('data'), databaseUrl: null, sessionApiKeys: [], mode: 'shared' })
+  keys = await openKeys({
+    dataDir: server.dir.file('data'),
+    databaseUrl: await chosenDatabase(server.dir.file('data')),
+    sessionApiKeys: [],
+    mode: 'shared',
+  })
 })
 afterAll(async () => {
   await keys[Symbol.asyncDispose]()

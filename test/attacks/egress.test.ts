@@ -10,6 +10,7 @@ import { jsonRoutes } from '../../packages/server/testing/worst-bodies.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { OWN_PARTS, type LlmPlan, type Plan } from './credentials/plans.ts'
 import { CRITIC, play } from './credentials/play.ts'
+import { chosenDatabase } from '../../packages/server/testing/store-choice.ts'
 
 const TOKEN = 'build-token=abc123'
 const PAGE = `<html>internal page: ${TOKEN}</html>`
@@ -66,7 +67,7 @@ async function playAll(server: Bench, address: string, plans = PLANS): Promise<v
   CRITIC.url = address
   await using keys = await openKeys({
     dataDir: server.dir.file('data'),
-    databaseUrl: null,
+    databaseUrl: await chosenDatabase(server.dir.file('data')),
     sessionApiKeys: [],
     mode: 'shared',
   })

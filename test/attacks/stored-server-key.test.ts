@@ -7,6 +7,7 @@ import { storeKeys } from '../../packages/server/testing/stored-keys.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { readConfig, startServer } from '../../packages/server/src/index.ts'
+import { storeSettings } from '../../packages/server/testing/store-choice.ts'
 
 const SERVERS_KEY = canary('llm_key')
 const NEXT_KEY = canary('profile_key')
@@ -24,7 +25,12 @@ async function open(dir: TempDir, env: Record<string, string>) {
   }
   const [bob = ''] = await storeKeys(dir.file('data'), ['bob', 'user'])
   const flags = { 'data-dir': dir.file('data'), port: '0', 'allow-root': true }
-  const { config } = readConfig({ flags, env: { ...own, ...env }, cwd: dir.path, home: dir.path })
+  const { config } = readConfig({
+    flags,
+    env: { ...own, ...(await storeSettings(dir.file('data'))), ...env },
+    cwd: dir.path,
+    home: dir.path,
+  })
   const server = await startServer(config)
   const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const answer = await fetch(server.url + path, {

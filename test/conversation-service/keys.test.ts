@@ -14,6 +14,7 @@ import {
   type Loose,
   type Serving,
 } from '../../packages/server/testing/multi-user-server.ts'
+import { chosenDatabase } from '../../packages/server/testing/store-choice.ts'
 
 /** Longest time for which a connection may outlive its key (docs/keys.md), with a margin for a busy machine. */
 const OUTLIVES_MS = 2000 + 3000
@@ -138,7 +139,7 @@ describe('live connections of a key', () => {
     const { ends } = await holding(carl.key)
     await using keys = await openKeys({
       dataDir: dir.file('data'),
-      databaseUrl: null,
+      databaseUrl: await chosenDatabase(dir.file('data')),
       sessionApiKeys: [],
       mode: 'shared',
     })
@@ -238,7 +239,7 @@ describe('the audit', () => {
     for (let times = 0; times < 3; times++) await statusWith('wrong-key-of-nobody')
     await using keys = await openKeys({
       dataDir: dir.file('data'),
-      databaseUrl: null,
+      databaseUrl: await chosenDatabase(dir.file('data')),
       sessionApiKeys: [],
       mode: 'shared',
     })

@@ -5,7 +5,7 @@ import { excused } from '../../packages/server/testing/canaries/watch.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { verifies } from '../verifies.ts'
-import { bytesOf, serve, type Loose, type Serving } from '../../packages/server/testing/multi-user-server.ts'
+import { bytesOf, serve, storeOf, type Loose, type Serving } from '../../packages/server/testing/multi-user-server.ts'
 
 let dir: TempDir
 let serving: Serving
@@ -282,7 +282,7 @@ describe('reading and deleting', () => {
   })
 
   test('secret values are encrypted on disk, in no log, and present after a kill', async () => {
-    const text = (await bytesOf(dir.file('data'))) + serving.server.stderr()
+    const text = (await bytesOf(dir.file('data'))) + (await storeOf(dir.file('data'))) + serving.server.stderr()
     expect(text).not.toMatch(/value-[a-z-]+\d*-?77/)
     expect(text).toContain('MANY_7')
 

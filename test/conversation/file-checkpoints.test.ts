@@ -2,7 +2,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { finish, run, serveAnn } from '../../packages/server/testing/conversation-starts.ts'
 import { fileTree } from '../../packages/server/testing/file-tree.ts'
@@ -10,6 +9,7 @@ import { ofKind, startRunning, type Loose, type Running } from '../../packages/s
 import { startScriptedModel, type ScriptedModelOptions } from '../../packages/server/testing/scripted-model.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
+import { queryStore } from '../../packages/server/testing/chosen-store.ts'
 
 /** A message `RUN command` lets the agent run the command, then it answers. */
 const obey: NonNullable<ScriptedModelOptions['respond']> = ({ body, view }) => {
@@ -207,10 +207,8 @@ test('a conversation without a named directory has checkpoints, and another user
   expect(readFileSync(join((await ann.info(id)).workspace.working_dir, 'a'), 'utf8')).toBe('two\n')
 }, 60_000)
 
-function checkpointsAfterCalls(path: string): unknown {
-  using store = new DatabaseSync(path, { readOnly: true })
-  return store.prepare('SELECT count(*) AS n FROM checkpoints WHERE seq > 0').get()!['n']
-}
+const checkpointsAfterCalls = async (dataDir: string): Promise<unknown> =>
+  (await queryStore(dataDir, 'SELECT count(*) AS n FROM checkpoints WHERE seq > 0'))[0]!['n']
 
 /** A server of its own that is killed while the model answers the second request of a turn. */
 async function killedDuringAnAnswer(meanwhile: (work: string) => void) {
@@ -232,7 +230,7 @@ async function killedDuringAnAnswer(meanwhile: (work: string) => void) {
   await killed.say(id, 'RUN echo one >a')
   await asked.promise
   // The checkpoint is made while the model works.
-  await until(() => checkpointsAfterCalls(killed.file('data', 'parley.db')) === 1)
+  await until(async () => (await checkpointsAfterCalls(killed.file('data'))) === 1)
   await killed.kill(() => meanwhile(killed.work(id)))
   await killed.until(id, 'finished')
   const notes = ofKind(await killed.events(id), 'MessageEvent').filter(({ source }) => source === 'environment')

@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { startServerProcess } from '../../packages/server/testing/server-process.ts'
@@ -12,6 +11,7 @@ import {
   WEBHOOK_SECRET,
   webhookEnv,
 } from '../../packages/server/testing/webhook-servers.ts'
+import { queryStore } from '../../packages/server/testing/chosen-store.ts'
 
 const noLists = { costs: [], response_latencies: [], token_usages: [] }
 
@@ -31,8 +31,8 @@ test('lists and webhook notifications show the sums of the usage and read none o
   expect(metrics.accumulated_token_usage.prompt_tokens).toBeGreaterThan(0)
 
   // From now on, reading one record of the usage fails.
-  using store = new DatabaseSync(`${dataDir}/parley.db`)
-  expect(store.prepare(`UPDATE events SET event = '{' WHERE kind = 'UsageRecordedEvent'`).run().changes).toBe(1)
+  const damaged = "UPDATE events SET event = '{' WHERE kind = 'UsageRecordedEvent' RETURNING seq"
+  expect(await queryStore(dataDir, damaged)).toHaveLength(1)
 
   const { items } = (await server.call('GET', '/api/conversations/search')).body
   const batch = (await server.call('GET', `/api/conversations?ids=${id}`)).body

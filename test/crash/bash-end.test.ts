@@ -1,10 +1,10 @@
-/** The end of a bash command while another process keeps the store locked. */
+/** The end of a bash command while the store accepts no writes. */
 import { writeFile } from 'node:fs/promises'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { processesOf } from '../../packages/server/testing/processes.ts'
 import { startTestServer } from '../../packages/server/testing/server.ts'
 import { until } from '../../packages/server/testing/until.ts'
+import { refuseWrites } from '../../packages/server/testing/chosen-store.ts'
 
 test('the end of a bash command that the store refuses is stored as soon as the store accepts writes', async () => {
   await using server = await startTestServer()
@@ -14,8 +14,7 @@ test('the end of a bash command that the store refuses is stored as soon as the 
   const commands = () => processesOf(server.dir.path, go)
   await until(async () => (await commands()).length > 0)
   {
-    using lock = new DatabaseSync(server.dir.file('data', 'parley.db'), { timeout: 5_000 })
-    lock.exec('BEGIN IMMEDIATE')
+    await using _refusing = await refuseWrites(server.dir.file('data'))
     await writeFile(go, '')
     await until(async () => (await commands()).length === 0)
     // Writes wait equally long for the lock, so the end of the command was refused before this one.
@@ -34,8 +33,7 @@ test('a caller that waits for a bash command gets its output while the store ref
   const executed = server.call('POST', '/api/bash/execute_bash_command', { command, timeout: 60 })
   await until(async () => (await processesOf(server.dir.path, go)).length > 0)
   {
-    using lock = new DatabaseSync(server.dir.file('data', 'parley.db'), { timeout: 5_000 })
-    lock.exec('BEGIN IMMEDIATE')
+    await using _refusing = await refuseWrites(server.dir.file('data'))
     await writeFile(go, '')
     expect(await executed).toMatchObject({ status: 200, body: { exit_code: 0, stdout: 'done\n' } })
   }

@@ -4,7 +4,6 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { asked, ofKind, startRunning, type Running } from '../../packages/server/testing/restartable-server.ts'
 import {
@@ -13,25 +12,30 @@ import {
   startMonitor,
   HARMLESS,
 } from '../../packages/server/testing/guarded-conversations.ts'
+import { queryStore } from '../../packages/server/testing/chosen-store.ts'
 
 /** Confirms HIGH but not UNKNOWN, so that a waiting call was rated HIGH. */
 const HIGH_ONLY = { kind: 'ConfirmRisky', confirm_unknown: false }
 const PATTERN = { kind: 'PatternSecurityAnalyzer', high_patterns: [['format-everything', 'never', 'own']] }
 
 /** Replaces a text in the stored data of a conversation while the server runs. */
-function damage(server: Running, id: string, what: RegExp, by: string): void {
-  using database = new DatabaseSync(server.file('data', 'parley.db'))
-  const n = database.prepare('SELECT n FROM conversations WHERE id = ?').get(id)!['n']!
+async function damage(server: Running, id: string, what: RegExp, by: string): Promise<void> {
+  const query = <Row>(text: string, ...values: (string | number)[]) =>
+    queryStore<Row>(server.file('data'), text, ...values)
+  const [{ n } = { n: 0 }] = await query<{ n: number }>('SELECT n FROM conversations WHERE id = ?', id)
   let changed = 0
   for (const [table, column] of [
     ['states', 'json'],
     ['events', 'event'],
   ] as const) {
-    const rows = database.prepare(`SELECT rowid AS at, ${column} AS text FROM ${table} WHERE conversation = ?`).all(n)
-    for (const { at, text } of rows) {
-      const damaged = String(text).replaceAll(what, by)
+    const rows = await query<{ seq: number; text: string }>(
+      `SELECT seq, ${column} AS text FROM ${table} WHERE conversation = ?`,
+      n,
+    )
+    for (const { seq, text } of rows) {
+      const damaged = text.replaceAll(what, by)
       if (damaged === text) continue
-      database.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(damaged, at!)
+      await query(`UPDATE ${table} SET ${column} = ? WHERE conversation = ? AND seq = ?`, damaged, n, seq)
       changed += 1
     }
   }
@@ -62,8 +66,8 @@ test('an analyzer that throws counts as HIGH and can be replaced, and other conv
 
   // Encrypted texts end with an authentication tag. An expression with look-ahead is never accepted.
   for (const id of [ids.vendor, ids.ensemble])
-    damage(server, id, /("api_key":"v1:[0-9a-f]{8}:[^"]+?)[^"]{8}"/g, '$1AAAAAAAA"')
-  for (const id of [ids.pattern, ids.unasked]) damage(server, id, /format-everything/g, '(?=everything)')
+    await damage(server, id, /("api_key":"v1:[0-9a-f]{8}:[^"]+?)[^"]{8}"/g, '$1AAAAAAAA"')
+  for (const id of [ids.pattern, ids.unasked]) await damage(server, id, /format-everything/g, '(?=everything)')
   await server.kill()
 
   for (const id of broken) await tame(id, 'waiting_for_confirmation')

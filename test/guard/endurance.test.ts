@@ -4,7 +4,6 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   startScriptedModel,
@@ -27,6 +26,7 @@ import {
   startMonitor,
   type Monitor,
 } from '../../packages/server/testing/guarded-conversations.ts'
+import { queryStore } from '../../packages/server/testing/chosen-store.ts'
 
 const ALWAYS = { kind: 'AlwaysConfirm' }
 const FORBIDDEN = 'HIGH : forbidden && echo done > proof'
@@ -166,16 +166,14 @@ test('calls wait and are approved, rejected or blocked after kill -9 as before',
 
 test('calls wait and are approved, rejected or blocked after an unload as before', async () => {
   await using server = await startRunning(model, { PARLEY_IDLE_UNLOAD_SECONDS: '0.2' })
-  const epochOf = (id: string): number => {
-    using database = new DatabaseSync(server.file('data', 'parley.db'), { readOnly: true })
-    return Number(database.prepare('SELECT epoch FROM conversations WHERE id = ?').get(id)?.['epoch'])
-  }
+  const epochOf = async (id: string): Promise<unknown> =>
+    (await queryStore(server.file('data'), 'SELECT epoch FROM conversations WHERE id = ?', id))[0]?.['epoch']
   const trios = await begin(server)
   const waiting = trios.filter((trio) => trio.row.waits)
   await Promise.all(
     waiting.map(async ({ approved }) => {
       // A command without an effect loads an unloaded conversation; each load raises the epoch.
-      for (const before = epochOf(approved); epochOf(approved) === before;) {
+      for (const before = await epochOf(approved); (await epochOf(approved)) === before;) {
         await new Promise((resolve) => setTimeout(resolve, 400))
         await server.call('POST', `/api/conversations/${approved}/pause`)
       }

@@ -5,11 +5,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { readConfig, rekey } from '../../packages/server/src/index.ts'
 import { ofKind, startRunning, type Loose, type Running } from '../../packages/server/testing/restartable-server.ts'
 import { until } from '../../packages/server/testing/until.ts'
+import { queryStore } from '../../packages/server/testing/chosen-store.ts'
+import { hasFileStore } from '../../packages/server/testing/store-choice.ts'
 
 const ALWAYS = { kind: 'AlwaysConfirm' }
 const SECRET = 'harvest'
@@ -35,12 +36,9 @@ const post = (server: Running, id: string, path: string, body?: object) =>
 const file = (server: Running, id: string, name: string) => join(server.work(id), name)
 const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : null)
 
-function inStore<T>(server: Running, work: (store: DatabaseSync) => T): T {
-  using store = new DatabaseSync(server.file('data', 'parley.db'))
-  return work(store)
-}
-const notesIn = (server: Running) =>
-  inStore(server, (store) => store.prepare("SELECT about, text FROM notes WHERE kind = 'arguments'").all())
+const inStore = (server: Running, text: string, ...values: (string | number)[]) =>
+  queryStore(server.file('data'), text, ...values)
+const notesIn = (server: Running) => inStore(server, "SELECT about, text FROM notes WHERE kind = 'arguments'")
 
 async function waiting(server: Running, ...calls: string[]): Promise<string> {
   commands = calls.length === 0 ? [WRITE] : calls
@@ -64,18 +62,23 @@ const replaceKey = (server: Running) => {
 const createSecret = async (server: Running, value = SECRET) =>
   expect((await server.call('POST', '/api/secrets', { name: 'WORD', value })).status).toBe(201)
 
+/** The sealing key of a database cannot be replaced yet. */
+const REPLACED: [where: 'inside', executing: string, meanwhile: (server: Running) => unknown][] = hasFileStore
+  ? [['inside', 'a process with another sealing key', (server) => server.restart(() => replaceKey(server))]]
+  : []
+
 test.each<['inside' | 'process', string, (server: Running, id: string) => unknown]>([
   ['inside', 'the process that stored it', () => undefined],
   ['inside', 'the next process', (server) => server.restart()],
   ['process', 'the process after a kill', (server) => server.kill()],
-  ['inside', 'a process with another sealing key', (server) => server.restart(() => replaceKey(server))],
+  ...REPLACED,
 ])(
   'an approved call with a masked secret, %s, is executed as the agent wrote it by %s',
   async (where, _, meanwhile) => {
     await using server = await startWriter(where)
     await createSecret(server)
     const id = await waiting(server)
-    expect(notesIn(server)).toEqual([{ about: expect.any(String), text: expect.stringMatching(/^v1:/) }])
+    expect(await notesIn(server)).toEqual([{ about: expect.any(String), text: expect.stringMatching(/^v1:/) }])
     await meanwhile(server, id)
     await approve(server, id)
     await server.until(id, 'finished')
@@ -83,7 +86,7 @@ test.each<['inside' | 'process', string, (server: Running, id: string) => unknow
     const events = await server.events(id)
     expect(JSON.stringify(events)).not.toContain(SECRET)
     expect(ofKind(events, 'AgentErrorEvent')).toEqual([])
-    expect(notesIn(server)).toEqual([])
+    expect(await notesIn(server)).toEqual([])
   },
   60_000,
 )
@@ -92,10 +95,10 @@ test('an approved call with a masked secret is executed as the agent wrote it af
   await using server = await startWriter('inside', { PARLEY_IDLE_UNLOAD_SECONDS: '0.05' })
   await createSecret(server)
   const id = await waiting(server)
-  const epoch = () => inStore(server, (store) => store.prepare('SELECT epoch FROM conversations').get()?.['epoch'])
-  const before = epoch()
+  const epoch = async () => (await inStore(server, 'SELECT epoch FROM conversations'))[0]?.['epoch']
+  const before = await epoch()
   // A command without an effect loads an unloaded conversation; each load raises the epoch.
-  while (epoch() === before) {
+  while ((await epoch()) === before) {
     await sleep(100)
     await post(server, id, 'pause')
   }
@@ -115,7 +118,7 @@ test('a server that is killed between the approval and the execution executes th
   expect(textOf(file(server, id, 'out'))).toBe(SECRET)
   const events = await server.events(id)
   expect(ofKind(events, 'ObservationEvent')).toHaveLength(2)
-  expect(notesIn(server)).toEqual([])
+  expect(await notesIn(server)).toEqual([])
 }, 60_000)
 
 test.each<[string, (server: Running) => unknown]>([
@@ -124,10 +127,10 @@ test.each<[string, (server: Running) => unknown]>([
     'the secret has another value',
     (server) => server.call('PUT', '/api/settings/secrets', { name: 'WORD', value: 'another-value' }),
   ],
-  ['its sealed arguments are lost', (server) => inStore(server, (store) => store.exec('DELETE FROM notes'))],
+  ['its sealed arguments are lost', (server) => inStore(server, 'DELETE FROM notes')],
   [
     'its sealed arguments are damaged',
-    (server) => inStore(server, (store) => store.exec("UPDATE notes SET text = substr(text, 1, 40) || 'AAAA'")),
+    (server) => inStore(server, "UPDATE notes SET text = substr(text, 1, 40) || 'AAAA'"),
   ],
 ])(
   'an approved call with a masked secret is refused and not executed when %s before a restart',
@@ -143,7 +146,7 @@ test.each<[string, (server: Running) => unknown]>([
     expect(ofKind(await server.events(id), 'AgentErrorEvent')).toMatchObject([
       { error: expect.stringContaining(REFUSED) as string },
     ])
-    expect(notesIn(server)).toEqual([])
+    expect(await notesIn(server)).toEqual([])
   },
   60_000,
 )
@@ -155,15 +158,18 @@ test('sealed arguments of another call, and arguments that an approval does not 
   const other = await waiting(server, GATE, `printf %s ${SECRET} > theirs`)
   for (const id of [one, other]) await approve(server, id)
   await until(() => [one, other].every((id) => existsSync(file(server, id, 'begun'))))
-  await server.kill(() => {
+  await server.kill(async () => {
     for (const id of [one, other]) writeFileSync(file(server, id, 'gate'), '')
-    inStore(server, (store) => {
-      const [first, second] = store.prepare("SELECT n, text FROM notes WHERE kind = 'arguments' ORDER BY n").all()
-      const put = store.prepare('UPDATE notes SET text = ? WHERE n = ?')
-      put.run(second!['text']!, first!['n']!)
-      // Another approval than the one that a person gave.
-      store.exec(`UPDATE events SET event = replace(event, '"digest":"', '"digest":"0') WHERE kind = 'ApprovalEvent'`)
-    })
+    const [first, second] = await inStore(
+      server,
+      "SELECT about, text FROM notes WHERE kind = 'arguments' ORDER BY conversation",
+    )
+    await inStore(server, 'UPDATE notes SET text = ? WHERE about = ?', String(second!['text']), String(first!['about']))
+    // Another approval than the one that a person gave.
+    await inStore(
+      server,
+      `UPDATE events SET event = replace(event, '"digest":"', '"digest":"0') WHERE kind = 'ApprovalEvent'`,
+    )
   })
   for (const id of [one, other]) {
     await server.until(id, 'finished')
@@ -178,13 +184,13 @@ test('sealed arguments are deleted when the call is refused, and when its conver
   await using server = await startWriter('inside')
   await createSecret(server)
   const [refused, deleted, forked] = [await waiting(server), await waiting(server), await waiting(server)]
-  expect(notesIn(server)).toHaveLength(3)
+  expect(await notesIn(server)).toHaveLength(3)
   await post(server, refused, 'events/respond_to_confirmation', { accept: false, reason: 'no' })
   await server.until(refused, 'idle')
   await server.call('DELETE', `/api/conversations/${deleted}`)
-  expect(notesIn(server)).toHaveLength(1)
+  expect(await notesIn(server)).toHaveLength(1)
   const { body: fork } = await post(server, forked, 'fork', {})
-  expect(notesIn(server)).toHaveLength(1)
+  expect(await notesIn(server)).toHaveLength(1)
   await server.restart()
   await post(server, fork.id, 'run')
   await server.until(fork.id, 'finished', 'idle')
@@ -198,7 +204,7 @@ test('arguments of more than a million characters are not kept, and the call is 
   await using server = await startWriter('inside')
   await createSecret(server)
   const id = await waiting(server, `${WRITE} # ${'x'.repeat(1024 * 1024)}`)
-  expect(notesIn(server)).toEqual([])
+  expect(await notesIn(server)).toEqual([])
   await server.restart()
   await approve(server, id)
   await server.until(id, 'finished')
@@ -221,12 +227,12 @@ test('the arguments of a sub-agent belong to its own conversation, and are execu
   await approve(server, id)
   await until(async () => {
     const { execution_status } = (await server.call('GET', `/api/conversations/${id}`)).body
-    return execution_status === 'waiting_for_confirmation' && notesIn(server).length === 1
+    return execution_status === 'waiting_for_confirmation' && (await notesIn(server)).length === 1
   }, 60_000)
   await server.restart()
   await server.until(id, 'waiting_for_confirmation')
   await approve(server, id)
   await server.until(id, 'finished')
   expect(textOf(file(server, id, 'child'))).toBe(SECRET)
-  expect(notesIn(server)).toEqual([])
+  expect(await notesIn(server)).toEqual([])
 }, 60_000)

@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import {
@@ -28,6 +26,7 @@ import {
   startWaiting,
   type Monitor,
 } from '../../packages/server/testing/guarded-conversations.ts'
+import { queryStore, storedText } from '../../packages/server/testing/chosen-store.ts'
 
 /** Time limit of a test with many conversations on a busy machine. */
 const BUSY_MS = 120_000
@@ -236,18 +235,16 @@ test(
   'a conversation that was unloaded during an approval continues as before',
   async () => {
     await using own = await startRunning(runMessageAsCommand, { PARLEY_IDLE_UNLOAD_SECONDS: '0.05' })
-    const epochOf = (id: string): number => {
-      using database = new DatabaseSync(own.file('data', 'parley.db'), { readOnly: true })
-      return Number(database.prepare('SELECT epoch FROM conversations WHERE id = ?').get(id)?.['epoch'])
-    }
+    const epochOf = async (id: string): Promise<unknown> =>
+      (await queryStore(own.file('data'), 'SELECT epoch FROM conversations WHERE id = ?', id))[0]?.['epoch']
     for (const analyzer of [vendor(), guard(), { kind: 'PatternSecurityAnalyzer' }, { kind: 'LLMSecurityAnalyzer' }]) {
       const [id, refused] = [
         await waiting(analyzer, RISKY_ONLY, `HIGH ${RISKY}`, own),
         await waiting(analyzer, RISKY_ONLY, `HIGH ${RISKY}`, own),
       ]
-      const before = epochOf(id)
+      const before = await epochOf(id)
       // A command without an effect loads an unloaded conversation; each load raises the epoch.
-      while (epochOf(id) === before) {
+      while ((await epochOf(id)) === before) {
         await new Promise((resolve) => setTimeout(resolve, 100))
         await own.call('POST', `/api/conversations/${id}/pause`)
       }
@@ -275,9 +272,7 @@ verifies(
       await own.call('POST', `/api/conversations/${id}/fork`, {}),
     ]
     const texts = answers.map(({ text }) => text)
-    for (const name of await readdir(own.file('data'))) {
-      if (name.startsWith('parley.db')) texts.push(await readFile(own.file('data', name), 'latin1'))
-    }
+    texts.push(await storedText(own.file('data')))
     expect(texts.length).toBeGreaterThan(3)
     for (const text of texts) {
       expect(text.includes(VENDOR_KEY)).toBe(false)

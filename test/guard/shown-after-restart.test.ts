@@ -1,10 +1,10 @@
 /** Which waiting batches a client has received is known after a restart: docs/events.md, Approvals. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { startRunning, type Running } from '../../packages/server/testing/restartable-server.ts'
 import { until } from '../../packages/server/testing/until.ts'
+import { queryStore } from '../../packages/server/testing/chosen-store.ts'
 
 const UNSEEN = 'no client of this user has received it'
 
@@ -21,10 +21,9 @@ const startTouching = () =>
   )
 
 /** The stored marks of batches that wait. */
-function marks(server: Running): string[] {
-  using store = new DatabaseSync(server.file('data', 'parley.db'), { readOnly: true })
-  const rows = store.prepare("SELECT text FROM notes WHERE kind = 'batch' ORDER BY n").all()
-  return rows.map(({ text }) => String(text))
+async function marks(server: Running): Promise<unknown[]> {
+  const text = "SELECT text FROM notes WHERE kind = 'batch' ORDER BY conversation"
+  return (await queryStore(server.file('data'), text)).map((row) => row['text'])
 }
 
 const waiting = async (server: Running, count: number) =>
@@ -43,12 +42,12 @@ test('a client that received a batch before a kill approves it by a run, and one
   await using server = await startTouching()
   const seen = await start(server)
   await waiting(server, 1)
-  expect(marks(server)).toEqual(['waiting'])
+  expect(await marks(server)).toEqual(['waiting'])
   await server.until(seen, 'waiting_for_confirmation')
-  await until(() => marks(server)[0] === 'shown')
+  await until(async () => (await marks(server))[0] === 'shown')
   const unseen = await start(server)
   await waiting(server, 2)
-  expect(marks(server)).toEqual(['shown', 'waiting'])
+  expect(await marks(server)).toEqual(['shown', 'waiting'])
 
   await server.kill()
   const run = (id: string) => server.call('POST', `/api/conversations/${id}/run`)
@@ -59,7 +58,7 @@ test('a client that received a batch before a kill approves it by a run, and one
   await until(() => isDone(seen, 0), 60_000)
   await waiting(server, 2)
   // The mark counts for that batch alone, and is deleted with its decision.
-  expect(marks(server)).toEqual(['waiting', 'waiting'])
+  expect(await marks(server)).toEqual(['waiting', 'waiting'])
   expect((await run(seen)).text).toContain(UNSEEN)
   expect([isDone(seen, 1), isDone(unseen, 0)]).toEqual([false, false])
   await server.until(unseen, 'waiting_for_confirmation')

@@ -4,6 +4,7 @@ import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { WebSocket } from 'ws'
+import { storeSettings } from '../../packages/server/testing/store-choice.ts'
 
 test('a started server creates its first key, runs a turn, and streams it to a reader', async () => {
   await using dir = await tempDir()
@@ -16,7 +17,7 @@ test('a started server creates its first key, runs a turn, and streams it to a r
   const flags = { port: '0', 'data-dir': dir.file('data'), 'log-level': 'silent', 'allow-root': true }
   const { config } = readConfig({
     flags,
-    env: { PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5' },
+    env: { PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5', ...(await storeSettings(dir.file('data'))) },
     cwd: dir.path,
     home: dir.path,
   })

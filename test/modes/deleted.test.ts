@@ -1,6 +1,5 @@
 /** Deletion of a user with all data, also when the server is killed in the middle of it. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { serve, type Serving } from '../../packages/server/testing/multi-user-server.ts'
@@ -8,6 +7,7 @@ import { startServerProcess } from '../../packages/server/testing/server-process
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { git } from '../../packages/server/testing/two-user-server.ts'
 import { until } from '../../packages/server/testing/until.ts'
+import { rowsOfUser } from '../../packages/server/testing/chosen-store.ts'
 
 const ENV = { PARLEY_MODE: 'shared' }
 type Who = 'ann' | 'bob'
@@ -42,20 +42,6 @@ async function fill(serving: Serving, who: Who, home: string): Promise<string[]>
   return [plain, tree]
 }
 
-/** Numbers of rows with the user, by table. */
-function rowsOf(dataDir: string, user: string): Record<string, number> {
-  using database = new DatabaseSync(join(dataDir, 'parley.db'), { readOnly: true })
-  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-  const rows = tables.flatMap(({ name }) => {
-    const columns = database.prepare(`PRAGMA table_info(${String(name)})`).all()
-    const column = columns.find((each) => each['name'] === 'user' || each['name'] === 'owner')?.['name']
-    if (column === undefined) return []
-    const { n } = database.prepare(`SELECT count(*) AS n FROM ${String(name)} WHERE ${String(column)} = ?`).get(user)!
-    return Number(n) === 0 ? [] : [[String(name), Number(n)]]
-  })
-  return Object.fromEntries(rows) as Record<string, number>
-}
-
 /** Folders of the data directory with one of the names, which belong to a user. */
 const foldersNamed = (dataDir: string, names: readonly string[]): string[] =>
   ['users', 'workspaces', 'worktrees', 'conversations', 'callbacks']
@@ -77,7 +63,7 @@ test('a deleted user leaves only the audit and the ids, whatever is killed meanw
     await using serving = await serve(dataDir, env)
     keys = serving.keys
     for (const who of users) ids[who] = await fill(serving, who, dir.file(who))
-    expect(Object.keys(rowsOf(dataDir, 'ann'))).toEqual(
+    expect(Object.keys(await rowsOfUser(dataDir, 'ann'))).toEqual(
       expect.arrayContaining([
         'bash_events',
         'conversations',
@@ -93,7 +79,7 @@ test('a deleted user leaves only the audit and the ids, whatever is killed meanw
     )
   }
   // The audit is written a moment after the answers.
-  const bobs = rowsOf(dataDir, 'bob')
+  const bobs = await rowsOfUser(dataDir, 'bob')
   const foldersOfBob = foldersNamed(dataDir, ['bob', ...ids.bob])
   expect(foldersNamed(dataDir, ['ann', ...ids.ann]).length).toBeGreaterThan(3)
   {
@@ -101,17 +87,17 @@ test('a deleted user leaves only the audit and the ids, whatever is killed meanw
     await server.call('DELETE', '/api/users/ann').catch(() => undefined)
     await server.exited
   }
-  expect(rowsOf(dataDir, 'ann')).toMatchObject({ users: 1, conversations: 1, owed_releases: 1 })
+  expect(await rowsOfUser(dataDir, 'ann')).toMatchObject({ users: 1, conversations: 1, owed_releases: 1 })
 
   await using server = await startServerProcess({ dataDir, env })
   const listed = async () =>
     (await server.call('GET', '/api/users')).body.items.map(({ user }: { user: string }) => user)
   await until(async () => !(await listed()).includes('ann'))
-  expect(Object.keys(rowsOf(dataDir, 'ann')).toSorted()).toEqual(['audit', 'deleted_ids'])
+  expect(Object.keys(await rowsOfUser(dataDir, 'ann')).toSorted()).toEqual(['audit', 'deleted_ids'])
   expect(foldersNamed(dataDir, ['ann', ...ids.ann])).toEqual([])
   expect(existsSync(join(dir.file('ann'), 'shop', 'a'))).toBe(true)
   expect(foldersNamed(dataDir, ['bob', ...ids.bob])).toEqual(foldersOfBob)
-  expect(rowsOf(dataDir, 'bob')).toMatchObject(bobs)
+  expect(await rowsOfUser(dataDir, 'bob')).toMatchObject(bobs)
   const as = async (who: Who, method: string, path: string, body?: unknown) => {
     const headers = { 'X-Session-API-Key': keys[who], 'content-type': 'application/json' }
     const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }

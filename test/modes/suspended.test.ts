@@ -9,6 +9,7 @@ import { storeKeys } from '../../packages/server/testing/stored-keys.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { openUserStates } from '../../packages/server/src/index.ts'
+import { chosenDatabase } from '../../packages/server/testing/store-choice.ts'
 
 let model: Awaited<ReturnType<typeof startInstructedModel>>
 let server: TestServer
@@ -114,7 +115,10 @@ test('a running server follows the command line within seconds', async () => {
   await socket.opened
   await server.call('POST', '/api/bash/start_bash_command', { command: 'sleep 614161', timeout: 700_000 }, headers)
   await until(() => sleeps(614161))
-  await using users = await openUserStates({ dataDir: server.dir.file('data'), databaseUrl: null })
+  await using users = await openUserStates({
+    dataDir: server.dir.file('data'),
+    databaseUrl: await chosenDatabase(server.dir.file('data')),
+  })
   await users.change('carl', 'disabled')
   expect((await server.call('GET', '/api/settings', undefined, headers)).status).toBe(401)
   expect((await socket.closed).code).toBe(4001)
@@ -153,7 +157,7 @@ test('a start continues nothing of a user who was disabled while no server ran',
   }
   expect(await sleeps(614162)).toBe(true)
   {
-    await using users = await openUserStates({ dataDir, databaseUrl: null })
+    await using users = await openUserStates({ dataDir, databaseUrl: await chosenDatabase(dataDir) })
     await users.change('ann', 'disabled')
   }
   const asked = model.requests.length

@@ -1,5 +1,4 @@
 /** Budgets of conversations across restarts and unloading: spending is never forgotten. */
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { startScriptedModel, type ScriptedAnswer } from '../../packages/server/testing/scripted-model.ts'
@@ -9,6 +8,7 @@ import { tempDir } from '../../packages/server/testing/temp.ts'
 import { processesOf } from '../../packages/server/testing/processes.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { conversation, llmOf, message, start, starting } from '../../packages/server/testing/conversations.ts'
+import { queryStore } from '../../packages/server/testing/chosen-store.ts'
 
 /** US dollars of every answer: a thousand tokens. */
 const PRICE = 0.01
@@ -108,13 +108,11 @@ test('a conversation that left memory with half of its budget spent keeps the ot
   const task = await start(server, request(model, server.dir.file('work')))
   await task.is('finished', 'error')
   expect(await spentBy(task)).toBe(BUDGET / 2)
-  const loads = (): number => {
-    using database = new DatabaseSync(server.dir.file('data', 'parley.db'), { readOnly: true })
-    return Number(database.prepare('SELECT epoch FROM conversations WHERE id = ?').get(task.id)?.['epoch'])
-  }
-  const before = loads()
+  const loads = async (): Promise<unknown> =>
+    (await queryStore(server.dir.file('data'), 'SELECT epoch FROM conversations WHERE id = ?', task.id))[0]?.['epoch']
+  const before = await loads()
   // A command that changes nothing loads it again once it has left; between two of them there is time to leave.
-  while (loads() === before) {
+  while ((await loads()) === before) {
     await sleep(150)
     await task.post('pause')
   }

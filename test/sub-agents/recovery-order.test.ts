@@ -15,6 +15,7 @@ import {
   startScripts,
   tasks,
 } from '../../packages/server/testing/sub-agent-scripts.ts'
+import { storeSettings } from '../../packages/server/testing/store-choice.ts'
 
 type Storage = Parameters<NonNullable<CompositionOverrides['wrapStorage']>>[0]
 
@@ -107,6 +108,7 @@ async function restarted(
       PARLEY_SESSION_API_KEYS: KEY,
       PARLEY_LOG_LEVEL: 'silent',
       PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+      ...(await storeSettings(dir.file('data'))),
     },
     cwd: dir.path,
     home: dir.path,

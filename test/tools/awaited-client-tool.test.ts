@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { ParleyClient } from '@parley/client'
 import { asConversationId, asEventId } from '@parley/protocol'
 import { dataUrl, pngOf } from '../../packages/server/testing/images.ts'
@@ -10,6 +9,7 @@ import { KEY, startTestServer, type TestServer } from '../../packages/server/tes
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { conversation, message, start, starting } from '../../packages/server/testing/conversations.ts'
+import { queryStore } from '../../packages/server/testing/chosen-store.ts'
 
 const ask = {
   name: 'ask_person',
@@ -108,8 +108,7 @@ test('the result of a client call may be an error, and may contain an image', as
     { is_error: false, content: [{ text: 'Look' }, image] },
   ])
   // Secrets in the results are masked in the log, and only there.
-  using store = new DatabaseSync(server.dir.file('data', 'parley.db'), { readOnly: true })
-  expect(store.prepare('SELECT about FROM notes').all()).toEqual([])
+  expect(await queryStore(server.dir.file('data'), 'SELECT about FROM notes')).toEqual([])
   expect(existsSync(server.dir.file('data', 'conversations', of.id, 'client_calls'))).toBe(false)
 })
 

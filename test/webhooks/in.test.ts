@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite'
 import { randomUUID } from 'node:crypto'
 import { newEventId } from '@parley/protocol'
 import { expect, test } from 'vitest'
@@ -7,6 +6,7 @@ import { tempDir } from '../../packages/server/testing/temp.ts'
 import { serve, storeOf, type Serving } from '../../packages/server/testing/multi-user-server.ts'
 import { verifies } from '../verifies.ts'
 import { FINISH, startConversation, startRequest, type Loose } from '../../packages/server/testing/webhook-servers.ts'
+import { refuseWrites } from '../../packages/server/testing/chosen-store.ts'
 
 const PATH = '/api/v1/webhooks/conversations'
 
@@ -284,12 +284,10 @@ verifies(
     await using dir = await tempDir()
     await using serving = await serve(dir.file('data'))
     const body = payload()
-    // The server may be writing its first rows.
-    const lock = new DatabaseSync(dir.file('data', 'parley.db'), { timeout: 10_000 })
-    lock.exec('BEGIN IMMEDIATE')
-    expect((await send(serving, body)).status).toBe(503)
-    lock.exec('ROLLBACK')
-    lock.close()
+    {
+      await using _full = await refuseWrites(dir.file('data'))
+      expect((await send(serving, body)).status).toBe(503)
+    }
     expect((await send(serving, body)).status).toBe(200)
     expect((await read(serving, body.id)).status).toBe(200)
   },

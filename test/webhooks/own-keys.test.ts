@@ -8,6 +8,7 @@ import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { startWebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
 import { startConversation, startRequest } from '../../packages/server/testing/webhook-servers.ts'
+import { chosenDatabase, storeSettings } from '../../packages/server/testing/store-choice.ts'
 
 test('a target that names only an address gets no key of the server', async () => {
   await using dir = await tempDir()
@@ -29,6 +30,7 @@ async function refusalOf(dir: TempDir, target: object, env: Record<string, strin
       PARLEY_SESSION_API_KEYS: `another-key,${KEY}`,
       PARLEY_LOG_LEVEL: 'silent',
       PARLEY_WEBHOOKS: JSON.stringify([webhooks]),
+      ...(await storeSettings(dir.file('data'))),
       ...env,
     },
     cwd: dir.path,
@@ -44,7 +46,7 @@ test('a server does not start with a target that gets one of its keys, configure
   await using dir = await tempDir()
   await using keys = await openKeys({
     dataDir: dir.file('data'),
-    databaseUrl: null,
+    databaseUrl: await chosenDatabase(dir.file('data')),
     sessionApiKeys: [],
     mode: 'shared',
   })

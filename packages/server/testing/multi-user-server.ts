@@ -1,9 +1,10 @@
 /** A server in its own process, with keys of several users. */
-import { readdir, readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { filesBelow } from './files-below.ts'
 import { startServerProcess, TEST_KEY, type ServerProcess } from './server-process.ts'
 import { storeKeys } from './stored-keys.ts'
+import { storedText } from './chosen-store.ts'
 
 /** Untyped JSON of an answer. */
 export type Loose = ReturnType<typeof JSON.parse>
@@ -58,8 +59,5 @@ export async function bytesOf(directory: string): Promise<string> {
   return texts.join('\n')
 }
 
-/** The files of the store as one binary text, without the output of commands, which the runner keeps. */
-export async function storeOf(dataDir: string): Promise<string> {
-  const names = (await readdir(dataDir)).filter((name) => name.startsWith('parley.db'))
-  return (await Promise.all(names.map((name) => readFile(join(dataDir, name), 'latin1')))).join('\n')
-}
+/** The store as one text, without the output of commands, which the runner keeps. */
+export const storeOf = storedText

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -66,6 +66,9 @@ async function startServer(programs: string): Promise<string> {
   )
   const [code] = (await once(made, 'exit')) as [number | null]
   if (code !== 0) throw new Error(`initdb ended with ${code}`)
+  // Everyone is trusted, except this role of the tests of passwords.
+  const rules = join(data, 'pg_hba.conf')
+  await writeFile(rules, `host all parley_guarded all scram-sha-256\n${await readFile(rules, 'utf8')}`)
   const port = await freePort()
   const options = `-D ${data} -p ${port} -k ${dir} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=200`
   const script = `${join(programs, 'postgres')} ${options} >&2 & server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf ${dir}`

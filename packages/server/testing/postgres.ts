@@ -45,8 +45,14 @@ async function createDatabase(server: string): Promise<string> {
   return String(url)
 }
 
+const BIGINT = 20
+const types = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === BIGINT ? Number : (pg.types.getTypeParser(oid, format as 'text') as (text: string) => unknown),
+}
+
 async function ask<Row>(url: string, text: string, values: unknown[] = []): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new pg.Client({ connectionString: url, options: '-c search_path=parley,public', types })
   await client.connect()
   try {
     return (await (values.length === 0 ? client.query(text) : client.query(text, values))).rows as Row[]

@@ -1,6 +1,7 @@
 /** TCP relay to a server, whose connections can be broken or silenced. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Transform } from 'node:stream'
 
 export type Relay = AsyncDisposable & {
   readonly url: string
@@ -15,13 +16,18 @@ export type Relay = AsyncDisposable & {
 
 type Pair = readonly [near: Socket, far: Socket]
 
-/** Passes bytes on in both directions. Disposal breaks the remaining connections. @param to a function: where each new connection goes */
-export async function startRelay(to: string | (() => string)): Promise<Relay> {
+/**
+ * Passes bytes on in both directions. Disposal breaks the remaining connections.
+ * @param to a function: where each new connection goes
+ * @param change changes what the server answers, without its length
+ */
+export async function startRelay(to: string | (() => string), change?: (bytes: Buffer) => Buffer): Promise<Relay> {
   const open = new Set<Pair>()
   let state: Relay['state'] = 'open'
   const pass = ([near, far]: Pair) => {
     near.pipe(far)
-    far.pipe(near)
+    if (change === undefined) return void far.pipe(near)
+    far.pipe(new Transform({ transform: (bytes: Buffer, _, done) => done(null, change(bytes)) })).pipe(near)
   }
   const hold = ([near, far]: Pair) => {
     near.unpipe(far).pause()

@@ -9,29 +9,41 @@ import type { Storage } from '../src/storage/index.ts'
 import type { TestDatabase } from './postgres.ts'
 
 const isPostgres = process.env['PARLEY_TEST_STORE'] === 'postgres'
+/** True when data directories have a SQLite file. */
+export const hasFileStore = !isPostgres
 /** By data directory. */
 const databases = new Map<string, Promise<TestDatabase>>()
 
 /** The directory may not exist yet, but its folder does. */
 const keyOf = (dataDir: string): string => join(realpathSync(dirname(dataDir)), dataDir.slice(dirname(dataDir).length))
 
+/** The database of a data directory; null: it has a SQLite file. */
+export async function databaseOf(dataDir: string): Promise<TestDatabase | null> {
+  if (!isPostgres) return null
+  const key = keyOf(dataDir)
+  const { testDatabase } = await import('./postgres.ts')
+  const database = databases.get(key) ?? testDatabase()
+  databases.set(key, database)
+  return database
+}
+
+/** Address of the database of a data directory; null: it has a SQLite file. */
+export const chosenDatabase = async (dataDir: string): Promise<string | null> =>
+  (await databaseOf(dataDir))?.url ?? null
+
 /** Settings for a server on a data directory. `env`: its other settings; they may choose a store themselves. */
 export async function storeSettings(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Record<string, string>> {
-  if (!isPostgres || 'PARLEY_DATABASE_URL' in env || env['PARLEY_EPHEMERAL'] === 'true') return {}
-  const key = keyOf(dataDir)
-  const { testDatabase } = await import('./postgres.ts')
-  const database = databases.get(key) ?? testDatabase()
-  databases.set(key, database)
-  return { PARLEY_DATABASE_URL: (await database).url }
+  if ('PARLEY_DATABASE_URL' in env || env['PARLEY_EPHEMERAL'] === 'true') return {}
+  const url = await chosenDatabase(dataDir)
+  return url === null ? {} : { PARLEY_DATABASE_URL: url }
 }
 
 /** The store of a data directory. */
 export async function openChosenStore(dataDir: string): Promise<Storage> {
-  const { PARLEY_DATABASE_URL: databaseUrl = null } = await storeSettings(dataDir)
-  return openStore({ path: join(dataDir, 'parley.db'), databaseUrl })
+  return openStore({ path: join(dataDir, 'parley.db'), databaseUrl: await chosenDatabase(dataDir) })
 }
 
 /** Removes the databases of the data directories below a folder, which no server uses any more. */
