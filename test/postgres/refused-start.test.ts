@@ -71,7 +71,7 @@ test('an older PostgreSQL is refused by its version', async () => {
 test('a database that does not answer is refused with the reason', async () => {
   await using database = await testDatabase()
   await using relay = await startRelay(database.url)
-  relay.isDown = true
+  relay.state = 'refused'
   await expectRefused(
     changed(database.url, { port: new URL(relay.url).port }),
     /the connection failed \(.+\): check that it runs$/,
