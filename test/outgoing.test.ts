@@ -31,6 +31,7 @@ const PLACES: Readonly<Record<string, { makes: readonly string[]; why: string }>
   },
   'lib/node-http.ts': { makes: ['getBuiltinModule'], why: `${LOCAL}: gives the modules to the others` },
   'llm/providers/foreign-text.ts': { makes: ['nodeHttp'], why: `${LOCAL}: names of statuses` },
+  'http/admin/metrics-listener.ts': { makes: ['nodeHttp'], why: `${LOCAL}: a listener` },
   'http/live/socket-connection.ts': { makes: ['WebSocket', 'WebSocket of ws'], why: `${LOCAL}: accepted sockets` },
   'workspace/runner/ipc/place.ts': { makes: ['connect of node:net'], why: `${LOCAL}: the socket of the runner` },
   'workspace/runner/terminal/shell.ts': { makes: ['Socket of node:net'], why: `${LOCAL}: a terminal` },

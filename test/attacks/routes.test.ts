@@ -157,6 +157,7 @@ const ADMINS: ReadonlySet<string> = new Set([
   'DELETE /api/users/{user}',
   'GET /api/audit',
   'GET /api/quotas/users',
+  'GET /metrics',
 ])
 
 /** Routes whose answers are the same for all users. */

@@ -25,7 +25,7 @@ const made = async (method: string, path: string, body?: unknown): Promise<Loose
 /** Routes without user data: files and repositories of the machine, and routes without a key. */
 const OF_THE_MACHINE = /^\/api\/(?:file\/(?!download-trajectory)|git\/|tools\/|llm\/(?:models|providers))/
 /** Routes for administrators, which give other users no information for any id. */
-const OF_OPERATORS = /^\/api\/(?:keys|users|audit|webhooks|quotas\/users)/
+const OF_OPERATORS = /^\/(?:metrics|api\/(?:keys|users|audit|webhooks|quotas\/users))/
 
 beforeAll(async () => {
   dir = await tempDir()
@@ -241,6 +241,7 @@ describe('a role', () => {
       'GET /api/quotas/users',
       'GET /api/users',
       'GET /api/webhooks/deliveries',
+      'GET /metrics',
       'POST /api/keys',
       'POST /api/keys/{key_id}/rotate',
       'POST /api/users/{user}/disable',

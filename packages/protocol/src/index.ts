@@ -343,7 +343,7 @@ export {
   Success,
   updateConversation,
 } from './endpoints/agent-server.ts'
-export { alive, health, ready, ServerInfo, serverInfo } from './endpoints/server.ts'
+export { alive, health, readMetrics, ready, ServerInfo, serverInfo } from './endpoints/server.ts'
 export { ClientToolResult, postClientToolResult } from './endpoints/client-tools.ts'
 export type { ClientToolResultInput } from './endpoints/client-tools.ts'
 export { loadHooks } from './endpoints/hooks.ts'

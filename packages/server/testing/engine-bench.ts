@@ -136,11 +136,14 @@ export async function openBench({
   runSlots = 4,
   quotas = unlimited,
   endProcesses = async () => undefined,
+  runs = {},
   ...changed
 }: {
   runSlots?: number
   quotas?: (storage: Storage, runSlots: number) => Quotas
   endProcesses?: () => Promise<void>
+  /** Replaces single members of an observer that does nothing. */
+  runs?: Partial<EngineDeps['runs']>
 } & Partial<EngineDepsOfTests> = {}): Promise<Bench> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
@@ -214,6 +217,8 @@ export async function openBench({
     idleUnloadMs: 60_000,
     quotas: quotas(storage, runSlots),
     notifies: () => false,
+    runs: { began: async () => undefined, ended: async () => undefined, stepped: () => undefined, ...runs },
+    onAppendRetry: () => undefined,
     appendBackoff: { baseMs: 5, maxMs: 40 },
     ...changed,
   }
@@ -243,7 +248,6 @@ type EngineDepsOfTests = Pick<
   EngineDeps,
   | 'mask'
   | 'masker'
-  | 'runs'
   | 'log'
   | 'appendBackoff'
   | 'idleUnloadMs'

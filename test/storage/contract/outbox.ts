@@ -108,6 +108,19 @@ export function outboxContract(makePlace: MakePlace): void {
       expect(await storage.outbox.nextDue(TARGET, next)).toBeNull()
     })
 
+    test('the counts have the waiting and the parked deliveries, and not the delivered ones', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      expect(await storage.outbox.counts()).toEqual({ pending: 0, parked: 0 })
+      await told(storage)
+      await notified(storage, ['a', 'b', 'c', 'd'])
+      const [a] = await due(storage)
+      await park(storage, a!)
+      const [b] = await due(storage)
+      await acknowledge(storage, b!)
+      expect(await storage.outbox.counts()).toEqual({ pending: 2, parked: 1 })
+    })
+
     test('a redelivered notification is sent after the one in progress and before waiting ones', async () => {
       await using place = await makePlace()
       await using storage = await place.open()

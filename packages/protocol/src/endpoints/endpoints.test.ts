@@ -27,8 +27,9 @@ test.each(rows)('the schemas of the row $method $path can be documented', (row) 
     expect(z.toJSONSchema(row.ok.schema, { io: 'output', unrepresentable: 'any' })).toBeTypeOf('object')
 })
 
-test('every row under /api and /v1 needs a key, and every other row needs none', () => {
-  for (const { path, auth } of rows) expect(auth).toBe(/^\/(?:api|v1)\//.test(path) ? 'session_key' : 'none')
+test('every row under /api and /v1 and that of the metrics need a key, and every other row needs none', () => {
+  for (const { path, auth } of rows)
+    expect(auth, path).toBe(/^\/(?:(?:api|v1)\/|metrics$)/.test(path) ? 'session_key' : 'none')
 })
 
 test('the operation id of a row is the name of its export', () => {

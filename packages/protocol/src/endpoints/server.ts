@@ -52,6 +52,16 @@ export const ready = endpoint({
   ok: { status: 200, schema: z.object({ status: z.literal('ready') }), description: 'Ready' },
   errors: [503],
 })
+export const readMetrics = endpoint({
+  operationId: 'readMetrics',
+  tag: 'Server details',
+  auth: 'session_key',
+  method: 'GET',
+  path: '/metrics',
+  description: 'Returns the metrics of the server in the text format of Prometheus; for administrators.',
+  ok: { status: 200, description: 'text/plain: the metrics' },
+  errors: [403],
+})
 export const serverInfo = endpoint({
   operationId: 'serverInfo',
   ...server,

@@ -32,7 +32,7 @@ import type { EventStore } from '../storage/index.ts'
 import type { ConversationMcp, ModelService } from '../tools/index.ts'
 import type { OpenCallNotes, OpenConversationFiles, Workspace, Workspaces } from '../workspace/index.ts'
 
-export type AgentsDeps = Pick<NativeAgentDeps, 'locks' | 'confirm'> & {
+export type AgentsDeps = Pick<NativeAgentDeps, 'locks' | 'confirm' | 'onCallEnd'> & {
   analyze: Analyze
   /** Requests to addresses of critics. */
   fetchCritic: Fetch
@@ -155,6 +155,7 @@ async function openNative(
     clientTools: record.client_tools,
     visionProfiles,
     callSummaries: config.agents.callSummaries,
+    onCallEnd: from.onCallEnd,
     completeConfig: (next) => withVision(next, visionProfiles),
     promptFiles: await promptFilesOf(agent, config.dataDir),
     ...(await subAgentTypes(agent, subAgents)),

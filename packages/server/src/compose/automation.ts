@@ -7,8 +7,8 @@ import type { Storage } from '../storage/index.ts'
 import { openCompletions } from '../workspace/index.ts'
 
 export type Automation = AsyncDisposable & {
-  /** Empty without a callback target. */
-  runs: { runs?: RunObserver }
+  /** Null without a callback target. */
+  runs: Pick<RunObserver, 'began' | 'ended'> | null
   /** Sends the callbacks that an earlier process did not send. */
   recover(): Promise<void>
 }
@@ -19,7 +19,8 @@ export function openAutomation(
   log: Log,
 ): Automation {
   const { automation: target } = config
-  if (target === null) return { runs: {}, recover: async () => undefined, [Symbol.asyncDispose]: async () => undefined }
+  if (target === null)
+    return { runs: null, recover: async () => undefined, [Symbol.asyncDispose]: async () => undefined }
   // A run does not fail because its callback cannot be recorded.
   const recorded = (id: string, work: Promise<void>) =>
     work.catch((error: unknown) => log.error({ conversation_id: id, err: error }, 'completion callback not recorded'))
@@ -31,12 +32,10 @@ export function openAutomation(
   })
   return {
     runs: {
-      runs: {
-        began: async (id, { workspace }) => {
-          if (workspace.kind === 'RemoteWorkspace') await recorded(id, completions.began(id))
-        },
-        ended: (id, _, end) => recorded(id, completions.ended(id, end)),
+      began: async (id, { workspace }) => {
+        if (workspace.kind === 'RemoteWorkspace') await recorded(id, completions.began(id))
       },
+      ended: (id, _, end) => recorded(id, completions.ended(id, end)),
     },
     recover: () =>
       completions.recover(async (id) => {

@@ -9,7 +9,8 @@ import { composeEngine } from './engine.ts'
 import { LiveNodes } from '../coordination/index.ts'
 import { configuredAddress, openTransport, ServerKey } from '../llm/index.ts'
 import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
-import { openLog, type Log } from '../observability/index.ts'
+import { openLog, type Log, type ServerMetrics } from '../observability/index.ts'
+import { countedRuns, metricsText, openServerMetrics, serveMetrics } from './metrics.ts'
 import { accountOf, expectConditions } from './mode.ts'
 import { expectNoOwnKeys } from './own-keys.ts'
 import { closeInTime, drainWork, endWork, releaseWork } from './shutdown.ts'
@@ -36,7 +37,14 @@ import {
   SuspendedUsers,
   type Identities,
 } from '../settings/index.ts'
-import { lockDataDir, openConversationFolders, openStore, placeIdOf, type Storage } from '../storage/index.ts'
+import {
+  lockDataDir,
+  measuredStorage,
+  openConversationFolders,
+  openStore,
+  placeIdOf,
+  type Storage,
+} from '../storage/index.ts'
 import { openConversationMcp } from '../tools/index.ts'
 import { composeWebhooks } from './webhooks.ts'
 import { composeWorkspaces } from './workspaces.ts'
@@ -44,6 +52,8 @@ import { composeWorkspaces } from './workspaces.ts'
 export type Server = AsyncDisposable & {
   /** Address that it listens on, without a trailing slash. */
   url: string
+  /** Address of the metrics without a key; null: no port for them is configured. */
+  metricsUrl: string | null
   /** The key that this start made; null when there was one already. Shown once, never again. */
   firstKey: FirstKey | null
 }
@@ -85,7 +95,9 @@ export async function startServer(
   const { databaseUrl, databaseSessionUrl: sessionUrl } = config
   if (databaseUrl !== null) await warnOfUnusedStore(path, log)
   const place = databaseUrl === null ? null : await placeIdOf(dataDir)
-  const storage = wrapStorage(opened.use(await openStore({ path, databaseUrl, sessionUrl, place })))
+  const metrics = opened.use(openServerMetrics())
+  const opening = opened.use(await openStore({ path, databaseUrl, sessionUrl, place }))
+  const storage = wrapStorage(measuredStorage(opening, (call) => metrics.storeCall(call)))
   if (hasCrashed(dataDir)) {
     await storage.conversations.countCrash()
     await clearCrashMark(dataDir)
@@ -123,10 +135,14 @@ export async function startServer(
     egress,
     serverKey: new ServerKey(config.llm, config.mode === 'shared'),
     configuredUrl: configuredAddress(config.llm),
+    onRequest: (request) => metrics.modelRequest(request),
   })
   opened.defer(() => transport[Symbol.dispose]())
   // Opened before the first commit, and closed after the last one.
-  const webhooks = opened.use(await composeWebhooks({ config, storage, cipher, coordination, nodes, known, log }))
+  const onOutcome: ServerMetrics['delivery'] = (...of) => metrics.delivery(...of)
+  const webhooks = opened.use(
+    await composeWebhooks({ config, storage, cipher, coordination, nodes, known, onOutcome, log }),
+  )
   const automation = opened.use(openAutomation(config, storage, log))
   const mcp = openConversationMcp({
     workspaces,
@@ -164,8 +180,10 @@ export async function startServer(
     mcp,
     log,
     notifies: () => webhooks.hasTargets(),
-    ...automation.runs,
+    metrics,
+    runs: countedRuns(metrics, automation.runs),
   })
+  const readMetrics = metricsText(metrics, { engine, quotas, storage })
   const edge = composeEdge({
     ...shared,
     coordination,
@@ -174,6 +192,7 @@ export async function startServer(
     identities,
     secrets,
     isolation,
+    metricsText: readMetrics,
     log,
     ...overrides,
   })
@@ -181,6 +200,7 @@ export async function startServer(
   opened.defer(() => endWork(edge, engine, log))
   opened.defer(() => drainWork(edge, engine, coordination, config.drainMs, log))
 
+  const metricsAddress = await serveMetrics(config, readMetrics, opened)
   const url = urlOf(await edge.listen({ host: config.host, port: config.port }))
   ownSecrets.listensAt(url)
   await lock.listensAt(url)
@@ -192,7 +212,8 @@ export async function startServer(
     part.recover().catch((err: unknown) => log.error({ err, of }, 'recovery failed'))
 
   const open = opened.move()
-  return { url, firstKey, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  const metricsUrl = metricsAddress === null ? null : urlOf(metricsAddress)
+  return { url, metricsUrl, firstKey, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 /** Makes a key when none is configured and none is stored; only for a server that other machines do not reach. */

@@ -76,6 +76,8 @@ export type EdgeDeps = {
   isolation: Isolation
   suspended: SuspendedUsers
   removal: WorkspaceRemoval
+  /** Text of the metrics of the server. */
+  metricsText: AppDeps['metrics']
   /** Limits of live connections; default: those of the server. */
   liveLimits?: AppDeps['limits']
   /** Milliseconds that a chat completion waits for its answer; default: the gateway's. */
@@ -107,6 +109,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     users,
     isSuspended: (user) => deps.suspended.has(user),
     audit: new AuditLog(storage.audit, log, { sinks: auditSinks(config, log) }),
+    metrics: deps.metricsText,
     idempotency: storage.idempotency,
     cipher,
     quotas: deps.quotas,

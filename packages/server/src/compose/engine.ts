@@ -18,7 +18,7 @@ import {
 } from '../conversation/index.ts'
 import type { Egress } from '../egress/index.ts'
 import { isConfigured, type OpenLlm, type Transport } from '../llm/index.ts'
-import type { Log } from '../observability/index.ts'
+import type { Log, ServerMetrics } from '../observability/index.ts'
 import type { Quotas } from '../quotas/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import type { Analysis, Analyze } from '../security/index.ts'
@@ -71,7 +71,8 @@ export type ComposeEngineDeps = {
   settings: UserSettings
   findLlm: FindLlm
   suspended: SuspendedUsers
-  runs?: RunObserver
+  runs: RunObserver
+  metrics: ServerMetrics
   notifies: () => boolean
 }
 
@@ -109,7 +110,8 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
     removal: deps.removal,
     notes: deps.notes,
     findLlm,
-    ...(deps.runs === undefined ? {} : { runs: deps.runs }),
+    runs: deps.runs,
+    onAppendRetry: () => deps.metrics.appendRetried(),
     log,
     llmNames: async (owner) => (await storage.documents.list(owner, LLM_PROFILES)).map(({ name }) => name),
     findDefinitions: findDefinitionsIn({ workspaces, home: config.home, trusted, log }),
@@ -135,6 +137,7 @@ export function composeEngine(deps: ComposeEngineDeps): Engine {
       locks,
       confirm,
       conversations: () => engine,
+      onCallEnd: (call) => deps.metrics.toolCall(call),
       log,
     }),
     openHooks,

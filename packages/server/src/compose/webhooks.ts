@@ -1,7 +1,7 @@
 /** Composes the delivery of webhooks: the targets of the configuration and of the store, and what knows their secrets. */
 import type { Config } from '../config/index.ts'
 import type { Coordination, LiveNodes } from '../coordination/index.ts'
-import type { Log } from '../observability/index.ts'
+import type { Log, ServerMetrics } from '../observability/index.ts'
 import { secretValues, type Cipher, type KnownSecrets } from '../secrets/index.ts'
 import type { Storage } from '../storage/index.ts'
 import { openWebhooks, readTarget, storeConfigured, type Webhooks } from '../webhooks/index.ts'
@@ -14,11 +14,13 @@ export type ComposeWebhooksDeps = {
   nodes: LiveNodes
   /** Learns the secrets of the stored targets. */
   known: Pick<KnownSecrets, 'add'>
+  /** Counts the outcomes of deliveries. */
+  onOutcome: ServerMetrics['delivery']
   log: Log
 }
 
 export async function composeWebhooks(deps: ComposeWebhooksDeps): Promise<Webhooks> {
-  const { config, storage, cipher, coordination, nodes, known, log } = deps
+  const { config, storage, cipher, coordination, nodes, known, onOutcome, log } = deps
   const { targets, outbox } = storage
   await storeConfigured({ configured: config.webhooks, targets, cipher, isShared: coordination.isShared, log })
   return openWebhooks({
@@ -31,6 +33,7 @@ export async function composeWebhooks(deps: ComposeWebhooksDeps): Promise<Webhoo
     },
     coordination,
     nodes,
+    onOutcome,
     log,
   })
 }

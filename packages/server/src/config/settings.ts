@@ -96,6 +96,23 @@ export const SETTINGS = {
     default: 8000,
     describe: 'Port to listen on; 0 selects a free one',
   }),
+  metrics: {
+    port: setting<number | null>({
+      name: 'metrics_port',
+      read: integer(0, 65_535),
+      default: null,
+      describe:
+        'Port that answers `GET /metrics` without a key, besides the one for administrators at the port of the server; 0 selects a free one',
+      page: 'operations.md',
+    }),
+    host: setting({
+      name: 'metrics_host',
+      read: text,
+      default: '127.0.0.1',
+      describe: 'Address that `metrics_port` listens on; every program that reaches it can read the metrics',
+      page: 'operations.md',
+    }),
+  },
   dataDir: setting({
     name: 'data_dir',
     flag: { value: 'DIR' },

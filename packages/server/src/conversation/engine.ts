@@ -59,6 +59,8 @@ export type EngineDeps = Pick<
     quotas: Quotas
     /** True while there is a webhook target, so that notifications are drafted. */
     notifies: () => boolean
+    /** Called when an append that the store refused is going to be repeated. */
+    onAppendRetry: () => void
     /** Waits between repetitions of a release that failed, the shortest of them also between those of appends; default 1 s to 1 min. */
     appendBackoff?: Backoff
   }
@@ -68,7 +70,10 @@ export type Engine = Conversations &
   Pick<Reads, 'ownInfo'> &
   Pick<Watching, 'recover' | 'drain' | 'close'> &
   Pick<Roster, 'isLoaded'> &
-  UserWork
+  UserWork & {
+    /** Number of conversations in memory. */
+    liveCount(): number
+  }
 
 /** Opens the engine over a store. It starts nothing by itself; call `recover` once the server listens. */
 export function openEngine(deps: EngineDeps): Engine {
@@ -92,7 +97,7 @@ export function openEngine(deps: EngineDeps): Engine {
   const onActivity = () => {
     lastActivity = performance.now()
   }
-  const appendRetry = new AppendRetry(deps.appendBackoff?.baseMs)
+  const appendRetry = new AppendRetry(deps.appendBackoff?.baseMs, deps.onAppendRetry)
   /** Runs that hold a slot, or wait for one. */
   let activeRuns = 0
   const onRun = (change: 1 | -1) => {
@@ -119,6 +124,7 @@ export function openEngine(deps: EngineDeps): Engine {
     ...openWatching(access, { ...deps, events: storage.events, roster, shownBatches, recovery, releases }),
     isLoaded: (id) => roster.isLoaded(id),
     idleMs: () => performance.now() - lastActivity,
+    liveCount: () => roster.size,
   }
 }
 

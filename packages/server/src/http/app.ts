@@ -28,6 +28,7 @@ import { createHosts } from './core/hosts.ts'
 import { IdempotentRequests } from './core/idempotency.ts'
 import { type Gateway, gatewayRoutes } from './gateway/chat.ts'
 import { keyRoutes, type Keys } from './admin/keys.ts'
+import { metricsRoutes, type ReadMetrics } from './admin/metrics.ts'
 import { quotaRoutes } from './admin/quotas.ts'
 import { userRoutes, type Users } from './admin/users.ts'
 import { Connections, type LiveLimits } from './live/connections.ts'
@@ -68,6 +69,8 @@ export type AppDeps = Starts &
     /** True for a user whose requests are refused. */
     isSuspended: (user: string) => boolean
     audit: AuditLog
+    /** Text of the metrics of the server. */
+    metrics: ReadMetrics
     /** Requests with an `Idempotency-Key`, and the cipher that seals their answers. */
     idempotency: IdempotencyStore
     cipher: Pick<Cipher, 'seal' | 'open' | 'keyFor'>
@@ -179,6 +182,7 @@ export function createApp(deps: AppDeps): App {
     ...userRoutes(deps.users, deps.keys, onRefused),
     ...auditRoutes(audit),
     ...quotaRoutes(deps.quotas),
+    ...metricsRoutes(deps.metrics),
     ...hookRoutes(deps.hooksOf),
     ...skillRoutes(deps.skillsOf),
     ...machineRoutes(machine, { quotas: deps.quotas, log, touch }),

@@ -139,6 +139,8 @@ test('no user is granted a slot while one with fewer waits for it, and no slot t
         expect(slots.of(name)).toEqual({ held: holding.length, waiting: waiting.length })
         for (const request of holding) expect(requests.get(request)!.slot).toBeDefined()
       }
+      const sum = (of: 'holding' | 'waiting') => [...model.values()].reduce((total, user) => total + user[of].length, 0)
+      expect(slots.total()).toEqual({ held: sum('holding'), waiting: sum('waiting') })
     }
   })
 })

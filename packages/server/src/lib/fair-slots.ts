@@ -46,6 +46,16 @@ export class FairSlots {
     return { held: known?.held ?? 0, waiting: known?.waiting.size ?? 0 }
   }
 
+  /** Slots that all users hold, and requests that wait for one. */
+  total(): { held: number; waiting: number } {
+    let [held, waiting] = [0, 0]
+    for (const user of this.#users.values()) {
+      held += user.held
+      waiting += user.waiting.size
+    }
+    return { held, waiting }
+  }
+
   /** Waits for a slot of the user, which disposal gives back. Rejects with the signal's reason when it aborts. */
   async take(name: string, signal: AbortSignal): Promise<Disposable> {
     const user = this.#users.get(name) ?? { held: 0, waiting: new Map() }

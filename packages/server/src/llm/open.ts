@@ -8,6 +8,7 @@ import { featuresOf } from './models/features.ts'
 import { LlmError, type Llm } from './llm.ts'
 import { promptedLlm } from './prompted/prompted-llm.ts'
 import type { Retry } from './retry.ts'
+import { reported } from './reported.ts'
 import { scriptedLlm } from './scripted.ts'
 import type { Transport } from './providers/transport.ts'
 
@@ -51,10 +52,11 @@ function openNative(config: LLM, deps: LlmDeps): Llm {
   const route = transport.serverKey.routeOf(config)
   switch (route.kind) {
     case 'scripted': {
-      const llm = scriptedLlm(config, route.script, {
+      const scripted = scriptedLlm(config, route.script, {
         directory: deps.scriptsDirectory ?? '.',
         read: deps.readScript ?? ((path) => readFile(path, 'utf8')),
       })
+      const llm = reported(scripted, 'scripted', transport.onRequest)
       return onCompletion === undefined ? llm : withCompletions(config, llm, onCompletion)
     }
     case 'unconfigured':

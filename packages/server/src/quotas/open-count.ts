@@ -20,6 +20,13 @@ export class OpenCount {
     return this.#open.get(user) ?? 0
   }
 
+  /** Those of all users. */
+  total(): number {
+    let total = 0
+    for (const used of this.#open.values()) total += used
+    return total
+  }
+
   /** Counts one until it is disposed of. @throws ParleyError `rate_limited` at the limit */
   take(user: string): Disposable {
     const refusal = this.refusalOf(user)

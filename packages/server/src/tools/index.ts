@@ -8,7 +8,7 @@ export type { SkillService } from './skill-service.ts'
 export type { InspectionResult, ModelService, VisionService } from './models/services.ts'
 export { VISION_TOOL } from './models/vision-inspect-tool.ts'
 export { createLocks, LockTimeout, type Locks } from './locks.ts'
-export { canonicalToolName, createTools, toolNames } from './registry.ts'
+export { canonicalToolName, createTools, standardToolNames, toolNames } from './registry.ts'
 export { readOnlyTools } from './read-only.ts'
 export {
   flatten,

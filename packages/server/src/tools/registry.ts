@@ -81,6 +81,13 @@ const BUILT_IN: ReadonlyMap<string, () => Tool> = new Map([
 /** Returns the names that a client may use. */
 export const toolNames = (): string[] => [...EXPLICIT.keys(), ...BUILT_IN.keys()].toSorted()
 
+/** Returns the names under which models call the tools of this registry. */
+export const standardToolNames = (): string[] => {
+  const explicit = [...EXPLICIT.values()].flatMap((tool) => tool({}))
+  const builtIn = [...BUILT_IN.values()].map((tool) => tool())
+  return [...new Set([...explicit, ...builtIn, invokeSkillTool(null)].map(({ name }) => name))]
+}
+
 /** Returns the registered spelling of a tool's name: `TerminalTool` and `terminal` are the same. */
 export function canonicalToolName(name: string): string {
   const bare = name.replace(/Tool$/, '')

@@ -36,6 +36,8 @@ export type SenderDeps = {
   /** Resolves when this node may begin an effect. */
   confirm: (signal: AbortSignal) => Promise<void>
   log: Pick<Log, 'warn' | 'error'>
+  /** Called with deliveries that an attempt, or a bound of what may wait, has brought to this outcome. */
+  onOutcome?: (outcome: 'delivered' | 'retried' | 'parked', count: number) => void
   /** Called when a batch of events was delivered or parked. */
   onBatchEnd: (id: Delivery['conversation_id']) => void
   timeoutMs?: number
@@ -128,7 +130,7 @@ export class Sender implements AsyncDisposable {
 
   /** False when the attempt did not begin (W4). */
   async #attempt(delivery: Delivery): Promise<boolean> {
-    const { target, outbox, term, confirm, log, onBatchEnd, timeoutMs = TIMEOUT_MS } = this.#deps
+    const { target, outbox, term, confirm, log, onBatchEnd, onOutcome, timeoutMs = TIMEOUT_MS } = this.#deps
     const { signal } = this.#closing
     await confirm(signal)
     const begun = await outbox.begin(delivery.id, term)
@@ -154,6 +156,7 @@ export class Sender implements AsyncDisposable {
     const last_status = response?.kind === 'response' ? response.status : null
     const outcome = { at: at.toISOString(), last_status, isSent, term, ...recordedOutcome(decision, at) }
     await outbox.record(delivery.id, outcome)
+    onOutcome?.(decision.status === 'pending' ? 'retried' : decision.status, 1)
     if (decision.status === 'pending') {
       await this.#parkOld()
       return true
@@ -184,7 +187,7 @@ export class Sender implements AsyncDisposable {
   }
 
   async #park(which: Parameters<OutboxStore['park']>[1]['which'], reason: string): Promise<void> {
-    const { outbox, target, log, onBatchEnd } = this.#deps
+    const { outbox, target, log, onBatchEnd, onOutcome } = this.#deps
     let count = 0
     for (let isDone = false; !isDone && !this.#closing.signal.aborted;) {
       const except = [...this.#running.keys()]
@@ -195,6 +198,7 @@ export class Sender implements AsyncDisposable {
       isDone = parked === 0
     }
     if (count === 0) return
+    onOutcome?.('parked', count)
     log.warn({ target: target.base_url, count, reason }, 'webhook deliveries parked')
     this.wake()
   }

@@ -22,6 +22,7 @@ import { AGENT_ERROR, INTERNAL_ERROR, newEventId, ParleyError, readsPrediction }
 import { z } from 'zod'
 import type { Log } from '../agent.ts'
 import { abortable, timeLimit } from '../../lib/index.ts'
+import type { ToolCallEnd } from '../../observability/index.ts'
 import type { LedgerEntry, Workspace } from '../../workspace/index.ts'
 import type { Analyze, AnalyzedCall, Assessment } from '../../security/index.ts'
 import {
@@ -78,6 +79,8 @@ export type ToolGatewayDeps = {
   analyze?: Analyze
   /** Absent: every call is allowed. */
   hooks?: ToolHooks
+  /** Called when a tool has ended or was given up; not for calls that are refused or held. */
+  onCallEnd?: (call: ToolCallEnd) => void
   /** Time limit of a call in milliseconds, unless the call itself names a longer one. Default: an hour. */
   callLimitMs?: number
 }
@@ -230,7 +233,7 @@ export class ToolGateway {
     signal: AbortSignal,
     mayBegin: () => boolean,
   ): Promise<Observation> {
-    const { workspace, locks, confirm, conversationId, callLimitMs = CALL_LIMIT_MS } = this.#deps
+    const { workspace, locks, confirm, conversationId, callLimitMs = CALL_LIMIT_MS, onCallEnd } = this.#deps
     const keys = tool.resources(action, workspace) ?? [`tool:${tool.name}`]
     // Locks on files are shared by all conversations in the directory; shells belong to one conversation (F68).
     const scoped = keys.map((key) => (key.startsWith('terminal:') ? `${key}@${conversationId}` : key))
@@ -250,10 +253,20 @@ export class ToolGateway {
       using _held = held
       return await tool.execute(action, this.#context(event, AbortSignal.any([signal, limit.signal])))
     }
+    const from = performance.now()
     const running = work()
     this.#underWay.add(running)
     void Promise.allSettled([running]).then(() => this.#underWay.delete(running))
-    return await abortable(running, limit.signal)
+    const ended = (outcome: ToolCallEnd['outcome']) =>
+      onCallEnd?.({ tool: tool.name, seconds: (performance.now() - from) / 1000, outcome })
+    try {
+      const observation = await abortable(running, limit.signal)
+      ended(observation.is_error ? 'error' : 'ok')
+      return observation
+    } catch (error) {
+      ended(signal.aborted ? 'cancelled' : 'error')
+      throw error
+    }
   }
 
   /**

@@ -30,6 +30,7 @@ const BARE_AGENT_DEPS = {
   completeConfig: (config) => Promise.resolve(config),
   promptFiles: () => NO_FILES,
   callSummaries: true,
+  onCallEnd: () => undefined,
 } satisfies Partial<NativeAgentDeps>
 
 export type TestAgentOptions = {

@@ -10,6 +10,7 @@ import type {
 import { ParleyError, readsPrediction, textContent } from '@parley/protocol'
 import type { Fetch } from '../../egress/index.ts'
 import { featuresOf, type OpenLlm } from '../../llm/index.ts'
+import type { ToolCallEnd } from '../../observability/index.ts'
 import type { Analyze } from '../../security/index.ts'
 import { hasChanges, type Workspace, type WorkspaceFacts } from '../../workspace/index.ts'
 import {
@@ -80,6 +81,8 @@ export type NativeAgentDeps = {
   asksModel?: () => boolean
   /** True when models are asked for a summary of each call. */
   callSummaries: boolean
+  /** Called when a call of a tool has ended. */
+  onCallEnd: (call: ToolCallEnd) => void
 }
 
 /**
@@ -127,6 +130,7 @@ class NativeAgent implements Agent {
       analyze,
       hooks,
       services: { ...deps.services, vision },
+      onCallEnd: deps.onCallEnd,
     })
     this.#thinkDeps = this.#thinkDepsNow()
   }

@@ -33,7 +33,7 @@ export type CommandDeps = {
   workspaces: Workspaces
   releases: Pick<Releases, 'settle'>
   removal: Pick<WorkspaceRemoval, 'record'>
-  runs?: RunObserver | undefined
+  runs: RunObserver
   /** True for a user of whom nothing may run. */
   isSuspended: (user: string) => boolean
   /** An analyzer's configuration as it is stored. @throws ParleyError `invalid_input` for one that cannot be opened. */

@@ -27,7 +27,7 @@ const DELETE_MS = { work: 2_000, processes: 4_500, all: 30_000 }
 export type DeletionDeps = {
   start: StartDeps
   releases: Pick<Releases, 'settle'>
-  runs?: RunObserver | undefined
+  runs: RunObserver
   /** True for a user of whom nothing may run. */
   isSuspended: (user: string) => boolean
   log: Pick<Log, 'warn'>
@@ -72,7 +72,7 @@ export async function deletion(
   }
   roster.deleted(id)
   const ended = runEnd(state.execution_status, { ...state, execution_status: 'deleting' })
-  if (ended !== null) await runs?.ended(id, record, ended)
+  if (ended !== null) await runs.ended(id, record, ended)
   const ending = Promise.allSettled([evicted, stopped.settled(id)])
   return releases.settle({ id, owner: row.owner, record, workspace }, { ending, late, tooLate })
 }

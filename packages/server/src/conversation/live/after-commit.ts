@@ -19,7 +19,7 @@ export async function afterCommit(
   // The parent's costs include this one before the conversation proceeds.
   if (record.sub_agent && events.some(({ event }) => event.kind === 'UsageRecordedEvent'))
     await reportSpending(record, { id, state }, running, deps)
-  if (ended !== null) await deps.runs?.ended(id, record, ended)
+  if (ended !== null) await deps.runs.ended(id, record, ended)
   if (events.some(({ event }) => event.kind === 'MessageEvent' && event.source === 'user')) titles.start()
   await forgetResults(events, id, deps)
   const answered = answeredCalls(events, open)

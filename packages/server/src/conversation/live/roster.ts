@@ -60,6 +60,11 @@ export class Roster {
     this.#stored = new StoredConversations(deps)
   }
 
+  /** Number of conversations in memory. */
+  get size(): number {
+    return this.#live.size
+  }
+
   /**
    * Returns the conversation, loaded if necessary, and after all holds.
    * @throws ParleyError `not_found`; `unavailable` with its owner when this node may not own it (`ownedElsewhere`)

@@ -13,12 +13,15 @@ type Waiting = { end: () => void; shorten: () => void }
  */
 export class AppendRetry {
   readonly #everyMs: number
+  readonly #onRetry: () => void
   /** The longest first. */
   readonly #waiting = new Set<Waiting>()
   #attempts: NodeJS.Timeout | undefined
 
-  constructor(everyMs = EVERY_MS) {
+  /** @param onRetry called before each wait */
+  constructor(everyMs = EVERY_MS, onRetry: () => void = () => undefined) {
     this.#everyMs = everyMs
+    this.#onRetry = onRetry
   }
 
   /** Called after each append that the store accepted. */
@@ -34,6 +37,7 @@ export class AppendRetry {
   /** Waits before a repetition. Rejects with the signal's reason as soon as it aborts. */
   async wait(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
+    this.#onRetry()
     const { promise, resolve: end } = Promise.withResolvers<void>()
     const least = performance.now() + this.#everyMs
     let timer: NodeJS.Timeout | undefined

@@ -40,6 +40,7 @@ function conversationWith(next: () => Next) {
     },
     isUsedUp: async () => false,
     reportFiles: async () => false,
+    stepped: () => undefined,
     condensed: () => undefined,
     judge: async () => undefined,
     mayStop: async () => true,

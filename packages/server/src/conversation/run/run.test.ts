@@ -44,6 +44,7 @@ function playing({ moves, agent = {}, conversation = {} }: Played) {
     filesRecorded: () => null,
     isUsedUp: async () => false,
     reportFiles: async () => false,
+    stepped: () => undefined,
     condensed: (error) =>
       void did.push(error === undefined ? 'condensed' : `not condensed: ${(error as Error).message}`),
     judge: async () => void did.push('judge'),

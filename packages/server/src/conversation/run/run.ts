@@ -25,6 +25,8 @@ export type Runnable = {
   isUsedUp: () => Promise<boolean>
   /** Tells the agent of files that changed while the server was interrupted; true when there was something to tell. */
   reportFiles: () => Promise<boolean>
+  /** Called when a model was asked and its answer is stored. */
+  stepped: () => void
   /** Settles the request for a condensation. */
   condensed: (error?: unknown) => void
   /** Asks the judge of the goal, and records the consequence. */
@@ -65,6 +67,7 @@ export async function run(conversation: Runnable, signal: AbortSignal): Promise<
     else if (todo.kind === 'judge') await conversation.judge(signal)
     else if (todo.kind === 'nudge') await conversation.commit([serviceMessage(todo.text)])
     else await drive(step(conversation, todo, signal), conversation, signal)
+    if (todo.kind === 'think') conversation.stepped()
   }
 }
 

@@ -30,6 +30,8 @@ export type RunObserver = {
   /** Called also when a run continues after a restart or an approval. */
   began(id: ConversationId, record: ConversationRecord): Promise<void>
   ended(id: ConversationId, record: ConversationRecord, end: RunEnd): Promise<void>
+  /** A step has ended: one answer of a model with its tool calls stored, or one prompt of an ACP agent. */
+  stepped(): void
 }
 
 export type RunDeps = {
@@ -40,7 +42,7 @@ export type RunDeps = {
   /** Which limit of the owner is used up; null: none. */
   usedUp: (owner: string) => Promise<StopReason | null>
   /** Notified of runs once their events are durable. */
-  runs?: RunObserver
+  runs: RunObserver
   /** Links between sub-agents and their parents. */
   parentLink: ParentLink
   /** True for a user of whom nothing may run. */
@@ -242,7 +244,7 @@ export class Running {
     const { log, files, goal, condensation } = this.#parts
     const { runs, parentLink } = this.#deps
     const untilStored: LiveActions['untilStored'] = (...repeated) => this.#untilStored(...repeated)
-    await runs?.began(id, record())
+    await runs.began(id, record())
     // Before the slot: a start may wait long for the outside world, and would keep others from running.
     await abortable(start(), signal)
     if (this.#slot === null) await this.#takeSlot(signal)
@@ -279,6 +281,7 @@ export class Running {
         expectAccepting: async () => {
           if (log.isRefused) await untilStored(() => log.expectAccepting(), signal)
         },
+        stepped: () => runs.stepped(),
         condensed: (error) => condensation.settle(error),
         judge: (of) => goal.judge(of),
         mayStop: (todo, of) => this.#mayStop(todo.status, of),

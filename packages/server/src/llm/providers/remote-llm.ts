@@ -72,16 +72,30 @@ export function remoteLlm(config: LLM, route: Remote, deps: RemoteDeps): Llm {
         const { onCompletion } = deps
         const record = onCompletion ? new AttemptRecord(config, attempts, deps.now(), onCompletion) : null
         const temperature = temperatureFor(config, before)
+        const from = performance.now()
+        const ended = (error: string | null) =>
+          deps.transport.onRequest({
+            provider: route.provider ?? 'other',
+            seconds: (performance.now() - from) / 1000,
+            error,
+          })
         try {
           const answer = await attempt(
             { request: wanted, temperature, onDelta: emitter(attempts), sent, record },
             signal,
           )
           record?.answered(answer)
+          ended(null)
           return answer
         } catch (thrown) {
-          if (signal.aborted) record?.interrupted()
-          else record?.failed(failureOf(thrown).error, thrown)
+          if (signal.aborted) {
+            record?.interrupted()
+            ended('cancelled')
+          } else {
+            const { error } = failureOf(thrown)
+            record?.failed(error, thrown)
+            ended(error.code)
+          }
           throw thrown
         }
       }

@@ -1,5 +1,6 @@
 /** HTTP client for the APIs of models: one pool of kept-alive connections, shared by all models of a server. */
 import { clientOf, type Egress, type Fetch as Send } from '../../egress/index.ts'
+import type { ModelRequest } from '../../observability/index.ts'
 import { Images } from '../images/inline-images.ts'
 import { ImageShrinker } from '../images/shrinker.ts'
 import { AskedWindows } from './asked-windows.ts'
@@ -16,6 +17,8 @@ export type TransportOptions = {
   serverKey?: ServerKey
   /** Base address of the configured model, which every user may request; default: none. */
   configuredUrl?: string | null
+  /** Called with each request to a model that has ended; default: nothing. */
+  onRequest?: (request: ModelRequest) => void
 }
 
 export interface Transport extends Disposable {
@@ -32,6 +35,8 @@ export interface Transport extends Disposable {
   readonly windows: AskedWindows
   /** The key that requests get in place of its reference. */
   readonly serverKey: ServerKey
+  /** Reports a request to a model that has ended. */
+  readonly onRequest: (request: ModelRequest) => void
 }
 
 /** No byte arrived from the model's server within the time limit. */
@@ -48,6 +53,7 @@ export function openTransport({
   idleMs = 90_000,
   serverKey = NO_SERVER_KEY,
   configuredUrl = null,
+  onRequest = () => undefined,
 }: TransportOptions): Transport {
   const pool = { keepAlive: true, timeout: idleMs, scheduling: 'lifo' } as const
   const agents = egress.agents({ member: 'base_url', own: [configuredUrl] }, pool)
@@ -67,6 +73,7 @@ export function openTransport({
     shrinker,
     windows: new AskedWindows(fetch(null)),
     serverKey,
+    onRequest,
     fetch,
     [Symbol.dispose]() {
       agents[Symbol.dispose]()

@@ -133,6 +133,8 @@ export interface OutboxStore {
     limit: number
     after?: string
   }): Promise<{ items: Delivery[]; next: string | null }>
+  /** Numbers of the deliveries that wait and of those that are parked. */
+  counts(): Promise<{ pending: number; parked: number }>
   /** Queues a parked or acknowledged delivery again. `gone`: its body or its target no longer exists; `pending`: it has not finished. */
   redeliver(id: string): Promise<'queued' | 'unknown' | 'gone' | 'pending'>
   /** Deletes all deliveries about the conversations of a user, also about deleted ones. Nothing of the user may run. */

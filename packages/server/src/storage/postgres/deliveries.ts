@@ -56,6 +56,10 @@ const DELETE_OLD_SQL = `DELETE FROM deliveries WHERE n IN (
     WHERE finished_at < $2 OR n <= $3
   ) RETURNING outbox, log`
 
+const COUNTS_SQL = `SELECT count(*) FILTER (WHERE status = 'pending')::int AS pending,
+    count(*) FILTER (WHERE status = 'parked')::int AS parked
+  FROM deliveries WHERE status IN ('pending', 'parked')`
+
 /** The last time whose text still compares like the time itself. */
 const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z')
 
@@ -205,6 +209,10 @@ export class Deliveries implements OutboxStore {
   async dropUser(user: string): Promise<void> {
     await dropDeliveries(user, this.#database, this.#outbox)
     this.#sweep.start()
+  }
+
+  counts(): Promise<{ pending: number; parked: number }> {
+    return this.#database.read(async (sql) => (await sql.get<{ pending: number; parked: number }>(COUNTS_SQL))!)
   }
 
   resume(): void {

@@ -375,4 +375,9 @@ const NODES = `
 const IDENTITY = `ALTER TABLE cluster ADD COLUMN identity ${TEXT};`
 
 /** The steps, oldest first. */
-export const MIGRATIONS: readonly string[] = [CONVERSATIONS + EVENTS + DELIVERIES + USERS, WEBHOOK_TARGETS, NODES, IDENTITY]
+export const MIGRATIONS: readonly string[] = [
+  CONVERSATIONS + EVENTS + DELIVERIES + USERS,
+  WEBHOOK_TARGETS,
+  NODES,
+  IDENTITY,
+]

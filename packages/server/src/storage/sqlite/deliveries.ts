@@ -37,6 +37,10 @@ export const listSql = (hasStatus: boolean, hasCursor: boolean): string => {
   return `SELECT ${COLUMNS} FROM deliveries ${terms.length === 0 ? '' : `WHERE ${terms.join(' AND ')}`} ORDER BY n DESC LIMIT ?`
 }
 
+/** Reads the index of statuses only, and of delivered ones nothing. */
+export const COUNTS_SQL = `SELECT count(*) FILTER (WHERE status = 'pending') AS pending, count(*) FILTER (WHERE status = 'parked') AS parked
+  FROM deliveries WHERE status IN ('pending', 'parked')`
+
 /** The last time whose text still compares like the time itself. */
 const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z')
 
@@ -171,6 +175,10 @@ export class Deliveries implements OutboxStore {
   async dropUser(user: string): Promise<void> {
     await dropDeliveries(user, { sql: this.#sql, commits: this.#commits, outbox: this.#outbox })
     this.#sweep.start()
+  }
+
+  counts(): Promise<{ pending: number; parked: number }> {
+    return this.#commits.read(() => ({ ...this.#sql.get<{ pending: number; parked: number }>(COUNTS_SQL)! }))
   }
 
   resume(): void {

@@ -162,6 +162,7 @@ test.each([
     deliveries.FAR_AHEAD_SQL,
     /^SEARCH deliveries USING INDEX deliveries_due \(target=\? AND next_attempt_at>\?\)$/,
   ],
+  ['counts', deliveries.COUNTS_SQL, /^SEARCH deliveries USING COVERING INDEX deliveries_status \(status=\?\)$/],
   ['waiting', waiting.WAITING_SQL, /^SEARCH deliveries USING COVERING INDEX deliveries_waiting \(target=\?\)$/],
   [
     'oldest waiting',
