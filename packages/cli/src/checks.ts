@@ -222,9 +222,9 @@ async function isolation({ config: { sandbox }, env }: Place): Promise<Finding> 
     if (sandbox.mode !== 'off') return { level: 'ok', says: `bubblewrap, ${describeNetwork(sandbox.network)}` }
     return { level: 'warn', says: `bubblewrap works here but is off: ${open}`, remedy: 'set PARLEY_SANDBOX=auto' }
   }
-  const remedy = 'install bubblewrap and allow user namespaces, or run Parley in a container'
-  if (sandbox.mode !== 'required') return { level: 'warn', says: `${found.reason}: ${open}`, remedy }
-  return { level: 'fail', says: `${found.reason}, and no command is started without a sandbox`, remedy }
+  const { reason, remedy } = found
+  if (sandbox.mode !== 'required') return { level: 'warn', says: `${reason}: ${open}`, remedy }
+  return { level: 'fail', says: `${reason}, and no command is started without a sandbox`, remedy }
 }
 
 /** How the processes of a conversation are found when it ends. */

@@ -11,7 +11,7 @@ export async function findConditions(mode: Mode, config: Config, path?: string):
   const found = mode === 'shared' ? await findBubblewrap(path, account) : null
   const facts: Facts = {
     uid: process.getuid?.() ?? null,
-    withoutSandbox: found !== null && 'reason' in found ? found.reason : null,
+    withoutSandbox: found !== null && 'reason' in found ? found : null,
     dataDirMode: await modeOf(config.dataDir),
     runnerUser: usable,
   }

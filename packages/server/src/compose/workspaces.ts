@@ -115,8 +115,7 @@ async function prepare({ dataDir }: Config, account: Account | null, foldersDir:
 
 async function isolationOf({ sandbox }: Config, account: Account | null, log: Log) {
   const isolation = await probeIsolation(sandbox, account)
-  const { reason } = isolation
-  const remedy = 'install bubblewrap and allow user namespaces (docs/security.md, The sandbox)'
+  const { reason, remedy } = isolation
   if (isolation.level === 'none' && sandbox.mode === 'auto')
     log.warn(
       { sandbox: 'auto', reason, remedy: `${remedy}; PARLEY_SANDBOX=off hides this warning` },

@@ -7,7 +7,7 @@ const configOf = (env: Record<string, string> = {}) =>
 const GOOD = { uid: 1000, withoutSandbox: null, dataDirMode: 0o700, runnerUser: null }
 
 /** Name and remedy of the conditions that are not met. */
-const unmet = (env: Record<string, string>, facts: Partial<typeof GOOD> | { withoutSandbox: string } = {}) => {
+const unmet = (env: Record<string, string>, facts: Partial<Parameters<typeof conditionsOf>[2]> = {}) => {
   const config = configOf(env)
   const conditions = conditionsOf(config.mode, config, { ...GOOD, ...facts })
   return conditions.filter(({ remedy }) => remedy !== null).map(({ name }) => name)
@@ -23,14 +23,19 @@ test('a server in the mode shared needs no further setting where a sandbox works
 test('a server in the mode personal keeps the defaults of one user', () => {
   const { mode, workspaceRoots } = configOf()
   expect({ mode, workspaceRoots }).toEqual({ mode: 'personal', workspaceRoots: null })
-  const bare = { withoutSandbox: 'no bubblewrap', dataDirMode: 0o755 }
+  const bare = { withoutSandbox: { reason: 'no bubblewrap', remedy: 'install it' }, dataDirMode: 0o755 }
   expect(unmet({ PARLEY_SANDBOX: 'off', PARLEY_WITHOUT_KEYS: '1' }, bare)).toEqual([])
 })
 
 test.each<[string, Record<string, string>, object, string]>([
   ['the sandbox off', { PARLEY_SANDBOX: 'off' }, {}, 'sandbox setting'],
   ['a sandbox that may be missing', { PARLEY_SANDBOX: 'auto' }, {}, 'sandbox setting'],
-  ['a machine without bubblewrap', {}, { withoutSandbox: 'bwrap is not in PATH' }, 'sandbox'],
+  [
+    'a machine without bubblewrap',
+    {},
+    { withoutSandbox: { reason: 'bwrap is not in PATH', remedy: 'install it' } },
+    'sandbox',
+  ],
   ['no keys', { PARLEY_WITHOUT_KEYS: 'true' }, {}, 'keys'],
   ['a key that can be guessed', { PARLEY_SESSION_API_KEYS: 'short' }, {}, 'keys'],
   ['a data directory that others can enter', {}, { dataDirMode: 0o755 }, 'data directory'],

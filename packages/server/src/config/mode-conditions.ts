@@ -8,8 +8,8 @@ import type { Mode } from './values.ts'
 export type Facts = {
   /** User id of the process; null: the system has none. */
   uid: number | null
-  /** Why bubblewrap does not work here; null: it works. */
-  withoutSandbox: string | null
+  /** Why bubblewrap does not work here, and what the operator can do; null: it works. */
+  withoutSandbox: { reason: string; remedy: string } | null
   /** Permission bits of the data directory; null: it does not exist, or the system has none. */
   dataDirMode: number | null
   /** The account that runner_user names, or why commands cannot run as it; null: the setting is not used. */
@@ -71,7 +71,7 @@ function sandboxSetting({ sandbox: { mode } }: Of): Condition {
 function sandboxWorks({ withoutSandbox }: Facts): Condition {
   const name = 'sandbox'
   if (withoutSandbox === null) return met(name, 'bubblewrap works')
-  return { name, says: withoutSandbox, remedy: 'install bubblewrap and allow user namespaces' }
+  return { name, says: withoutSandbox.reason, remedy: withoutSandbox.remedy }
 }
 
 function keys(config: Of): Condition {

@@ -16,21 +16,24 @@ export type SandboxPolicy = {
   hidden?: readonly string[]
 }
 
-/** `reason`: why commands are not isolated; null when they are. `account`: the one they run as; null: that of the server. */
+/**
+ * `reason`: why commands are not isolated, and `remedy`: what the operator can do; null when they are isolated, or meant not to be. `account`: the one they run as; null: that of the server.
+ */
 export type Isolation = {
   level: 'bubblewrap' | 'none'
   network: Network
   reason: string | null
+  remedy: string | null
   account: string | null
 }
 
 /** The level of isolation under a policy. Tests bubblewrap, which takes about 20 ms, so callers keep the result. */
 export async function probeIsolation({ mode, network }: SandboxPolicy, account: Account | null): Promise<Isolation> {
-  const of = { account: account?.name ?? null }
+  const of = { account: account?.name ?? null, remedy: null }
   if (mode === 'off') return { level: 'none', network: true, reason: 'the sandbox is off', ...of }
   const found = await findBubblewrap(process.env['PATH'], account)
   if ('path' in found) return { level: 'bubblewrap', network, reason: null, ...of }
-  return { level: 'none', network: mode === 'auto', reason: found.reason, ...of }
+  return { ...of, level: 'none', network: mode === 'auto', ...found }
 }
 
 /** How the processes of a conversation are found. `reason`: why they are not grouped by the kernel; null when they are. */

@@ -1,6 +1,6 @@
 /** Wraps programs into bubblewrap; every process that the runner starts passes through here. Source: decisions.md, Sandbox. */
 import { execFile } from 'node:child_process'
-import { renameSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ownedFolder, refusedPlace, type RefusedPlace } from '../../roots/host-places.ts'
@@ -49,8 +49,22 @@ const FILTERED = ['--seccomp', '9']
 /** For programs of the server. */
 const NOT_PROTECTED = { places: [], leave: () => undefined }
 
-/** Absolute path of a working bubblewrap, or the reason why there is none. */
-export type Bubblewrap = { path: string } | { reason: string }
+/** Absolute path of a working bubblewrap, or the reason why there is none, and what the operator can do. */
+export type Bubblewrap = { path: string } | { reason: string; remedy: string }
+
+/** Source: docs/security.md, The sandbox; docs/deployment.md, The sandbox in a container. */
+const REMEDIES = {
+  system: 'run Parley on Linux, or as another account without valuable files',
+  install: 'install bubblewrap 0.8 or later',
+  allow: 'allow user namespaces (docs/security.md, The sandbox)',
+  container:
+    'this is a container: start it with security options that allow user namespaces and an unmasked /proc, as compose.yaml ' +
+    'does (docs/deployment.md, The sandbox in a container)',
+}
+
+/** True in a container: its engine leaves a file, or a variable by the convention of systemd. */
+const isContainer = (): boolean =>
+  process.env['container'] !== undefined || ['/.dockerenv', '/run/.containerenv'].some((file) => existsSync(file))
 
 /**
  * Tests bubblewrap with the options that are used later. Takes about 20 ms, so callers keep the result.
@@ -60,9 +74,9 @@ export async function findBubblewrap(
   path = process.env['PATH'] ?? '',
   account: Account | null = null,
 ): Promise<Bubblewrap> {
-  if (process.platform !== 'linux') return { reason: 'bubblewrap runs on Linux only' }
+  if (process.platform !== 'linux') return { reason: 'bubblewrap runs on Linux only', remedy: REMEDIES.system }
   const found = findInPath('bwrap', path)
-  if (found === null) return { reason: 'bubblewrap is not installed' }
+  if (found === null) return { reason: 'bubblewrap is not installed', remedy: REMEDIES.install }
   const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/run', '--tmpfs', '/tmp']
   try {
     const args = [...NAMESPACES, '--unshare-net', ...mounts, '--chdir', '/', '--', '/bin/sh', '-c', ':']
@@ -70,7 +84,8 @@ export async function findBubblewrap(
     return { path: found }
   } catch (error) {
     const [line] = (error as Error & { stderr?: string }).stderr?.trim().split('\n') ?? []
-    return { reason: `bubblewrap does not work here: ${line || (error as Error).message}` }
+    const remedy = isContainer() ? REMEDIES.container : REMEDIES.allow
+    return { reason: `bubblewrap does not work here: ${line || (error as Error).message}`, remedy }
   }
 }
 
