@@ -102,7 +102,9 @@ export async function startServer(
     await storage.conversations.countCrash()
     await clearCrashMark(dataDir)
   }
-  const coordination = opened.use(await composeCoordination(config, storage, place, log))
+  const coordination = opened.use(
+    await composeCoordination(config, storage, place, (...of) => metrics.claimed(...of), log),
+  )
   const foldersDir = opened.use(await openConversationFolders(config)).path
   const keyText = config.secretKey === null ? {} : { keyText: config.secretKey }
   const keyOptions = { ...keyText, keyFile: join(dataDir, 'secret-key'), replaces: config.replaceSecretKey }
@@ -193,6 +195,7 @@ export async function startServer(
     secrets,
     isolation,
     metricsText: readMetrics,
+    onForward: (...of) => metrics.forwarded(...of),
     log,
     ...overrides,
   })

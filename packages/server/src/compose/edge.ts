@@ -78,6 +78,7 @@ export type EdgeDeps = {
   removal: WorkspaceRemoval
   /** Text of the metrics of the server. */
   metricsText: AppDeps['metrics']
+  onForward: AppDeps['onForward']
   /** Limits of live connections; default: those of the server. */
   liveLimits?: AppDeps['limits']
   /** Milliseconds that a chat completion waits for its answer; default: the gateway's. */
@@ -101,6 +102,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     conversations: engine,
     coordination: deps.coordination,
     isLoaded: (id) => engine.isLoaded(id),
+    onForward: deps.onForward,
     userOf: async (id) => (await storage.conversations.get(id))?.owner ?? null,
     receiver: engine,
     deliveries: storage.outbox,

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ParleyError, type ConversationId } from '@parley/protocol'
 import { abortable } from '../lib/index.ts'
-import type { Log } from '../observability/index.ts'
+import type { ClaimOutcome, Log } from '../observability/index.ts'
 import type { Lease, NodeDetails, NodeNumber, Notifications, PlaceId, SharedStore, Storage } from '../storage/index.ts'
 import type { Coordination, LiveNode, Owner, Topic } from './coordination.ts'
 import { lead } from './leadership.ts'
@@ -26,6 +26,8 @@ export type SharedCoordinationDeps = {
   place: PlaceId
   /** Milliseconds. */
   leaseMs: number
+  /** Called with the answers of the store to claims, by a request or by the search for orphans. */
+  onClaim: (outcome: ClaimOutcome, count: number) => void
   log: Pick<Log, 'error' | 'warn' | 'info'>
 }
 
@@ -98,8 +100,10 @@ class SharedCoordination implements Coordination {
       await this.#confirmed(late)
       const claiming = await this.#deps.storage.conversations.claim(id, this.node).catch((error: unknown) => {
         this.#isUnsure = true
+        this.#deps.onClaim('failed', 1)
         throw error
       })
+      this.#deps.onClaim(claiming.kind === 'claimed' ? 'claimed' : 'refused', 1)
       if (claiming.kind === 'unknown') return claiming
       if (claiming.kind === 'claimed') {
         this.#owned.add(id)
@@ -125,7 +129,9 @@ class SharedCoordination implements Coordination {
         this.#isUnsure = false
         ids.push(...(await conversations.wanting(this.node)))
       }
-      ids.push(...(await conversations.orphans(this.node, limit)))
+      const orphans = await conversations.orphans(this.node, limit)
+      this.#deps.onClaim('orphan', orphans.length)
+      ids.push(...orphans)
     } catch (error) {
       this.#isUnsure = true
       this.#claimed.unshift(...ids)

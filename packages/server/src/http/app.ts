@@ -49,7 +49,7 @@ import { createWeb, type WebDeps } from './core/web.ts'
 import { type Deliveries, deliveryRoutes } from './admin/deliveries.ts'
 
 export type AppDeps = Starts &
-  Pick<ForwardingDeps, 'isLoaded' | 'userOf'> & {
+  Pick<ForwardingDeps, 'isLoaded' | 'onForward' | 'userOf'> & {
     coordination: ForwardingDeps['coordination'] & Pick<Coordination, 'tell' | 'on'>
     conversations: Conversations
     authenticate: Authenticate

@@ -6,6 +6,8 @@ export type { AuditSink } from './audit/sink-queue.ts'
 export { METRICS } from './metrics/catalogue.ts'
 export {
   ServerMetrics,
+  type ClaimOutcome,
+  type ForwardOutcome,
   type GaugeReaders,
   type ModelRequest,
   type StoreCall,

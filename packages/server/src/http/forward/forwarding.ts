@@ -12,7 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type ConversationId, ParleyError } from '@parley/protocol'
 import type { Actor } from '../../conversation/index.ts'
 import type { Coordination } from '../../coordination/index.ts'
-import type { Log } from '../../observability/index.ts'
+import type { ForwardOutcome, Log } from '../../observability/index.ts'
 import type { Cipher } from '../../secrets/index.ts'
 import type { AddressOf } from '../core/client-address.ts'
 import { type Hop, HOP_HEADER, HOP_KEY, Hops, type Target } from './hop.ts'
@@ -32,6 +32,8 @@ export type ForwardingDeps = OwnersDeps & {
   cipher: Pick<Cipher, 'keyFor'>
   /** The address that a request of a client is counted under. */
   addressOf: AddressOf
+  /** Called with each attempt to pass a request or a socket on. */
+  onForward: (kind: 'request' | 'socket', outcome: ForwardOutcome) => void
   log: Pick<Log, 'warn' | 'error'>
 }
 
@@ -137,6 +139,10 @@ export class Forwarding implements Disposable {
     return this.#hops.sign(this.#hopFor(request), target)
   }
 
+  noteForward(kind: 'request' | 'socket', outcome: ForwardOutcome): void {
+    this.#deps.onForward(kind, outcome)
+  }
+
   /** Calls `lost` when a node is no longer alive, until disposal. */
   guard({ node }: OtherNode, lost: () => void): Disposable {
     return this.#watch.guard(node, lost)
@@ -157,6 +163,7 @@ export class Forwarding implements Disposable {
       const lost = new AbortController()
       const guard = this.guard(to, () => lost.abort())
       const outcome = await sendTo(this.connections, to.url, outgoing, AbortSignal.any([gone, lost.signal]))
+      this.noteForward('request', outcome.kind)
       if (outcome.kind === 'answered') {
         const { response } = outcome
         response.once('close', () => guard[Symbol.dispose]())

@@ -54,6 +54,8 @@ export async function relaySocket(
       const upstream = connect(to, asked, forwarding)
       using _guard = forwarding.guard(to, () => upstream.terminate())
       const opened = await handshakeOf(upstream, connection.signal)
+      const isTaken = opened === 'open' || typeof opened === 'number' || opened === 'hop_refused'
+      forwarding.noteForward('socket', isTaken ? 'answered' : opened)
       if (opened === 'open') return await pass(connection, upstream)
       if (connection.signal.aborted) return 'ended'
       log.warn({ conversation_id: id, node: to.node, attempt, outcome: opened }, 'socket not taken by the owner')

@@ -56,13 +56,13 @@ export const METRICS = {
     name: 'parley_forwards_total',
     type: 'counter',
     labels: ['kind', 'outcome'],
-    help: 'Requests and sockets that were forwarded to the node that owns their conversation.',
+    help: 'Attempts to pass a request or a socket on to the node that owns its conversation: answered, not_owner, unreached, or lost where the owner may have carried it out.',
   }),
   claims: row({
     name: 'parley_claims_total',
     type: 'counter',
     labels: ['outcome'],
-    help: 'Conversations that this node asked to own, by the answer of the store.',
+    help: 'Conversations that this node asked to own: claimed for a request, orphan where it found one without an owner, refused or failed.',
   }),
   deliveries: row({
     name: 'parley_webhook_deliveries_total',

@@ -25,7 +25,7 @@ test('a text with reports of every kind is in the format of Prometheus and has e
   metrics.storeCall({ call: 'conversations.append', seconds: 400, hasFailed: true })
   metrics.appendRetried()
   metrics.forwarded('request', 'answered')
-  metrics.claimed('here')
+  metrics.claimed('orphan', 3)
   metrics.delivery('parked', 12)
   const families = readExposition(await metrics.text(readers))
   expect(families.map(({ name, type }) => [name, type])).toEqual(

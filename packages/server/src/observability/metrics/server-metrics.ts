@@ -22,6 +22,12 @@ export type ModelRequest = {
 /** One call of a tool. */
 export type ToolCallEnd = { tool: string; seconds: number; outcome: 'ok' | 'error' | 'cancelled' }
 
+/** What became of an attempt to pass a request on; `lost`: the owner may have carried it out. */
+export type ForwardOutcome = 'answered' | 'not_owner' | 'unreached' | 'lost'
+
+/** `orphan`: a conversation without an owner that the node found by itself. `refused`: another node was faster, or there is none. */
+export type ClaimOutcome = 'claimed' | 'orphan' | 'refused' | 'failed'
+
 /** One call of the store that has ended, such as `events.page`. `hasFailed`: it was refused, or an error occurred. */
 export type StoreCall = { call: string; seconds: number; hasFailed: boolean }
 
@@ -97,12 +103,13 @@ export class ServerMetrics implements Disposable {
     this.#appendRetries.add(1)
   }
 
-  forwarded(kind: 'request' | 'socket', outcome: 'answered' | 'failed'): void {
+  forwarded(kind: 'request' | 'socket', outcome: ForwardOutcome): void {
     this.#forwards.add(1, kind, outcome)
   }
 
-  claimed(outcome: 'here' | 'elsewhere' | 'nowhere' | 'unknown' | 'failed'): void {
-    this.#claims.add(1, outcome)
+  /** @param count conversations with this outcome */
+  claimed(outcome: ClaimOutcome, count: number): void {
+    if (count > 0) this.#claims.add(count, outcome)
   }
 
   /** @param count deliveries with this outcome */
