@@ -98,6 +98,7 @@ class SharedCoordination implements Coordination {
       const owner = await this.#look(id)
       if (owner.kind !== 'here' || this.#owned.has(id)) return owner
       await this.#confirmed(late)
+      const { session } = this.#lease
       const claiming = await this.#deps.storage.conversations.claim(id, this.node).catch((error: unknown) => {
         this.#isUnsure = true
         this.#deps.onClaim('failed', 1)
@@ -106,7 +107,7 @@ class SharedCoordination implements Coordination {
       this.#deps.onClaim(claiming.kind === 'claimed' ? 'claimed' : 'refused', 1)
       if (claiming.kind === 'unknown') return claiming
       if (claiming.kind === 'claimed') {
-        this.#owned.add(id)
+        if (session === this.#lease.session) this.#owned.add(id)
         if (claiming.wanting.length > 0) this.#hand(claiming.wanting)
         return { kind: 'here' }
       }
@@ -179,9 +180,9 @@ class SharedCoordination implements Coordination {
     await this.#deps.shared.setDraining(this.node)
   }
 
-  async release(): Promise<void> {
+  async release(except: readonly ConversationId[] = []): Promise<void> {
     this.#owned.clear()
-    await this.#deps.storage.conversations.release(this.node)
+    await this.#deps.storage.conversations.release(this.node, except)
     this.tell('orphans')
     await this.#notifications.flush()
   }
@@ -223,11 +224,12 @@ class SharedCoordination implements Coordination {
 
   /** Who owns a conversation. `here` also when nobody does, and this node may. */
   async #look(id: ConversationId): Promise<Owner> {
+    const { session } = this.#lease
     const holder = await this.#deps.storage.conversations.holder(id)
     if (holder === null) return { kind: 'unknown' }
     const { node, place } = holder
     if (node === this.node) {
-      if (this.#lease.isConfirmed) this.#owned.add(id)
+      if (this.#lease.isConfirmed && session === this.#lease.session) this.#owned.add(id)
       return { kind: 'here' }
     }
     if (holder.isLive && node !== null) return { kind: 'elsewhere', node, url: holder.url }

@@ -141,8 +141,8 @@ export interface ConversationStore {
   orphans(by: NodeNumber, limit: number): Promise<ConversationId[]>
   /** Conversations that should run and have the node `by`, in any order. */
   wanting(by: NodeNumber): Promise<ConversationId[]>
-  /** No conversation has the node `by` any more. Their epochs stay. */
-  release(by: NodeNumber): Promise<void>
+  /** No conversation that can move has the node `by` any more, except those of these roots. Their epochs stay. */
+  release(by: NodeNumber, except?: readonly ConversationId[]): Promise<void>
   /** Ids of conversations of the same owner that name this one as parent. */
   children(id: ConversationId): Promise<ConversationId[]>
   /** The cached states of several conversations, for reading only; null where there is none. */

@@ -46,6 +46,8 @@ const ORPHANS_SQL = `WITH ended AS MATERIALIZED (
   )
   SELECT id FROM conversations WHERE id IN (SELECT root FROM wanting) AND (node IS NULL OR node = $1 OR node IN (SELECT n FROM ended))
   ORDER BY id LIMIT $4 FOR UPDATE SKIP LOCKED`
+const RELEASE_SQL = `UPDATE conversations SET node = NULL
+  WHERE node = $1 AND place IS NULL AND coalesce(root, id) <> ALL($2::text[])`
 const WANTING_SQL = 'SELECT id FROM conversations WHERE wants_owner AND node = $1'
 const HOLDER_SQL = `SELECT c.node, c.place, coalesce(n.url, '') AS url, c.node IS NOT NULL AND c.node IN (${LIVE_SQL}) AS "isLive"
   FROM conversations c LEFT JOIN nodes n ON n.n = c.node WHERE c.id = $1`
@@ -74,8 +76,7 @@ export function postgresOwning(database: Database, claimant: Claimant): Owning {
       }),
     wanting: (by) =>
       database.read(async (sql) => (await sql.all<{ id: ConversationId }>(WANTING_SQL, by)).map(({ id }) => id)),
-    release: (by) =>
-      database.write(async (sql) => void (await sql.run('UPDATE conversations SET node = NULL WHERE node = $1', by))),
+    release: (by, except = []) => database.write(async (sql) => void (await sql.run(RELEASE_SQL, by, except))),
     claim: (id, by) => database.write((sql) => claimNow(sql, id, by, claimant)),
     holder: (id) => database.read(async (sql) => (await sql.get<Holder>(HOLDER_SQL, id)) ?? null),
     own: (id, by) =>

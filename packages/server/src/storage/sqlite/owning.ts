@@ -11,7 +11,9 @@ import type { Sql } from './sql.ts'
 
 /** Roots of the conversations that should run and have another node, or none. */
 export const ORPHANS_SQL = `SELECT coalesce(root, id) AS root FROM conversations WHERE wants_owner = 1 AND node IS NOT ?1 ORDER BY id LIMIT ?2`
-export const WANTING_SQL = 'SELECT id FROM conversations WHERE wants_owner = 1 AND node = ?'
+const RELEASE_SQL = `UPDATE conversations SET node = NULL
+  WHERE node = ? AND place IS NULL AND coalesce(root, id) NOT IN (SELECT value FROM json_each(?))`
+const WANTING_SQL = 'SELECT id FROM conversations WHERE wants_owner = 1 AND node = ?'
 /** A root: the conversation of this id and its sub-agents. */
 export const CLAIM_SQL = `UPDATE conversations SET node = ?1, epoch = epoch + 1 WHERE (id = ?2 OR root = ?2) AND node IS NOT ?1
   RETURNING id, wants_owner`
@@ -26,7 +28,7 @@ export function sqliteOwning(sql: Sql, commits: GroupCommit): Owning {
         return [...new Set(roots.map(({ root }) => root))].flatMap((root) => claimRoot(sql, root, by))
       }),
     wanting: (by) => commits.read(() => sql.all<{ id: ConversationId }>(WANTING_SQL, by).map(({ id }) => id)),
-    release: (by) => commits.write(() => void sql.run('UPDATE conversations SET node = NULL WHERE node = ?', by)),
+    release: (by, except = []) => commits.write(() => void sql.run(RELEASE_SQL, by, JSON.stringify(except))),
     claim: (id, by) =>
       commits.write(() => {
         const wanting = claimNow(sql, id, by)
