@@ -10,6 +10,7 @@ import { OpenCount } from '../../quotas/index.ts'
 import { createAddressOf } from '../core/client-address.ts'
 import { createCors } from '../core/cors.ts'
 import { createWeb, type RawRequest, type Route, type Web } from '../core/web.ts'
+import { RequestBudgets } from '../core/rate-limits.ts'
 import { Connections } from '../live/connections.ts'
 import { Forwarding } from './forwarding.ts'
 import { HOP_HEADER, Hops } from './hop.ts'
@@ -117,6 +118,7 @@ async function startNode(n: number): Promise<Node> {
     expectAddresses: () => undefined,
     bodyLimitBytes: null,
     log,
+    budgets: new RequestBudgets(600, { refusalOf: () => null } as never),
     nodes: { forwarding, connections: new Connections(new OpenCount('sockets', () => ({ sockets: 10 }) as never)) },
     upgrade: async (_request, socket) => void socket.destroy(),
   }))
@@ -211,6 +213,15 @@ test("another user's conversation is neither claimed nor forwarded", async () =>
   owners.set(ID, 1)
   expect(await (await call(two, run, {}, 'bob')).json()).toMatchObject({ node: 2, user: 'bob' })
   expect(claims).toEqual([])
+})
+
+test('a forwarded request is counted by the node that the client reaches, and not by the owner', async () => {
+  owners.set(ID, 1)
+  const left = async (node: Node) => Number((await call(node, run)).headers.get('ratelimit-remaining'))
+  const before = await left(one)
+  for (let count = 0; count < 5; count += 1) await call(two, run)
+  // Time adds to the budget, and only requests take from it.
+  expect(await left(one)).toBeGreaterThanOrEqual(before - 1)
 })
 
 test('a wrong key does not reach the owner', async () => {
