@@ -25,8 +25,9 @@ export type NodeState = 'running' | 'frozen' | 'draining' | 'ended'
 export class FleetNode implements AsyncDisposable {
   readonly name: string
   readonly url: string
-  /** The way of this node to its store. */
+  /** The way of this node to its store, and that of its lease and its notifications. */
   readonly storeRelay: Relay
+  readonly sessionRelay: Relay
   /** The way of other nodes to this one. */
   readonly peerRelay: Relay
   readonly #options: FleetNodeOptions
@@ -34,18 +35,24 @@ export class FleetNode implements AsyncDisposable {
   #state: NodeState = 'ended'
   #errors = ''
 
-  private constructor(options: FleetNodeOptions, url: string, storeRelay: Relay, peerRelay: Relay) {
+  private constructor(options: FleetNodeOptions, url: string, [store, session, peer]: readonly [Relay, Relay, Relay]) {
     this.name = options.name
     this.url = url
-    this.storeRelay = storeRelay
-    this.peerRelay = peerRelay
+    this.storeRelay = store
+    this.sessionRelay = session
+    this.peerRelay = peer
     this.#options = options
   }
 
   /** A node that is not started yet. */
   static async make(options: FleetNodeOptions): Promise<FleetNode> {
     const url = `http://127.0.0.1:${await freePort()}`
-    return new FleetNode(options, url, await startRelay(options.storeUrl), await startRelay(url))
+    const relays = [
+      await startRelay(options.storeUrl),
+      await startRelay(options.storeUrl),
+      await startRelay(url),
+    ] as const
+    return new FleetNode(options, url, relays)
   }
 
   get state(): NodeState {
@@ -63,14 +70,18 @@ export class FleetNode implements AsyncDisposable {
 
   async start(changes: Pick<FleetNodeOptions, 'argv' | 'env'> = {}): Promise<void> {
     const { dataDir, storeUrl, leaseSeconds, env, argv } = { ...this.#options, ...changes }
-    const database = new URL(storeUrl())
-    database.host = new URL(this.storeRelay.url).host
+    const over = (relay: Relay): string => {
+      const address = new URL(storeUrl())
+      address.host = new URL(relay.url).host
+      return String(address)
+    }
     const server = await startServerProcess({
       dataDir,
       port: Number(new URL(this.url).port),
       ...(argv === undefined ? {} : { argv }),
       env: {
-        PARLEY_DATABASE_URL: String(database),
+        PARLEY_DATABASE_URL: over(this.storeRelay),
+        PARLEY_DATABASE_SESSION_URL: over(this.sessionRelay),
         PARLEY_NODE_URL: this.peerRelay.url,
         PARLEY_LEASE_SECONDS: String(leaseSeconds),
         PARLEY_SECRET_KEY: FLEET_SECRET,
@@ -87,6 +98,12 @@ export class FleetNode implements AsyncDisposable {
       this.#server = null
       this.#state = 'ended'
     })
+  }
+
+  /** The state of both ways to the store. */
+  set store(state: Relay['state']) {
+    this.storeRelay.state = state
+    this.sessionRelay.state = state
   }
 
   /** Sends SIGKILL. */
@@ -122,9 +139,10 @@ export class FleetNode implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.wake()
-    this.storeRelay.state = 'open'
+    const relays = [this.storeRelay, this.sessionRelay, this.peerRelay]
+    for (const relay of relays) relay.state = 'open'
     await this.#server?.[Symbol.asyncDispose]()
-    await Promise.all([this.storeRelay[Symbol.asyncDispose](), this.peerRelay[Symbol.asyncDispose]()])
+    await Promise.all(relays.map((relay) => relay[Symbol.asyncDispose]()))
   }
 }
 

@@ -69,10 +69,13 @@ export async function inject(kind: FaultKind, deps: FaultDeps, store: StoreStart
 
 /** The way to the store, or the one from other nodes, is broken or silent for a while, which may be longer than a lease. */
 async function cut(node: FleetNode, random: () => number): Promise<void> {
-  const relay = random() < 0.75 ? node.storeRelay : node.peerRelay
-  relay.state = random() < 0.5 ? 'refused' : 'silent'
+  const state = random() < 0.5 ? 'refused' : 'silent'
+  const isStore = random() < 0.75
+  if (isStore) node.store = state
+  else node.peerRelay.state = state
   await sleep(random() * (LEASE_MS + 2_000))
-  relay.state = 'open'
+  if (isStore) node.store = 'open'
+  else node.peerRelay.state = 'open'
 }
 
 async function kill(node: FleetNode, { fleet, watched, onContinued }: FaultDeps, store: StoreStart): Promise<void> {
