@@ -5,6 +5,8 @@ import { Transform } from 'node:stream'
 
 export type Relay = AsyncDisposable & {
   readonly url: string
+  /** Connections so far. */
+  readonly connections: number
   /** Breaks all connections in both directions. Returns their number. */
   cut(): number
   /**
@@ -24,6 +26,7 @@ type Pair = readonly [near: Socket, far: Socket]
 export async function startRelay(to: string | (() => string), change?: (bytes: Buffer) => Buffer): Promise<Relay> {
   const open = new Set<Pair>()
   let state: Relay['state'] = 'open'
+  let connections = 0
   const pass = ([near, far]: Pair) => {
     near.pipe(far)
     if (change === undefined) return void far.pipe(near)
@@ -34,6 +37,7 @@ export async function startRelay(to: string | (() => string), change?: (bytes: B
     far.unpipe(near).pause()
   }
   const relay = createServer((near) => {
+    connections += 1
     if (state === 'refused') return void near.destroy()
     const { port, hostname } = new URL(typeof to === 'string' ? to : to())
     const far = connect(Number(port), hostname)
@@ -54,6 +58,9 @@ export async function startRelay(to: string | (() => string), change?: (bytes: B
   await once(relay.listen(0, '127.0.0.1'), 'listening')
   return {
     url: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`,
+    get connections() {
+      return connections
+    },
     cut,
     get state() {
       return state

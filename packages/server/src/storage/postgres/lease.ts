@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ParleyError } from '@parley/protocol'
 import type { NodeNumber } from '../contract/nodes.ts'
 import type { Lease } from '../contract/shared.ts'
-import { explained } from './failures.ts'
+import { explained, isLost } from './failures.ts'
 import { ALL_NODES, LEASE_CLASS } from './liveness.ts'
 import { Session } from './session.ts'
 
@@ -30,6 +30,8 @@ export type LeaseOptions = {
 const NAMED_CLASS = 0x50524c4e
 /** Milliseconds before each further attempt to connect. */
 const RECONNECT_AFTER_MS: readonly number[] = [20, 100, 300, 1_000]
+/** Milliseconds before each further attempt to connect for the first time; then the start fails. */
+const START_AGAIN_MS: readonly number[] = [100, 500, 1_000]
 /** Milliseconds between attempts to take the own number, which an earlier session of this node may still hold. */
 const TAKE_AGAIN_MS = 50
 
@@ -91,7 +93,7 @@ class PostgresLease implements Lease {
   }
 
   async start(): Promise<void> {
-    this.#begin(await this.#connect())
+    this.#begin(await this.#connectAtStart())
     this.#timer = setInterval(() => void this.ping(), this.#options.leaseMs / 4)
     this.#timer.unref()
   }
@@ -170,6 +172,19 @@ class PostgresLease implements Lease {
       this.#lose(held)
       return null
     }
+  }
+
+  /** The deadline of a session is short, and a server that is busy for once does not keep a node from starting. */
+  async #connectAtStart(): Promise<Held> {
+    for (const wait of START_AGAIN_MS) {
+      try {
+        return await this.#connect()
+      } catch (error) {
+        if (!isLost(error)) throw error
+        await sleep(wait)
+      }
+    }
+    return this.#connect()
   }
 
   /** Opens a session and takes the number of the node. */
