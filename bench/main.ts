@@ -9,6 +9,7 @@ import { against } from './against.ts'
 import { bodies } from './bodies.ts'
 import { checkpoints } from './checkpoints.ts'
 import { created } from './created.ts'
+import { firstTurn } from './first-turn.ts'
 import { startup } from './startup.ts'
 import { turns } from './turns.ts'
 import { lists } from './lists.ts'
@@ -18,6 +19,7 @@ import { root, writeFacts } from './harness.ts'
 
 const MEASUREMENTS: Record<string, () => Promise<Record<string, number>>> = {
   startup,
+  first: firstTurn,
   turns,
   long,
   lists,

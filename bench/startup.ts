@@ -25,6 +25,7 @@ export async function startup(): Promise<Record<string, number>> {
           HOME: process.env['HOME'],
           PARLEY_SESSION_API_KEYS: TEST_KEY,
           PARLEY_ALLOW_ROOT: 'true',
+          PARLEY_SANDBOX: 'off',
         },
       },
     )
