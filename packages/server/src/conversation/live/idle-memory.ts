@@ -2,6 +2,7 @@
 import type { ConversationId } from '@parley/protocol'
 import { TimeSlices } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
+import { GarbageCollection } from './garbage.ts'
 import type { LiveConversation } from './live-conversation.ts'
 
 /**
@@ -23,7 +24,10 @@ export type IdleMemoryDeps = {
 
 export class IdleMemory {
   readonly #deps: IdleMemoryDeps
+  readonly #garbage = new GarbageCollection(() => this.#isAtRest)
   #timer: NodeJS.Timeout | null = null
+  /** True when all conversations were idle, and none has changed since. */
+  #isAtRest = false
   #isClosed = false
 
   constructor(deps: IdleMemoryDeps) {
@@ -32,6 +36,8 @@ export class IdleMemory {
 
   /** Notes that a conversation was used, and so may soon be idle. */
   changed(): void {
+    this.#isAtRest = false
+    this.#garbage.changed()
     if (this.#isClosed || this.#timer !== null) return
     this.#timer = setTimeout(() => {
       this.#timer = null
@@ -42,16 +48,19 @@ export class IdleMemory {
 
   close(): void {
     this.#isClosed = true
+    this.#garbage.close()
     clearTimeout(this.#timer ?? undefined)
   }
 
   async #limit(): Promise<void> {
     const slices = new TimeSlices()
     const left = { ...MAX_BYTES }
+    let isAtRest = true
     for (const id of this.#deps.newestFirst()) {
       await slices.next()
       const live = await this.#deps.inMemory(id)
       if (this.#isClosed) return
+      isAtRest &&= live?.isIdle !== false
       if (live?.isIdle !== true) continue
       const { view, rest } = live.bytes
       if (view <= left.views) left.views -= view
@@ -59,5 +68,7 @@ export class IdleMemory {
       if (rest <= left.rest) left.rest -= rest
       else await this.#deps.unload(id)
     }
+    // A change meanwhile has set the timer again.
+    this.#isAtRest = isAtRest && this.#timer === null
   }
 }
