@@ -271,6 +271,26 @@ export function owningContract(makePlace: MakePlace): void {
       await storage.conversations.release(NODE)
       expect(await storage.conversations.get(theirs.id)).toMatchObject({ node: NODE + 1 })
     })
+
+    test('a node that still works releases conversations that can move, except for those of the roots that it keeps', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const { conversations } = storage
+      const drafts = [
+        conversation({ node: NODE }),
+        conversation({ node: NODE }),
+        conversation({ node: NODE, place: HERE }),
+      ]
+      const [moving, kept, local] = drafts as [(typeof drafts)[0], (typeof drafts)[0], (typeof drafts)[0]]
+      const child = conversation({ node: NODE, parent_conversation_id: kept.id, isSubAgent: true })
+      for (const draft of [...drafts, child]) await conversations.create(draft)
+      await conversations.release(NODE, [kept.id])
+      const nodes = async () =>
+        (await conversations.getMany([moving, kept, child, local].map(({ id }) => id))).map((row) => row?.node)
+      expect(await nodes()).toEqual([null, NODE, NODE, NODE])
+      await conversations.release(NODE, [])
+      expect(await nodes()).toEqual([null, null, null, NODE])
+    })
   })
 
   describe('an append whose answer was lost', () => {

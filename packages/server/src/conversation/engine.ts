@@ -117,7 +117,7 @@ export function openEngine(deps: EngineDeps): Engine {
   })
   const commands = openCommands(access, roster, { ...deps, start, releases, readRecord: read })
   return {
-    ...openReads(access, storage, roster, shownBatches, start.folderOf),
+    ...openReads(access, storage, roster, shownBatches, { ...start, isShared: deps.coordination.isShared }),
     ...openReceiver({ storage, cipher, quotas: deps.quotas, now: deps.now }),
     ...commands,
     ...openUserWork({ ...deps, conversations, commands, roster }),

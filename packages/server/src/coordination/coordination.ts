@@ -74,7 +74,8 @@ export interface Coordination extends AsyncDisposable {
   /** This node claims nothing more, and the others see that. */
   drain(): Promise<void>
   /**
-   * Gives away the conversations of this node that can move, except for those of these roots, and tells the others. Their runs have ended.
+   * Gives away the conversations of this node, and tells the others. Their runs have ended.
+   * @param keeping given while this node still works: only conversations that can move are given away, and not those of these roots
    */
-  release(except?: readonly ConversationId[]): Promise<void>
+  release(keeping?: readonly ConversationId[]): Promise<void>
 }

@@ -180,9 +180,9 @@ class SharedCoordination implements Coordination {
     await this.#deps.shared.setDraining(this.node)
   }
 
-  async release(except: readonly ConversationId[] = []): Promise<void> {
+  async release(keeping?: readonly ConversationId[]): Promise<void> {
     this.#owned.clear()
-    await this.#deps.storage.conversations.release(this.node, except)
+    await this.#deps.storage.conversations.release(this.node, keeping)
     this.tell('orphans')
     await this.#notifications.flush()
   }

@@ -132,6 +132,11 @@ export function openCommands(access: ConversationAccess, roster: Roster, deps: C
       const seq = from === null ? null : ((await start.storage.events.get(id, from))?.seq ?? 0)
       const create = (files: ForkedFiles | null) => fork(start, source, asked, actor, files)
       const { result, files } = await forkWorkspace.make(source, () => access.live(id, actor), seq, asked.id, create)
+      // No read resumes the start of a copy where every node answers reads.
+      if (deps.coordination.isShared)
+        roster
+          .resume(result)
+          .catch((err: unknown) => deps.log.warn({ conversation_id: result, err }, 'copy not started'))
       return { info: await access.info(await access.read(result, actor)), files }
     },
   }

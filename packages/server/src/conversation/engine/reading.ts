@@ -12,7 +12,6 @@ import { completionFolder, listCompletions, readCompletion } from '../completion
 import type { Exposure } from '../../secrets/index.ts'
 import type { Actor, Conversations, Purpose } from '../conversations.ts'
 import { listed, receivedProgress } from '../listing.ts'
-import { ownedElsewhere } from '../live/owned-elsewhere.ts'
 import type { Roster } from '../live/roster.ts'
 import { eventPage } from '../log/event-page.ts'
 import { withoutUsageLists } from '../record/info.ts'
@@ -107,7 +106,7 @@ export function openReads(
   { conversations, events, received }: Storage,
   roster: Roster,
   shownBatches: ShownBatches,
-  folderOf: (id: ConversationId) => string,
+  { folderOf, isShared }: { folderOf: (id: ConversationId) => string; isShared: boolean },
 ): Reads {
   const { progressOf, infoOf, each, asInfo, asProgress, ownRows } = openRowReads(
     access,
@@ -141,8 +140,10 @@ export function openReads(
       const row = await access.row(id, actor)
       const reading = await access.readRow(row)
       if (conversationStatus(reading.state) !== 'STARTING') return progressOf(reading, purpose)
-      // Loading resumes a start that the previous process left; another node that owns the conversation does so itself.
-      await roster.load(id).catch(unlessOwnedElsewhere)
+      // Any node answers this; the owner resumes the start by itself.
+      if (isShared) return progressOf(reading, purpose)
+      // Loading resumes a start that the previous process left.
+      await roster.load(id)
       return progressOf(await access.readRow(row), purpose)
     },
 
@@ -202,10 +203,6 @@ export function openReads(
       return readCompletion(completionFolder(folderOf(id)), filename)
     },
   }
-}
-
-function unlessOwnedElsewhere(error: unknown): void {
-  if (ownedElsewhere(error) === null) throw error
 }
 
 /** Text of the last finish or agent message on the branch of a leaf; empty when there is none. */

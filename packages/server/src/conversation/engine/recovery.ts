@@ -53,12 +53,12 @@ export function openRecovery({ coordination, roster, freeRuns, onReturn, log }: 
     await Promise.all(loading)
   }
   const claimAll = async (): Promise<void> => {
-    for (;;) {
-      const limit = coordination.isShared ? Math.min(CLAIMED_AT_ONCE, freeRuns()) : ALONE.taken
-      if (limit <= 0 || ends.disposed) return
+    while (!ends.disposed) {
+      // Also without a slot: what this node has claimed for a request, with its root, is among the answers.
+      const limit = coordination.isShared ? Math.max(0, Math.min(CLAIMED_AT_ONCE, freeRuns())) : ALONE.taken
       const ids = await coordination.claimOrphans(limit)
       await load(ids)
-      if (ids.length < limit) return
+      if (limit === 0 || ids.length < limit) return
     }
   }
   let sweep: Promise<void> | null = null
@@ -83,9 +83,9 @@ export function openRecovery({ coordination, roster, freeRuns, onReturn, log }: 
     async recover() {
       ends.use(coordination.onOrphans(() => inBackground('orphans not claimed', look)))
       ends.use(
-        coordination.onReturn(() => {
+        coordination.onReturn(async () => {
           onReturn()
-          inBackground('ownership not compared with the store', () => roster.verify())
+          await roster.verify()
         }),
       )
       await look()

@@ -58,7 +58,7 @@ export function openWatching(
     async drain(late) {
       recovery.close()
       await coordination.drain()
-      await roster.drain((except) => coordination.release(except), late)
+      await roster.drain((keeping) => coordination.release(keeping), late)
     },
 
     close() {

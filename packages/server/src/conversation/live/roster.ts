@@ -210,7 +210,7 @@ export class Roster {
    * when `late` aborts. Loads nothing more.
    * @param release called when some have left memory, with the roots of those that have not
    */
-  async drain(release: (except: readonly ConversationId[]) => Promise<void>, late: AbortSignal): Promise<void> {
+  async drain(release: (keeping: readonly ConversationId[]) => Promise<void>, late: AbortSignal): Promise<void> {
     this.#isDraining = true
     const roots = new Map<ConversationId, LiveConversation[]>()
     for (const id of this.#live.keys()) {

@@ -141,8 +141,11 @@ export interface ConversationStore {
   orphans(by: NodeNumber, limit: number): Promise<ConversationId[]>
   /** Conversations that should run and have the node `by`, in any order. */
   wanting(by: NodeNumber): Promise<ConversationId[]>
-  /** No conversation that can move has the node `by` any more, except those of these roots. Their epochs stay. */
-  release(by: NodeNumber, except?: readonly ConversationId[]): Promise<void>
+  /**
+   * No conversation has the node `by` any more. Their epochs stay.
+   * @param keeping given by a node that still works: only conversations that can move are released, and not those of these roots
+   */
+  release(by: NodeNumber, keeping?: readonly ConversationId[]): Promise<void>
   /** Ids of conversations of the same owner that name this one as parent. */
   children(id: ConversationId): Promise<ConversationId[]>
   /** The cached states of several conversations, for reading only; null where there is none. */

@@ -46,8 +46,6 @@ const ORPHANS_SQL = `WITH ended AS MATERIALIZED (
   )
   SELECT id FROM conversations WHERE id IN (SELECT root FROM wanting) AND (node IS NULL OR node = $1 OR node IN (SELECT n FROM ended))
   ORDER BY id LIMIT $4 FOR UPDATE SKIP LOCKED`
-const RELEASE_SQL = `UPDATE conversations SET node = NULL
-  WHERE node = $1 AND place IS NULL AND coalesce(root, id) <> ALL($2::text[])`
 const WANTING_SQL = 'SELECT id FROM conversations WHERE wants_owner AND node = $1'
 const HOLDER_SQL = `SELECT c.node, c.place, coalesce(n.url, '') AS url, c.node IS NOT NULL AND c.node IN (${LIVE_SQL}) AS "isLive"
   FROM conversations c LEFT JOIN nodes n ON n.n = c.node WHERE c.id = $1`
@@ -56,6 +54,8 @@ const OWNED_SQL = `SELECT ${COLUMNS},
   FROM conversations c JOIN records r ON r.conversation = c.n LEFT JOIN states s ON s.conversation = c.n
     LEFT JOIN crashes x ON x.conversation = c.n LEFT JOIN restored_runs b ON b.conversation = c.n
   WHERE c.n = $1`
+const RELEASE_MOVING_SQL = `UPDATE conversations SET node = NULL
+  WHERE node = $1 AND place IS NULL AND coalesce(root, id) <> ALL($2::text[])`
 
 type Member = { n: number; id: ConversationId; wantsOwner: boolean } & Pick<ConversationRow, 'node' | 'place'>
 
@@ -76,7 +76,11 @@ export function postgresOwning(database: Database, claimant: Claimant): Owning {
       }),
     wanting: (by) =>
       database.read(async (sql) => (await sql.all<{ id: ConversationId }>(WANTING_SQL, by)).map(({ id }) => id)),
-    release: (by, except = []) => database.write(async (sql) => void (await sql.run(RELEASE_SQL, by, except))),
+    release: (by, keeping) =>
+      database.write(async (sql) => {
+        if (keeping === undefined) await sql.run('UPDATE conversations SET node = NULL WHERE node = $1', by)
+        else await sql.run(RELEASE_MOVING_SQL, by, keeping)
+      }),
     claim: (id, by) => database.write((sql) => claimNow(sql, id, by, claimant)),
     holder: (id) => database.read(async (sql) => (await sql.get<Holder>(HOLDER_SQL, id)) ?? null),
     own: (id, by) =>

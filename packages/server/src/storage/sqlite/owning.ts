@@ -11,12 +11,12 @@ import type { Sql } from './sql.ts'
 
 /** Roots of the conversations that should run and have another node, or none. */
 export const ORPHANS_SQL = `SELECT coalesce(root, id) AS root FROM conversations WHERE wants_owner = 1 AND node IS NOT ?1 ORDER BY id LIMIT ?2`
-const RELEASE_SQL = `UPDATE conversations SET node = NULL
-  WHERE node = ? AND place IS NULL AND coalesce(root, id) NOT IN (SELECT value FROM json_each(?))`
 const WANTING_SQL = 'SELECT id FROM conversations WHERE wants_owner = 1 AND node = ?'
 /** A root: the conversation of this id and its sub-agents. */
 export const CLAIM_SQL = `UPDATE conversations SET node = ?1, epoch = epoch + 1 WHERE (id = ?2 OR root = ?2) AND node IS NOT ?1
   RETURNING id, wants_owner`
+const RELEASE_MOVING_SQL = `UPDATE conversations SET node = NULL WHERE node = ? AND place IS NULL
+  AND coalesce(root, id) NOT IN (SELECT value FROM json_each(?))`
 
 type Owning = Pick<ConversationStore, 'orphans' | 'wanting' | 'release' | 'claim' | 'holder' | 'own'>
 
@@ -28,7 +28,11 @@ export function sqliteOwning(sql: Sql, commits: GroupCommit): Owning {
         return [...new Set(roots.map(({ root }) => root))].flatMap((root) => claimRoot(sql, root, by))
       }),
     wanting: (by) => commits.read(() => sql.all<{ id: ConversationId }>(WANTING_SQL, by).map(({ id }) => id)),
-    release: (by, except = []) => commits.write(() => void sql.run(RELEASE_SQL, by, JSON.stringify(except))),
+    release: (by, keeping) =>
+      commits.write(() => {
+        if (keeping === undefined) sql.run('UPDATE conversations SET node = NULL WHERE node = ?', by)
+        else sql.run(RELEASE_MOVING_SQL, by, JSON.stringify(keeping))
+      }),
     claim: (id, by) =>
       commits.write(() => {
         const wanting = claimNow(sql, id, by)
