@@ -6,6 +6,7 @@ import { isTestPart } from './layers/rules.ts'
 
 const RULES = 'the rules for users, by the agents that it gets'
 const OPERATOR = 'addresses of the operator alone'
+const NODES = `${OPERATOR}: other nodes, whose addresses are in the store`
 const LOCAL = 'no request to another machine'
 
 /** Files that make requests themselves. Everything else gets a `fetch` or agents from `egress`. */
@@ -32,6 +33,8 @@ const PLACES: Readonly<Record<string, { makes: readonly string[]; why: string }>
   'lib/node-http.ts': { makes: ['getBuiltinModule'], why: `${LOCAL}: gives the modules to the others` },
   'llm/providers/foreign-text.ts': { makes: ['nodeHttp'], why: `${LOCAL}: names of statuses` },
   'http/admin/metrics-listener.ts': { makes: ['nodeHttp'], why: `${LOCAL}: a listener` },
+  'http/forward/request-to-node.ts': { makes: ['nodeHttp', 'nodeHttps'], why: NODES },
+  'http/forward/socket-relay.ts': { makes: ['WebSocket', 'WebSocket of ws'], why: NODES },
   'http/live/socket-connection.ts': { makes: ['WebSocket', 'WebSocket of ws'], why: `${LOCAL}: accepted sockets` },
   'workspace/runner/ipc/place.ts': { makes: ['connect of node:net'], why: `${LOCAL}: the socket of the runner` },
   'workspace/runner/terminal/shell.ts': { makes: ['Socket of node:net'], why: `${LOCAL}: a terminal` },

@@ -49,7 +49,7 @@ import { createWeb, type WebDeps } from './core/web.ts'
 import { type Deliveries, deliveryRoutes } from './admin/deliveries.ts'
 
 export type AppDeps = Starts &
-  Pick<ForwardingDeps, 'isLoaded' | 'onForward' | 'userOf'> & {
+  Pick<ForwardingDeps, 'isLoaded' | 'onForward' | 'userOf' | 'nodes'> & {
     coordination: ForwardingDeps['coordination'] & Pick<Coordination, 'tell' | 'on'>
     conversations: Conversations
     authenticate: Authenticate
@@ -76,8 +76,6 @@ export type AppDeps = Starts &
     cipher: Pick<Cipher, 'seal' | 'open' | 'keyFor'>
     /** Requests of one key in a minute; 0: no limit. */
     rateLimitPerMinute: number
-    /** Number of the nodes that share the limits of requests. */
-    nodes: () => number
     quotas: Quotas
     /** False while load balancers are to send no more requests. */
     isReady: () => boolean

@@ -24,12 +24,11 @@ import { NodeConnections, type Outgoing, passedOn, sendTo } from './request-to-n
 /** Milliseconds before the row of a conversation is read again: the lock of a node that was killed ends a moment after it. */
 const AGAIN_MS = [50, 150, 400]
 
-/** Milliseconds for which the number of nodes is remembered. */
-const NODES_MS = 2000
-
 export type ForwardingDeps = OwnersDeps & {
   coordination: Pick<Coordination, 'claim' | 'isShared' | 'node' | 'nodes'>
   cipher: Pick<Cipher, 'keyFor'>
+  /** Number of the nodes that share the store, a few seconds ago. */
+  nodes: () => number
   /** The address that a request of a client is counted under. */
   addressOf: AddressOf
   /** Called with each attempt to pass a request or a socket on. */
@@ -51,7 +50,6 @@ export class Forwarding implements Disposable {
   readonly #owners: Owners
   readonly #hops: Hops
   readonly #watch: NodeWatch
-  #nodes: { at: number; count: Promise<number> } | null = null
   /** By the headers of the request, which the parts of a request share. */
   readonly #received = new WeakMap<IncomingHttpHeaders, Hop>()
 
@@ -89,14 +87,8 @@ export class Forwarding implements Disposable {
   }
 
   /** True while no other node shares the store, so that a request on a machine can mean this one only. */
-  async isAlone(): Promise<boolean> {
-    if (!this.isShared) return true
-    const known = this.#nodes
-    if (known !== null && performance.now() - known.at < NODES_MS) return (await known.count) === 1
-    const asked = { at: performance.now(), count: this.#deps.coordination.nodes().then(({ length }) => length) }
-    this.#nodes = asked
-    asked.count.catch(() => this.#nodes === asked && (this.#nodes = null))
-    return (await asked.count) === 1
+  get isAlone(): boolean {
+    return this.#deps.nodes() === 1
   }
 
   /** True for a conversation of this user. */

@@ -50,8 +50,7 @@ export function forwardHooks(route: { method: string; path: string }, deps: Hook
   return {
     preParsing: (request, reply, payload, done) => {
       const id = idOf(at, request)
-      if (id === undefined && at === 'machine') return void expectAlone(deps).then(() => done(null), done)
-      if (id === undefined) return done()
+      if (id === undefined) return done(at === 'machine' && !deps.forwarding.isAlone ? NAME_A_MACHINE : null)
       bodyAt(id, payload, { at, request, reply, deps })
         .then((body) => body !== null && done(null, body))
         .catch(done)
@@ -65,11 +64,6 @@ export function askForBodies(server: Server): void {
     if (request.headers[HOP_HEADER] === undefined) response.writeContinue()
     server.emit('request', request, response)
   })
-}
-
-/** @throws ParleyError `conflict` when other nodes share the store */
-async function expectAlone({ forwarding }: HookDeps): Promise<void> {
-  if (!(await forwarding.isAlone())) throw NAME_A_MACHINE
 }
 
 type Around = { at: ServedAt; request: FastifyRequest; reply: FastifyReply; deps: HookDeps }

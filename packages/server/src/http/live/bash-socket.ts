@@ -91,7 +91,7 @@ export class BashSockets {
     const { forwarding, log } = this.#deps
     if (forwarding.isShared) {
       const id = laxConversationId().safeParse(upgradeUrl(request).searchParams.get('conversation_id'))
-      if (!id.success && !(await forwarding.isAlone())) return connection.close(NAME_A_MACHINE)
+      if (!id.success && !forwarding.isAlone) return connection.close(NAME_A_MACHINE)
       if (id.success && !(await forwarding.isOwn(id.data, client.actor))) return connection.close(NOT_FOUND)
       if (
         id.success &&
