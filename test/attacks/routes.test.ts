@@ -158,6 +158,7 @@ const ADMINS: ReadonlySet<string> = new Set([
   'GET /api/audit',
   'GET /api/quotas/users',
   'GET /metrics',
+  'GET /api/fleet',
 ])
 
 /** Routes whose answers are the same for all users. */

@@ -25,7 +25,7 @@ const made = async (method: string, path: string, body?: unknown): Promise<Loose
 /** Routes without user data: files and repositories of the machine, and routes without a key. */
 const OF_THE_MACHINE = /^\/api\/(?:file\/(?!download-trajectory)|git\/|tools\/|llm\/(?:models|providers))/
 /** Routes for administrators, which give other users no information for any id. */
-const OF_OPERATORS = /^\/(?:metrics|api\/(?:keys|users|audit|webhooks|quotas\/users))/
+const OF_OPERATORS = /^\/(?:metrics|api\/(?:keys|users|audit|webhooks|fleet|quotas\/users))/
 
 beforeAll(async () => {
   dir = await tempDir()
@@ -237,6 +237,7 @@ describe('a role', () => {
       'DELETE /api/keys/{key_id}',
       'DELETE /api/users/{user}',
       'GET /api/audit',
+      'GET /api/fleet',
       'GET /api/keys',
       'GET /api/quotas/users',
       'GET /api/users',

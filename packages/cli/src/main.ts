@@ -17,6 +17,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unkn
     about: 'replace the key that stored secrets are sealed with',
     load: () => import('./commands/secrets.ts'),
   },
+  fleet: { about: 'print the nodes that share a store', load: () => import('./commands/fleet.ts') },
   audit: { about: 'check an append-only audit file', load: () => import('./commands/audit.ts') },
   backup: { about: 'copy the data of a server, also while it runs', load: () => import('./commands/backup.ts') },
   restore: { about: 'restore a backup into a new data directory', load: () => import('./commands/restore.ts') },

@@ -5,6 +5,7 @@ import type {
   ConversationPage,
   ConversationProgressPage,
   ConversationResponse,
+  Fleet,
   getConversations,
   InitSessionRequestInput,
   QueryInput,
@@ -62,6 +63,11 @@ export class ParleyClient {
     signal?: AbortSignal,
   ): Promise<ConversationProgressPage> {
     return (await call(this.#server, routes.getConversations, { query }, signal)) as ConversationProgressPage
+  }
+
+  /** The nodes that share the store of the server; needs a key with the role admin. */
+  fleet(signal?: AbortSignal): Promise<Fleet> {
+    return call(this.#server, routes.readFleet, {}, signal)
   }
 
   /** Version, tools and uptime; needs no key. */

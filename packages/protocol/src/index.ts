@@ -451,6 +451,7 @@ export {
   Role,
   rotateKey,
 } from './endpoints/keys.ts'
+export { Fleet, FleetNode, readFleet } from './endpoints/fleet.ts'
 export { listQuotas, Quota, readQuotas, UserQuotas } from './endpoints/quotas.ts'
 export { deleteUser, disableUser, enableUser, listUsers, UserInfo, UserState } from './endpoints/users.ts'
 export { textOf } from './text-of.ts'

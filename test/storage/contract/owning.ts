@@ -246,23 +246,6 @@ export function owningContract(makePlace: MakePlace): void {
       expect(await storage.conversations.holder(newConversationId())).toBeNull()
     })
 
-    test('a release leaves conversations that cannot move, and whole roots that it excepts', async () => {
-      await using place = await makePlace()
-      await using storage = await place.open()
-      const { conversations } = storage
-      const [kept, given] = [await rootOf(storage, NODE), await rootOf(storage, NODE)]
-      const bound = conversation({ node: NODE, place: HERE })
-      await conversations.create(bound)
-      const nodesOf = async (root: readonly { id: ConversationId }[]) =>
-        (await conversations.getMany(root.map(({ id }) => id))).map((row) => row?.node)
-      await conversations.release(NODE, [kept[0].id])
-      expect(await nodesOf(kept)).toEqual([NODE, NODE, NODE])
-      expect(await nodesOf(given)).toEqual([null, null, null])
-      await conversations.release(NODE)
-      expect(await nodesOf(kept)).toEqual([null, null, null])
-      expect(await nodesOf([bound])).toEqual([NODE])
-    })
-
     test('a release leaves the conversations of other nodes', async () => {
       await using place = await makePlace()
       await using storage = await place.open()

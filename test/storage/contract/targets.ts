@@ -1,7 +1,14 @@
 /** Webhook targets as rows, and the term of the sender of each. */
 import { describe, expect, test } from 'vitest'
 import type { NewTarget, Storage } from '../../../packages/server/src/storage/index.ts'
-import { type MakePlace, nextAppend, owned, TARGET, told } from '../../../packages/server/testing/store-fixtures.ts'
+import {
+  type MakePlace,
+  nextAppend,
+  NODE,
+  owned,
+  TARGET,
+  told,
+} from '../../../packages/server/testing/store-fixtures.ts'
 
 const OTHER = 'http://other.test'
 const LATER = '9999-01-01T00:00:00.000Z'
@@ -98,12 +105,12 @@ export function targetsContract(makePlace: MakePlace): void {
         last_error: null,
         status: 'delivered',
       } as const
-      const first = await storage.outbox.lead(TARGET)
+      const first = await storage.outbox.lead(TARGET, NODE)
       expect(await storage.outbox.begin(delivery!.id, first)).toMatchObject({
         kind: 'begun',
         body: { kind: 'notification', payload: '{}' },
       })
-      const second = await storage.outbox.lead(TARGET)
+      const second = await storage.outbox.lead(TARGET, NODE)
       expect(second).toBeGreaterThan(first)
       expect(await storage.outbox.begin(delivery!.id, first)).toEqual({ kind: 'refused' })
       expect((await storage.outbox.begin(delivery!.id, second)).kind).toBe('begun')

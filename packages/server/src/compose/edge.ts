@@ -101,6 +101,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
   const app = createApp({
     conversations: engine,
     coordination: deps.coordination,
+    fleet: { coordination: deps.coordination, nodes: storage.nodes, targets: storage.targets },
     isLoaded: (id) => engine.isLoaded(id),
     onForward: deps.onForward,
     userOf: async (id) => (await storage.conversations.get(id))?.owner ?? null,

@@ -29,6 +29,7 @@ import { IdempotentRequests } from './core/idempotency.ts'
 import { type Gateway, gatewayRoutes } from './gateway/chat.ts'
 import { keyRoutes, type Keys } from './admin/keys.ts'
 import { metricsRoutes, type ReadMetrics } from './admin/metrics.ts'
+import { fleetRoutes, type FleetDeps } from './admin/fleet.ts'
 import { quotaRoutes } from './admin/quotas.ts'
 import { userRoutes, type Users } from './admin/users.ts'
 import { Connections, type LiveLimits } from './live/connections.ts'
@@ -61,6 +62,7 @@ export type AppDeps = Starts &
     hooksOf: HooksOfDirectory
     skillsOf: SkillsOfDirectory
     receiver: Receiver
+    fleet: FleetDeps
     deliveries: Deliveries
     /** Signing secrets of servers that send webhooks here; none: they need no signature. */
     webhookSecrets: readonly string[]
@@ -178,6 +180,7 @@ export function createApp(deps: AppDeps): App {
     ...deliveryRoutes(deps.deliveries),
     ...keyRoutes(deps.keys, onRefused),
     ...userRoutes(deps.users, deps.keys, onRefused),
+    ...fleetRoutes(deps.fleet),
     ...auditRoutes(audit),
     ...quotaRoutes(deps.quotas),
     ...metricsRoutes(deps.metrics),

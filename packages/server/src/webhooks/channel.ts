@@ -18,7 +18,7 @@ const LOOK_MS = 1_000
 const STORE_PAUSE_MS = 1_000
 
 export type ChannelDeps = Omit<SenderDeps, 'target' | 'term' | 'confirm' | 'onBatchEnd'> & {
-  coordination: Pick<Coordination, 'lead' | 'confirm' | 'isShared'>
+  coordination: Pick<Coordination, 'lead' | 'confirm' | 'isShared' | 'node'>
   nodes: LiveNodes
   outbox: OutboxStore
 }
@@ -96,10 +96,10 @@ export class Channel implements AsyncDisposable {
 
   /** Null when the leadership ended first. */
   async #term(signal: AbortSignal): Promise<SenderTerm | null> {
-    const { outbox, log, storePauseMs = STORE_PAUSE_MS } = this.#deps
+    const { outbox, coordination, log, storePauseMs = STORE_PAUSE_MS } = this.#deps
     while (!signal.aborted) {
       try {
-        return await outbox.lead(this.#target.base_url)
+        return await outbox.lead(this.#target.base_url, coordination.node)
       } catch (error) {
         log.error({ err: error, target: this.#target.base_url }, 'sender of a webhook target not recorded')
         await sleep(storePauseMs, signal).catch(() => undefined)

@@ -14,7 +14,7 @@ export type WebhookDeps = Omit<ChannelDeps, 'coordination' | 'log'> & {
   targets: TargetStore
   /** Reads a row. */
   open: (row: StoredTarget) => WebhookTarget
-  coordination: Pick<Coordination, 'lead' | 'confirm' | 'tell' | 'on' | 'isShared'>
+  coordination: Pick<Coordination, 'lead' | 'confirm' | 'tell' | 'on' | 'isShared' | 'node'>
   log: Pick<Log, 'warn' | 'error'>
 }
 

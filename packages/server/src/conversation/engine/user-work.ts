@@ -19,13 +19,13 @@ export type UserWork = {
   endWork(user: string): Promise<void>
   /**
    * Deletes all conversations of a user with the workspaces that the server has created, those of other nodes excepted, which do it
-   * themselves. Resolves when none is left and those of this node are released.
+   * themselves. Resolves when none is left and all are released.
    */
   deleteAll(user: string, signal: AbortSignal): Promise<void>
 }
 
 export type UserWorkDeps = {
-  conversations: Pick<Storage['conversations'], 'search' | 'owedReleases'>
+  conversations: Pick<Storage['conversations'], 'search' | 'owesReleases'>
   commands: Pick<Commands, 'send' | 'delete'>
   roster: Pick<Roster, 'inMemory' | 'evict'>
   workspaces: Pick<Workspaces, 'release'>
@@ -39,6 +39,8 @@ export function openUserWork({ conversations, commands, roster, workspaces, log 
       if (status === 'running' || live?.isIdle === false) await commands.send(id, { kind: 'stop' }, actor)
       else if (live !== undefined) await roster.evict(id, 'interrupted')
     } catch (err) {
+      // Its node ends it.
+      if (ownedElsewhere(err) !== null) return
       log.warn({ conversation_id: id, err }, 'conversation of a disabled user not stopped')
     }
     await workspaces.release(id)
@@ -84,8 +86,7 @@ export function openUserWork({ conversations, commands, roster, workspaces, log 
     async deleteAll(user, signal) {
       while ((await conversations.search({ owner: user, sort: 'CREATED_AT', limit: 1 })).items.length > 0)
         if (!(await deleteOwn(user, signal))) await sleep(RELEASE_CHECK_MS, signal)
-      while ((await conversations.owedReleases()).some(({ owner }) => owner === user))
-        await sleep(RELEASE_CHECK_MS, signal)
+      while (await conversations.owesReleases(user)) await sleep(RELEASE_CHECK_MS, signal)
     },
   }
 }

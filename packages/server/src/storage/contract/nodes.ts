@@ -22,8 +22,14 @@ export type NodeRow = NodeDetails & {
   drainingAt: string | null
 }
 
+/** What carries a store. `synchronous_standby`: commits wait for a standby; null: the engine has none. */
+export type StoreFacts = { engine: 'sqlite' | 'postgresql'; version: string; synchronous_standby: boolean | null }
+
 /** The nodes that use a store. */
 export interface NodeStore {
   /** Returns a number that no node of this store has had. `details` absent: no other node reaches it. */
   add(details?: NodeDetails): Promise<NodeNumber>
+  /** Numbers of the conversations that should run, by their nodes; null: none, or one that was released. */
+  running(): Promise<{ node: NodeNumber | null; count: number }[]>
+  facts(): Promise<StoreFacts>
 }

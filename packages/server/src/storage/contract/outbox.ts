@@ -1,4 +1,5 @@
 import type { ConversationId, StoredEvent } from '@parley/protocol'
+import type { NodeNumber } from './nodes.ts'
 
 type DeliveryStatus = 'pending' | 'delivered' | 'parked'
 
@@ -86,8 +87,8 @@ export interface OutboxStore {
   due(target: string, now: string, limit: number): Promise<Delivery[]>
   /** Time at which the next delivery after `now` is due; null when none waits. */
   nextDue(target: string, now: string): Promise<string | null>
-  /** Makes the caller the sender of a target. Earlier senders of the target begin no attempt any more. */
-  lead(target: string): Promise<SenderTerm>
+  /** Makes a node the sender of a target. Earlier senders of the target begin no attempt any more. */
+  lead(target: string, by: NodeNumber): Promise<SenderTerm>
   /**
    * Begins an attempt, at the time `at` of the store. `refused`: another sender leads, or the delivery does not wait any more. `body`: null
    * when it was deleted.

@@ -1,3 +1,5 @@
+import type { NodeNumber } from './nodes.ts'
+
 /** A receiver of notifications and events. */
 export type OutboxTarget = {
   /** Key of the stored deliveries; the same name finds them again after a restart. */
@@ -16,8 +18,11 @@ export type NewTarget = OutboxTarget & {
   origin: 'configuration' | 'command'
 }
 
-/** `version`: number of the change that it comes from; no other change has the same. */
-export type StoredTarget = NewTarget & { version: number; updated_at: string }
+/**
+ * `version`: number of the change that it comes from; no other change has the same. `sender`: the last node that led the target; null: none,
+ * or the store has one node only.
+ */
+export type StoredTarget = NewTarget & { version: number; updated_at: string; sender: NodeNumber | null }
 
 /** The targets of webhooks. A removed one stays known, so that an old configuration does not bring it back. */
 export interface TargetStore {

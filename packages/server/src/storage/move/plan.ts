@@ -33,7 +33,7 @@ const POSTGRES_COLUMNS: ReadonlySet<string> = new Set([
   ...['conversations.append_id', 'conversations.taken_from'],
   ...['started_at', 'url', 'version', 'places', 'draining_at'].map((column) => `nodes.${column}`),
   ...['data_directory.place', 'bash_events.place_id', 'owed_releases.place', 'made_workspaces.place'],
-  ...['webhook_targets.term', 'deliveries.begun_term'],
+  ...['webhook_targets.term', 'webhook_targets.sender', 'deliveries.begun_term'],
 ])
 
 /** Tables that others refer to come first, and versions that triggers write come last. */

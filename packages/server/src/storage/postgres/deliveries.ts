@@ -9,6 +9,7 @@ import {
   type OutboxStore,
   type SenderTerm,
 } from '../contract/outbox.ts'
+import type { NodeNumber } from '../contract/nodes.ts'
 import { timeSql } from './clock.ts'
 import type { Database, Sql } from './database.ts'
 import { cutBatch } from './event-batches.ts'
@@ -45,7 +46,7 @@ const RECORD_SQL = `UPDATE deliveries SET status = $2, attempts = attempts + $3,
 const REDELIVER_SQL = `UPDATE deliveries SET status = 'pending', attempts = 0, first_attempt_at = NULL, finished_at = NULL,
   queued_at = ${timeSql('$2')} WHERE id = $1`
 const NOW_SQL = `SELECT ${timeSql('$1')} AS at`
-const LEAD_SQL = 'UPDATE webhook_targets SET term = term + 1 WHERE name = $1 RETURNING term'
+const LEAD_SQL = 'UPDATE webhook_targets SET term = term + 1, sender = $2 WHERE name = $1 RETURNING term'
 /** The last condition is evaluated again when another sender has changed the row meanwhile. */
 const BEGIN_SQL = `UPDATE deliveries d SET begun_term = t.term FROM webhook_targets t
   WHERE d.id = $1 AND d.status = 'pending' AND t.name = d.target AND t.term = $2 AND d.begun_term <= $2
@@ -126,8 +127,8 @@ export class Deliveries implements OutboxStore {
     )
   }
 
-  lead(target: string): Promise<SenderTerm> {
-    return this.#database.write(async (sql) => (await sql.get<{ term: number }>(LEAD_SQL, target))?.term ?? 0)
+  lead(target: string, by: NodeNumber): Promise<SenderTerm> {
+    return this.#database.write(async (sql) => (await sql.get<{ term: number }>(LEAD_SQL, target, by))?.term ?? 0)
   }
 
   begin(id: string, term: SenderTerm): ReturnType<OutboxStore['begin']> {

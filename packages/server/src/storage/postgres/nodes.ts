@@ -2,11 +2,18 @@
 import type { NodeStore } from '../contract/nodes.ts'
 import type { Database } from './database.ts'
 import { LIVE_SQL } from './liveness.ts'
+import { HAS_STANDBY } from './probe.ts'
 
 const ADD_SQL = 'INSERT INTO nodes (url, version, places) VALUES ($1, $2, $3) RETURNING n'
 /** Rows of nodes that have ended long ago, and left nothing that should run. */
 const FORGET_SQL = `DELETE FROM nodes WHERE started_at < now() - interval '30 days' AND n NOT IN (${LIVE_SQL})
   AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.wants_owner AND c.node = nodes.n)`
+
+const RUNNING_SQL = 'SELECT node, count(*) AS count FROM conversations WHERE wants_owner GROUP BY node'
+const FACTS_SQL = `SELECT current_setting('server_version') AS version,
+  ${HAS_STANDBY} AS synchronous_standby`
+
+type Facts = { version: string; synchronous_standby: boolean }
 
 export function postgresNodes(database: Database): NodeStore {
   return {
@@ -17,5 +24,8 @@ export function postgresNodes(database: Database): NodeStore {
         if (added === undefined) throw new Error('a node was not added')
         return added.n
       }),
+    running: () => database.read((sql) => sql.all<{ node: number | null; count: number }>(RUNNING_SQL)),
+    facts: () =>
+      database.read(async (sql) => ({ engine: 'postgresql' as const, ...(await sql.get<Facts>(FACTS_SQL))! })),
   }
 }

@@ -7,6 +7,8 @@ import { faultOf, type Server, SERVER_SQL } from './migrations.ts'
 import { POOLER_REMEDY, sharesSessions } from './pooler.ts'
 
 const USERS_SQL = 'SELECT DISTINCT user_name AS name FROM parley.keys ORDER BY user_name'
+/** True when commits wait for a synchronous standby. */
+export const HAS_STANDBY = `current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('off', 'local')`
 /** "PRLY": the class of the locks that nodes hold. */
 const NODES = 0x50524c59
 /** `may_write`: creates the schema, or owns what is in it. */
@@ -15,7 +17,7 @@ const FACTS_SQL = `SELECT current_user AS role, pg_is_in_recovery() AS is_standb
     ELSE has_schema_privilege('parley', 'CREATE') AND NOT EXISTS (
       SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('parley') AND relkind = 'r' AND NOT pg_has_role(relowner, 'USAGE'))
   END AS may_write,
-  current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('off', 'local') AS has_synchronous_standby,
+  ${HAS_STANDBY} AS has_synchronous_standby,
   (SELECT count(DISTINCT objid) > 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${NODES} AND objid > 0 AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS has_several_nodes,
   extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms`

@@ -371,8 +371,11 @@ const NODES = `
     DROP CONSTRAINT data_directory_pkey, ADD PRIMARY KEY (place);
 `
 
-/** Of the database when a server last started on it; another one after a restore. */
-const IDENTITY = `ALTER TABLE cluster ADD COLUMN identity ${TEXT};`
+/** `identity`: of the database when a server last started on it; another one after a restore. `sender`: the node that leads the target. */
+const IDENTITY = `
+  ALTER TABLE cluster ADD COLUMN identity ${TEXT};
+  ALTER TABLE webhook_targets ADD COLUMN sender bigint;
+`
 
 /** The steps, oldest first. */
 export const MIGRATIONS: readonly string[] = [

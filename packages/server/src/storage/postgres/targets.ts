@@ -6,7 +6,7 @@ import { lock } from './locks.ts'
 import type { Outbox } from './outbox.ts'
 import type { LogSweep } from './sweep.ts'
 
-const LIST_SQL = `SELECT name, wants_events AS events, options, sealed, origin, version, updated_at FROM webhook_targets
+const LIST_SQL = `SELECT name, wants_events AS events, options, sealed, origin, version, updated_at, sender FROM webhook_targets
   WHERE removed_at IS NULL ORDER BY name`
 const VERSION_SQL = 'SELECT coalesce(max(version), 0) AS version FROM webhook_targets'
 const PUT_SQL = `INSERT INTO webhook_targets (name, wants_events, options, sealed, origin, version, updated_at)

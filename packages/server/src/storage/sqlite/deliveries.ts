@@ -9,6 +9,7 @@ import {
   type OutboxStore,
   type SenderTerm,
 } from '../contract/outbox.ts'
+import type { NodeNumber } from '../contract/nodes.ts'
 import { cutBatch } from './event-batches.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Outbox } from './outbox.ts'
@@ -90,7 +91,7 @@ export class Deliveries implements OutboxStore {
     return this.#commits.read(() => this.#sql.get<{ at: string | null }>(NEXT_DUE_SQL, target, now)?.at ?? null)
   }
 
-  async lead(target: string): Promise<SenderTerm> {
+  async lead(target: string, _by: NodeNumber): Promise<SenderTerm> {
     const term = (this.#terms.get(target) ?? 0) + 1
     this.#terms.set(target, term)
     return term

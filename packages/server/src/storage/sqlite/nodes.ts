@@ -3,6 +3,8 @@ import type { NodeStore } from '../contract/nodes.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 
+export const RUNNING_SQL = 'SELECT node, count(*) AS count FROM conversations WHERE wants_owner = 1 GROUP BY node'
+
 export function sqliteNodes(sql: Sql, commits: GroupCommit): NodeStore {
   return {
     add: () =>
@@ -12,6 +14,13 @@ export function sqliteNodes(sql: Sql, commits: GroupCommit): NodeStore {
         // AUTOINCREMENT remembers the highest number without the rows.
         sql.run('DELETE FROM nodes WHERE n < ?', added.n)
         return added.n
+      }),
+    running: () =>
+      commits.read(() => sql.all<{ node: number | null; count: number }>(RUNNING_SQL).map((row) => ({ ...row }))),
+    facts: () =>
+      commits.read(() => {
+        const { version } = sql.get<{ version: string }>('SELECT sqlite_version() AS version')!
+        return { engine: 'sqlite' as const, version, synchronous_standby: null }
       }),
   }
 }

@@ -16,7 +16,7 @@ const REMOVE_SQL = `UPDATE webhook_targets SET version = ?, removed_at = ?, opti
   WHERE name = ? AND removed_at IS NULL`
 const CONFIGURED_SQL = `SELECT name FROM webhook_targets WHERE origin = 'configuration' AND removed_at IS NULL`
 
-type Row = Omit<StoredTarget, 'events'> & { events: number }
+type Row = Omit<StoredTarget, 'events' | 'sender'> & { events: number }
 
 export class SqliteTargets implements TargetStore {
   readonly #sql: Sql
@@ -78,7 +78,7 @@ export class SqliteTargets implements TargetStore {
   }
 
   #list(): StoredTarget[] {
-    return this.#sql.all<Row>(LIST_SQL).map((row) => ({ ...row, events: row.events === 1 }))
+    return this.#sql.all<Row>(LIST_SQL).map((row) => ({ ...row, events: row.events === 1, sender: null }))
   }
 
   #version(): number {
