@@ -30,12 +30,13 @@ test('a node without a webhook target in its configuration sends to it all the s
   await using model = await startScriptedModel({ respond: () => FINISH })
   await using receiver = await startWebhookReceiver({ secret: WEBHOOK_SECRET })
   const configured = webhookEnv([receiver.url], { events: true, event_buffer_size: 3 })
+  const first = await startTestServer({ ...common(database), ...configured })
   await using second = await startTestServer(common(database))
   const ids: string[] = []
   {
-    await using first = await startTestServer({ ...common(database), ...configured })
-    const known = async () => (await second.call('GET', '/api/fleet')).body.webhook_targets
-    await until(async () => (await known()).some(({ sender }: { sender: number | null }) => sender !== null))
+    await using _ended = first
+    const sender = async () => (await second.call('GET', '/api/fleet')).body.webhook_targets[0].sender as number | null
+    await until(async () => (await sender()) !== null)
     for (const server of [first, second, first, second]) ids.push(await oneTurn(server, model))
     for (const id of ids) expect((await second.call('DELETE', `/api/conversations/${id}`)).status).toBe(200)
   }

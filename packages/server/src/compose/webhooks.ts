@@ -23,6 +23,7 @@ export async function composeWebhooks(deps: ComposeWebhooksDeps): Promise<Webhoo
   const { config, storage, cipher, coordination, nodes, known, onOutcome, log } = deps
   const { targets, outbox } = storage
   await storeConfigured({ configured: config.webhooks, targets, cipher, isShared: coordination.isShared, log })
+  if (config.webhooks.length > 0) coordination.tell('targets')
   return openWebhooks({
     targets,
     outbox,
