@@ -62,6 +62,7 @@ async function startNode(n: number): Promise<Node> {
     isLoaded: () => false,
     nodes: () => 3,
     userOf: async (id) => (id === ID ? 'ann' : 'bob'),
+    onForward: () => undefined,
     cipher: { keyFor: () => KEY },
     addressOf: createAddressOf([]),
     log,
