@@ -10,6 +10,7 @@ import { bodies } from './bodies.ts'
 import { checkpoints } from './checkpoints.ts'
 import { created } from './created.ts'
 import { firstTurn } from './first-turn.ts'
+import { forward } from './forward.ts'
 import { startup } from './startup.ts'
 import { turns } from './turns.ts'
 import { lists } from './lists.ts'
@@ -28,8 +29,8 @@ const MEASUREMENTS: Record<string, () => Promise<Record<string, number>>> = {
   created,
 }
 
-/** Measured only when they are named, because they take many minutes. */
-const LONG_MEASUREMENTS: typeof MEASUREMENTS = { bodies }
+/** Measured only when they are named, because they take many minutes, or need an installed PostgreSQL. */
+const OTHER_MEASUREMENTS: typeof MEASUREMENTS = { bodies, forward }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -40,7 +41,7 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const known = { ...MEASUREMENTS, ...LONG_MEASUREMENTS }
+const known = { ...MEASUREMENTS, ...OTHER_MEASUREMENTS }
 const unknown = positionals.find((name) => !Object.hasOwn(known, name))
 if (unknown !== undefined)
   throw new Error(`there is no measurement "${unknown}"; known are ${Object.keys(known).join(', ')}`)

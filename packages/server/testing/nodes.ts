@@ -47,9 +47,11 @@ export type TestNodesOptions = {
   count?: number
   respond: NonNullable<ScriptedModelOptions['respond']>
   env?: Record<string, string>
+  /** Program to run instead of the bundle of the tests. */
+  argv?: readonly string[]
 }
 
-export async function startNodes({ count = 2, respond, env = {} }: TestNodesOptions): Promise<TestNodes> {
+export async function startNodes({ count = 2, respond, env = {}, argv }: TestNodesOptions): Promise<TestNodes> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const database = stack.use(await testDatabase())
@@ -61,6 +63,7 @@ export async function startNodes({ count = 2, respond, env = {} }: TestNodesOpti
     const server = servers.use(
       await startServerProcess({
         dataDir: dir.file(`node-${nodes.length + 1}`),
+        ...(argv && { argv }),
         env: {
           PARLEY_DATABASE_URL: database.url,
           PARLEY_SECRET_KEY: Buffer.alloc(32, 'nodes').toString('base64'),
