@@ -74,9 +74,9 @@ test('a secret that is stored through one node is masked in the conversation of 
   const value = canary('user_secret_2')
   await using model = await startScriptedModel({
     respond: ({ text }) =>
-      text.includes('is done')
+      text.includes('late-step-ended')
         ? FINISH
-        : { toolCalls: [{ name: 'terminal', arguments: { command: 'echo "$LATE_SECRET is done"' } }] },
+        : { toolCalls: [{ name: 'terminal', arguments: { command: 'echo "$LATE_SECRET late-step-ended"' } }] },
   })
   await using first = await startTestServer(common(database))
   await using second = await startTestServer(common(database))
@@ -90,9 +90,9 @@ test('a secret that is stored through one node is masked in the conversation of 
   expect((await first.call('POST', `${path}/events`, message)).status).toBe(200)
   await until(async () => (await first.call('GET', path)).body.execution_status === 'finished')
   const stored = await database.query<{ event: string }>(
-    `SELECT event FROM parley.events WHERE kind = 'ObservationEvent' AND event LIKE '%is done%'`,
+    `SELECT event FROM parley.events WHERE kind = 'ObservationEvent' AND event LIKE '%late-step-ended%'`,
   )
-  expect(stored.map(({ event }) => event)).toEqual([expect.stringContaining('<secret-hidden> is done')])
+  expect(stored.map(({ event }) => event)).toEqual([expect.stringContaining('<secret-hidden> late-step-ended')])
   expect(stored[0]!.event).not.toContain(value)
 }, 60_000)
 

@@ -14,14 +14,17 @@ export const now = () => new Date()
 type Options = Partial<Omit<Parameters<typeof openWebhooks>[0], 'targets'>> & {
   storage: Storage
   targets: readonly WebhookTarget[]
+  /** Default: the node may always begin effects. */
+  confirm?: (signal: AbortSignal) => Promise<void>
 }
 
 /** The delivery to these targets, by the only node of a store. */
-export async function deliverTo({ storage, targets, ...options }: Options): Promise<Webhooks> {
+export async function deliverTo({ storage, targets, confirm, ...options }: Options): Promise<Webhooks> {
   const cipher = { seal: (text: string) => text, open: (sealed: string) => sealed }
   const self = { url: 'http://127.0.0.1', version: '0', places: [] }
   await storeConfigured({ configured: targets, targets: storage.targets, cipher, isShared: false, log })
-  const coordination = await openLocalCoordination({ storage, self, now })
+  const local = await openLocalCoordination({ storage, self, now })
+  const coordination = { ...local, ...(confirm && { confirm }) }
   return openWebhooks({
     outbox: storage.outbox,
     targets: storage.targets,

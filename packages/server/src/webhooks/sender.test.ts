@@ -11,6 +11,7 @@ type BenchOptions = {
   target?: Partial<WebhookTarget>
   behave?: ReceiverBehaviour
   now?: () => Date
+  confirm?: (signal: AbortSignal) => Promise<void>
   outbox?: (outbox: OutboxStore) => OutboxStore
 }
 
@@ -26,6 +27,7 @@ async function bench(options: BenchOptions = {}) {
     targets: [target(receiver, options.target)],
     outbox: options.outbox?.(storage.outbox) ?? storage.outbox,
     storePauseMs: 20,
+    ...(options.confirm && { confirm: options.confirm }),
     log: { ...log, warn: (fields: object) => warnings.push(fields), error: () => undefined } as unknown as typeof log,
   })
   return {
@@ -261,4 +263,45 @@ test('notifications carry the headers of their topic and number, and no key when
     { path: '/conversations', headers: { 'x-parley-event': 'b', 'x-parley-sequence': '2' } },
   ])
   expect(at.receiver.attempts[0]!.headers).not.toHaveProperty('x-session-api-key')
+})
+
+test('a sender begins no attempt after another one leads the target', async () => {
+  let refused = 0
+  const outbox = (inner: OutboxStore): OutboxStore =>
+    new Proxy(inner, {
+      get(store, name) {
+        if (name !== 'begin') return Reflect.get(store, name).bind(store) as unknown
+        return async (...args: Parameters<OutboxStore['begin']>) => {
+          const answer = await store.begin(...args)
+          if (answer.kind === 'refused') refused += 1
+          return answer
+        }
+      },
+    })
+  await using at = await bench({ outbox })
+  const { notify } = await conversation(at.storage)
+  await notify('a')
+  await until(() => at.receiver.accepted.length === 1)
+  await at.storage.outbox.lead(at.receiver.url, 2)
+  await notify('b')
+  await until(() => refused > 1)
+  expect(at.receiver.attempts).toHaveLength(1)
+  expect((await at.deliveries()).map(({ status }) => status)).toEqual(['delivered', 'pending'])
+})
+
+test('a delivery waits until its node may begin effects', async () => {
+  const may = Promise.withResolvers<void>()
+  let asked = 0
+  await using at = await bench({
+    confirm: async () => {
+      asked += 1
+      await may.promise
+    },
+  })
+  const { notify } = await conversation(at.storage)
+  await notify('a')
+  await until(() => asked === 1)
+  expect(at.receiver.attempts).toEqual([])
+  may.resolve()
+  await until(() => at.receiver.accepted.length === 1)
 })
