@@ -18,6 +18,7 @@ import { check, untilAtRest, type Outcomes } from './faults/checks.ts'
 import { FaultyServer } from './faults/faulty-server.ts'
 import { FAULTS, LOSES_OUTCOMES, planOf } from './faults/plan.ts'
 import { Workload } from './faults/workload.ts'
+import { hasFileStore } from '../../packages/server/testing/store-choice.ts'
 
 const FAULTS_PER_SEED = byForm({ test: 4, campaign: 12, soak: 20 })
 const BUDGET = byForm({
@@ -28,7 +29,7 @@ const BUDGET = byForm({
 const SOAKED_FAULTS = 2_000
 const TIMEOUT_MS = byForm({ test: timeoutFor(60), campaign: timeoutFor(300), soak: timeoutFor(3 * 3600) })
 const CONVERSATIONS = 5
-/** Every third seed begins with the data of a release. */
+/** Every third seed begins with the data of a release, which is a SQLite file. */
 const OLDER_EVERY = 3
 /** An interrupt is answered within five seconds, unless the whole server is frozen: docs/reference/agent-server-wire.md, 10.1. */
 const INTERRUPT_MS = 10_000
@@ -74,7 +75,7 @@ async function playIn(dir: TempDir, server: FaultyServer, seed: number, sums: Su
   const workload = new Workload(server, model, dir.path, seed)
   const dataDir = dir.file('data')
   const [release] = releaseNames()
-  const isOlder = seed % OLDER_EVERY === 2 && release !== undefined
+  const isOlder = hasFileStore && seed % OLDER_EVERY === 2 && release !== undefined
   const older = isOlder ? await restoreRelease(release, { dataDir, model: model.url, work: dir.file('older') }) : null
   await server.start()
   if (older !== null) {

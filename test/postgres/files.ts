@@ -33,8 +33,6 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   'crash/restore.test.ts': 'a SQLite file is copied into another directory',
   'crash/locked-store.campaign.test.ts':
     'holds locks of a SQLite file; test/postgres/outage.test.ts is about databases',
-  'crash/faults.campaign.test.ts':
-    'fills the disk of a SQLite file and holds its locks; test/postgres/outage.test.ts is about databases',
   'crash/matrix.campaign.test.ts': 'copies SQLite files between directories',
   'guard/approvals.campaign.test.ts': 'reads and damages rows of a SQLite file',
   'modes/users.test.ts': 'begins with the SQLite file of version 0.1.0',

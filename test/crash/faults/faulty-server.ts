@@ -2,7 +2,6 @@
 import { statSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { limitFiles } from '../../../packages/server/testing/file-limit.ts'
@@ -13,6 +12,7 @@ import { startServerProcess, type ServerProcess } from '../../../packages/server
 import { LEDGER_FILE } from '../../../packages/server/src/workspace/runner/ledger/ledger.ts'
 import type { Fault, FaultKind } from './plan.ts'
 import { describeUnanswered } from './unanswered.ts'
+import { refuseWrites } from '../../../packages/server/testing/chosen-store.ts'
 
 const CLOCK = fileURLToPath(new URL('../../../packages/server/testing/shifted-clock.ts', import.meta.url))
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -136,9 +136,8 @@ export class FaultyServer {
         return this.#fillDisk(kind, runner, join(this.#places.dataDir, 'runner', LEDGER_FILE), amount, lastsMs)
       }
       case 'store locked': {
-        const lock = new DatabaseSync(join(this.#places.dataDir, 'parley.db'), { timeout: 5_000 })
-        lock.exec('BEGIN IMMEDIATE')
-        this.#until(kind, lastsMs, async () => lock.close())
+        const refusing = await refuseWrites(this.#places.dataDir)
+        this.#until(kind, lastsMs, async () => refusing[Symbol.asyncDispose]())
         return true
       }
       case 'runner killed': {
