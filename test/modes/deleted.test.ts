@@ -106,4 +106,4 @@ test('a deleted user leaves only the audit and the ids, whatever is killed meanw
   expect(await as('ann', 'GET', '/api/settings')).toBe(401)
   expect(await as('bob', 'GET', `/api/conversations/${ids.bob[0]}`)).toBe(200)
   expect(await as('bob', 'POST', '/api/conversations', { conversation_id: ids.ann[0] })).toBe(409)
-}, 60_000)
+}, 120_000)
