@@ -131,6 +131,8 @@ class PostgresLease implements Lease {
     if (held.locks.has(key)) return true
     const answer = await this.#answerOf<{ taken: boolean }>(held, LOCK_SQL, key)
     if (answer?.[0]?.taken !== true || this.#held !== held) return false
+    // A session that takes a lock twice has to give it back twice.
+    if (held.locks.has(key)) await this.#answerOf(held, UNLOCK_SQL, key)
     held.locks.add(key)
     return true
   }

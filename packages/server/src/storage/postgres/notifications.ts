@@ -70,8 +70,10 @@ class PostgresNotifications implements Notifications {
   send(topic: string, subject: string | null): void {
     const subjects = this.#waiting.get(topic) ?? new Set()
     this.#waiting.set(topic, subjects)
-    if (subject === null || subjects.size >= MAX_SUBJECTS) subjects.clear()
-    if (!subjects.has(null)) subjects.add(subject === null || subjects.size >= MAX_SUBJECTS ? null : subject)
+    if (subject === null || subjects.size >= MAX_SUBJECTS) {
+      subjects.clear()
+      subjects.add(null)
+    } else if (!subjects.has(null)) subjects.add(subject)
     this.#sending ??= this.#sendSoon()
   }
 

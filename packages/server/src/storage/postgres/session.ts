@@ -6,6 +6,9 @@ import { Socket } from 'node:net'
 import pg from 'pg'
 import { QueryFailure } from './failures.ts'
 
+/** Longest time, in milliseconds, for an orderly end. */
+const END_MS = 1_000
+
 export type SessionOptions = {
   url: string
   /** As the server shows it. */
@@ -74,16 +77,16 @@ export class Session {
 
   /** Ends the session in an orderly way, or breaks the connection when that takes too long. */
   async end(): Promise<void> {
-    await this.#inTime(this.#client.end()).catch(() => undefined)
+    await this.#inTime(this.#client.end(), Math.min(END_MS, this.#deadlineMs)).catch(() => undefined)
     this.destroy()
   }
 
-  async #inTime<T>(answer: Promise<T>): Promise<T> {
+  async #inTime<T>(answer: Promise<T>, deadlineMs = this.#deadlineMs): Promise<T> {
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
-      late.reject(new Error(`no answer within ${this.#deadlineMs} ms`))
+      late.reject(new Error(`no answer within ${deadlineMs} ms`))
       this.destroy()
-    }, this.#deadlineMs)
+    }, deadlineMs)
     try {
       return await Promise.race([answer, late.promise])
     } finally {
