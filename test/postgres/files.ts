@@ -60,6 +60,6 @@ const ROOT = join(import.meta.dirname, '..')
 export const postgresFiles = (): string[] =>
   FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder))
-      .filter((name) => /\.test\.ts$/.test(name) && !(`${folder}/${name}` in LEFT_OUT))
+      .filter((name) => name.endsWith('.test.ts') && !(`${folder}/${name}` in LEFT_OUT))
       .map((name) => `test/${folder}/${name}`),
   )

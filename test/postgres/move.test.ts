@@ -97,7 +97,7 @@ test('parley export and parley import move a used data directory, which is the s
   expect(dumpStore(`${at.data}/parley.db`)).toEqual(before)
   // The database can be used again.
   await at.move(exportStore)
-}, 60_000)
+}, 120_000)
 
 test('a command that was running when its server was killed continues after an export, and again after an import, and is executed once', async () => {
   await using at = await places()
@@ -124,7 +124,7 @@ test('a command that was running when its server was killed continues after an e
   await conversation(server, id).is('finished')
   expect(await conversation(server, id).kinds('AgentErrorEvent')).toEqual([])
   expect(lines(at.trace)).toBe(1)
-}, 60_000)
+}, 120_000)
 
 test('nothing is moved while a server uses the data directory or the database', async () => {
   await using at = await places()
@@ -146,7 +146,7 @@ test('nothing is moved while a server uses the data directory or the database', 
     expect(readdirSync(at.dir.file('elsewhere'))).not.toContain('parley.db')
   }
   await at.move(importStore)
-}, 60_000)
+}, 120_000)
 
 test('a store is not moved with another sealing key or without one, and stays where it is', async () => {
   await using at = await places()
@@ -160,7 +160,7 @@ test('a store is not moved with another sealing key or without one, and stays wh
   await expect(at.move(importStore, other)).rejects.toThrow(/is not the one of the store/)
   await expect(at.move(importStore, {}, at.dir.file('elsewhere'))).rejects.toThrow(/the key file \S+ is missing/)
   await at.move(importStore)
-}, 60_000)
+}, 120_000)
 
 test('a move without a store, without a database or onto another store is refused with the remedy', async () => {
   await using at = await places()
@@ -174,4 +174,4 @@ test('a move without a store, without a database or onto another store is refuse
   await (await at.onFile())[Symbol.asyncDispose]()
   await expect(at.move(importStore)).rejects.toThrow(/has a store already: \S+; move that file away/)
   await expect(at.move(exportStore)).rejects.toThrow(/is not empty: its table \S+ has rows\. Name an empty database/)
-}, 60_000)
+}, 120_000)

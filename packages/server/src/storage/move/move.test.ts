@@ -93,7 +93,7 @@ test('a store answers the same in the database as in the file', async () => {
   const next = await owned(storage)
   const [numbered] = await at.query<{ n: string }>('SELECT n FROM parley.conversations WHERE id = $1', next.id)
   expect(Number(numbered!.n)).toBe(4)
-})
+}, 60_000)
 
 test('columns that an older version did not compute are computed by the move', async () => {
   await using at = await places()
@@ -107,7 +107,7 @@ test('columns that an older version did not compute are computed by the move', a
   await at.there()
   await at.return()
   expect(dumpStore(at.back)).toEqual(before)
-})
+}, 60_000)
 
 test('a move to a database that has rows is refused, and says what to do', async () => {
   await using at = await places()
@@ -118,7 +118,7 @@ test('a move to a database that has rows is refused, and says what to do', async
     /is not empty: its table users has rows\. Name an empty database; .*DROP SCHEMA parley CASCADE/,
   )
   expect(await at.query('SELECT 1 FROM parley.conversations')).toEqual([])
-})
+}, 60_000)
 
 test('a move that fails leaves the file as it was and the database empty', async () => {
   await using at = await places()
@@ -141,7 +141,7 @@ test('a move that fails leaves the file as it was and the database empty', async
   expect(filled.toSorted()).toEqual(['cluster', 'note_counter'])
   // The file is usable, and so is the database.
   await (await openSqlite({ path: at.path }))[Symbol.asyncDispose]()
-})
+}, 60_000)
 
 test('a move back that fails at its end leaves the store in the database', async () => {
   await using at = await places()
@@ -153,7 +153,7 @@ test('a move back that fails at its end leaves the store in the database', async
   await rename(at.back, `${at.back}.1`)
   await at.return()
   expect(dumpStore(at.back)).toEqual(dumpStore(at.path))
-})
+}, 60_000)
 
 test('a store that a process uses is not moved', async () => {
   await using at = await places()
@@ -163,7 +163,7 @@ test('a store that a process uses is not moved', async () => {
   }
   await at.there()
   expect(existsSync(`${at.path}-wal`)).toBe(false)
-})
+}, 60_000)
 
 test('a column or table that a move would lose is an error', () => {
   const [sqlite, postgres] = [

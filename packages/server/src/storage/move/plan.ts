@@ -30,10 +30,20 @@ const POSTGRES_TABLES: ReadonlySet<string> = new Set(['cluster', 'note_counter']
  */
 const SQLITE_COLUMNS: ReadonlySet<string> = new Set(['events.n', 'notes.n'])
 const POSTGRES_COLUMNS: ReadonlySet<string> = new Set([
-  ...['conversations.append_id', 'conversations.taken_from'],
-  ...['started_at', 'url', 'version', 'places', 'draining_at'].map((column) => `nodes.${column}`),
-  ...['data_directory.place', 'bash_events.place_id', 'owed_releases.place', 'made_workspaces.place'],
-  ...['webhook_targets.term', 'webhook_targets.sender', 'deliveries.begun_term'],
+  'bash_events.place_id',
+  'conversations.append_id',
+  'conversations.taken_from',
+  'data_directory.place',
+  'deliveries.begun_term',
+  'made_workspaces.place',
+  'nodes.draining_at',
+  'nodes.places',
+  'nodes.started_at',
+  'nodes.url',
+  'nodes.version',
+  'owed_releases.place',
+  'webhook_targets.sender',
+  'webhook_targets.term',
 ])
 
 /** Tables that others refer to come first, and versions that triggers write come last. */
