@@ -26,6 +26,8 @@ const ENDED = /^(?:08|25P03|57P0[1-5]|53300)/
 const UNIQUE_VIOLATION = '23505'
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK = '40P01'
+/** A transaction that waited for its client for too long, which the server rolled back with its connection. */
+const IDLE = '25P03'
 /** An index entry of more than 2,704 bytes. */
 const TOO_LONG = '54000'
 
@@ -35,9 +37,9 @@ export const isDuplicate = (error: unknown, constraint?: string): boolean =>
   error.sqlState === UNIQUE_VIOLATION &&
   (constraint === undefined || error.constraint === constraint)
 
-/** True for a transaction that the server has rolled back because of another one; it may succeed when it is repeated. */
+/** True for a transaction that the server has rolled back, also one whose COMMIT came too late; it may succeed when it is repeated. */
 export const isRepeatable = (error: unknown): boolean =>
-  error instanceof QueryFailure && (error.sqlState === SERIALIZATION_FAILURE || error.sqlState === DEADLOCK)
+  error instanceof QueryFailure && [SERIALIZATION_FAILURE, DEADLOCK, IDLE].includes(error.sqlState ?? '')
 
 /** True for a statement that failed because of its values, as one member of a group may make it fail. */
 export const isOfValues = (error: unknown): boolean =>
