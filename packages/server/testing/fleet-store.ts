@@ -149,7 +149,9 @@ class Instance {
   }
 
   async promote(): Promise<void> {
-    await ask(this.address('postgres'), 'SELECT pg_promote(true, 60)')
+    await ask(this.address('postgres'), 'SELECT pg_promote(false)')
+    const isDone = `SELECT 1 WHERE NOT pg_is_in_recovery()`
+    await until(async () => (await ask(this.address('postgres'), isDone)).length > 0, 120_000)
     // Nothing follows it yet, and a commit that waits for nobody would wait for ever.
     await ask(this.address('postgres'), `ALTER SYSTEM SET synchronous_standby_names = ''`)
     await ask(this.address('postgres'), 'SELECT pg_reload_conf()')
