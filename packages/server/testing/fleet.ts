@@ -24,7 +24,7 @@ export type FleetOptions = {
 
 /** Commands of a turn. */
 export const COMMANDS = 5
-const EXECUTOR_KEY = 'key-of-the-server-with-workspaces'
+export const EXECUTOR_KEY = 'key-of-the-server-with-workspaces'
 
 export interface Fleet extends AsyncDisposable {
   readonly dir: TempDir
@@ -37,8 +37,8 @@ export interface Fleet extends AsyncDisposable {
   addNode(options?: Partial<FleetNodeOptions>): Promise<FleetNode>
   /** A JSON call over the load balancer. */
   call(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>
-  /** Creates an idle conversation whose workspace is on the executor. */
-  create(id?: string): Promise<string>
+  /** Creates an idle conversation whose workspace is on the executor. `host`: another address of the executor. */
+  create(host?: string): Promise<string>
   /** Sends a message that starts a turn of `COMMANDS` commands. */
   say(id: string, turn: number): Promise<void>
   /** The node that the store names as the owner of a conversation; undefined: none that runs. */
@@ -76,6 +76,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   )
   const store = stack.use(await startFleetStore())
   const nodes: FleetNode[] = []
+  const running = stack.use(new AsyncDisposableStack())
   const addNode = async (changes: Partial<FleetNodeOptions> = {}) => {
     const name = `node-${nodes.length}`
     const node = await FleetNode.make({
@@ -86,7 +87,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       env,
       ...changes,
     })
-    stack.use(node)
+    running.use(node)
     nodes.push(node)
     return node
   }
@@ -94,7 +95,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const proxy = stack.use(
     await startFleetProxy(() => nodes.flatMap(({ url, state }) => (state === 'ended' ? [] : [url]))),
   )
-  await until(async () => (await fetch(`${proxy.url}/ready`)).ok)
+  if (count > 0) await until(async () => (await fetch(`${proxy.url}/ready`)).ok)
   const agent = {
     kind: 'Agent',
     llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'key-of-the-model' },
@@ -121,11 +122,12 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     executor,
     addNode,
     call,
-    async create(id = randomUUID()) {
+    async create(host = executor.url) {
+      const id = randomUUID()
       const workspace = {
         kind: 'RemoteWorkspace',
         working_dir: dir.file('work', id),
-        host: executor.url,
+        host,
         api_key: EXECUTOR_KEY,
       }
       await insist('POST', '/api/conversations', { conversation_id: id, workspace, agent })
