@@ -16,6 +16,8 @@ export interface FleetFollower extends AsyncDisposable {
   readonly connections: number
   /** How many turns have finished. */
   readonly finished: number
+  /** Resolves when that many turns have finished. */
+  untilFinished(turns: number): Promise<void>
 }
 
 export function followFleet(url: string, id: string): FleetFollower {
@@ -24,6 +26,7 @@ export function followFleet(url: string, id: string): FleetFollower {
   const ending = new AbortController()
   let connections = 0
   let finished = 0
+  const waiting = new Map<number, PromiseWithResolvers<void>>()
   const take = (data: Buffer) => {
     const frame = JSON.parse(data.toString())
     if (frame.type !== 'event') return
@@ -31,7 +34,7 @@ export function followFleet(url: string, id: string): FleetFollower {
     if (seq !== ids.length + 1) return void faults.push(`${id}: event ${seq} came after ${ids.length}`)
     ids.push(event.id)
     if (event.kind !== 'ConversationStateUpdateEvent' || event.key !== 'execution_status') return
-    if (event.value === 'finished') finished += 1
+    if (event.value === 'finished') waiting.get((finished += 1))?.resolve()
     else if (event.value !== 'running') faults.push(`${id}: event ${seq} says ${event.value}`)
   }
   const following = (async () => {
@@ -60,6 +63,12 @@ export function followFleet(url: string, id: string): FleetFollower {
     },
     get finished() {
       return finished
+    },
+    untilFinished(turns) {
+      if (finished >= turns) return Promise.resolve()
+      const reached = waiting.get(turns) ?? Promise.withResolvers<void>()
+      waiting.set(turns, reached)
+      return reached.promise
     },
     async [Symbol.asyncDispose]() {
       ending.abort()

@@ -13,8 +13,6 @@ const DATABASE = 'fleet'
 const STANDBY = 'standby'
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
-  // A crash of the server processes loses nothing that was written, because the machine goes on.
-  fsync: 'off',
   max_connections: '200',
   max_wal_senders: '8',
   wal_keep_size: '256MB',
@@ -23,6 +21,8 @@ const SETTINGS = {
 export interface FleetStore extends AsyncDisposable {
   /** Address of the database on the server that is the primary now. */
   readonly url: string
+  /** Process of the primary's shell, whose descendants do its work. */
+  readonly pid: number
   /** Runs a statement on a connection of its own. */
   query<Row>(text: string, ...values: unknown[]): Promise<Row[]>
   /** Stops the server without any of the work of an orderly stop. */
@@ -35,14 +35,17 @@ export interface FleetStore extends AsyncDisposable {
   promote(): Promise<void>
 }
 
-/** Starts an empty server. @throws Error when PostgreSQL is not installed */
-export async function startFleetStore(): Promise<FleetStore> {
+/**
+ * Starts an empty server. `isDurable` false: only a crash of its processes loses nothing, because the machine goes on; it is faster.
+ * @throws Error when PostgreSQL is not installed
+ */
+export async function startFleetStore({ isDurable = false } = {}): Promise<FleetStore> {
   const programs = programFolder()
   if (programs === null) throw new Error('a fleet needs an installed PostgreSQL server, 14 or later')
   const account = accountOfServer()
   const folder = await mkdtemp(join(account === null ? tmpdir() : '/tmp', 'parley-fleet-'))
   if (account !== null) await chown(folder, account.uid, account.gid)
-  const tools: Tools = { programs, folder, account }
+  const tools: Tools = { programs, folder, account, isDurable }
   let primary = await Instance.initialised(tools)
   let standby: Instance | null = null
   let made = 1
@@ -51,6 +54,9 @@ export async function startFleetStore(): Promise<FleetStore> {
   const store: FleetStore = {
     get url() {
       return primary.address(DATABASE)
+    },
+    get pid() {
+      return primary.pid
     },
     query: (text, ...values) => ask(primary.address(DATABASE), text, values),
     crash: () => primary.crash(),
@@ -83,7 +89,12 @@ export async function startFleetStore(): Promise<FleetStore> {
   return store
 }
 
-type Tools = { programs: string; folder: string; account: { uid: number; gid: number } | null }
+type Tools = {
+  programs: string
+  folder: string
+  account: { uid: number; gid: number } | null
+  isDurable: boolean
+}
 
 /** One data directory with its server process. */
 class Instance {
@@ -116,6 +127,10 @@ class Instance {
     return instance
   }
 
+  get pid(): number {
+    return this.#server!.pid!
+  }
+
   address(database: string): string {
     return `postgres://postgres@127.0.0.1:${this.#port}/${database}`
   }
@@ -130,10 +145,12 @@ class Instance {
 
   /** Its shell ends it with this process, also with one that is killed, because it reads the end of a pipe. */
   async start(): Promise<void> {
-    const { programs, folder } = this.#tools
-    const settings = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`)
+    const { programs, folder, isDurable } = this.#tools
+    const all = { ...SETTINGS, fsync: isDurable ? 'on' : 'off' }
+    const settings = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`)
     const command = `${join(programs, 'postgres')} -D ${this.#data} -p ${this.#port} -k ${folder} ${settings.join(' ')}`
-    const script = `${command} & server=$!; (read -r _ <&3; kill -QUIT $server) 3<&0 & wait $server`
+    // A shell gives what it runs in the background an empty input of its own.
+    const script = `exec 3<&0; ${command} & server=$!; (read -r _ <&3; kill -QUIT $server) & wait $server`
     this.#server = this.#spawn('sh', ['-c', script])
     await until(() => this.#answers(), 60_000)
   }

@@ -18,6 +18,10 @@ export type FleetOptions = {
   leaseSeconds?: number
   env?: Record<string, string>
   respond?: ScriptedModelOptions['respond']
+  /** Program of the nodes and of the executor; default: the bundle of this run of tests. */
+  argv?: readonly string[]
+  /** The store survives a loss of power, as an operator would have it. Default: false. */
+  isDurable?: boolean
   /** Seconds that each command of a turn takes. */
   commandSeconds?: number
 }
@@ -52,7 +56,8 @@ export interface Fleet extends AsyncDisposable {
 export const lineOf = (id: string, turn: number, command: number): string => `${id} turn ${turn} command ${command}`
 
 export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
-  const { nodes: count = 3, leaseSeconds = 3, env = {}, commandSeconds = 0.1 } = options
+  const { nodes: count = 3, leaseSeconds = 3, env = {}, commandSeconds = 0.1, isDurable = false } = options
+  const program = options.argv === undefined ? {} : { argv: options.argv }
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const trace = dir.file('executed')
@@ -71,10 +76,11 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const executor = stack.use(
     await startServerProcess({
       dataDir: dir.file('executor'),
+      ...program,
       env: { PARLEY_SESSION_API_KEYS: EXECUTOR_KEY, HOME: dir.path },
     }),
   )
-  const store = stack.use(await startFleetStore())
+  const store = stack.use(await startFleetStore({ isDurable }))
   const nodes: FleetNode[] = []
   const running = stack.use(new AsyncDisposableStack())
   const addNode = async (changes: Partial<FleetNodeOptions> = {}) => {
@@ -85,6 +91,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       storeUrl: () => store.url,
       leaseSeconds,
       env,
+      ...program,
       ...changes,
     })
     running.use(node)
