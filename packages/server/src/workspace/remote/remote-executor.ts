@@ -5,7 +5,7 @@ import { abortable } from '../../lib/index.ts'
 import type { RetryBudget, RemoteLink } from './link.ts'
 import { fromMaskedBase64 } from './masked-base64.ts'
 import { quote, shellLine } from './quote.ts'
-import { CANCEL, GREET, LOOK, MARK, RELEASE, RESET, SIGNAL, SUPERVISE, TYPE } from './scripts.ts'
+import { CANCEL, fenced, GREET, LOOK, MARK, RELEASE, REPLACED, RESET, SIGNAL, SUPERVISE, TYPE } from './scripts.ts'
 
 /** Bytes of each stream in one answer: more than a terminal shows, less than the megabyte at which a server splits outputs. */
 export const MAX_LOOK_BYTES = 256 * 1024
@@ -87,8 +87,23 @@ export class RemoteExecutor {
   }
 
   #expectNewest(epoch: number): void {
-    if (epoch > this.#spec.epoch)
-      throw new ParleyError('conflict', 'a newer owner of this conversation has taken over its remote workspace')
+    if (epoch > this.#spec.epoch) throw replaced()
+  }
+
+  /**
+   * Runs a script that changes something there, and returns its output.
+   * @throws ParleyError `conflict` without a change as soon as a newer owner has taken over
+   */
+  async change(
+    script: string,
+    args: readonly string[],
+    signal: AbortSignal,
+    options: Parameters<RemoteLink['run']>[3] = {},
+  ): Promise<string> {
+    const { root } = await this.greet(signal)
+    const output = await this.link.run(fenced(script), [root, String(this.#spec.epoch), ...args], signal, options)
+    if (output.trim() === REPLACED) throw replaced()
+    return output
   }
 
   /** Makes the next call request the folder again, because the other machine may have been replaced. */
@@ -136,12 +151,12 @@ export class RemoteExecutor {
     retryBudget: RetryBudget = {},
   ): Promise<void> {
     const args = [await this.folderOf(job, signal), name, name === 'TERM' ? '0.1' : '']
-    await this.link.run(SIGNAL, args, signal, { waitMs: 2_000, ...retryBudget })
+    await this.change(SIGNAL, args, signal, { waitMs: 2_000, ...retryBudget })
   }
 
   /** Prevents a job from beginning, also when its start request is still in transit. */
   async cancel(job: string, signal: AbortSignal): Promise<void> {
-    await this.link.run(CANCEL, [await this.folderOf(job, signal)], signal)
+    await this.change(CANCEL, [await this.folderOf(job, signal)], signal)
   }
 
   /** Ends a running job; one that has not begun will not begin. */
@@ -152,12 +167,12 @@ export class RemoteExecutor {
 
   /** Types into a job. A repeated call types once. */
   async type(job: string, call: string, bytes: Buffer, signal: AbortSignal): Promise<void> {
-    await this.link.run(TYPE, [await this.folderOf(job, signal), call, bytes.toString('base64')], signal)
+    await this.change(TYPE, [await this.folderOf(job, signal), call, bytes.toString('base64')], signal)
   }
 
   /** Ends all processes of this conversation and discards the state of its shell. */
   async reset(signal: AbortSignal): Promise<void> {
-    await this.link.run(RESET, [(await this.greet(signal)).root], signal, { waitMs: 2_000 })
+    await this.change(RESET, [(await this.greet(signal)).root], signal, { waitMs: 2_000 })
   }
 
   /** Ends all processes of this conversation and removes its folder. */
@@ -166,6 +181,9 @@ export class RemoteExecutor {
     await this.link.run(RELEASE, [this.#spec.conversationId], signal, { waitMs: 2_000, ...retryBudget })
   }
 }
+
+const replaced = (): ParleyError =>
+  new ParleyError('conflict', 'a newer owner of this conversation has taken over its remote workspace')
 
 /** The job of a call: the same for the same call id. */
 export const jobOf = (callId: string): string => createHash('sha256').update(callId).digest('hex').slice(0, 32)

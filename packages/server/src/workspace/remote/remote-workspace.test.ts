@@ -4,6 +4,7 @@ import { asConversationId } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CallProof } from '../call-proof.ts'
 import type { Workspace } from '../workspace.ts'
+import { until } from '../../../testing/until.ts'
 import { never, openRemoteTestWorkspaces, terminal, type RemoteTestWorkspaces } from './bench.testing.ts'
 
 const HOME = join(process.env['HOME'] ?? '/', '.parley-hands')
@@ -160,6 +161,27 @@ test('of the servers that share a store, the newest owner counts, whichever has 
   await expect(terminal(first, 'echo old')).rejects.toMatchObject({ code: 'conflict' })
   const third = await bench.open(id, { workspaces: often, epoch: 3 })
   expect(await terminal(third, 'echo 3')).toMatchObject({ output: '3\n' })
+})
+
+test('an owner that was frozen after it was allowed to begin changes no file, and ends and starts nothing', async () => {
+  const id = 'b8f1b1a4-6d37-4f2a-9a53-6f1f6b1d2e79'
+  const frozen = await bench.open(id, { epoch: 1 })
+  await frozen.writeFile('mine', Buffer.from('first'), never)
+  await using other = bench.another()
+  const owner = await bench.open(id, { workspaces: other, epoch: 2 })
+  await owner.writeFile('mine', Buffer.from('second'), never)
+  const going = terminal(owner, 'until [ -e gate ]; do sleep 0.05; done; rm gate; echo ended', { callId: 'going' })
+  await until(async () => (await owner.ledger(['going'], never))['going']?.state === 'running')
+  const late: (() => Promise<unknown>)[] = [
+    () => frozen.writeFile('mine', Buffer.from('late'), never),
+    () => frozen.remove('mine', never),
+    () => frozen.exec({ argv: ['rm', 'mine'], callId: 'late' }, never),
+    () => terminal(frozen, 'rm mine', { reset: true }),
+  ]
+  for (const change of late) await expect(change()).rejects.toMatchObject({ code: 'conflict' })
+  await owner.writeFile('gate', Buffer.from(''), never)
+  expect(await going).toMatchObject({ output: 'ended\n', exit_code: 0 })
+  expect(Buffer.from(await owner.readFile('mine', never)).toString()).toBe('second')
 })
 
 test('a shared store continues with a workspace of a single server that has moved its conversations there', async () => {

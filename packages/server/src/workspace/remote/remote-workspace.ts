@@ -122,11 +122,11 @@ export class RemoteWorkspace implements Workspace {
     const name = randomBytes(9).toString('hex')
     const uploaded = `${root}/files/${name}`
     await this.#link.upload(uploaded, data, signal)
-    await this.#ask(PLACE, path, [uploaded, name], signal)
+    await this.#change(PLACE, path, [uploaded, name], signal)
   }
 
   async remove(path: string, signal: AbortSignal): Promise<void> {
-    await this.#ask(REMOVE, path, [], signal)
+    await this.#change(REMOVE, path, [], signal)
   }
 
   async list(path: string, signal: AbortSignal): Promise<{ name: string; kind: FileStat['kind'] }[]> {
@@ -141,9 +141,20 @@ export class RemoteWorkspace implements Workspace {
 
   async #ask(script: string, path: string, args: readonly string[], signal: AbortSignal): Promise<string> {
     await this.#executor.greet(signal)
+    const at = this.#path(path)
+    return expectDone(at, await this.#link.run(script, [at, ...args], signal))
+  }
+
+  /** As `#ask`, for a script that changes something. @throws ParleyError `conflict` when a newer owner has taken over */
+  async #change(script: string, path: string, args: readonly string[], signal: AbortSignal): Promise<void> {
+    const at = this.#path(path)
+    expectDone(at, await this.#executor.change(script, [at, ...args], signal))
+  }
+
+  #path(path: string): string {
     const at = this.resolve(path)
     if (at.includes('\0')) throw new ParleyError('bad_request', 'A path cannot hold the character NUL.')
-    return expectDone(at, await this.#link.run(script, [at, ...args], signal))
+    return at
   }
 
   /** Releases the connections; processes on the other server continue until `release`. */

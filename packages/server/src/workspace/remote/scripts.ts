@@ -10,7 +10,7 @@
  * Invariants
  *   S1. A job begins at most once, because its file `pid` can be created only once.
  *   S2. The outcome of a job whose process has ended without an `exit` is unknown.
- *   S3. An owner with an older epoch starts no job.
+ *   S3. An owner with an older epoch starts no job, changes no file, and ends and types into no job.
  *   S4. Every process of a conversation has the mark in its environment, so that all of them can be found.
  */
 
@@ -28,6 +28,15 @@ const BORN = `born() {
   else ps -o lstart= -p "$1" 2>/dev/null; fi
 }
 `
+
+/** What a script prints instead of its work for an owner with an older epoch. */
+export const REPLACED = 'replaced by a newer owner'
+
+/** A script for the newest owner only (S3). Its arguments follow the folder of the conversation and the epoch of the owner. */
+export const fenced = (script: string): string =>
+  `[ "$(cat "$1/epoch" 2>/dev/null || echo 0)" -le "$2" ] || { echo "${REPLACED}"; exit 0; }
+shift 2
+${script}`
 
 /** Candidates for the folder of all conversations, which only its user can read. The first usable one is taken. */
 const ROOTS = '"$HOME/.parley-hands" "/tmp/.parley-hands-$(id -u)"'
