@@ -66,7 +66,7 @@ const HOST_WAIT_MS = 30_000
 /** Bytes of the output of a program for checkpoints: the names of all files of a large workspace. */
 const MAX_LIST_BYTES = 64 * 1024 * 1024
 
-/** Starts no process: the first command starts the runner, which stays when the workspaces are disposed. */
+/** Starts no process: `warmUp` or the first command starts the runner, which stays when the workspaces are disposed. */
 export function openLocalWorkspaces(options: LocalWorkspacesOptions): Workspaces {
   const dataDir = resolve(options.dataDir)
   let opened: { place: Place; client: RunnerClient } | null = null

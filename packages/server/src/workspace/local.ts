@@ -236,6 +236,10 @@ export class LocalWorkspace implements Workspace {
     })
   }
 
+  warmUp(): void {
+    this.#deps.client.connect()
+  }
+
   async interrupt(): Promise<void> {
     const { client, hasOtherRunner } = this.#deps
     const body = { op: 'interrupt' as const, ...this.#scope }

@@ -66,6 +66,11 @@ export class RunnerClient implements AsyncDisposable {
     }
   }
 
+  /** Connects in the background, and starts a runner when there is none; the next request repeats what fails. */
+  connect(): void {
+    this.#connected().catch(() => undefined)
+  }
+
   /** Like `ask`, but starts no runner. Resolves with null when none is alive. */
   async askIfRunning(body: RequestBody, signal: AbortSignal): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {

@@ -134,6 +134,8 @@ export interface Workspace extends AsyncDisposable {
    * @throws ParleyError within about `patienceMs`, with the reason.
    */
   prepare?(signal: AbortSignal, patienceMs: number): Promise<void>
+  /** Starts in the background what the next command needs, unless it is there. The command itself reports a failure. Absent: nothing has to start. */
+  warmUp?(): void
   /** Ends every process of this conversation and removes its calls from the ledger. Safe to call twice. */
   release(): Promise<void>
 

@@ -157,6 +157,8 @@ class NativeAgent implements Agent {
 
   think(context: StepContext, signal: AbortSignal): Step {
     const before = async () => {
+      // The runner starts while the model is asked.
+      if (this.#tools.byName.has('terminal')) this.#deps.workspace.warmUp?.()
       await this.#changedModel.settle()
       await this.#updateTools(signal)
       this.#followAnalyzer(context.state())

@@ -10,6 +10,7 @@ import { boundedLog } from './bounded-log.ts'
 import { openPlace } from './ipc/place.ts'
 import { AFTER_LOSS } from './ipc/protocol.ts'
 import { Runner } from './runner.ts'
+import { loadTerminals } from './terminal/shell.ts'
 
 const [dataDir, idleExitMs, orphanExitMs, ...more] = process.argv.slice(2)
 if (dataDir === undefined) throw new Error('usage: main <data dir> [<idle exit ms> [<orphan exit ms>]]')
@@ -46,6 +47,7 @@ try {
   // Keeps descriptor 1 taken, so that no other file gets it.
   openSync('/dev/null', 'w')
   if (!isRunner) process.exit(0)
+  loadTerminals()
   // Node writes its compile cache at an orderly exit only; a runner may be killed instead.
   setTimeout(() => flushCompileCache(), 3000).unref()
 } catch (error) {

@@ -253,6 +253,11 @@ export class Shell {
 
 const newNonce = (): string => randomBytes(18).toString('base64url')
 
+/** Loads the library of terminals ahead of the first shell. */
+export function loadTerminals(): void {
+  import('@lydell/node-pty').catch(() => undefined)
+}
+
 async function openPty({ argv, cwd, env, ids }: StartedProgram, group: ProcessGroup) {
   const { spawn } = await import('@lydell/node-pty')
   const [file = '', ...args] = argv
