@@ -23,7 +23,7 @@ export type NodeRow = NodeDetails & {
 }
 
 /** What carries a store. `synchronous_standby`: commits wait for a standby; null: the engine has none. */
-export type StoreFacts = { engine: 'sqlite' | 'postgresql'; version: string; synchronous_standby: boolean | null }
+type StoreFacts = { engine: 'sqlite' | 'postgresql'; version: string; synchronous_standby: boolean | null }
 
 /** The nodes that use a store. */
 export interface NodeStore {

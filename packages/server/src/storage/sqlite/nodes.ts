@@ -3,7 +3,7 @@ import type { NodeStore } from '../contract/nodes.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 
-export const RUNNING_SQL = 'SELECT node, count(*) AS count FROM conversations WHERE wants_owner = 1 GROUP BY node'
+const RUNNING_SQL = 'SELECT node, count(*) AS count FROM conversations WHERE wants_owner = 1 GROUP BY node'
 
 export function sqliteNodes(sql: Sql, commits: GroupCommit): NodeStore {
   return {
