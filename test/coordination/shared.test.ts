@@ -27,7 +27,7 @@ async function nodeOn(
   const self = { url, version: '1' }
   const shared = storage.shared!
   const coordination = stack.use(
-    await openSharedCoordination({ storage, shared, self, place, leaseMs, log: log as never }),
+    await openSharedCoordination({ storage, shared, self, place, leaseMs, log: log as never, onClaim: () => undefined }),
   )
   const open = stack.move()
   return { storage, coordination, [Symbol.asyncDispose]: () => open.disposeAsync() }
@@ -164,7 +164,7 @@ test('a node that drains claims nothing, sends requests to others, and gives awa
   expect(await first.coordination.claimOrphans(3)).toEqual([])
   expect(await first.coordination.claim(free)).toMatchObject({ kind: 'elsewhere', url: 'http://second.test' })
   expect(await first.coordination.claim(mine)).toEqual({ kind: 'here' })
-  await first.coordination.release()
+  await first.coordination.release([])
   await until(() => looks > 0)
   expect((await second.coordination.claimOrphans(3)).toSorted()).toEqual([mine, free].toSorted())
   expect(await second.coordination.claim(bound)).toMatchObject({ kind: 'elsewhere', url: 'http://first.test' })
