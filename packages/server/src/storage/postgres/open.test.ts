@@ -139,6 +139,7 @@ test('no table shows a user what belongs to another one, and a deleted user leav
 
   await storage.conversations.delete(ids.ada)
   for (const { id } of await storage.conversations.owedReleases()) await storage.conversations.released(id)
+  await storage.users.setState('ada', 'deleting')
   await storage.users.erase('ada')
   const left = []
   for (const table of tables) if ((await rowsOf(table, 'ada')) > 0) left.push(table.name)
