@@ -205,8 +205,8 @@ export const readCompletion: RouteOf<typeof rows.readCompletion> = {
   method: 'GET',
   path: '/api/conversations/{conversation_id}/completions/{filename}',
 }
-export const readMetrics: RouteOf<typeof rows.readMetrics> = { method: 'GET', path: '/metrics' }
 export const readFleet: RouteOf<typeof rows.readFleet> = { method: 'GET', path: '/api/fleet' }
+export const readMetrics: RouteOf<typeof rows.readMetrics> = { method: 'GET', path: '/metrics' }
 export const readQuotas: RouteOf<typeof rows.readQuotas> = { method: 'GET', path: '/api/quotas' }
 export const readSettings: RouteOf<typeof rows.readSettings> = { method: 'GET', path: '/api/settings' }
 export const readStoredSecret: RouteOf<typeof rows.readStoredSecret> = {
