@@ -27,7 +27,15 @@ async function nodeOn(
   const self = { url, version: '1' }
   const shared = storage.shared!
   const coordination = stack.use(
-    await openSharedCoordination({ storage, shared, self, place, leaseMs, log: log as never, onClaim: () => undefined }),
+    await openSharedCoordination({
+      storage,
+      shared,
+      self,
+      place,
+      leaseMs,
+      log: log as never,
+      onClaim: () => undefined,
+    }),
   )
   const open = stack.move()
   return { storage, coordination, [Symbol.asyncDispose]: () => open.disposeAsync() }

@@ -60,7 +60,7 @@ async function addConfigured(config: TargetsConfig, storage: Storage): Promise<s
     replaces: false,
   })
   for (const target of webhooks) {
-    await storage.targets.put(storedTarget(target, 'command', cipher.seal))
+    await storage.targets.put(storedTarget(target, 'command', (text) => cipher.seal(text)))
     await auditCommand(storage.audit, { action: 'parley webhooks add', subject: '', detail: target.base_url })
   }
   return webhooks.map(({ base_url }) => base_url)

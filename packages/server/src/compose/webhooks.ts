@@ -28,7 +28,7 @@ export async function composeWebhooks(deps: ComposeWebhooksDeps): Promise<Webhoo
     targets,
     outbox,
     open(row) {
-      const target = readTarget(row, cipher.open)
+      const target = readTarget(row, (text) => cipher.open(text))
       known.add(secretValues(target))
       return target
     },

@@ -30,7 +30,6 @@ const POSTGRES_TABLES: ReadonlySet<string> = new Set(['cluster', 'note_counter']
  */
 const SQLITE_COLUMNS: ReadonlySet<string> = new Set(['events.n', 'notes.n'])
 const POSTGRES_COLUMNS: ReadonlySet<string> = new Set([
-<<<<<<< HEAD
   'bash_events.place_id',
   'conversations.append_id',
   'conversations.taken_from',
@@ -45,18 +44,6 @@ const POSTGRES_COLUMNS: ReadonlySet<string> = new Set([
   'owed_releases.place',
   'webhook_targets.sender',
   'webhook_targets.term',
-=======
-  'conversations.append_id',
-  'conversations.taken_from',
-  ...['started_at', 'url', 'version', 'places', 'draining_at'].map((column) => `nodes.${column}`),
-  'data_directory.place',
-  'bash_events.place_id',
-  'owed_releases.place',
-  'made_workspaces.place',
-  'webhook_targets.term',
-  'webhook_targets.sender',
-  'deliveries.begun_term',
->>>>>>> 84565b8 (storage, docs: the rules of a move are a plain list, and several nodes have their heading)
 ])
 
 /** Tables that others refer to come first, and versions that triggers write come last. */
