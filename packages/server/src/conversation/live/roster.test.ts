@@ -83,6 +83,24 @@ test('a stored commit without an answer, after which another one comes first, is
   expect(said).toContain('next')
 })
 
+test('a read shows what another engine has stored since, and a copy in memory that was replaced leaves', async () => {
+  await using bench = await openBench()
+  const talk = await bench.start()
+  await talk.is('finished')
+  const { engine } = bench
+  await using watcher = await engine.watch(talk.id, 'now', ANN, new AbortController().signal)
+  await watcher.next()
+  const other = conversationOf(await bench.another(), talk.id)
+  await other.say('to the other engine')
+  await other.is('finished')
+  const { stats: newest } = await (await bench.another()).info(talk.id, ANN)
+  expect((await engine.info(talk.id, ANN)).stats).toEqual(newest)
+  const toItsEnd = async () => {
+    for (;;) await watcher.next()
+  }
+  await expect(toItsEnd()).rejects.toMatchObject({ details: { reason: 'moved' } })
+})
+
 test('a conversation that another node holds is not loaded, and is loaded once that node has ended', async () => {
   await using bench = await openBench()
   const talk = await bench.start()
