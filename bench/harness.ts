@@ -65,7 +65,7 @@ export async function createConversation({ server, model, dir }: Bench, name: st
   return body.id
 }
 
-export const agentOf = (model: ScriptedModel) => ({
+export const agentOf = (model: Pick<ScriptedModel, 'url'>) => ({
   kind: 'Agent',
   llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'k' },
   tools: [{ name: 'terminal' }],

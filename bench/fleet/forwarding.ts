@@ -17,7 +17,7 @@ export async function forwarding(): Promise<Row[]> {
   const model = stack.use(await startScriptedModel({ respond: () => ({ text, chunkSize: 16, chunkDelayMs: 5 }) }))
   const fleet = stack.use(await fleetOf(2))
   const [owner, other] = fleet.nodes as [FleetNode, FleetNode]
-  const talk = stack.use(await Talk.open(owner.url, model, fleet.dir.file('work')))
+  const talk = stack.use(await Talk.open(owner.url, model, fleet.dir.file('work'), true))
   await talk.turn()
   return [
     row('R3 request at the wrong node: p50 more', await requests(talk.id, owner, other), 0.5, 'ms'),

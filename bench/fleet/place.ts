@@ -31,11 +31,12 @@ export class Talk implements AsyncDisposable {
     this.follower = followFleet(url, id)
   }
 
-  /** @param model address of a model that answers at once */
-  static async open(url: string, model: { url: string }, workingDir: string): Promise<Talk> {
+  /** @param stream whether the model is asked for its answer in pieces */
+  static async open(url: string, model: { url: string }, workingDir: string, stream = false): Promise<Talk> {
+    const agent = agentOf(model)
     const { status, body } = await callAt(url, 'POST', '/api/conversations', {
       workspace: { working_dir: workingDir },
-      agent: agentOf(model as Parameters<typeof agentOf>[0]),
+      agent: { ...agent, llm: { ...agent.llm, stream } },
       autotitle: false,
     })
     if (status !== 201) throw new Error(`creating a conversation answered ${status}: ${JSON.stringify(body)}`)
