@@ -45,7 +45,12 @@ export const core: readonly MutatedFile[] = [
     tests: DELETION,
     mutants: [
       { before: '    if (this.#holds.has(id)) await this.#holds.ended(id)\n', after: '' },
-      { before: "if (err instanceof ParleyError && err.code === 'not_found') return\n", after: '' },
+      {
+        before:
+          "if ((err instanceof ParleyError && err.code === 'not_found') || ownedElsewhere(err) !== null) return\n",
+        after: '',
+      },
+      { before: 'live.epoch < row.epoch', after: 'false', tests: [at('live/roster.test.ts')] },
       { before: "this.#channels.get(id)?.emit({ kind: 'deleted' })", after: '' },
     ],
   },
