@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { isRecord, laxConversationId, ParleyError, type ConversationId } from '@parley/protocol'
-import type { FastifyReply, FastifyRequest, preHandlerHookHandler, preParsingHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler, preParsingAsyncHookHandler } from 'fastify'
 import { type Actor, unknownConversation } from '../../conversation/index.ts'
 import { ALWAYS } from '../core/always.ts'
 import { closeOf } from '../core/close-of.ts'
@@ -29,7 +29,7 @@ export type HookDeps = {
   contentTypeOf: (request: FastifyRequest) => string | undefined
 }
 
-type Hooks = { preParsing?: preParsingHookHandler; preHandler?: preHandlerHookHandler }
+type Hooks = { preParsing?: preParsingAsyncHookHandler; preHandler?: preHandlerAsyncHookHandler }
 
 /** The hooks of a route; none where every node serves it. */
 export function forwardHooks(route: { method: string; path: string }, deps: HookDeps): Hooks {
@@ -37,23 +37,18 @@ export function forwardHooks(route: { method: string; path: string }, deps: Hook
   if (!deps.forwarding.isShared || at === 'here') return {}
   if (at === 'started')
     return {
-      preHandler: (request, reply, done) => {
+      preHandler: async (request, reply) => {
         const body = request.body as Buffer | undefined
-        const pass = async () => {
-          for (const id of await idsIn(body, deps.contentTypeOf(request)))
-            if (!(await isHere({ id, body }, request, reply, deps))) return
-          done()
-        }
-        pass().catch(done)
+        for (const id of await idsIn(body, deps.contentTypeOf(request)))
+          if (!(await isHere({ id, body }, request, reply, deps))) return
       },
     }
   return {
-    preParsing: (request, reply, payload, done) => {
+    preParsing: async (request, reply, payload) => {
       const id = idOf(at, request)
-      if (id === undefined) return done(at === 'machine' && !deps.forwarding.isAlone ? NAME_A_MACHINE : null)
-      bodyAt(id, payload, { at, request, reply, deps })
-        .then((body) => body !== null && done(null, body))
-        .catch(done)
+      if (id !== undefined) return bodyAt(id, payload, { at, request, reply, deps })
+      if (at === 'machine' && !deps.forwarding.isAlone) throw NAME_A_MACHINE
+      return payload
     },
   }
 }
@@ -68,12 +63,8 @@ export function askForBodies(server: Server): void {
 
 type Around = { at: ServedAt; request: FastifyRequest; reply: FastifyReply; deps: HookDeps }
 
-/** The body for this node; null when the request has been answered. */
-async function bodyAt(
-  id: ConversationId,
-  payload: Readable,
-  { at, request, reply, deps }: Around,
-): Promise<Readable | null> {
+/** The body for this node; as it came when the request has been answered. */
+async function bodyAt(id: ConversationId, payload: Readable, { at, request, reply, deps }: Around): Promise<Readable> {
   const { headers } = request
   const lengthBytes = Number(headers['content-length'] ?? Number.NaN)
   const isChunked = headers['transfer-encoding'] !== undefined
@@ -84,14 +75,14 @@ async function bodyAt(
     return isChunked || lengthBytes > 0 ? payload : undefined
   }
   if (at === 'machine' && !(await deps.forwarding.isOwn(id, deps.actorOf(request)!))) throw unknownConversation(id)
-  if (!(await isHere({ id, body }, request, reply, deps))) return null
+  if (!(await isHere({ id, body }, request, reply, deps))) return payload
   if (headers.expect !== undefined && deps.forwarding.isPassedOn(headers)) reply.raw.writeContinue()
   return read === undefined ? payload : Readable.from(read.length === 0 ? [] : [read], { objectMode: false })
 }
 
 type Named = { id: ConversationId; body: Buffer | undefined | (() => Promise<Buffer | Readable | undefined>) }
 
-/** False when the request has been answered: by the owner, or because another node has sent it here by mistake. */
+/** False when the request has been answered, so that no later hook runs: by the owner, or because another node has sent it here by mistake. */
 async function isHere(
   { id, body }: Named,
   request: FastifyRequest,
@@ -104,16 +95,11 @@ async function isHere(
   const outgoing = async () => outgoingOf(request, typeof body === 'function' ? await body() : body, deps)
   const passed = await forwarding.pass({ id, actor: deps.actorOf(request)!, request: raw, outgoing }, gone)
   if (passed === 'here') return true
-  if (passed === 'misdirected') {
-    void reply
-      .code(NOT_OWNER.status)
-      .headers({ ...ALWAYS, ...NOT_OWNER.headers })
-      .send(JSON.stringify(NOT_OWNER.body))
-    return false
-  }
   const headers = reply.getHeaders() as Record<string, string>
   reply.hijack()
-  sendAnswer(passed, reply.raw, headers, connections)
+  if (passed === 'misdirected')
+    reply.raw.writeHead(NOT_OWNER.status, { ...ALWAYS, ...NOT_OWNER.headers }).end(JSON.stringify(NOT_OWNER.body))
+  else sendAnswer(passed, reply.raw, headers, connections)
   return false
 }
 
