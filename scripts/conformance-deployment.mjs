@@ -1,6 +1,6 @@
 /**
- * Follows the path of docs/deployment.md, Three nodes on one machine, word by word: `npm run conformance:deployment`. Every shell example
- * of that section runs in one shell, with the real npm, a PostgreSQL server that is started for it, and free ports in place of those of
+ * Follows docs/deployment.md word by word: `npm run conformance:deployment`. Every shell example of the page, from three nodes on one
+ * machine to the restore of a dump, runs in one shell, with the real npm, a PostgreSQL server that is started for it, and free ports in place of those of
  * the page; what it prints is compared with the page. Ends with `1 passed, 0 failed`, exit code 0 or 1.
  */
 import { spawn } from 'node:child_process'
@@ -16,10 +16,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const LIMIT_MS = 8 * 60_000
 const MARK = '=== next example ==='
 
-const section = /^## Three nodes on one machine\n([^]*?)^## /m.exec(
-  readFileSync(join(root, 'docs', 'deployment.md'), 'utf8'),
-)[1]
-const examples = [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, code]) => code)
+const page = readFileSync(join(root, 'docs', 'deployment.md'), 'utf8')
+const examples = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, code]) => code)
 
 /** The output that an example shows: its comments. */
 const shown = (code) =>
@@ -33,7 +31,9 @@ async function main() {
   const home = mkdtempSync(join(tmpdir(), 'parley-newcomer-'))
   try {
     const server = new URL((await postgresServer()).url)
-    let text = examples.map((code) => `${code}\necho; echo '${MARK}'\n`).join('')
+    // Files without a place of their own belong into the home.
+    const inPlace = (code) => (/^pg_dump/m.test(code) ? `cd ~\n${code}` : code)
+    let text = examples.map((code) => `${inPlace(code)}\necho; echo '${MARK}'\n`).join('')
     const ports = { 5432: server.port }
     const first = await consecutivePorts()
     for (const n of [1, 2, 3]) ports[`800${n}`] = String(first + n)
@@ -60,7 +60,9 @@ async function main() {
       console.log('0 passed, 1 failed')
       return 1
     }
-    console.log('ok      three nodes, one conversation, and the death of its node, as docs/deployment.md says')
+    console.log(
+      'ok      three nodes, one conversation, the loss of its node, a dump and its restore, as docs/deployment.md says',
+    )
     console.log('1 passed, 0 failed')
     return 0
   } finally {
@@ -107,13 +109,13 @@ function shell(text, home, server) {
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (piece) => void (stdout += piece))
   child.stderr.setEncoding('utf8').on('data', (piece) => void (stderr += piece))
-  const late = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), LIMIT_MS)
+  const late = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), LIMIT_MS)
   return new Promise((resolve) => {
     child.on('close', (code) => {
       clearTimeout(late)
       try {
         // The group that this shell has led.
-        process.kill(-child.pid, 'SIGKILL')
+        process.kill(-Number(child.pid), 'SIGKILL')
       } catch {
         // Everything has ended.
       }

@@ -73,8 +73,8 @@ describe('the fleet', () => {
   test('has three nodes with the same store and keys, and addresses of their own', () => {
     const environments = nodes.map(([, service]) => environmentOf(service))
     expect(environments.map(({ PARLEY_NODE_URL: url }) => url)).toEqual(nodes.map(([name]) => `http://${name}:8000`))
-    const shared = environments.map(({ PARLEY_NODE_URL: _, ...rest }) => rest)
-    expect(new Set(shared.map((each) => JSON.stringify(each))).size).toBe(1)
+    const shared = environments.map((each) => JSON.stringify({ ...each, PARLEY_NODE_URL: '' }))
+    expect(new Set(shared).size).toBe(1)
     const { PARLEY_DATABASE_URL: url } = environments[0]!
     const { database } = fleet.services
     expect(new URL(url!)).toMatchObject({
