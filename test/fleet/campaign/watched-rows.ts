@@ -7,7 +7,7 @@ const EVERY_MS = 20
 const ROWS_SQL = `SELECT c.id, c.epoch::int AS epoch, c.seq::int AS seq, c.wants_owner AS wants, n.url
   FROM parley.conversations c LEFT JOIN parley.nodes n ON n.n = c.node`
 
-export type WatchedRow = { id: string; epoch: number; seq: number; wants: boolean; url: string | null }
+type WatchedRow = { id: string; epoch: number; seq: number; wants: boolean; url: string | null }
 /** `at`: `performance.now()` after the answer. */
 type Reading = { at: number; rows: readonly WatchedRow[] }
 
