@@ -24,6 +24,8 @@ import { copyContext, stagesIn, variablesIn } from './dockerfile.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const NOT_RUN = 77
+/** A program of the machine, not of a package. */
+const BWRAP = 'bwrap'
 /** Messages of npm and apt without a network. */
 const OFFLINE =
   /E(?:AI_AGAIN|NOTFOUND|CONNREFUSED|TIMEDOUT)|Temporary failure resolving|Could not resolve|Could not connect/
@@ -143,7 +145,7 @@ function inStage({ home, env, cwd }, argv, { more = MASKED_PROC, limitMs = 600_0
     ...argv,
   ]
   return new Promise((resolve, reject) => {
-    const child = spawn('bwrap', args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: limitMs })
+    const child = spawn(BWRAP, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: limitMs })
     let [stdout, stderr] = ['', '']
     child.stdout.setEncoding('utf8').on('data', (text) => void (stdout += text))
     child.stderr.setEncoding('utf8').on('data', (text) => void (stderr += text))
@@ -207,7 +209,7 @@ async function serve(stage, { command, health }, more = WHOLE_PROC) {
 }
 
 async function main() {
-  if (spawnSyncOk('bwrap', ['--unshare-user', '--ro-bind', '/', '/', 'true']) === false) {
+  if (spawnSyncOk(BWRAP, ['--unshare-user', '--ro-bind', '/', '/', 'true']) === false) {
     console.log('conformance:image was not run: bubblewrap does not work here')
     return NOT_RUN
   }

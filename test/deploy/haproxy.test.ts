@@ -11,9 +11,12 @@ import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { root } from '../source-files.ts'
 
+/** A program of the machine, not of a package. */
+const HAPROXY: string = 'haproxy'
+
 const isInstalled = (() => {
   try {
-    execFileSync('haproxy', ['-v'], { stdio: 'ignore' })
+    execFileSync(HAPROXY, ['-v'], { stdio: 'ignore' })
     return true
   } catch {
     return false
@@ -74,7 +77,7 @@ describe.skipIf(!isInstalled)('HAProxy', () => {
     const port = await freePort()
     url = `http://127.0.0.1:${port}`
     const env = Object.fromEntries(nodes.map((node, at) => [`NODE${at + 1}`, new URL(node.url).host]))
-    const child = spawn('haproxy', ['-db', '-f', `${root}deploy/haproxy.cfg`], {
+    const child = spawn(HAPROXY, ['-db', '-f', `${root}deploy/haproxy.cfg`], {
       stdio: 'ignore',
       env: { PATH: process.env['PATH'], BALANCER_BIND: `127.0.0.1:${port}`, ...env },
     })

@@ -13,6 +13,9 @@ import { startServerProcess, TEST_KEY, type ServerProcess } from '../../packages
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 
+/** Programs of the machine, not of a package. */
+const [MOUNT, UNMOUNT]: [string, string] = ['mount', 'umount']
+
 /** Commands of each turn, and the one whose record the database refuses. */
 const STEPS = 6
 const AT_FAULT = 3
@@ -135,11 +138,11 @@ async function smallDisk(dir: TempDir): Promise<(AsyncDisposable & { path: strin
   const path = dir.file('small')
   mkdirSync(path)
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m,mode=0711', 'tmpfs', path], { stdio: 'ignore' })
+    execFileSync(MOUNT, ['-t', 'tmpfs', '-o', 'size=24m,mode=0711', 'tmpfs', path], { stdio: 'ignore' })
   } catch {
     return null
   }
-  return { path, [Symbol.asyncDispose]: async () => void execFileSync('umount', ['-l', path]) }
+  return { path, [Symbol.asyncDispose]: async () => void execFileSync(UNMOUNT, ['-l', path]) }
 }
 
 test('a full disk of the database delays turns, requests name the remedy, and everything continues when there is space', async ({

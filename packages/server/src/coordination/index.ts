@@ -1,4 +1,4 @@
-export type { Coordination, LiveNode, Owner, Topic } from './coordination.ts'
+export type { Coordination, Owner } from './coordination.ts'
 export { LiveNodes } from './live-nodes.ts'
-export { openLocalCoordination, type LocalCoordinationDeps } from './local.ts'
-export { openSharedCoordination, type SharedCoordinationDeps } from './shared.ts'
+export { openLocalCoordination } from './local.ts'
+export { openSharedCoordination } from './shared.ts'
