@@ -145,7 +145,7 @@ export async function startServer(
   const webhooks = opened.use(
     await composeWebhooks({ config, storage, cipher, coordination, nodes, known, onOutcome, log }),
   )
-  const automation = opened.use(openAutomation(config, storage, log))
+  const automation = opened.use(openAutomation(config, storage, coordination, log))
   const mcp = openConversationMcp({
     workspaces,
     trusted: config.trustedMcpServers,

@@ -6,7 +6,8 @@ import { asConversationId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../testing/temp.ts'
 import { openCompletions, type RunEnd } from './callback.ts'
-import { openSqlite } from '../storage/index.ts'
+import { openSqlite, openStore, type Storage } from '../storage/index.ts'
+import { testDatabase } from '../../testing/postgres.ts'
 import { until } from '../../testing/until.ts'
 
 const ID = asConversationId('c1')
@@ -40,6 +41,9 @@ async function startListener(statuses: number[] = []) {
 
 const backoff = { baseMs: 5, maxMs: 20 }
 
+/** A node that learns of no other one. */
+const nodeAlone = (node: number) => ({ node, onOrphans: () => ({ [Symbol.dispose]: () => undefined }) })
+
 /** A store of callbacks, and the folder of version 0.1.0, which is empty. */
 async function openPlace() {
   await using stack = new AsyncDisposableStack()
@@ -49,7 +53,7 @@ async function openPlace() {
   return {
     dir,
     store,
-    from: { store, oldFolder: dir.file('callbacks') },
+    from: { store, coordination: nodeAlone(1), endOf: async () => null, oldFolder: dir.file('callbacks') },
     noneIsOwed: async () => (await store.owed()).length === 0,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
@@ -134,7 +138,7 @@ test('a refused completion callback is repeated with the same id and finally par
   await until(at.noneIsOwed)
   await using listening = await startListener()
   await using next = openCompletions({ target: listening.target, ...at.from, log, backoff })
-  await next.recover(async () => null)
+  await next.recover()
   expect(listening.bodies).toEqual([])
 })
 
@@ -148,8 +152,15 @@ test('the next process sends the completion callbacks of a killed one, also for 
     await before.ended(ended, finished)
   }
   await using listener = await startListener()
-  await using after = openCompletions({ target: listener.target, ...at.from, log, backoff })
-  await after.recover(async (id) => (id === noted ? { ...finished, execution_status: 'stuck' } : null))
+  await using after = openCompletions({
+    target: listener.target,
+    ...at.from,
+    coordination: nodeAlone(2),
+    endOf: async (id) => (id === noted ? { ...finished, execution_status: 'stuck' } : null),
+    log,
+    backoff,
+  })
+  await after.recover()
   await until(() => listener.bodies.length === 2)
   expect(listener.bodies.map((body) => [body.conversation_id, body.status]).toSorted()).toEqual([
     ['c1', 'COMPLETED'],
@@ -169,8 +180,94 @@ test('the callbacks that version 0.1.0 kept in files are sent, those that it had
   await writeFile(`${oldFolder}/a.json`, owed('a', { status: 'COMPLETED', conversation_id: ID }))
   await writeFile(`${oldFolder}/b.json.parked`, owed('b', { status: 'FAILED', conversation_id: ID }))
   await using completions = openCompletions({ target: listener.target, ...at.from, log, backoff })
-  await completions.recover(async () => null)
+  await completions.recover()
   await until(at.noneIsOwed)
   expect(listener.ids).toEqual(['a'])
   await expect(readdir(oldFolder)).rejects.toMatchObject({ code: 'ENOENT' })
 })
+
+/** Nodes on one database. Each holds its lease until its end. */
+async function openNodes(target: { url: string; apiKey: null; runId: null }, count: number) {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await testDatabase())
+  const open = async () => stack.use(await openStore({ path: '', databaseUrl: database.url }))
+  // The leases are those of other handles, because one that was just opened would not let its own handle take anything.
+  const leases = await open()
+  const node = async (storage: Storage) => {
+    const n = await storage.nodes.add()
+    const lease = await leases.shared!.openLease(n, 60_000)
+    const listeners = new Set<() => void>()
+    const onOrphans = (listener: () => void) => {
+      listeners.add(listener)
+      return { [Symbol.dispose]: () => void listeners.delete(listener) }
+    }
+    const completions = openCompletions({
+      target,
+      store: storage.callbacks,
+      coordination: { node: n, onOrphans },
+      endOf: async () => finished,
+      oldFolder: '/nonexistent',
+      log,
+      backoff: { baseMs: 60_000, maxMs: 60_000 },
+    })
+    let ending: Promise<void> | undefined
+    const end = async () => {
+      await completions[Symbol.asyncDispose]()
+      await lease[Symbol.asyncDispose]()
+    }
+    return stack.use({
+      completions,
+      storage,
+      /** What the coordination does when another node may have ended. */
+      looks: () => listeners.forEach((listener) => listener()),
+      end: () => (ending ??= end()),
+      [Symbol.asyncDispose]: () => (ending ??= end()),
+    })
+  }
+  const nodes = []
+  while (nodes.length < count) nodes.push(await node(await open()))
+  const owned = stack.move()
+  return { nodes, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+test('a node that starts does not send the callbacks of a live node, and sends them when that has ended', async () => {
+  await using listener = await startListener([500])
+  await using fleet = await openNodes(listener.target, 2)
+  const [first, second] = fleet.nodes as [(typeof fleet.nodes)[0], (typeof fleet.nodes)[0]]
+  await first.completions.began(ID)
+  await first.completions.ended(ID, finished)
+  await first.completions.began(asConversationId('c2'))
+  await until(() => listener.ids.length === 1)
+  await second.completions.recover()
+  expect(await second.storage.callbacks.take(99)).toEqual([])
+  expect(listener.ids).toHaveLength(1)
+  await first.end()
+  second.looks()
+  await until(async () => (await second.storage.callbacks.owed()).length === 0)
+  expect(listener.bodies.map(({ conversation_id }) => conversation_id).toSorted()).toEqual(['c1', 'c1', 'c2'])
+  expect(listener.ids.filter((id) => id === listener.ids[0])).toHaveLength(2)
+}, 60_000)
+
+test('a run that moves to another node is reported once, by the node where it ends', async () => {
+  await using listener = await startListener()
+  await using fleet = await openNodes(listener.target, 3)
+  const [first, second, third] = fleet.nodes as [
+    (typeof fleet.nodes)[0],
+    (typeof fleet.nodes)[0],
+    (typeof fleet.nodes)[0],
+  ]
+  await first.completions.began(ID)
+  await second.completions.began(ID)
+  await second.completions.ended(ID, finished)
+  // The first node was stopped meanwhile, and has not noticed that it owns the run no more.
+  await first.completions.ended(ID, { ...finished, execution_status: 'error' })
+  await until(async () => (await second.storage.callbacks.owed()).length === 0)
+  await first.end()
+  await third.completions.recover()
+  expect(listener.bodies.map(({ status }) => status)).toEqual(['COMPLETED'])
+  // A run that began elsewhere and ends without having continued here, such as one whose approval is refused.
+  await second.completions.began(ID)
+  await third.completions.ended(ID, finished)
+  await until(() => listener.bodies.length === 2)
+  expect(new Set(listener.ids).size).toBe(2)
+}, 60_000)

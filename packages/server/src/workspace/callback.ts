@@ -6,13 +6,15 @@
  *   A1. The begin and the end of a run are stored before anything is sent, so a killed process loses no callback.
  *   A2. Each run is reported once. If the answer is lost, the callback is repeated with the same `webhook-id`.
  *   A3. The status is `COMPLETED` only for a run that has finished.
+ *   A4. Of the nodes that share a store, one sends a callback: the one that the row names. Those of a node that has ended are taken by another
+ *       one, and the callback of a run that moves to another node moves with it.
  */
 import type { Log } from '../observability/index.ts'
 import { createHmac, randomUUID } from 'node:crypto'
 import type { ConversationExecutionStatus, ConversationId } from '@parley/protocol'
 import { operatorFetch } from '../egress/index.ts'
 import { backoffMs, sleep, timeoutSignal, type Backoff } from '../lib/index.ts'
-import type { CallbackStore } from '../storage/index.ts'
+import { isStoreUnavailable, type CallbackStore, type NodeNumber, type OwedCallback } from '../storage/index.ts'
 import { takeOldCallbacks } from './old-callbacks.ts'
 
 export type CallbackTarget = {
@@ -44,6 +46,10 @@ type Callback = {
 export type CompletionsOptions = {
   target: CallbackTarget
   store: CallbackStore
+  /** The node that sends, and how it learns that another one may have ended. */
+  coordination: { node: NodeNumber; onOrphans(listener: () => void): Disposable }
+  /** Returns the end of a conversation's run that an earlier node did not store; null: it continues. */
+  endOf: (id: ConversationId) => Promise<RunEnd | null>
   /** Folder in which version 0.1.0 kept the callbacks that were owed. */
   oldFolder: string
   log: Pick<Log, 'warn' | 'error'>
@@ -57,8 +63,8 @@ export interface Completions extends AsyncDisposable {
   began(id: ConversationId): Promise<void>
   /** Records the end of the run that has begun, if there is one. Resolves when it is stored; delivery continues in the background. */
   ended(id: ConversationId, end: RunEnd): Promise<void>
-  /** Resumes the pending callbacks of an earlier process. `endOf` returns the end of a conversation's run; null: it continues. */
-  recover(endOf: (id: ConversationId) => Promise<RunEnd | null>): Promise<void>
+  /** Takes the callbacks of nodes that have ended, now and whenever another one may have, until disposal. */
+  recover(): Promise<void>
 }
 
 /** Milliseconds to wait for an answer. Source: agent-core.md 12.9. */
@@ -72,44 +78,47 @@ type PendingCallback = { id: string; conversation_id: ConversationId; callback: 
 export function openCompletions({
   target,
   store,
+  coordination,
+  endOf,
   oldFolder,
   log,
   backoff = BACKOFF,
   giveUpMs = GIVE_UP_MS,
 }: CompletionsOptions): Completions {
+  const { node } = coordination
   const closing = new AbortController()
-  const runs = new Map<ConversationId, PendingCallback>()
-  const delivering = new Set<Promise<void>>()
+  const ends = new DisposableStack()
+  /** Ids of the callbacks of runs that have begun here. */
+  const runs = new Map<ConversationId, string>()
+  const working = new Set<Promise<void>>()
 
-  const write = (owed: PendingCallback) =>
-    store.put({ id: owed.id, conversation_id: owed.conversation_id, json: JSON.stringify(owed) })
-
-  async function conclude(owed: PendingCallback, end: RunEnd): Promise<void> {
-    const due = {
-      ...owed,
-      callback: callbackOf(owed.conversation_id, end, target.runId),
-      due_at: new Date().toISOString(),
-    }
-    await write(due)
-    startDelivery(due)
+  async function conclude(id: string, conversation_id: ConversationId, end: RunEnd): Promise<void> {
+    const callback = callbackOf(conversation_id, end, target.runId)
+    const due: PendingCallback = { id, conversation_id, callback, due_at: new Date().toISOString() }
+    // Otherwise another node reports the run.
+    if (await store.end(rowOf(due), node)) startDelivery(due)
   }
 
-  function startDelivery(owed: PendingCallback): void {
-    const work = deliver(owed).catch((error: unknown) => {
-      // The callback stays stored, and the next process resumes it.
-      if (!closing.signal.aborted)
-        log.error({ conversation_id: owed.conversation_id, err: error }, 'completion callback failed')
+  /** The disposal waits for `work`. What fails stays stored, and a later node resumes it. */
+  function inBackground(work: Promise<void>, onFailure: (error: unknown) => void): void {
+    const caught = work.catch((error: unknown) => {
+      if (!closing.signal.aborted) onFailure(error)
     })
-    delivering.add(work)
-    void work.finally(() => delivering.delete(work))
+    working.add(caught)
+    void caught.finally(() => working.delete(caught))
   }
+
+  const report = (conversation_id: ConversationId, work: Promise<void>): void =>
+    inBackground(work, (err) => log.error({ conversation_id, err }, 'completion callback failed'))
+
+  const startDelivery = (owed: PendingCallback): void => report(owed.conversation_id, deliver(owed))
 
   async function deliver(owed: PendingCallback): Promise<void> {
     const { conversation_id } = owed
     for (let attempt = 1; ; attempt++) {
       closing.signal.throwIfAborted()
-      const refusal = await post(target, owed, closing.signal)
-      if (refusal === null) return store.remove(owed.id)
+      const refusal = await send(owed, attempt === 1)
+      if (refusal === null) return
       log.warn({ conversation_id, attempt, reason: refusal }, 'completion callback not accepted')
       if (Date.now() - Date.parse(owed.due_at ?? '') > giveUpMs) {
         log.error({ conversation_id, attempts: attempt }, 'completion callback given up')
@@ -119,41 +128,73 @@ export function openCompletions({
     }
   }
 
+  /** Returns null when nothing is left to send here, otherwise the reason. */
+  async function send(owed: PendingCallback, isFirst: boolean): Promise<string | null> {
+    try {
+      // While this node waited, another one may have taken the callback of a node that seemed to have ended.
+      if (!isFirst && !(await store.isOf(owed.id, node))) return null
+      const refusal = await post(target, owed, closing.signal)
+      if (refusal === null) await store.remove(owed.id)
+      return refusal
+    } catch (error) {
+      closing.signal.throwIfAborted()
+      if (!isStoreUnavailable(error)) throw error
+      return 'the store cannot be reached'
+    }
+  }
+
+  async function resume({ json }: OwedCallback): Promise<void> {
+    const owed = JSON.parse(json) as PendingCallback
+    if (owed.callback !== null) return startDelivery(owed)
+    const end = await endOf(owed.conversation_id)
+    if (end !== null) await conclude(owed.id, owed.conversation_id, end)
+  }
+
+  // Repeated by the next sign that a node may have ended.
+  const notTaken = (err: unknown): void => log.warn({ err }, 'completion callbacks not taken over')
+  let taking: Promise<void> | null = null
+  const take = (): Promise<void> => {
+    const takeNow = async () => {
+      for (const owed of await store.take(node)) report(owed.conversation_id, resume(owed))
+    }
+    return (taking ??= takeNow().finally(() => {
+      taking = null
+    }))
+  }
+
   return {
     async began(conversation_id) {
-      if (runs.has(conversation_id)) return
-      const owed: PendingCallback = { id: randomUUID(), conversation_id, callback: null, due_at: null }
-      runs.set(conversation_id, owed)
-      await write(owed)
+      const opened: PendingCallback = { id: randomUUID(), conversation_id, callback: null, due_at: null }
+      runs.set(conversation_id, await store.begin(rowOf(opened), node))
     },
 
-    async ended(id, end) {
-      const owed = runs.get(id)
-      if (owed === undefined) return
-      runs.delete(id)
-      await conclude(owed, end)
+    async ended(conversation_id, end) {
+      // A run that began at another node, and ends without having continued here.
+      const id = runs.get(conversation_id) ?? (await store.openOf(conversation_id))
+      runs.delete(conversation_id)
+      if (id !== null) await conclude(id, conversation_id, end)
     },
 
-    async recover(endOf) {
-      await takeOldCallbacks(oldFolder, store)
-      for (const { json } of await store.owed()) {
-        const owed = JSON.parse(json) as PendingCallback
-        if (owed.callback !== null) {
-          startDelivery(owed)
-          continue
-        }
-        const end = await endOf(owed.conversation_id)
-        if (end === null) runs.set(owed.conversation_id, owed)
-        else await conclude(owed, end)
-      }
+    async recover() {
+      await takeOldCallbacks(oldFolder, store, node)
+      await take()
+      ends.use(coordination.onOrphans(() => inBackground(take(), notTaken)))
     },
 
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the server is closing'))
-      await Promise.allSettled(delivering)
+      ends.dispose()
+      while (working.size > 0) await Promise.allSettled(working)
     },
   }
 }
+
+const rowOf = (owed: PendingCallback): OwedCallback => ({
+  id: owed.id,
+  conversation_id: owed.conversation_id,
+  is_open: owed.callback === null,
+  json: JSON.stringify(owed),
+})
 
 function callbackOf(
   conversation_id: ConversationId,

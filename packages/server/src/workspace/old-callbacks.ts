@@ -2,12 +2,12 @@
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConversationId } from '@parley/protocol'
-import type { CallbackStore } from '../storage/index.ts'
+import type { CallbackStore, NodeNumber } from '../storage/index.ts'
 
 const PARKED = '.json.parked'
 
-/** Moves the callbacks of a folder into the store. One that is cut off is moved by the next start. */
-export async function takeOldCallbacks(folder: string, store: CallbackStore): Promise<void> {
+/** Moves the callbacks of a folder into the store, where no node sends them yet. One that is cut off is moved by the next start. */
+export async function takeOldCallbacks(folder: string, store: CallbackStore, node: NodeNumber): Promise<void> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
@@ -15,9 +15,12 @@ export async function takeOldCallbacks(folder: string, store: CallbackStore): Pr
   if (names === null) return
   for (const name of names.filter((each) => each.endsWith('.json') || each.endsWith(PARKED))) {
     const json = await readFile(join(folder, name), 'utf8')
-    const { id, conversation_id } = JSON.parse(json) as { id: string; conversation_id: ConversationId }
-    await store.put({ id, conversation_id, json })
-    if (name.endsWith(PARKED)) await store.park(id)
+    type Old = { id: string; conversation_id: ConversationId; callback: object | null }
+    const { id, conversation_id, callback } = JSON.parse(json) as Old
+    const isParked = name.endsWith(PARKED)
+    // One that is to be parked is taken by no node before.
+    await store.put({ id, conversation_id, is_open: callback === null, json }, isParked ? node : null)
+    if (isParked) await store.park(id)
     await rm(join(folder, name), { force: true })
   }
   await rmdir(folder).catch(() => undefined)

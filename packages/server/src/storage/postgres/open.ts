@@ -67,6 +67,7 @@ export async function openPostgres({
   }
   const place = givenPlace ?? ''
   let lease: Lease | undefined
+  const claimant = { place, mayTakeOver: () => lease?.mayTakeOver ?? true }
   const outbox = new Outbox(givenNow)
   const appends = new Appends(database, outbox)
   const sweep = new LogSweep(database)
@@ -81,7 +82,7 @@ export async function openPostgres({
   return {
     conversations: {
       ...postgresRecords(database, sweep, outbox, place),
-      ...postgresOwning(database, { place, mayTakeOver: () => lease?.mayTakeOver ?? true }),
+      ...postgresOwning(database, claimant),
       ...postgresLog(appends, outbox),
     },
     events: postgresEvents(database, OWN_LOGS),
@@ -94,7 +95,7 @@ export async function openPostgres({
     bash: postgresBash(database, place),
     calls: postgresCalls(database, place),
     files: postgresFiles(database),
-    callbacks: postgresCallbacks(database),
+    callbacks: postgresCallbacks(database, claimant),
     nodes: postgresNodes(database),
     notes: postgresNotes(database),
     workspaces: postgresWorkspaces(database, place),

@@ -377,10 +377,18 @@ const IDENTITY = `
   ALTER TABLE webhook_targets ADD COLUMN sender bigint;
 `
 
+/** `node`: the one that sends the callback; null: none yet. `is_open`: the end of the run is not known, which earlier versions wrote in the JSON. */
+const CALLBACKS_OF_NODES = `
+  ALTER TABLE callbacks ADD COLUMN node bigint, ADD COLUMN is_open boolean NOT NULL DEFAULT false;
+  UPDATE callbacks SET is_open = true WHERE strpos(json, '"callback":null') > 0;
+  CREATE INDEX callbacks_open ON callbacks (conversation_id) WHERE is_open;
+`
+
 /** The steps, oldest first. */
 export const MIGRATIONS: readonly string[] = [
   CONVERSATIONS + EVENTS + DELIVERIES + USERS,
   WEBHOOK_TARGETS,
   NODES,
   IDENTITY,
+  CALLBACKS_OF_NODES,
 ]

@@ -415,6 +415,13 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX conversations_root ON conversations (root) WHERE root IS NOT NULL;
   DROP INDEX conversations_running;
   `,
+  // A callback of a run whose end is not known was recognised by its JSON.
+  `
+  ALTER TABLE callbacks ADD COLUMN node INTEGER;
+  ALTER TABLE callbacks ADD COLUMN is_open INTEGER NOT NULL DEFAULT 0;
+  UPDATE callbacks SET is_open = 1 WHERE instr(json, '"callback":null') > 0;
+  CREATE INDEX callbacks_open ON callbacks (conversation_id) WHERE is_open = 1;
+  `,
 ]
 
 /** True for the `application_id` of a store. */
