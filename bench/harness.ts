@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import WebSocket from 'ws'
 import type { openSqlite } from '../packages/server/src/storage/index.ts'
-import { startScriptedModel, type ScriptedModel } from '../packages/server/testing/scripted-model.ts'
 import { startServerProcess, TEST_KEY, type ServerProcess } from '../packages/server/testing/server-process.ts'
 import { tempDir, type TempDir } from '../packages/server/testing/temp.ts'
+import { turnModel, type TurnModel } from './model.ts'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const bundle = process.env['PARLEY_BENCH_BUNDLE'] ?? `${root}dist/parley.js`
@@ -30,20 +30,7 @@ export async function openStore(path: string): ReturnType<typeof openSqlite> {
 export const serve = (dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> =>
   startServerProcess({ dataDir, argv: entry(), env: { PARLEY_LOG_LEVEL: 'error', ...env } })
 
-/** Six model calls and five `echo` commands for each message of a person. */
-export function turnModel(): Promise<ScriptedModel> {
-  return startScriptedModel({
-    respond: ({ body }) => {
-      const messages = body['messages'] as { role: string }[]
-      const since = messages.length - 1 - messages.findLastIndex(({ role }) => role === 'user')
-      const call = Math.ceil(since / 2)
-      if (call >= 5) return { text: 'done' }
-      return { toolCalls: [{ name: 'terminal', arguments: { command: `echo step ${call}` } }] }
-    },
-  })
-}
-
-export type Bench = AsyncDisposable & { dir: TempDir; server: ServerProcess; model: ScriptedModel }
+export type Bench = AsyncDisposable & { dir: TempDir; server: ServerProcess; model: TurnModel }
 
 export async function openBench(): Promise<Bench> {
   await using stack = new AsyncDisposableStack()
@@ -65,9 +52,9 @@ export async function createConversation({ server, model, dir }: Bench, name: st
   return body.id
 }
 
-export const agentOf = (model: Pick<ScriptedModel, 'url'>) => ({
+export const agentOf = ({ url }: Pick<TurnModel, 'url'>) => ({
   kind: 'Agent',
-  llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'k' },
+  llm: { model: 'openai/scripted', base_url: `${url}/v1`, api_key: 'k' },
   tools: [{ name: 'terminal' }],
 })
 

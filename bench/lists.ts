@@ -4,7 +4,8 @@ import { stamp } from '../packages/server/src/conversation/log/stamp.ts'
 import { statusChanged, userMessage } from '../packages/server/src/conversation/drafts.ts'
 import { TEST_KEY, type ServerProcess } from '../packages/server/testing/server-process.ts'
 import { tempDir } from '../packages/server/testing/temp.ts'
-import { agentOf, median, openStore, serve, turnModel } from './harness.ts'
+import { agentOf, median, openStore, serve } from './harness.ts'
+import { turnModel } from './model.ts'
 import { ready, stored, type History } from './histories.ts'
 
 const CONVERSATIONS = 100

@@ -10,7 +10,8 @@ import {
 import { stamp } from '../packages/server/src/conversation/log/stamp.ts'
 import { statusChanged, userMessage } from '../packages/server/src/conversation/drafts.ts'
 import { tempDir } from '../packages/server/testing/temp.ts'
-import { agentOf, median, openStore, serve, turnModel, Turns } from './harness.ts'
+import { agentOf, median, openStore, serve, Turns } from './harness.ts'
+import { turnModel } from './model.ts'
 import { ready, stored, type History } from './histories.ts'
 
 const SIZES = [500, 50_000] as const

@@ -3,7 +3,8 @@ import { startFleet, type Fleet } from '../../packages/server/testing/fleet.ts'
 import { FLEET_KEY } from '../../packages/server/testing/fleet-node.ts'
 import { startServerProcess, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { entry, median, residentMb, turnModel } from '../harness.ts'
+import { entry, median, residentMb } from '../harness.ts'
+import { turnModel } from '../model.ts'
 import { note, processorMs, row, rowAtLeast, Talk, type Row } from './place.ts'
 
 const ROUNDS = 7
