@@ -162,6 +162,23 @@ export function vaultContract(makePlace: MakePlace): void {
     })
   })
 
+  describe('the test value of the sealing key', () => {
+    test('of several first test values one is stored, which all of its writers get, and a later one replaces it', async () => {
+      await using place = await makePlace()
+      await using first = await place.open()
+      await using second = await place.open()
+      expect(await first.sealTest.get()).toBeNull()
+      const drafts = range(1, 6).map((n) => ({ sealed: `sealed ${n}`, salt: `salt ${n}` }))
+      const added = await Promise.all(drafts.map((draft, n) => (n % 2 === 0 ? first : second).sealTest.add(draft)))
+      expect(drafts).toContainEqual(added[0])
+      expect(added).toEqual(drafts.map(() => added[0]))
+      expect(await second.sealTest.get()).toEqual(added[0])
+      const replaced = { sealed: 'replaced', salt: 'salt' }
+      await second.sealTest.put(replaced)
+      expect(await first.sealTest.add(drafts[0]!)).toEqual(replaced)
+    })
+  })
+
   describe('keys', () => {
     const key = { id: 'k1', user: 'ada', role: 'user', hash: 'h1', label: null, expires_at: null } as const
 

@@ -107,7 +107,7 @@ async function expectKey({ dataDir, secretKey }: MoveConfig, test: SealTestStore
   if ((await test.get()) === null && (await test.samples(SEALED_PREFIX)).length === 0) return
   await settleKeyFile(keyFile, test)
   // Nothing is written: the value is stored by the next start if it is missing.
-  const read = { ...test, put: async () => undefined }
+  const read: SealTestStore = { ...test, add: async (first) => first, put: async () => undefined }
   await openStoreCipher(read, { ...(secretKey === null ? {} : { keyText: secretKey }), keyFile, replaces: false })
 }
 

@@ -27,12 +27,32 @@ export async function openStoreCipher(
   const test = await store.get()
   const sealed = test === null ? (await store.samples(SEALED_PREFIX)).flatMap(sealedIn) : [test.sealed]
   const salt = test?.salt ?? makeSalt()
+  const isMade = options.keyText === undefined && !existsSync(options.keyFile)
   const cipher = await openCipher({ ...options, salt, mayCreate: replaces || sealed.length === 0 })
   const isExpected = sealed.length === 0 || sealed.some((text) => opens(cipher, text))
   if (!isExpected && !replaces) throw otherKey(cipher.keyId, sealed[0]!)
-  const isCurrent = test !== null && test.salt === salt && sealedWith(test.sealed) === cipher.keyId
+  if (test === null) return addTest(store, cipher, salt, { replaces, ...options }, isMade)
+  const isCurrent = test.salt === salt && sealedWith(test.sealed) === cipher.keyId
   if (!isCurrent) await store.put(sealTest(cipher, salt))
   return cipher
+}
+
+/**
+ * Stores the first test value. If another server on the same database has stored one meanwhile, its key is that of the store, and so is
+ * its salt.
+ */
+async function addTest(
+  store: SealTestStore,
+  cipher: Cipher,
+  salt: string,
+  options: StoreCipherOptions,
+  isMade: boolean,
+): Promise<Cipher> {
+  const stored = await store.add(sealTest(cipher, salt))
+  if (stored.salt === salt && sealedWith(stored.sealed) === cipher.keyId) return cipher
+  // A new key that has sealed nothing would hide that the key of the store is missing here.
+  if (isMade && !opens(cipher, stored.sealed)) await rm(options.keyFile, { force: true })
+  return openStoreCipher(store, options)
 }
 
 /** The test value of a store whose values are sealed with this cipher. */

@@ -3,9 +3,15 @@ import type { ConversationId } from '@parley/protocol'
 /** A value that was sealed with the key of the store, which another key does not open, and the salt of that key. */
 export type SealTest = { sealed: string; salt: string }
 
+/** The salt is null where an older version stored the value. */
+export type StoredSealTest = Omit<SealTest, 'salt'> & { salt: string | null }
+
 export interface SealTestStore {
-  /** Null before the first `put`. The salt is null where an older version stored the value. */
-  get(): Promise<(Omit<SealTest, 'salt'> & { salt: string | null }) | null>
+  /** Null before the first one is stored. */
+  get(): Promise<StoredSealTest | null>
+  /** Stores the first value, and returns it; of several processes that do so at once, all get the one that is stored. */
+  add(test: SealTest): Promise<StoredSealTest>
+  /** Replaces the value, or stores the first one. */
   put(test: SealTest): Promise<void>
   /** Texts of secrets, settings, documents and records that contain `prefix`; a bounded number. */
   samples(prefix: string): Promise<string[]>

@@ -5,7 +5,7 @@
 import { chmod } from 'node:fs/promises'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { ParleyError } from '@parley/protocol'
-import type { SealTest, SealTestStore } from '../contract/directory.ts'
+import type { SealTestStore, StoredSealTest } from '../contract/directory.ts'
 import { explained } from './failures.ts'
 import { isOfParley, SCHEMA_VERSION } from './migrations.ts'
 import { SAMPLES_SQL, SEAL_TEST_SQL, SEAL_SAMPLES } from './seal-test.ts'
@@ -54,16 +54,19 @@ export function sealTestOf(copy: string): SealTestStore {
   // The copy may have an older schema.
   const columns = () =>
     read<{ name: string }>("SELECT name FROM pragma_table_info('seal_test')").map(({ name }) => name)
-  const test = (): (Omit<SealTest, 'salt'> & { salt: string | null }) | undefined => {
+  const test = (): StoredSealTest | undefined => {
     const known = columns()
     if (!known.includes('sealed')) return undefined
-    return read<SealTest>(known.includes('salt') ? SEAL_TEST_SQL : 'SELECT sealed, NULL AS salt FROM seal_test')[0]
+    return read<StoredSealTest>(
+      known.includes('salt') ? SEAL_TEST_SQL : 'SELECT sealed, NULL AS salt FROM seal_test',
+    )[0]
   }
   return {
     get: async () => {
       const row = test()
       return row === undefined ? null : { ...row }
     },
+    add: async (first) => first,
     put: async () => undefined,
     samples: async (prefix) => read<{ text: string }>(SAMPLES_SQL, prefix, SEAL_SAMPLES).map(({ text }) => text),
   }
