@@ -142,7 +142,7 @@ describe('the other server', () => {
     const id = await startOn(here, { workspace: placeOn(proxy.url, dir), agent: agentOf(model.url) })
     await until(async () => (await statusOf(here, id)) === 'finished')
     const bash = ['/api/bash/execute_bash_command', '/api/bash/start_bash_command']
-    expect([...proxy.forgotten].toSorted()).toEqual([...bash, '/api/file/upload'])
+    expect([...proxy.forgotten].toSorted()).toEqual([...bash, '/api/file/create_directory', '/api/file/upload'])
     const [answer] = await answersOf(here, id)
     expect(textOf(answer)).toBe('said')
     expect(await readFile(dir.file('work/count'), 'utf8')).toBe('once\n')

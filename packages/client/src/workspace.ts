@@ -74,6 +74,11 @@ export class WorkspaceClient {
     await call(this.#server, routes.uploadFile, request, signal)
   }
 
+  /** Creates a directory and its missing parents. */
+  async createDirectory(path: string, signal?: AbortSignal): Promise<void> {
+    await call(this.#server, routes.createDirectory, { query: { path } }, signal)
+  }
+
   /** The bytes of a file by its absolute path. */
   async download(path: string, signal?: AbortSignal): Promise<Uint8Array> {
     const response = await open(this.#server, routes.downloadFile, { query: { path } }, signal)

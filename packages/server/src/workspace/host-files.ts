@@ -11,7 +11,7 @@ import { asParleyError, nullIfMissing } from './file-errors.ts'
 import { openToRead, replaceFile, statFile, type Target } from './files.ts'
 import { FolderHandle, makeFolder } from './roots/folder-handle.ts'
 import { resolveLinks } from './roots/real-path.ts'
-import type { Roots } from './roots/roots.ts'
+import type { FileRoots, Roots } from './roots/roots.ts'
 
 const MAX_FAVORITES = 50
 /** Bytes read of a file that reports size 0. */
@@ -35,7 +35,7 @@ function expectNoNul(path: string): void {
 export type OpenFile = { name: string; size: number; mtimeMs: number; stream(): Readable; close(): Promise<void> }
 
 /** Opens a file for reading; follows symlinks within the roots. @throws RefusedPath; ParleyError `not_found`, `bad_request`, `forbidden`. */
-export async function openFile(roots: Roots, path: string): Promise<OpenFile> {
+export async function openFile(roots: FileRoots, path: string): Promise<OpenFile> {
   const asked = absolutePath(path)
   return opened({ path: asked, account: roots.account, real: () => roots.file(asked, MEMBER) })
 }
@@ -80,7 +80,7 @@ async function unsized(file: FileHandle): Promise<Buffer> {
  * Writes a stream to a file, which it replaces atomically; creates missing directories.
  * @throws RefusedPath; ParleyError `bad_request`, `forbidden`, `unavailable` (disk full); the error of the source.
  */
-export async function receiveFile(roots: Roots, path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+export async function receiveFile(roots: FileRoots, path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const asked = absolutePath(path)
   const { account } = roots
   const target = { path: asked, account, real: () => roots.file(asked, MEMBER) }

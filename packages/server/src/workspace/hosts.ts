@@ -1,8 +1,10 @@
 /** The server's machine outside conversations: a separate workspace per user, so that users cannot reach each other's commands. */
 import { createHash } from 'node:crypto'
 import { asConversationId, type ConversationId } from '@parley/protocol'
+import { isInside } from '../lib/index.ts'
 import { RefusedPath } from './roots/refused-path.ts'
-import type { Roots, RootsOf } from './roots/roots.ts'
+import type { FileRoots, Roots, RootsOf } from './roots/roots.ts'
+import { INSIDE } from './runner/sandbox/mounts.ts'
 import type { Workspace, Workspaces } from './workspace.ts'
 
 export interface Hosts {
@@ -13,6 +15,8 @@ export interface Hosts {
   of(user: string): Promise<Workspace>
   /** The directories that the user's requests may reach. */
   roots(user: string): Roots
+  /** The files that the user's requests may reach, by the paths that they have for the user's commands. */
+  files(user: string): FileRoots
   /** Ends the commands of the user. */
   release(user: string): Promise<void>
   /** Removes the output of these commands from the runner, because it is stored elsewhere. */
@@ -32,19 +36,30 @@ export function openHosts(workspaces: Workspaces, roots: RootsOf, cwd: string): 
     // Its owner never changes, so neither does the epoch.
     return workspaces.open({ conversationId, owner: user, workingDir, epoch: 1 }, new AbortController().signal)
   }
+  const of = (user: string) => {
+    const opened = known.get(user) ?? open(user)
+    known.set(user, opened)
+    opened.catch(() => known.delete(user))
+    return opened
+  }
   return {
+    of,
     roots,
+    files(user) {
+      const { account } = roots(user)
+      return {
+        account,
+        async file(path, at) {
+          const own = isInside(INSIDE.root, path) ? await (await of(user)).ownFile?.(path) : null
+          return own ?? roots(user).file(path, at)
+        },
+      }
+    },
     release: async (user) => {
       known.delete(user)
       await workspaces.release(hostId(user))
     },
     forget: (user, calls) => workspaces.forget?.(hostId(user), calls),
-    of(user) {
-      const opened = known.get(user) ?? open(user)
-      known.set(user, opened)
-      opened.catch(() => known.delete(user))
-      return opened
-    },
   }
 }
 

@@ -335,6 +335,13 @@ export class LocalWorkspace implements Workspace {
     return this.#deps.roots.directory(this.resolve(path), at)
   }
 
+  async ownFile(path: string): Promise<string | null> {
+    const { confinement, roots } = this.#deps
+    const isOwn = [INSIDE.home, INSIDE.tmp].some((folder) => isInside(folder, path))
+    if (confinement === null || !isOwn) return null
+    return confinedPath(confinement(await surroundingsOf(this.#real, roots)), path, { writes: true })
+  }
+
   resolve(path: string): string {
     return isAbsolute(path) ? resolve(path) : join(this.workingDir, path)
   }

@@ -146,6 +146,11 @@ export interface Workspace extends AsyncDisposable {
    * Absent on another server. @throws RefusedPath when the owner's requests may not reach it
    */
   directory?(path: string, at: Place): Promise<string>
+  /**
+   * Real path of a file that has another path for the programs of this workspace, because their sandbox gives them a home and a folder for
+   * temporary files; null: the file has none. Absent on another server. @throws ParleyError `forbidden` when a link leads elsewhere
+   */
+  ownFile?(path: string): Promise<string | null>
   stat(path: string, signal: AbortSignal): Promise<FileStat | null>
   /** The path with all symlinks followed; null when nothing exists there. Absent where a workspace cannot resolve paths. */
   realPath?(path: string, signal: AbortSignal): Promise<string | null>

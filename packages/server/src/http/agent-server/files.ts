@@ -45,7 +45,7 @@ export function fileRoutes({ hosts, quotas, log, touch }: FileDeps): Route[] {
       const file = stream === undefined || boundary === null ? null : await partOf(stream, boundary, 'file')
       if (file === null) throw missingFile()
       try {
-        await receiveFile(hosts.roots(user), query.path, quotas.uploads.counted(user, file.bytes))
+        await receiveFile(hosts.files(user), query.path, quotas.uploads.counted(user, file.bytes))
       } finally {
         file.discard()
       }
@@ -54,7 +54,7 @@ export function fileRoutes({ hosts, quotas, log, touch }: FileDeps): Route[] {
     route(downloadFile, async ({ query }, actor) => {
       expectWriter(actor)
       touch()
-      const file = await openFile(hosts.roots(actor.user), query.path)
+      const file = await openFile(hosts.files(actor.user), query.path)
       return sendFile(file, { 'content-type': 'application/octet-stream', ...attachment(file.name) }, log)
     }),
     route(createDirectory, async ({ query }, { user }) => {

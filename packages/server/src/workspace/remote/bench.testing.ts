@@ -28,10 +28,12 @@ export type RemoteTestWorkspaces = AsyncDisposable & {
   ): Promise<Workspace>
 }
 
-export async function openRemoteTestWorkspaces(): Promise<RemoteTestWorkspaces> {
+/** @param env settings of the other server */
+export async function openRemoteTestWorkspaces(env: Record<string, string> = {}): Promise<RemoteTestWorkspaces> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
-  const server = stack.use(await startTestServer({ HOME: dir.path, PARLEY_SESSION_API_KEYS: `${KEY},${SHOWN_KEY}` }))
+  const keys = `${KEY},${SHOWN_KEY}`
+  const server = stack.use(await startTestServer({ HOME: dir.path, PARLEY_SESSION_API_KEYS: keys, ...env }))
   const notes = stack.use(await openTestNotes())
   const ids = new Map<string, RemotePlace>()
   const another: RemoteTestWorkspaces['another'] = (changed) => {

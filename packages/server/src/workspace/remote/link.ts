@@ -28,6 +28,9 @@ export type LinkOptions = Pick<RemoteWorkspace, 'host' | 'api_key' | 'read_timeo
 /** Milliseconds after which a request is not retried; default `RETRY_BUDGET_MS`. */
 export type RetryBudget = { retryBudgetMs?: number }
 
+/** Working directory of a command there; absent: that of the server. */
+type Directory = { cwd?: string | undefined }
+
 export class RemoteLink implements Disposable {
   /** Scheme, host and port, for people. */
   readonly origin: string
@@ -60,12 +63,12 @@ export class RemoteLink implements Disposable {
     script: string,
     args: readonly string[],
     signal: AbortSignal,
-    { waitMs = 0, ...retryBudget }: { waitMs?: number } & RetryBudget = {},
+    { waitMs = 0, cwd, ...retryBudget }: { waitMs?: number } & Directory & RetryBudget = {},
   ): Promise<string> {
     const command = shellLine(['/bin/sh', '-c', script, 'parley', ...args])
     const timeout = Math.ceil(waitMs / 1000) + SCRIPT_SECONDS
     const { exit_code, stdout, stderr } = await this.#retrying(
-      () => this.#client.execute(command, { timeout }, signal),
+      () => this.#client.execute(command, { timeout, ...(cwd === undefined ? {} : { cwd }) }, signal),
       signal,
       retryBudget,
     )
@@ -78,8 +81,14 @@ export class RemoteLink implements Disposable {
   }
 
   /** Starts a line of `/bin/sh` in the background. */
-  async start(line: string, timeoutSeconds: number, signal: AbortSignal): Promise<void> {
-    await this.#retrying(() => this.#client.start(line, { timeout: timeoutSeconds }, signal), signal)
+  async start(line: string, timeoutSeconds: number, signal: AbortSignal, { cwd }: Directory = {}): Promise<void> {
+    const options = { timeout: timeoutSeconds, ...(cwd === undefined ? {} : { cwd }) }
+    await this.#retrying(() => this.#client.start(line, options, signal), signal)
+  }
+
+  /** Creates a directory and its missing parents. */
+  async createDirectory(path: string, signal: AbortSignal, retryBudget: RetryBudget = {}): Promise<void> {
+    await this.#retrying(() => this.#client.createDirectory(path, signal), signal, retryBudget)
   }
 
   async upload(path: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {

@@ -46,6 +46,8 @@ export class RemoteExecutor {
   readonly link: RemoteLink
   readonly #spec: RemoteExecutorSpec
   #greeting: Promise<Greeting> | null = null
+  /** Where scripts run: the working directory, unless the server does not make it. */
+  #cwd: string | undefined
 
   constructor(link: RemoteLink, spec: RemoteExecutorSpec) {
     this.link = link
@@ -70,7 +72,9 @@ export class RemoteExecutor {
   async #greet(signal: AbortSignal, retryBudget: RetryBudget): Promise<Greeting> {
     const { conversationId, workingDir, epoch } = this.#spec
     const token = randomBytes(16).toString('hex')
-    const output = await this.link.run(GREET, [conversationId, token, String(epoch), workingDir], signal, retryBudget)
+    this.#cwd = (await this.#makeDirectory(signal, retryBudget)) ? workingDir : undefined
+    const args = [conversationId, token, String(epoch), workingDir]
+    const output = await this.run(GREET, args, signal, retryBudget)
     const of = (name: string) => new RegExp(`^${name} (.*)$`, 'm').exec(output)?.[1] ?? ''
     this.#expectNewest(Number(of('epoch')))
     const { origin } = this.link
@@ -84,6 +88,25 @@ export class RemoteExecutor {
     const orNull = (text: string) => (text === '' ? null : text)
     const shell = { user: of('user'), host: of('host'), python: orNull(of('python')) }
     return { root: of('root'), token: of('token'), current: orNull(of('current')), shell }
+  }
+
+  /**
+   * Makes the working directory outside of a sandbox there, which shows it to the commands that begin in it. False when the server refuses
+   * that, or cannot: its shell then tries, and reports the reason. @throws ParleyError `unavailable`
+   */
+  async #makeDirectory(signal: AbortSignal, retryBudget: RetryBudget): Promise<boolean> {
+    try {
+      await this.link.createDirectory(this.#spec.workingDir, signal, retryBudget)
+      return true
+    } catch (error) {
+      if (error instanceof ParleyError && error.details?.['status'] !== null) return false
+      throw error
+    }
+  }
+
+  /** Runs a script to its end in the working directory, as `RemoteLink.run` does. */
+  run(...[script, args, signal, options]: Parameters<RemoteLink['run']>): Promise<string> {
+    return this.link.run(script, args, signal, { ...options, cwd: this.#cwd })
   }
 
   #expectNewest(epoch: number): void {
@@ -101,7 +124,7 @@ export class RemoteExecutor {
     options: Parameters<RemoteLink['run']>[3] = {},
   ): Promise<string> {
     const { root } = await this.greet(signal)
-    const output = await this.link.run(fenced(script), [root, String(this.#spec.epoch), ...args], signal, options)
+    const output = await this.run(fenced(script), [root, String(this.#spec.epoch), ...args], signal, options)
     if (output.trim() === REPLACED) throw replaced()
     return output
   }
@@ -127,7 +150,7 @@ export class RemoteExecutor {
     await this.link.upload(`${folder}/run`, Buffer.from(script), signal)
     const words = ['bash', '-c', SUPERVISE, 'parley', folder, root, String(this.#spec.epoch), kind]
     const environment = `${MARK}=${quote(root)} ${NO_PAGERS}`
-    await this.link.start(`exec env ${environment} ${shellLine(words)}`, JOB_SECONDS, signal)
+    await this.link.start(`exec env ${environment} ${shellLine(words)}`, JOB_SECONDS, signal, { cwd: this.#cwd })
   }
 
   /**
@@ -139,7 +162,7 @@ export class RemoteExecutor {
     const limit = Math.max(0, Math.min(waitMs, this.maxWaitMs))
     const wanted = isOutputWanted ? '1' : '0'
     const args = [folder, String(from), String(MAX_LOOK_BYTES), pauses(limit), wanted, String(this.#spec.epoch)]
-    const look = readLook(await this.link.run(LOOK, args, signal, { waitMs: limit }))
+    const look = readLook(await this.run(LOOK, args, signal, { waitMs: limit }))
     this.#expectNewest(look.epoch)
     return look
   }

@@ -142,7 +142,7 @@ export class RemoteWorkspace implements Workspace {
   async #ask(script: string, path: string, args: readonly string[], signal: AbortSignal): Promise<string> {
     await this.#executor.greet(signal)
     const at = this.#path(path)
-    return expectDone(at, await this.#link.run(script, [at, ...args], signal))
+    return expectDone(at, await this.#executor.run(script, [at, ...args], signal))
   }
 
   /** As `#ask`, for a script that changes something. @throws ParleyError `conflict` when a newer owner has taken over */

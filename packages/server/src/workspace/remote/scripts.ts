@@ -65,40 +65,87 @@ echo "python $(command -v python3 || command -v python)"
 echo "trouble $M"
 `
 
+/** Succeeds while the supervisor of the job in `$1` holds its lock; fails with 2 where that cannot be known by a lock. */
+const HELD = `held() {
+  [ -e "$1/alive" ] || return 2
+  flock -n -s "$1/alive" true 2>/dev/null; case $? in 0) return 1 ;; 1) return 0 ;; *) return 2 ;; esac
+}
+`
+
+/** Succeeds when the processes of the job in `$1` have other pids for this script than for their supervisor. */
+const FOREIGN = `foreign() { n=$(cat "$1/ns" 2>/dev/null); [ -n "$n" ] && [ "$n" != "$(readlink /proc/self/ns/pid)" ]; }
+`
+
 /**
  * For bash; arguments: folder of the job, of the conversation, epoch, kind. Waits until the job's background processes have ended
- * too, because some servers end the remaining processes of a command that has ended.
+ * too, because some servers end the remaining processes of a command that has ended. Obeys lines of the pipe `ctl`: `END`, or a signal and
+ * the seconds between the checks before SIGKILL.
  */
 export const SUPERVISE = `${BORN}J=$1; B=$2
 [ "$(cat "$B/epoch" 2>/dev/null || echo 0)" -le "$3" ] || exit 0
-(umask 077; set -C; echo "$$ $(born $$)" > "$J/pid") 2>/dev/null || exit 0
+[ ! -e "$J/pid" ] || exit 0
+U=$(umask)
+umask 077
+if command -v flock > /dev/null; then exec 9>> "$J/alive"; flock -n -x 9 || exit 0; fi
+(set -C; echo "$$ $(born $$)" > "$J/pid") 2>/dev/null || exit 0
+readlink /proc/self/ns/pid > "$J/ns" 2> /dev/null
+mkfifo "$J/ctl" && exec 8<> "$J/ctl"
 exec < /dev/null > /dev/null 2>&1
 I=/dev/null
 if [ "$4" = terminal ]; then
   echo "\${J##*/}" > "$B/current"
-  mkfifo -m 600 "$J/in" && I=$J/in
+  mkfifo "$J/in" && I=$J/in
 elif [ -e "$J/stdin" ]; then I=$J/stdin; fi
+umask "$U"
 set -m
-if [ "$4" = terminal ]; then bash "$J/run" <> "$I" > "$J/out" 2>&1 &
-else bash "$J/run" < "$I" > "$J/out" 2> "$J/err" & fi
+if [ "$4" = terminal ]; then bash "$J/run" <> "$I" > "$J/out" 2>&1 8>&- 9>&- &
+else bash "$J/run" < "$I" > "$J/out" 2> "$J/err" 8>&- 9>&- & fi
 c=$!
+marked() {
+  p=
+  for f in /proc/[0-9]*; do
+    case $f in /proc/$$ | /proc/$BASHPID) ;; *) grep -qszxF "${MARK}=$B" "$f/environ" && p="$p \${f#/proc/}" ;; esac
+  done
+  [ -n "$p" ]
+}
+end() {
+  marked && { kill -TERM $p; kill -CONT $p; }
+  for i in 1 2 3 4 5 6 7 8 9 10; do marked || break; sleep 0.1; done
+  marked && kill -KILL $p
+  kill -KILL $$
+}
+obey() {
+  unset ${MARK}
+  while read -r s w; do
+    [ "$s" != END ] || end
+    kill -s "$s" -- "-$c"
+    [ -n "$w" ] || continue
+    for i in 1 2 3 4 5 6 7 8 9 10; do kill -s 0 -- "-$c" || continue 2; sleep "$w"; done
+    kill -s KILL -- "-$c"
+  done <&8
+}
+obey 9>&- &
+r=$!
 echo "$c" > "$J/group"
 wait "$c"
 echo "$?" > "$J/exit.new"; mv "$J/exit.new" "$J/exit"
 rm -f "$J/run" "$J/stdin"
-while kill -0 -- "-$c" 2> /dev/null; do sleep ${SECONDS_BETWEEN_LOOKS}; done
+while kill -0 -- "-$c" 2> /dev/null; do sleep ${SECONDS_BETWEEN_LOOKS} 8>&- 9>&-; done
+rm -f "$J/ctl"
+kill -KILL -- "-$r"
 `
 
 /**
  * Arguments: folder of the job, first byte, largest number of bytes of each stream, pauses between checks, 1 to print the output of a
  * running job, epoch. Waits until the job has ended, a newer owner has taken over, or the pauses are over.
  */
-export const LOOK = `${BORN}J=$1; O=$2; M=$3
+export const LOOK = `${BORN}${HELD}J=$1; O=$2; M=$3
 state() {
   if [ -e "$J/exit" ]; then echo "exited $(cat "$J/exit")"; return; fi
   if [ -s "$J/pid" ]; then
     read -r p b < "$J/pid"
-    if [ "$(born "$p")" = "$b" ]; then echo "running $p"
+    held "$J"; h=$?
+    if [ $h = 0 ] || { [ $h = 2 ] && [ "$(born "$p")" = "$b" ]; }; then echo "running $p"
     elif [ -e "$J/exit" ]; then echo "exited $(cat "$J/exit")"
     else echo "gone 0"; fi
   elif [ -d "$J" ]; then echo "ready 0"
@@ -128,9 +175,10 @@ cut_out "$J/err" 0 "$e"
 `
 
 /** Arguments: folder of the job, signal, seconds between the checks before SIGKILL (empty: no SIGKILL). */
-export const SIGNAL = `J=$1
+export const SIGNAL = `${HELD}${FOREIGN}J=$1
 [ -e "$J/exit" ] && exit 0
 c=$(cat "$J/group" 2>/dev/null) || exit 0
+if foreign "$J"; then held "$J" && echo "$2 $3" 1<> "$J/ctl"; exit 0; fi
 kill -s "$2" -- "-$c" 2>/dev/null || exit 0
 [ -n "$3" ] || exit 0
 for i in 1 2 3 4 5 6 7 8 9 10; do kill -s 0 -- "-$c" 2>/dev/null || exit 0; sleep "$3"; done
@@ -152,8 +200,22 @@ mkdir "$J/typed-$2" 2>/dev/null || exit 0
 printf %s "$3" | base64 -d 1<> "$J/in"
 `
 
-const END_ALL = `living() { grep -lzxF "${MARK}=$B" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3; }
+/** Supervisors whose processes have other pids here end them themselves. */
+const END_ALL = `${HELD}${FOREIGN}supervised() {
+  for J in "$B"/jobs/*; do if [ -p "$J/ctl" ] && foreign "$J" && held "$J"; then "$@" || return 0; fi; done
+}
+end_supervised() {
+  tell() { echo END 1<> "$J/ctl"; }
+  supervised tell
+  for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+    l=; still() { l=1; false; }; supervised still
+    [ -n "$l" ] || return 0
+    sleep 0.2
+  done
+}
+living() { grep -lzxF "${MARK}=$B" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3; }
 end_all() {
+  end_supervised
   p=$(living); [ -n "$p" ] || return 0
   kill -TERM $p 2>/dev/null; kill -CONT $p 2>/dev/null
   for i in 1 2 3 4 5 6 7 8 9 10; do p=$(living); [ -n "$p" ] || return 0; sleep 0.1; done

@@ -61,6 +61,9 @@ export interface Roots {
   ownFolder(): Promise<string>
 }
 
+/** What reads and writes files needs. */
+export type FileRoots = Pick<Roots, 'account' | 'file'>
+
 export type RootsOf = (user: string) => Roots
 
 /** The directories that the operator opens, besides each user's own folder. */

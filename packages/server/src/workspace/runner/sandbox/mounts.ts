@@ -19,6 +19,7 @@ export type BoxFolders = { home: string; tmp: string; kept: string }
 
 /** Paths inside the sandbox. All are in a new /run that no process has written to. */
 export const INSIDE = {
+  root: '/run/parley',
   home: '/run/parley/home',
   tmp: '/run/parley/tmp',
   kept: '/run/parley/kept',
