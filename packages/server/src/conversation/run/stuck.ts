@@ -130,7 +130,7 @@ function isNudge(event: TreeEvent): boolean {
 }
 
 function waiting(view: readonly TreeEvent[], after: EventId | null, limitMs: number): Repetition | null {
-  const waited = waitedMs(view.slice(view.findLastIndex(({ id }) => id === after) + 1))
+  const waited = waitedMs(after === null ? view : view.slice(view.findLastIndex(({ id }) => id === after) + 1))
   if (waited < limitMs) return null
   const minutes = Math.round(waited / 60_000)
   return stuck('waiting', `The agent waited ${minutes} minutes for a command without any news from it.`)

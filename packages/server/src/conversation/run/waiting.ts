@@ -27,7 +27,8 @@ export function waitedMs(events: readonly TreeEvent[]): number {
   let output: string | null = null
   let began = 0
   let ended = 0
-  for (const event of events.toReversed()) {
+  for (let at = events.length - 1; at >= 0; at--) {
+    const event = events[at]!
     if (event.kind === 'AgentErrorEvent' || (event.kind === 'MessageEvent' && event.source === 'user')) break
     if (event.kind === 'ObservationEvent') {
       const printed = JSON.stringify(event.observation.content)

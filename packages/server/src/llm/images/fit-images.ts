@@ -25,6 +25,8 @@ const SHOWN_REASONS = 3
 const contents = new WeakMap<LlmImage, InlineContent>()
 const images = (messages: readonly LlmMessage[]): LlmImage[] =>
   messages.flatMap(({ content }) => (content as readonly Part[]).filter((part) => part.type === 'image'))
+const hasImage = ({ content }: LlmMessage): boolean =>
+  (content as readonly Part[]).some((part) => part.type === 'image')
 
 export type FitDeps = {
   limits: ImageLimits
@@ -42,8 +44,8 @@ export async function fitImages(
   { limits, shrinker, given }: FitDeps,
   signal: AbortSignal,
 ): Promise<readonly LlmMessage[]> {
+  if (!messages.some(hasImage)) return messages
   const all = images(messages)
-  if (all.length === 0) return messages
   expectFew(
     all.map(() => 0),
     limits,

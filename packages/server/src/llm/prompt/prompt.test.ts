@@ -128,3 +128,28 @@ test('a model without vision gets no images', () => {
   const prompt = toPrompt([{ role: 'user', content: [text('look'), PIXEL] }], options('anthropic', { vision: false }))
   expect(prompt).toEqual([{ role: 'user', content: [{ type: 'text', text: 'look' }] }])
 })
+
+test('a message is converted once for a model, and a breakpoint of one request is in no other', () => {
+  const call: LlmMessage = { role: 'assistant', content: [], toolCalls: [{ id: 'c', name: 't', arguments: '{}' }] }
+  const result: LlmMessage = { role: 'tool', toolCallId: 'c', toolName: 't', content: [text('r')], isError: false }
+  const first = [user('go'), call, result]
+  const later = [...first, { ...call, toolCalls: [] }, user('on'), { ...call }, { ...result }]
+  const origin = options('anthropic').origin
+  const marked = () => options('anthropic', { cacheTtl: '5m', origin })
+  const before = toPrompt(first, marked())
+  const prompt = toPrompt(later, marked())
+  expect(JSON.stringify(before[2])).toContain('cacheControl')
+  expect(JSON.stringify(prompt[2])).not.toContain('cacheControl')
+  expect(prompt[1]).toBe(before[1])
+  expect(toPrompt(later, marked())).toEqual(prompt)
+})
+
+test('a message that another model gets is converted again', () => {
+  const call: LlmMessage = { role: 'assistant', content: [], toolCalls: [{ id: 'c', name: 't', arguments: '{"a":1}' }] }
+  const messages = [user('go'), call]
+  const inputs = (['anthropic', 'compatible', 'anthropic'] as const).map((api) => {
+    const [, answer] = toPrompt(messages, options(api))
+    return answer?.role === 'assistant' && answer.content[0]?.type === 'tool-call' ? answer.content[0].input : null
+  })
+  expect(inputs).toEqual([{ a: 1 }, '{"a":1}', { a: 1 }])
+})

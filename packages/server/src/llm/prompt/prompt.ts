@@ -6,25 +6,25 @@
  *   P2. Cache breakpoints, four at most: the shared system part, the end of the system prompt, the end of this request, and that of
  *       the request before the newest answer. A vendor looks back 20 blocks from a breakpoint, and ten parallel calls with their
  *       results are more (agent-core.md 10.4).
+ *   P3. A message without a breakpoint is converted once for a model: its conversion is shared by all later requests, and never changed.
  */
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Prompt,
   LanguageModelV4TextPart,
   LanguageModelV4ToolResultOutput,
+  LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { LlmImage, LlmMessage, LlmText } from '../llm.ts'
 import { filePart } from '../images/prompt-images.ts'
-import { assistantMessage, type AssistantOptions } from './assistant.ts'
+import { assistantMessage } from './assistant.ts'
 import { callIdFor } from './call-ids.ts'
+import { convertedOnce, type ConversionOptions } from './converted-once.ts'
 
-export type PromptOptions = AssistantOptions & {
+export type PromptOptions = ConversionOptions & {
   /** How long the provider keeps what breakpoints mark; null: none are sent. */
   cacheTtl: CacheTtl | null
-  vision: boolean
-  /** Content is sent as one string, which cannot contain an image. */
-  stringContent?: boolean
 }
 
 type ToolMessage = Extract<LlmMessage, { role: 'tool' }>
@@ -33,9 +33,11 @@ export type CacheTtl = '5m' | '1h'
 
 type Mark = { providerOptions?: SharedV4ProviderOptions }
 
+const NO_MARK: Mark = {}
+
 /** Five minutes are the default of the provider. */
 function markOf(ttl: CacheTtl | null): Mark {
-  if (ttl === null) return {}
+  if (ttl === null) return NO_MARK
   const mark = { type: 'ephemeral', ...(ttl === '5m' ? {} : { ttl }) }
   return { providerOptions: { anthropic: { cacheControl: mark }, openaiCompatible: { cache_control: mark } } }
 }
@@ -59,11 +61,11 @@ export function toPrompt(messages: readonly LlmMessage[], options: PromptOptions
   for (const [at, message] of messages.entries()) {
     if (at < start) continue
     if (message.role !== 'tool') pictures = flush(pictures, prompt)
-    const mark = marked.has(message) ? markOf(options.cacheTtl) : {}
+    const mark = marked.has(message) ? markOf(options.cacheTtl) : NO_MARK
     if (message.role === 'tool') pictures.push(...pushResult(message, mark, options, prompt))
     else if (message.role === 'assistant') pushAnswer(message, options, prompt)
     // All vendors but one take a system message in the middle as the user's turn.
-    else pushUser(message.content, mark, options, prompt)
+    else pushUser(message, mark, options, prompt)
   }
   flush(pictures, prompt)
   return prompt
@@ -83,24 +85,21 @@ function systemMessages(parts: readonly LlmText[], { api, cacheTtl }: PromptOpti
   })
 }
 
-function pushUser(
-  content: readonly (LlmText | LlmImage)[],
-  mark: Mark,
-  options: PromptOptions,
-  prompt: LanguageModelV4Prompt,
-): void {
-  const parts = userParts(content, options)
+type InputMessage = Exclude<LlmMessage, { role: 'assistant' | 'tool' }>
+
+function pushUser(message: InputMessage, mark: Mark, options: PromptOptions, prompt: LanguageModelV4Prompt): void {
+  const parts = convertedOnce(message, options, userParts)
   const last = parts.at(-1)
   if (last === undefined) return
-  Object.assign(last, mark)
-  prompt.push({ role: 'user', content: parts })
+  prompt.push({ role: 'user', content: mark === NO_MARK ? parts : [...parts.slice(0, -1), { ...last, ...mark }] })
 }
 
 function userParts(
-  content: readonly (LlmText | LlmImage)[],
-  options: PromptOptions,
+  { content: given }: InputMessage,
+  options: ConversionOptions,
 ): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
   const { api, vision, stringContent = false } = options
+  const content: readonly (LlmText | LlmImage)[] = given
   const texts = content.filter((part) => part.type === 'text').filter((part) => part.text.trim() !== '')
   const images = vision && !stringContent ? content.filter((part) => part.type === 'image') : []
   // Every server accepts plain strings, not every server lists of parts.
@@ -120,7 +119,7 @@ function pushAnswer(
   options: PromptOptions,
   prompt: LanguageModelV4Prompt,
 ): void {
-  const converted = assistantMessage(message, options)
+  const converted = convertedOnce(message, options, assistantMessage)
   if (converted !== null) prompt.push(converted)
 }
 
@@ -130,26 +129,32 @@ function pushResult(
   mark: Mark,
   options: PromptOptions,
   prompt: LanguageModelV4Prompt,
-): LanguageModelV4FilePart[] {
+): readonly LanguageModelV4FilePart[] {
+  const { result, pictures } = convertedOnce(message, options, resultOf)
+  const part = mark === NO_MARK ? result : { ...result, ...mark }
+  const last = prompt.at(-1)
+  // The results of one batch of calls form one message.
+  if (last?.role === 'tool') last.content.push(part)
+  else prompt.push({ role: 'tool', content: [part] })
+  return pictures
+}
+
+type ToolResult = { result: LanguageModelV4ToolResultPart; pictures: readonly LanguageModelV4FilePart[] }
+
+function resultOf(message: ToolMessage, options: ConversionOptions): ToolResult {
   const shown = options.vision && options.stringContent !== true
   const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   const images = shown ? message.content.flatMap((part) => (part.type === 'image' ? (filePart(part) ?? []) : [])) : []
   const textOnly = options.api === 'compatible' || options.api === 'chat'
   // Where the API has no flag for errors, the library would wrap the text of a failure in JSON.
   const isError = message.isError && options.api !== 'responses'
-  const output = images.length === 0 || textOnly ? textOutput(text, isError) : mixedOutput(text, images)
-  const result = {
-    type: 'tool-result' as const,
+  const result: LanguageModelV4ToolResultPart = {
+    type: 'tool-result',
     toolCallId: callIdFor(message.toolCallId, options.origin),
     toolName: message.toolName,
-    output,
-    ...mark,
+    output: images.length === 0 || textOnly ? textOutput(text, isError) : mixedOutput(text, images),
   }
-  const last = prompt.at(-1)
-  // The results of one batch of calls form one message.
-  if (last?.role === 'tool') last.content.push(result)
-  else prompt.push({ role: 'tool', content: [result] })
-  return textOnly ? images : []
+  return { result, pictures: textOnly ? images : [] }
 }
 
 const textOutput = (value: string, isError: boolean): LanguageModelV4ToolResultOutput => ({

@@ -111,9 +111,8 @@ const limitedAt = (limit: number | null, { tokens }: LlmUsage, reason: FinishRea
 /** Some servers number their calls from the start in every answer; within a conversation an id must name one call. */
 function withNewIds<A extends Pick<LlmAnswer, 'toolCalls' | 'raw'>>(answer: A, request: LlmRequest): A {
   if (answer.toolCalls.length === 0) return answer
-  const used = new Set<string>()
-  for (const message of request.messages)
-    if (message.role === 'assistant') for (const call of message.toolCalls) used.add(call.id)
+  const own = new Set(answer.toolCalls.map((call) => call.id))
+  const used = usedBefore(own, request)
   const toolCalls = answer.toolCalls.map((call) => {
     const id = used.has(call.id) || call.id === '' ? `call_${randomUUID().replaceAll('-', '')}` : call.id
     used.add(id)
@@ -122,4 +121,12 @@ function withNewIds<A extends Pick<LlmAnswer, 'toolCalls' | 'raw'>>(answer: A, r
   const left = [...toolCalls]
   const named = (part: AnswerPart) => (part.type === 'call' ? { ...part, id: left.shift()?.id ?? part.id } : part)
   return { ...answer, toolCalls, raw: answer.raw && { ...answer.raw, parts: answer.raw.parts.map(named) } }
+}
+
+/** Returns which of the ids name calls of the request. It collects these alone, because a history may have thousands of calls. */
+function usedBefore(ids: ReadonlySet<string>, { messages }: LlmRequest): Set<string> {
+  const used = new Set<string>()
+  for (const message of messages)
+    if (message.role === 'assistant') for (const { id } of message.toolCalls) if (ids.has(id)) used.add(id)
+  return used
 }
