@@ -40,10 +40,11 @@ export async function moves(seconds = 60): Promise<Row[]> {
   rows.push(row('R4 calls executed twice', lines.length - new Set(lines).size, 0, ''))
   const orphans = await fleet.store.query('SELECT 1 FROM parley.conversations WHERE wants_owner')
   rows.push(row('R4 conversations without an owner', orphans.length, 0, ''))
-  const errors = await fleet.store.query(
-    `SELECT 1 FROM parley.events WHERE kind IN ('ConversationErrorEvent', 'AgentErrorEvent')`,
+  const errors = await fleet.store.query<{ event: string }>(
+    `SELECT event FROM parley.events WHERE kind IN ('ConversationErrorEvent', 'AgentErrorEvent')`,
   )
   rows.push(row('R6, R7 turns or calls in error', errors.length, 0, ''), note('calls in all', String(lines.length)))
+  for (const { event } of errors.slice(0, 3)) rows.push(note('an error', event.slice(0, 300)))
   return rows
 }
 
