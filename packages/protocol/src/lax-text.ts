@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { ConversationId, EventId } from './ids.ts'
-import { no, ok, scalar, type Read } from './lax.ts'
+import { no, ok, scalar, shared, type Read } from './lax.ts'
 
 const notText = () => no('string_type', 'Input should be a valid string')
 
@@ -32,7 +32,7 @@ export const isLonger = (text: string, max: number): boolean =>
 const characters = (count: number) => `${count} ${count === 1 ? 'character' : 'characters'}`
 
 /** Text of bounded length, in code points, and of one pattern. */
-export const text = (rules: { min?: number; max?: number; pattern?: RegExp } = {}): z.ZodType<string, string> => {
+export const text = shared((rules: { min?: number; max?: number; pattern?: RegExp }): z.ZodType<string, string> => {
   const { min, max, pattern } = rules
   const read = (value: unknown): Read<string> => {
     if (typeof value !== 'string') return notText()
@@ -52,29 +52,31 @@ export const text = (rules: { min?: number; max?: number; pattern?: RegExp } = {
     ...(pattern !== undefined && { pattern: pattern.source }),
   }
   return scalar(read, z.string().meta(documented))
-}
+})
 
 /** Non-blank text; surrounding blanks are kept. Refused as a `value_error`. */
-export const nonBlank = (): z.ZodType<string, string> =>
+export const nonBlank = shared((): z.ZodType<string, string> =>
   scalar(
     (value) => {
       if (typeof value !== 'string') return notText()
       return value.trim() === '' ? refusedValue('Value must not be blank') : ok(value)
     },
     z.string().meta({ minLength: 1 }),
-  )
+  ),
+)
 
 /** Placeholder of an existing secret. */
 export const MASK = '**********'
 
 /** A secret in a request: empty, blank or masked text means none. Source: agent-server-wire.md 8.2. */
-export const secretText = () =>
+export const secretText = shared(() =>
   z
     .string()
     .meta({ format: 'password' })
     .nullable()
     .default(null)
-    .transform((value) => (value === null || value.trim() === '' || value === MASK ? null : value))
+    .transform((value) => (value === null || value.trim() === '' || value === MASK ? null : value)),
+)
 
 const GROUPS = [8, 4, 4, 4, 12]
 const HYPHEN = 0x2d
@@ -114,7 +116,7 @@ function readUuid(value: unknown): Read<string> {
 }
 
 /** A UUID with or without dashes, in braces or as a URN, in any case; parsed to dashed lower case. */
-export const laxUuid = (): z.ZodType<string, string> => scalar(readUuid, z.string().meta({ format: 'uuid' }))
+export const laxUuid = shared((): z.ZodType<string, string> => scalar(readUuid, z.string().meta({ format: 'uuid' })))
 
 /** A conversation id in any of the spellings of `laxUuid`. */
 export const laxConversationId = () => laxUuid() as unknown as z.ZodType<ConversationId, string>
@@ -169,11 +171,12 @@ function readDateTime(value: unknown): Read<string> {
  * An ISO date or date-time, or a Unix time in seconds or milliseconds. Zone-less text stays zone-less; any offset becomes UTC
  * with `Z`. Fractions are cut to microseconds.
  */
-export const laxDateTime = (): z.ZodType<string, string> =>
-  scalar(readDateTime, z.string().meta({ format: 'date-time' }))
+export const laxDateTime = shared((): z.ZodType<string, string> =>
+  scalar(readDateTime, z.string().meta({ format: 'date-time' })),
+)
 
 /** A date-time in the form of event timestamps (UTC, six digits, no offset), so that both compare as text. */
-export const laxEventTime = (): z.ZodType<string, string> => {
+export const laxEventTime = shared((): z.ZodType<string, string> => {
   const read = (value: unknown): Read<string> => {
     const got = readDateTime(value)
     if (!got.ok) return got
@@ -181,4 +184,4 @@ export const laxEventTime = (): z.ZodType<string, string> => {
     return ok(`${whole}.${fraction.padEnd(6, '0')}`)
   }
   return scalar(read, z.string().meta({ format: 'date-time' }))
-}
+})

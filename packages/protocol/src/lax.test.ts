@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
 import { laxBoolean, laxInt, laxNumber, type IssueParams } from './lax.ts'
+import { text } from './lax-text.ts'
 
 /** Returns the value, or the type word of the only failure. */
 function read(schema: z.ZodType, value: unknown): unknown {
@@ -101,4 +102,14 @@ test.each<[schema: z.ZodType, value: unknown, message: string]>([
   [laxBoolean(), 5.5, 'Input should be a valid boolean'],
 ])('failures have the exact text: case %#', (schema, value, message) => {
   expect(schema.safeParse(value).error?.issues[0]?.message).toBe(message)
+})
+
+test('schemas of equal rules are one schema, and those of different rules are not', () => {
+  expect(laxBoolean()).toBe(laxBoolean())
+  expect(laxInt({ ge: 1, le: 5 })).toBe(laxInt({ ge: 1, le: 5 }))
+  expect(text({ max: 5, pattern: /^a/ })).toBe(text({ max: 5, pattern: /^a/ }))
+  expect(laxInt({ ge: 1 })).not.toBe(laxInt({ gt: 1 }))
+  expect(text({ pattern: /^a/ })).not.toBe(text({ pattern: /^a/i }))
+  expect(read(laxInt({ ge: 1 }), 0)).toBe('greater_than_equal')
+  expect(read(laxInt(), 0)).toBe(0)
 })

@@ -46,6 +46,22 @@ export function scalar<T>(read: (value: unknown) => Read<T>, shape: z.ZodType<T>
   return z.pipe(reader, shape as never) as unknown as z.ZodType<T, T>
 }
 
+/**
+ * One schema for each set of rules: schemas are immutable, and each stays in memory as long as the process. `make` is called
+ * with rules of the source code only: what it returns is never forgotten.
+ */
+export function shared<R extends object, S>(make: (rules: R) => S): (rules?: R) => S {
+  const made = new Map<string, S>()
+  return (rules = {} as R) => {
+    const key = Object.entries(rules).join(' ')
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const schema = make(rules)
+    made.set(key, schema)
+    return schema
+  }
+}
+
 const INT = 'Input should be a valid integer'
 const INT_TEXT = /^[+-]?\d+(?:_\d+)*(?:\.0+)?$/
 const MAX_DIGITS = 4300
@@ -137,12 +153,14 @@ const documented = ({ gt, ge, lt, le }: Bounds) => ({
 })
 
 /** A whole number from 5, 5.0, true, `"5"`, `" 5 "`, `"5.0"`, `"1_000"`. */
-export const laxInt = (bounds: Bounds = {}): z.ZodType<number, number> =>
-  scalar(within(readInt, bounds), z.number().meta({ type: 'integer', ...documented(bounds) }))
+export const laxInt = shared((bounds: Bounds): z.ZodType<number, number> =>
+  scalar(within(readInt, bounds), z.number().meta({ type: 'integer', ...documented(bounds) })),
+)
 
 /** A finite number from a number, a boolean or a decimal string. */
-export const laxNumber = (bounds: Bounds = {}): z.ZodType<number, number> =>
-  scalar(within(readNumber, bounds), z.number().meta(documented(bounds)))
+export const laxNumber = shared((bounds: Bounds): z.ZodType<number, number> =>
+  scalar(within(readNumber, bounds), z.number().meta(documented(bounds))),
+)
 
 /** A boolean from a boolean, 0 or 1, or one of the words true/t/yes/y/on/1 and their opposites, in any case, without blanks. */
-export const laxBoolean = (): z.ZodType<boolean, boolean> => scalar(readBoolean, z.boolean())
+export const laxBoolean = shared((): z.ZodType<boolean, boolean> => scalar(readBoolean, z.boolean()))
