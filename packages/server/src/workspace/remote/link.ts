@@ -77,6 +77,7 @@ export class RemoteLink implements Disposable {
     throw new ParleyError(
       'unavailable',
       `${this.origin} could not do what a workspace needs (exit code ${exit_code}): ${output}`,
+      { details: { exit_code } },
     )
   }
 

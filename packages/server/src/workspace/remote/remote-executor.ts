@@ -14,6 +14,9 @@ const MAX_WAIT_MS = 10_000
 /** Seconds until the other server ends a job: the longest time that its timers support. */
 const JOB_SECONDS = 2_147_000
 
+/** Exit code of a command that did not start, or ran out of time. Source: agent-server-wire.md 1.7. */
+const NOT_STARTED = -1
+
 /** A pager would wait for input. Source: agent-core.md 8.1. */
 const NO_PAGERS = 'AI_AGENT=parley PAGER=cat GIT_PAGER=cat MANPAGER=cat SYSTEMD_PAGER=cat AWS_PAGER='
 
@@ -104,9 +107,19 @@ export class RemoteExecutor {
     }
   }
 
-  /** Runs a script to its end in the working directory, as `RemoteLink.run` does. */
-  run(...[script, args, signal, options]: Parameters<RemoteLink['run']>): Promise<string> {
-    return this.link.run(script, args, signal, { ...options, cwd: this.#cwd })
+  /** Runs a script to its end in the working directory, as `RemoteLink.run` does. The script may run twice. */
+  async run(...[script, args, signal, options]: Parameters<RemoteLink['run']>): Promise<string> {
+    const cwd = this.#cwd
+    const run = () => this.link.run(script, args, signal, { ...options, cwd })
+    try {
+      return await run()
+    } catch (error) {
+      const isUnstarted = error instanceof ParleyError && error.details?.['exit_code'] === NOT_STARTED
+      if (cwd === undefined || !isUnstarted) throw error
+      // No script starts in a directory that was removed.
+      await this.link.createDirectory(cwd, signal, options)
+      return run()
+    }
   }
 
   #expectNewest(epoch: number): void {
@@ -148,6 +161,8 @@ export class RemoteExecutor {
     const folder = await this.folderOf(job, signal)
     if (stdin !== undefined) await this.link.upload(`${folder}/stdin`, Buffer.from(stdin), signal)
     await this.link.upload(`${folder}/run`, Buffer.from(script), signal)
+    // The start of a job reports no failure.
+    if (this.#cwd !== undefined) await this.link.createDirectory(this.#cwd, signal)
     const words = ['bash', '-c', SUPERVISE, 'parley', folder, root, String(this.#spec.epoch), kind]
     const environment = `${MARK}=${quote(root)} ${NO_PAGERS}`
     await this.link.start(`exec env ${environment} ${shellLine(words)}`, JOB_SECONDS, signal, { cwd: this.#cwd })

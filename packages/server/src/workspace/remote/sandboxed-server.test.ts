@@ -1,5 +1,5 @@
 /** A remote workspace on a server that starts every command in a sandbox with process ids of its own. Source: docs/remote-workspace.md. */
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { processesOf } from '../../../testing/processes.ts'
@@ -66,6 +66,13 @@ test('programs and files are those of the sandbox', async () => {
   expect(await readFile(join(bench.work, 'deep/bytes'), 'utf8')).toBe('written')
   expect(Buffer.from(await workspace.readFile('deep/bytes', never)).toString()).toBe('written')
   expect(await terminal(workspace, 'cat deep/bytes')).toMatchObject({ output: 'written' })
+}, 60_000)
+
+test('a working directory of another server that was removed is made again', async () => {
+  await rm(bench.work, { recursive: true })
+  expect(await terminal(workspace, 'pwd')).toMatchObject({ output: `${bench.work}\n`, exit_code: 0 })
+  await rm(bench.work, { recursive: true })
+  expect(await workspace.list('.', never)).toEqual([])
 }, 60_000)
 
 test('an owner that was replaced ends no command in a sandbox of its own', async () => {

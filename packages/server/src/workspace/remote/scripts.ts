@@ -6,10 +6,12 @@
  *     token  epoch  current  state    identity of the folder; newest owner; newest terminal job; variables and functions
  *     jobs/<job>/run                  script of the job, with its secrets; removes itself when it begins
  *     jobs/<job>/pid out err exit cwd process of the job, its output, its exit
+ *     jobs/<job>/alive ns ctl in      lock and process namespace of its supervisor; pipes for signals and input
  *
  * Invariants
  *   S1. A job begins at most once, because its file `pid` can be created only once.
- *   S2. The outcome of a job whose process has ended without an `exit` is unknown.
+ *   S2. The outcome of a job whose supervisor has ended without an `exit` is unknown. The supervisor holds a lock as long as it lives, because
+ *       where commands have process ids of their own, no other command can find it by its pid.
  *   S3. An owner with an older epoch starts no job, changes no file, and ends and types into no job.
  *   S4. Every process of a conversation has the mark in its environment, so that all of them can be found.
  */
@@ -86,9 +88,12 @@ export const SUPERVISE = `${BORN}J=$1; B=$2
 [ ! -e "$J/pid" ] || exit 0
 U=$(umask)
 umask 077
-if command -v flock > /dev/null; then exec 9>> "$J/alive"; flock -n -x 9 || exit 0; fi
-(set -C; echo "$$ $(born $$)" > "$J/pid") 2>/dev/null || exit 0
+if command -v flock > /dev/null; then
+  exec 9>> "$J/alive"
+  flock -n -x 9; case $? in 0) ;; 1) exit 0 ;; *) rm -f "$J/alive" ;; esac
+fi
 readlink /proc/self/ns/pid > "$J/ns" 2> /dev/null
+(set -C; echo "$$ $(born $$)" > "$J/pid") 2>/dev/null || exit 0
 mkfifo "$J/ctl" && exec 8<> "$J/ctl"
 exec < /dev/null > /dev/null 2>&1
 I=/dev/null
@@ -131,7 +136,7 @@ wait "$c"
 echo "$?" > "$J/exit.new"; mv "$J/exit.new" "$J/exit"
 rm -f "$J/run" "$J/stdin"
 while kill -0 -- "-$c" 2> /dev/null; do sleep ${SECONDS_BETWEEN_LOOKS} 8>&- 9>&-; done
-rm -f "$J/ctl"
+rm -f "$J/ctl" "$J/alive"
 kill -KILL -- "-$r"
 `
 
@@ -200,15 +205,15 @@ mkdir "$J/typed-$2" 2>/dev/null || exit 0
 printf %s "$3" | base64 -d 1<> "$J/in"
 `
 
-/** Supervisors whose processes have other pids here end them themselves. */
-const END_ALL = `${HELD}${FOREIGN}supervised() {
-  for J in "$B"/jobs/*; do if [ -p "$J/ctl" ] && foreign "$J" && held "$J"; then "$@" || return 0; fi; done
-}
-end_supervised() {
-  tell() { echo END 1<> "$J/ctl"; }
-  supervised tell
+/** Supervisors whose processes have other pids for this script end them; so does one that has just begun and does not yet say which. */
+const END_ALL = `${HELD}${FOREIGN}end_supervised() {
   for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-    l=; still() { l=1; false; }; supervised still
+    l=
+    for J in "$B"/jobs/*; do
+      [ -e "$J/alive" ] && { [ ! -e "$J/ns" ] || foreign "$J"; } && held "$J" || continue
+      l=1
+      [ ! -p "$J/ctl" ] || echo END 1<> "$J/ctl"
+    done
     [ -n "$l" ] || return 0
     sleep 0.2
   done
