@@ -39,7 +39,7 @@ export const closeInTime = (step: string, part: AsyncDisposable, log: Pick<Log, 
 
 /**
  * Gives the conversations that can move to other nodes, each between two steps, within `ms`. A server without other nodes ends its runs at
- * once, because nobody would continue them meanwhile.
+ * once, because no other node would continue them meanwhile.
  */
 export async function drainWork(
   edge: { drain(): void },

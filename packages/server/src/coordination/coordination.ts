@@ -23,7 +23,7 @@ export type Owner =
   | { kind: 'unknown' }
 
 /**
- * What nodes tell each other. A message may be late, and is sent again by nobody: each receiver also looks by itself from time to time.
+ * What nodes tell each other. A message may be late or lost, and is never sent again: each receiver also looks by itself from time to time.
  * `orphans`: a conversation without an owner should run. `deliveries`: a webhook delivery is due. `targets`: the webhook targets have
  * changed. `keys`: the key with this id was changed or revoked. `users`: a user was suspended or returned. `feed`: conversations of
  * this user have changed.

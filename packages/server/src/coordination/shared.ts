@@ -60,7 +60,7 @@ class SharedCoordination implements Coordination {
   readonly #onReturn = new Set<() => void | Promise<void>>()
   /** Conversations that should run and were claimed by requests. */
   #claimed: ConversationId[] = []
-  /** True when the answer to a claim was lost, so conversations may be this node's that nobody here knows of. */
+  /** True when the answer to a claim was lost, so this node may own conversations that it does not know of. */
   #isUnsure = false
   #isDraining = false
   /** Null unless the session is new and listeners compare what they have with the store. */
@@ -222,7 +222,7 @@ class SharedCoordination implements Coordination {
     }
   }
 
-  /** Who owns a conversation. `here` also when nobody does, and this node may. */
+  /** Who owns a conversation. `here` also for one without a live owner that this node may own. */
   async #look(id: ConversationId): Promise<Owner> {
     const { session } = this.#lease
     const holder = await this.#deps.storage.conversations.holder(id)

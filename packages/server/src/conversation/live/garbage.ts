@@ -12,7 +12,7 @@ type Collect = (options: { type: 'major'; flavor: 'last-resort' }) => void
 
 /**
  * The engine of JavaScript collects when it allocates: a server that has become idle keeps what the last minutes left behind, and
- * the young generation that they needed. A rest is the one time at which a full collection, of some 100 ms, delays nobody.
+ * the young generation that they needed. A rest is the one time at which a full collection, of some 100 ms, delays no request.
  */
 export class GarbageCollection {
   readonly #isAtRest: () => boolean

@@ -34,7 +34,7 @@ export async function takeTheRest({ raw }: FastifyRequest, reply: FastifyReply):
   clearTimeout(silence)
 }
 
-/** Frees the memory of a chunk that nobody reads. A fast sender otherwise leaves more than 100 MB before a garbage collection. */
+/** Frees the memory of a chunk that is not read. A fast sender otherwise leaves more than 100 MB before a garbage collection. */
 function release(chunk: Buffer): void {
   const { buffer } = chunk
   // A smaller view shares its memory with others.

@@ -18,8 +18,8 @@ export type Outgoing = {
 }
 
 /**
- * `answered`: the node has taken the request. `not_owner`, `unreached`: it has not, and the body is not read. `lost`: nobody knows
- * whether it has.
+ * `answered`: the node has taken the request. `not_owner`, `unreached`: it has not, and the body is not read. `lost`: it is not
+ * known whether it has.
  */
 export type Outcome =
   | { kind: 'answered'; response: IncomingMessage }

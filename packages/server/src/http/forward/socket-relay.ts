@@ -81,7 +81,7 @@ function end(connection: SocketConnection, reason: { code: number; reason: strin
 
 function connect({ url: base }: OtherNode, { key, request }: SocketRequest, forwarding: Forwarding): WebSocket {
   const asked = upgradeUrl(request)
-  // The key goes in a header, which nobody logs.
+  // The key goes in a header, because headers are not logged.
   asked.searchParams.delete('session_api_key')
   const url = asked.pathname + asked.search
   const { origin } = request.headers

@@ -99,7 +99,7 @@ async function expectEmpty(target: Postgres, table: string, name: string): Promi
   if ((await target.get(`SELECT 1 FROM ${table} LIMIT 1`)) === undefined) return
   throw new ParleyError(
     'conflict',
-    `database ${name} is not empty: its table ${table} has rows. Name an empty database; if nobody needs what is in this one, ` +
+    `database ${name} is not empty: its table ${table} has rows. Name an empty database; if its data is not needed, ` +
       'run in it: DROP SCHEMA parley CASCADE',
     { details: { store: name } },
   )
