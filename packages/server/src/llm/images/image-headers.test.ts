@@ -132,6 +132,13 @@ function checked(bytes: Uint8Array): ByteSource {
   }
 }
 
+test.each([0, 1])('a JPEG with a segment of %i bytes, less than its length needs, is damaged', (length) => {
+  expect(factsOf(checked(Buffer.from([0xff, 0xd8, 0xff, 0xe1, 0, length, 0, 0, 0, 0, 0, 0, 0])))).toEqual({
+    kind: 'other',
+    file: 'damaged',
+  })
+})
+
 const begins = fc.constantFrom(
   ...IMAGES.map(([, bytes]) => bytes),
   Buffer.from('ffd8ffe10010', 'hex'),

@@ -79,7 +79,8 @@ export function jpegFacts(source: ByteSource): Readable | null {
       continue
     }
     const length = head.readUInt16BE(2)
-    if (marker === 0xd9) break
+    // The length counts its own two bytes.
+    if (marker === 0xd9 || length < 2) break
     if (marker === 0xda) return size && { ...size, orientation, isComplete: hasJpegEnd(source, at + 2 + length) }
     if (isFrame(marker) && head.length === 9) size = { width: head.readUInt16BE(7), height: head.readUInt16BE(5) }
     if (marker === 0xe1) orientation = orientationIn(source.read(at + 4, length - 2)) ?? orientation
