@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { COMMANDS, lineOf, startFleet } from '../../packages/server/testing/fleet.ts'
 import { followFleet } from '../../packages/server/testing/fleet-follower.ts'
 import { until } from '../../packages/server/testing/until.ts'
+import { linesOf as linesOfTalk, startWorkload } from './campaign/workload.ts'
 import { LEASE_SECONDS } from './frozen-owner.ts'
 
 const linesOf = (id: string) => Array.from({ length: COMMANDS }, (_, command) => lineOf(id, 0, command))
@@ -30,6 +31,22 @@ test('a node whose appends lose their answers again and again stores each event 
   expect(follower.faults).toEqual([])
   expect(await fleet.ownerOf(id)).toBe(owner)
 }, 120_000)
+
+test('outages of the store delay turns and calls of all kinds of steps, and none of them ends with an error', async () => {
+  await using fleet = await startFleet({ nodes: 2, leaseSeconds: LEASE_SECONDS })
+  await using work = await startWorkload(fleet, 6)
+  for (let outage = 1; outage <= 4; outage += 1) {
+    await until(() => fleet.executed().length >= outage * 6, 60_000)
+    await fleet.store.crash()
+    // Longer than a statement is repeated.
+    await sleep(3_000)
+    await fleet.store.start()
+  }
+  await work.rest()
+  expect(fleet.executed().toSorted()).toEqual(work.talks.flatMap(linesOfTalk).toSorted())
+  const errors = `SELECT event FROM parley.events WHERE kind IN ('AgentErrorEvent', 'ConversationErrorEvent')`
+  expect(await fleet.store.query(errors)).toEqual([])
+}, 180_000)
 
 test('a node whose pings get no answer gives its turn to another node, each call is executed once, and the node serves again when the answers come', async () => {
   await using fleet = await startFleet({ nodes: 2, leaseSeconds: LEASE_SECONDS, commandSeconds: 1 })

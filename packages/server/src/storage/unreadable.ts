@@ -9,10 +9,6 @@ export const unreadable = (id: ConversationId, part: string, cause: unknown): Pa
     { details: { reason: 'unreadable', conversation_id: id }, cause },
   )
 
-/** True for an error of a store that cannot be reached, or cannot do the work at the moment: it may succeed later. */
-export const isStoreUnavailable = (error: unknown): boolean =>
-  error instanceof ParleyError && error.code === 'unavailable' && 'store' in error.details
-
 /** True for an error of `unreadable`. */
 export const isUnreadable = (error: unknown): error is ParleyError =>
   error instanceof ParleyError && error.details['reason'] === 'unreadable'

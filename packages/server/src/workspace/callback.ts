@@ -13,8 +13,8 @@ import type { Log } from '../observability/index.ts'
 import { createHmac, randomUUID } from 'node:crypto'
 import type { ConversationExecutionStatus, ConversationId } from '@parley/protocol'
 import { operatorFetch } from '../egress/index.ts'
-import { backoffMs, sleep, timeoutSignal, type Backoff } from '../lib/index.ts'
-import { isStoreUnavailable, type CallbackStore, type NodeNumber, type OwedCallback } from '../storage/index.ts'
+import { backoffMs, sleep, timeoutSignal, type Backoff, isStoreUnavailable } from '../lib/index.ts'
+import type { CallbackStore, NodeNumber, OwedCallback } from '../storage/index.ts'
 import { takeOldCallbacks } from './old-callbacks.ts'
 
 export type CallbackTarget = {

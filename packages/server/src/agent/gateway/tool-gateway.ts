@@ -3,7 +3,8 @@
  * calls a tool.
  *
  * Invariants
- *   G1. Every failure of a tool becomes a result that the model can read; only an abort is thrown.
+ *   G1. Every failure of a tool becomes a result that the model can read. An abort is thrown, and so is an outage of the store, after which
+ *       the call is recovered.
  *   G2. A call runs under the locks that it declares, and ends within its time limit.
  *   G3. An analyzer that fails counts as HIGH; without an analyzer the risk is UNKNOWN. Source: agent-core.md 1.10.
  *   G4. A call begins, and is looked for after a restart, only while this process may begin effects (`confirm`).
@@ -21,7 +22,7 @@ import type {
 import { AGENT_ERROR, INTERNAL_ERROR, newEventId, ParleyError, readsPrediction } from '@parley/protocol'
 import { z } from 'zod'
 import type { Log } from '../agent.ts'
-import { abortable, timeLimit } from '../../lib/index.ts'
+import { abortable, isStoreUnavailable, timeLimit } from '../../lib/index.ts'
 import type { ToolCallEnd } from '../../observability/index.ts'
 import type { LedgerEntry, Workspace } from '../../workspace/index.ts'
 import type { Analyze, AnalyzedCall, Assessment } from '../../security/index.ts'
@@ -194,7 +195,7 @@ export class ToolGateway {
       const observation = await this.#run(tool, event, event.action, signal, mayBegin)
       return await this.#finished(event, event.action, bounded(observation), state, signal)
     } catch (error) {
-      if (signal.aborted || error instanceof CallHeld) throw error
+      if (signal.aborted || error instanceof CallHeld || isStoreUnavailable(error)) throw error
       if (!isArgumentError(error) && !isExpected(error)) {
         log.error({ action_id: event.id, tool: tool.name, err: error }, 'tool failed')
       }
@@ -220,7 +221,7 @@ export class ToolGateway {
       if (recovery.kind !== 'done') return recovery
       return await this.#finished(event, event.action, bounded(recovery.observation), state, signal)
     } catch (error) {
-      if (signal.aborted) throw error
+      if (signal.aborted || isStoreUnavailable(error)) throw error
       log.error({ action_id: event.id, tool: tool.name, err: error }, 'recovery of a call failed')
       return { kind: 'unknown' }
     }

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { verifies } from '../../../../../test/verifies.ts'
 import { diskWorkspace } from '../../../testing/disk-workspace.ts'
+import { diskFull } from '../../../testing/faulty-storage.ts'
 import { createLocks, type Tool } from '../../tools/index.ts'
 import { thinkTool } from '../../tools/think-tool.ts'
 import { ToolGateway, type ToolGatewayDeps } from '../gateway/tool-gateway.ts'
@@ -352,4 +353,16 @@ test('a policy that becomes stricter while a call waits for the permission to be
   }
   const { gateway, driver, actions } = openGateway(tool, 1, { confirm })
   expect(await gateway.execute(actions[0]!, driver.state, never, () => mayBegin)).toEqual({ kind: 'held' })
+})
+
+test('a call that an outage of the store fails has no result: neither an error, nor an unknown outcome when it is recovered', async () => {
+  const failing = toolThat(() => Promise.reject(diskFull()))
+  const first = openGateway(failing, 1)
+  const executing = first.driver.drive(execute(first.actions, first.gateway, 1, first.driver.context, never))
+  await expect(executing).rejects.toThrow('disk is full')
+  const second = openGateway({ ...failing, recover: () => Promise.reject(diskFull()) }, 1)
+  const { gateway, workspace, driver, actions } = second
+  const recovering = driver.drive(recover(actions, { gateway, workspace, limit: 1 }, driver.context, never))
+  await expect(recovering).rejects.toThrow('disk is full')
+  expect([first.driver.commits, driver.commits]).toEqual([[['ActionEvent']], [['ActionEvent']]])
 })

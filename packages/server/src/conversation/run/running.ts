@@ -1,10 +1,9 @@
 /** The run of one conversation in memory: started by a command, ended by what the log concludes. */
 import type { ConversationId, ConversationState, Draft, EventId, StoredEvent, TreeEvent } from '@parley/protocol'
 import type { StepContext } from '../../agent/index.ts'
-import { abortable } from '../../lib/index.ts'
+import { abortable, isStoreUnavailable } from '../../lib/index.ts'
 import type { LlmDelta } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
-import { isStoreUnavailable } from '../../storage/index.ts'
 import type { BranchView } from '../branch/view.ts'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { conversationError, describe, statusChanged } from '../drafts.ts'

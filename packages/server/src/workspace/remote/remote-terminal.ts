@@ -8,6 +8,7 @@
  *   R3. Limits end the waiting, never the command.
  *   R4. Nothing is executed for a refused call.
  */
+import { isStoreUnavailable } from '../../lib/index.ts'
 import { ParleyError } from '@parley/protocol'
 import { makeMasker, type Masker } from '../../secrets/index.ts'
 import { inputBytes } from '../runner/terminal/keys.ts'
@@ -53,6 +54,7 @@ export class RemoteTerminal {
     } catch (error) {
       // No command was sent yet, so none was executed.
       if (signal.aborted || !(error instanceof ParleyError) || error.code === 'conflict') throw error
+      if (isStoreUnavailable(error)) throw error
       return this.#refused(null, `Not executed: ${error.message}`)
     }
     if (request.reset) {

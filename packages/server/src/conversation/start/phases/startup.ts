@@ -1,6 +1,6 @@
 import { isTreeEvent, ParleyError, type ConversationState, type Draft } from '@parley/protocol'
 import { abortable } from '../../../lib/index.ts'
-import { isStoreUnavailable } from '../../../storage/index.ts'
+import { isStoreUnavailable } from '../../../lib/index.ts'
 import type { Log } from '../../../observability/index.ts'
 import { conversationError, describe, statusChanged } from '../../drafts.ts'
 import type { ConversationHooks } from '../../hooks/conversation-hooks.ts'
