@@ -134,7 +134,7 @@ test('an unknown bootstrap command is refused with the list of known ones', asyn
   expect(await run(await workingCopy(), 'sart')).toEqual({
     code: 1,
     out: '',
-    err: 'parley: there is no command "sart"; known are start, demo, parley, test, campaign, soak, check, script\n',
+    err: 'parley: there is no command "sart"; known are start, demo, parley, test, campaign, soak, postgres, check, script\n',
   })
 })
 
