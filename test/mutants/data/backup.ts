@@ -87,7 +87,14 @@ export const backup: readonly MutatedFile[] = [
       { before: 'if (isStored(sql, append, columns)) return', after: '' },
       { before: "seq = ? AND id = ?'", after: "seq = ? AND id IS NOT ?'" },
       { before: 'masked.version === secretsVersion(sql, masked.user)', after: 'true' },
-      { before: 'epoch = epoch + 1, node = ?', after: 'epoch = epoch + 0, node = ?' },
+    ],
+  },
+  {
+    file: at('storage/sqlite/owning.ts'),
+    tests: store,
+    mutants: [
+      { before: 'SET node = ?1, epoch = epoch + 1', after: 'SET node = ?1, epoch = epoch + 0' },
+      { before: 'SET epoch = epoch + 1 WHERE id = ?', after: 'SET epoch = epoch + 0 WHERE id = ?' },
     ],
   },
   {

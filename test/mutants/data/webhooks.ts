@@ -86,8 +86,8 @@ export const webhooks: readonly MutatedFile[] = [
       { before: "if (response?.kind === 'unreachable') this.#availability.onUnreachable(this.#uptimeMs())", after: '' },
       { before: "if (response?.kind === 'response') this.#availability.onResponse()", after: '' },
       { before: "if (delivery.kind === 'events') onBatchEnd(delivery.conversation_id)", after: '' },
-      { before: "if (decision.status === 'pending') return this.#parkOld()", after: '' },
-      { before: '      () => this.wake(),', after: '      () => undefined,' },
+      { before: '      await this.#parkOld()\n', after: '' },
+      { before: '(isBegun) => (isBegun ? this.wake() : ', after: '(isBegun) => (isBegun ? undefined : ' },
       {
         before: "'webhook delivery not recorded')\n        this.#wakeIn(this.#storePauseMs)",
         after: "'webhook delivery not recorded')",
@@ -96,7 +96,7 @@ export const webhooks: readonly MutatedFile[] = [
         before: "'webhook deliveries not read')\n        this.#wakeIn(this.#storePauseMs)",
         after: "'webhook deliveries not read')",
       },
-      { before: 'if (next !== null) this.#wakeIn(Date.parse(next) - now().getTime())', after: '' },
+      { before: 'if (next !== null) this.#wakeIn(Date.parse(next) - now.getTime())', after: '' },
       { before: 'if (this.#running.size === 0) this.#wakeIn(probeInMs)', after: '' },
       { before: "this.#closing.abort(new Error('closing'))", after: '' },
       { before: 'last_error: decision.reason, next_attempt_at', after: 'last_error: null, next_attempt_at' },
@@ -156,6 +156,12 @@ export const webhooks: readonly MutatedFile[] = [
         },
       },
       { before: 'if (result.isCut) this.#announce(id)', after: '' },
+    ],
+  },
+  {
+    file: store('outbox.ts'),
+    tests: ['test/storage/sqlite.test.ts'],
+    mutants: [
       {
         before: "SET status = 'parked', next_attempt_at = NULL",
         after: "SET status = 'parked', next_attempt_at = next_attempt_at",
