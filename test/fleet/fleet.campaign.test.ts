@@ -16,6 +16,8 @@ const SECONDS = byForm({ test: 1, campaign: 240 })
 /** Faults of one fleet, before everything is checked. */
 const FAULTS = byForm({ test: 6, campaign: 24 })
 const FAULTS_OF_A_SOAK = 3_000
+/** Longest pause between two turns of a conversation, in milliseconds: two processors are not always busy, as those of an operator are not. */
+const PAUSE_OF_TURNS_MS = byForm({ test: 0, campaign: 8_000 })
 /** Longest pause between two faults, in milliseconds. */
 const PAUSE_MS = 1_000
 
@@ -33,7 +35,7 @@ test(
         env: { ...webhookEnv([receiver.url], { events: true, secret: null }), PARLEY_DRAIN_SECONDS: '5' },
       })
       await using watched = watchRows(fleet.store)
-      await using work = await startWorkload(fleet, CONVERSATIONS)
+      await using work = await startWorkload(fleet, CONVERSATIONS, PAUSE_OF_TURNS_MS)
       const store = { at: performance.now() }
       // A node that has just started takes nothing from others, as after a start of the store.
       await sleep(LEASE_MS)

@@ -1,4 +1,5 @@
 /** Conversations that run one turn after another on a fleet, each followed by a client. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { COMMANDS, lineOf, type Fleet } from '../../../packages/server/testing/fleet.ts'
 import { followFleet, type FleetFollower } from '../../../packages/server/testing/fleet-follower.ts'
 import { until } from '../../../packages/server/testing/until.ts'
@@ -16,8 +17,8 @@ export interface Workload extends AsyncDisposable {
   rest(): Promise<void>
 }
 
-/** Starts the conversations. Their turns follow each other until `rest`. */
-export async function startWorkload(fleet: Fleet, count: number): Promise<Workload> {
+/** Starts the conversations. Their turns follow each other until `rest`, at most `pauseMs` apart. */
+export async function startWorkload(fleet: Fleet, count: number, pauseMs = 0): Promise<Workload> {
   await using stack = new AsyncDisposableStack()
   const talks: Talk[] = []
   for (let at = 0; at < count; at += 1) {
@@ -32,6 +33,7 @@ export async function startWorkload(fleet: Fleet, count: number): Promise<Worklo
       await fleet.say(talk.id, talk.turns)
       talk.turns += 1
       await untilEnded(fleet, talk)
+      await sleep(Math.random() * pauseMs)
     }
   }
   const living = Promise.all(talks.map(live)).catch((error: unknown) => {
