@@ -61,9 +61,10 @@ test(
       `fleet: ${seeds} seeds, ${calls} calls, faults ${JSON.stringify(counts)}; ` +
         `after a kill ${quantiles(usual)}; within a lease after a start of the store ${quantiles(afterStore)}`,
     )
-    // The short form shares the machine with other tests, which would make any limit wrong.
     if (form === 'test') return
     expect(usual.length).toBeGreaterThan(0)
+    // Times are judged in the long form, on a quiet machine. The other forms print them.
+    if (form !== 'soak') return
     expect(usual[Math.floor(usual.length / 2)]).toBeLessThanOrEqual(1_000)
     expect(usual.at(-1)).toBeLessThanOrEqual(3_000)
     expect(afterStore.at(-1) ?? 0).toBeLessThanOrEqual(LEASE_MS + 3_000)
