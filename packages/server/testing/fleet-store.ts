@@ -36,7 +36,7 @@ export interface FleetStore extends AsyncDisposable {
 }
 
 /**
- * Starts an empty server. `isDurable` false: only a crash of its processes loses nothing, because the machine goes on; it is faster.
+ * Starts an empty server. `isDurable` false: faster, and a crash of its processes loses nothing, but a crash of the machine does.
  * @throws Error when PostgreSQL is not installed
  */
 export async function startFleetStore({ isDurable = false } = {}): Promise<FleetStore> {
@@ -169,7 +169,7 @@ class Instance {
     await ask(this.address('postgres'), 'SELECT pg_promote(false)')
     const isDone = `SELECT 1 WHERE NOT pg_is_in_recovery()`
     await until(async () => (await ask(this.address('postgres'), isDone)).length > 0, 120_000)
-    // Nothing follows it yet, and a commit that waits for nobody would wait for ever.
+    // It has no standby yet, and a commit would wait for one for ever.
     await ask(this.address('postgres'), `ALTER SYSTEM SET synchronous_standby_names = ''`)
     await ask(this.address('postgres'), 'SELECT pg_reload_conf()')
   }

@@ -97,7 +97,7 @@ async function kill(node: FleetNode, { fleet, watched, onContinued }: FaultDeps,
   await until(continued, CONTINUED_MS).catch((cause: unknown) => {
     const ids = [...left.keys()].join(', ')
     const errors = fleet.nodes.map(({ name, stderr }) => `${name}: ${stderr.slice(-1500)}`).join('\n')
-    throw new Error(`after a kill nobody continued ${ids}\n${errors}`, { cause })
+    throw new Error(`after a kill no node continued ${ids}\n${errors}`, { cause })
   })
   // Only now, because a start would take the processor from what is measured.
   await node.start()
