@@ -511,6 +511,7 @@ export const ROWS: readonly Row[] = [...starts, ...agents, ...analyzers, ...sett
 /** Folders and files whose refusals no request reaches, by the beginning of their path. */
 export const NOT_REQUESTS: Readonly<Record<string, string>> = {
   'compose/backup/': 'commands of the command line',
+  'compose/move.ts': 'commands of the command line',
   'compose/rekey.ts': 'a command of the command line',
   'conversation/definitions/': 'definitions of sub-agents, read when a conversation starts',
   'conversation/sub-agents/': CALLS,
