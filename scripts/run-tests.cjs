@@ -19,6 +19,7 @@ const CHECKS = [
   ['lint', [tool('oxlint', 'bin', 'oxlint'), '--type-aware']],
   ['format', [tool('oxfmt', 'bin', 'oxfmt'), '--check']],
   ['types', [tool('typescript', 'bin', 'tsc'), '-p', at('tsconfig.json')]],
+  ['types of the web UI', [tool('typescript', 'bin', 'tsc'), '-p', at('packages', 'web', 'tsconfig.json')]],
   ['unused code', [tool('knip', 'bin', 'knip.js'), '--no-progress']],
   ['generated client routes', [at('scripts', 'client-routes.mjs'), '--check']],
   ['generated configuration page', [at('scripts', 'configuration.mjs'), '--check']],
