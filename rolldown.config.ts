@@ -19,7 +19,7 @@ const commandLine: Plugin = {
 }
 
 /** Programs and threads that the bundle starts: their path in the sources, and their file in the bundle. */
-const STARTED = [
+export const STARTED = [
   { source: './runner/main.ts', file: 'runner.js', by: 'packages/server/src/workspace/runner-start.ts' },
   { source: './shrink-worker.ts', file: 'image-worker.js', by: 'packages/server/src/llm/images/shrinker.ts' },
 ]

@@ -1,6 +1,7 @@
 /** Bundles the server that tests start, once for all test files of a run. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { build } from 'rolldown'
 import { COMPILE_CACHE } from '../packages/server/testing/server-program.ts'
 import { testServerBundles } from '../rolldown.config.ts'
@@ -12,5 +13,7 @@ export async function setup(): Promise<() => void> {
   const folder = mkdtempSync(join(COMPILE_CACHE, 'server-'))
   await Promise.all(testServerBundles(folder).map((options) => build(options)))
   process.env['PARLEY_TEST_SERVER'] = join(folder, 'crashing-server.js')
+  // The programs that a server within a test starts (`vitest.config.ts`).
+  process.env['PARLEY_TEST_STARTS'] = pathToFileURL(join(folder, '/')).href
   return () => rmSync(folder, { recursive: true, force: true })
 }
