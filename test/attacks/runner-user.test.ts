@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { run } from '../../packages/server/testing/conversation-starts.ts'
+import { processesOf } from '../../packages/server/testing/processes.ts'
 import { ofKind, startRunning, type Loose, type Running } from '../../packages/server/testing/restartable-server.ts'
 import type { ScriptedModelOptions } from '../../packages/server/testing/scripted-model.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
@@ -95,7 +96,8 @@ describe.skipIf(!isRoot).each(SANDBOXES)('with runner_user and the sandbox %s', 
     expect(stdout).toContain('nobody')
     const pid = server.pid()
     const data = server.file('data')
-    const runner = '$(ps -eo pid,args | grep runner/main | grep -v grep | head -1 | cut -c1-8)'
+    const runner = (await processesOf(data, data)).find(({ isRunner }) => isRunner)?.pid
+    expect(runner).toBeGreaterThan(0)
     const files = [
       'parley.db',
       'secret-key',
