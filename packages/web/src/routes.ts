@@ -1,0 +1,14 @@
+/** Pages of the web UI by path. The server answers these paths with the page. */
+
+/** Patterns in the form of the router; `:id` stands for one segment. */
+export const ROUTES = {
+  home: '/',
+  create: '/new',
+  conversation: '/c/:id',
+  approvals: '/approvals',
+  login: '/login',
+} as const
+
+/** Path of the page of a conversation; `seq` is the position to open it at. */
+export const conversationPath = (id: string, seq?: number): string =>
+  `/c/${encodeURIComponent(id)}${seq === undefined ? '' : `?at=${seq}`}`

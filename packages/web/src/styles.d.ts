@@ -1,0 +1,2 @@
+/** A style sheet; importing it adds it to the page. */
+declare module '*.css'
