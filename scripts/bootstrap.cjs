@@ -76,12 +76,20 @@ function newestChange(folder) {
   }, fs.statSync(folder).mtimeMs)
 }
 
+/** Files beside the sources that a build depends on. */
+const RECIPE = [
+  'package-lock.json',
+  'rolldown.config.ts',
+  'scripts/build.mjs',
+  'scripts/web.mjs',
+  'packages/web/index.html',
+  'packages/web/vite.config.ts',
+]
+
 function buildIfNeeded(node) {
   // The build dates this file with its own beginning, so a change during the build is noticed.
   const builtAt = modifiedAt(at('dist', 'parley.js'))
-  const recipe = ['package-lock.json', 'rolldown.config.ts', path.join('scripts', 'build.mjs')].map((file) =>
-    modifiedAt(at(file)),
-  )
+  const recipe = RECIPE.map((file) => modifiedAt(at(file)))
   const sources = fs
     .readdirSync(at('packages'))
     .map((name) => at('packages', name, 'src'))

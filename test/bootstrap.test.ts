@@ -89,6 +89,13 @@ test('a bundle that is missing or older than a source is built first', async () 
   expect((await run(folder, 'start')).err).toBe('parley: building …\n')
 })
 
+test('a page of the web UI that is newer than the bundle is built first', async () => {
+  const folder = await workingCopy({ 'packages/web/index.html': '' })
+  const later = Date.now() / 1000 + 60
+  await utimes(join(folder, 'packages/web/index.html'), later, later)
+  expect((await run(folder, 'start')).err).toBe('parley: sources have changed, building …\n')
+})
+
 test('a test that is newer than the bundle builds nothing', async () => {
   const folder = await workingCopy({ 'packages/cli/src/main.test.ts': '' })
   const later = Date.now() / 1000 + 60

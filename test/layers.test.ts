@@ -39,6 +39,8 @@ test.each([
   ['a lower part of conversation', module('conversation/live/roster.ts'), '../log/live-log.ts'],
   ['a file of the same part of conversation', module('conversation/start/phases/startup.ts'), '../start.ts'],
   ['a part of conversation from a file above its parts', module('conversation/engine.ts'), './live/roster.ts'],
+  ['a library of the web UI in its package', 'packages/web/src/app.tsx', 'react'],
+  ['the client from the web UI', 'packages/web/src/api/server.ts', '@parley/client'],
   ['a node module in the server', module('lib/abort.ts'), 'node:events'],
 ])('the layers allow to import %s', (_, file, specifier) => {
   expect(fault(file, specifier)).toBeNull()
@@ -101,6 +103,10 @@ test.each([
   ['a package above it', 'packages/client/src/call.ts', '@parley/server', 'client does not import server'],
   ['a node module in the protocol', 'packages/protocol/src/ids.ts', 'node:crypto', 'protocol runs in a browser'],
   ['a node module in the client', 'packages/client/src/call.ts', 'node:http', 'client runs in a browser'],
+  ['a node module in the web UI', 'packages/web/src/app.tsx', 'node:path', 'web runs in a browser'],
+  ['the server from the web UI', 'packages/web/src/app.tsx', '@parley/server', 'web does not import server'],
+  ['a library of the web UI in the server', module('http/app.ts'), 'react', 'react has its home in web'],
+  ['a library of the web UI in the command line', 'packages/cli/src/main.ts', 'marked', 'marked has its home in web'],
   ['a library other than zod in the protocol', 'packages/protocol/src/ids.ts', 'uuid', 'protocol depends on zod alone'],
   [
     'a higher part of conversation',

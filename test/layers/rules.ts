@@ -4,7 +4,7 @@
  *   L2. A module is imported through its `index.ts`, a package by its name.
  *   L3. `agent`, `tools`, `security` and `hooks` never import `storage`.
  *   L4. A library is imported by one module only.
- *   L5. `protocol` and `client` run in a browser: no `node:*`.
+ *   L5. `protocol`, `client` and `web` run in a browser: no `node:*`. `web` takes only types from `protocol`, whose schemas are large.
  *   L6. Sources never import tests or test helpers.
  *   L7. A part of `conversation` (a folder, or a file beside the folders) imports only parts on lower lines. Every folder has
  *       a line. A file without a line is above all parts.
@@ -35,9 +35,10 @@ const packages: Record<string, readonly string[]> = {
   client: ['protocol'],
   server: ['client', 'protocol'],
   cli: ['client', 'protocol', 'server'],
+  web: ['client', 'protocol'],
 }
 
-/** Libraries that only one module may import. A name that ends in a slash stands for everything under it. */
+/** Libraries that only one module, or a package other than the server, may import. A name that ends in a slash stands for everything under it. */
 const homes: Record<string, string> = {
   '@ai-sdk/': 'llm',
   ai: 'llm',
@@ -60,6 +61,14 @@ const homes: Record<string, string> = {
   yaml: 'lib',
   re2js: 'security',
   pino: 'observability',
+  react: 'web',
+  'react-dom': 'web',
+  wouter: 'web',
+  '@tanstack/': 'web',
+  'lucide-react': 'web',
+  marked: 'web',
+  anser: 'web',
+  diff: 'web',
   // The server calls another agent server for one purpose only: a workspace there.
   '@parley/client': 'workspace',
 }
@@ -131,13 +140,13 @@ function isBelow(lines: ReadonlyMap<string, number>, from: string, to: string): 
 }
 
 function faultOfName({ pkg, module }: Place, specifier: string): string | null {
-  if (specifier.startsWith('node:') && ['protocol', 'client'].includes(pkg)) return `${pkg} runs in a browser`
+  if (specifier.startsWith('node:') && ['protocol', 'client', 'web'].includes(pkg)) return `${pkg} runs in a browser`
   const [, other, deep] = /^@parley\/([^/]+)(\/.*)?$/.exec(specifier) ?? []
   if (deep !== undefined) return 'a package is entered by its name alone'
   if (other !== undefined && !packages[pkg]?.includes(other)) return `${pkg} does not import ${other}`
   if (pkg === 'protocol' && specifier !== 'zod') return 'protocol depends on zod alone'
   const home = Object.entries(homes).find(([name]) => isUnder(name, specifier))?.[1]
-  if (home === undefined || (pkg === 'server' && module === home)) return null
+  if (home === undefined || (pkg === 'server' ? module : pkg) === home) return null
   // The command line starts programs for the person who typed the command.
   if (pkg === 'cli' && specifier === 'node:child_process') return null
   // The command line calls a server as every client does.

@@ -1,0 +1,37 @@
+/** Builds the web UI in memory: the page, its assets and their compressed forms. */
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { build } from 'vite'
+
+const configFile = fileURLToPath(new URL('../packages/web/vite.config.ts', import.meta.url))
+const toGzip = promisify(gzip)
+const toBrotli = promisify(brotliCompress)
+
+/** Files below this size do not become smaller. */
+const SMALLEST_BYTES = 400
+
+/**
+ * Resolves to the files of `dist/web/`, each with its path and bytes, assets before the page that names them. An asset has `.br` and `.gz`
+ * beside it.
+ */
+export async function webFiles() {
+  const { output } = await build({ configFile, logLevel: 'warn', build: { write: false } })
+  const files = output.map((file) => ({ name: file.fileName, bytes: Buffer.from(file.code ?? file.source) }))
+  const compressed = await Promise.all(files.filter(isCompressible).map(compress))
+  const isPage = ({ name }) => !name.startsWith('assets/')
+  return [...compressed.flat(), ...files.filter((file) => !isPage(file)), ...files.filter(isPage)]
+}
+
+const isCompressible = ({ name, bytes }) => /^assets\/.*\.(js|css|svg)$/.test(name) && bytes.length > SMALLEST_BYTES
+
+async function compress({ name, bytes }) {
+  const [br, gz] = await Promise.all([
+    toBrotli(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+    toGzip(bytes, { level: 9 }),
+  ])
+  return [
+    { name: `${name}.br`, bytes: br },
+    { name: `${name}.gz`, bytes: gz },
+  ]
+}
