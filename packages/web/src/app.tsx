@@ -1,16 +1,74 @@
-/** The pages, each loaded when it is first opened. */
-import { lazy, Suspense } from 'react'
-import { Route, Switch } from 'wouter'
+/** The pages, each loaded when it is first opened, inside of the shell; before that the login. */
+import { type ComponentType, lazy, Suspense } from 'react'
+import { Redirect, Route, Switch, useLocation } from 'wouter'
+import { useMe } from './api/me.ts'
+import { ServerError } from './api/server.ts'
+import { LoginForm, LoginPage } from './pages/login.tsx'
 import { ROUTES } from './routes.ts'
+import { Shell } from './shell/shell.tsx'
+import { Dialog } from './ui/dialog.tsx'
+import { ErrorBoundary } from './ui/error-boundary.tsx'
+import { Failure, useLate } from './ui/listing.tsx'
+import { en } from './words/en.ts'
 
-const Conversation = lazy(async () => ({ default: (await import('./pages/conversation.tsx')).ConversationPage }))
+const page = <P extends object>(load: () => Promise<ComponentType<P>>) => lazy(async () => ({ default: await load() }))
 
-export function App() {
+const Home = page(async () => (await import('./pages/home.tsx')).HomePage)
+const New = page(async () => (await import('./pages/new.tsx')).NewPage)
+const Approvals = page(async () => (await import('./pages/approvals.tsx')).ApprovalsPage)
+const Conversation = page(async () => (await import('./pages/conversation.tsx')).ConversationPage)
+const NotFound = page(async () => (await import('./pages/not-found.tsx')).NotFoundPage)
+
+/** @param linkFailure why the login link of this page did not work */
+export function App({ linkFailure }: { linkFailure: unknown }) {
+  const me = useMe()
+  const isRefused = me.error instanceof ServerError && me.error.status === 401
+  if (me.data === undefined && isRefused) return <LoginPage failure={linkFailure} />
+  if (me.data === undefined) return <Opening error={me.error} onRetry={() => void me.refetch()} />
   return (
-    <Suspense fallback={null}>
-      <Switch>
-        <Route path={ROUTES.conversation}>{({ id }) => <Conversation id={id} />}</Route>
-      </Switch>
-    </Suspense>
+    <Shell>
+      <Pages />
+      {isRefused && (
+        <Dialog title={en.login.again} canClose={false} onClose={() => {}}>
+          <p>{en.login.ended}</p>
+          <LoginForm />
+        </Dialog>
+      )}
+    </Shell>
   )
+}
+
+function Pages() {
+  const [path] = useLocation()
+  return (
+    <ErrorBoundary of={path}>
+      <Suspense fallback={null}>
+        <Switch>
+          <Route path={ROUTES.home} component={Home} />
+          <Route path={ROUTES.create} component={New} />
+          <Route path={ROUTES.approvals} component={Approvals} />
+          <Route path={ROUTES.conversation}>{({ id }) => <Conversation key={id} id={id} />}</Route>
+          <Route path={ROUTES.login}>
+            <Redirect to={ROUTES.home} replace />
+          </Route>
+          <Route>
+            <NotFound />
+          </Route>
+        </Switch>
+      </Suspense>
+    </ErrorBoundary>
+  )
+}
+
+/** Until the server has said who the page acts for. */
+function Opening({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  const isLate = useLate()
+  if (error != null)
+    return (
+      <main className="page">
+        <h1>{en.name}</h1>
+        <Failure error={error} onRetry={onRetry} />
+      </main>
+    )
+  return <main aria-busy="true">{isLate && <h1 className="hidden-text">{en.loading}</h1>}</main>
 }

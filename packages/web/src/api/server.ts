@@ -1,4 +1,5 @@
 /** Calls of the server that delivered this page. */
+import { reportDown, reportUp } from './connection.ts'
 import { ServerError, sentenceOf } from './errors.ts'
 import { forgetSession, keepSession, sessionToken } from './session.ts'
 
@@ -15,6 +16,8 @@ export type CallOptions = {
   readonly signal?: AbortSignal | undefined
 }
 
+/** The call that shows whether the token is valid; its own refusal leads to no other call. */
+const ME = '/api/me'
 const NO_ANSWER = 'The server does not answer.'
 
 /** Called when the server refuses the token of this page. */
@@ -35,7 +38,7 @@ export const server = {
     const response = await answerOf(method, path, options)
     const body = await bodyOf(response, options.signal)
     if (response.ok) return body
-    if (response.status === 401 && options.key === undefined) onRefused()
+    if (response.status === 401 && options.key === undefined && path !== ME) onRefused()
     const detail = (body as { detail?: unknown } | undefined)?.detail ?? body
     throw new ServerError(sentenceOf(response.status, detail), response.status, detail)
   },
@@ -82,10 +85,13 @@ async function answerOf(method: string, path: string, options: CallOptions): Pro
   const init: RequestInit = { method, headers, credentials: 'omit', redirect: 'error' }
   if (options.body !== undefined) init.body = JSON.stringify(options.body)
   if (options.signal !== undefined) init.signal = options.signal
-  return fetch(url, init).catch((cause: unknown) => {
+  const response = await fetch(url, init).catch((cause: unknown) => {
     options.signal?.throwIfAborted()
+    reportDown()
     throw new ServerError(NO_ANSWER, 0, null, cause)
   })
+  reportUp()
+  return response
 }
 
 async function bodyOf(response: Response, signal: AbortSignal | undefined): Promise<unknown> {

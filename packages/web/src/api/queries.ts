@@ -1,0 +1,132 @@
+/** Lists of the server. They are asked for again on focus and when an open conversation reports a change. */
+import type { ConversationProgress, ConversationProgressPage } from '@parley/protocol'
+import { type QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { ServerError } from './errors.ts'
+import { server } from './server.ts'
+
+/** Milliseconds between two reads of a list that no event reports. */
+const LIST_MS = 15_000
+/** Also in a hidden tab, whose title shows the number of approvals. */
+const APPROVALS_MS = 30_000
+const PAGE = 50
+
+export type { ConversationProgress }
+
+const get = async <T>(path: string, signal: AbortSignal, query: Record<string, string | number | null> = {}) =>
+  (await server.call('GET', path, { query, signal })) as T
+
+/** Conversations that belong to no other one, newest first, in pages. */
+export function useConversations() {
+  return useInfiniteQuery({
+    queryKey: ['conversations'],
+    queryFn: ({ pageParam, signal }) =>
+      get<ConversationProgressPage>('/api/conversations', signal, { limit: PAGE, page_id: pageParam }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_page_id }) => next_page_id,
+    select: ({ pages }): ConversationProgress[] => pages.flatMap(({ results }) => results),
+    refetchInterval: LIST_MS,
+  })
+}
+
+/** One action that waits for a person. Source: docs/events.md. */
+export type ApprovalAction = {
+  readonly id?: string
+  readonly action_id?: string
+  readonly tool_name?: string
+  readonly summary?: string | null
+  readonly security_risk?: string | null
+  readonly action?: Readonly<Record<string, unknown>>
+}
+
+/** A batch of actions that waits for one decision. */
+export type Approval = {
+  readonly conversation_id: string
+  readonly title: string | null
+  readonly batch_id: string
+  readonly seq: number
+  readonly asked_at: string
+  /** Names from the conversation down to the sub-agent; null: its own agent. */
+  readonly sub_agent_of: readonly string[] | null
+  readonly actions: readonly ApprovalAction[]
+}
+
+/** All batches that wait for a decision, oldest first; null on a server without that list. */
+export function useApprovals() {
+  return useQuery({
+    queryKey: ['approvals'],
+    queryFn: async ({ signal }) => {
+      try {
+        return (await get<{ approvals: Approval[] }>('/api/approvals', signal)).approvals
+      } catch (error) {
+        if (error instanceof ServerError && error.status === 404) return null
+        throw error
+      }
+    },
+    refetchInterval: APPROVALS_MS,
+    refetchIntervalInBackground: true,
+  })
+}
+
+/** Reads the lists again. Called when an open conversation reports a change of its status or title. */
+export function refreshLists(client: QueryClient): void {
+  void client.invalidateQueries({ queryKey: ['conversations'] })
+  void client.invalidateQueries({ queryKey: ['approvals'] })
+}
+
+/** Name and id of the agent profiles, and the one that is offered first. */
+export function useAgentProfiles() {
+  type Answer = {
+    profiles: { id: string; name: string; agent_kind: string; llm_profile_ref: string | null }[]
+    active_agent_profile_id: string | null
+  }
+  return useQuery({
+    queryKey: ['agent-profiles'],
+    queryFn: ({ signal }) => get<Answer>('/api/agent-profiles', signal),
+    staleTime: 60_000,
+  })
+}
+
+/** Names and models of the saved model profiles. */
+export function useModelProfiles() {
+  type Answer = { profiles: { name: string; model: string | null }[]; active_profile: string | null }
+  return useQuery({
+    queryKey: ['profiles'],
+    queryFn: ({ signal }) => get<Answer>('/api/profiles', signal),
+    staleTime: 60_000,
+  })
+}
+
+/** What the settings say about the model and the policy of new conversations. */
+export function useSettings() {
+  type Answer = {
+    llm_api_key_is_set: boolean
+    confirmation_mode: boolean | null
+    llm_model: string | null
+    agent_settings: { agent_kind?: string; llm?: { model?: string } }
+  }
+  return useQuery({
+    queryKey: ['settings'],
+    queryFn: ({ signal }) => get<Answer>('/api/settings', signal),
+    staleTime: 60_000,
+  })
+}
+
+/** Subdirectories of a directory of the server, for completing a path. An unreadable directory has none. */
+export function useSubdirectories(path: string) {
+  return useQuery({
+    queryKey: ['subdirectories', path],
+    queryFn: ({ signal }) => get<{ items: { path: string }[] }>('/api/file/search_subdirs', signal, { path }),
+    enabled: path.startsWith('/'),
+    staleTime: 30_000,
+    retry: false,
+  })
+}
+
+/** The directory of the server from which a person begins to browse. */
+export function useHomeDirectory() {
+  return useQuery({
+    queryKey: ['home-directory'],
+    queryFn: ({ signal }) => get<{ home: string }>('/api/file/home', signal),
+    staleTime: 10 * 60_000,
+  })
+}

@@ -1,0 +1,38 @@
+import { memo } from 'react'
+import { Link } from 'wouter'
+import type { ConversationProgress } from '../api/queries.ts'
+import { shownStatus, type Shown } from '../lib/conversations.ts'
+import { age, fullMoment } from '../lib/time.ts'
+import { conversationPath } from '../routes.ts'
+import { StatusMark } from '../ui/status-mark.tsx'
+import { en } from '../words/en.ts'
+
+/** Statuses that are written out; the others are told by their mark. */
+const WORDED: readonly Shown[] = ['waiting', 'failed', 'start_failed', 'starting', 'paused', 'stopped']
+
+/** A conversation in a list: status, title, where it works, and when something happened. */
+export const ConversationRow = memo(({ item, now }: { item: ConversationProgress; now: number }) => {
+  const shown = shownStatus(item)
+  const changed = Date.parse(item.last_updated_at)
+  const isWorded = WORDED.includes(shown)
+  return (
+    <li>
+      <Link href={conversationPath(item.conversation_id)} className="row">
+        <StatusMark status={shown} isSilent={isWorded} />
+        <span className="row-title">{item.title}</span>
+        <Detail item={item} shown={shown} />
+        {isWorded && <span className={`row-status row-${shown}`}>{en.status[shown]}</span>}
+        <time dateTime={item.last_updated_at} title={fullMoment(changed)}>
+          {age(changed, now)}
+        </time>
+      </Link>
+    </li>
+  )
+})
+
+function Detail({ item, shown }: { item: ConversationProgress; shown: Shown }) {
+  if (shown === 'start_failed' && item.reason !== null) return <span className="row-detail">{item.reason}</span>
+  if (item.selected_repository === null) return null
+  const branch = item.selected_branch === null ? '' : ` · ${item.selected_branch}`
+  return <span className="row-detail">{item.selected_repository + branch}</span>
+}

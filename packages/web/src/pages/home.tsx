@@ -1,0 +1,98 @@
+/** What needs the person, what runs, and what was last worked on; a composer at the top. */
+import { FolderTree, GitBranch, type LucideIcon, SquarePen } from 'lucide-react'
+import { Link } from 'wouter'
+import { useMe } from '../api/me.ts'
+import { type ConversationProgress, useConversations } from '../api/queries.ts'
+import { sectionsOf } from '../lib/conversations.ts'
+import { usePageTitle } from '../lib/page-title.ts'
+import { useNow } from '../lib/use-now.ts'
+import { ROUTES } from '../routes.ts'
+import { Listing } from '../ui/listing.tsx'
+import { en } from '../words/en.ts'
+import { ConversationRow } from './conversation-row.tsx'
+import './home.css'
+import { QuickStart } from './quick-start.tsx'
+
+/** Rows of the part with past conversations; the rail has all of them. */
+const RECENT = 20
+
+export function HomePage() {
+  usePageTitle(en.home.title)
+  const list = useConversations()
+  const canWrite = useMe().data?.role !== 'read-only'
+  return (
+    <div className="page home">
+      <h1 className="hidden-text">{en.home.title}</h1>
+      {canWrite ? <QuickStart /> : <p className="page-lead">{en.home.readOnly}</p>}
+      <Listing
+        items={list.data}
+        error={list.error}
+        onRetry={() => void list.refetch()}
+        empty={canWrite ? <FirstSteps /> : <p className="page-lead">{en.rail.empty}</p>}
+      >
+        {(items) => <Conversations items={items} />}
+      </Listing>
+    </div>
+  )
+}
+
+function Conversations({ items }: { items: readonly ConversationProgress[] }) {
+  const now = useNow(30_000)
+  const { attention, running, recent } = sectionsOf(items, now)
+  return (
+    <>
+      <Section title={en.home.attention} items={attention} now={now} isCounted />
+      <Section title={en.home.running} items={running} now={now} isCounted />
+      <Section title={en.home.recent} items={recent.slice(0, RECENT)} now={now} />
+    </>
+  )
+}
+
+type SectionProps = {
+  title: string
+  items: readonly ConversationProgress[]
+  now: number
+  isCounted?: boolean
+}
+
+function Section({ title, items, now, isCounted = false }: SectionProps) {
+  if (items.length === 0) return null
+  return (
+    <section className="home-section">
+      <h2>
+        {title}
+        {isCounted && <span className="home-count">{items.length}</span>}
+      </h2>
+      <ul className="rows">
+        {items.map((item) => (
+          <ConversationRow key={item.conversation_id} item={item} now={now} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const CARDS: readonly { id: keyof typeof en.home.cards; href: string; icon: LucideIcon }[] = [
+  { id: 'task', href: `${ROUTES.create}?where=empty`, icon: SquarePen },
+  { id: 'repository', href: `${ROUTES.create}?where=repository`, icon: GitBranch },
+  { id: 'directory', href: `${ROUTES.create}?where=directory`, icon: FolderTree },
+]
+
+function FirstSteps() {
+  return (
+    <section className="home-section">
+      <h2>{en.home.empty}</h2>
+      <ul className="cards">
+        {CARDS.map(({ id, href, icon: Icon }) => (
+          <li key={id}>
+            <Link href={href} className="card">
+              <Icon size={18} aria-hidden />
+              <span className="card-title">{en.home.cards[id].title}</span>
+              <span className="card-text">{en.home.cards[id].text}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

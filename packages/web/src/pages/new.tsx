@@ -1,0 +1,117 @@
+/** A new conversation: task, place, agent or model, and policy. Every choice has a default. */
+import { type FormEvent, useState } from 'react'
+import type { NewConversation, Place, PolicyChoice } from '../api/create.ts'
+import { useMe } from '../api/me.ts'
+import { useAgentProfiles } from '../api/queries.ts'
+import { keepDraft, readDraft } from '../lib/draft.ts'
+import { useSearchParam } from '../lib/location.ts'
+import { usePageTitle } from '../lib/page-title.ts'
+import { useCreation } from '../lib/use-creation.ts'
+import { Button } from '../ui/button.tsx'
+import { Choices } from '../ui/choices.tsx'
+import { Field } from '../ui/field.tsx'
+import { Failure } from '../ui/listing.tsx'
+import { en } from '../words/en.ts'
+import { AgentField, ModelField } from './new-agent.tsx'
+import { DirectoryFields, PlaceChoice, RepositoryFields } from './new-place.tsx'
+import './new.css'
+
+const POLICIES: readonly PolicyChoice[] = ['risky', 'always', 'never']
+
+export function NewPage() {
+  usePageTitle(en.create.title)
+  const canWrite = useMe().data?.role !== 'read-only'
+  return (
+    <div className="page">
+      <h1>{en.create.title}</h1>
+      {canWrite ? <NewForm /> : <p className="page-lead">{en.create.readOnly}</p>}
+    </div>
+  )
+}
+
+function NewForm() {
+  const [where] = useSearchParam('where')
+  const kind = where === 'repository' || where === 'directory' ? where : 'empty'
+  const [task, setTask] = useState(readDraft)
+  const [places, setPlaces] = useState(NO_PLACES)
+  const [agentProfile, setAgentProfile] = useState<string | null>(null)
+  const [modelProfile, setModelProfile] = useState<string | null>(null)
+  const [policy, setPolicy] = useState<PolicyChoice>('risky')
+  const [missing, setMissing] = useState<string | null>(null)
+  const profiles = useAgentProfiles().data
+  const creation = useCreation()
+  const place: Place = kind === 'empty' ? { kind } : places[kind]
+  const start = (): void => {
+    const lacks = lackOf(place)
+    setMissing(lacks)
+    if (lacks !== null || creation.isPending) return
+    const agent = agentProfile ?? profiles?.active_agent_profile_id ?? profiles?.profiles[0]?.id ?? null
+    const wanted: NewConversation = { task, place, agentProfile: agent, modelProfile, policy }
+    creation.mutate(wanted)
+  }
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    start()
+  }
+  return (
+    <form className="new" onSubmit={submit} noValidate>
+      <Field label={en.create.task} hint={en.create.taskHint}>
+        {(control) => (
+          <textarea
+            {...control}
+            value={task}
+            placeholder={en.home.placeholder}
+            onChange={(event) => {
+              setTask(event.target.value)
+              keepDraft(event.target.value)
+            }}
+          />
+        )}
+      </Field>
+      <PlaceChoice chosen={kind} />
+      {kind === 'repository' && (
+        <RepositoryFields
+          place={places.repository}
+          error={missing}
+          onChange={(repository) => setPlaces({ ...places, repository })}
+        />
+      )}
+      {kind === 'directory' && (
+        <DirectoryFields
+          place={places.directory}
+          error={missing}
+          onChange={(directory) => setPlaces({ ...places, directory })}
+        />
+      )}
+      {kind === 'directory' ? (
+        <AgentField chosen={agentProfile} onChoose={setAgentProfile} />
+      ) : (
+        <ModelField chosen={modelProfile} onChoose={setModelProfile} />
+      )}
+      <Choices
+        label={en.create.policy}
+        choices={POLICIES.map((id) => ({ id, ...en.create.policies[id] }))}
+        chosen={policy}
+        onChoose={setPolicy}
+      />
+      {creation.isError && <Failure error={creation.error} onRetry={start} />}
+      <div className="new-foot">
+        <Button look="primary" type="submit" disabled={creation.isPending}>
+          {creation.isPending ? en.create.starting : en.create.submit}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+const NO_PLACES = {
+  repository: { kind: 'repository', repository: '', branch: '' } as Extract<Place, { kind: 'repository' }>,
+  directory: { kind: 'directory', path: '', worktree: false } as Extract<Place, { kind: 'directory' }>,
+}
+
+/** What a place lacks, in words; null: nothing. */
+function lackOf(place: Place): string | null {
+  if (place.kind === 'repository' && place.repository.trim() === '') return en.create.needs.repository
+  if (place.kind === 'directory' && place.path.trim() === '') return en.create.needs.directory
+  return null
+}

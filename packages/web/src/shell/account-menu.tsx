@@ -1,0 +1,44 @@
+/** The user, the appearance, the list of keys, and the way out. */
+import { ChevronsUpDown, CircleUser, Keyboard, LogOut } from 'lucide-react'
+import { useMe } from '../api/me.ts'
+import { signOut } from '../api/server.ts'
+import { chooseTheme, type Theme, useTheme } from '../lib/theme.ts'
+import { Menu, type MenuItem } from '../ui/menu.tsx'
+import { en } from '../words/en.ts'
+
+const THEMES: readonly Theme[] = ['system', 'light', 'dark']
+
+export function AccountMenu({ onShowKeys }: { onShowKeys: () => void }) {
+  const { data: me } = useMe()
+  const theme = useTheme()
+  const themes: MenuItem[] = THEMES.map((one) => ({
+    label: en.rail.themes[one],
+    isChosen: one === theme,
+    run: () => chooseTheme(one),
+  }))
+  const keys: MenuItem = { label: en.rail.keys, hint: '?', icon: <Keyboard size={16} aria-hidden />, run: onShowKeys }
+  const out: MenuItem = {
+    label: en.rail.signOut,
+    icon: <LogOut size={16} aria-hidden />,
+    // A server that does not answer ends the session when it expires; this browser has forgotten it.
+    run: () => void signOut().catch(() => {}),
+  }
+  return (
+    <Menu
+      side="above"
+      label={en.rail.account}
+      triggerClass="rail-account"
+      trigger={
+        <>
+          <CircleUser size={16} aria-hidden />
+          <span className="rail-title">{me?.user ?? en.rail.roles[me?.role ?? ''] ?? en.rail.onlyUser}</span>
+          <ChevronsUpDown size={14} aria-hidden />
+        </>
+      }
+      groups={[
+        { title: en.rail.theme, items: themes },
+        { items: [keys, ...(me === undefined || me.without_keys ? [] : [out])] },
+      ]}
+    />
+  )
+}
