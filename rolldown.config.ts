@@ -45,6 +45,24 @@ const bundledStarts: Plugin = {
   },
 }
 
+/** The folder of the built web UI, as `packages/server/src/http/web-ui/web-ui.ts` names it. */
+const UI_IN_SOURCES = '../../../../../dist/web'
+
+/** Replaces it: by the folder `web` beside the bundle, or by that of the build for a bundle elsewhere. */
+const bundledUi = (elsewhere?: string): Plugin => ({
+  name: 'parley-bundled-ui',
+  renderChunk(code, chunk) {
+    const beside = `${'../'.repeat(chunk.fileName.split('/').length - 1) || './'}web`
+    const place = elsewhere ?? beside
+    return QUOTES.reduce((text, quote) => text.replaceAll(quote + UI_IN_SOURCES + quote, quote + place + quote), code)
+  },
+  generateBundle(_, files) {
+    const chunks = Object.values(files).flatMap((file) => (file.type === 'chunk' ? [file.code] : []))
+    const isNamed = chunks.some((code) => QUOTES.some((quote) => code.includes(`/web${quote}, import.meta.url`)))
+    if (!isNamed) this.error('nothing in the bundle names the folder of the web UI; has BUILT_UI changed?')
+  },
+})
+
 const later = 'parley:later:'
 
 /**
@@ -100,7 +118,7 @@ const written = {
 export const commandLineBundle = {
   ...shared,
   input: { main: virtual },
-  plugins: [commandLine, bundledStarts, edgeWithoutUnused],
+  plugins: [commandLine, bundledStarts, bundledUi(), edgeWithoutUnused],
   output: { ...written, dir: 'dist', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
 } satisfies BuildOptions
 
@@ -123,7 +141,7 @@ export const testServerBundles = (dir: string): BuildOptions[] => [
   {
     ...shared,
     input: { 'crashing-server': 'packages/server/testing/crashing-server.ts' },
-    plugins: [bundledStarts, edgeWithoutUnused],
+    plugins: [bundledStarts, bundledUi(new URL('dist/web', import.meta.url).href), edgeWithoutUnused],
     output: { ...commandLineBundle.output, dir },
   },
   { ...runnerBundle, output: { ...runnerBundle.output, dir } },

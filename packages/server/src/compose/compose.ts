@@ -59,7 +59,7 @@ export type Server = AsyncDisposable & {
 }
 
 /** Replacements that tests make. */
-export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs'> & {
+export type CompositionOverrides = Pick<EdgeDeps, 'liveLimits' | 'chatWaitMs' | 'uiFolder'> & {
   wrapStorage?: (storage: Storage) => Storage
   /** Milliseconds between signs of life of the runner. */
   heartbeatMs?: number | undefined

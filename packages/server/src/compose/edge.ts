@@ -15,7 +15,15 @@ import {
 } from '../conversation/index.ts'
 import type { Coordination, LiveNodes } from '../coordination/index.ts'
 import { addressForms } from '../egress/index.ts'
-import { createApp, openWorkspaceSessions, type App, type AppDeps, type Gateway, type Machine } from '../http/index.ts'
+import {
+  BUILT_UI,
+  createApp,
+  openWorkspaceSessions,
+  type App,
+  type AppDeps,
+  type Gateway,
+  type Machine,
+} from '../http/index.ts'
 import { configuredAddress, openCatalogue, openLlm, probeModel, type Transport } from '../llm/index.ts'
 import { openAuditFile, openAuditSyslog, type AuditSink, type Log } from '../observability/index.ts'
 import type { Quotas } from '../quotas/index.ts'
@@ -83,6 +91,8 @@ export type EdgeDeps = {
   liveLimits?: AppDeps['limits']
   /** Milliseconds that a chat completion waits for its answer; default: the gateway's. */
   chatWaitMs?: Gateway['waitMs']
+  /** Folder of the built web UI; default: that of the build. */
+  uiFolder?: string
 }
 
 export type Edge = App & {
@@ -143,6 +153,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
       processTracking: probeProcessTracking().level,
     },
     corsOrigins: config.corsOrigins,
+    uiFolder: config.ui ? (deps.uiFolder ?? BUILT_UI) : null,
     hostNames: [config.host, ...config.publicHosts],
     takesKeyInUrl: config.socketKeyInUrl,
     bodyLimitBytes: config.bodyLimitBytes,

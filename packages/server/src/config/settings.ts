@@ -234,6 +234,13 @@ export const SETTINGS = {
     describe: 'Directories that requests may name as a working directory, or read and write',
     page: 'security.md',
   }),
+  ui: setting({
+    name: 'ui',
+    read: bool,
+    default: true,
+    describe: 'Serves the web UI at `/`',
+    page: 'security.md',
+  }),
   corsOrigins: setting<string[]>({
     name: 'allow_cors_origins',
     env: ['OH_ALLOW_CORS_ORIGINS'],

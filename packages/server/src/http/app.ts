@@ -48,6 +48,7 @@ import { trajectoryRoutes } from './conversation-service/trajectory.ts'
 import { receiverRoutes } from './conversation-service/webhook-receiver.ts'
 import { createWeb, type WebDeps } from './core/web.ts'
 import { type Deliveries, deliveryRoutes } from './admin/deliveries.ts'
+import { webUiRoutes } from './web-ui/web-ui.ts'
 
 export type AppDeps = Starts &
   Pick<ForwardingDeps, 'isLoaded' | 'onForward' | 'userOf' | 'nodes'> & {
@@ -84,6 +85,8 @@ export type AppDeps = Starts &
     info: Pick<ServerFacts, 'usableTools' | 'mode' | 'isolation' | 'processTracking'>
     /** Full origins of pages that may read responses, besides those of this machine. */
     corsOrigins: readonly string[]
+    /** Folder of the built web UI; null: the UI is switched off. */
+    uiFolder: string | null
     /** Host names of this server, besides this machine's own. */
     hostNames: readonly string[]
     /** Addresses and networks of proxies whose `X-Forwarded-For` counts. */
@@ -187,7 +190,7 @@ export function createApp(deps: AppDeps): App {
     ...hookRoutes(deps.hooksOf),
     ...skillRoutes(deps.skillsOf),
     ...machineRoutes(machine, { quotas: deps.quotas, log, touch }),
-    ...serverRoutes({ ...DEFAULT_FACTS, ...deps.info }, { idleMs }, deps.isReady),
+    ...webUiRoutes(deps.uiFolder, serverRoutes({ ...DEFAULT_FACTS, ...deps.info }, { idleMs }, deps.isReady), log),
   ]
   const described = routes.flatMap(({ row, path }) => (row?.path === path ? [row] : []))
   const upgrade: WebDeps['upgrade'] = async (request, socket, head) => {
