@@ -1,4 +1,7 @@
 /** Entry of the web UI. */
+// First: it declares the order of the layers.
+import './ui/tokens.css'
+import './ui/base.css'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -8,8 +11,6 @@ import { signIn, takeLoginCode } from './api/server.ts'
 import { openSession, staysSignedIn } from './api/session.ts'
 import { App } from './app.tsx'
 import { applyTheme } from './lib/theme.ts'
-import './ui/tokens.css'
-import './ui/base.css'
 import { listenForKeys } from './ui/keys.ts'
 
 async function start(): Promise<void> {

@@ -6,6 +6,7 @@ import { age, fullMoment } from '../lib/time.ts'
 import { conversationPath } from '../routes.ts'
 import { StatusMark } from '../ui/status-mark.tsx'
 import { en } from '../words/en.ts'
+import './conversation-row.css'
 
 /** Statuses that are written out; the others are told by their mark. */
 const WORDED: readonly Shown[] = ['waiting', 'failed', 'start_failed', 'starting', 'paused', 'stopped']

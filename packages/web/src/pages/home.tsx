@@ -1,5 +1,5 @@
 /** What needs the person, what runs, and what was last worked on; a composer at the top. */
-import { FolderTree, GitBranch, type LucideIcon, SquarePen } from 'lucide-react'
+import { FolderTree, GitBranch, type LucideIcon, SquarePen } from '../ui/icons.ts'
 import { Link } from 'wouter'
 import { useMe } from '../api/me.ts'
 import { type ConversationProgress, useConversations } from '../api/queries.ts'

@@ -1,5 +1,5 @@
 /** Where a new conversation works. */
-import { FolderPlus, FolderTree, GitBranch } from 'lucide-react'
+import { FolderPlus, FolderTree, GitBranch } from '../ui/icons.ts'
 import { useDeferredValue, useId } from 'react'
 import type { Place } from '../api/create.ts'
 import { useHomeDirectory, useSubdirectories } from '../api/queries.ts'

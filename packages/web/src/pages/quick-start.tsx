@@ -40,9 +40,7 @@ export function QuickStart() {
           onKeyDown={onKeyDown}
         />
         <div className="quick-foot">
-          <span className="quick-where">
-            {en.home.where} · {en.create.policies.risky.title}
-          </span>
+          <span className="quick-where">{en.home.where}</span>
           <ButtonLink href={ROUTES.create} look="quiet" size="small">
             {en.home.change}
           </ButtonLink>

@@ -1,5 +1,5 @@
 /** The user, the appearance, the list of keys, and the way out. */
-import { ChevronsUpDown, CircleUser, Keyboard, LogOut } from 'lucide-react'
+import { ChevronsUpDown, CircleUser, Keyboard, LogOut } from '../ui/icons.ts'
 import { useMe } from '../api/me.ts'
 import { signOut } from '../api/server.ts'
 import { chooseTheme, type Theme, useTheme } from '../lib/theme.ts'

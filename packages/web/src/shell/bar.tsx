@@ -1,5 +1,5 @@
 /** The navigation of narrow screens: a column of icons at the side, on a phone a row at the bottom. */
-import { House, Inbox, type LucideIcon, Menu, SquarePen } from 'lucide-react'
+import { House, Inbox, type LucideIcon, Menu, SquarePen } from '../ui/icons.ts'
 import { Link, useRoute } from 'wouter'
 import { ROUTES } from '../routes.ts'
 import { en } from '../words/en.ts'

@@ -1,5 +1,5 @@
 /** The rail: pages, the filter and the conversations by day. */
-import { House, Inbox, type LucideIcon, Search, SquarePen } from 'lucide-react'
+import { House, Inbox, type LucideIcon, Search, SquarePen } from '../ui/icons.ts'
 import { type ReactNode, useState } from 'react'
 import { Link, useRoute } from 'wouter'
 import { useMe } from '../api/me.ts'

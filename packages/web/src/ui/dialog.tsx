@@ -1,5 +1,5 @@
 /** A modal dialog on the platform's own `<dialog>`: it holds the focus, closes with Escape and returns the focus. */
-import { X } from 'lucide-react'
+import { X } from './icons.ts'
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { en } from '../words/en.ts'
 import { Button } from './button.tsx'

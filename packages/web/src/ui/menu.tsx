@@ -1,5 +1,5 @@
 /** A menu of commands or of choices, with the arrow keys. */
-import { Check } from 'lucide-react'
+import { Check } from './icons.ts'
 import type { KeyboardEvent, ReactNode } from 'react'
 import './menu.css'
 import { Popover } from './popover.tsx'
@@ -17,6 +17,7 @@ export type MenuItem = {
 export type MenuProps = {
   readonly trigger: ReactNode
   readonly label: string
+  readonly triggerLabel?: string
   readonly triggerClass: string
   readonly side?: 'below' | 'above'
   /** Groups of items, divided by a line; a group may have a title. */

@@ -6,8 +6,10 @@ import { classNames } from './class-names.ts'
 export type PopoverProps = {
   /** What the button shows. */
   readonly trigger: ReactNode
+  /** Name of the panel. */
+  readonly label: string
   /** Name of the button, when what it shows is no text. */
-  readonly label?: string
+  readonly triggerLabel?: string
   readonly triggerClass: string
   readonly role?: 'menu' | 'dialog'
   /** Side of the button on which the panel opens. */
@@ -17,7 +19,15 @@ export type PopoverProps = {
   readonly children: (close: () => void) => ReactNode
 }
 
-export function Popover({ trigger, label, triggerClass, role = 'dialog', side = 'below', ...panel }: PopoverProps) {
+export function Popover({
+  trigger,
+  label,
+  triggerLabel,
+  triggerClass,
+  role = 'dialog',
+  side = 'below',
+  ...panel
+}: PopoverProps) {
   const ref = useRef<HTMLDivElement>(null)
   // An anchor's name has no colon, as the ids of React may have.
   const id = `popover-${useId().replaceAll(/\W/g, '')}`
@@ -28,8 +38,8 @@ export function Popover({ trigger, label, triggerClass, role = 'dialog', side = 
         type="button"
         className={triggerClass}
         popoverTarget={id}
-        aria-label={label}
-        title={label}
+        aria-label={triggerLabel}
+        title={triggerLabel}
         aria-haspopup={role}
         style={{ anchorName: `--${id}` }}
       >

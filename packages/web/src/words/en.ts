@@ -88,7 +88,7 @@ export const en = {
     placeholder: 'Describe a task for the agent',
     start: 'Start',
     starting: 'Starting …',
-    where: 'New folder',
+    where: 'In a new folder · asks before risky actions',
     change: 'More options',
     hint: 'to start',
     empty: 'Start with one of these',
