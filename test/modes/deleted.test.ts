@@ -37,6 +37,8 @@ async function fill(serving: Serving, who: Who, home: string): Promise<string[]>
     as('POST', '/api/profiles/mine', { llm: { model: 'openai/none' } }),
     as('POST', '/api/v1/webhooks/conversations', report),
     as('POST', '/api/bash/execute_bash_command', { command: 'echo hello > left' }),
+    as('POST', '/api/auth/sessions', {}),
+    as('POST', '/api/auth/codes'),
   ])
   for (const { status, text } of made) expect([status, text]).toEqual([expect.toBeOneOf([200, 201]), text])
   return [plain, tree]
@@ -70,6 +72,8 @@ test('a deleted user leaves only the audit and the ids, whatever is killed meanw
         'documents',
         'keyed_requests',
         'keys',
+        'login_codes',
+        'login_sessions',
         'made_workspaces',
         'received_conversations',
         'secrets',

@@ -8,6 +8,7 @@ import { fileContract } from './contract/files.ts'
 import { idempotencyContract } from './contract/idempotency.ts'
 import { keepsakeContract } from './contract/keepsakes.ts'
 import { listingContract } from './contract/listing.ts'
+import { loginContract } from './contract/logins.ts'
 import { noteContract } from './contract/notes.ts'
 import { outboxContract } from './contract/outbox.ts'
 import { owningContract } from './contract/owning.ts'
@@ -27,6 +28,7 @@ export function storageContract(name: string, makePlace: MakePlace): void {
     listingContract(makePlace)
     usageContract(makePlace)
     vaultContract(makePlace)
+    loginContract(makePlace)
     keepsakeContract(makePlace)
     noteContract(makePlace)
     checkpointContract(makePlace)

@@ -7,6 +7,7 @@ import { printLine, processIo, type Io } from './io.ts'
 
 const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unknown }> }> = {
   serve: { about: 'start the server', load: () => import('./commands/serve.ts') },
+  open: { about: 'print a link that opens the web UI', load: () => import('./commands/open.ts') },
   demo: { about: 'watch a whole conversation, no model key needed', load: () => import('./commands/demo.ts') },
   chat: { about: 'talk to a conversation in the terminal', load: () => import('./commands/chat.ts') },
   tail: { about: 'print the events of a conversation as they come', load: () => import('./commands/tail.ts') },

@@ -70,6 +70,16 @@ export class ParleyClient {
     return call(this.#server, routes.readFleet, {}, signal)
   }
 
+  /**
+   * An address that opens the web UI. It logs one browser in with the key of this client, once and within ten minutes.
+   * @throws CallError with status 403 when the client has the token of a login session instead of a key.
+   */
+  async loginLink(signal?: AbortSignal): Promise<string> {
+    const page = `${this.#server.baseUrl.replace(/\/+$/, '')}/`
+    const { without_keys: isOpen } = await call(this.#server, routes.readMe, {}, signal)
+    return isOpen ? page : `${page}#login=${(await call(this.#server, routes.createLoginCode, {}, signal)).code}`
+  }
+
   /** Version, tools and uptime; needs no key. */
   serverInfo(signal?: AbortSignal): Promise<ServerInfo> {
     return call(this.#server, routes.serverInfo, {}, signal)

@@ -67,6 +67,7 @@ export const createDirectory: RouteOf<typeof rows.createDirectory> = {
   path: '/api/file/create_directory',
 }
 export const createKey: RouteOf<typeof rows.createKey> = { method: 'POST', path: '/api/keys' }
+export const createLoginCode: RouteOf<typeof rows.createLoginCode> = { method: 'POST', path: '/api/auth/codes' }
 export const createProviderConnection: RouteOf<typeof rows.createProviderConnection> = {
   method: 'POST',
   path: '/api/llm/provider-connections',
@@ -98,6 +99,14 @@ export const downloadTrajectory: RouteOf<typeof rows.downloadTrajectory> = {
   path: '/api/file/download-trajectory/{conversation_id}',
 }
 export const enableUser: RouteOf<typeof rows.enableUser> = { method: 'POST', path: '/api/users/{user}/enable' }
+export const endCurrentLoginSession: RouteOf<typeof rows.endCurrentLoginSession> = {
+  method: 'DELETE',
+  path: '/api/auth/sessions/current',
+}
+export const endLoginSession: RouteOf<typeof rows.endLoginSession> = {
+  method: 'DELETE',
+  path: '/api/auth/sessions/{session_id}',
+}
 export const executeBashCommand: RouteOf<typeof rows.executeBashCommand> = {
   method: 'POST',
   path: '/api/bash/execute_bash_command',
@@ -149,6 +158,7 @@ export const listCompletions: RouteOf<typeof rows.listCompletions> = {
 export const listDeliveries: RouteOf<typeof rows.listDeliveries> = { method: 'GET', path: '/api/webhooks/deliveries' }
 export const listGatewayModels: RouteOf<typeof rows.listGatewayModels> = { method: 'GET', path: '/v1/models' }
 export const listKeys: RouteOf<typeof rows.listKeys> = { method: 'GET', path: '/api/keys' }
+export const listLoginSessions: RouteOf<typeof rows.listLoginSessions> = { method: 'GET', path: '/api/auth/sessions' }
 export const listModels: RouteOf<typeof rows.listModels> = { method: 'GET', path: '/api/llm/models' }
 export const listProfiles: RouteOf<typeof rows.listProfiles> = { method: 'GET', path: '/api/profiles' }
 export const listProviderConnections: RouteOf<typeof rows.listProviderConnections> = {
@@ -182,6 +192,7 @@ export const navigateConversation: RouteOf<typeof rows.navigateConversation> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/navigate',
 }
+export const openLoginSession: RouteOf<typeof rows.openLoginSession> = { method: 'POST', path: '/api/auth/sessions' }
 export const openWorkspaceSession: RouteOf<typeof rows.openWorkspaceSession> = {
   method: 'POST',
   path: '/api/auth/workspace-session',
@@ -206,6 +217,7 @@ export const readCompletion: RouteOf<typeof rows.readCompletion> = {
   path: '/api/conversations/{conversation_id}/completions/{filename}',
 }
 export const readFleet: RouteOf<typeof rows.readFleet> = { method: 'GET', path: '/api/fleet' }
+export const readMe: RouteOf<typeof rows.readMe> = { method: 'GET', path: '/api/me' }
 export const readMetrics: RouteOf<typeof rows.readMetrics> = { method: 'GET', path: '/metrics' }
 export const readQuotas: RouteOf<typeof rows.readQuotas> = { method: 'GET', path: '/api/quotas' }
 export const readSettings: RouteOf<typeof rows.readSettings> = { method: 'GET', path: '/api/settings' }

@@ -451,6 +451,19 @@ export {
   Role,
   rotateKey,
 } from './endpoints/keys.ts'
+export {
+  createLoginCode,
+  endCurrentLoginSession,
+  endLoginSession,
+  listLoginSessions,
+  LoginCode,
+  LoginSession,
+  Me,
+  OpenedLoginSession,
+  openLoginSession,
+  OpenLoginSessionRequest,
+  readMe,
+} from './endpoints/logins.ts'
 export { Fleet, FleetNode, readFleet } from './endpoints/fleet.ts'
 export { listQuotas, Quota, readQuotas, UserQuotas } from './endpoints/quotas.ts'
 export { deleteUser, disableUser, enableUser, listUsers, UserInfo, UserState } from './endpoints/users.ts'

@@ -10,7 +10,7 @@ const shell = async (line: string) => (await promisify(execFile)('sh', ['-c', li
 
 verifies(
   'design.keys.first-start',
-  'the first start prints the address and a key that works, later ones only the address',
+  'the first start prints the address, a link of the web UI and a key that works, later ones no key',
   async () => {
     await using folder = await temporaryFolder()
     const options = { dataDir: folder.path }
@@ -29,7 +29,7 @@ verifies(
       expect(mode & 0o777).toBe(0o600)
       first.process.kill('SIGTERM')
       expect(await first.exit()).toBe(0)
-      expect(first.stdout.trim().split('\n').length).toBe(2)
+      expect(first.stdout.trim().split('\n').length).toBe(3)
     }
     await using second = (await startServer(options)).parley
     const { url, pid } = JSON.parse(await readFile(join(folder.path, 'server.json'), 'utf8')) as {
@@ -40,7 +40,7 @@ verifies(
     expect((await fetch(`${url}/api/conversations/count`, { headers: { 'X-Session-API-Key': key } })).status).toBe(200)
     second.process.kill('SIGINT')
     expect(await second.exit()).toBe(0)
-    expect(second.stdout.trim().split('\n').length).toBe(1)
+    expect(second.stdout.trim().split('\n').length).toBe(2)
   },
 )
 

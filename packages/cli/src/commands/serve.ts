@@ -1,7 +1,7 @@
 /** `parley serve`: starts the server; the first signal ends it in order, the second one at once. */
 import { endOnCrash, readConfig, startServer, type Config } from '@parley/server'
 import { command } from '../args.ts'
-import { firstSteps } from '../first-steps.ts'
+import { firstSteps, uiLine } from '../first-steps.ts'
 import { printLine } from '../io.ts'
 import { SERVER_FLAGS } from '../server-flags.ts'
 
@@ -32,6 +32,8 @@ export const spec = command({
       })
       try {
         printLine(io, `parley is listening on ${server.url}`)
+        const link = await uiLine(server, io)
+        if (link !== null) printLine(io, link)
         if (server.firstKey !== null) printLine(io, firstSteps(server.url, server.firstKey, io))
         await asked.promise
       } finally {

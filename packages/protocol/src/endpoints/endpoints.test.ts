@@ -27,9 +27,14 @@ test.each(rows)('the schemas of the row $method $path can be documented', (row) 
     expect(z.toJSONSchema(row.ok.schema, { io: 'output', unrepresentable: 'any' })).toBeTypeOf('object')
 })
 
-test('every row under /api and /v1 and that of the metrics need a key, and every other row needs none', () => {
-  for (const { path, auth } of rows)
-    expect(auth, path).toBe(/^\/(?:(?:api|v1)\/|metrics$)/.test(path) ? 'session_key' : 'none')
+/** It takes a login code in place of a key. */
+const LOGIN = 'POST /api/auth/sessions'
+
+test('every row under /api and /v1 but the login, and that of the metrics, need a key, and every other row needs none', () => {
+  for (const { path, method, auth } of rows) {
+    const needsKey = /^\/(?:(?:api|v1)\/|metrics$)/.test(path) && `${method} ${path}` !== LOGIN
+    expect(auth, path).toBe(needsKey ? 'session_key' : 'none')
+  }
 })
 
 test('the operation id of a row is the name of its export', () => {

@@ -31,6 +31,7 @@ import {
   openConversationSecretAccess,
   openFindLlm,
   openIdentities,
+  openLogins,
   openNamedSecrets,
   openUserSettings,
   type FirstKey,
@@ -46,6 +47,7 @@ import {
   type Storage,
 } from '../storage/index.ts'
 import { openConversationMcp } from '../tools/index.ts'
+import { uiLinkOf } from './ui-link.ts'
 import { composeWebhooks } from './webhooks.ts'
 import { composeWorkspaces } from './workspaces.ts'
 
@@ -56,6 +58,8 @@ export type Server = AsyncDisposable & {
   metricsUrl: string | null
   /** The key that this start made; null when there was one already. Shown once, never again. */
   firstKey: FirstKey | null
+  /** Address that opens the web UI; null: the UI is switched off. With `hasCode` it logs a browser in, once and within ten minutes, if the server knows a key. */
+  uiLink(options: { hasCode: boolean }): Promise<{ url: string; isLoggedIn: boolean } | null>
 }
 
 /** Replacements that tests make. */
@@ -114,6 +118,7 @@ export async function startServer(
   const newUser = newUserIn(config.mode)
   if (config.withoutKeys || config.sessionApiKeys.length > 0) await storage.users.ensure(DEFAULT_USER, newUser.settings)
   const identities = openIdentities(storage.keys, config.sessionApiKeys, () => new Date(), newUser)
+  const logins = openLogins(storage.logins, identities, () => new Date())
   await expectNoOwnKeys(config, identities)
   const firstKey = await firstKeyOf(config, identities)
   const own = [...configured, ...(await secretsIn(dataDir))]
@@ -192,6 +197,7 @@ export async function startServer(
     nodes,
     engine,
     identities,
+    logins,
     secrets,
     isolation,
     metricsText: readMetrics,
@@ -216,7 +222,8 @@ export async function startServer(
 
   const open = opened.move()
   const metricsUrl = metricsAddress === null ? null : urlOf(metricsAddress)
-  return { url, metricsUrl, firstKey, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  const uiLink: Server['uiLink'] = ({ hasCode }) => uiLinkOf(config, url, hasCode ? logins : null)
+  return { url, metricsUrl, firstKey, uiLink, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 /** Makes a key when none is configured and none is stored; only for a server that other machines do not reach. */

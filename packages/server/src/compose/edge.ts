@@ -42,6 +42,7 @@ import {
   type ConversationSecretAccess,
   type FindLlm,
   type Identities,
+  type Logins,
   type NamedSecrets,
   type SuspendedUsers,
   type UserSettings,
@@ -73,6 +74,7 @@ export type EdgeDeps = {
   quotas: Quotas
   cipher: Cipher
   identities: Identities
+  logins: Logins
   settings: UserSettings
   secrets: NamedSecrets
   commandSecrets: Pick<CommandSecrets, 'masker' | 'sawKey'>
@@ -104,7 +106,20 @@ export type Edge = App & {
 
 /** The server's edge; it does not listen yet. */
 export function composeEdge(deps: EdgeDeps): Edge {
-  const { config, engine, storage, cipher, identities, settings, secrets, ownSecrets, findLlm, isolation, log } = deps
+  const {
+    config,
+    engine,
+    storage,
+    cipher,
+    identities,
+    logins,
+    settings,
+    secrets,
+    ownSecrets,
+    findLlm,
+    isolation,
+    log,
+  } = deps
   const machine = composeMachine(deps)
   let isReady = true
   const users = composeUsers({ ...deps, bash: machine.bash, dataDir: config.dataDir })
@@ -119,6 +134,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     deliveries: storage.outbox,
     webhookSecrets: config.webhookReceiverSecrets,
     keys: identities,
+    logins,
     users,
     isSuspended: (user) => deps.suspended.has(user),
     audit: new AuditLog(storage.audit, log, { sinks: auditSinks(config, log) }),
@@ -129,7 +145,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     rateLimitPerMinute: config.rateLimitPerMinute,
     nodes: () => deps.nodes.count,
     authenticate: async (key) => {
-      const identity = await identities.authenticate(key)
+      const identity = await logins.authenticate(key)
       if (identity !== null) deps.commandSecrets.sawKey(identity.user, key)
       return identity
     },
@@ -232,8 +248,7 @@ async function worktreeOf(
 
 /** Commands, files, git and profiles on this machine, outside of conversations. */
 function composeMachine(deps: EdgeDeps): Machine {
-  const { config, engine, storage, cipher, identities, settings, commandSecrets, findLlm, workspaces, roots, log } =
-    deps
+  const { config, engine, storage, cipher, logins, settings, commandSecrets, findLlm, workspaces, roots, log } = deps
   const { documents } = storage
   const hosts = openHosts(workspaces, roots, resolve('.'))
   const hide = async (user: string, text: string) => (await commandSecrets.masker(user)).text(text)
@@ -248,7 +263,7 @@ function composeMachine(deps: EdgeDeps): Machine {
       log,
     }),
     hosts,
-    sessions: openWorkspaceSessions(cipher, identities),
+    sessions: openWorkspaceSessions(cipher, logins),
     workingDirOf: async (id, actor) => {
       const info = await engine.ownInfo(id, actor)
       if (info === null) throw unknownConversation(id)

@@ -5,7 +5,7 @@ import type { Coordination } from '../coordination/index.ts'
 import type { ExpectAddresses } from '../egress/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Quotas } from '../quotas/index.ts'
-import type { NamedSecrets, UserSettings } from '../settings/index.ts'
+import type { Logins, NamedSecrets, UserSettings } from '../settings/index.ts'
 import type { Cipher } from '../secrets/index.ts'
 import { Forwarding, type ForwardingDeps } from './forward/forwarding.ts'
 import type { AuditLog, IdempotencyStore } from '../storage/index.ts'
@@ -48,6 +48,8 @@ import { trajectoryRoutes } from './conversation-service/trajectory.ts'
 import { receiverRoutes } from './conversation-service/webhook-receiver.ts'
 import { createWeb, type WebDeps } from './core/web.ts'
 import { type Deliveries, deliveryRoutes } from './admin/deliveries.ts'
+import { loginRoutes } from './login/login-sessions.ts'
+import { isSameOrigin } from './core/hosts.ts'
 import { webUiRoutes } from './web-ui/web-ui.ts'
 
 export type AppDeps = Starts &
@@ -68,6 +70,7 @@ export type AppDeps = Starts &
     /** Signing secrets of servers that send webhooks here; none: they need no signature. */
     webhookSecrets: readonly string[]
     keys: Keys
+    logins: Logins
     users: Users
     /** True for a user whose requests are refused. */
     isSuspended: (user: string) => boolean
@@ -118,7 +121,9 @@ export function createApp(deps: AppDeps): App {
   const forwarding = new Forwarding({ ...deps, addressOf: createAddressOf(deps.trustedProxies) })
   const { addressOf } = forwarding
   const onWrongKey = (address: string | undefined) => audit.noteWrongKey(address)
-  const auth: Auth = { authenticate, noKeys, guesses: new Guesses(onWrongKey), addressOf }
+  const guesses = new Guesses(onWrongKey)
+  const auth: Auth = { authenticate, noKeys, guesses, addressOf }
+  const budgets = new RequestBudgets(deps.rateLimitPerMinute, deps.quotas.requests, deps.nodes)
   const keyWatch = new KeyWatch(authenticate, log)
   const onRefused = (keyId: string) => {
     void keyWatch.check(keyId)
@@ -182,6 +187,16 @@ export function createApp(deps: AppDeps): App {
     ...receiverRoutes(deps.receiver, { secrets: deps.webhookSecrets, limitOf }),
     ...deliveryRoutes(deps.deliveries),
     ...keyRoutes(deps.keys, onRefused),
+    ...loginRoutes({
+      logins: deps.logins,
+      guesses,
+      budgets,
+      isOurPage: ({ origin, host }) =>
+        origin === undefined || isAllowedOrigin(origin) || (isSameOrigin(origin, host) && isOurHost(host)),
+      onEnded: onRefused,
+      isWithoutKeys: noKeys !== undefined,
+      features: featuresOf(deps.info),
+    }),
     ...userRoutes(deps.users, deps.keys, onRefused),
     ...fleetRoutes(deps.fleet),
     ...auditRoutes(audit),
@@ -206,7 +221,7 @@ export function createApp(deps: AppDeps): App {
     isSuspended: deps.isSuspended,
     expectAddresses: deps.expectAddresses,
     log,
-    budgets: new RequestBudgets(deps.rateLimitPerMinute, deps.quotas.requests, deps.nodes),
+    budgets,
     audit,
     idempotency,
     nodes: { forwarding, connections },
@@ -224,3 +239,9 @@ export function createApp(deps: AppDeps): App {
     },
   }
 }
+
+/** What the configuration adds, for pages. */
+const featuresOf = ({ mode, isolation }: AppDeps['info']): string[] => [
+  ...(isolation.level === 'none' ? [] : ['sandbox']),
+  ...(mode === 'shared' ? ['shared'] : []),
+]

@@ -3,7 +3,7 @@ export { keyFileOf, openStoreCipher, sealTest, settleKeyFile } from './expect-ke
 export { encryptSecrets, openTokens, plainSecrets, type Exposure } from './expose.ts'
 export { isObject, type Json, type JsonObject } from './json.ts'
 export { openKnownSecrets, type KnownSecrets } from './known-secrets.ts'
-export { hashKey, makeKey, sameKey } from './keys.ts'
+export { hashKey, isSessionToken, makeKey, makeLoginCode, makeSessionToken, sameKey } from './keys.ts'
 export { isMaskable } from './forms.ts'
 export { makeMasker, mask, type Masker } from './mask.ts'
 export { maskDrafts } from './mask-drafts.ts'

@@ -12,6 +12,23 @@ export function makeKey(): MadeKey {
   return { key, hash: hashKey(key) }
 }
 
+const TOKEN_PREFIX = 'ps_'
+
+/** The token of a login session and its hash, like a key. */
+export function makeSessionToken(): { token: string; hash: string } {
+  const token = TOKEN_PREFIX + randomBytes(32).toString('base64url')
+  return { token, hash: hashKey(token) }
+}
+
+/** True for a text that has the form of a session token. */
+export const isSessionToken = (text: string): boolean => text.startsWith(TOKEN_PREFIX)
+
+/** A code of 16 random bytes that opens one session, and its hash. */
+export function makeLoginCode(): { code: string; hash: string } {
+  const code = randomBytes(16).toString('base64url')
+  return { code, hash: hashKey(code) }
+}
+
 /** SHA-256 in hex. Keys are random, so a slow password hash would add nothing. */
 export const hashKey = (key: string): string => createHash('sha256').update(key, 'utf8').digest('hex')
 

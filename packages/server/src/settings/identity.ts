@@ -17,6 +17,8 @@ export interface Identities {
   authenticate(key: string): Promise<Identity | null>
   /** Like `authenticate`, for the hash of a key. */
   byHash(hash: string): Promise<Identity | null>
+  /** The stored key with a hash, also a revoked or expired one; null for keys of the environment. */
+  rowOf(hash: string): Promise<KeyRow | null>
   /** Only this answer contains the key itself. @throws ParleyError `forbidden` for a second user of a server for one. */
   create(key: NewKey): Promise<{ key: string; row: KeyRow }>
   list(): Promise<KeyRow[]>
@@ -70,6 +72,8 @@ export function openIdentities(
       if (index !== -1) return { user: DEFAULT_USER, role: 'admin', keyId: `environment-${index}` }
       return ofStore(hash)
     },
+
+    rowOf: (hash) => store.find(hash),
 
     create,
 

@@ -10,6 +10,7 @@ export {
   type ServerModel,
 } from './conversation-defaults.ts'
 export { agentForm, conversationForm } from './forms.ts'
+export { openLogins, type Logins, type OpenedLogin } from './logins.ts'
 export { DEFAULT_USER, openIdentities, type Identities, type Identity, type NewKey } from './identity.ts'
 export { serversOf } from './mcp-config.ts'
 export { newUserIn } from './new-user.ts'

@@ -20,6 +20,7 @@ import type { CallStore, SealTestStore } from './contract/directory.ts'
 import type { EventStore } from './contract/events.ts'
 import type { ConversationFileStore } from './contract/files.ts'
 import type { IdempotencyStore } from './contract/idempotency.ts'
+import type { LoginStore } from './contract/logins.ts'
 import type { NodeStore } from './contract/nodes.ts'
 import type { NoteStore } from './contract/notes.ts'
 import type { OutboxStore } from './contract/outbox.ts'
@@ -48,6 +49,7 @@ export interface Storage extends AsyncDisposable {
   readonly workspaces: WorkspaceStore
   readonly checkpoints: CheckpointStore
   readonly keys: KeyStore
+  readonly logins: LoginStore
   readonly users: UserStore
   readonly audit: AuditStore
   readonly idempotency: IdempotencyStore

@@ -1,20 +1,20 @@
 import { hashKey, type Cipher } from '../../secrets/index.ts'
-import type { Identities } from '../../settings/index.ts'
+import type { Logins } from '../../settings/index.ts'
 import type { WorkspaceSessions } from './workspace-files.ts'
 
 /** Distinguishes these tokens from other texts that the cipher sealed. */
 const PURPOSE = 'workspace-session'
 
-/** Tokens that hold a sealed hash of the key: a token reveals nothing and is valid only as long as its key. */
+/** Tokens that hold a sealed hash of the key: a token reveals nothing and is valid only as long as its key, or login session. */
 export function openWorkspaceSessions(
   cipher: Pick<Cipher, 'seal' | 'open'>,
-  identities: Pick<Identities, 'byHash'>,
+  logins: Pick<Logins, 'byHash'>,
 ): WorkspaceSessions {
   return {
     issue: (key) => cipher.seal(JSON.stringify([PURPOSE, hashKey(key)])),
     async actorOf(token) {
       const hash = hashIn(token, cipher)
-      return hash === null ? null : identities.byHash(hash)
+      return hash === null ? null : logins.byHash(hash)
     },
   }
 }

@@ -5,7 +5,7 @@ import type { AuditedRequest } from '../../storage/index.ts'
 import type { Answer } from './errors.ts'
 
 export type RequestFacts = {
-  actor: Actor
+  actor: Pick<Actor, 'user' | 'keyId'>
   method: string
   headers: IncomingHttpHeaders
   params: { conversation_id?: string }

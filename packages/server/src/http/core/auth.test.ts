@@ -71,7 +71,7 @@ describe('admission', () => {
 
   test('a key for webhooks is admitted where webhooks are received, and nowhere else', async () => {
     const request = { method: 'POST', url: '/x', headers: { 'x-session-api-key': 'delivers' } }
-    expect(await admit(request, auth, true)).toEqual({ actor: deliverer })
+    expect(await admit(request, auth, { takesWebhooks: true })).toEqual({ actor: deliverer })
     for (const method of ['GET', 'HEAD', 'POST', 'DELETE'])
       expect(await admit({ ...request, method }, auth)).toMatchObject({ actor: deliverer, refusal: { status: 403 } })
     expect(await actorOf('delivers', auth, undefined)).toBeNull()

@@ -43,6 +43,9 @@ export function presentedKey(headers: IncomingHttpHeaders, bearer = false, webho
 /** `actor` of a refused request: its user, where the key is known. */
 export type Admitted = { actor: Actor; refusal?: undefined } | { refusal: Answer; actor?: Actor }
 
+/** What a request may be although its key has a narrow role: `takesWebhooks`: one of a key for webhooks; `forReaders`: one of a key that may only read, and not a GET. */
+export type Admits = { takesWebhooks?: boolean | undefined; forReaders?: boolean | undefined }
+
 /** Finds the actor of `key`; a server without keys has one actor. `address`: the one that the request is counted under. */
 async function identify(key: string | undefined, auth: Auth, address: string | undefined): Promise<Admitted> {
   if (auth.noKeys !== undefined) return { actor: auth.noKeys }
@@ -61,7 +64,7 @@ export async function actorOf(key: string | undefined, auth: Auth, address: stri
   return refusal === undefined && actor.role !== 'webhook' ? actor : null
 }
 
-/** The request's actor, or the answer that refuses it. `takesWebhooks`: the request is one that a key for webhooks may make. */
+/** The request's actor, or the answer that refuses it. */
 export async function admit(
   request: {
     method: string
@@ -70,7 +73,7 @@ export async function admit(
     socket?: { remoteAddress?: string | undefined }
   },
   auth: Auth,
-  takesWebhooks = false,
+  { takesWebhooks = false, forReaders = false }: Admits = {},
 ): Promise<Admitted> {
   const { url, headers } = request
   const key = presentedKey(headers, url.startsWith('/v1/'), url.startsWith('/api/v1/webhooks/'))
@@ -78,7 +81,7 @@ export async function admit(
   const { actor } = admitted
   if (actor?.role === 'webhook' && !takesWebhooks) return { refusal: WEBHOOKS_ONLY, actor }
   const reads = request.method === 'GET' || request.method === 'HEAD'
-  return actor?.role === 'read-only' && !reads ? { refusal: READ_ONLY, actor } : admitted
+  return actor?.role === 'read-only' && !reads && !forReaders ? { refusal: READ_ONLY, actor } : admitted
 }
 
 /** Refuses users other than administrators. @throws ParleyError `forbidden`. */

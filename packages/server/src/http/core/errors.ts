@@ -17,7 +17,12 @@ export type Answer = {
   /** The conversation of the answer, where the path does not name it. */
   about?: string
   /** What the audit log says about the request besides its status. */
-  audit?: { subject?: string; detail?: string }
+  audit?: {
+    subject?: string
+    detail?: string
+    /** Who the request was from, where its headers do not say it. */
+    actor?: { user: string; keyId: string }
+  }
   /** The request took effect, although its status is that of an error. */
   tookEffect?: true
 }
@@ -52,7 +57,7 @@ export const UNKNOWN_CONVERSATION = {
 } satisfies Record<string, (id: string) => Answer>
 export type UnknownConversation = keyof typeof UNKNOWN_CONVERSATION
 
-const detail = (status: number, text: string): Answer => ({ status, body: { detail: text } })
+export const detail = (status: number, text: string): Answer => ({ status, body: { detail: text } })
 
 export const UNAUTHORIZED = detail(401, 'Unauthorized')
 export const NOT_FOUND = detail(404, 'Not Found')
@@ -70,6 +75,10 @@ export const FOREIGN = detail(
 export const FOREIGN_HOST = detail(
   403,
   'Without a valid key this server answers for its own host names only. Add this one to public_hosts (PARLEY_PUBLIC_HOSTS).',
+)
+export const FOREIGN_LOGIN = detail(
+  403,
+  'Pages of other sites cannot log in here. List the origin of the page in PARLEY_ALLOW_CORS_ORIGINS.',
 )
 const UNREADABLE_BODY = detail(400, 'There was an error parsing the body')
 export const methodNotAllowed = (allowed: readonly string[]): Answer => ({

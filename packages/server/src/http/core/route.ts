@@ -15,6 +15,8 @@ export type Call<E extends Endpoint> = Received<E> & {
   /** The conversation in the path; empty where the path has none. */
   id: ConversationId
   headers: IncomingHttpHeaders
+  /** The address that the request is counted under. */
+  address: string | undefined
   /** The body of a route that reads it as a stream; absent for an empty body. */
   stream: Readable | undefined
   contentType: string | undefined
@@ -49,9 +51,12 @@ export function route<const E extends Endpoint>(
   }
 }
 
-/** A route that needs no key. */
-export function openRoute<const E extends Endpoint>(row: E, serve: (call: Call<E>) => Promise<Answer>): Route {
-  return { ...placeOf(row), answer: async (request) => serve(await readCall(row, request)) }
+/** A route that needs no key. `actor`: null without a valid key, and always unless the route is `isOpenWithActor`. */
+export function openRoute<const E extends Endpoint>(
+  row: E,
+  serve: (call: Call<E>, actor: Actor | null) => Promise<Answer>,
+): Route {
+  return { ...placeOf(row), answer: async (request) => serve(await readCall(row, request), request.actor) }
 }
 
 /** The row's successful answer with this body. */
@@ -96,6 +101,7 @@ async function readCall<E extends Endpoint>(row: E, request: RawRequest): Promis
     ...received,
     id,
     headers: request.headers,
+    address: request.address,
     stream: request.stream,
     contentType: request.contentType,
     callerSignal: () => request.callerSignal(),

@@ -12,7 +12,7 @@ import type { Log } from '../../observability/index.ts'
 import type { AuditLog } from '../../storage/index.ts'
 import { ALWAYS } from './always.ts'
 import { auditedRequest, type RequestFacts } from './audited-request.ts'
-import { admit, type Auth, isForeign } from './auth.ts'
+import { addressOf, admit, type Auth, isForeign } from './auth.ts'
 import { closeOf } from './close-of.ts'
 import type { Cors } from './cors.ts'
 import {
@@ -56,6 +56,8 @@ export type RawRequest = {
   contentType: string | undefined
   /** Null only on open routes. */
   actor: Actor | null
+  /** The address that the request is counted under. */
+  address: string | undefined
   /** Aborts when the caller has disconnected or the server closes. */
   callerSignal: () => AbortSignal
   /** Checks the addresses in the body of a row that names some. @throws ParleyError `invalid_input` */
@@ -83,6 +85,8 @@ export type Route = RoutePath & {
   forAnyPage?: boolean
   /** Also takes requests with a key of the role `webhook`. */
   takesWebhooks?: boolean
+  /** Also takes requests of keys that may only read, although its method is not GET. */
+  forReaders?: boolean
   /** Errors of callers are answers, too; `errors.ts` answers everything that it throws. */
   answer(request: RawRequest): Promise<Answer | Streamed>
 }
@@ -235,7 +239,7 @@ function note(
   answer: Parameters<typeof auditedRequest>[1],
   audit: AuditLog | undefined,
 ): void {
-  const actor = actors.get(request)
+  const actor = actors.get(request) ?? answer.audit?.actor
   const { action, isAuditedRead = false } = request.routeOptions.config as Carried
   if (audit === undefined || actor === undefined || action === undefined) return
   const { method, headers, params } = request
@@ -259,7 +263,7 @@ function mount(app: FastifyInstance, route: Route, deps: WebDeps, closing: Abort
     ...(route.isOpen && route.isProbe !== true && { onRequest: guardOpen(route, deps) }),
     ...(!route.isOpen && {
       onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-        const admitted = await admit(request, auth, route.takesWebhooks)
+        const admitted = await admit(request, auth, route)
         const also = admitted.refusal === undefined ? null : ((await route.alsoAdmits?.(request.headers)) ?? null)
         const refused = also === null ? admitted.refusal : undefined
         const actor = also ?? admitted.actor
@@ -301,7 +305,7 @@ async function answerOf(
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
-  { idempotency, isSuspended, expectAddresses, log }: WebDeps,
+  { auth, idempotency, isSuspended, expectAddresses, log }: WebDeps,
   closing: AbortSignal,
 ): Promise<Answer | Streamed> {
   const { headers, method, url } = request
@@ -317,6 +321,7 @@ async function answerOf(
       : { body: request.body as Buffer | undefined }),
     contentType: contentTypes.get(request.raw),
     actor,
+    address: addressOf(request, auth),
     expectAddresses,
   }
   const key = headers['idempotency-key']
@@ -330,11 +335,11 @@ async function answerOf(
 }
 
 /** A request under a foreign host name may come from a page (DNS rebinding); one with a key does not. */
-function guardOpen({ isOpenWithActor }: Route, { auth, isOurHost }: WebDeps) {
+function guardOpen(route: Route, { auth, isOurHost }: WebDeps) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const isOurs = isOurHost === undefined || isOurHost(request.headers.host)
-    if (isOurs && isOpenWithActor !== true) return undefined
-    const { actor, refusal } = await admit(request, auth)
+    if (isOurs && route.isOpenWithActor !== true) return undefined
+    const { actor, refusal } = await admit(request, auth, route)
     if (actor !== undefined && refusal === undefined) actors.set(request, actor)
     return isOurs || refusal === undefined ? undefined : send(reply, FOREIGN_HOST)
   }

@@ -9,13 +9,14 @@ import type { Authenticate } from '../core/auth.ts'
 /** Longest time in milliseconds for which a connection outlives its key, without the look-up itself. */
 const KEY_CHECK_MS = 2000
 
-type Guarded = { key: string; ends: Set<() => void> }
+type Guarded = { keyId: string; ends: Set<() => void> }
 
 export class KeyWatch {
   readonly #authenticate: Authenticate
   readonly #log: Log
   readonly #everyMs: number
-  readonly #byKeyId = new Map<string, Guarded>()
+  /** By the key, or the token of a login session, that a connection was opened with. A key and its sessions share an id. */
+  readonly #guarded = new Map<string, Guarded>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(authenticate: Authenticate, log: Log, everyMs = KEY_CHECK_MS) {
@@ -27,41 +28,39 @@ export class KeyWatch {
   /** Calls `end` once when `key` becomes invalid; stops watching when `closed` resolves. */
   guard({ keyId }: Actor, key: string | undefined, end: () => void, closed: Promise<void>): void {
     if (key === undefined) return
-    let guarded = this.#byKeyId.get(keyId)
-    if (guarded === undefined) this.#byKeyId.set(keyId, (guarded = { key, ends: new Set() }))
+    let guarded = this.#guarded.get(key)
+    if (guarded === undefined) this.#guarded.set(key, (guarded = { keyId, ends: new Set() }))
     const { ends } = guarded
     ends.add(end)
-    this.#timer ??= setInterval(() => void this.#checkAll(), this.#everyMs).unref()
+    this.#timer ??= setInterval(() => void this.check(null), this.#everyMs).unref()
     void closed.then(() => {
       ends.delete(end)
-      if (ends.size === 0 && this.#byKeyId.get(keyId)?.ends === ends) this.#forget(keyId)
+      if (ends.size === 0 && this.#guarded.get(key)?.ends === ends) this.#forget(key)
     })
   }
 
-  /** Looks one key up; null: all that are in use. Never rejects: a failed look-up says nothing about the key. */
+  /** Looks up a key and its login sessions; null: all that are in use. Never rejects: a failed look-up says nothing about the key. */
   async check(keyId: string | null): Promise<void> {
-    if (keyId === null) return this.#checkAll()
-    const guarded = this.#byKeyId.get(keyId)
-    if (guarded === undefined) return
+    // A map may change during iteration: added keys are visited, removed ones are not.
+    for (const [key, guarded] of this.#guarded)
+      if (keyId === null || guarded.keyId === keyId) await this.#checkOne(key, guarded)
+  }
+
+  async #checkOne(key: string, guarded: Guarded): Promise<void> {
     try {
-      if ((await this.#authenticate(guarded.key)) !== null) return
+      if ((await this.#authenticate(key)) !== null) return
     } catch (error) {
-      this.#log.warn({ err: error, key_id: keyId }, 'key in use not looked up')
+      this.#log.warn({ err: error, key_id: guarded.keyId }, 'key in use not looked up')
       return
     }
     const ends = [...guarded.ends]
-    if (this.#byKeyId.get(keyId) === guarded) this.#forget(keyId)
+    if (this.#guarded.get(key) === guarded) this.#forget(key)
     for (const end of ends) end()
   }
 
-  async #checkAll(): Promise<void> {
-    // A set may change during iteration: added keys are visited, removed ones are not.
-    for (const keyId of this.#byKeyId.keys()) await this.check(keyId)
-  }
-
-  #forget(keyId: string): void {
-    this.#byKeyId.delete(keyId)
-    if (this.#byKeyId.size > 0) return
+  #forget(key: string): void {
+    this.#guarded.delete(key)
+    if (this.#guarded.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }

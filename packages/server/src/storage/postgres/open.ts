@@ -16,6 +16,7 @@ import { postgresFiles } from './files.ts'
 import { raiseEpochsOfRestored } from './identity.ts'
 import { postgresIdempotency } from './idempotency.ts'
 import { postgresKeys } from './keys.ts'
+import { postgresLogins } from './logins.ts'
 import { postgresLog } from './log.ts'
 import { migrate } from './migrations.ts'
 import { postgresNodes } from './nodes.ts'
@@ -101,6 +102,7 @@ export async function openPostgres({
     workspaces: postgresWorkspaces(database, place),
     checkpoints: postgresCheckpoints(database),
     keys: postgresKeys(database, now),
+    logins: postgresLogins(database),
     users: postgresUsers(database, sweep, now),
     audit: postgresAudit(database),
     idempotency: postgresIdempotency(database),

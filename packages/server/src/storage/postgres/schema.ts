@@ -384,6 +384,29 @@ const CALLBACKS_OF_NODES = `
   CREATE INDEX callbacks_open ON callbacks (conversation_id) WHERE is_open;
 `
 
+/** Logins of browsers, and the codes that open them. */
+const LOGINS = `
+  CREATE TABLE login_sessions (
+    id ${TEXT} PRIMARY KEY,
+    user_name ${TEXT} NOT NULL,
+    hash ${TEXT} NOT NULL UNIQUE,
+    key_hash ${TEXT} NOT NULL,
+    label ${TEXT},
+    created_at ${TEXT} NOT NULL,
+    last_used_at ${TEXT} NOT NULL,
+    expires_at ${TEXT} NOT NULL
+  );
+  CREATE INDEX login_sessions_user ON login_sessions (user_name, key_hash);
+  CREATE TABLE login_codes (
+    hash ${TEXT} PRIMARY KEY,
+    user_name ${TEXT} NOT NULL,
+    key_hash ${TEXT} NOT NULL,
+    created_at ${TEXT} NOT NULL,
+    expires_at ${TEXT} NOT NULL
+  );
+  CREATE INDEX login_codes_user ON login_codes (user_name, key_hash);
+`
+
 /** The steps, oldest first. */
 export const MIGRATIONS: readonly string[] = [
   CONVERSATIONS + EVENTS + DELIVERIES + USERS,
@@ -391,4 +414,5 @@ export const MIGRATIONS: readonly string[] = [
   NODES,
   IDENTITY,
   CALLBACKS_OF_NODES,
+  LOGINS,
 ]

@@ -26,6 +26,8 @@ const ERASE: readonly string[] = [
   'DELETE FROM bash_events WHERE user_name = $1',
   'DELETE FROM keyed_requests WHERE user_name = $1',
   'DELETE FROM usage WHERE user_name = $1',
+  'DELETE FROM login_sessions WHERE user_name = $1',
+  'DELETE FROM login_codes WHERE user_name = $1',
   'DELETE FROM keys WHERE user_name = $1',
   'DELETE FROM users WHERE user_name = $1',
 ]

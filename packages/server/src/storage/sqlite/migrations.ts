@@ -422,6 +422,27 @@ const MIGRATIONS: readonly string[] = [
   UPDATE callbacks SET is_open = 1 WHERE instr(json, '"callback":null') > 0;
   CREATE INDEX callbacks_open ON callbacks (conversation_id) WHERE is_open = 1;
   `,
+  `
+  CREATE TABLE login_sessions (
+    id TEXT NOT NULL PRIMARY KEY,
+    user TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE,
+    key_hash TEXT NOT NULL,
+    label TEXT,
+    created_at TEXT NOT NULL,
+    last_used_at TEXT NOT NULL,
+    expires_at TEXT NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX login_sessions_user ON login_sessions (user, key_hash);
+  CREATE TABLE login_codes (
+    hash TEXT NOT NULL PRIMARY KEY,
+    user TEXT NOT NULL,
+    key_hash TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    expires_at TEXT NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX login_codes_user ON login_codes (user, key_hash);
+  `,
 ]
 
 /** True for the `application_id` of a store. */

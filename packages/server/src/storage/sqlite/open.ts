@@ -18,6 +18,7 @@ import { CHECKPOINT_PAGES, GroupCommit } from './group-commit.ts'
 import { sqliteIdempotency } from './idempotency.ts'
 import { sqliteKeys } from './keys.ts'
 import { sqliteLog } from './log.ts'
+import { sqliteLogins } from './logins.ts'
 import { migrate } from './migrations.ts'
 import { sqliteNodes } from './nodes.ts'
 import { sqliteNotes } from './notes.ts'
@@ -135,6 +136,7 @@ export async function openSqlite({
     workspaces: sqliteWorkspaces(sql, commits),
     checkpoints: sqliteCheckpoints(sql, commits),
     keys: sqliteKeys(sql, commits, now),
+    logins: sqliteLogins(sql, commits),
     users: sqliteUsers(sql, commits, sweep, now),
     audit: sqliteAudit(sql, commits),
     idempotency: sqliteIdempotency(sql, commits),

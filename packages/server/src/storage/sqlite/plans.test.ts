@@ -12,6 +12,7 @@ import * as scans from './event-scan.ts'
 import * as events from './events.ts'
 import * as idempotency from './idempotency.ts'
 import * as keys from './keys.ts'
+import * as logins from './logins.ts'
 import * as notes from './notes.ts'
 import { connect } from './open.ts'
 import * as outbox from './outbox.ts'
@@ -243,6 +244,13 @@ test('the query plan of a request with an Idempotency-Key uses its key, and that
   expect(planOf(idempotency.PRUNE_KEYED_SQL)).toContain(
     'SEARCH keyed_requests USING COVERING INDEX keyed_requests_user (user=?)',
   )
+})
+
+test('the query plan of a request with a session token uses its hash, and a list of sessions reads one user only', () => {
+  expect(planOf(logins.FIND_LOGIN_SQL)).toEqual([
+    expect.stringMatching(/^SEARCH login_sessions USING INDEX \S+ \(hash=\?\)$/),
+  ])
+  expect(planOf(logins.LIST_LOGINS_SQL)[0]).toBe('SEARCH login_sessions USING INDEX login_sessions_user (user=?)')
 })
 
 test('the query plans of the conversations that name a directory use the indexes over their records', () => {

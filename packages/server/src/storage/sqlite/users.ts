@@ -25,6 +25,8 @@ const ERASE: readonly string[] = [
   'DELETE FROM bash_events WHERE user = ?1',
   'DELETE FROM keyed_requests WHERE user = ?1',
   'DELETE FROM usage WHERE user = ?1',
+  'DELETE FROM login_sessions WHERE user = ?1',
+  'DELETE FROM login_codes WHERE user = ?1',
   'DELETE FROM keys WHERE user = ?1',
   'DELETE FROM users WHERE user = ?1',
 ]
