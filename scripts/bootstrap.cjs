@@ -81,7 +81,7 @@ const RECIPE = [
   'package-lock.json',
   'rolldown.config.ts',
   'scripts/build.mjs',
-  'scripts/web.mjs',
+  'scripts/web-files.ts',
   'packages/web/index.html',
   'packages/web/vite.config.ts',
 ]

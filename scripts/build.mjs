@@ -17,7 +17,7 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import { commandLineBundle, imageWorkerBundle, runnerBundle } from '../rolldown.config.ts'
-import { webFiles } from './web.mjs'
+import { webFiles } from './web-files.ts'
 
 const dist =
   process.argv[2] === undefined ? fileURLToPath(new URL('../dist', import.meta.url)) : resolve(process.argv[2])

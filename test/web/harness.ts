@@ -6,7 +6,7 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
-import { webFiles } from '../../scripts/web.mjs'
+import { webFiles } from '../../scripts/web-files.ts'
 import { root } from '../source-files.ts'
 
 const SHOTS = join(root, 'artifacts', 'web')
@@ -87,7 +87,7 @@ async function openTab(browser: Browser, server: TestServer, path: string, look:
   const faults: string[] = []
   const allowed: RegExp[] = []
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`)
+    if (message.type() === 'error') faults.push(`console: ${message.text()}`)
   })
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
   page.on('request', (request) => {
@@ -95,6 +95,7 @@ async function openTab(browser: Browser, server: TestServer, path: string, look:
     if (origin !== server.url && !['data:', 'blob:'].includes(protocol)) faults.push(`request: ${request.url()}`)
   })
   await page.goto(isSignedIn ? `${path}#login=${await loginCode(server)}` : path)
+  if (isSignedIn) await page.waitForFunction('sessionStorage.length > 0')
   return {
     page,
     allow: (message) => void allowed.push(message),

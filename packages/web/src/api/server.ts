@@ -1,4 +1,5 @@
 /** Calls of the server that delivered this page. */
+import { browserName } from '../lib/browser-name.ts'
 import { reportDown, reportUp } from './connection.ts'
 import { ServerError, sentenceOf } from './errors.ts'
 import { forgetSession, keepSession, sessionToken } from './session.ts'
@@ -51,7 +52,8 @@ export const server = {
 
 /** Exchanges a one-time code, or a key, for a session token and begins to use it. */
 export async function signIn(by: { code: string } | { key: string }, stays: boolean): Promise<void> {
-  const options = 'code' in by ? { body: { code: by.code }, key: null } : { body: {}, key: by.key }
+  const label = browserName(navigator.userAgent)
+  const options = 'code' in by ? { body: { code: by.code, label }, key: null } : { body: { label }, key: by.key }
   const { token } = (await server.call('POST', '/api/auth/sessions', options)) as { token: string }
   keepSession(token, stays)
 }

@@ -24,7 +24,7 @@ export function LoginPage({ failure }: { failure: unknown }) {
 }
 
 function LinkFailure({ failure }: { failure: unknown }) {
-  const isRefused = failure instanceof ServerError && !failure.isOffline && failure.status < 500
+  const isRefused = failure instanceof ServerError && failure.status === 401
   return (
     <div className="login-failure" role="alert">
       <p>{isRefused ? en.login.wrongCode : messageOf(failure)}</p>
