@@ -117,14 +117,58 @@ describe('reading', () => {
     ['source=robot', 'enum'],
     ['sort_order=x', 'enum'],
     ['timestamp__gte=x', 'datetime_from_date_parsing'],
+    ['seqs=1', 'value_error'],
+    ['seqs=0-5', 'value_error'],
+    ['seqs=5-4', 'value_error'],
+    ['seqs=1-501', 'value_error'],
+    ['seqs=1-99999999999999999999', 'value_error'],
   ])('a search of events with ?%s is refused', async (query, type) => {
     const { status, json } = await edge.call('GET', `${base}/events/search?${query}`)
+    expect([status, json.detail[0].type]).toEqual([422, type])
+  })
+
+  test('a range of seqs has the events of these seqs, each with its seq, whatever else a page would have', async () => {
+    const all: Loose[] = (await search('limit=100')).items
+    const page = await search('seqs=2-4&limit=1&sort_order=TIMESTAMP_DESC&seq=1')
+    expect(page).toEqual({ items: all.slice(1, 4), seqs: [2, 3, 4], next_page_id: null })
+    expect(await search('seqs=1-500')).toMatchObject({ items: all, seqs: all.map((_, index) => index + 1) })
+    expect(await search('seqs=400-401')).toEqual({ items: [], seqs: [], next_page_id: null })
+    const messages = await search('seqs=1-500&kind=MessageEvent')
+    for (const [index, seq] of messages.seqs.entries()) expect(messages.items[index]).toEqual(all[seq - 1])
+    expect(await search('')).not.toHaveProperty('seqs')
+  })
+
+  test('an outline has one element for every event, in pages from the newest one on', async () => {
+    const outline = async (query: string) => (await edge.call('GET', `${base}/events/outline?${query}`)).json
+    const all = await outline('')
+    const items: Loose[] = (await search('limit=100')).items
+    expect([all.first_seq, all.last_seq, all.newest_seq]).toEqual([1, items.length, items.length])
+    const ids = items.map((event) => event.id)
+    items.forEach((event, index) => {
+      const type = all.types[all.type[index]]
+      expect(type.source).toBe(event.source)
+      if (event.kind !== 'ConversationStateUpdateEvent') expect(type.kind).toBe(event.kind)
+      expect(all.parent[index]).toBe(event.parent_id === undefined ? 0 : index - ids.indexOf(event.parent_id))
+    })
+    const page = await outline(`before_seq=4&after_seq=1&limit=10`)
+    expect(page).toMatchObject({ first_seq: 2, last_seq: 3, parent: all.parent.slice(1, 3) })
+    expect(page.started_at).toBe(all.started_at + all.at[1])
+  })
+
+  test.each([
+    ['limit=0', 'greater_than_equal'],
+    ['limit=50001', 'less_than_equal'],
+    ['before_seq=0', 'greater_than_equal'],
+    ['after_seq=-1', 'greater_than_equal'],
+    ['after_seq=x', 'int_parsing'],
+  ])('an outline with ?%s is refused', async (query, type) => {
+    const { status, json } = await edge.call('GET', `${base}/events/outline?${query}`)
     expect([status, json.detail[0].type]).toEqual([422, type])
   })
 })
 
 describe('unknown conversations and events', () => {
-  test.each(['/events/search', '/events/count', '/events/stream', `/events/${randomUUID()}`])(
+  test.each(['/events/search', '/events/count', '/events/outline', '/events/stream', `/events/${randomUUID()}`])(
     'GET %s of an unknown conversation names it',
     async (path) => {
       const other = randomUUID()

@@ -10,6 +10,7 @@ import { keepsakeContract } from './contract/keepsakes.ts'
 import { listingContract } from './contract/listing.ts'
 import { loginContract } from './contract/logins.ts'
 import { noteContract } from './contract/notes.ts'
+import { outlineContract } from './contract/outline.ts'
 import { outboxContract } from './contract/outbox.ts'
 import { owningContract } from './contract/owning.ts'
 import { pagingContract } from './contract/paging.ts'
@@ -25,6 +26,7 @@ export function storageContract(name: string, makePlace: MakePlace): void {
     appendContract(makePlace)
     owningContract(makePlace)
     pagingContract(makePlace)
+    outlineContract(makePlace)
     listingContract(makePlace)
     usageContract(makePlace)
     vaultContract(makePlace)

@@ -133,6 +133,10 @@ export const getEvent: RouteOf<typeof rows.getEvent> = {
   method: 'GET',
   path: '/api/conversations/{conversation_id}/events/{event_id}',
 }
+export const getEventOutline: RouteOf<typeof rows.getEventOutline> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/events/outline',
+}
 export const getProfile: RouteOf<typeof rows.getProfile> = { method: 'GET', path: '/api/profiles/{name}' }
 export const getTrajectory: RouteOf<typeof rows.getTrajectory> = {
   method: 'GET',

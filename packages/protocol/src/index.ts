@@ -343,6 +343,7 @@ export {
   Success,
   updateConversation,
 } from './endpoints/agent-server.ts'
+export { EventOutline, getEventOutline, OutlineType } from './endpoints/reading.ts'
 export { alive, health, readMetrics, ready, ServerInfo, serverInfo } from './endpoints/server.ts'
 export { ClientToolResult, postClientToolResult } from './endpoints/client-tools.ts'
 export type { ClientToolResultInput } from './endpoints/client-tools.ts'

@@ -185,3 +185,21 @@ export const laxEventTime = shared((): z.ZodType<string, string> => {
   }
   return scalar(read, z.string().meta({ format: 'date-time' }))
 })
+
+/** Most seqs of one range. */
+const MAX_RANGE = 500
+
+/** Seqs from `first` to `last` of a log, both included, as the text `first-last`; at most 500. */
+export const laxSeqRange = shared((): z.ZodType<string, string> =>
+  scalar(
+    (value) => {
+      if (typeof value !== 'string') return notText()
+      const found = /^([0-9]{1,15})-([0-9]{1,15})$/.exec(value)
+      const [first, last] = [Number(found?.[1] ?? 0), Number(found?.[2] ?? 0)]
+      if (first < 1 || last < first) return refusedValue('Value must be two seqs, as 101-200')
+      if (last - first >= MAX_RANGE) return refusedValue(`Value must have at most ${MAX_RANGE} seqs`)
+      return ok(`${first}-${last}`)
+    },
+    z.string().meta({ pattern: '^[0-9]+-[0-9]+$' }),
+  ),
+)

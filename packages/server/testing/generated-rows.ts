@@ -87,5 +87,5 @@ function fillEvents(sql: Sql, seed: number): void {
     numbered(odd).map((event) => eventColumns(event)),
   )
   sql.run(`INSERT INTO events (conversation, seq, id, kind, timestamp, event, size, flags)
-    VALUES (100, 4, x'00112233445566778899aabbccddeeff', 'MessageEvent', '', '{"id', 4, 0)`)
+    VALUES (100, 4, x'00112233445566778899aabbccddeeff', 'MessageEvent', '', '{"id', 4, 128)`)
 }

@@ -4,7 +4,7 @@ import { ConversationExecutionStatus } from '../conversation-status.ts'
 import { ConversationInfo, ConversationPage } from '../conversation.ts'
 import { EventSource } from '../events/base.ts'
 import { laxBoolean, laxInt } from '../lax.ts'
-import { laxConversationId, laxEventTime } from '../lax-text.ts'
+import { laxConversationId, laxEventTime, laxSeqRange } from '../lax-text.ts'
 import {
   AskAgentRequest,
   ConfirmationResponseRequest,
@@ -358,10 +358,17 @@ export const searchEvents = endpoint({
     sort_order: z.enum(['TIMESTAMP', 'TIMESTAMP_DESC']).default('TIMESTAMP'),
     /** Parley's own: only events with a greater `seq`; with a smaller one in descending order. */
     seq: laxInt({ ge: 0 }).optional(),
+    /** Parley's own: the events of these seqs, oldest first; `page_id`, `seq`, `limit` and `sort_order` are then without effect. */
+    seqs: laxSeqRange().optional(),
   }),
   ok: {
     status: 200,
-    schema: z.object({ items: z.array(WireEventBody), next_page_id: z.string().nullable() }),
+    schema: z.object({
+      items: z.array(WireEventBody),
+      /** With `seqs` only: the seq of each item. */
+      seqs: z.array(z.int()).optional(),
+      next_page_id: z.string().nullable(),
+    }),
     description: 'The page; members that are null are omitted',
   },
   errors: [404],

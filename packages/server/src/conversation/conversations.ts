@@ -11,6 +11,7 @@ import type {
   ConversationProgress,
   DeletedWorkspace,
   EventId,
+  EventOutline,
   ForkFiles,
   GitProvider,
   HookConfig,
@@ -25,7 +26,7 @@ import type {
   TextContent,
 } from '@parley/protocol'
 import type { Recording } from '../agent/index.ts'
-import type { ConversationSort, EventFilter, Role, WorkspaceChoice } from '../storage/index.ts'
+import type { ConversationSort, EventFilter, OutlineRange, Role, WorkspaceChoice } from '../storage/index.ts'
 import type { ConversationTrigger, Correlation, SecretSources, SubAgentOrigin } from './record/record.ts'
 import type { LlmDelta } from '../llm/index.ts'
 import type { ClientResult } from '../tools/index.ts'
@@ -165,6 +166,8 @@ export type EventSearch = {
   page_id?: EventId
   /** Only events after this seq (ascending) or before it (descending). */
   seq?: number
+  /** Only events from `first` to `last`, ascending; the other members but `filter` are then without effect. */
+  range?: { first: number; last: number }
 }
 
 export type ForkRequest = {
@@ -246,6 +249,8 @@ export interface Conversations {
     actor: Actor,
   ): Promise<{ items: StoredEvent[]; next_page_id: EventId | null }>
   countEvents(id: ConversationId, filter: EventFilter, actor: Actor): Promise<number>
+  /** Kind, place, time and size of many events. */
+  outline(id: ConversationId, range: OutlineRange, actor: Actor): Promise<EventOutline>
   event(id: ConversationId, event: EventId, actor: Actor): Promise<StoredEvent | null>
   /** The files of its completion log, oldest first. Waits for those that are being written. */
   completions(id: ConversationId, actor: Actor): Promise<CompletionFile[]>

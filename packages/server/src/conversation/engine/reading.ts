@@ -33,6 +33,7 @@ export type Reads = Pick<
   | 'finalResponse'
   | 'searchEvents'
   | 'countEvents'
+  | 'outline'
   | 'event'
   | 'completions'
   | 'completion'
@@ -184,6 +185,10 @@ export function openReads(
 
     async countEvents(id, filter, actor) {
       return (await access.log(id, actor)).count(id, filter)
+    },
+
+    async outline(id, range, actor) {
+      return (await access.log(id, actor)).outline(id, range)
     },
 
     async event(id, event, actor) {

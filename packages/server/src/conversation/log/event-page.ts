@@ -6,6 +6,8 @@ export type EventPage = { items: StoredEvent[]; next_page_id: EventId | null }
 
 /** Returns one page of a log; empty for an unknown `page_id`. */
 export async function eventPage(events: EventStore, id: ConversationId, search: EventSearch): Promise<EventPage> {
+  if (search.range !== undefined)
+    return { items: await eventRange(events, id, search.range, search), next_page_id: null }
   let from = search.seq === undefined ? undefined : search.order === 'asc' ? search.seq + 1 : search.seq - 1
   if (search.page_id !== undefined) {
     const first = await events.get(id, search.page_id)
@@ -18,3 +20,10 @@ export async function eventPage(events: EventStore, id: ConversationId, search: 
   const beyond = items.length > limit ? items.pop() : undefined
   return { items, next_page_id: beyond?.event.id ?? null }
 }
+
+const eventRange = (
+  events: EventStore,
+  id: ConversationId,
+  { first, last }: { first: number; last: number },
+  { filter }: EventSearch,
+): Promise<StoredEvent[]> => events.page(id, { from: first, until: last, limit: last - first + 1, filter })

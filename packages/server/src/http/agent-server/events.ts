@@ -4,6 +4,7 @@ import {
   countEvents,
   dropNulls,
   getEvent,
+  getEventOutline,
   ParleyError,
   respondToConfirmation,
   searchEvents,
@@ -63,16 +64,27 @@ export function eventRoutes(
             limit: query.limit,
             ...(query.page_id !== undefined && { page_id: asEventId(query.page_id) }),
             ...(query.seq !== undefined && { seq: query.seq }),
+            ...(query.seqs !== undefined && { range: rangeIn(query.seqs) }),
           },
           actor,
         )
-        return ok(searchEvents, { items: items.map(({ event }) => dropNulls(shownEvent(event))), next_page_id })
+        return ok(searchEvents, {
+          items: items.map(({ event }) => dropNulls(shownEvent(event))),
+          ...(query.seqs !== undefined && { seqs: items.map(({ seq }) => seq) }),
+          next_page_id,
+        })
       },
       'with_id',
     ),
     route(
       countEvents,
       async ({ id, query }, actor) => ok(countEvents, await conversations.countEvents(id, filterOf(query), actor)),
+      'with_id',
+    ),
+    route(
+      getEventOutline,
+      async ({ id, query: { before_seq: before = Number.MAX_SAFE_INTEGER, after_seq: after = 0, limit } }, actor) =>
+        ok(getEventOutline, await conversations.outline(id, { before, after, limit }, actor)),
       'with_id',
     ),
     route(
@@ -128,6 +140,12 @@ function streamRoute(
     },
     'with_id',
   )
+}
+
+/** The two seqs of a query that its schema has read. */
+function rangeIn(seqs: string): { first: number; last: number } {
+  const [first = 0, last = 0] = seqs.split('-').map(Number)
+  return { first, last }
 }
 
 /** A kind that is never stored matches no event, which an empty list of kinds expresses. */

@@ -1,4 +1,4 @@
-import type { ConversationId, EventId, StoredEvent } from '@parley/protocol'
+import type { ConversationId, EventId, EventOutline, StoredEvent } from '@parley/protocol'
 
 export type EventFilter = {
   /** Stored kinds; any of them. */
@@ -14,10 +14,15 @@ export type EventFilter = {
 type EventPage = {
   /** First seq of the page, inclusive. Ascending: default 1. Descending: default the newest. */
   from?: number
+  /** Ascending: last seq of the page, inclusive; default the newest. */
+  until?: number
   order?: 'asc' | 'desc'
   limit: number
   filter?: EventFilter
 }
+
+/** Events with a greater seq than `after` and a smaller one than `before`; of these the newest `limit`. */
+export type OutlineRange = { after: number; before: number; limit: number }
 
 export interface EventStore {
   page(id: ConversationId, page: EventPage): Promise<StoredEvent[]>
@@ -28,4 +33,6 @@ export interface EventStore {
   getMany(id: ConversationId, seqs: readonly number[]): Promise<StoredEvent[]>
   /** The newest events of one kind, newest first. */
   newest(id: ConversationId, kind: string, limit: number): Promise<StoredEvent[]>
+  /** Kind, place, time and size of many events, without reading them; without events for an unknown conversation. */
+  outline(id: ConversationId, range: OutlineRange): Promise<EventOutline>
 }

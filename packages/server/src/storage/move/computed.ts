@@ -1,9 +1,10 @@
 /** Columns that one store computes from others, in its own form. */
 import type { SQLInputValue } from 'node:sqlite'
-import { packedId as postgresId, searched } from '../postgres/event-rows.ts'
+import { packedId as postgresId } from '../postgres/event-rows.ts'
 import type { SqlValue } from '../postgres/database.ts'
 import { digestOf, namedIn } from '../postgres/workspaces.ts'
 import { computedFrom } from '../shared/event-columns.ts'
+import { isComplete } from '../shared/outline.ts'
 import { derivedFrom, packedId as sqliteId } from '../sqlite/event-columns.ts'
 
 /** A row of any table, by the names of its own store. */
@@ -29,12 +30,14 @@ export const COMPUTED_BY_POSTGRES: Readonly<Record<string, Computed<SqlValue, []
   made_workspaces: { columns: ['root_digest'], of: ({ root }) => ({ root_digest: digestOf(String(root)) }) },
   conversation_files: { columns: ['size'], of: ({ text }) => ({ size: Buffer.byteLength(String(text)) }) },
   events: {
-    columns: ['id', 'size', 'text'],
-    of: ({ id, kind, event, size, text }) => {
-      // A row of an older version, which the backfill has not reached.
-      const known = size === null ? computedFrom(String(event)) : { size: Number(size), text: text as string | null }
+    columns: ['id', 'parent_seq', 'refers_seq', 'tool', 'size', 'flags', 'text'],
+    of: ({ id, event, parent_seq, refers_seq, tool, size, flags, text }) => {
       const packed = typeof id === 'string' ? postgresId(id) : Buffer.from(id as Uint8Array)
-      return { id: packed, ...searched(String(kind), known) }
+      const known = { parent_seq, refers_seq, tool, size, flags, text } as Record<string, SqlValue>
+      if (isComplete({ flags: flags as number | null })) return { id: packed, ...known }
+      // A row of an older version, which the backfill has not reached: the outline fills it.
+      const computed = computedFrom(String(event))
+      return { id: packed, ...known, size: computed.size, text: computed.text, flags: null }
     },
   },
 }
@@ -45,11 +48,12 @@ type SeqOf = (id: SQLInputValue, conversation: number) => number | null
 /** By table: columns of SQLite, from a row of PostgreSQL. */
 export const COMPUTED_BY_SQLITE: Readonly<Record<string, Computed<SQLInputValue, [SeqOf]>>> = {
   events: {
-    columns: ['id', 'parent_seq', 'tool', 'size', 'flags', 'text'],
+    columns: ['id', 'parent_seq', 'refers_seq', 'tool', 'size', 'flags', 'text'],
     of: ({ conversation, id, event }, seqOf) => {
-      const [parent, tool, size, flags, text] = derivedFrom(String(event))
-      const parent_seq = parent === null ? null : seqOf(parent, Number(conversation))
-      return { id: unpackedId(id as Buffer, String(event)), parent_seq, tool, size, flags, text }
+      const [parent, refers, tool, size, flags, text] = derivedFrom(String(event))
+      const seqOr = (named: SQLInputValue) => (named === null ? null : seqOf(named, Number(conversation)))
+      const [parent_seq, refers_seq] = [seqOr(parent), seqOr(refers)]
+      return { id: unpackedId(id as Buffer, String(event)), parent_seq, refers_seq, tool, size, flags, text }
     },
   },
 }

@@ -5,7 +5,17 @@
 import type { Append } from '../contract/conversations.ts'
 import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import type { SqlValue } from './database.ts'
-import { arraysOf, bytesOf, EVENT_COLUMNS, type EventRow, eventArrays, eventRow } from './event-rows.ts'
+import {
+  ARRAY_COLUMNS,
+  arraysOf,
+  bytesOf,
+  EVENT_COLUMNS,
+  type EventRow,
+  eventArrays,
+  eventRow,
+  eventValues,
+  linked,
+} from './event-rows.ts'
 import { type Added, addedBy } from './usage.ts'
 import { namedIn } from './workspaces.ts'
 
@@ -19,7 +29,7 @@ export type Member = {
 }
 
 export function memberOf(append: Append, attempt: string): Member {
-  const rows = append.events.map(eventRow)
+  const rows = linked(append.events.map(eventRow))
   const bytes = bytesOf(rows)
   return { append, attempt, rows, bytes, added: addedBy(append.events, bytes) }
 }
@@ -31,7 +41,7 @@ export function memberOf(append: Append, attempt: string): Member {
  */
 export const APPEND_SQL = `WITH w AS (
     SELECT * FROM unnest($1::integer[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
-      $9::uuid[], $32::text[], $33::bigint[], $34::bigint[], $35::boolean[])
+      $9::uuid[], $38::text[], $39::bigint[], $40::bigint[], $41::boolean[])
     AS w (member, id, epoch, expected, count, bytes, status, updated_at, attempt, masked_user, masked_version, notified, wants_owner)
   ), v AS (
     SELECT w.member FROM w JOIN secret_versions s ON s.user_name = w.masked_user AND s.n = w.masked_version FOR SHARE OF s
@@ -45,20 +55,18 @@ export const APPEND_SQL = `WITH w AS (
     RETURNING c.n, c.owner, c.notified, w.member, w.wants_owner
   ), e AS (
     INSERT INTO events (conversation, ${EVENT_COLUMNS})
-    SELECT g.n, ${EVENT_COLUMNS.split(', ')
-      .map((column) => `x.${column}`)
-      .join(', ')}
-    FROM unnest($10::integer[], ${eventArrays(11)}) AS x (member, ${EVENT_COLUMNS}) JOIN g USING (member)
+    SELECT g.n, ${eventValues('g.n')}
+    FROM unnest($10::integer[], ${eventArrays(11)}) AS x (member, ${ARRAY_COLUMNS}) JOIN g USING (member)
   ), s AS (
     INSERT INTO states (conversation, seq, json)
-    SELECT g.n, x.seq, x.json FROM unnest($19::integer[], $20::bigint[], $21::text[]) AS x (member, seq, json) JOIN g USING (member)
+    SELECT g.n, x.seq, x.json FROM unnest($25::integer[], $26::bigint[], $27::text[]) AS x (member, seq, json) JOIN g USING (member)
     ON CONFLICT (conversation) DO UPDATE SET seq = excluded.seq, json = excluded.json
   ), r AS (
     UPDATE records SET record = x.record, working_dir = x.working_dir, worktree_source = x.worktree_source
-    FROM unnest($22::integer[], $23::text[], $24::text[], $25::text[]) AS x (member, record, working_dir, worktree_source)
+    FROM unnest($28::integer[], $29::text[], $30::text[], $31::text[]) AS x (member, record, working_dir, worktree_source)
     JOIN g USING (member) WHERE records.conversation = g.n
   ), o AS (
-    DELETE FROM notes USING g JOIN unnest($26::integer[], $27::text[]) AS x (member, about) USING (member)
+    DELETE FROM notes USING g JOIN unnest($32::integer[], $33::text[]) AS x (member, about) USING (member)
     WHERE notes.conversation = g.n AND notes.about >= x.about AND notes.about < x.about || '.'
   ), q AS (
     DELETE FROM crashes USING g WHERE crashes.conversation = g.n AND NOT g.wants_owner
@@ -67,7 +75,7 @@ export const APPEND_SQL = `WITH w AS (
   ), u AS (
     INSERT INTO usage (user_name, period, counter, amount)
     SELECT g.owner, x.period, x.counter, sum(x.amount)
-    FROM unnest($28::integer[], $29::text[], $30::text[], $31::double precision[]) AS x (member, period, counter, amount)
+    FROM unnest($34::integer[], $35::text[], $36::text[], $37::double precision[]) AS x (member, period, counter, amount)
     JOIN g USING (member) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT (user_name, period, counter) DO UPDATE SET amount = usage.amount + excluded.amount
   )

@@ -1,9 +1,11 @@
 /** Reads a log. A page is a range of the primary key in its order, so its cost does not depend on its start (S5). */
 import { type ConversationId, readEvent, type StoredEvent } from '@parley/protocol'
 import type { EventFilter, EventStore } from '../contract/events.ts'
+import { OUTLINE_COLUMNS, type OutlineRow, readOutline } from '../shared/outline.ts'
 import { unreadable } from '../unreadable.ts'
 import type { Database, SqlValue } from './database.ts'
-import { packedId } from './event-rows.ts'
+import { fillRows, packedId } from './event-rows.ts'
+import { decodeText } from './text.ts'
 
 type StoredText = { seq: number; event: string }
 
@@ -49,6 +51,20 @@ function conditionsOf(filter: EventFilter | undefined, before: number): { where:
   return { where: terms.join(''), values }
 }
 
+/** One value for all rows, because each row of a result costs this process more than its values. */
+const OUTLINE_SQL = `SELECT json_agg(json_build_array(${OUTLINE_COLUMNS}) ORDER BY seq) AS rows
+  FROM events WHERE conversation = $1 AND seq BETWEEN $2 AND $3`
+/** Texts inside of JSON are not decoded by the connection. */
+const decoded = ([seq, kind, source, tool, ...rest]: OutlineRow): OutlineRow => [
+  seq,
+  decodeText(kind),
+  source,
+  tool === null ? null : decodeText(tool),
+  ...rest,
+]
+/** Rows filled in one statement; their events are read. */
+const FILL = 64
+
 export function postgresEvents(database: Database, log: Log): EventStore {
   const { n, size } = log
   const from = `SELECT seq, event FROM events WHERE conversation = ${n}`
@@ -75,9 +91,9 @@ export function postgresEvents(database: Database, log: Log): EventStore {
   }
 
   return {
-    page: async (id, { from: start, order = 'asc', limit, filter }) => {
+    page: async (id, { from: start, until, order = 'asc', limit, filter }) => {
       const first = order === 'asc' ? Math.max(1, start ?? 1) : 1
-      const last = order === 'asc' ? Number.MAX_SAFE_INTEGER : (start ?? Number.MAX_SAFE_INTEGER)
+      const last = (order === 'asc' ? until : start) ?? Number.MAX_SAFE_INTEGER
       if (limit < 1 || first > last) return []
       return range(id, { first, last, order: order === 'asc' ? 'ASC' : 'DESC', limit, filter })
     },
@@ -108,5 +124,26 @@ export function postgresEvents(database: Database, log: Log): EventStore {
 
     newest: (id, kind, limit) =>
       range(id, { first: 1, last: Number.MAX_SAFE_INTEGER, order: 'DESC', limit, filter: { kinds: [kind] } }),
+
+    outline: async (id, wanted) => {
+      const place = await database.read((sql) =>
+        sql.get<{ n: number | null; newest: number | null }>(
+          `SELECT ${n} AS n, ${log.seq} AS newest`,
+          ...log.valuesOf(id),
+        ),
+      )
+      const { n: number, newest } = { n: place?.n ?? 0, newest: place?.newest ?? 0 }
+      const rows = async (first: number, last: number) => {
+        const found = await database.read((sql) =>
+          sql.get<{ rows: OutlineRow[] | null }>(OUTLINE_SQL, number, first, last),
+        )
+        return (found?.rows ?? []).map(decoded)
+      }
+      const fill = async (seqs: readonly number[]) => {
+        for (let at = 0; at < seqs.length; at += FILL)
+          await database.write((sql) => fillRows(sql, number, seqs.slice(at, at + FILL)))
+      }
+      return readOutline({ newest, rows, fill }, wanted)
+    },
   }
 }

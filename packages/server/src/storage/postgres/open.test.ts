@@ -31,6 +31,20 @@ test('a database of a newer version is opened while that version permits it, and
   )
 })
 
+test('an outline shows the events of an earlier version, and stores their columns', async () => {
+  await using database = await testDatabase()
+  await using storage = await openPostgres({ url: database.url })
+  const [first, second] = [message('first'), message('second')]
+  const log = conversation({ events: numbered([first, { ...second, parent_id: first.id }]) })
+  await storage.conversations.create(log)
+  const columns = () => database.query('SELECT parent_seq, flags, text FROM parley.events ORDER BY seq')
+  const before = await columns()
+  await database.query('UPDATE parley.events SET parent_seq = NULL, flags = NULL, text = NULL')
+  const outline = await storage.events.outline(log.id, { after: 0, before: 100, limit: 100 })
+  expect(outline).toMatchObject({ parent: [0, 1], types: [{ kind: 'MessageEvent', source: 'user' }] })
+  expect(await columns()).toEqual(before)
+})
+
 test('a missing database is reported with its name, and without the password', async () => {
   await using database = await testDatabase()
   const url = new URL(database.url)

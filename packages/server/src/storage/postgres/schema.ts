@@ -407,6 +407,11 @@ const LOGINS = `
   CREATE INDEX login_codes_user ON login_codes (user_name, key_hash);
 `
 
+/** What an outline shows of an event; null in rows of earlier versions until one is asked for. `text` is kept of all kinds from here on. */
+const OUTLINE = `
+  ALTER TABLE events ADD COLUMN parent_seq bigint, ADD COLUMN refers_seq bigint, ADD COLUMN tool ${TEXT}, ADD COLUMN flags integer;
+`
+
 /** The steps, oldest first. */
 export const MIGRATIONS: readonly string[] = [
   CONVERSATIONS + EVENTS + DELIVERIES + USERS,
@@ -414,5 +419,6 @@ export const MIGRATIONS: readonly string[] = [
   NODES,
   IDENTITY,
   CALLBACKS_OF_NODES,
+  OUTLINE,
   LOGINS,
 ]

@@ -9,8 +9,22 @@ export const uuidBytes = (id: string): Buffer | null =>
 
 /** Bits of the column `flags`. */
 const TREE = 1
-const FAILED = 2
-const HAS_IMAGES = 4
+export const FAILED = 2
+export const HAS_IMAGES = 4
+/** The risk of an action, as its place in `RISKS`, from this bit on. */
+export const RISK_SHIFT = 3
+const ACCEPTED = 32
+const REJECTED = 64
+/** Set in every row of a version that knows `refers_seq` and the bits above it; rows without it are filled before an outline shows them. */
+export const IS_COMPLETE = 128
+
+const RISKS = ['UNKNOWN', 'LOW', 'MEDIUM', 'HIGH']
+
+/** The risk of an action in its flags; undefined: none, or not known. */
+export const riskIn = (flags: number): string | undefined => RISKS[(flags >> RISK_SHIFT) & 3 || RISKS.length]
+/** The decision of a person in its flags; undefined for every other event. */
+export const decisionIn = (flags: number): 'accept' | 'reject' | undefined =>
+  (flags & ACCEPTED) > 0 ? 'accept' : (flags & REJECTED) > 0 ? 'reject' : undefined
 
 /** Characters of searchable text kept of an event that is not a message; outputs are long and repeat. */
 const MAX_OTHER_TEXT = 8192
@@ -19,6 +33,8 @@ const MAX_OTHER_TEXT = 8192
 export type ComputedColumns = {
   /** Id of the parent; null for a root or a control event. */
   parent: string | null
+  /** Id of the event that this one is about: the action of a result, the batch of a decision, the new leaf of a move; null: none. */
+  refers: string | null
   tool: string | null
   /** Bytes of the event. */
   size: number
@@ -32,6 +48,7 @@ export function computedColumns(event: { kind: string }, json: string): Computed
   const { parent_id, tool_name } = event as Shape
   return {
     parent: typeof parent_id === 'string' ? parent_id : null,
+    refers: refersTo(event as Shape),
     tool: typeof tool_name === 'string' ? tool_name : null,
     size: Buffer.byteLength(json),
     flags: flagsOf(event as Shape),
@@ -47,7 +64,7 @@ export function computedFrom(json: string): ComputedColumns {
   } catch {
     // The events of a conversation with such a row cannot be read either; the other columns stay empty.
   }
-  return { parent: null, tool: null, size: Buffer.byteLength(json), flags: 0, text: null }
+  return { parent: null, refers: null, tool: null, size: Buffer.byteLength(json), flags: IS_COMPLETE, text: null }
 }
 
 /** The members of any kind of event that are read here; all may be absent or different in events of other servers. */
@@ -64,6 +81,27 @@ type Shape = {
   error?: unknown
   rejection_reason?: unknown
   detail?: unknown
+  action_id?: unknown
+  actions?: unknown
+  batch_id?: unknown
+  to?: unknown
+  security_risk?: unknown
+  decision?: unknown
+}
+
+/** Members that hold the id of the event that an event is about. */
+const REFERRING: Readonly<Record<string, (event: Shape) => unknown>> = {
+  ObservationEvent: ({ action_id }) => action_id,
+  UserRejectObservation: ({ action_id }) => action_id,
+  ConfirmationRequestedEvent: ({ actions }) =>
+    Array.isArray(actions) ? (actions[0] as Shape | null | undefined)?.action_id : null,
+  ApprovalEvent: ({ batch_id }) => batch_id,
+  LeafMovedEvent: ({ to }) => to,
+}
+
+function refersTo(event: Shape): string | null {
+  const id = Object.hasOwn(REFERRING, event.kind) ? REFERRING[event.kind]!(event) : null
+  return typeof id === 'string' ? id : null
 }
 
 function flagsOf(event: Shape): number {
@@ -73,9 +111,14 @@ function flagsOf(event: Shape): number {
   return (
     (isTreeEvent(event) ? TREE : 0) +
     (hasFailed ? FAILED : 0) +
-    (parts.some(({ type }) => type === 'image') ? HAS_IMAGES : 0)
+    (parts.some(({ type }) => type === 'image') ? HAS_IMAGES : 0) +
+    (event.kind === 'ActionEvent' ? riskBits(event.security_risk) : 0) +
+    (event.kind === 'ApprovalEvent' ? (event.decision === 'accept' ? ACCEPTED : REJECTED) : 0) +
+    IS_COMPLETE
   )
 }
+
+const riskBits = (risk: unknown): number => Math.max(0, RISKS.indexOf(String(risk))) << RISK_SHIFT
 
 /** The text in which a search finds an event, in lower case; texts of different members are on lines of their own. */
 function searchText(event: Shape): string | null {

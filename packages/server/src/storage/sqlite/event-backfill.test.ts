@@ -46,7 +46,7 @@ const columnsOf = (path: string) => {
 /** Empties the computed columns, as the migration of an older store leaves them. */
 const forget = (path: string) => {
   using database = new DatabaseSync(path)
-  database.exec(`UPDATE events SET parent_seq = NULL, tool = NULL, size = NULL, flags = NULL, text = NULL;
+  database.exec(`UPDATE events SET parent_seq = NULL, refers_seq = NULL, tool = NULL, size = NULL, flags = NULL, text = NULL;
     INSERT INTO event_backfill SELECT min(n), max(n) FROM events`)
 }
 const isFilled = (path: string) => {
@@ -64,10 +64,10 @@ test('an event is stored with its parent, tool, size, flags and searchable text'
   expect(text).toContain('i look')
   expect(text).toContain('{"command":"ls"}')
   expect(columnsOf(path)).toMatchObject([
-    { seq: 1, parent_seq: null, tool: null, size: size(root), flags: 1, text: 'where is the café?' },
-    { seq: 2, parent_seq: 1, tool: 'terminal', size: size(call), flags: 1 },
-    { seq: 3, parent_seq: 2, tool: 'terminal', size: size(result), flags: 7, text: 'no such file' },
-    { seq: 4, parent_seq: null, tool: null, size: size(control), flags: 0, text: null },
+    { seq: 1, parent_seq: null, tool: null, size: size(root), flags: 129, text: 'where is the café?' },
+    { seq: 2, parent_seq: 1, tool: 'terminal', size: size(call), flags: 129 },
+    { seq: 3, parent_seq: 2, tool: 'terminal', size: size(result), flags: 135, text: 'no such file' },
+    { seq: 4, parent_seq: null, tool: null, size: size(control), flags: 128, text: null },
   ])
 })
 
@@ -89,7 +89,7 @@ test('the columns of events of an older version are filled after a start, also a
   await using storage = await openSqlite({ path })
   await until(() => isFilled(path))
   expect(columnsOf(path).slice(0, -1)).toEqual(before.slice(0, -1))
-  expect(columnsOf(path).at(-1)).toMatchObject({ size: 1, flags: 0, text: null })
+  expect(columnsOf(path).at(-1)).toMatchObject({ size: 1, flags: 128, text: null })
   expect(await storage.conversations.get(newConversationId())).toBeNull()
 })
 
@@ -117,6 +117,33 @@ test('a search finds the messages of an older version before their columns are f
     expect(next.map(({ seq }) => seq)).toEqual(expected.slice(21, 23))
     expect(await storage.events.count(log.id, filter)).toBe(60)
   }
+})
+
+test('an outline shows the events of an older version before their columns are filled', async () => {
+  await using dir = await tempDir()
+  const path = dir.file('parley.db')
+  const log = conversation({ events: numbered([root, call, result, control]) })
+  const all = { after: 0, before: 100, limit: 100 }
+  {
+    await using storage = await openSqlite({ path })
+    await storage.conversations.create(log)
+  }
+  forget(path)
+  {
+    using database = new DatabaseSync(path)
+    database.exec('DELETE FROM event_backfill')
+  }
+  await using storage = await openSqlite({ path })
+  const outline = await storage.events.outline(log.id, all)
+  expect(outline).toMatchObject({ parent: [0, 1, 1, 0], refers: [0, 0, 0, 0] })
+  expect(outline.types[2]).toEqual({
+    kind: 'ObservationEvent',
+    source: 'environment',
+    tool: 'terminal',
+    error: true,
+    images: true,
+  })
+  expect(await storage.events.outline(log.id, all)).toEqual(outline)
 })
 
 test('a search through a long log gives way to other work', async () => {

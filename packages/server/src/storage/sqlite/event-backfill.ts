@@ -3,7 +3,8 @@
  * the range of rows that is left; the next open continues it. Until a row is filled, a search reads its event.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { derivedFrom, PARENT_SEQ } from './event-columns.ts'
+import { isComplete } from '../shared/outline.ts'
+import { fillRow } from './event-columns.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 
@@ -13,7 +14,7 @@ const REST_MS = 24
 /** Rows read at once; events may be large. */
 const ROWS = 16
 
-type Row = { n: number; conversation: number; event: string; size: number | null }
+type Row = { n: number; conversation: number; event: string; flags: number | null }
 
 export class EventBackfill {
   readonly #sql: Sql
@@ -57,7 +58,7 @@ export class EventBackfill {
     let { next } = left
     while (performance.now() < end) {
       const rows = this.#sql.all<Row>(
-        'SELECT n, conversation, event, size FROM events WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ?',
+        'SELECT n, conversation, event, flags FROM events WHERE n BETWEEN ? AND ? ORDER BY n LIMIT ?',
         next,
         left.last,
         ROWS,
@@ -66,24 +67,10 @@ export class EventBackfill {
         this.#sql.run('DELETE FROM event_backfill')
         return false
       }
-      for (const row of rows) if (row.size === null) this.#fillRow(row)
+      for (const row of rows) if (!isComplete(row)) fillRow(this.#sql, row)
       next = rows.at(-1)!.n + 1
     }
     this.#sql.run('UPDATE event_backfill SET next = ?', next)
     return true
-  }
-
-  #fillRow({ n, conversation, event }: Row): void {
-    const [parent, tool, size, flags, text] = derivedFrom(event)
-    this.#sql.run(
-      `UPDATE events SET parent_seq = ${PARENT_SEQ}, tool = ?, size = ?, flags = ?, text = ? WHERE n = ?`,
-      parent,
-      conversation,
-      tool,
-      size,
-      flags,
-      text,
-      n,
-    )
   }
 }

@@ -11,6 +11,8 @@ export const packedId = (id: string): SQLInputValue => uuidBytes(id) ?? id
 export type DerivedColumns = readonly [
   /** Stored form of the parent's id, from which the row's `parent_seq` is looked up; null for a root or a control event. */
   parent: SQLInputValue,
+  /** Stored form of the id of the event that this one is about, from which `refers_seq` is looked up. */
+  refers: SQLInputValue,
   tool: string | null,
   /** Bytes of the event. */
   size: number,
@@ -44,13 +46,14 @@ export function eventColumns({ seq, event }: StoredEvent): EventColumns {
 }
 
 /** Bytes of events as they are stored. */
-export const bytesOf = (events: readonly EventColumns[]): number => events.reduce((sum, columns) => sum + columns[8], 0)
+export const bytesOf = (events: readonly EventColumns[]): number => events.reduce((sum, columns) => sum + columns[9], 0)
 
 /** The computed columns of a stored text; one that holds no event has its size only. */
 export const derivedFrom = (json: string): DerivedColumns => derived(computedFrom(json))
 
-const derived = ({ parent, tool, size, flags, text }: ComputedColumns): DerivedColumns => [
+const derived = ({ parent, refers, tool, size, flags, text }: ComputedColumns): DerivedColumns => [
   parent === null ? null : packedId(parent),
+  refers === null ? null : packedId(refers),
   tool,
   size,
   flags,
@@ -58,10 +61,10 @@ const derived = ({ parent, tool, size, flags, text }: ComputedColumns): DerivedC
 ]
 
 export function insertEvents(sql: Sql, conversation: number, events: readonly EventColumns[]): void {
-  for (const [seq, id, kind, source, timestamp, event, parent, tool, size, flags, text] of events) {
+  for (const [seq, id, kind, source, timestamp, event, parent, refers, tool, size, flags, text] of events) {
     sql.run(
-      `INSERT INTO events (conversation, seq, id, kind, source, timestamp, event, parent_seq, tool, size, flags, text)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ${PARENT_SEQ}, ?, ?, ?, ?)`,
+      `INSERT INTO events (conversation, seq, id, kind, source, timestamp, event, parent_seq, refers_seq, tool, size, flags, text)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ${SEQ_OF}, ${SEQ_OF}, ?, ?, ?, ?)`,
       conversation,
       seq,
       id,
@@ -70,6 +73,8 @@ export function insertEvents(sql: Sql, conversation: number, events: readonly Ev
       timestamp,
       event,
       parent,
+      conversation,
+      refers,
       conversation,
       tool,
       size,
@@ -80,4 +85,21 @@ export function insertEvents(sql: Sql, conversation: number, events: readonly Ev
 }
 
 /** The seq of the event with an id in a conversation; null for an unknown one. */
-export const PARENT_SEQ = '(SELECT parent.seq FROM events parent WHERE parent.id = ? AND parent.conversation = ?)'
+export const SEQ_OF = '(SELECT named.seq FROM events named WHERE named.id = ? AND named.conversation = ?)'
+
+/** Computes the columns of a stored row again. */
+export function fillRow(
+  sql: Sql,
+  { n, conversation, event }: { n: number; conversation: number; event: string },
+): void {
+  const [parent, refers, ...columns] = derivedFrom(event)
+  sql.run(
+    `UPDATE events SET parent_seq = ${SEQ_OF}, refers_seq = ${SEQ_OF}, tool = ?, size = ?, flags = ?, text = ? WHERE n = ?`,
+    parent,
+    conversation,
+    refers,
+    conversation,
+    ...columns,
+    n,
+  )
+}

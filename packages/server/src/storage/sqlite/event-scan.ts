@@ -89,6 +89,6 @@ export async function* scan(
 /** A row without stored text is searched here. */
 function isMatch({ event, size }: Found, { body }: EventFilter): boolean {
   if (body === undefined || size !== null) return true
-  const [, , , , text] = derivedFrom(event)
+  const text = derivedFrom(event).at(-1) as string | null
   return text?.includes(body.toLowerCase()) === true
 }

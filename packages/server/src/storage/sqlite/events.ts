@@ -1,8 +1,9 @@
 /** Reads a log. A page is a range of the index over (conversation, seq) in index order, so its cost does not depend on its start (S5). */
 import { type ConversationId, readEvent, type StoredEvent } from '@parley/protocol'
 import type { EventFilter, EventStore } from '../contract/events.ts'
+import { OUTLINE_COLUMNS, type OutlineRow, readOutline } from '../shared/outline.ts'
 import { unreadable } from '../unreadable.ts'
-import { packedId } from './event-columns.ts'
+import { fillRow, packedId } from './event-columns.ts'
 import { hasConditions, scan, type Scan } from './event-scan.ts'
 import type { GroupCommit } from './group-commit.ts'
 
@@ -32,6 +33,12 @@ export const GET_BY_SEQ_SQL = `SELECT ${COLUMNS} FROM events WHERE conversation 
 
 /** Usage records are searched among thousands of other events, so they have their own index. Other kinds are found by a scan. */
 export const NEWEST_USAGE_SQL = `SELECT ${COLUMNS} FROM events WHERE conversation = ? AND kind = 'UsageRecordedEvent' ORDER BY seq DESC LIMIT ?`
+
+/** Reads the index `events_outline` alone. */
+export const OUTLINE_SQL = `SELECT ${OUTLINE_COLUMNS} FROM events WHERE ${RANGE} ORDER BY seq`
+const FILLED_SQL = 'SELECT n, conversation, event FROM events WHERE conversation = ? AND seq = ?'
+/** Rows filled in one transaction; their events are read. */
+const FILL = 64
 
 /** Number and newest seq of a log; undefined when there is none. */
 export type FindLog = (id: ConversationId) => { n: number; seq: number } | undefined
@@ -68,12 +75,22 @@ export function sqliteEvents(sql: Sql, commits: GroupCommit, find: FindLog): Eve
     return count
   }
 
+  async function fill(n: number, seqs: readonly number[]): Promise<void> {
+    for (let at = 0; at < seqs.length; at += FILL)
+      await commits.write(() => {
+        for (const seq of seqs.slice(at, at + FILL)) {
+          const row = sql.get<{ n: number; conversation: number; event: string }>(FILLED_SQL, n, seq)
+          if (row !== undefined) fillRow(sql, row)
+        }
+      })
+  }
+
   return {
-    page: async (id, { from, order = 'asc', limit, filter }) => {
+    page: async (id, { from, until, order = 'asc', limit, filter }) => {
       const log = await reading(id, null, (found) => found)
       if (log === null) return []
       const first = order === 'asc' ? Math.max(1, from ?? 1) : 1
-      const last = order === 'asc' ? log.seq : Math.min(log.seq, from ?? log.seq)
+      const last = order === 'asc' ? Math.min(log.seq, until ?? log.seq) : Math.min(log.seq, from ?? log.seq)
       if (limit < 1 || first > last) return []
       if (filter !== undefined && hasConditions(filter)) return search(id, log, { order, first, last, filter }, limit)
       return commits.read(() => sql.all<EventRow>(pageSql(order), log.n, first, last, limit).map(storedIn(id)))
@@ -105,6 +122,13 @@ export function sqliteEvents(sql: Sql, commits: GroupCommit, find: FindLog): Eve
       if (kind !== 'UsageRecordedEvent')
         return search(id, log, { order: 'desc', first: 1, last: log.seq, filter: { kinds: [kind] } }, limit)
       return commits.read(() => sql.all<EventRow>(NEWEST_USAGE_SQL, log.n, limit).map(storedIn(id)))
+    },
+
+    outline: async (id, range) => {
+      const { n, seq: newest } = await reading(id, { n: 0, seq: 0 }, (found) => found)
+      const rows = (first: number, last: number) =>
+        commits.read(() => sql.arrays<OutlineRow>(OUTLINE_SQL, n, first, last))
+      return readOutline({ newest, rows, fill: (seqs) => fill(n, seqs) }, range)
     },
   }
 }

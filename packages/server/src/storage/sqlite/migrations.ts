@@ -422,6 +422,13 @@ const MIGRATIONS: readonly string[] = [
   UPDATE callbacks SET is_open = 1 WHERE instr(json, '"callback":null') > 0;
   CREATE INDEX callbacks_open ON callbacks (conversation_id) WHERE is_open = 1;
   `,
+  // The index holds all that an outline shows, so that no event is read for it. Rows of older versions are filled again.
+  `
+  ALTER TABLE events ADD COLUMN refers_seq INTEGER;
+  CREATE INDEX events_outline ON events (conversation, seq, kind, source, tool, parent_seq, refers_seq, flags, size, timestamp);
+  DELETE FROM event_backfill;
+  INSERT INTO event_backfill SELECT next, last FROM (SELECT min(n) AS next, max(n) AS last FROM events) WHERE last IS NOT NULL;
+  `,
   `
   CREATE TABLE login_sessions (
     id TEXT NOT NULL PRIMARY KEY,

@@ -100,6 +100,12 @@ test('the query plans of a page and of the newest usage records use their own in
   expect(planOf(events.NEWEST_USAGE_SQL)).toEqual(['SEARCH events USING INDEX events_usage (conversation=?)'])
 })
 
+test('the query plan of an outline reads its index alone', () => {
+  expect(planOf(events.OUTLINE_SQL)).toEqual([
+    'SEARCH events USING COVERING INDEX events_outline (conversation=? AND seq>? AND seq<?)',
+  ])
+})
+
 test('the query plans of checkpoints use their key, in its order', () => {
   const conversation = 'SEARCH conversations USING COVERING INDEX sqlite_autoindex_conversations_1 (id=?)'
   expect(planOf(checkpoints.CHECKPOINT_AT_SQL)).toEqual([
