@@ -120,6 +120,7 @@ export const getAgentProfile: RouteOf<typeof rows.getAgentProfile> = {
   method: 'GET',
   path: '/api/agent-profiles/{name}',
 }
+export const getApprovals: RouteOf<typeof rows.getApprovals> = { method: 'GET', path: '/api/approvals' }
 export const getBashEvent: RouteOf<typeof rows.getBashEvent> = {
   method: 'GET',
   path: '/api/bash/bash_events/{event_id}',

@@ -217,6 +217,7 @@ export {
   LeafMovedEvent,
   ModelRetryEvent,
   OpenAction,
+  RiskReason,
   StartPhaseEvent,
   StateChangedEvent,
   StatusChangedEvent,
@@ -343,7 +344,15 @@ export {
   Success,
   updateConversation,
 } from './endpoints/agent-server.ts'
-export { EventOutline, getEventOutline, OutlineType } from './endpoints/reading.ts'
+export {
+  EventOutline,
+  getApprovals,
+  getEventOutline,
+  OutlineType,
+  WaitingAction,
+  WaitingApproval,
+  WaitingApprovals,
+} from './endpoints/reading.ts'
 export { alive, health, readMetrics, ready, ServerInfo, serverInfo } from './endpoints/server.ts'
 export { ClientToolResult, postClientToolResult } from './endpoints/client-tools.ts'
 export type { ClientToolResultInput } from './endpoints/client-tools.ts'

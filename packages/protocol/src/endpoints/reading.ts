@@ -1,5 +1,7 @@
-/** Endpoint rows of Parley's own for pages that show conversations: the outline of a log. */
+/** Endpoint rows of Parley's own for pages that show conversations: outlines of logs, waiting approvals. */
 import { z } from 'zod'
+import { RiskReason } from '../events/control.ts'
+import { ConfirmationPolicy, SecurityRisk } from '../policy.ts'
 import { laxInt } from '../lax.ts'
 import { laxConversationId } from '../lax-text.ts'
 import { endpoint } from './endpoint.ts'
@@ -65,4 +67,61 @@ export const getEventOutline = endpoint({
   }),
   ok: { status: 200, schema: EventOutline, description: 'The outline' },
   errors: [404],
+})
+
+export const WaitingAction = z.object({
+  action_id: z.string(),
+  risk: SecurityRisk,
+  /** The server and schema of a tool that another server provides. */
+  origin: z.string().optional(),
+  reasons: z.array(RiskReason).optional(),
+  tool_name: z.string(),
+  summary: z.string().nullable(),
+  /** The action as it is stored, secrets masked; null when it could not be read. */
+  action: z.unknown(),
+  /** JSON of the arguments as the model wrote them, secrets masked. */
+  arguments: z.string(),
+  /** Text of the answer before the call. */
+  thought: z.string(),
+})
+/** An action that a person decides about. */
+export type WaitingAction = z.infer<typeof WaitingAction>
+
+export const WaitingApproval = z.object({
+  /** The conversation that answers the batch: that of the sub-agent for an action of a sub-agent. */
+  conversation_id: z.string(),
+  /** Of the conversation, or of the nearest one above it that has one. */
+  title: z.string().nullable(),
+  batch_id: z.string(),
+  /** Of the request in the log of the conversation. */
+  seq: z.int(),
+  /** UTC, without offset. */
+  asked_at: z.string(),
+  /** The policy that required the approval. */
+  policy: ConfirmationPolicy,
+  /** The top-level conversation; without sub-agents the same as `conversation_id`. */
+  root_conversation_id: z.string(),
+  /** Names of the sub-agents from the top-level conversation to the one that asks; null: it asks itself. */
+  sub_agent_of: z.array(z.string()).nullable(),
+  actions: z.array(WaitingAction),
+})
+/** A batch that waits for a decision. */
+export type WaitingApproval = z.infer<typeof WaitingApproval>
+
+export const WaitingApprovals = z.object({
+  approvals: z.array(WaitingApproval),
+  /** Further batches wait; they are returned when some of these have been decided. */
+  has_more: z.boolean(),
+})
+export type WaitingApprovals = z.infer<typeof WaitingApprovals>
+
+export const getApprovals = endpoint({
+  operationId: 'getApprovals',
+  tag: 'Conversations',
+  auth: 'session_key',
+  method: 'GET',
+  path: '/api/approvals',
+  description: 'Returns the batches of actions that wait for a decision of the user, oldest first.',
+  ok: { status: 200, schema: WaitingApprovals, description: 'The batches; at most 200' },
+  errors: [],
 })

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { ConversationExecutionStatus } from '../conversation-status.ts'
 import { ConversationId, EventId } from '../ids.ts'
 import { MetricsSnapshot, TokenUsage } from '../metrics.ts'
-import { SecurityRisk } from '../policy.ts'
+import { ConfirmationPolicy, SecurityRisk } from '../policy.ts'
 import { EventSource, eventFields } from './base.ts'
 
 const controlFields = { ...eventFields, source: EventSource.default('environment') }
@@ -50,6 +50,23 @@ export const LeafMovedEvent = z.strictObject({
 })
 export type LeafMovedEvent = z.infer<typeof LeafMovedEvent>
 
+export const RiskReason = z.strictObject({
+  /** Kind of the analyzer. */
+  analyzer: z.string(),
+  /** The risk that this analyzer reports. */
+  risk: SecurityRisk,
+  /** Stable name of what it found; null when it names none, as a model does. */
+  rule: z.string().nullable(),
+  /** A sentence for people. */
+  text: z.string(),
+  /** Places in the text of the arguments that it found, as offsets of characters in `tool_call.arguments`; may be empty. */
+  spans: z.array(z.strictObject({ start: z.int(), end: z.int() })),
+})
+/** Why an analyzer reports a risk. */
+export type RiskReason = z.infer<typeof RiskReason>
+
+const reasons = z.array(RiskReason).optional()
+
 export const SubAgentQuestion = z.strictObject({
   conversation_id: ConversationId,
   /** The batch in that conversation's own log. */
@@ -66,6 +83,7 @@ export const SubAgentQuestion = z.strictObject({
       risk: SecurityRisk,
       summary: z.string().nullable(),
       action: z.unknown(),
+      reasons,
     }),
   ),
 })
@@ -77,7 +95,9 @@ export const ConfirmationRequestedEvent = z.strictObject({
   ...controlFields,
   llm_response_id: z.string(),
   /** `origin`: the server and schema of a tool that another server provides; absent for own tools. */
-  actions: z.array(z.strictObject({ action_id: EventId, risk: SecurityRisk, origin: z.string().optional() })),
+  actions: z.array(z.strictObject({ action_id: EventId, risk: SecurityRisk, origin: z.string().optional(), reasons })),
+  /** The policy that required the approval; absent in older logs. */
+  policy: ConfirmationPolicy.optional(),
   /**
    * Present when a sub-agent asks: `actions` is then the call that waits for it, and the decision applies to its own
    * actions.

@@ -24,6 +24,7 @@ import type {
   SecurityAnalyzer,
   StoredEvent,
   TextContent,
+  WaitingApprovals,
 } from '@parley/protocol'
 import type { Recording } from '../agent/index.ts'
 import type { ConversationSort, EventFilter, OutlineRange, Role, WorkspaceChoice } from '../storage/index.ts'
@@ -252,6 +253,8 @@ export interface Conversations {
   /** Kind, place, time and size of many events. */
   outline(id: ConversationId, range: OutlineRange, actor: Actor): Promise<EventOutline>
   event(id: ConversationId, event: EventId, actor: Actor): Promise<StoredEvent | null>
+  /** The batches that wait for a decision of the user, oldest first. */
+  approvals(actor: Actor): Promise<WaitingApprovals>
   /** The files of its completion log, oldest first. Waits for those that are being written. */
   completions(id: ConversationId, actor: Actor): Promise<CompletionFile[]>
   /** The text of one of them; null for an unknown name. */

@@ -11,6 +11,7 @@ import { Forwarding, type ForwardingDeps } from './forward/forwarding.ts'
 import type { AuditLog, IdempotencyStore } from '../storage/index.ts'
 import { conversationRoutes } from './agent-server/conversations.ts'
 import { takesSocket } from './forward/passed-socket.ts'
+import { approvalRoutes } from './agent-server/approvals.ts'
 import { eventRoutes } from './agent-server/events.ts'
 import { CONTRACT_VERSION, DEFAULT_FACTS, type ServerFacts, serverRoutes } from './agent-server/server-info.ts'
 import { skillRoutes, type SkillsOfDirectory } from './agent-server/skills.ts'
@@ -179,6 +180,7 @@ export function createApp(deps: AppDeps): App {
     ...clientToolRoutes(conversations),
     ...steeringRoutes(conversations, deps.steering),
     ...gatewayRoutes(conversations, deps.gateway),
+    ...approvalRoutes(conversations),
     ...eventRoutes(conversations, connections, log, noKeys === undefined ? keyWatch : undefined),
     ...conversationServiceSettingsRoutes(deps.settings),
     ...settingsRoutes(deps.settings, log),

@@ -20,6 +20,7 @@ import type { Reading } from '../record/reading.ts'
 import { conversationStatus } from '../record/start-status.ts'
 import type { ShownBatches } from '../watch/shown-batches.ts'
 import type { ConversationAccess } from './access.ts'
+import { WaitingApprovalReads } from './waiting-approvals.ts'
 
 export type Reads = Pick<
   Conversations,
@@ -34,6 +35,7 @@ export type Reads = Pick<
   | 'searchEvents'
   | 'countEvents'
   | 'outline'
+  | 'approvals'
   | 'event'
   | 'completions'
   | 'completion'
@@ -116,7 +118,11 @@ export function openReads(
     shownBatches,
   )
 
+  const waiting = new WaitingApprovalReads(access, { conversations, events }, shownBatches)
+
   return {
+    approvals: (actor) => waiting.list(actor),
+
     async info(id, actor, exposure, purpose) {
       const row = await access.find(id, actor)
       return row.origin === 'received' ? access.receivedInfo(row) : infoOf(await access.readRow(row), exposure, purpose)
