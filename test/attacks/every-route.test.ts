@@ -78,14 +78,18 @@ test('a key that may only read changes nothing on any route', async () => {
 })
 
 describe('a page of another site', () => {
-  test('gets nothing from a server without keys, on any route', async () => {
-    const asked = await routesOf(open)
-    const found = await unexpected(asked, [403], async (method, path, body) => {
-      const { status, allowed } = await asPage(open, method, path, { origin: FOREIGN }, body)
-      return { status: allowed === undefined || FOR_ANY_PAGE.test(path) ? status : 0 }
-    })
-    expect(found).toEqual([])
-  })
+  // Agents start servers on other ports of this machine.
+  test.each([FOREIGN, 'http://localhost:3000', 'http://127.0.0.1:3000', 'null'])(
+    'of the origin %s gets nothing from a server without keys, on any route',
+    async (origin) => {
+      const asked = await routesOf(open)
+      const found = await unexpected(asked, [403], async (method, path, body) => {
+        const { status, allowed } = await asPage(open, method, path, { origin }, body)
+        return { status: allowed === undefined || FOR_ANY_PAGE.test(path) ? status : 0 }
+      })
+      expect(found).toEqual([])
+    },
+  )
 
   test('may read no answer of a server with keys, and sends no header of its own, on any route', async () => {
     const found: string[] = []

@@ -76,6 +76,19 @@ test('a run does not approve a batch that no client has received, and does once 
   expect(isDone(id, 1)).toBe(false)
 })
 
+test('a run that approves nothing is refused while a batch waits, also one that a client has received', async () => {
+  const id = await waiting()
+  await server.until(id, 'waiting_for_confirmation')
+  const [request] = await requests(id)
+  const refused = await run(id, { approve: false })
+  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining(request.batch_id)])
+  expect((await run(id, { approve: false, batch_id: request.batch_id })).status).toBe(422)
+  expect([await approvals(id), isDone(id, 0)]).toEqual([[], false])
+  expect((await respond(id, { accept: false, batch_id: request.batch_id })).status).toBe(200)
+  expect((await run(id, { approve: false })).status).toBe(200)
+  await untilAsked(id, 2)
+})
+
 test('an acceptance that names no batch needs one that a client has received', async () => {
   const id = await waiting()
   for (const named of [{}, { llm_response_id: 'chatcmpl-1' }]) {

@@ -31,6 +31,11 @@ export type SendMessageRequest = z.infer<typeof SendMessageRequest>
 export const SendEventRequest = SendMessageRequest.extend({
   /** Id of the stored message, a UUID chosen by the client: a request that is sent again changes nothing. */
   event_id: laxEventId().optional(),
+  /**
+   * Parley's own: the message continues at this event, or with null at the empty tree: the leaf is moved there and the message stored, both
+   * or neither. Absent: it continues at the leaf. A conversation that runs must be paused first.
+   */
+  parent_event_id: laxEventId().nullable().optional(),
 })
 export type SendEventRequestInput = z.input<typeof SendEventRequest>
 
@@ -163,6 +168,8 @@ export const NavigateRequest = z.object({
   event_id: z.string().nullable().default(null),
   /** True: the files of the workspace become those of that event, too; Parley's own. Refused without a checkpoint of them. */
   restore_files: laxBoolean().default(false),
+  /** Parley's own: the leaf that the caller knows, or null for the empty tree; another one is refused with 409. Absent: any. */
+  expected_leaf_event_id: z.string().nullable().optional(),
 })
 export type NavigateRequest = z.infer<typeof NavigateRequest>
 
@@ -179,10 +186,17 @@ export const ConfirmationResponseRequest = z.object({
 })
 export type ConfirmationResponseRequest = z.infer<typeof ConfirmationResponseRequest>
 
-const RunBody = z.object({
-  /** Parley's own: approves this batch. Null: approves the pending batch if a client of the same user has received it. */
-  batch_id: z.string().nullable().default(null),
-})
+const RunBody = z
+  .object({
+    /** Parley's own: approves this batch. Null: approves the pending batch if a client of the same user has received it. */
+    batch_id: z.string().nullable().default(null),
+    /** Parley's own. False: approves nothing, and is refused with 409 while a batch waits. */
+    approve: laxBoolean().default(true),
+  })
+  .refine(
+    ({ batch_id, approve }) => approve || batch_id === null,
+    valueError("'batch_id' names a batch to approve and cannot be combined with 'approve': false"),
+  )
 /** Existing clients send no body, `{}` or other values, which mean nothing. */
 export const RunRequest = z.preprocess((value) => (isRecord(value) ? value : {}), RunBody) as unknown as z.ZodType<
   z.output<typeof RunBody>,

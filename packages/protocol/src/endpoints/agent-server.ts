@@ -198,7 +198,7 @@ export const runConversation = endpoint({
   method: 'POST',
   path: `${one}/run`,
   description:
-    'Starts a run in the background, and accepts the pending batch of actions: that of `batch_id`, or one that a client of the same user has received.',
+    'Starts a run in the background, and accepts the pending batch of actions: that of `batch_id`, or one that a client of the same user has received. With `approve` false it accepts none, and returns 409 while one waits.',
   params,
   body: RunRequest,
   bodyOptional: true,
@@ -276,7 +276,8 @@ export const navigateConversation = endpoint({
   ...conversations,
   method: 'POST',
   path: `${one}/navigate`,
-  description: 'Moves the leaf to any event, or to the empty tree.',
+  description:
+    'Moves the leaf to any event, or to the empty tree. With `expected_leaf_event_id`, only from that leaf; otherwise returns 409.',
   params,
   query,
   body: NavigateRequest,
@@ -325,7 +326,7 @@ export const sendMessage = endpoint({
   method: 'POST',
   path: `${one}/events`,
   description:
-    'Stores a user message. With an `event_id`, a repetition changes nothing; another message under that id returns 409.',
+    'Stores a user message. With an `event_id`, a repetition changes nothing; another message under that id returns 409. With a `parent_event_id`, the leaf moves there first, both or neither.',
   params,
   body: SendEventRequest,
   bodyLimitBytes: LARGE_BODY_LIMIT_BYTES,

@@ -47,7 +47,7 @@ export function approvedByRun(
   }
   // A batch that was proposed during a pause is asked for again before a run approves it.
   if (status !== 'waiting_for_confirmation' || awaited === null) return null
-  if (named === null) throw unseen(awaited)
+  if (named === null) throw undecided(awaited)
   expectSeen(awaited, approvals)
   return approve(state, awaited, approvals)
 }
@@ -133,6 +133,12 @@ function stale(named: string, awaited: AwaitedApproval | null): ParleyError {
       : `The batch that waits is ${awaited.batch_id} (answer ${awaited.llm_response_id}). Look at it and answer again.`
   return new ParleyError('conflict', `${named} does not wait for a confirmation. ${state}`)
 }
+
+const undecided = (awaited: AwaitedApproval): ParleyError =>
+  new ParleyError(
+    'conflict',
+    `The batch ${awaited.batch_id} waits for a confirmation, and this run approves none. Answer it, then run.`,
+  )
 
 const unseen = (awaited: AwaitedApproval): ParleyError =>
   new ParleyError(

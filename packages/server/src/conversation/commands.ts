@@ -155,8 +155,12 @@ const OPENING: ReadonlySet<Command['kind']> = new Set<Command['kind']>([
 ])
 
 /** True when the branch, and so the system prompt, begins with this command. */
-export function opensBranch({ kind }: Pick<Command, 'kind'>, { has_system_prompt }: ConversationState): boolean {
-  return OPENING.has(kind) && !has_system_prompt
+export function opensBranch(
+  command: Pick<Command, 'kind'> & Pick<CommandOf<'send_message'>, 'parent_event_id'>,
+  { has_system_prompt }: ConversationState,
+): boolean {
+  const { kind, parent_event_id } = command
+  return parent_event_id === undefined ? OPENING.has(kind) && !has_system_prompt : parent_event_id === null
 }
 
 /** The command as it is stored: an analyzer's secrets encrypted. @throws ParleyError `invalid_input` for one that cannot be opened. */

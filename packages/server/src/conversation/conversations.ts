@@ -100,13 +100,17 @@ export type ResponseToBatch = {
 
 /** A request to change a conversation. Decided by a pure function, applied in the conversation's mailbox. */
 export type Command =
-  /** `event_id`: chosen by the client; a repetition changes nothing. `message_id`: set by the engine only. Both are the id of the message. */
+  /**
+   * `event_id`: chosen by the client; a repetition changes nothing. `message_id`: set by the engine only. Both are the id of the message.
+   * `parent_event_id`: the message continues there, null: at the empty tree; the navigation and the message are one commit.
+   */
   | {
       kind: 'send_message'
       content: (TextContent | ImageContent)[]
       run: boolean
       event_id?: EventId | undefined
       message_id?: EventId
+      parent_event_id?: EventId | null | undefined
     }
   /** `batch_id` names the batch that the run approves. Absent: the pending one, if a client has received it. Null: none. */
   | { kind: 'run'; batch_id?: string | null }
@@ -119,8 +123,13 @@ export type Command =
   /** Interrupts, ends the conversation's processes, and rests until the conversation is started again. */
   | { kind: 'stop' }
   | ResponseToBatch
-  /** `restore_files`: the files of the workspace become those of that event, too. */
-  | { kind: 'navigate'; event_id: EventId | null; restore_files?: boolean }
+  /** `restore_files`: the files of the workspace become those of that event, too. `expected_leaf`: refused when the leaf is another one. */
+  | {
+      kind: 'navigate'
+      event_id: EventId | null
+      restore_files?: boolean
+      expected_leaf?: string | null | undefined
+    }
   | { kind: 'set_confirmation_policy'; policy: ConfirmationPolicy }
   | { kind: 'set_security_analyzer'; analyzer: SecurityAnalyzer | null }
   /** Works towards `objective` until the judge finds it reached, or `max_iterations` verdicts were given. */

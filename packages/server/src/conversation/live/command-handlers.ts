@@ -15,9 +15,10 @@ import type { Reminder } from '../watch/reminder.ts'
 import { approvalsOf } from './approvals.ts'
 import type { Changes } from './changes.ts'
 import type { LiveDeps } from './deps.ts'
+import { Edits } from './edits.ts'
 import type { Ending } from './ending.ts'
 import type { MessageIntake, OutgoingMessage } from './message-intake.ts'
-import { expectAtRest, seqOf, targetOf } from './navigation.ts'
+import { expectAtRest, expectLeaf, seqOf, targetOf } from './navigation.ts'
 
 /** Longest wait, in milliseconds, for MCP tools before the first message of a branch. Tools that arrive later are added later. */
 const PREPARE_MS = 10_000
@@ -56,6 +57,7 @@ export function commandHandlers(
 ): CommandHandlers {
   const { startup, running, ending, changes, files, intake, condensation, reminder } = parts
   const { owner, state, record, inTurn, startRun, emitSnapshot } = live
+  const edits = new Edits(live, parts, deps)
 
   // Only in a turn: commits the drafts of a command.
   const commit = async (command: Decidable, actor: Actor, submission?: Submission): Promise<Decision> => {
@@ -89,12 +91,16 @@ export function commandHandlers(
 
   return {
     send_message: {
+      prepare: (command) => edits.expectPossible(command),
       message: ({ content, event_id, message_id: id = event_id }) => ({ content, sender: null, id }),
       async apply(command, actor, submission) {
         await prepareOpening(live, command)
         await inTurn(async () => {
+          if (command.parent_event_id !== undefined) edits.expectReady()
           if (!isReady(state())) return intake.keepForLater(command)
-          const decision = await commit(command, actor, submission)
+          const decision = await (command.parent_event_id === undefined
+            ? commit(command, actor, submission)
+            : edits.commit(command, actor, submission))
           if (decision.runs && running.isActive) (await live.currentAgent())?.onUserMessage?.()
           follow(decision)
         })
@@ -112,8 +118,10 @@ export function commandHandlers(
     },
     navigate: {
       prepare: () => expectAtRest(live, running, condensation),
-      apply: ({ event_id, restore_files = false }, actor) =>
+      apply: (command, actor) =>
         inTurn(async () => {
+          const { event_id, restore_files = false } = command
+          expectLeaf(state(), command)
           const target = await targetOf(event_id, live, deps.storage.events)
           const tree = restore_files ? await files.restore(await seqOf(event_id, live.id, deps.storage.events)) : null
           const decision = await commit(target, actor)

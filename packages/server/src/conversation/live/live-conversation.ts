@@ -194,13 +194,17 @@ export class LiveConversation {
       // Before hooks or an agent act on the command: what the store refuses must not have an effect.
       if (!ENDS_WORK.has(command.kind)) await this.#expectOrder()
       const { prepare, message, apply } = this.#handlers[command.kind] as CommandHandler<Command>
-      if (prepare !== undefined) await prepare(command)
-      if (message === undefined) return void (await apply(command, actor))
-      const send = () =>
-        this.#intake.inspected(
+      if (message === undefined) {
+        await prepare?.(command)
+        return void (await apply(command, actor))
+      }
+      const send = async () => {
+        await prepare?.(command)
+        await this.#intake.inspected(
           () => message(command),
           async (submission) => void (await apply(command, actor, submission)),
         )
+      }
       await (command.kind === 'send_message' ? this.#sent.once(command, send) : send())
     } finally {
       this.#commands--

@@ -1,5 +1,5 @@
 /** Moving to another point of the conversation: when it is allowed, and where it leads. */
-import { ParleyError, type ConversationId, type EventId } from '@parley/protocol'
+import { ParleyError, type ConversationId, type ConversationState, type EventId } from '@parley/protocol'
 import { abortable } from '../../lib/index.ts'
 import type { EventStore } from '../../storage/index.ts'
 import { earlierOutcomes } from '../branch/earlier-outcomes.ts'
@@ -28,6 +28,21 @@ export async function expectAtRest(
   throw new ParleyError(
     'conflict',
     'The conversation is paused, but a step of it is still running. Interrupt it before you navigate, or wait for its end.',
+  )
+}
+
+/** @throws ParleyError `conflict` when the leaf is another one than its caller knows */
+export function expectLeaf(
+  { leaf_event_id }: Pick<ConversationState, 'leaf_event_id'>,
+  { expected_leaf }: Extract<Command, { kind: 'navigate' }>,
+): void {
+  if (expected_leaf === undefined || expected_leaf === leaf_event_id) return
+  throw new ParleyError(
+    'conflict',
+    'The conversation has moved on: its leaf is another event. Read it and try again.',
+    {
+      details: { leaf_event_id },
+    },
   )
 }
 

@@ -108,8 +108,9 @@ export function conversationRoutes(conversations: Conversations, log: Pick<Log, 
 
 function actionRoutes(conversations: Conversations): Route[] {
   return [
-    route(runConversation, async ({ id, body: { batch_id } }, actor) => {
-      await conversations.send(id, { kind: 'run', ...(batch_id !== null && { batch_id }) }, actor)
+    route(runConversation, async ({ id, body: { batch_id, approve } }, actor) => {
+      const approved = approve ? { ...(batch_id !== null && { batch_id }) } : { batch_id: null }
+      await conversations.send(id, { kind: 'run', ...approved }, actor)
       return ok(runConversation, SUCCESS)
     }),
     route(
@@ -177,7 +178,8 @@ function branchRoutes(conversations: Conversations): Route[] {
       navigateConversation,
       async ({ id, body, query }, actor) => {
         const event_id = body.event_id === null ? null : asEventId(body.event_id)
-        await conversations.send(id, { kind: 'navigate', event_id, restore_files: body.restore_files }, actor)
+        const { restore_files, expected_leaf_event_id: expected_leaf } = body
+        await conversations.send(id, { kind: 'navigate', event_id, restore_files, expected_leaf }, actor)
         return ok(navigateConversation, shown(await conversations.info(id, actor), query))
       },
       'named',

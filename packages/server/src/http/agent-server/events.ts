@@ -44,8 +44,8 @@ export function eventRoutes(
     route(
       sendMessage,
       async ({ id, body, headers, callerSignal }, actor) => {
-        const { content, run, event_id } = body
-        await conversations.send(id, { kind: 'send_message', content, run, event_id }, actor)
+        const { content, run, event_id, parent_event_id } = body
+        await conversations.send(id, { kind: 'send_message', content, run, event_id, parent_event_id }, actor)
         const waitMs = preferredWaitMs(headers)
         if (waitMs === undefined) return ok(sendMessage, SUCCESS)
         await untilRested(conversations, id, actor, waitMs, callerSignal())
