@@ -45,6 +45,45 @@ test('the session socket sends the deltas and the end of a run in sequenced fram
   expect(socket.frames.every(({ kind }) => kind === undefined)).toBe(true)
 })
 
+test('a session socket that joins in the middle of an answer gets the answer so far; other streams do not', async () => {
+  const command = 'x'.repeat(2000)
+  await using slow = await startKeyedServer({
+    respond: async () => ({
+      text: 'This text is complete.',
+      toolCalls: [{ name: 'terminal', arguments: { command } }],
+      hang: 'body',
+    }),
+  })
+  const { id: other } = await slow.start({ agent: { ...slow.agent, tools: [{ name: 'terminal' }] } })
+  await using first = slow.socket(`/sockets/session/${other}`, header)
+  await first.next()
+  await slow.say(other, 'go', true)
+  const call = await first.next((frame) => frame.type === 'tool_call' && frame.chars > 0)
+  const deltas = first.frames.filter(({ type }) => type === 'delta')
+  expect(deltas.map(({ content }) => content).join('')).toBe('This text is complete.')
+  let offset = 0
+  for (const delta of deltas) {
+    expect(delta).toMatchObject({ response_id: call.response_id, part: 0, offset })
+    offset += delta.content.length
+  }
+  await using late = slow.socket(`/sockets/session/${other}`, header)
+  const partial = await late.next((frame) => frame.type === 'partial')
+  expect(partial).toMatchObject({
+    response_id: call.response_id,
+    parts: [{ part: 0, kind: 'content', offset: 0, text: 'This text is complete.' }],
+    tool_calls: [{ index: 0, name: 'terminal' }],
+  })
+  expect(partial.tool_calls[0].chars).toBeGreaterThanOrEqual(call.chars)
+  await using sequenced = slow.socket(`/sockets/events/${other}?after_seq=0`, header)
+  await using bare = slow.socket(`/sockets/events/${other}`, header)
+  for (const each of [sequenced, bare]) await each.next()
+  await slow.call('POST', `/api/conversations/${other}/interrupt`)
+  await sequenced.next((frame) => frame.event?.kind === 'InterruptEvent')
+  await bare.next((frame) => frame.kind === 'InterruptEvent')
+  expect(sequenced.frames.filter(({ type }) => !['event', 'snapshot', 'delta'].includes(type))).toEqual([])
+  expect(bare.frames.filter(({ kind }) => kind === undefined)).toEqual([])
+}, 30_000)
+
 test.each<[string, string, Record<string, string>]>([
   ['a place that is none', '?after_seq=x', header],
   ['a wrong key', '?after_seq=0&session_api_key=bad', header],

@@ -242,7 +242,16 @@ export { ActiveBranch, branch, parentOf, pendingActions } from './branch.ts'
 export type { StoredTreeEvent } from './branch.ts'
 export { dropNulls, wireEvent, wireKindToStored } from './wire-event.ts'
 export type { WireEvent } from './wire-event.ts'
-export { DeltaFrame, EventFrame, Frame, RefusedFrame, SnapshotFrame } from './frames.ts'
+export {
+  DeltaFrame,
+  EventFrame,
+  Frame,
+  PartialFrame,
+  RefusedFrame,
+  SessionFrame,
+  SnapshotFrame,
+  ToolCallFrame,
+} from './frames.ts'
 
 export { MCPConfig, MCPShttpServer, MCPSseServer, MCPStdioServer } from './mcp-config.ts'
 export type { MCPConfigInput } from './mcp-config.ts'

@@ -191,10 +191,26 @@ export type ForkRequest = {
 /** A request to a model and its answer, secrets masked, as members of the event that clients know. */
 export type CompletionText = Pick<LLMCompletionLogEvent, 'filename' | 'log_data' | 'model_name' | 'usage_id'>
 
+/** The shown part of an answer that is being written; `offset`: characters before `text`, which are not kept. */
+export type PartialPart = { part: number; kind: 'content' | 'reasoning_content'; offset: number; text: string }
+/** A call of an answer that is being written; `index` counts from 0. */
+export type PartialCall = { index: number; name: string; chars: number }
+
 /** An item that a watcher receives. Stored events come in `seq` order, each exactly once; all other items are live only. */
 export type WatchItem =
   | ({ kind: 'event' } & StoredEvent)
-  | { kind: 'delta'; delta: LlmDelta }
+  /** `part` counts the parts of the answer from 0; `offset`: characters of the part before this piece. */
+  | {
+      kind: 'delta'
+      delta: Pick<LlmDelta, 'content' | 'reasoning_content'>
+      response_id: string
+      part: number
+      offset: number
+    }
+  /** A call whose arguments are being written: how many characters of them there are. */
+  | ({ kind: 'tool_call'; response_id: string } & PartialCall)
+  /** The answer that is being written, for a watcher that joins. */
+  | { kind: 'partial'; response_id: string; parts: PartialPart[]; tool_calls: PartialCall[] }
   /** Of a configuration with `log_completions`. */
   | { kind: 'completion'; completion: CompletionText }
   /** The whole state (agent-server-wire.md 2.4), secrets hidden: as the first item, and after each run, pause and interrupt. */

@@ -47,7 +47,12 @@ export type LlmRequest = {
 export type CutAnswer = { answer: number; total: number; window: number }
 
 /** Parts of the answer while it streams; the promise of `complete` resolves to the whole answer. */
-export type LlmDelta = { content?: string; reasoning_content?: string }
+export type LlmDelta = {
+  content?: string
+  reasoning_content?: string
+  /** The call with this number, from 0, is being written: `chars` of its arguments have come. */
+  tool_call?: { index: number; name: string; chars: number }
+}
 
 export type LlmAnswer = {
   /** The provider's id, or a generated one when the provider sent none. Never empty. */

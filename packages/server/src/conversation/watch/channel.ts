@@ -6,6 +6,7 @@
  *   C2. The tail is a dense run of seqs that ends at `latest`, bounded in bytes; older events are read from the store. It is empty
  *       without watchers, so that an unwatched conversation holds no events in memory.
  *   C3. Per watcher only a cursor and a bounded list of live items are kept.
+ *   C4. A watcher that subscribes during an answer gets no piece of it before what has been written so far.
  */
 import type { StoredEvent } from '@parley/protocol'
 import type { WatchItem } from '../conversations.ts'
@@ -13,6 +14,9 @@ import { weight } from './weight.ts'
 
 /** A live-only item and the seq that it follows. */
 export type Live = { after: number; item: Exclude<WatchItem, { kind: 'event' }> }
+
+/** Brings a new watcher to the place of an answer that is being written: calls `ready` once, with the answer so far if it can be shown. */
+export type JoinAnswer = (ready: (partial: Live['item'] | null) => void) => void
 
 export interface ChannelListener {
   committed(): void
@@ -30,6 +34,9 @@ export class Channel {
   readonly #followers = new Set<() => void>()
   readonly #tail: StoredEvent[] = []
   #tailBytes = 0
+  #join: JoinAnswer | null = null
+  /** Watchers that wait for the answer so far. */
+  readonly #joining = new Set<ChannelListener>()
   latest: number
 
   constructor(latest: number) {
@@ -53,10 +60,28 @@ export class Channel {
 
   subscribe(listener: ChannelListener): () => void {
     this.#listeners.add(listener)
+    if (this.#join !== null) this.#joinAnswer(listener, this.#join)
     return () => {
       this.#listeners.delete(listener)
+      this.#joining.delete(listener)
       if (this.#listeners.size === 0) this.#empty()
     }
+  }
+
+  /** An answer is being written from now on; `join` is called for each new watcher until the returned function is. */
+  begin(join: JoinAnswer): () => void {
+    this.#join = join
+    return () => {
+      if (this.#join === join) this.#join = null
+    }
+  }
+
+  #joinAnswer(listener: ChannelListener, join: JoinAnswer): void {
+    this.#joining.add(listener)
+    join((partial) => {
+      if (!this.#joining.delete(listener) || partial === null) return
+      listener.live({ after: this.latest, item: partial })
+    })
   }
 
   commit(events: readonly StoredEvent[]): void {
@@ -110,7 +135,9 @@ export class Channel {
   }
 
   emit(item: Live['item']): void {
-    for (const listener of this.#listeners) listener.live({ after: this.latest, item })
+    const isPiece = item.kind === 'delta' || item.kind === 'tool_call'
+    for (const listener of this.#listeners)
+      if (!isPiece || !this.#joining.has(listener)) listener.live({ after: this.latest, item })
     if (item.kind === 'deleted') for (const wake of this.#followers) wake()
   }
 

@@ -6,6 +6,8 @@ import { weight } from './weight.ts'
 const PAGE = 100
 /** Deltas kept for a watcher that does not pull. Deltas are live only, so that later ones are dropped. */
 const MAX_DELTAS = 1000
+/** Items about an answer that is being written: without meaning once the log has grown. */
+const PIECES: ReadonlySet<WatchItem['kind']> = new Set(['delta', 'tool_call', 'partial'])
 /** Likewise: they are large, and files contain them. */
 const MAX_COMPLETIONS = 4
 
@@ -48,7 +50,7 @@ class LogWatcher implements Watcher, ChannelListener {
   }
 
   live(live: Live): void {
-    if (live.item.kind === 'delta') {
+    if (PIECES.has(live.item.kind)) {
       if (this.#live.length >= MAX_DELTAS) return
     } else if (live.item.kind === 'completion') {
       if (this.#live.filter(({ item }) => item.kind === 'completion').length >= MAX_COMPLETIONS) return
@@ -100,7 +102,7 @@ class LogWatcher implements Watcher, ChannelListener {
     const rest: Live[] = []
     for (const live of this.#live) {
       if (live.after > this.#cursor) rest.push(live)
-      else if (live.item.kind !== 'delta' || live.after === this.#cursor) items.push(live.item)
+      else if (!PIECES.has(live.item.kind) || live.after === this.#cursor) items.push(live.item)
     }
     this.#live = rest
   }

@@ -34,11 +34,13 @@ const transient = (members: Record<string, unknown>) =>
 /** The frames of existing clients: bare events, with `full_state` snapshots and streaming deltas between them. */
 export const encodeWire: Encode = (item) => {
   const entry = wireMade(item)
+  if (entry === null) return []
   entry.wire ??= textFrame(entry.json)
   return [entry.wire]
 }
 
-function wireMade(item: Item): Made {
+/** Null for an item that existing clients do not know. */
+function wireMade(item: Item): Made | null {
   switch (item.kind) {
     case 'event':
       return eventMade(item.event)
@@ -48,6 +50,9 @@ function wireMade(item: Item): Made {
       const event = { kind: 'LLMCompletionLogEvent', source: 'environment', ...item.completion }
       return remember(item, () => transient(event))
     }
+    case 'tool_call':
+    case 'partial':
+      return null
     case 'snapshot': {
       const { value } = item
       return remember(value, () =>
@@ -62,8 +67,14 @@ function wireMade(item: Item): Made {
   }
 }
 
+/** Items that only the session socket shows; the frames of the other sequenced streams are a closed set. */
+const SESSION_ONLY: ReadonlySet<Item['kind']> = new Set(['tool_call', 'partial'])
+
 /** Parley's own frames: each event with its `seq`. Their readers get completions from the files. */
-export const encodeSequenced: Encode = (item) => {
+export const encodeSequenced: Encode = (item) => (SESSION_ONLY.has(item.kind) ? [] : encodeSession(item))
+
+/** The same, with the frames about what is not stored yet. */
+export const encodeSession: Encode = (item) => {
   if (item.kind === 'completion') return []
   const key = item.kind === 'event' ? item.event : item
   const entry = item.kind === 'event' ? eventMade(item.event) : remember(key, () => '')
@@ -73,7 +84,7 @@ export const encodeSequenced: Encode = (item) => {
 
 /** The same frames as server-sent events. Only an event has an id, so that a reader resumes after its last event. */
 export const encodeSse: Encode = (item) => {
-  if (item.kind === 'completion') return []
+  if (item.kind === 'completion' || SESSION_ONLY.has(item.kind)) return []
   const entry = item.kind === 'event' ? eventMade(item.event) : remember(item, () => '')
   entry.sse ??= sse(item.kind, frameJson(item), item.kind === 'event' ? item.seq : undefined)
   return [entry.sse]
@@ -91,7 +102,18 @@ function frameJson(item: Exclude<Item, { kind: 'completion' }>): string {
     case 'event':
       return `{"type":"event","seq":${item.seq},"event":${eventJson(item.event)}}`
     case 'delta':
-      return JSON.stringify({ type: 'delta', ...dropNulls(item.delta) })
+      return JSON.stringify({
+        type: 'delta',
+        ...item.delta,
+        response_id: item.response_id,
+        part: item.part,
+        offset: item.offset,
+      })
+    case 'tool_call':
+    case 'partial': {
+      const { kind: type, ...members } = item
+      return JSON.stringify({ type, ...members })
+    }
     case 'snapshot':
       return JSON.stringify({ type: 'snapshot', seq: item.seq, state: dropNulls(item.value) })
   }

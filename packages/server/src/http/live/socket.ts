@@ -12,7 +12,7 @@ import type { AuditLog } from '../../storage/index.ts'
 import { isNotFound, toAnswer } from '../core/errors.ts'
 import { readClientFrame, serverError } from './client-frame.ts'
 import type { Connections } from './connections.ts'
-import { encodeSequenced, encodeWire, refused } from './encode.ts'
+import { encodeSequenced, encodeSession, encodeWire, refused } from './encode.ts'
 import type { Forwarding } from '../forward/forwarding.ts'
 import { relaySocket } from '../forward/socket-relay.ts'
 import type { Client, Handshakes, Purpose } from './handshake.ts'
@@ -43,6 +43,9 @@ const TRY_LATER = { code: 1013, reason: 'Try again later' } as const
 const MOVED = { code: 1012, reason: 'Service restart' } as const
 const FAILED = { code: 1011, reason: 'Internal Server Error' } as const
 
+/** What a socket shows. `isSession`: the session socket, which has all frames. */
+type Wanted = { id: ConversationId; resend: Resend; isSession: boolean }
+
 /** Handles upgrade requests of the HTTP server. */
 export class EventSockets {
   readonly #deps: SocketDeps
@@ -61,7 +64,8 @@ export class EventSockets {
     const { handshakes, frameLimitBytes } = this.#deps
     const purpose: Purpose | null = isKnown
       ? {
-          serve: (connection, client) => this.#serveAtOwner(connection, id.data, resend, client, request),
+          serve: (connection, client) =>
+            this.#serveAtOwner(connection, { id: id.data, resend, isSession: kind === 'session' }, client, request),
           frameLimitBytes,
         }
       : null
@@ -70,18 +74,18 @@ export class EventSockets {
 
   async #serveAtOwner(
     connection: SocketConnection,
-    id: ConversationId,
-    resend: Resend,
+    wanted: Wanted,
     client: Client,
     request: IncomingMessage,
   ): Promise<void> {
     const { forwarding, log } = this.#deps
+    const { id } = wanted
     const isElsewhere =
       forwarding.isShared && (await relaySocket(connection, { id, ...client, request }, forwarding, log)) === 'ended'
-    if (!isElsewhere) await this.#serve(connection, id, resend, client.actor)
+    if (!isElsewhere) await this.#serve(connection, wanted, client.actor)
   }
 
-  async #serve(connection: SocketConnection, id: ConversationId, resend: Resend, actor: Actor): Promise<void> {
+  async #serve(connection: SocketConnection, { id, resend, isSession }: Wanted, actor: Actor): Promise<void> {
     const { connections, conversations, log } = this.#deps
     try {
       using place = connections.take(id)
@@ -90,7 +94,7 @@ export class EventSockets {
       const after = await startOf(resend, id, actor, conversations)
       await using watcher = await conversations.watch(id, after, actor, signal)
       connection.onFrame((data, isBinary) => this.#receive(connection, id, actor, data, isBinary))
-      const encode = resend.kind === 'after_seq' ? encodeSequenced : encodeWire
+      const encode = isSession ? encodeSession : resend.kind === 'after_seq' ? encodeSequenced : encodeWire
       await connection.writer.pump(watcher, encode, signal)
       if (resend.kind === 'after_seq') connection.writer.write([textFrame(refused(NOT_FOUND.reason))])
       connection.close(NOT_FOUND)

@@ -58,7 +58,7 @@ function withoutCall(onDelta: (delta: LlmDelta) => void): (delta: LlmDelta) => v
       if (safe > 0) onDelta({ content: held.slice(0, safe) })
       held = held.slice(safe)
     }
-    if (delta.reasoning_content !== undefined) onDelta(delta)
+    if (delta.reasoning_content !== undefined || delta.tool_call !== undefined) onDelta(delta)
   }
 }
 

@@ -32,9 +32,13 @@ export async function collect(
   }
 }
 
+/** Characters of arguments between two reports of their length. */
+const CALL_STEP = 128
+
 class Collector {
   readonly #onDelta: (delta: LlmDelta) => void
   readonly #parts = new PartsCollector()
+  readonly #calls = new Map<string, { index: number; name: string; chars: number; shown: number }>()
   #chat: ChatReasoning = {}
   #responseId: string | null = null
   #finish: LanguageModelV4FinishReason | null = null
@@ -54,7 +58,10 @@ class Collector {
       case 'reasoning-end':
         return this.#say(part)
       case 'tool-input-start':
+        this.#beginCall(part.id, part.toolName)
         return this.#parts.beginCall(part.id, part.toolName)
+      case 'tool-input-delta':
+        return this.#writeCall(part.id, part.delta)
       case 'tool-call': {
         const call = { id: part.toolCallId, name: part.toolName, arguments: part.input }
         return this.#parts.endCall(call, metadataOf(part.providerMetadata))
@@ -83,6 +90,23 @@ class Collector {
       tokens: this.#tokens,
       raw: this.#parts.raw(this.#chat),
     }
+  }
+
+  #beginCall(id: string, name: string): void {
+    const call = { index: this.#calls.size, name, chars: 0, shown: 0 }
+    this.#calls.set(id, call)
+    this.#onDelta({ tool_call: { index: call.index, name, chars: 0 } })
+  }
+
+  /** Not every piece is passed on: an argument of a large file comes in thousands. */
+  #writeCall(id: string, piece: string): void {
+    const call = this.#calls.get(id)
+    if (call === undefined) return
+    call.chars += piece.length
+    if (call.chars - call.shown < CALL_STEP) return
+    call.shown = call.chars
+    const { index, name, chars } = call
+    this.#onDelta({ tool_call: { index, name, chars } })
   }
 
   #say(
