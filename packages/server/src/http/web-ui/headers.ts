@@ -23,7 +23,6 @@ const POLICY = [
 /** Features of the browser that the page never uses. The clipboard is not among them. */
 const DENIED_FEATURES = [
   'accelerometer',
-  'bluetooth',
   'camera',
   'display-capture',
   'geolocation',
