@@ -31,10 +31,10 @@ async function noteOf(id: string, notes: Notes): Promise<Note | null | 'unreadab
 }
 
 async function entryOf(note: Note, executor: RemoteExecutor, signal: AbortSignal): Promise<LedgerEntry> {
-  const { token } = await executor.greet(signal)
+  const { token, look } = await executor.inspect(note.job, note.from, signal)
   // A new folder with the same name: the other machine was replaced, and its processes are lost.
   if (token !== note.token) return { state: 'unknown' }
-  const { state, number } = await executor.look(note.job, { from: note.from, waitMs: 0, isOutputWanted: false }, signal)
+  const { state, number } = look
   const started_at = note.at
   switch (state) {
     case 'running':

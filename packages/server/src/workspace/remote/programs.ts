@@ -36,14 +36,12 @@ export async function runProgram(
     await notes.add({ call: callId, job, from: 0, kind: 'start', token, at: new Date().toISOString() }, signal)
   const begin = () => executor.start(job, { kind: 'program', script: programScript({ argv, cwd, env }), stdin }, signal)
   try {
-    const found = known === null ? null : await look(executor, job, 0, signal)
+    const maxBytes = request.maxBytes ?? DEFAULT_MAX_BYTES
+    const found = known === null ? null : (executor.recall(job, 0) ?? (await look(executor, job, 0, signal)))
+    if (found?.state === 'exited')
+      return { ...(await resultOf(executor, job, found, maxBytes, signal)), timedOut: false }
     if (found === null || found.state === 'absent' || found.state === 'ready') await begin()
-    return await toItsEnd(
-      executor,
-      job,
-      { timeoutMs: timeoutMs ?? null, maxBytes: request.maxBytes ?? DEFAULT_MAX_BYTES },
-      signal,
-    )
+    return await toItsEnd(executor, job, { timeoutMs: timeoutMs ?? null, maxBytes }, signal)
   } catch (error) {
     if (signal.aborted && callId === undefined) {
       // The aborted signal would abort this request too.

@@ -5,12 +5,27 @@ import { abortable } from '../../lib/index.ts'
 import type { RetryBudget, RemoteLink } from './link.ts'
 import { fromMaskedBase64 } from './masked-base64.ts'
 import { quote, shellLine } from './quote.ts'
-import { CANCEL, fenced, GREET, LOOK, MARK, RELEASE, REPLACED, RESET, SIGNAL, SUPERVISE, TYPE } from './scripts.ts'
+import {
+  CANCEL,
+  fenced,
+  GREET,
+  LOOK,
+  LOOKED,
+  MARK,
+  RELEASE,
+  REPLACED,
+  RESET,
+  SIGNAL,
+  SUPERVISE,
+  TYPE,
+} from './scripts.ts'
 
 /** Bytes of each stream in one answer: more than a terminal shows, less than the megabyte at which a server splits outputs. */
 export const MAX_LOOK_BYTES = 256 * 1024
 /** Longest wait of one status request; a shorter read timeout limits it further. */
 const MAX_WAIT_MS = 10_000
+/** Milliseconds for which a look at a job answers the call that follows it. */
+const RECALL_MS = 2_000
 /** Seconds until the other server ends a job: the longest time that its timers support. */
 const JOB_SECONDS = 2_147_000
 
@@ -45,10 +60,15 @@ export type Look = {
 
 export type LookRequest = { from: number; waitMs: number; isOutputWanted: boolean }
 
+/** `isNew`: the working directory does not exist yet. `look`: a job to look at in the same request, from a byte of its output. */
+export type GreetOptions = RetryBudget & { isNew?: boolean; look?: { job: string; from: number } }
+
 export class RemoteExecutor {
   readonly link: RemoteLink
   readonly #spec: RemoteExecutorSpec
   #greeting: Promise<Greeting> | null = null
+  /** Looks by job that no call has used yet, and when they were taken. */
+  readonly #looks = new Map<string, { from: number; at: number; look: Look }>()
   /** Where scripts run: the working directory, unless the server does not make it. */
   #cwd: string | undefined
 
@@ -63,21 +83,23 @@ export class RemoteExecutor {
   }
 
   /** Creates the conversation's folder and the working directory there, once. After a failure the next call tries again. */
-  greet(signal: AbortSignal, retryBudget: RetryBudget = {}): Promise<Greeting> {
+  greet(signal: AbortSignal, options: GreetOptions = {}): Promise<Greeting> {
     // Several calls may wait for the same answer, and aborting one must not abort the others.
-    this.#greeting ??= this.#greet(new AbortController().signal, retryBudget).catch((error: unknown) => {
+    this.#greeting ??= this.#greet(new AbortController().signal, options).catch((error: unknown) => {
       this.#greeting = null
       throw error
     })
     return abortable(this.#greeting, signal)
   }
 
-  async #greet(signal: AbortSignal, retryBudget: RetryBudget): Promise<Greeting> {
+  async #greet(signal: AbortSignal, { isNew = false, look, ...retryBudget }: GreetOptions): Promise<Greeting> {
     const { conversationId, workingDir, epoch } = this.#spec
     const token = randomBytes(16).toString('hex')
-    this.#cwd = (await this.#makeDirectory(signal, retryBudget)) ? workingDir : undefined
-    const args = [conversationId, token, String(epoch), workingDir]
-    const output = await this.run(GREET, args, signal, retryBudget)
+    const first = look === undefined ? [] : [look.job, String(look.from), String(MAX_LOOK_BYTES)]
+    const args = [conversationId, token, String(epoch), workingDir, ...first]
+    const answer = await this.#answerToGreeting(args, isNew, signal, retryBudget)
+    const at = look === undefined ? answer.length : answer.lastIndexOf(`\n${LOOKED}\n`)
+    const output = answer.slice(0, at)
     const of = (name: string) => new RegExp(`^${name} (.*)$`, 'm').exec(output)?.[1] ?? ''
     this.#expectNewest(Number(of('epoch')))
     const { origin } = this.link
@@ -88,9 +110,30 @@ export class RemoteExecutor {
       )
     if (of('bash') === '')
       throw new ParleyError('unsupported', `${origin} has no bash, which runs the commands of a conversation.`)
+    if (look !== undefined) this.#remember(look.job, look.from, readLook(answer.slice(at + LOOKED.length + 2)))
     const orNull = (text: string) => (text === '' ? null : text)
     const shell = { user: of('user'), host: of('host'), python: orNull(of('python')) }
     return { root: of('root'), token: of('token'), current: orNull(of('current')), shell }
+  }
+
+  /** A working directory usually exists, so one that may exist is made only when the script does not start in it. */
+  async #answerToGreeting(
+    args: readonly string[],
+    isNew: boolean,
+    signal: AbortSignal,
+    retryBudget: RetryBudget,
+  ): Promise<string> {
+    const { workingDir } = this.#spec
+    if (!isNew) {
+      try {
+        this.#cwd = workingDir
+        return await this.link.run(GREET, args, signal, { ...retryBudget, cwd: workingDir })
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+      }
+    }
+    this.#cwd = (await this.#makeDirectory(signal, retryBudget)) ? workingDir : undefined
+    return this.run(GREET, args, signal, retryBudget)
   }
 
   /**
@@ -160,9 +203,11 @@ export class RemoteExecutor {
     const { root } = await this.greet(signal)
     const folder = await this.folderOf(job, signal)
     if (stdin !== undefined) await this.link.upload(`${folder}/stdin`, Buffer.from(stdin), signal)
-    await this.link.upload(`${folder}/run`, Buffer.from(script), signal)
-    // The start of a job reports no failure.
-    if (this.#cwd !== undefined) await this.link.createDirectory(this.#cwd, signal)
+    await Promise.all([
+      this.link.upload(`${folder}/run`, Buffer.from(script), signal),
+      // The start of a job reports no failure.
+      this.#cwd === undefined ? undefined : this.link.createDirectory(this.#cwd, signal),
+    ])
     const words = ['bash', '-c', SUPERVISE, 'parley', folder, root, String(this.#spec.epoch), kind]
     const environment = `${MARK}=${quote(root)} ${NO_PAGERS}`
     await this.link.start(`exec env ${environment} ${shellLine(words)}`, JOB_SECONDS, signal, { cwd: this.#cwd })
@@ -180,6 +225,31 @@ export class RemoteExecutor {
     const look = readLook(await this.run(LOOK, args, signal, { waitMs: limit }))
     this.#expectNewest(look.epoch)
     return look
+  }
+
+  /**
+   * Looks at a job without waiting, in one request with the greeting where that is needed. `recall` returns the answer again.
+   * @throws ParleyError as `look`
+   */
+  async inspect(job: string, from: number, signal: AbortSignal): Promise<{ token: string; look: Look }> {
+    const isFirst = this.#greeting === null
+    const { token } = await this.greet(signal, { look: { job, from } })
+    const greeted = isFirst ? this.recall(job, from) : null
+    const look = greeted ?? (await this.look(job, { from, waitMs: 0, isOutputWanted: false }, signal))
+    this.#remember(job, from, look)
+    return { token, look }
+  }
+
+  /** The look that `inspect` has just taken at a job, once; null: there is none, or it is not of this moment. */
+  recall(job: string, from: number): Look | null {
+    const known = this.#looks.get(job)
+    this.#looks.delete(job)
+    const isOfNow = known !== undefined && known.from === from && performance.now() - known.at < RECALL_MS
+    return isOfNow ? known.look : null
+  }
+
+  #remember(job: string, from: number, look: Look): void {
+    this.#looks.set(job, { from, at: performance.now(), look })
   }
 
   async signal(
@@ -218,6 +288,13 @@ export class RemoteExecutor {
     this.#greeting = null
     await this.link.run(RELEASE, [this.#spec.conversationId], signal, { waitMs: 2_000, ...retryBudget })
   }
+}
+
+/** True when the other server has answered that it did not run a script, which may be due to its directory. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof ParleyError) || error.code === 'forbidden') return false
+  const { exit_code: exitCode, status } = error.details ?? {}
+  return exitCode === NOT_STARTED || typeof status === 'number'
 }
 
 const replaced = (): ParleyError =>

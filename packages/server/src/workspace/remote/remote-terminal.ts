@@ -165,9 +165,12 @@ export class RemoteTerminal {
     const { executor } = this.#deps
     const { token, root } = await this.#restore(signal)
     if (token !== note.token) throw unknownOutcome('its folder on the other server is a new one')
-    const found = await executor.look(note.job, { from: note.from, waitMs: 0, isOutputWanted: false }, signal)
+    const found =
+      executor.recall(note.job, note.from) ??
+      (await executor.look(note.job, { from: note.from, waitMs: 0, isOutputWanted: false }, signal))
     if (this.#last?.job !== note.job)
       this.#last = { job: note.job, command: request.command, upTo: note.from, isReported: false }
+    if (found.state === 'exited') return this.#result(endingOf(found), { look: found, from: note.from }, signal)
     const isUnsent = found.state === 'absent' || found.state === 'ready'
     if (isUnsent && note.kind === 'start') {
       const folder = await executor.folderOf(note.job, signal)

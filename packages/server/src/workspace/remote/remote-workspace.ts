@@ -96,7 +96,7 @@ export class RemoteWorkspace implements Workspace {
 
   /** Creates the working directory there. @throws ParleyError when the server cannot be used. */
   async prepare(signal: AbortSignal, patienceMs: number): Promise<void> {
-    await this.#executor.greet(signal, { retryBudgetMs: patienceMs })
+    await this.#executor.greet(signal, { retryBudgetMs: patienceMs, isNew: true })
   }
 
   resolve(path: string): string {

@@ -43,23 +43,32 @@ ${script}`
 /** Candidates for the folder of all conversations, which only its user can read. The first usable one is taken. */
 const ROOTS = '"$HOME/.parley-hands" "/tmp/.parley-hands-$(id -u)"'
 
-/** Arguments: conversation, proposed token, epoch, working directory. Creates the folders and prints their paths. */
-export const GREET = `W=$4
+/** Sets `l` to the first line of the file in `$1`; to nothing without one. Without another process, which a busy machine starts late. */
+const LINE = `line() { l=; { IFS= read -r l < "$1"; } 2>/dev/null; }
+`
+
+/** Sets `e` to the epoch of the newest owner of the conversation whose folder is `$1`. */
+const EPOCH = `${LINE}epoch() { line "$1/epoch"; e=\${l:-0}; }
+`
+
+const CREATE_AND_DESCRIBE = `${EPOCH}W=$4
 for R in ${ROOTS}; do
-  (umask 077; mkdir -p "$R/$1/jobs") 2>/dev/null
+  [ -d "$R/$1/jobs" ] || (umask 077; mkdir -p "$R/$1/jobs") 2>/dev/null
   if [ -O "$R" ] && [ -w "$R/$1/jobs" ]; then B=$R/$1; break; fi
 done
 [ -n "$B" ] || { echo "no folder can be made in $HOME or /tmp"; exit 3; }
 chmod 700 "$R" "$B"
-E=$(cat "$B/epoch" 2>/dev/null || echo 0)
-if [ "$E" -lt "$3" ]; then echo "$3" > "$B/epoch"; E=$3; fi
-(set -C; echo "$2" > "$B/token") 2>/dev/null
-M=$(mkdir -p -- "$W" 2>&1 && cd -- "$W" 2>&1) || M="it cannot be made or entered"
-cd "$B/jobs" && ls -t | tail -n +${KEPT_JOBS + 1} | while IFS= read -r j; do [ -e "$j/exit" ] && rm -rf -- "$j"; done
+epoch "$B"
+if [ "$e" -lt "$3" ]; then echo "$3" > "$B/epoch"; e=$3; fi
+[ -s "$B/token" ] || (set -C; echo "$2" > "$B/token") 2>/dev/null
+M=
+cd -- "$W" 2>/dev/null || M=$(mkdir -p -- "$W" 2>&1 && cd -- "$W" 2>&1) || M="it cannot be made or entered"
+has_more() { [ $# -gt ${KEPT_JOBS} ]; }
+cd "$B/jobs" && has_more * && ls -t | tail -n +${KEPT_JOBS + 1} | while IFS= read -r j; do [ -e "$j/exit" ] && rm -rf -- "$j"; done
 echo "root $B"
-echo "token $(cat "$B/token")"
-echo "epoch $E"
-echo "current $(cat "$B/current" 2>/dev/null)"
+line "$B/token"; echo "token $l"
+echo "epoch $e"
+line "$B/current"; echo "current $l"
 echo "bash $(command -v bash)"
 echo "user $(id -un 2>/dev/null || id -u)"
 echo "host $(hostname 2>/dev/null || uname -n)"
@@ -144,40 +153,56 @@ kill -KILL -- "-$r"
  * Arguments: folder of the job, first byte, largest number of bytes of each stream, pauses between checks, 1 to print the output of a
  * running job, epoch. Waits until the job has ended, a newer owner has taken over, or the pauses are over.
  */
-export const LOOK = `${BORN}${HELD}J=$1; O=$2; M=$3
+export const LOOK = `${BORN}${HELD}${EPOCH}J=$1; O=$2; M=$3
+exited() { [ -e "$J/exit" ] || return 1; line "$J/exit"; s="exited $l"; }
 state() {
-  if [ -e "$J/exit" ]; then echo "exited $(cat "$J/exit")"; return; fi
+  exited && return
   if [ -s "$J/pid" ]; then
     read -r p b < "$J/pid"
     held "$J"; h=$?
-    if [ $h = 0 ] || { [ $h = 2 ] && [ "$(born "$p")" = "$b" ]; }; then echo "running $p"
-    elif [ -e "$J/exit" ]; then echo "exited $(cat "$J/exit")"
-    else echo "gone 0"; fi
-  elif [ -d "$J" ]; then echo "ready 0"
-  else echo "absent 0"; fi
+    if [ $h = 0 ] || { [ $h = 2 ] && [ "$(born "$p")" = "$b" ]; }; then s="running $p"
+    else exited || s="gone 0"; fi
+  elif [ -d "$J" ]; then s="ready 0"
+  else s="absent 0"; fi
 }
-size() { if [ -e "$1" ]; then wc -c < "$1"; else echo 0; fi; }
+size() { n=0; [ ! -s "$1" ] || n=$(($(wc -c < "$1"))); }
 code() { base64 | tr -d '\\n'; echo; }
 cut_out() {
-  if [ $(($3 - $2)) -le "$M" ]; then tail -c +$(($2 + 1)) "$1" 2>/dev/null | head -c $(($3 - $2)) | code; echo
+  if [ "$3" -le "$2" ]; then echo; echo
+  elif [ $(($3 - $2)) -le "$M" ]; then tail -c +$(($2 + 1)) "$1" 2>/dev/null | head -c $(($3 - $2)) | code; echo
   else
     tail -c +$(($2 + 1)) "$1" | head -c $((M / 2)) | code
     head -c "$3" "$1" | tail -c $((M / 2)) | code
   fi
 }
-epoch() { cat "\${J%/jobs/*}/epoch" 2>/dev/null || echo 0; }
-s=$(state)
+state
 for d in $4; do
-  [ "$(epoch)" -le "$6" ] || break
-  case $s in running*|ready*) sleep "$d"; s=$(state) ;; *) break ;; esac
+  epoch "\${J%/jobs/*}"
+  [ "$e" -le "$6" ] || break
+  case $s in running*|ready*) sleep "$d"; state ;; *) break ;; esac
 done
-o=$(size "$J/out"); e=$(size "$J/err")
-echo $s $o $e "$(epoch)"
+size "$J/out"; o=$n
+size "$J/err"
+epoch "\${J%/jobs/*}"
+echo $s $o $n $e
 case $s in running*|ready*) [ "$5" = 1 ] || exit 0 ;; esac
-cat "$J/cwd" 2>/dev/null | code
+if [ -s "$J/cwd" ]; then code < "$J/cwd"; else echo; fi
 cut_out "$J/out" "$O" "$o"
-cut_out "$J/err" 0 "$e"
+cut_out "$J/err" 0 "$n"
 `
+
+/** The line of GREET before what LOOK prints. */
+export const LOOKED = 'look'
+
+/**
+ * Arguments: conversation, proposed token, epoch, working directory. Creates the folders and prints their paths. With a job as a further
+ * argument, then the first byte and the largest number of bytes, it also looks at that job.
+ */
+export const GREET = `${CREATE_AND_DESCRIBE}
+[ -n "$5" ] || exit 0
+echo ${LOOKED}
+set -- "$B/jobs/$5" "$6" "$7" "" 0 "$3"
+${LOOK}`
 
 /** Arguments: folder of the job, signal, seconds between the checks before SIGKILL (empty: no SIGKILL). */
 export const SIGNAL = `${HELD}${FOREIGN}J=$1
