@@ -105,6 +105,25 @@ test('the conversations of a node that has ended are claimed by another one, and
   expect(await again.coordination.claimOrphans(3)).toEqual([pinned])
 }, 60_000)
 
+test('each of the nodes that remain takes its share of the conversations of a node that has ended', async () => {
+  await using database = await testDatabase()
+  const gone = await nodeOn(database, 'gone')
+  await using first = await nodeOn(database, 'first', SHORT_MS)
+  await using _second = await nodeOn(database, 'second', SHORT_MS)
+  const ids = []
+  for (let at = 0; at < 10; at += 1) ids.push(await made(gone))
+  await gone[Symbol.asyncDispose]()
+  const taken: ConversationId[][] = []
+  await until(async () => {
+    const claimed = await first.coordination.claimOrphans(100)
+    if (claimed.length > 0) taken.push(claimed)
+    return taken.flat().length === ids.length
+  })
+  // Half of those that are left, and never fewer than three.
+  expect(taken.map(({ length }) => length)).toEqual([5, 3, 2])
+  expect(new Set(taken.flat())).toEqual(new Set(ids))
+}, 60_000)
+
 test('a new node takes no conversation of another node that seems to have ended before its session is as old as a lease', async () => {
   await using database = await testDatabase()
   const first = await nodeOn(database, 'first')

@@ -44,7 +44,7 @@ export interface Coordination extends AsyncDisposable {
   /** Who owns a conversation, which is not changed. One without a live owner that this node may own counts as `here`. */
   ownerOf(id: ConversationId): Promise<Owner>
   /**
-   * Claims conversations that should run and have no live owner, those of at most `limit` roots, and returns them; fewer: there are no
+   * Claims conversations that should run and have no live owner, those of at most `limit` roots, and returns them; none: there are no
    * more for this node. Some may be in memory already. None while the node drains.
    */
   claimOrphans(limit: number): Promise<ConversationId[]>

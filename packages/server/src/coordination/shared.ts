@@ -66,6 +66,7 @@ class SharedCoordination implements Coordination {
   /** Null unless the session is new and listeners compare what they have with the store. */
   #returning: Promise<void> | null = null
   #soon: NodeJS.Timeout | undefined
+  #watch: AsyncDisposable | undefined
 
   constructor(deps: SharedCoordinationDeps, node: NodeNumber, lease: Lease, notifications: Notifications) {
     this.#deps = deps
@@ -78,6 +79,10 @@ class SharedCoordination implements Coordination {
   start(): void {
     this.#lease.onSession((isHeld) => this.#sessionChanged(isHeld))
     this.on('orphans', () => this.#lookSoon())
+    this.#watch = this.#deps.shared.watchLeases(this.node, () => {
+      this.tell('orphans')
+      this.#lookNow()
+    })
     void this.#lookAlways()
   }
 
@@ -130,8 +135,10 @@ class SharedCoordination implements Coordination {
         this.#isUnsure = false
         ids.push(...(await conversations.wanting(this.node)))
       }
-      const orphans = await conversations.orphans(this.node, limit)
+      const { session } = this.#lease
+      const orphans = limit === 0 ? [] : await conversations.orphans(this.node, limit)
       this.#deps.onClaim('orphan', orphans.length)
+      if (session === this.#lease.session) for (const id of orphans) this.#owned.add(id)
       ids.push(...orphans)
     } catch (error) {
       this.#isUnsure = true
@@ -191,6 +198,7 @@ class SharedCoordination implements Coordination {
     this.#ending.abort()
     clearTimeout(this.#soon)
     this.#owned.clear()
+    await this.#watch?.[Symbol.asyncDispose]()
     await this.#lease[Symbol.asyncDispose]()
     // What was not released has no live owner from now on.
     this.tell('orphans')

@@ -2,8 +2,8 @@
  * Continues the conversations that should run and have no live owner: at the start, and whenever another node may have left some.
  *
  * Invariants
- *   R1. A node that shares its store claims a few conversations at a time, and none without a free run slot, so that the work of a node
- *       that ended is spread over the others.
+ *   R1. A node that shares its store claims no more conversations than it has free run slots; the store gives it its share of those that
+ *       a node has left, so that they are spread over the others.
  *   R2. A conversation that cannot be loaded yet delays no other.
  */
 import type { ConversationId } from '@parley/protocol'
@@ -12,10 +12,9 @@ import { FairSlots } from '../../lib/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Roster } from '../live/roster.ts'
 
-/** Conversations that a node which shares its store claims at once. */
-const CLAIMED_AT_ONCE = 3
-/** Conversations that the only node takes at once, and those that it loads at the same time. */
-const ALONE = { taken: 100, loaded: 8 }
+/** Conversations that a node claims at once, and those that it loads at the same time. */
+const CLAIMED_AT_ONCE = 100
+const LOADED_AT_ONCE = 8
 
 export type RecoveryDeps = {
   coordination: Pick<Coordination, 'isShared' | 'claimOrphans' | 'onOrphans' | 'onReturn'>
@@ -37,7 +36,7 @@ export function openRecovery({ coordination, roster, freeRuns, onReturn, log }: 
   const never = new AbortController().signal
   const ends = new DisposableStack()
   const load = async (ids: readonly ConversationId[]): Promise<void> => {
-    const slots = new FairSlots({ count: ALONE.loaded })
+    const slots = new FairSlots({ count: LOADED_AT_ONCE })
     const loading = ids.map(async (id) => {
       try {
         using _slot = await slots.take('', never)
@@ -55,10 +54,11 @@ export function openRecovery({ coordination, roster, freeRuns, onReturn, log }: 
   const claimAll = async (): Promise<void> => {
     while (!ends.disposed) {
       // Also without a slot: what this node has claimed for a request, with its root, is among the answers.
-      const limit = coordination.isShared ? Math.max(0, Math.min(CLAIMED_AT_ONCE, freeRuns())) : ALONE.taken
+      const most = coordination.isShared ? freeRuns() : CLAIMED_AT_ONCE
+      const limit = Math.max(0, Math.min(CLAIMED_AT_ONCE, most))
       const ids = await coordination.claimOrphans(limit)
       await load(ids)
-      if (limit === 0 || ids.length < limit) return
+      if (limit === 0 || ids.length === 0) return
     }
   }
   let sweep: Promise<void> | null = null

@@ -136,7 +136,8 @@ export interface ConversationStore {
   count(owner: string, status?: ConversationExecutionStatus): Promise<number>
   /**
    * Makes `by` the node of conversations that should run and have no node, or one that has ended, each with its whole root, and raises
-   * their epochs: of at most `limit` roots. Returns those that should run; none: there are no more for this node.
+   * their epochs: of at most `limit` roots, and where nodes share a store of no more than the share of one of them. Returns those that should
+   * run; none: there are no more for this node.
    */
   orphans(by: NodeNumber, limit: number): Promise<ConversationId[]>
   /** Conversations that should run and have the node `by`, in any order. */

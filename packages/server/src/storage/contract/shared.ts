@@ -13,6 +13,11 @@ export interface SharedStore {
   openLease(node: NodeNumber, leaseMs: number): Promise<Lease>
   /** Opens the notifications between nodes. @throws ParleyError `unavailable` */
   openNotifications(node: NodeNumber): Promise<Notifications>
+  /**
+   * Calls `onEnded` when another node holds its lease no longer and did not return at once, until disposal. Each end is noticed by one of the
+   * nodes; one that comes with others, or while there is no connection, may be noticed by none.
+   */
+  watchLeases(node: NodeNumber, onEnded: () => void): AsyncDisposable
   /** The nodes that hold their leases. */
   liveNodes(): Promise<NodeRow[]>
   /** Changes the address of a node for others. */

@@ -2,6 +2,7 @@
 import type { Lease, SharedStore } from '../contract/shared.ts'
 import type { Database } from './database.ts'
 import { openLease } from './lease.ts'
+import { watchLeases } from './lease-watch.ts'
 import { liveNodes } from './liveness.ts'
 import { openNotifications } from './notifications.ts'
 import { expectSessions } from './pooler.ts'
@@ -21,6 +22,7 @@ export function postgresShared(
       onLease(lease)
       return lease
     },
+    watchLeases: (node, onEnded) => watchLeases({ url: options.url, node, onEnded }),
     openNotifications: (node) => openNotifications({ ...options, node }),
     liveNodes: () => liveNodes(database),
     setUrl: (node, to) =>
