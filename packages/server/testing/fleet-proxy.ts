@@ -14,14 +14,24 @@ export interface FleetProxy extends AsyncDisposable {
   readonly url: string
 }
 
+export type FleetProxyOptions = {
+  /** Default: a free port. */
+  port?: number
+  /** False: every server counts as ready at any time. */
+  isChecked?: boolean
+}
+
 /** @param servers the addresses of the servers at this moment */
-export async function startFleetProxy(servers: () => readonly string[]): Promise<FleetProxy> {
+export async function startFleetProxy(
+  servers: () => readonly string[],
+  { port: ownPort = 0, isChecked = true }: FleetProxyOptions = {},
+): Promise<FleetProxy> {
   const ready = new Set<string>()
   const connections = new Map<string, Set<Socket>>()
   const ending = new AbortController()
   let turn = 0
   const next = (): string | undefined => {
-    const able = servers().filter((url) => ready.has(url))
+    const able = servers().filter((url) => !isChecked || ready.has(url))
     return able[turn++ % Math.max(1, able.length)]
   }
   const belongsTo = (url: string, socket: Socket) => {
@@ -41,7 +51,7 @@ export async function startFleetProxy(servers: () => readonly string[]): Promise
     for (const socket of connections.get(url) ?? []) socket.destroy()
   }
   const checking = (async () => {
-    while (!ending.signal.aborted) {
+    while (isChecked && !ending.signal.aborted) {
       for (const url of servers())
         if (!checks.has(url))
           checks.set(
@@ -67,7 +77,7 @@ export async function startFleetProxy(servers: () => readonly string[]): Promise
     far.write(head)
     near.pipe(far).pipe(near)
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  await once(server.listen(ownPort, '127.0.0.1'), 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async [Symbol.asyncDispose]() {

@@ -3,6 +3,7 @@ import { withoutSandbox } from './sandbox-setting.ts'
 import { mkdir } from 'node:fs/promises'
 import { readConfig, startServer, type CompositionOverrides } from '../src/index.ts'
 import { hashKey } from '../src/secrets/index.ts'
+import { startBalanced } from './balanced-nodes.ts'
 import { canary } from './canaries/values.ts'
 import { startScriptedModel, type ScriptedModelOptions } from './scripted-model.ts'
 import { openSocket, type Socket } from './socket.ts'
@@ -49,22 +50,21 @@ export async function startKeyedServer({
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const model = stack.use(await startScriptedModel(script))
-  const { config } = readConfig({
-    flags: { 'data-dir': dir.file('data'), port: '0' },
-    env: {
-      PARLEY_ALLOW_ROOT: 'true',
-      PARLEY_LOG_LEVEL: 'silent',
-      PARLEY_USER_EGRESS: 'any',
-      PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
-      ...withoutSandbox(env),
-      ...(await storeSettings(dir.file('data'), env)),
-      ...env,
-    },
-    cwd: dir.path,
-    home: dir.path,
-  })
-  await storeKeys(config.dataDir)
-  const server = await startServer(config, overrides)
+  const dataDir = dir.file('data')
+  const settings = {
+    PARLEY_ALLOW_ROOT: 'true',
+    PARLEY_LOG_LEVEL: 'silent',
+    PARLEY_USER_EGRESS: 'any',
+    PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+    ...withoutSandbox(env),
+    ...(await storeSettings(dataDir, env)),
+    ...env,
+  }
+  await storeKeys(dataDir)
+  const at = { env: settings, cwd: dir.path, home: dir.path }
+  const server = await startBalanced({ dataDir, env }, (nodeDir) =>
+    startServer(readConfig({ ...at, flags: { 'data-dir': nodeDir, port: '0' } }).config, overrides),
+  )
   let closing: Promise<void> | undefined
   const close = () => (closing ??= Promise.resolve(server[Symbol.asyncDispose]()))
   stack.defer(close)

@@ -5,6 +5,7 @@ import { chmodSync } from 'node:fs'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfig, startServer } from '../src/index.ts'
+import { startBalanced } from './balanced-nodes.ts'
 import { canary } from './canaries/values.ts'
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from './scripted-model.ts'
 import { startServerProcess, type ServerProcess } from './server-process.ts'
@@ -76,13 +77,9 @@ export async function startRunning(
       ...settings,
     }
     if (where === 'process') return startServerProcess({ dataDir: dir.file('data'), env: own })
-    return startServer(
-      readConfig({
-        flags: { 'data-dir': dir.file('data'), port: '0' },
-        env: own,
-        cwd: dir.path,
-        home: dir.path,
-      }).config,
+    const at = { env: own, cwd: dir.path, home: dir.path }
+    return startBalanced({ dataDir: dir.file('data'), env: settings }, (nodeDir) =>
+      startServer(readConfig({ ...at, flags: { 'data-dir': nodeDir, port: '0' } }).config),
     )
   }
   let server = await open()

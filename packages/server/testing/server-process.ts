@@ -3,6 +3,7 @@ import { withoutSandbox } from './sandbox-setting.ts'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { startBalanced } from './balanced-nodes.ts'
 import { canary } from './canaries/values.ts'
 import { outputScanner } from './canaries/watch.ts'
 import { SERVER_PROGRAM } from './server-program.ts'
@@ -36,15 +37,51 @@ export type ServerProcessOptions = {
   argv?: readonly string[]
 }
 
-/** Starts a server and waits until it listens. @throws when its process ends before. */
+/**
+ * Starts a server and waits until it listens. Where tests run on several nodes (`balanced-nodes.ts`), the others share the fate of the first
+ * one, whose process `process` is.
+ * @throws when its process ends before
+ */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
+  const store = await storeSettings(options.dataDir, options.env)
+  const balanced = await startBalanced(options, (dataDir, port) => startProcess({ ...options, dataDir, port }, store))
+  const { url, nodes } = balanced
+  const all = (act: (node: NodeProcess) => Promise<void>) => Promise.all(nodes.map(act)).then(() => undefined)
+  return {
+    url,
+    process: nodes[0]!.process,
+    readyMs: Math.max(...nodes.map(({ readyMs }) => readyMs)),
+    stderr: () => nodes.map((node) => node.stderr()).join(''),
+    exited: all(({ exited }) => exited),
+    async kill() {
+      await all((node) => node.kill())
+      await balanced[Symbol.asyncDispose]()
+    },
+    async call(method, path, body) {
+      const response = await fetch(url + path, {
+        method,
+        headers: { 'X-Session-API-Key': TEST_KEY, 'Content-Type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return { status: response.status, body: text === '' ? null : JSON.parse(text) }
+    },
+    [Symbol.asyncDispose]: () => balanced[Symbol.asyncDispose](),
+  }
+}
+
+type NodeProcess = Omit<ServerProcess, 'call'>
+
+async function startProcess(
+  options: ServerProcessOptions & { port: number },
+  store: Readonly<Record<string, string>>,
+): Promise<NodeProcess> {
   const from = performance.now()
   const argv = options.argv ?? [SERVER_PROGRAM.entry]
-  const store = await storeSettings(options.dataDir, options.env)
   const crash = options.crash === undefined ? {} : { PARLEY_TEST_CRASH: `${options.crash.when}:${options.crash.at}` }
   const child = spawn(
     process.execPath,
-    [...argv, 'serve', '--port', String(options.port ?? 0), '--data-dir', options.dataDir],
+    [...argv, 'serve', '--port', String(options.port), '--data-dir', options.dataDir],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -84,15 +121,6 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     async kill() {
       child.kill('SIGKILL')
       await exited
-    },
-    async call(method, path, body) {
-      const response = await fetch(url + path, {
-        method,
-        headers: { 'X-Session-API-Key': TEST_KEY, 'Content-Type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      const text = await response.text()
-      return { status: response.status, body: text === '' ? null : JSON.parse(text) }
     },
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return

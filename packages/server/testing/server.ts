@@ -1,6 +1,7 @@
 /** The real server inside the test's process, with its own data directory and one key. */
 import { withoutSandbox } from './sandbox-setting.ts'
 import { readConfig, startServer, type CompositionOverrides } from '../src/index.ts'
+import { startBalanced } from './balanced-nodes.ts'
 import { canary } from './canaries/values.ts'
 import { storeSettings } from './store-choice.ts'
 import { tempDir, type TempDir } from './temp.ts'
@@ -26,24 +27,23 @@ export async function startTestServer(
 ): Promise<TestServer> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
-  const { config } = readConfig({
-    flags: { 'data-dir': dir.file('data'), port: '0' },
-    env: {
-      PARLEY_SESSION_API_KEYS: KEY,
-      PARLEY_ALLOW_ROOT: 'true',
-      PARLEY_LOG_LEVEL: 'silent',
-      PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
-      ...(env['PARLEY_MODE'] === 'shared' ? { PARLEY_WORKSPACE_ROOTS: dir.path } : {}),
-      PARLEY_USER_EGRESS: 'any',
-      ...withoutSandbox(env),
-      ...(await storeSettings(dir.file('data'), env)),
-      ...env,
-    },
-    cwd: dir.path,
-    home: dir.path,
-  })
-  const server = stack.use(await startServer(config, overrides))
-  const open = stack.move()
+  const dataDir = dir.file('data')
+  const settings = {
+    PARLEY_SESSION_API_KEYS: KEY,
+    PARLEY_ALLOW_ROOT: 'true',
+    PARLEY_LOG_LEVEL: 'silent',
+    PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
+    ...(env['PARLEY_MODE'] === 'shared' ? { PARLEY_WORKSPACE_ROOTS: dir.path } : {}),
+    PARLEY_USER_EGRESS: 'any',
+    ...withoutSandbox(env),
+    ...(await storeSettings(dataDir, env)),
+    ...env,
+  }
+  const at = { env: settings, cwd: dir.path, home: dir.path }
+  const open = (nodeDir: string) =>
+    startServer(readConfig({ ...at, flags: { 'data-dir': nodeDir, port: '0' } }).config, overrides)
+  const server = stack.use(await startBalanced({ dataDir, env }, open))
+  const owned = stack.move()
   return {
     url: server.url,
     dir,
@@ -59,6 +59,6 @@ export async function startTestServer(
         body: /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text,
       }
     },
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The store of the servers of tests. `PARLEY_TEST_STORE=postgres` gives each data directory a database of its own, so that tests of other
- * parts run on that store too; otherwise each one has its SQLite file.
+ * parts run on that store too; otherwise each one has its SQLite file. `PARLEY_TEST_NODES=3` makes each server three nodes on that database (see
+ * `balanced-nodes.ts`).
  */
 import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,6 +12,10 @@ import type { TestDatabase } from './postgres.ts'
 const isPostgres = process.env['PARLEY_TEST_STORE'] === 'postgres'
 /** True when data directories have a SQLite file. */
 export const hasFileStore = !isPostgres
+/** Nodes of a server that does not choose its store itself. */
+const nodes = isPostgres ? Number(process.env['PARLEY_TEST_NODES'] ?? 1) : 1
+/** Seals what the nodes of a server share. */
+const SHARED_KEY = Buffer.alloc(32, 'nodes').toString('base64')
 /** By data directory. */
 const databases = new Map<string, Promise<TestDatabase>>()
 
@@ -36,9 +41,19 @@ export async function storeSettings(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Record<string, string>> {
-  if ('PARLEY_DATABASE_URL' in env || env['PARLEY_EPHEMERAL'] === 'true') return {}
+  if (choosesStore(env)) return {}
   const url = await chosenDatabase(dataDir)
-  return url === null ? {} : { PARLEY_DATABASE_URL: url }
+  if (url === null) return {}
+  return { PARLEY_DATABASE_URL: url, ...(nodes > 1 && { PARLEY_SECRET_KEY: SHARED_KEY }) }
+}
+
+const choosesStore = (env: Readonly<Record<string, string>>): boolean =>
+  'PARLEY_DATABASE_URL' in env || env['PARLEY_EPHEMERAL'] === 'true'
+
+/** The data directories of the nodes of a server; one, unless `PARLEY_TEST_NODES` says otherwise. `env`: as of `storeSettings`. */
+export function nodeDirs(dataDir: string, env: Readonly<Record<string, string>> = {}): string[] {
+  const count = choosesStore(env) ? 1 : nodes
+  return Array.from({ length: count }, (_, at) => (at === 0 ? dataDir : `${dataDir}-${at + 1}`))
 }
 
 /** The store of a data directory. */
