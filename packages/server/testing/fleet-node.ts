@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { freePort } from './free-port.ts'
 import { startRelay, type Relay } from './relay.ts'
 import { startServerProcess, type ServerProcess, type ServerProcessOptions } from './server-process.ts'
+import { NODES_SECRET_KEY } from './store-choice.ts'
 
-/** Key of every node, and the secret that all share. */
+/** Key of every node. */
 export const FLEET_KEY = 'key-of-a-fleet-of-tests'
-const FLEET_SECRET = Buffer.alloc(32, 'fleet').toString('base64')
 
 export type FleetNodeOptions = {
   name: string
@@ -84,7 +84,7 @@ export class FleetNode implements AsyncDisposable {
         PARLEY_DATABASE_SESSION_URL: over(this.sessionRelay),
         PARLEY_NODE_URL: this.peerRelay.url,
         PARLEY_LEASE_SECONDS: String(leaseSeconds),
-        PARLEY_SECRET_KEY: FLEET_SECRET,
+        PARLEY_SECRET_KEY: NODES_SECRET_KEY,
         PARLEY_SESSION_API_KEYS: FLEET_KEY,
         ...this.#options.env,
         ...env,

@@ -6,6 +6,7 @@ import { testDatabase, type TestDatabase } from './postgres.ts'
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from './scripted-model.ts'
 import { startServerProcess, TEST_KEY, type ServerProcess } from './server-process.ts'
 import { openSocket, type Socket } from './socket.ts'
+import { NODES_SECRET_KEY } from './store-choice.ts'
 import { tempDir, type TempDir } from './temp.ts'
 
 /** Keys of two users. */
@@ -66,7 +67,7 @@ export async function startNodes({ count = 2, respond, env = {}, argv }: TestNod
         ...(argv && { argv }),
         env: {
           PARLEY_DATABASE_URL: database.url,
-          PARLEY_SECRET_KEY: Buffer.alloc(32, 'nodes').toString('base64'),
+          PARLEY_SECRET_KEY: NODES_SECRET_KEY,
           PARLEY_LEASE_SECONDS: '3',
           PARLEY_RUNNER_ORPHAN_EXIT_SECONDS: '5',
           HOME: dir.path,

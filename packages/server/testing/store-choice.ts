@@ -3,6 +3,7 @@
  * parts run on that store too; otherwise each one has its SQLite file. `PARLEY_TEST_NODES=3` makes each server three nodes on that database (see
  * `balanced-nodes.ts`).
  */
+import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { openStore } from '../src/storage/open-store.ts'
@@ -14,8 +15,8 @@ const isPostgres = process.env['PARLEY_TEST_STORE'] === 'postgres'
 export const hasFileStore = !isPostgres
 /** Nodes of a server that does not choose its store itself. */
 const nodes = isPostgres ? Number(process.env['PARLEY_TEST_NODES'] ?? 1) : 1
-/** Seals what the nodes of a server share. */
-const SHARED_KEY = Buffer.alloc(32, 'nodes').toString('base64')
+/** Seals what nodes share. A passphrase would take each start a second. */
+export const NODES_SECRET_KEY = createHash('sha256').update('nodes').digest('hex')
 /** By data directory. */
 const databases = new Map<string, Promise<TestDatabase>>()
 
@@ -44,7 +45,7 @@ export async function storeSettings(
   if (choosesStore(env)) return {}
   const url = await chosenDatabase(dataDir)
   if (url === null) return {}
-  return { PARLEY_DATABASE_URL: url, ...(nodes > 1 && { PARLEY_SECRET_KEY: SHARED_KEY }) }
+  return { PARLEY_DATABASE_URL: url, ...(nodes > 1 && { PARLEY_SECRET_KEY: NODES_SECRET_KEY }) }
 }
 
 const choosesStore = (env: Readonly<Record<string, string>>): boolean =>
