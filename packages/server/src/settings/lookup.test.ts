@@ -24,6 +24,7 @@ async function openVault() {
   })
   const source = LookupSecret.parse({ kind: 'LookupSecret', url: `http://${host}/value` })
   return {
+    host,
     time,
     lookups,
     source,
@@ -88,4 +89,17 @@ test('a failed look-up is cached for a minute, and earlier values stay masked', 
   vault.time.ms = 120_002
   expect(await vault.value()).toBe('value-3')
   expect(vault.lookups.seen(vault.source)).toEqual(['value-1', 'value-3'])
+})
+
+test('a stored secret that was looked up at one node is looked up at another one after its conversation has moved there', async () => {
+  await using first = await openVault()
+  await using second = await openVault()
+  const at = ({ host }: { host: string }) =>
+    openLookups({ hosts: [], ownUrl: () => `http://${host}`, log: { warn: () => undefined } })
+  const source = LookupSecret.parse({ kind: 'LookupSecret', url: '/api/settings/secrets/KEY' })
+  const accepted = at(first).accept('KEY', source)
+  first.goDown()
+  expect(await at(second).value('KEY', accepted)).toBe('value-1')
+  const other = { ...accepted, url: accepted.url.replace('/api/settings/secrets/KEY', '/other') }
+  expect(await at(second).value('KEY', other)).toBeNull()
 })

@@ -11,6 +11,8 @@ import type { Log } from '../observability/index.ts'
 import { invalidInput, type LookupSecret, MAX_SECRET_BYTES } from '@parley/protocol'
 
 const TIMEOUT_MS = 30_000
+/** Where a server answers with the stored secrets of a user. */
+const STORED_SECRETS = '/api/settings/secrets/'
 /** Milliseconds for which a value, or its absence, is cached. */
 const TTL_MS = 60_000
 /** Least milliseconds between two requests for one value, even when many commands fail with it. */
@@ -59,6 +61,13 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
     return isNamed || (own !== null && isOwn(url, new URL(own))) ? url : null
   }
 
+  /** A stored secret of a user, looked up at the address that this server had at its last start, or at another node: it has it too. */
+  function ownInstead(address: string): URL | null {
+    const own = ownUrl()
+    const { pathname, search } = new URL(address)
+    return own !== null && pathname.startsWith(STORED_SECRETS) ? new URL(pathname + search, own) : null
+  }
+
   function keep(key: string, known: Known): void {
     let bytes = SOURCE_BYTES + key.length
     for (const { length } of known.values) bytes += length
@@ -67,7 +76,7 @@ export function openLookups({ hosts, ownUrl, clock = () => performance.now(), lo
 
   async function fetched(name: string, source: LookupSecret, known: Known): Promise<string | null> {
     try {
-      const url = allowed(source.url)
+      const url = allowed(source.url) ?? ownInstead(source.url)
       if (url === null) throw new Error('its host is not allowed any more')
       const signal = timeoutSignal(TIMEOUT_MS)
       // A redirect could lead to any host, with the headers that are meant for this one.
