@@ -1,7 +1,7 @@
 import { configDefaults, defineConfig, type Plugin } from 'vitest/config'
 import { form, timeoutFor } from './packages/server/testing/campaign.ts'
 import { STARTED } from './rolldown.config.ts'
-import { postgresFiles, SHORT } from './test/postgres/files.ts'
+import { filesOnNodes, postgresFiles, SHORT, SHORT_ON_NODES } from './test/postgres/files.ts'
 
 const all = ['packages/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts']
 const campaigns = ['packages/**/*.campaign.test.ts', 'test/**/*.campaign.test.ts']
@@ -18,7 +18,11 @@ const files = {
 const selections: Record<string, readonly string[] | undefined> = {
   postgres: postgresFiles(),
   'postgres-short': SHORT.map((file) => `test/${file}`),
+  nodes: filesOnNodes(),
+  'nodes-short': SHORT_ON_NODES.map((file) => `test/${file}`),
 }
+/** Milliseconds; three nodes start where otherwise one server does. */
+const shortTimeout = Number(process.env['PARLEY_TEST_NODES'] ?? 1) > 1 ? 60_000 : 20_000
 const selected = selections[process.env['PARLEY_TEST_SELECTION'] ?? '']
 
 /**
@@ -46,8 +50,8 @@ export default defineConfig({
     isolate: false,
     // Most of a test is waiting for other processes. A campaign has the machine for itself.
     maxWorkers: form === 'test' ? 2 : 1,
-    testTimeout: form === 'test' ? 20_000 : timeoutFor(3600),
-    hookTimeout: form === 'test' ? 20_000 : 60_000,
+    testTimeout: form === 'test' ? shortTimeout : timeoutFor(3600),
+    hookTimeout: form === 'test' ? shortTimeout : 60_000,
     env: { TZ: 'UTC' },
     globalSetup: ['./test/bundled-server.ts'],
     setupFiles: ['./test/canaries/setup.ts'],

@@ -64,15 +64,19 @@ function longTests(form, node, args, env) {
 const worse = (first, second) => (first[0] === 0 ? second : first)
 
 /**
- * The end-to-end tests on a PostgreSQL store: all of `test/postgres/files.ts`, with `--short` a selection, or the named ones. Resolves to
- * `[code, signal]`.
+ * The end-to-end tests on a PostgreSQL store, of `test/postgres/files.ts`: on one node, then on three nodes behind a load balancer; with `--short`
+ * a selection of both. With `--nodes` on three nodes alone. Named files run on one node, or after `--nodes` on three. Resolves to `[code, signal]`.
  */
 function postgres(node, args, env) {
-  const isShort = args[0] === '--short'
-  const selection = { PARLEY_TEST_STORE: 'postgres', PARLEY_TEST_SELECTION: isShort ? 'postgres-short' : 'postgres' }
-  const own = Object.assign({}, env, selection)
-  const named = isShort ? args.slice(1) : args
-  return named.length > 0 ? runVitest(node, named, own) : wholeRun(node, own, [], 'postgres.json')
+  const isNodes = args.includes('--nodes')
+  const suffix = args.includes('--short') ? '-short' : ''
+  const named = args.filter((arg) => arg !== '--nodes' && arg !== '--short')
+  const onOne = Object.assign({}, env, { PARLEY_TEST_STORE: 'postgres', PARLEY_TEST_SELECTION: `postgres${suffix}` })
+  const onThree = Object.assign({}, onOne, { PARLEY_TEST_NODES: '3', PARLEY_TEST_SELECTION: `nodes${suffix}` })
+  if (named.length > 0) return runVitest(node, named, isNodes ? onThree : onOne)
+  const three = () => wholeRun(node, onThree, [], 'nodes.json')
+  if (isNodes) return three()
+  return wholeRun(node, onOne, [], 'postgres.json').then((first) => three().then((then) => worse(first, then)))
 }
 
 function wholeRun(node, env, failed, reportName) {

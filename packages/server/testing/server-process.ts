@@ -46,6 +46,9 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   const store = await storeSettings(options.dataDir, options.env)
   const balanced = await startBalanced(options, (dataDir, port) => startProcess({ ...options, dataDir, port }, store))
   const { url, nodes } = balanced
+  // A kill at a commit of one node is a kill of all: the machine is lost.
+  if (options.crash !== undefined && nodes.length > 1)
+    void Promise.race(nodes.map(({ exited }) => exited)).then(() => Promise.all(nodes.map((node) => node.kill())))
   const all = (act: (node: NodeProcess) => Promise<void>) => Promise.all(nodes.map(act)).then(() => undefined)
   return {
     url,

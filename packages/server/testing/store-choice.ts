@@ -15,6 +15,8 @@ const isPostgres = process.env['PARLEY_TEST_STORE'] === 'postgres'
 export const hasFileStore = !isPostgres
 /** Nodes of a server that does not choose its store itself. */
 const nodes = isPostgres ? Number(process.env['PARLEY_TEST_NODES'] ?? 1) : 1
+/** False when the next request of a test reaches another node than the last one. */
+export const isOneNode = nodes === 1
 /** Seals what nodes share. A passphrase would take each start a second. */
 export const NODES_SECRET_KEY = createHash('sha256').update('nodes').digest('hex')
 /** By data directory. */
