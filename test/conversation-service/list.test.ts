@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startGitServer } from '../../packages/server/testing/git-server.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
+import { isOneNode } from '../../packages/server/testing/store-choice.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import type { Loose } from '../../packages/server/testing/multi-user-server.ts'
 import { finish, serveAnn, type Ann } from '../../packages/server/testing/conversation-starts.ts'
@@ -57,6 +58,8 @@ test('pages of the list contain all conversations, also after the deletion of th
   const third = await list(`?limit=1&page_id=${second.next_page_id}`)
   expect([idsOf(third), third.next_page_id]).toEqual([[made.plain], null])
 
+  // Only the node that has answered the page knows the position of a deleted conversation.
+  if (!isOneNode) return
   const extra = (await ann.begin({})).conversation_id
   const newest = (await ann.begin({})).conversation_id
   const page = await list('?limit=1')

@@ -6,6 +6,7 @@ import { excused } from '../../packages/server/testing/canaries/watch.ts'
 import { verifies } from '../verifies.ts'
 import { expectRefused } from '../requirements/fields.ts'
 import { startTalking, type Json, type Talking } from '../../packages/server/testing/steered-conversations.ts'
+import { isOneNode } from '../../packages/server/testing/store-choice.ts'
 
 const SERVER_KEY = canary('server_secret_key')
 const SECRETS = {
@@ -22,7 +23,11 @@ const SECRETS = {
 let server: Talking
 let id: string
 beforeEach(async () => {
-  server = await startTalking(() => ({ text: 'Done.' }), { PARLEY_SECRET_KEY: SERVER_KEY })
+  server = await startTalking(() => ({ text: 'Done.' }), {
+    PARLEY_SECRET_KEY: SERVER_KEY,
+    // The next request may reach another node, which does not know the address of the first one.
+    ...(!isOneNode && { PARLEY_SECRET_LOOKUP_HOSTS: '127.0.0.1' }),
+  })
   const security_analyzer = { kind: 'VendorAnalyzer', api_key: canary('vendor_key') }
   id = await server.open({ secrets: SECRETS, security_analyzer })
 })
@@ -43,6 +48,12 @@ async function opened(tokens: Json, as: Record<string, string> = {}): Promise<Js
   return sources(await excused('clear text', () => server.call('GET', path, undefined, headers)))
 }
 
+/** The address of the server, or of the node that has accepted the secret. */
+const ownAddress = (): Json =>
+  isOneNode
+    ? `${server.url}/api/settings/secrets/X`
+    : expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/api\/settings\/secrets\/X$/)
+
 describe('the secrets of a conversation', () => {
   verifies(
     'seed.secret-registry.redacted',
@@ -57,7 +68,7 @@ describe('the secrets of a conversation', () => {
           UNSET: { kind: 'StaticSecret', value: null, description: null },
           LOOKED_UP: {
             kind: 'LookupSecret',
-            url: `${server.url}/api/settings/secrets/X`,
+            url: ownAddress(),
             headers: { Author: 'somebody' },
             description: null,
           },
@@ -108,7 +119,7 @@ describe('the secrets of a conversation', () => {
         PLAIN: { kind: 'StaticSecret', value: SECRETS.PLAIN, description: null },
         STATIC: SECRETS.STATIC,
         UNSET: { kind: 'StaticSecret', value: null, description: null },
-        LOOKED_UP: { ...SECRETS.LOOKED_UP, url: `${server.url}/api/settings/secrets/X`, description: null },
+        LOOKED_UP: { ...SECRETS.LOOKED_UP, url: ownAddress(), description: null },
       })
       expect(answer.body.agent.llm.api_key).toBe(canary('llm_key'))
       expect(answer.body.security_analyzer.api_key).toBe(canary('vendor_key'))
