@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { BuildOptions, Plugin } from 'rolldown'
 
@@ -63,6 +65,37 @@ const bundledUi = (elsewhere?: string): Plugin => ({
   },
 })
 
+/** What the id of a build depends on: all that runs on the server and in the page, committed or not. */
+const BUILT_FROM = ['package-lock.json', 'rolldown.config.ts', 'packages/*/src/**/*', 'packages/web/*.{html,ts}']
+
+/** Digest of the sources, without tests. */
+function buildId(): string {
+  const files = globSync(BUILT_FROM, { cwd: root, withFileTypes: true })
+    .filter((file) => file.isFile() && !/\.(?:test|testing)\.tsx?$/.test(file.name))
+    .map((file) => `${file.parentPath}/${file.name}`)
+    .toSorted()
+  const hash = createHash('sha256')
+  for (const file of files) {
+    const text = readFileSync(file)
+    hash.update(`${file.slice(root.length)}:${text.length}:`).update(text)
+  }
+  return hash.digest('hex').slice(0, 12)
+}
+
+/** Writes the id of the build into `packages/server/src/lib/build.ts`. */
+const identified: Plugin = {
+  name: 'parley-build-id',
+  transform(code, id) {
+    if (!id.endsWith('/packages/server/src/lib/build.ts')) return null
+    return code.replace("'sources'", JSON.stringify(buildId()))
+  },
+  generateBundle(_, files) {
+    const chunks = Object.values(files).flatMap((file) => (file.type === 'chunk' ? [file.code] : []))
+    if (!chunks.some((code) => /\bBUILD = "[0-9a-f]{12}"/.test(code)))
+      this.error('nothing in the bundle has the id of the build; has lib/build.ts changed?')
+  },
+}
+
 const later = 'parley:later:'
 
 /**
@@ -118,7 +151,7 @@ const written = {
 export const commandLineBundle = {
   ...shared,
   input: { main: virtual },
-  plugins: [commandLine, bundledStarts, bundledUi(), edgeWithoutUnused],
+  plugins: [commandLine, identified, bundledStarts, bundledUi(), edgeWithoutUnused],
   output: { ...written, dir: 'dist', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
 } satisfies BuildOptions
 

@@ -42,7 +42,7 @@ describe('endpoints without a key', () => {
   })
 
   test.each(['/server_info', '/'])('GET %s describes the installation only to a valid key', async (path) => {
-    const OWN = ['parley_version', 'mode', 'isolation', 'process_tracking']
+    const OWN = ['parley_version', 'build', 'mode', 'isolation', 'process_tracking']
     for (const key of [null, 'a guess']) {
       const { status, json, text } = await edge.call('GET', path, undefined, { key })
       expect([status, OWN.filter((name) => name in json)]).toEqual([200, []])

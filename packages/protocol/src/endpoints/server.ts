@@ -18,6 +18,8 @@ export const ServerInfo = z.looseObject({
   workspace_version: z.string(),
   build_git_sha: z.string(),
   build_git_ref: z.string(),
+  /** Changes with every build of other sources. Parley's own; only for a request with a key. */
+  build: z.string().optional(),
   python_version: z.string(),
   usable_tools: z.array(z.string()),
   runtime_idle_timeout_seconds: z.number().nullable(),

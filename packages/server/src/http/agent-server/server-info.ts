@@ -1,7 +1,7 @@
 /** Liveness without a key, and details: without a key only those that clients need to choose a server. Source: agent-server-wire.md 1.3. */
 import { alive, health, ParleyError, ready, type ServerInfo, serverInfo } from '@parley/protocol'
 import type { Conversations } from '../../conversation/index.ts'
-import { VERSION } from '../../lib/index.ts'
+import { BUILD, VERSION } from '../../lib/index.ts'
 import { ok, openRoute } from '../core/route.ts'
 import type { Route } from '../core/web.ts'
 
@@ -86,6 +86,7 @@ function contractDetails({ usableTools }: ServerFacts, uptimeMs: number, idleMs:
 function details(facts: ServerFacts): Record<string, unknown> {
   return {
     parley_version: facts.version,
+    build: BUILD,
     build_git_sha: facts.buildGitSha,
     build_git_ref: facts.buildGitRef,
     python_version: `none (Node.js ${process.versions.node})`,
