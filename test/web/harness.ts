@@ -6,6 +6,7 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { startTestServer, type TestServer } from '../../packages/server/testing/server.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
+import { until } from '../../packages/server/testing/until.ts'
 import { webFiles } from '../../scripts/web-files.ts'
 import { root } from '../source-files.ts'
 
@@ -95,7 +96,7 @@ async function openTab(browser: Browser, server: TestServer, path: string, look:
     if (origin !== server.url && !['data:', 'blob:'].includes(protocol)) faults.push(`request: ${request.url()}`)
   })
   await page.goto(isSignedIn ? `${path}#login=${await loginCode(server)}` : path)
-  if (isSignedIn) await page.waitForFunction('sessionStorage.length > 0')
+  if (isSignedIn) await until(() => page.evaluate<boolean>('sessionStorage.length > 0'))
   return {
     page,
     allow: (message) => void allowed.push(message),

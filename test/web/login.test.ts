@@ -47,7 +47,7 @@ describe.skipIf(CHROMIUM === undefined)('signing in', { timeout: SCENARIO_MS }, 
     const second = await page.context().newPage()
     await second.goto('/approvals')
     await second.getByRole('heading', { name: 'Approvals' }).waitFor()
-    await second.getByRole('button', { name: /admin|user|server/i }).click()
+    await second.locator('.rail-account').click()
     const ended = second.waitForResponse('**/api/auth/sessions/current')
     await second.getByRole('menuitem', { name: 'Sign out' }).click()
     expect((await ended).status()).toBe(204)

@@ -48,14 +48,14 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
     await using tab = await site.open('/new?where=directory')
     const { page } = tab
     await page.getByLabel('Task').fill('Say hello')
-    await page.getByLabel('Directory on the server').fill(site.server.dir.path)
+    await page.getByLabel('Directory on the server').fill(site.server.dir.file('work'))
     await page.getByLabel('For every action').check()
     await tab.shot('new-directory')
     await page.getByRole('button', { name: 'Start conversation' }).click()
     await page.waitForURL('**/c/*')
     const id = new URL(page.url()).pathname.slice('/c/'.length)
     const { body } = await site.server.call('GET', `/api/conversations/${id}`)
-    expect(body.workspace.working_dir).toBe(site.server.dir.path)
+    expect(body.workspace.working_dir).toBe(site.server.dir.file('work'))
     expect(body.confirmation_policy.kind).toBe('AlwaysConfirm')
   })
 
@@ -77,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
     await section('Recent')
       .getByRole('link', { name: /Explain the retry logic/ })
       .waitFor()
-    await page.waitForFunction(`document.title === '(1) Home · Parley'`)
+    await expect.poll(() => page.title()).toBe('(1) Home · Parley')
     await tab.shot('home')
 
     await page.getByLabel('Filter conversations').fill('retry')
@@ -90,8 +90,9 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
       .getByRole('link', { name: /Publish release 2.4.0/ })
       .waitFor()
     await tab.shot('approvals')
-    await page.locator('main').getByRole('link').first().click()
-    await page.waitForURL(`**/c/${waiting}**`)
+    await page.getByText('git push --force origin main').waitFor()
+    await page.getByRole('link', { name: 'Review' }).click()
+    await page.waitForURL(`**/c/${waiting}?at=*`)
   })
 
   test('keys open pages, the filter and the list of keys, and do nothing in a field', async () => {
@@ -154,7 +155,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
   })
 
   test('a key that may only read sees no control that would be refused', async () => {
-    const { body: made } = await site.server.call('POST', '/api/keys', { role: 'read-only', label: 'reader' })
+    const { body: made } = await site.server.call('POST', '/api/keys', { user: 'reader', role: 'read-only' })
     await using tab = await site.open('/', { isSignedIn: false })
     tab.allow(/status of 401/)
     const { page } = tab

@@ -32,6 +32,9 @@ export function sentenceOf(status: number, detail: unknown): string {
 
 function failureText(failure: unknown): string {
   const { loc, msg } = (failure ?? {}) as { loc?: unknown; msg?: unknown }
+  // A sentence of the server names the value itself; the other messages are about an unnamed one.
+  const [, sentence] = /^(?:Value error|Assertion failed), (.*)$/s.exec(String(msg)) ?? []
+  if (sentence !== undefined) return sentence
   const place = Array.isArray(loc) ? loc.slice(1).join('.') : ''
   return place === '' ? String(msg) : `${place}: ${String(msg)}`
 }

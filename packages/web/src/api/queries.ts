@@ -1,7 +1,6 @@
 /** Lists of the server. They are asked for again on focus and when an open conversation reports a change. */
-import type { ConversationProgress, ConversationProgressPage } from '@parley/protocol'
+import type { ConversationProgress, ConversationProgressPage, WaitingApprovals } from '@parley/protocol'
 import { type QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { ServerError } from './errors.ts'
 import { server } from './server.ts'
 
 /** Milliseconds between two reads of a list that no event reports. */
@@ -28,40 +27,11 @@ export function useConversations() {
   })
 }
 
-/** One action that waits for a person. Source: docs/events.md. */
-export type ApprovalAction = {
-  readonly id?: string
-  readonly action_id?: string
-  readonly tool_name?: string
-  readonly summary?: string | null
-  readonly security_risk?: string | null
-  readonly action?: Readonly<Record<string, unknown>>
-}
-
-/** A batch of actions that waits for one decision. */
-export type Approval = {
-  readonly conversation_id: string
-  readonly title: string | null
-  readonly batch_id: string
-  readonly seq: number
-  readonly asked_at: string
-  /** Names from the conversation down to the sub-agent; null: its own agent. */
-  readonly sub_agent_of: readonly string[] | null
-  readonly actions: readonly ApprovalAction[]
-}
-
-/** All batches that wait for a decision, oldest first; null on a server without that list. */
+/** All batches that wait for a decision, oldest first. */
 export function useApprovals() {
   return useQuery({
     queryKey: ['approvals'],
-    queryFn: async ({ signal }) => {
-      try {
-        return (await get<{ approvals: Approval[] }>('/api/approvals', signal)).approvals
-      } catch (error) {
-        if (error instanceof ServerError && error.status === 404) return null
-        throw error
-      }
-    },
+    queryFn: ({ signal }) => get<WaitingApprovals>('/api/approvals', signal),
     refetchInterval: APPROVALS_MS,
     refetchIntervalInBackground: true,
   })

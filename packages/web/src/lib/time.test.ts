@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { age, byDay, dayOf } from './time.ts'
+import { age, byDay, dayOf, utcTime } from './time.ts'
 
 const at = (text: string): number => new Date(text).getTime()
 const NOW = at('2026-11-24T09:30:00')
@@ -26,6 +26,17 @@ test.each([
   ['Nov 17, 2025', '2025-11-17T12:00:00'],
 ])('a day is named %s for %s', (name, time) => {
   expect(dayOf(at(time), NOW)).toBe(name)
+})
+
+test('a time of the server is UTC, with or without an offset', () => {
+  const time = Date.UTC(2026, 10, 24, 9, 30)
+  for (const text of [
+    '2026-11-24T09:30:00',
+    '2026-11-24T09:30:00.000000',
+    '2026-11-24T09:30:00Z',
+    '2026-11-24T10:30:00+01:00',
+  ])
+    expect([text, utcTime(text)]).toEqual([text, time])
 })
 
 test('items are grouped by day in their order', () => {

@@ -13,6 +13,9 @@ const calendarDay = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: 'auto' })
 
 const startOfDay = (time: number): number => new Date(time).setHours(0, 0, 0, 0)
 
+/** Milliseconds since 1970 of a time of the server, which is UTC also without an offset. */
+export const utcTime = (text: string): number => Date.parse(/[zZ]|[+-]\d\d:\d\d$/.test(text) ? text : `${text}Z`)
+
 /** `now`, `12 min`, `3 h`, `4 d` or a date: how long ago `time` was. Milliseconds since 1970. */
 export function age(time: number, now: number): string {
   const passed = now - time

@@ -1,20 +1,19 @@
-import type { ApprovalAction } from '../api/queries.ts'
+import type { WaitingAction } from '@parley/protocol'
 import { en } from '../words/en.ts'
 
 /** Lines of an action that the queue shows; the conversation shows all of them. */
 const LINES = 12
 
 /** One action of a batch: its tool, risk, summary and text. */
-export function ApprovalItem({ action }: { action: ApprovalAction }) {
-  const risk = action.security_risk ?? 'UNKNOWN'
-  const lines = textOf(action.action).split('\n')
+export function ApprovalItem({ action }: { action: WaitingAction }) {
+  const lines = textOf(action).split('\n')
   const hidden = lines.length - LINES
   return (
     <div className="queue-action">
       <p className="queue-head">
-        <span className={`risk risk-${risk.toLowerCase()}`}>{en.approvals.risk(risk)}</span>
+        <span className={`risk risk-${action.risk.toLowerCase()}`}>{en.approvals.risk(action.risk)}</span>
         <span className="queue-tool">{action.tool_name}</span>
-        {action.summary != null && <span className="queue-summary">{action.summary}</span>}
+        {action.summary !== null && <span className="queue-summary">{action.summary}</span>}
       </p>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls is reached with the keyboard */}
       <pre tabIndex={0}>
@@ -25,12 +24,13 @@ export function ApprovalItem({ action }: { action: ApprovalAction }) {
   )
 }
 
-/** The command of an action that has one, otherwise its members. */
-function textOf(action: ApprovalAction['action']): string {
-  if (action === undefined) return ''
-  if (typeof action['command'] === 'string' && typeof action['path'] !== 'string') return action['command']
-  return Object.entries(action)
-    .filter(([name, value]) => name !== 'kind' && value !== null)
+/** The command of an action that has one, otherwise its members; the arguments of an action that could not be read. */
+function textOf({ action, arguments: written }: WaitingAction): string {
+  if (typeof action !== 'object' || action === null) return written
+  const members = Object.entries(action).filter(([name, value]) => name !== 'kind' && value !== null)
+  const command = members.find(([name]) => name === 'command')?.[1]
+  if (typeof command === 'string' && !members.some(([name]) => name === 'path')) return command
+  return members
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join('\n')
 }

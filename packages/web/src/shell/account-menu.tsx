@@ -6,6 +6,8 @@ import { chooseTheme, type Theme, useTheme } from '../lib/theme.ts'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { en } from '../words/en.ts'
 
+/** The user of a server that has no names of users. */
+const ONLY_USER = 'default'
 const THEMES: readonly Theme[] = ['system', 'light', 'dark']
 
 export function AccountMenu({ onShowKeys }: { onShowKeys: () => void }) {
@@ -31,7 +33,7 @@ export function AccountMenu({ onShowKeys }: { onShowKeys: () => void }) {
       trigger={
         <>
           <CircleUser size={16} aria-hidden />
-          <span className="rail-title">{me?.user ?? en.rail.roles[me?.role ?? ''] ?? en.rail.onlyUser}</span>
+          <span className="rail-title">{me === undefined || me.user === ONLY_USER ? en.rail.onlyUser : me.user}</span>
           <ChevronsUpDown size={14} aria-hidden />
         </>
       }

@@ -36,11 +36,7 @@ export const en = {
     keys: 'Keyboard shortcuts',
     theme: 'Appearance',
     themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
-    onlyUser: 'This server',
-    roles: { admin: 'Administrator', user: 'User', 'read-only': 'Read only', webhook: 'Webhook' } as Record<
-      string,
-      string | undefined
-    >,
+    onlyUser: 'Signed in',
   },
 
   offline: {
@@ -138,6 +134,7 @@ export const en = {
     empty: 'Nothing waits for you',
     emptyText: 'When an agent needs a decision, it appears here, oldest first.',
     review: 'Review',
+    hasMore: 'More batches wait. They appear when some of these have been decided.',
     waits: (age: string) => (age === 'now' ? 'asked just now' : `asked ${age} ago`),
     risk: (risk: string) => `${risk.toLowerCase()} risk`,
     actions: (count: number) => (count === 1 ? '1 action' : `${count} actions`),
