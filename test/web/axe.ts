@@ -5,19 +5,23 @@ import type { Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** WCAG 2.2 AA and what the checker calls good practice. */
-const OPTIONS = {
-  runOnly: {
-    type: 'tag',
-    values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-  },
+const ALL = {
+  type: 'tag',
+  values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+}
+/** The rules whose result depends on the colours and on the style sheet. */
+const OF_COLORS = {
+  type: 'rule',
+  values: ['color-contrast', 'link-in-text-block', 'target-size', 'scrollable-region-focusable'],
 }
 
 type Violation = { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }
 
-/** What the checker finds wrong on the page, each with the first elements. */
-export async function axeViolations(page: Page): Promise<string[]> {
+/** What the checker finds wrong on the page, each with the first elements: by all rules, or by those of colours. */
+export async function axeViolations(page: Page, rules: 'all' | 'colors' = 'all'): Promise<string[]> {
   await page.evaluate(source)
-  const { violations } = await page.evaluate<{ violations: Violation[] }>(`axe.run(${JSON.stringify(OPTIONS)})`)
+  const options = JSON.stringify({ runOnly: rules === 'all' ? ALL : OF_COLORS, resultTypes: ['violations'] })
+  const { violations } = await page.evaluate<{ violations: Violation[] }>(`axe.run(${options})`)
   return violations.map(({ id, help, nodes }) => {
     const elements = nodes
       .slice(0, 3)

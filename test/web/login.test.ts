@@ -27,6 +27,9 @@ describe.skipIf(CHROMIUM === undefined)('signing in', { timeout: SCENARIO_MS }, 
     await tab.page.getByText('This link has been used or has expired').waitFor()
     expect(tab.page.url()).toBe(`${site.server.url}/`)
     await tab.shot('login-link-used')
+    // Pasted into the same page, a fresh link only changes the fragment.
+    await tab.page.goto(`/#login=${await loginCode(site.server)}`)
+    await tab.page.getByLabel('Task').waitFor()
   })
 
   test('a key signs in and is not stored, a new tab joins, and signing out ends all tabs and the session', async () => {

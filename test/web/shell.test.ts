@@ -145,7 +145,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
       const overflow = await page.locator('main').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
       expect([name, overflow]).toEqual([name, 0])
     }
-    await page.getByRole('button', { name: 'Conversations' }).click()
+    await page.getByRole('button', { name: 'List' }).click()
     await page
       .getByRole('dialog')
       .getByRole('link', { name: /Explain the retry logic/ })
@@ -155,7 +155,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
   })
 
   test('a key that may only read sees no control that would be refused', async () => {
-    const { body: made } = await site.server.call('POST', '/api/keys', { user: 'reader', role: 'read-only' })
+    const { body: made } = await site.server.call('POST', '/api/keys', { user: 'default', role: 'read-only' })
     await using tab = await site.open('/', { isSignedIn: false })
     tab.allow(/status of 401/)
     const { page } = tab

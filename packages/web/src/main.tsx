@@ -7,7 +7,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { watchConnection } from './api/connection.ts'
 import { makeQueryClient } from './api/query-client.ts'
-import { signIn, takeLoginCode } from './api/server.ts'
+import { hasLoginCode, signIn, takeLoginCode } from './api/server.ts'
 import { openSession, staysSignedIn } from './api/session.ts'
 import { App } from './app.tsx'
 import { applyTheme } from './lib/theme.ts'
@@ -19,6 +19,10 @@ async function start(): Promise<void> {
   applyTheme()
   listenForKeys()
   watchConnection()
+  // A login link that is pasted into an open page changes nothing but the fragment.
+  addEventListener('hashchange', () => {
+    if (hasLoginCode()) location.reload()
+  })
   await openSession()
   const linkFailure = await followLoginLink()
   createRoot(root).render(

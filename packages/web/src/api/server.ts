@@ -19,6 +19,7 @@ export type CallOptions = {
 
 /** The call that shows whether the token is valid; its own refusal leads to no other call. */
 const ME = '/api/me'
+const LOGIN = /^#login=(.+)$/
 const NO_ANSWER = 'The server does not answer.'
 
 /** Called when the server refuses the token of this page. */
@@ -67,9 +68,12 @@ export async function signOut(): Promise<void> {
   }
 }
 
+/** True while the address of the page holds a one-time code. */
+export const hasLoginCode = (): boolean => LOGIN.test(location.hash)
+
 /** Takes the one-time code out of the page's address; null without one. */
 export function takeLoginCode(): string | null {
-  const [, code] = /^#login=(.+)$/.exec(location.hash) ?? []
+  const [, code] = LOGIN.exec(location.hash) ?? []
   if (code === undefined) return null
   history.replaceState(history.state, '', location.pathname + location.search)
   return decodeURIComponent(code)

@@ -13,7 +13,7 @@ export function Bar({ waiting, onShowConversations }: { waiting: number; onShowC
       <BarLink href={ROUTES.create} icon={SquarePen} text={en.rail.createShort} />
       <button type="button" className="bar-item" onClick={onShowConversations}>
         <Menu size={20} aria-hidden />
-        <span className="bar-text">{en.rail.conversations}</span>
+        <span className="bar-text">{en.rail.conversationsShort}</span>
       </button>
     </nav>
   )

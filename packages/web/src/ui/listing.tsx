@@ -1,6 +1,6 @@
 /** One component for the states of all lists: loading, error, empty, content. Existing content is never replaced by a state. */
 import { type ReactNode, useEffect, useState } from 'react'
-import { messageOf } from '../api/errors.ts'
+import { messageOf, ServerError } from '../api/errors.ts'
 import { en } from '../words/en.ts'
 import { Button } from './button.tsx'
 import './listing.css'
@@ -26,8 +26,9 @@ export function Listing<T>({ items, error, onRetry, empty, skeletons = 6, childr
   return <>{items.length === 0 ? empty : children(items)}</>
 }
 
-/** What failed, in words, and a way to try again. */
+/** What failed, in words, and a way to try again. For a session that has ended, the page asks for a key instead. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  if (error instanceof ServerError && error.status === 401) return null
   return (
     <div className="failure" role="alert">
       <p>{messageOf(error)}</p>
