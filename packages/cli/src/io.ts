@@ -18,7 +18,10 @@ export type Io = {
 /** Returns the parts of the real process. Only this function of the package reads `process.env`. */
 export function processIo(): Io {
   return {
-    stdin: process.stdin,
+    // Opened on first use: only few commands read it.
+    get stdin() {
+      return process.stdin
+    },
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,

@@ -139,6 +139,18 @@ export function owningContract(makePlace: MakePlace): void {
       expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b))
     })
 
+    test('a reserved number is new, and is stored with the first write that follows', async () => {
+      await using place = await makePlace()
+      const first = await place.open()
+      const added = await first.nodes.add()
+      const reserved = await first.nodes.reserve()
+      expect(reserved).toBeGreaterThan(added)
+      await first.conversations.create(conversation({ node: reserved }))
+      await first[Symbol.asyncDispose]()
+      await using again = await place.open()
+      expect(await again.nodes.add()).toBeGreaterThan(reserved)
+    })
+
     test('a conversation that should run is an orphan until it has a node, and again after its release', async () => {
       await using place = await makePlace()
       await using storage = await place.open()

@@ -10,7 +10,7 @@ export type LocalCoordinationDeps = {
 
 /** Takes a number for this run of the process. */
 export async function openLocalCoordination({ storage, self, now }: LocalCoordinationDeps): Promise<Coordination> {
-  const node = await storage.nodes.add(self)
+  const node = await storage.nodes.reserve()
   const startedAt = now().toISOString()
   let { url } = self
   let drainingAt: string | null = null

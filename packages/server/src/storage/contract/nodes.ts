@@ -29,6 +29,11 @@ type StoreFacts = { engine: 'sqlite' | 'postgresql'; version: string; synchronou
 export interface NodeStore {
   /** Returns a number that no node of this store has had. `details` absent: no other node reaches it. */
   add(details?: NodeDetails): Promise<NodeNumber>
+  /**
+   * Returns such a number without a write, for the only process that uses the store, which calls it once. Its first write also stores the
+   * number, so nothing that is stored ever names one that is not, and a start does not wait for the disk.
+   */
+  reserve(): Promise<NodeNumber>
   /** Numbers of the conversations that should run, by their nodes; null: none, or one that was released. */
   running(): Promise<{ node: NodeNumber | null; count: number }[]>
   facts(): Promise<StoreFacts>

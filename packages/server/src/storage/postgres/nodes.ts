@@ -16,14 +16,17 @@ const FACTS_SQL = `SELECT current_setting('server_version') AS version,
 type Facts = { version: string; synchronous_standby: boolean }
 
 export function postgresNodes(database: Database): NodeStore {
+  const add: NodeStore['add'] = ({ url, version, places } = { url: '', version: '', places: [] }) =>
+    database.write(async (sql) => {
+      await sql.run(FORGET_SQL)
+      const added = await sql.get<{ n: number }>(ADD_SQL, url, version, places)
+      if (added === undefined) throw new Error('a node was not added')
+      return added.n
+    })
   return {
-    add: ({ url, version, places } = { url: '', version: '', places: [] }) =>
-      database.write(async (sql) => {
-        await sql.run(FORGET_SQL)
-        const added = await sql.get<{ n: number }>(ADD_SQL, url, version, places)
-        if (added === undefined) throw new Error('a node was not added')
-        return added.n
-      }),
+    add,
+    // Other processes may use the database.
+    reserve: () => add(),
     running: () => database.read((sql) => sql.all<{ node: number | null; count: number }>(RUNNING_SQL)),
     facts: () =>
       database.read(async (sql) => ({ engine: 'postgresql' as const, ...(await sql.get<Facts>(FACTS_SQL))! })),

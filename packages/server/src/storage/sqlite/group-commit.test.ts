@@ -1,6 +1,7 @@
 import { newConversationId, newEventId, type StoredEvent } from '@parley/protocol'
 import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../../testing/temp.ts'
 import { until } from '../../../testing/until.ts'
@@ -79,4 +80,19 @@ test('small writes are copied into the file by their commits, also after a large
     expect(at).toBeLessThan(100)
     await put(`SMALL_${at}`, 'x'.repeat(512 * 1024))
   }
+})
+
+test('a reserved number is not lost with the write that fails', async () => {
+  await using dir = await tempDir()
+  const path = dir.file('parley.db')
+  const storage = await openSqlite({ path, busyTimeoutMs: 1 })
+  const reserved = await storage.nodes.reserve()
+  const other = new DatabaseSync(path)
+  other.exec('BEGIN IMMEDIATE')
+  await expect(storage.settings.update('ada', () => '1')).rejects.toMatchObject({ code: 'unavailable' })
+  other.close()
+  await storage.settings.update('ada', () => '2')
+  await storage[Symbol.asyncDispose]()
+  await using again = await openSqlite({ path })
+  expect(await again.nodes.add()).toBeGreaterThan(reserved)
 })

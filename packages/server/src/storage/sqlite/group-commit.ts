@@ -7,6 +7,7 @@
  *   G3. Groups run one after another, each to its end within one callback, so that no read sees a part of one.
  *   G4. While another process holds the write lock, the group waits without blocking the thread, each member up to a limit.
  *   G5. The commit of a large group does not copy the write-ahead log into the file, which takes as long again; a later turn does.
+ *   G6. Work that waits for the next write is committed with it: no later group is committed without it.
  */
 import { ParleyError } from '@parley/protocol'
 import { explained, isLocked } from './failures.ts'
@@ -38,6 +39,7 @@ export class GroupCommit {
   readonly #path: string
   readonly #lockWaitMs: number
   #waiting: Member[] = []
+  #beforeNext: (() => void) | undefined
   #scheduled: NodeJS.Immediate | undefined
   #retry: NodeJS.Timeout | undefined
   #checkpoint: NodeJS.Timeout | undefined
@@ -65,6 +67,11 @@ export class GroupCommit {
     this.#waiting.push({ work, resolve, reject, deadline: performance.now() + this.#lockWaitMs })
     if (this.#retry === undefined) this.#scheduled ??= setImmediate(() => this.#flush())
     return promise
+  }
+
+  /** Runs `work`, in place of earlier work given here, in the next transaction before its members; again in the one after a failed one. */
+  beforeNextWrite(work: () => void): void {
+    this.#beforeNext = work
   }
 
   /** Runs `read` outside any transaction. */
@@ -144,9 +151,11 @@ export class GroupCommit {
     this.#sql.exec('BEGIN IMMEDIATE')
     const before = this.#sql.written
     try {
+      this.#beforeNext?.()
       const outcomes = body()
       if (this.#sql.written - before > LARGE_BYTES) this.#commitAlone()
       else this.#sql.exec('COMMIT')
+      this.#beforeNext = undefined
       return outcomes
     } catch (error) {
       // A full disk makes SQLite roll back by itself; a second ROLLBACK would hide the cause.
