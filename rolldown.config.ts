@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { BuildOptions, Plugin } from 'rolldown'
+import { directBuiltins } from './scripts/bundle/direct-builtins.ts'
+import { lazyMembers } from './scripts/bundle/lazy-members.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const virtual = 'parley:command-line'
@@ -119,6 +121,22 @@ const edgeWithoutUnused: Plugin = {
   },
 }
 
+/**
+ * Replaces the functions that the router compiles for each part of a path: a start compiles hundreds, and the compile cache of the
+ * runtime does not keep them.
+ */
+const routerWithoutCompiler: Plugin = {
+  name: 'parley-router-without-compiler',
+  transform: {
+    filter: { id: /[\\/]find-my-way[\\/]lib[\\/]node\.js$/ },
+    handler(code) {
+      const compiled = /return new Function\('path', 'i', .*/
+      if (!compiled.test(code)) this.error('find-my-way no longer compiles its prefixes as expected; has it changed?')
+      return { code: code.replace(compiled, 'return (path, i) => path.startsWith(prefix, i)') }
+    },
+  },
+}
+
 const UNUSED = new Set(['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request'])
 
 const shared = {
@@ -147,11 +165,13 @@ const written = {
   minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
 } satisfies BuildOptions['output']
 
+const serverPlugins = [bundledStarts, edgeWithoutUnused, routerWithoutCompiler, lazyMembers, directBuiltins]
+
 /** The command line and the server; parts that are loaded later are separate chunks. */
 export const commandLineBundle = {
   ...shared,
   input: { main: virtual },
-  plugins: [commandLine, identified, bundledStarts, bundledUi(), edgeWithoutUnused],
+  plugins: [commandLine, identified, bundledUi(), ...serverPlugins],
   output: { ...written, dir: 'dist', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
 } satisfies BuildOptions
 
@@ -174,7 +194,7 @@ export const testServerBundles = (dir: string): BuildOptions[] => [
   {
     ...shared,
     input: { 'crashing-server': 'packages/server/testing/crashing-server.ts' },
-    plugins: [bundledStarts, bundledUi(new URL('dist/web', import.meta.url).href), edgeWithoutUnused],
+    plugins: [bundledUi(new URL('dist/web', import.meta.url).href), ...serverPlugins],
     output: { ...commandLineBundle.output, dir },
   },
   { ...runnerBundle, output: { ...runnerBundle.output, dir } },

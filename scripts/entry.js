@@ -1,8 +1,5 @@
 #!/usr/bin/env node
 // Copied to dist/parley.js unchanged. The compile cache must be on before the first line of the bundle is compiled.
-import module from 'node:module'
-import { fileURLToPath } from 'node:url'
-import v8 from 'node:v8'
 
 /** The oldest Node that runs the bundle. */
 const FLOOR = 24
@@ -11,11 +8,15 @@ if (Number.parseInt(process.versions.node, 10) < FLOOR) {
   process.exit(1)
 }
 
+// Not imported, because an import also loads what their properties load on first use.
+const module = process.getBuiltinModule('node:module')
+const v8 = process.getBuiltinModule('node:v8')
+
 // Almost everything that loads now stays, so a larger young generation would only cost memory; after loading it may grow.
 const isServer = process.argv[2] === 'serve'
 if (isServer) v8.setFlagsFromString('--semi-space-growth-factor=1')
 
-module.enableCompileCache?.(fileURLToPath(new URL('cache', import.meta.url)))
+module.enableCompileCache?.(process.getBuiltinModule('node:url').fileURLToPath(new URL('cache', import.meta.url)))
 setTimeout(() => {
   if (isServer) v8.setFlagsFromString('--semi-space-growth-factor=2')
   // Node writes the cache at an orderly exit only; a server may be killed instead.
