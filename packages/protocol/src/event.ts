@@ -75,10 +75,37 @@ export type Draft = Without<Exclude<Event, CondensationSummaryEvent>, 'id' | 'ti
   id?: EventId
 }
 
-export const TREE_KINDS: readonly TreeEvent['kind'][] = TreeEvent.options.flatMap((option) => option.shape.kind.value)
-export const CONTROL_KINDS: readonly ControlEvent['kind'][] = ControlEvent.options.flatMap(
-  (option) => option.shape.kind.value,
-)
+// Not taken from the schemas: that would make the schema of every member of every event at the start of a process.
+const tree: Record<TreeEvent['kind'], true> = {
+  MessageEvent: true,
+  SystemPromptEvent: true,
+  ActionEvent: true,
+  ObservationEvent: true,
+  UserRejectObservation: true,
+  AgentErrorEvent: true,
+  Condensation: true,
+  CondensationRequest: true,
+  CondensationSummaryEvent: true,
+  PauseEvent: true,
+  InterruptEvent: true,
+  ConversationErrorEvent: true,
+  HookExecutionEvent: true,
+  LLMCompletionLogEvent: true,
+  ACPToolCallEvent: true,
+  TokenEvent: true,
+}
+const control: Record<ControlEvent['kind'], true> = {
+  StatusChangedEvent: true,
+  LeafMovedEvent: true,
+  ConfirmationRequestedEvent: true,
+  ApprovalEvent: true,
+  UsageRecordedEvent: true,
+  StartPhaseEvent: true,
+  StateChangedEvent: true,
+  ModelRetryEvent: true,
+}
+export const TREE_KINDS = Object.keys(tree) as readonly TreeEvent['kind'][]
+export const CONTROL_KINDS = Object.keys(control) as readonly ControlEvent['kind'][]
 
 const treeKinds: ReadonlySet<string> = new Set(TREE_KINDS)
 const controlKinds: ReadonlySet<string> = new Set(CONTROL_KINDS)

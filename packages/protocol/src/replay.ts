@@ -84,7 +84,10 @@ export const RecordedEvent = z.discriminatedUnion('kind', [
 ])
 export type RecordedEvent = z.infer<typeof RecordedEvent>
 
-const PLAYED: ReadonlySet<string> = new Set(RecordedEvent.options.map(({ shape }) => shape.kind.value))
+let played: ReadonlySet<string> | undefined
+/** Made on first use: most processes replay nothing, and this makes the schemas of all members. */
+const isPlayed = (kind: string): boolean =>
+  (played ??= new Set(RecordedEvent.options.map(({ shape }) => shape.kind.value))).has(kind)
 const LIVE_KINDS = ['ConversationStateUpdateEvent', 'StreamingDeltaEvent', 'ServerErrorEvent']
 const KNOWN: ReadonlySet<string> = new Set([...TREE_KINDS, ...CONTROL_KINDS, ...LIVE_KINDS])
 
@@ -217,7 +220,7 @@ function readEvent(
   value: Record<string, unknown>,
   kind: string,
 ): { read: ReplayElement | null; wrong: Issue[] } {
-  if (PLAYED.has(kind)) return parsed(RecordedEvent, value, (element) => ({ index, dialect: 'events', element }))
+  if (isPlayed(kind)) return parsed(RecordedEvent, value, (element) => ({ index, dialect: 'events', element }))
   if (KNOWN.has(kind)) return { read: null, wrong: [] }
   return { read: null, wrong: [refused(['kind'], kind, `Unknown kind '${kind.slice(0, 100)}' for Event`)] }
 }

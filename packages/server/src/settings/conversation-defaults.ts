@@ -68,7 +68,7 @@ function searchServer(url: string | null, key: string | null | undefined): MCPSe
 }
 
 /** Model of records that name none. */
-const DEFAULT_MODEL = LLM.shape.model.parse(undefined)
+const defaultModel = (): string => LLM.shape.model.parse(undefined)
 
 /**
  * The user's model, or the server's where the user chose none. The server's key and address are used only with the server's
@@ -81,7 +81,7 @@ export function modelOf(llm: JsonObject, server: ServerModel): Record<string, un
   const chosen = typeof own.model === 'string' ? own.model : null
   // An address without a model is that of a proxy for any model.
   const isProxy = server.model === null && server.baseUrl !== null
-  const isServers = chosen === null || isProxy || providerOf(chosen) === providerOf(server.model ?? DEFAULT_MODEL)
+  const isServers = chosen === null || isProxy || providerOf(chosen) === providerOf(server.model ?? defaultModel())
   const hasOwnAddress = (isSet('base_url') && own.base_url !== server.baseUrl) || isSet('ollama_base_url')
   const usesServersKey = isServers && !hasOwnAddress && server.apiKey !== null && !isSet('api_key')
   const model = chosen ?? server.model

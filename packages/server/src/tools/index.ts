@@ -21,7 +21,7 @@ export {
   type PredictedFields,
 } from './schema.ts'
 export {
-  BUILT_IN_TYPES,
+  builtInTypes,
   currentTypeName,
   MAX_DELEGATES,
   type DelegateRequest,

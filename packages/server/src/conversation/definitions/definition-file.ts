@@ -28,13 +28,13 @@ export async function definitionsIn(folder: Folder, level: DefinitionLevel): Pro
   return [...found.values()]
 }
 
-const KNOWN: ReadonlySet<string> = new Set([...Object.keys(AgentDefinition.shape), 'mcp_servers'])
+const isKnown = (key: string): boolean => key === 'mcp_servers' || Object.hasOwn(AgentDefinition.shape, key)
 
 /** @throws ParleyError `invalid_input` for a head that defines no sub-agent. */
 export async function readDefinition(text: string, file: string, level: DefinitionLevel): Promise<AgentDefinition> {
   const { data, body } = await readFrontmatter(text)
-  const own = Object.fromEntries(Object.entries(data).filter(([key]) => KNOWN.has(key)))
-  const rest = Object.fromEntries(Object.entries(data).filter(([key]) => !KNOWN.has(key)))
+  const own = Object.fromEntries(Object.entries(data).filter(([key]) => isKnown(key)))
+  const rest = Object.fromEntries(Object.entries(data).filter(([key]) => !isKnown(key)))
   const { description, examples } = withoutExamples(typeof data['description'] === 'string' ? data['description'] : '')
   const parsed = AgentDefinition.safeParse({
     ...own,

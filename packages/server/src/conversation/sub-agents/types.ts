@@ -1,6 +1,6 @@
 /** The types of sub-agents of a conversation. Pure. Source: agent-core.md 12.1; F68. */
 import { type AgentDefinition, invalidInput } from '@parley/protocol'
-import { BUILT_IN_TYPES, canonicalToolName, currentTypeName, toolNames } from '../../tools/index.ts'
+import { builtInTypes, canonicalToolName, currentTypeName, toolNames } from '../../tools/index.ts'
 
 /** Types of the request, then those in files, then the built-in ones; the first of each name counts. */
 export function registered(
@@ -8,7 +8,7 @@ export function registered(
   found: readonly AgentDefinition[],
 ): ReadonlyMap<string, AgentDefinition> {
   const types = new Map<string, AgentDefinition>()
-  for (const definition of [...requested, ...found, ...BUILT_IN_TYPES.filter(hasItsTools)])
+  for (const definition of [...requested, ...found, ...builtInTypes().filter(hasItsTools)])
     if (!types.has(definition.name)) types.set(definition.name, definition)
   return types
 }

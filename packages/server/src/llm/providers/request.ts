@@ -26,14 +26,15 @@ const COMPLETION_TOKENS = /(^|\/)(gpt-[5-9]|o[134](-|$))/i
  * Attribution headers of OpenRouter are sent only when they are configured: the defaults of the record name another
  * project.
  */
-const DEFAULTS = LLM.parse({})
+let parsed: LLM | undefined
+const defaults = (): LLM => (parsed ??= LLM.parse({}))
 
 function headersOf(config: LLM, { priceProvider }: Remote): Record<string, string> | null {
   if (priceProvider !== 'openrouter') return config.extra_headers
   const { openrouter_site_url: site, openrouter_app_name: app } = config
   return {
-    ...(site === DEFAULTS.openrouter_site_url ? {} : { 'HTTP-Referer': site }),
-    ...(app === DEFAULTS.openrouter_app_name ? {} : { 'X-Title': app }),
+    ...(site === defaults().openrouter_site_url ? {} : { 'HTTP-Referer': site }),
+    ...(app === defaults().openrouter_app_name ? {} : { 'X-Title': app }),
     ...config.extra_headers,
   }
 }

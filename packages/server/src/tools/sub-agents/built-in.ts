@@ -45,10 +45,11 @@ const definitions = [
   },
 ]
 
-/** The built-in definitions, parsed. */
-export const BUILT_IN_TYPES: readonly AgentDefinition[] = definitions.map((definition) =>
-  AgentDefinition.parse({ ...definition, level: 'builtin' }),
-)
+let parsed: readonly AgentDefinition[] | undefined
+
+/** The built-in definitions; they are parsed on first use. */
+export const builtInTypes = (): readonly AgentDefinition[] =>
+  (parsed ??= definitions.map((definition) => AgentDefinition.parse({ ...definition, level: 'builtin' })))
 
 const FORMER: ReadonlyMap<string, string> = new Map([
   ['default', DEFAULT_TYPE],
