@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { KEYS, type KeyedServer, type Loose, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
 import { until } from '../../packages/server/testing/until.ts'
@@ -82,6 +84,38 @@ test('a session socket that joins in the middle of an answer gets the answer so 
   await bare.next((frame) => frame.kind === 'InterruptEvent')
   expect(sequenced.frames.filter(({ type }) => !['event', 'snapshot', 'delta'].includes(type))).toEqual([])
   expect(bare.frames.filter(({ kind }) => kind === undefined)).toEqual([])
+}, 30_000)
+
+test('a session socket shows the masked output of a command while it runs, also to a client that joins late', async () => {
+  const command = 'echo begun with $MY_TOKEN; until [ -e go ]; do sleep 0.05; done; echo over'
+  await using slow = await startKeyedServer({
+    respond: async ({ view }) =>
+      view.tools.length > 0 && view.toolResults.length === 0
+        ? { toolCalls: [{ name: 'terminal', arguments: { command } }] }
+        : { text: 'done' },
+  })
+  const { id: other, workspace } = await slow.start({
+    agent: { ...slow.agent, tools: [{ name: 'terminal' }] },
+    secrets: { MY_TOKEN: { kind: 'StaticSecret', value: 'tok-1234567890' } },
+  })
+  await using first = slow.socket(`/sockets/session/${other}`, header)
+  await first.next()
+  await slow.say(other, 'run', true)
+  const early = await first.next((frame) => frame.type === 'output')
+  expect(early).toMatchObject({ stream: 'stdout', offset: 0, text: 'begun with <secret-hidden>\n' })
+  const action = first.frames.find(({ event }) => event?.kind === 'ActionEvent').event
+  expect(early.action_id).toBe(action.id)
+  await using late = slow.socket(`/sockets/session/${other}`, header)
+  expect(await late.next((frame) => frame.type === 'output')).toEqual(early)
+  await writeFile(join(workspace.working_dir, 'go'), '')
+  for (const socket of [first, late]) {
+    expect(await socket.next((frame) => frame.type === 'output')).toMatchObject({
+      offset: early.text.length,
+      text: 'over\n',
+    })
+    const { event } = await socket.next((frame) => frame.event?.kind === 'ObservationEvent')
+    expect(event.observation.content[0].text).toContain('begun with <secret-hidden>')
+  }
 }, 30_000)
 
 test.each<[string, string, Record<string, string>]>([

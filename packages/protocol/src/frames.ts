@@ -63,9 +63,21 @@ export const RefusedFrame = z.object({ type: z.literal('refused'), reason: z.str
 /** The last frame of a stream that cannot continue; a new request does not help. */
 export type RefusedFrame = z.infer<typeof RefusedFrame>
 
+export const OutputFrame = z.object({
+  type: z.literal('output'),
+  /** Id of the ActionEvent of the command. */
+  action_id: z.string(),
+  stream: z.enum(['stdout', 'stderr']),
+  /** Characters of the output before `text`. */
+  offset: z.int(),
+  text: z.string(),
+})
+/** Output of a command that runs, secrets masked. On the session socket only. */
+export type OutputFrame = z.infer<typeof OutputFrame>
+
 export const Frame = z.discriminatedUnion('type', [EventFrame, DeltaFrame, SnapshotFrame, RefusedFrame])
 export type Frame = z.infer<typeof Frame>
 
-export const SessionFrame = z.discriminatedUnion('type', [...Frame.options, ToolCallFrame, PartialFrame])
+export const SessionFrame = z.discriminatedUnion('type', [...Frame.options, ToolCallFrame, PartialFrame, OutputFrame])
 /** A frame of the session socket. Readers ignore types that they do not know. */
 export type SessionFrame = z.infer<typeof SessionFrame>

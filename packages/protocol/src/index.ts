@@ -246,6 +246,7 @@ export {
   DeltaFrame,
   EventFrame,
   Frame,
+  OutputFrame,
   PartialFrame,
   RefusedFrame,
   SessionFrame,

@@ -145,6 +145,7 @@ async function openNative(
       skills: skillsFor(record, config.trustedHooks),
       models,
       secretsFailed,
+      liveOutput: live.liveOutput,
       hide: async (text) => (await masker(owner, current())).text(text),
     },
     analyze,

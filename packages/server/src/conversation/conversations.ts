@@ -211,6 +211,8 @@ export type WatchItem =
   | ({ kind: 'tool_call'; response_id: string } & PartialCall)
   /** The answer that is being written, for a watcher that joins. */
   | { kind: 'partial'; response_id: string; parts: PartialPart[]; tool_calls: PartialCall[] }
+  /** A piece of the output of a command that runs; `offset`: characters of its output before the piece. */
+  | { kind: 'output'; action_id: EventId; stream: 'stdout' | 'stderr'; offset: number; text: string }
   /** Of a configuration with `log_completions`. */
   | { kind: 'completion'; completion: CompletionText }
   /** The whole state (agent-server-wire.md 2.4), secrets hidden: as the first item, and after each run, pause and interrupt. */

@@ -1,5 +1,6 @@
 /** One conversation in memory as its parts see it: the facts that they may read, and the actions that they may take. */
 import type { ConversationId, ConversationState, Draft, StoredEvent } from '@parley/protocol'
+import type { ToolServices } from '../tools/index.ts'
 import type { Agent } from '../agent/index.ts'
 import type { LlmCompletion } from '../llm/index.ts'
 import type { Masker } from '../secrets/index.ts'
@@ -18,6 +19,8 @@ export type ModelUser = {
 }
 
 export type LiveReader = ModelUser & {
+  /** Shows the output of a command while it runs. */
+  readonly liveOutput: NonNullable<ToolServices['liveOutput']>
   readonly epoch: number
   /** State as of the last commit. */
   readonly state: () => ConversationState

@@ -1,3 +1,4 @@
+import type { EventId } from '@parley/protocol'
 import type { ImageShrinker } from '../llm/index.ts'
 import type { CallNotes, ConversationFiles } from '../workspace/index.ts'
 import type { ClientCalls } from './client-calls.ts'
@@ -36,6 +37,8 @@ export type ToolServices = {
    * knows.
    */
   hide?: (text: string) => Promise<string>
+  /** Shows the output of a command while it runs. `end` resolves when all of it was shown. */
+  liveOutput?: { add: (call: EventId, text: string) => void; end: (call: EventId) => Promise<void> }
   /** Reports that a command with secrets failed: cached values of these secrets may be outdated. */
   secretsFailed?: (command: string) => void
 }

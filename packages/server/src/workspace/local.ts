@@ -131,13 +131,18 @@ export class LocalWorkspace implements Workspace {
   }
 
   /** Aborting ends the waiting; the command continues until `interrupt` or `release`. */
-  async terminal(request: TerminalRequest, signal: AbortSignal): Promise<TerminalResult> {
+  async terminal(
+    request: TerminalRequest,
+    signal: AbortSignal,
+    onOutput?: (text: string) => void,
+  ): Promise<TerminalResult> {
     const chunks: Buffer[] = []
     const body = {
       op: 'terminal' as const,
       ...this.#scope,
       spec: {
         ...request,
+        ...(onOutput === undefined ? {} : { isLive: true }),
         env: { ...this.#deps.shell.passed, ...(await this.#env()), ...request.env },
         setup: this.#deps.shell.setup,
         cwd: this.workingDir,
@@ -146,6 +151,7 @@ export class LocalWorkspace implements Workspace {
     }
     const answer = (await this.#ask(request.callId, body, signal, {
       onChunk: (_, data) => chunks.push(data),
+      ...(onOutput === undefined ? {} : { onLive: onOutput }),
     })) as TerminalAnswer
     return { ...answer, output: Buffer.concat(chunks).toString('utf8') }
   }

@@ -15,6 +15,8 @@ import { NotBegun, RunnerLink, type RequestBody } from './runner-link.ts'
 export type AskOptions = {
   onChunk?: (stream: 'stdout' | 'stderr', data: Buffer) => void
   onOk?: (answer: unknown, link: RunnerLink) => void
+  /** Output of a command before its answer, which has it once more. */
+  onLive?: (text: string) => void
 }
 
 const ATTEMPTS = 5
@@ -51,12 +53,12 @@ export class RunnerClient implements AsyncDisposable {
    * Sends a request and resolves with its answer.
    * @throws ParleyError `unavailable` when the runner ended during the request; `conflict` when a newer owner has taken over.
    */
-  async ask(body: RequestBody, signal: AbortSignal, { onChunk, onOk }: AskOptions = {}): Promise<unknown> {
+  async ask(body: RequestBody, signal: AbortSignal, { onOk, ...on }: AskOptions = {}): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted()
       const link = await abortable(this.#connected(), signal)
       try {
-        return await link.ask(body, signal, onChunk, (answer) => onOk?.(answer, link))
+        return await link.ask(body, signal, { ...on, onOk: (answer) => onOk?.(answer, link) })
       } catch (error) {
         // A runner that ends because it is idle has not begun the request; the next one will.
         if (!(error instanceof NotBegun) || attempt === ATTEMPTS) throw error

@@ -21,7 +21,11 @@ type Waiting = {
   reject: (error: Error) => void
   onChunk: ((stream: OutputStream, data: Buffer) => void) | undefined
   onOk: ((answer: unknown) => void) | undefined
+  onLive: ((text: string) => void) | undefined
 }
+
+/** What a request gets besides its answer. */
+export type AskListeners = Partial<Omit<Waiting, 'resolve' | 'reject'>>
 
 type Listening = ProcessListener & { awaited: Set<OutputStream | 'exit'> }
 
@@ -124,7 +128,7 @@ export class RunnerLink {
     return promise
   }
 
-  ask(body: RequestBody, signal: AbortSignal, onChunk?: Waiting['onChunk'], onOk?: Waiting['onOk']): Promise<unknown> {
+  ask(body: RequestBody, signal: AbortSignal, { onChunk, onOk, onLive }: AskListeners = {}): Promise<unknown> {
     if (this.#hasLeft || this.#socket.destroyed) return Promise.reject(new NotBegun())
     const id = this.#nextId++
     const frame = encodeFrame({ id, ...body })
@@ -147,7 +151,7 @@ export class RunnerLink {
         how(value)
       }
     signal.addEventListener('abort', onAbort, { once: true })
-    this.#waiting.set(id, { resolve: settle(resolve), reject: settle(reject), onChunk, onOk })
+    this.#waiting.set(id, { resolve: settle(resolve), reject: settle(reject), onChunk, onOk, onLive })
     this.#socket.ref()
     this.#heartbeat.start()
     this.#socket.write(frame)
@@ -175,6 +179,7 @@ export class RunnerLink {
     const waiting = this.#waiting.get(frame.id)
     if (waiting === undefined) return
     if ('chunk' in frame) return waiting.onChunk?.(frame.chunk.stream, Buffer.from(frame.chunk.data, 'base64'))
+    if ('live' in frame) return waiting.onLive?.(frame.live)
     this.#waiting.delete(frame.id)
     this.#unrefIfIdle()
     if ('error' in frame) return waiting.reject(asError(frame.error))

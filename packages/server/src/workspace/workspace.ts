@@ -118,8 +118,8 @@ export interface Workspace extends AsyncDisposable {
   readonly isOpen?: boolean
   /** Runs a program to its end. */
   exec(request: ExecRequest, signal: AbortSignal): Promise<ExecResult>
-  /** Runs a command in the conversation's persistent shell. */
-  terminal(request: TerminalRequest, signal: AbortSignal): Promise<TerminalResult>
+  /** Runs a command in the conversation's persistent shell. `onOutput` gets finished lines before the result, where that is possible. */
+  terminal(request: TerminalRequest, signal: AbortSignal, onOutput?: (text: string) => void): Promise<TerminalResult>
   /** Starts a program with open pipes. */
   spawn(
     request: Omit<ExecRequest, 'stdin' | 'timeoutMs' | 'maxBytes' | 'folder'>,

@@ -6,7 +6,7 @@ import type { CompletionLogDeps } from '../completions/completion-log.ts'
 import type { FileCheckpointDeps } from '../checkpoints/file-checkpoints.ts'
 import type { ClientCallBoard } from './client-calls.ts'
 import type { OpenHooks } from '../hooks/conversation-hooks.ts'
-import type { ModelUser } from '../live-access.ts'
+import type { LiveReader, ModelUser } from '../live-access.ts'
 import type { LogDeps } from '../log/log-deps.ts'
 import type { ConversationRecord, OwnedConversation, SecretSources } from '../record/record.ts'
 import type { RunDeps } from '../run/running.ts'
@@ -18,7 +18,8 @@ import type { TitleDeps } from '../titles/title.ts'
 
 /** The conversation that an agent is opened for. */
 type OpenedFor = Pick<OwnedConversation, 'epoch' | 'record'> &
-  ModelUser & {
+  ModelUser &
+  Pick<LiveReader, 'liveOutput'> & {
     /** Returns the secrets of the conversation at the moment of the call. */
     secrets: () => SecretSources
     /** Returns the record at the moment of the call. */

@@ -2,7 +2,10 @@ import type { Agent } from '../../agent/index.ts'
 import type { LiveReader } from '../live-access.ts'
 import type { LiveDeps } from './deps.ts'
 
-type Opening = Pick<LiveReader, 'id' | 'owner' | 'epoch' | 'record' | 'hasBudget' | 'note' | 'logCompletion'>
+type Opening = Pick<
+  LiveReader,
+  'id' | 'owner' | 'epoch' | 'record' | 'hasBudget' | 'note' | 'logCompletion' | 'liveOutput'
+>
 
 /** The agent of one conversation: opened on first use, and only once at a time. */
 export class LazyAgent {
@@ -18,7 +21,7 @@ export class LazyAgent {
 
   /** Returns the agent; the first caller opens it. Rejects when it cannot be opened; the next call tries again. */
   open(): Promise<Agent> {
-    const { id, owner, epoch, record, hasBudget, note, logCompletion } = this.#live
+    const { id, owner, epoch, record, hasBudget, note, logCompletion, liveOutput } = this.#live
     const opening = {
       id,
       owner,
@@ -32,6 +35,7 @@ export class LazyAgent {
       hasBudget,
       note,
       logCompletion,
+      liveOutput,
     }
     this.#agent ??= this.#openAgent(opening, new AbortController().signal)
       .then((agent) => (this.#opened = agent))

@@ -27,6 +27,7 @@ import { Running } from '../run/running.ts'
 import { Startup } from '../start/phases/index.ts'
 import { TitleTask } from '../titles/title-task.ts'
 import type { Channel } from '../watch/channel.ts'
+import { LiveOutputs } from '../watch/live-output.ts'
 import { Reminder } from '../watch/reminder.ts'
 import { afterCommit } from './after-commit.ts'
 import { answerAside } from './asides.ts'
@@ -116,13 +117,15 @@ export class LiveConversation {
 
   /** The conversation as its parts see it. */
   #access({ id, owner, epoch }: Loaded): LiveReader & LiveActions {
+    const masker = () => this.#deps.masker(owner, this.record)
     return {
       id,
       owner,
       epoch,
+      liveOutput: new LiveOutputs(this.channel, masker),
       state: () => this.#log.state,
       record: () => this.#log.record,
-      masker: () => this.#deps.masker(owner, this.record),
+      masker,
       hasBudget: () => this.#deps.parentLink.hasBudget(this.record),
       note: (drafts) => this.#note(drafts),
       logCompletion: (completion) => this.#completions.take(completion),

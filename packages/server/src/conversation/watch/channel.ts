@@ -6,7 +6,7 @@
  *   C2. The tail is a dense run of seqs that ends at `latest`, bounded in bytes; older events are read from the store. It is empty
  *       without watchers, so that an unwatched conversation holds no events in memory.
  *   C3. Per watcher only a cursor and a bounded list of live items are kept.
- *   C4. A watcher that subscribes during an answer gets no piece of it before what has been written so far.
+ *   C4. A watcher that subscribes while something is written gets no piece of it before what was written so far.
  */
 import type { StoredEvent } from '@parley/protocol'
 import type { WatchItem } from '../conversations.ts'
@@ -15,8 +15,15 @@ import { weight } from './weight.ts'
 /** A live-only item and the seq that it follows. */
 export type Live = { after: number; item: Exclude<WatchItem, { kind: 'event' }> }
 
-/** Brings a new watcher to the place of an answer that is being written: calls `ready` once, with the answer so far if it can be shown. */
-export type JoinAnswer = (ready: (partial: Live['item'] | null) => void) => void
+/** Brings a new watcher to the place of a source: calls `ready` with what it has shown so far; null: nothing. Later calls have no effect. */
+export type Join = (ready: (soFar: Live['item'] | null) => void) => void
+
+/** Something that is being written: an answer, or the output of a command. */
+export type LiveSource = {
+  /** Sends an item to all watchers, except those that have not been brought to its place yet. */
+  emit(item: Live['item']): void
+  end(): void
+}
 
 export interface ChannelListener {
   committed(): void
@@ -34,9 +41,8 @@ export class Channel {
   readonly #followers = new Set<() => void>()
   readonly #tail: StoredEvent[] = []
   #tailBytes = 0
-  #join: JoinAnswer | null = null
-  /** Watchers that wait for the answer so far. */
-  readonly #joining = new Set<ChannelListener>()
+  /** The sources, each with the watchers that wait for what it has shown so far. */
+  readonly #sources = new Map<Join, Set<ChannelListener>>()
   latest: number
 
   constructor(latest: number) {
@@ -60,27 +66,30 @@ export class Channel {
 
   subscribe(listener: ChannelListener): () => void {
     this.#listeners.add(listener)
-    if (this.#join !== null) this.#joinAnswer(listener, this.#join)
+    for (const [join, joining] of this.#sources) this.#joinSource(listener, join, joining)
     return () => {
       this.#listeners.delete(listener)
-      this.#joining.delete(listener)
+      for (const joining of this.#sources.values()) joining.delete(listener)
       if (this.#listeners.size === 0) this.#empty()
     }
   }
 
-  /** An answer is being written from now on; `join` is called for each new watcher until the returned function is. */
-  begin(join: JoinAnswer): () => void {
-    this.#join = join
-    return () => {
-      if (this.#join === join) this.#join = null
+  /** Something is being written from now on; `join` is called for each new watcher until its end. */
+  begin(join: Join): LiveSource {
+    const joining = new Set<ChannelListener>()
+    this.#sources.set(join, joining)
+    return {
+      emit: (item) => {
+        for (const listener of this.#listeners) if (!joining.has(listener)) listener.live({ after: this.latest, item })
+      },
+      end: () => void this.#sources.delete(join),
     }
   }
 
-  #joinAnswer(listener: ChannelListener, join: JoinAnswer): void {
-    this.#joining.add(listener)
-    join((partial) => {
-      if (!this.#joining.delete(listener) || partial === null) return
-      listener.live({ after: this.latest, item: partial })
+  #joinSource(listener: ChannelListener, join: Join, joining: Set<ChannelListener>): void {
+    joining.add(listener)
+    join((soFar) => {
+      if (joining.delete(listener) && soFar !== null) listener.live({ after: this.latest, item: soFar })
     })
   }
 
@@ -135,9 +144,7 @@ export class Channel {
   }
 
   emit(item: Live['item']): void {
-    const isPiece = item.kind === 'delta' || item.kind === 'tool_call'
-    for (const listener of this.#listeners)
-      if (!isPiece || !this.#joining.has(listener)) listener.live({ after: this.latest, item })
+    for (const listener of this.#listeners) listener.live({ after: this.latest, item })
     if (item.kind === 'deleted') for (const wake of this.#followers) wake()
   }
 

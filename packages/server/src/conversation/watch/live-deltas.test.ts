@@ -8,7 +8,7 @@ import { LiveDeltas } from './live-deltas.ts'
 function channel(watchers = 1) {
   const seen: LlmDelta[] = []
   const emit = (item: Live['item']) => void (item.kind === 'delta' && seen.push(item.delta))
-  return { watchers, emit, seen, begin: () => () => undefined }
+  return { watchers, emit, seen, begin: () => ({ emit, end: () => undefined }) }
 }
 const masker = async () => makeMasker(['s3cret-value'])
 

@@ -13,7 +13,7 @@ import { newEventId } from '@parley/protocol'
 import type { LlmDelta } from '../../llm/index.ts'
 import type { Masker, MaskStream } from '../../secrets/index.ts'
 import type { PartialPart } from '../conversations.ts'
-import type { Channel } from './channel.ts'
+import type { Channel, Join, LiveSource } from './channel.ts'
 
 const MEMBERS = ['reasoning_content', 'content'] as const
 type Member = (typeof MEMBERS)[number]
@@ -25,7 +25,7 @@ const MAX_CHARS = 1024 * 1024
 const MAX_PARTS = 256
 
 type Call = { name: string; chars: number }
-type To = Pick<Channel, 'watchers' | 'emit' | 'begin'>
+type To = Pick<Channel, 'watchers' | 'begin'>
 
 export class LiveDeltas {
   readonly #channel: To
@@ -56,17 +56,16 @@ export class LiveDeltas {
     if (answer.streams === null) answer.early.length = 0
     else this.#then(answer, (streams) => answer.flush(streams))
     await this.#queue
-    answer.over()
+    answer.source.end()
   }
 
   #begin(): Answer {
-    const answer = new Answer(this.#channel)
-    answer.over = this.#channel.begin((ready) => {
+    const answer: Answer = new Answer((ready) => {
       this.#show(answer)
       this.#then(answer, () => ready(answer.partial()))
       // Text that cannot be masked is not shown, but the watcher gets what comes after it.
       this.#queue = this.#queue.then(() => ready(null))
-    })
+    }, this.#channel)
     return answer
   }
 
@@ -94,7 +93,7 @@ export class LiveDeltas {
 
 /** One answer: what of it was shown, and what came while nobody watched. */
 class Answer {
-  readonly #channel: To
+  readonly source: LiveSource
   readonly #id = newEventId()
   readonly #parts: PartialPart[] = []
   readonly #calls: Call[] = []
@@ -103,10 +102,9 @@ class Answer {
   streams: Promise<Streams> | null = null
   early: LlmDelta[] = []
   earlyChars = 0
-  over: () => void = () => undefined
 
-  constructor(channel: To) {
-    this.#channel = channel
+  constructor(join: Join, channel: To) {
+    this.source = channel.begin(join)
   }
 
   partial() {
@@ -156,7 +154,7 @@ class Answer {
     if (index >= MAX_PARTS) return
     const shown = { name: streams.masker.text(name), chars }
     this.#calls[index] = shown
-    this.#channel.emit({ kind: 'tool_call', response_id: this.#id, index, ...shown })
+    this.source.emit({ kind: 'tool_call', response_id: this.#id, index, ...shown })
   }
 
   #emit(member: Member, text: string): void {
@@ -176,6 +174,6 @@ class Answer {
       kept.text = kept.text.slice(excess)
       kept.offset += excess
     }
-    this.#channel.emit({ kind: 'delta', delta: { [member]: text }, response_id: this.#id, part, offset })
+    this.source.emit({ kind: 'delta', delta: { [member]: text }, response_id: this.#id, part, offset })
   }
 }

@@ -6,6 +6,8 @@ import { weight } from './weight.ts'
 const PAGE = 100
 /** Deltas kept for a watcher that does not pull. Deltas are live only, so that later ones are dropped. */
 const MAX_DELTAS = 1000
+/** Characters of output kept likewise; the place of a later piece shows what is missing. */
+const MAX_OUTPUT_CHARS = 256 * 1024
 /** Items about an answer that is being written: without meaning once the log has grown. */
 const PIECES: ReadonlySet<WatchItem['kind']> = new Set(['delta', 'tool_call', 'partial'])
 /** Likewise: they are large, and files contain them. */
@@ -30,6 +32,7 @@ class LogWatcher implements Watcher, ChannelListener {
   readonly #unsubscribe: () => void
   #live: Live[]
   #cursor: number
+  #outputChars = 0
   #wake: (() => void) | null = null
   #isClosed = false
   #end: Error | null = null
@@ -52,6 +55,9 @@ class LogWatcher implements Watcher, ChannelListener {
   live(live: Live): void {
     if (PIECES.has(live.item.kind)) {
       if (this.#live.length >= MAX_DELTAS) return
+    } else if (live.item.kind === 'output') {
+      if (this.#outputChars > MAX_OUTPUT_CHARS) return
+      this.#outputChars += live.item.text.length
     } else if (live.item.kind === 'completion') {
       if (this.#live.filter(({ item }) => item.kind === 'completion').length >= MAX_COMPLETIONS) return
     } else if (live.item.kind === 'snapshot') {
@@ -100,11 +106,13 @@ class LogWatcher implements Watcher, ChannelListener {
   /** Returns live items whose position in the log is reached; deltas that come too late are left out. */
   #takeLive(items: WatchItem[]): void {
     const rest: Live[] = []
+    this.#outputChars = 0
     for (const live of this.#live) {
       if (live.after > this.#cursor) rest.push(live)
       else if (!PIECES.has(live.item.kind) || live.after === this.#cursor) items.push(live.item)
     }
     this.#live = rest
+    for (const { item } of rest) if (item.kind === 'output') this.#outputChars += item.text.length
   }
 
   #waiting(): Promise<void> {

@@ -52,6 +52,7 @@ function wireMade(item: Item): Made | null {
     }
     case 'tool_call':
     case 'partial':
+    case 'output':
       return null
     case 'snapshot': {
       const { value } = item
@@ -68,7 +69,7 @@ function wireMade(item: Item): Made | null {
 }
 
 /** Items that only the session socket shows; the frames of the other sequenced streams are a closed set. */
-const SESSION_ONLY: ReadonlySet<Item['kind']> = new Set(['tool_call', 'partial'])
+const SESSION_ONLY: ReadonlySet<Item['kind']> = new Set(['tool_call', 'partial', 'output'])
 
 /** Parley's own frames: each event with its `seq`. Their readers get completions from the files. */
 export const encodeSequenced: Encode = (item) => (SESSION_ONLY.has(item.kind) ? [] : encodeSession(item))
@@ -110,7 +111,8 @@ function frameJson(item: Exclude<Item, { kind: 'completion' }>): string {
         offset: item.offset,
       })
     case 'tool_call':
-    case 'partial': {
+    case 'partial':
+    case 'output': {
       const { kind: type, ...members } = item
       return JSON.stringify({ type, ...members })
     }

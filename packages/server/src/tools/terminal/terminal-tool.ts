@@ -1,6 +1,6 @@
 /** Runs commands in the conversation's persistent shell. Source: agent-core.md 8.2. */
 import { join } from 'node:path'
-import { invalidInput, ParleyError, TerminalAction } from '@parley/protocol'
+import { type EventId, invalidInput, ParleyError, TerminalAction } from '@parley/protocol'
 import { z } from 'zod'
 import type { TerminalRequest, TerminalResult } from '../../workspace/index.ts'
 import { defineTool } from '../define.ts'
@@ -101,15 +101,19 @@ const literalHint = (command: string): string =>
 /**
  * Returns the result; null when it is unknown. A lost connection does not end a command: the call attaches once more.
  */
-async function attended(request: TerminalRequest, { workspace, signal }: ToolContext): Promise<TerminalResult | null> {
+async function attended(request: TerminalRequest, context: ToolContext): Promise<TerminalResult | null> {
+  const { workspace, signal, services, callId } = context
+  const live = services?.liveOutput
+  const onOutput = live === undefined ? undefined : (text: string) => live.add(callId as EventId, text)
+  await using _shown = { [Symbol.asyncDispose]: async () => live?.end(callId as EventId) }
   try {
-    return await workspace.terminal(request, signal)
+    return await workspace.terminal(request, signal, onOutput)
   } catch (error) {
     if (isUnknown(error)) return null
     if (!(error instanceof ParleyError) || error.code !== 'unavailable' || signal.aborted) throw error
   }
   try {
-    return await workspace.terminal(request, signal)
+    return await workspace.terminal(request, signal, onOutput)
   } catch (error) {
     if (isUnknown(error)) return null
     throw error

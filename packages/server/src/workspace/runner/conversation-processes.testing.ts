@@ -62,6 +62,7 @@ export function newReply({ epoch = 1, onOk = () => undefined as unknown } = {}):
     get isOpen() {
       return isOpen
     },
+    live: () => undefined,
     chunk: (_, data) => void chunks.push(data),
     ok(ok) {
       onOk()

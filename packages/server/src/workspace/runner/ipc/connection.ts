@@ -77,6 +77,9 @@ export class Connection implements Holder {
       chunk: (stream, data) => {
         if (isOpen) this.send({ id, chunk: { stream, data: data.toString('base64') } })
       },
+      live: (text) => {
+        if (isOpen) this.send({ id, live: text })
+      },
       ok: (answer) => close({ id, ok: answer }),
       refuse: (code, message, reason) =>
         close({ id, error: { code, message, ...(reason === undefined ? {} : { reason }) } }),

@@ -66,6 +66,8 @@ export type ExecSpec = ProcessSpec & {
 }
 
 export type TerminalSpec = TerminalRequest & {
+  /** The sender shows output before the call ends; absent in requests of earlier versions, which do not know such answers. */
+  isLive?: boolean
   /** Absolute path of a file that a new shell reads first; absent or null: none. */
   setup?: string | null
   /** Absolute path in which a new shell starts. */
@@ -119,6 +121,8 @@ export type Answer =
   | { id: number; ok: unknown }
   | { id: number; error: { code: RefusalCode; message: string; reason?: RefusalReason } }
   | { id: number; chunk: { stream: OutputStream; data: string } }
+  /** Output of a command that runs, which the chunks contain once more. */
+  | { id: number; live: string }
 
 export type RunnerEvent =
   /**

@@ -10,6 +10,8 @@ export interface Reply {
   /** False once answered, or when the sender has disconnected. */
   readonly isOpen: boolean
   chunk(stream: OutputStream, data: Buffer): void
+  /** Shows output before the answer. */
+  live(text: string): void
   ok(answer: object): void
   refuse(code: RefusalCode, message: string, reason?: RefusalReason): void
 }

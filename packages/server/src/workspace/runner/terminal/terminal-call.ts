@@ -6,6 +6,11 @@ import type { Reply } from '../ipc/reply.ts'
 /** Longest delay of a timer, in milliseconds. */
 const MAX_DELAY_MS = 2 ** 31 - 1
 
+/** Milliseconds of output that are shown at once. */
+const LIVE_MS = 25
+/** Characters of output shown before the end of a call; the rest comes with its result. */
+const MAX_LIVE_CHARS = 8 * 1024 * 1024
+
 export type TerminalCallDeps = {
   /** Time of the newest output of the shell, as `performance.now()` gives it. */
   lastOutputAt: () => number
@@ -24,6 +29,9 @@ export class TerminalCall {
   readonly #begunAt = performance.now()
   #attendedAt = this.#begunAt
   #timer: NodeJS.Timeout | null = null
+  #live = ''
+  #liveChars = 0
+  #liveTimer: NodeJS.Timeout | undefined
 
   constructor(spec: TerminalSpec, deps: TerminalCallDeps) {
     this.spec = spec
@@ -33,6 +41,22 @@ export class TerminalCall {
   /** The requests that wait for the call. */
   get waiting(): ReadonlySet<Reply> {
     return this.#waiting
+  }
+
+  /** Output that is shown to the requests before the call ends; some lines at once. */
+  show(text: string): void {
+    if (this.spec.isLive !== true || this.#liveChars > MAX_LIVE_CHARS) return
+    this.#liveChars += text.length
+    this.#live += text
+    this.#liveTimer ??= setTimeout(() => this.#flush(), LIVE_MS)
+  }
+
+  #flush(): void {
+    clearTimeout(this.#liveTimer)
+    this.#liveTimer = undefined
+    const text = this.#live
+    this.#live = ''
+    if (text !== '') for (const reply of this.#waiting) reply.live(text)
   }
 
   attend(reply: Reply): void {
@@ -47,6 +71,7 @@ export class TerminalCall {
 
   /** Ends the waiting. Returns the requests that are to be answered. */
   end(): Reply[] {
+    this.#flush()
     const waiting = [...this.#waiting]
     this.#waiting.clear()
     this.#arm()

@@ -21,6 +21,8 @@ import * as texts from './texts.ts'
 /** Bytes of output kept for one call. */
 const MAX_OUTPUT_BYTES = 2 * 1024 * 1024
 const PEEK_CHARS = 8_000
+/** Characters of the output so far that a request gets which attaches to a running call. */
+const SHOWN_CHARS = 64 * 1024
 
 type Ending = { outcome: 'exited' | 'lost'; exit_code: number | null }
 
@@ -83,7 +85,12 @@ export class Terminal {
       return
     }
     if (known.state === 'running') {
-      if (this.#current?.spec.callId === spec.callId) return this.#attend(this.#current, reply)
+      if (this.#current?.spec.callId === spec.callId) {
+        this.#attend(this.#current, reply)
+        // The sender attaches after a restart, and has seen nothing of it.
+        if (spec.isLive === true && reply.isOpen) reply.live(this.#unread().slice(-SHOWN_CHARS))
+        return
+      }
       const over = ledger.elsewhere(conversation, spec.callId)
       if (over !== null) return void this.#elsewhere.follow(spec, over, reply)
       throw new Refusal('invalid_input', `call ${spec.callId} is under way and is not one of this terminal`)
@@ -137,7 +144,7 @@ export class Terminal {
   /** Answers a refused call (T4) with the unread output. The output stays unread, because the answer may be lost. */
   #refuse(reply: Reply, reason: string): void {
     this.#shell.flush()
-    const { text } = joined(this.#output.read(), this.#output.chars)
+    const text = this.#unread()
     const shown = text === '' ? '' : `${text.slice(-PEEK_CHARS).trimEnd()}\n`
     reply.chunk('stdout', Buffer.from(`${shown}[${reason}]`))
     reply.ok({
@@ -145,6 +152,10 @@ export class Terminal {
       busyWith: this.#running,
       dropped: 0,
     })
+  }
+
+  #unread(): string {
+    return joined(this.#output.read(), this.#output.chars).text
   }
 
   #start(call: TerminalCall): void {
@@ -167,6 +178,7 @@ export class Terminal {
 
   #print(text: string): void {
     this.#output.appendText(text)
+    this.#current?.show(text)
     this.#lastOutputAt = performance.now()
   }
 
