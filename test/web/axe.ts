@@ -1,9 +1,7 @@
 /** The accessibility checker in a page, injected over the protocol of the browser, so that the policies of the page hold. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 
-const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** WCAG 2.2 AA and what the checker calls good practice. */
 const ALL = {
   type: 'tag',
@@ -19,7 +17,7 @@ type Violation = { id: string; help: string; nodes: { html: string; failureSumma
 
 /** What the checker finds wrong on the page, each with the first elements: by all rules, or by those of colours. */
 export async function axeViolations(page: Page, rules: 'all' | 'colors' = 'all'): Promise<string[]> {
-  await page.evaluate(source)
+  await page.evaluate(axe.source)
   const options = JSON.stringify({ runOnly: rules === 'all' ? ALL : OF_COLORS, resultTypes: ['violations'] })
   const { violations } = await page.evaluate<{ violations: Violation[] }>(`axe.run(${options})`)
   return violations.map(({ id, help, nodes }) => {

@@ -27,7 +27,7 @@ export type Site = AsyncDisposable & {
   open(path: string, look?: Look): Promise<Tab>
 }
 
-export type Look = {
+type Look = {
   readonly colors?: 'dark' | 'light' | 'forced'
   readonly width?: number
   readonly height?: number

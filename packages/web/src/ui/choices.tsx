@@ -2,7 +2,7 @@
 import { type ReactNode, useId } from 'react'
 import './choices.css'
 
-export type Choice<Id extends string> = {
+type Choice<Id extends string> = {
   readonly id: Id
   readonly title: string
   readonly text: string

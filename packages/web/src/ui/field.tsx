@@ -3,7 +3,7 @@ import { type ReactNode, useId } from 'react'
 import './field.css'
 
 /** What a field's control takes. */
-export type Control = {
+type Control = {
   readonly id: string
   readonly className: string
   readonly 'aria-describedby': string | undefined
