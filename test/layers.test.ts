@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { importsOf } from './layers/imports.ts'
 import { fault, isTestPart } from './layers/rules.ts'
-import { readSource, sourceFiles } from './source-files.ts'
+import { literalText, nodesOf, readSource, sourceFiles } from './source-files.ts'
 
 test('every import of the sources respects the layers', () => {
   const sources = sourceFiles('packages/*/src/**/*.{ts,tsx}').filter((file) => !isTestPart(file))
@@ -13,6 +13,17 @@ test('every import of the sources respects the layers', () => {
     }),
   )
   expect(faults).toEqual([])
+})
+
+test('the web UI imports types from the protocol and none of its schemas', () => {
+  const sources = sourceFiles('packages/web/src/**/*.{ts,tsx}')
+  const imports = sources.flatMap((file) =>
+    nodesOf(file, readSource(file)).filter(
+      ({ type, source }) => type === 'ImportDeclaration' && literalText(source) === '@parley/protocol',
+    ),
+  )
+  expect(imports.length).toBeGreaterThan(0)
+  expect(imports.filter(({ importKind }) => importKind !== 'type')).toEqual([])
 })
 
 test('every form of import is found in a source', () => {

@@ -4,7 +4,8 @@
  *   L2. A module is imported through its `index.ts`, a package by its name.
  *   L3. `agent`, `tools`, `security` and `hooks` never import `storage`.
  *   L4. A library is imported by one module only.
- *   L5. `protocol`, `client` and `web` run in a browser: no `node:*`. `web` takes only types from `protocol`, whose schemas are large.
+ *   L5. `protocol`, `client` and `web` run in a browser: no `node:*`. `web` takes only types from `protocol`, because its schemas are larger than the UI
+ *       (test/layers.test.ts).
  *   L6. Sources never import tests or test helpers.
  *   L7. A part of `conversation` (a folder, or a file beside the folders) imports only parts on lower lines. Every folder has
  *       a line. A file without a line is above all parts.

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
-import { filtered, sectionsOf, shownStatus } from './conversations.ts'
+import { filtered, inOrderOf, sectionsOf, shownStatus } from './conversations.ts'
 
 const NOW = Date.parse('2026-11-24T12:00:00Z')
+const NOBODY = new Set<string>()
+let count = 0
 const item = (members: object = {}) => ({
+  conversation_id: `c${++count}`,
   status: 'RUNNING' as const,
   runtime_status: 'STATUS$READY',
   execution_status: 'finished' as const,
@@ -21,7 +24,7 @@ test.each([
   ['stopped', { execution_status: 'deleting' }],
   ['finished', {}],
 ])('a list shows %s for %o', (shown, members) => {
-  expect(shownStatus(item(members))).toBe(shown)
+  expect(shownStatus(item(members), NOBODY)).toBe(shown)
 })
 
 test('home divides conversations by what they need, and a failure asks for attention for one day', () => {
@@ -30,11 +33,23 @@ test('home divides conversations by what they need, and a failure asks for atten
   const oldFailure = item({ execution_status: 'error', last_updated_at: '2026-11-23T11:59:59Z' })
   const starting = item({ status: 'STARTING' })
   const finished = item()
-  expect(sectionsOf([finished, waiting, oldFailure, starting, failed], NOW)).toEqual({
+  expect(sectionsOf([finished, waiting, oldFailure, starting, failed], NOBODY, NOW)).toEqual({
     attention: [waiting, failed],
     running: [starting],
     recent: [finished, oldFailure],
   })
+})
+
+test('a conversation whose sub-agent waits needs attention, whatever its own status is', () => {
+  const parent = item({ execution_status: 'running' })
+  expect(sectionsOf([parent], new Set([parent.conversation_id]), NOW).attention).toEqual([parent])
+})
+
+test('rows that are held keep their place and show what is new about them', () => {
+  const [first, second, third] = [item({ execution_status: 'running' }), item(), item()]
+  const before = sectionsOf([first, second, third], NOBODY, NOW)
+  const renewed = { ...first, execution_status: 'finished' as const }
+  expect(inOrderOf(before, [item(), third, renewed])).toEqual({ attention: [], running: [renewed], recent: [third] })
 })
 
 test('the filter finds every word of it in title and repository, whatever their case', () => {

@@ -1,4 +1,5 @@
 import type { WaitingAction } from '@parley/protocol'
+import { textOfAction } from '../lib/action-text.ts'
 import { en } from '../words/en.ts'
 
 /** Lines of an action that the queue shows; the conversation shows all of them. */
@@ -6,7 +7,7 @@ const LINES = 12
 
 /** One action of a batch: its tool, risk, summary and text. */
 export function ApprovalItem({ action }: { action: WaitingAction }) {
-  const lines = textOf(action).split('\n')
+  const lines = textOfAction(action).split('\n')
   const hidden = lines.length - LINES
   return (
     <div className="queue-action">
@@ -22,15 +23,4 @@ export function ApprovalItem({ action }: { action: WaitingAction }) {
       </pre>
     </div>
   )
-}
-
-/** The command of an action that has one, otherwise its members; the arguments of an action that could not be read. */
-function textOf({ action, arguments: written }: WaitingAction): string {
-  if (typeof action !== 'object' || action === null) return written
-  const members = Object.entries(action).filter(([name, value]) => name !== 'kind' && value !== null)
-  const command = members.find(([name]) => name === 'command')?.[1]
-  if (typeof command === 'string' && !members.some(([name]) => name === 'path')) return command
-  return members
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join('\n')
 }

@@ -1,7 +1,7 @@
 import { memo } from 'react'
 import { Link } from 'wouter'
 import type { ConversationProgress } from '../api/queries.ts'
-import { shownStatus, type Shown } from '../lib/conversations.ts'
+import type { Shown } from '../lib/conversations.ts'
 import { age, fullMoment } from '../lib/time.ts'
 import { conversationPath } from '../routes.ts'
 import { StatusMark } from '../ui/status-mark.tsx'
@@ -11,9 +11,16 @@ import './conversation-row.css'
 /** Statuses that are written out; the others are told by their mark. */
 const WORDED: readonly Shown[] = ['waiting', 'failed', 'start_failed', 'starting', 'paused', 'stopped']
 
+type RowProps = {
+  readonly item: ConversationProgress
+  readonly shown: Shown
+  /** What a person is asked in it. */
+  readonly asked: string | undefined
+  readonly now: number
+}
+
 /** A conversation in a list: status, title, where it works, and when something happened. */
-export const ConversationRow = memo(({ item, now }: { item: ConversationProgress; now: number }) => {
-  const shown = shownStatus(item)
+export const ConversationRow = memo(({ item, shown, asked, now }: RowProps) => {
   const changed = Date.parse(item.last_updated_at)
   const isWorded = WORDED.includes(shown)
   return (
@@ -21,7 +28,7 @@ export const ConversationRow = memo(({ item, now }: { item: ConversationProgress
       <Link href={conversationPath(item.conversation_id)} className="row">
         <StatusMark status={shown} isSilent={isWorded} />
         <span className="row-title">{item.title}</span>
-        <Detail item={item} shown={shown} />
+        <Detail item={item} shown={shown} asked={asked} />
         {isWorded && <span className={`row-status row-${shown}`}>{en.status[shown]}</span>}
         <time dateTime={item.last_updated_at} title={fullMoment(changed)}>
           {age(changed, now)}
@@ -31,7 +38,8 @@ export const ConversationRow = memo(({ item, now }: { item: ConversationProgress
   )
 })
 
-function Detail({ item, shown }: { item: ConversationProgress; shown: Shown }) {
+function Detail({ item, shown, asked }: Omit<RowProps, 'now'>) {
+  if (asked !== undefined) return <span className="row-detail">{asked}</span>
   if (shown === 'start_failed' && item.reason !== null) return <span className="row-detail">{item.reason}</span>
   if (item.selected_repository === null) return null
   const branch = item.selected_branch === null ? '' : ` · ${item.selected_branch}`

@@ -3,9 +3,11 @@ import { FolderTree, GitBranch, type LucideIcon, SquarePen } from '../ui/icons.t
 import { Link } from 'wouter'
 import { useMe } from '../api/me.ts'
 import { type ConversationProgress, useConversations } from '../api/queries.ts'
-import { sectionsOf } from '../lib/conversations.ts'
+import { shownStatus } from '../lib/conversations.ts'
 import { usePageTitle } from '../lib/page-title.ts'
 import { useNow } from '../lib/use-now.ts'
+import { useSections } from '../lib/use-sections.ts'
+import { useAskedIn } from '../lib/use-waiting.ts'
 import { ROUTES } from '../routes.ts'
 import { Listing } from '../ui/listing.tsx'
 import { en } from '../words/en.ts'
@@ -38,13 +40,13 @@ export function HomePage() {
 
 function Conversations({ items }: { items: readonly ConversationProgress[] }) {
   const now = useNow(30_000)
-  const { attention, running, recent } = sectionsOf(items, now)
+  const [{ attention, running, recent }, holding] = useSections(items, now)
   return (
-    <>
+    <div {...holding}>
       <Section title={en.home.attention} items={attention} now={now} isCounted />
       <Section title={en.home.running} items={running} now={now} isCounted />
       <Section title={en.home.recent} items={recent.slice(0, RECENT)} now={now} />
-    </>
+    </div>
   )
 }
 
@@ -56,6 +58,7 @@ type SectionProps = {
 }
 
 function Section({ title, items, now, isCounted = false }: SectionProps) {
+  const asked = useAskedIn()
   if (items.length === 0) return null
   return (
     <section className="home-section">
@@ -65,7 +68,13 @@ function Section({ title, items, now, isCounted = false }: SectionProps) {
       </h2>
       <ul className="rows">
         {items.map((item) => (
-          <ConversationRow key={item.conversation_id} item={item} now={now} />
+          <ConversationRow
+            key={item.conversation_id}
+            item={item}
+            shown={shownStatus(item, asked)}
+            asked={asked.get(item.conversation_id)}
+            now={now}
+          />
         ))}
       </ul>
     </section>

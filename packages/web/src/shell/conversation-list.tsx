@@ -2,9 +2,10 @@
 import { memo } from 'react'
 import { Link, useRoute } from 'wouter'
 import { type ConversationProgress, useConversations } from '../api/queries.ts'
-import { filtered, shownStatus } from '../lib/conversations.ts'
+import { filtered, shownStatus, type Shown } from '../lib/conversations.ts'
 import { byDay } from '../lib/time.ts'
 import { useNow } from '../lib/use-now.ts'
+import { useAskedIn } from '../lib/use-waiting.ts'
 import { conversationPath, ROUTES } from '../routes.ts'
 import { Button } from '../ui/button.tsx'
 import { Listing } from '../ui/listing.tsx'
@@ -13,6 +14,7 @@ import { en } from '../words/en.ts'
 
 export function ConversationList({ filter, onNavigate }: { filter: string; onNavigate: (() => void) | undefined }) {
   const list = useConversations()
+  const asked = useAskedIn()
   const now = useNow(60_000)
   const [, params] = useRoute(ROUTES.conversation)
   const shown = list.data === undefined ? undefined : filtered(list.data, filter)
@@ -34,6 +36,7 @@ export function ConversationList({ filter, onNavigate }: { filter: string; onNav
                   <Item
                     key={item.conversation_id}
                     item={item}
+                    shown={shownStatus(item, asked)}
                     isHere={params?.id === item.conversation_id}
                     onNavigate={onNavigate}
                   />
@@ -58,9 +61,9 @@ export function ConversationList({ filter, onNavigate }: { filter: string; onNav
   )
 }
 
-type ItemProps = { item: ConversationProgress; isHere: boolean; onNavigate: (() => void) | undefined }
+type ItemProps = { item: ConversationProgress; shown: Shown; isHere: boolean; onNavigate: (() => void) | undefined }
 
-const Item = memo(({ item, isHere, onNavigate }: ItemProps) => (
+const Item = memo(({ item, shown, isHere, onNavigate }: ItemProps) => (
   <li>
     <Link
       href={conversationPath(item.conversation_id)}
@@ -69,7 +72,7 @@ const Item = memo(({ item, isHere, onNavigate }: ItemProps) => (
       title={item.title}
       onClick={onNavigate}
     >
-      <StatusMark status={shownStatus(item)} />
+      <StatusMark status={shown} />
       <span className="rail-title">{item.title}</span>
     </Link>
   </li>
