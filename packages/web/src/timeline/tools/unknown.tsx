@@ -1,0 +1,68 @@
+/** Tools without a view of their own: arguments and result as a tree. */
+import { Plug, Puzzle, Wrench, Bot } from 'lucide-react'
+import { membersOf, textOf } from '../../log/read.ts'
+import { Output } from '../../text/ansi.tsx'
+import { Markdown } from '../../text/markdown.tsx'
+import { conversation as words } from '../../words/conversation.en.ts'
+import type { Call } from '../call.ts'
+import { JsonTree } from './json-tree.tsx'
+import type { ToolView } from './view.ts'
+
+/** The arguments without the members that the server adds. */
+function argumentsOf({ action }: Call): unknown {
+  if (action['kind'] === 'MCPToolAction') return action['data']
+  const { kind: _kind, ...rest } = action
+  return rest
+}
+
+/** The shortest text among the arguments that says what the call is about. */
+function aboutOf(call: Call): string {
+  const values = Object.values(membersOf(argumentsOf(call))).filter((value) => typeof value === 'string' && value !== '')
+  return values.map(textOf).sort((a, b) => a.length - b.length)[0] ?? ''
+}
+
+export const unknown: ToolView = {
+  icon: Wrench,
+  summary: (call) => ({ verb: words.called, object: [call.tool, aboutOf(call)].filter(Boolean).join(' ') }),
+  Body: ({ call }) => (
+    <>
+      <JsonTree value={argumentsOf(call)} label={words.argumentsOf(call.tool)} />
+      {call.output === '' ? null : <Output text={call.output} label={words.resultOf(call.tool)} />}
+    </>
+  ),
+}
+
+export const mcp: ToolView = { ...unknown, icon: Plug }
+export const clientTool: ToolView = {
+  ...unknown,
+  icon: Puzzle,
+  summary: (call) => ({ ...unknown.summary(call), facts: call.answer === undefined ? words.waitsForClient : null }),
+}
+export const external: ToolView = {
+  ...unknown,
+  summary: (call) => ({ verb: words.called, object: call.tool, facts: null }),
+}
+
+export const subAgent: ToolView = {
+  icon: Bot,
+  summary: (call) => ({
+    verb: call.status === 'running' ? words.delegates : words.delegated,
+    object:
+      textOf(call.action['description']) || textOf(call.action['name']) || textOf(call.action['prompt']) || call.tool,
+    facts: textOf(call.observation['status']) || null,
+  }),
+  Body: ({ call }) => (
+    <>
+      {textOf(call.action['prompt']) === '' ? (
+        <JsonTree value={argumentsOf(call)} label={words.argumentsOf(call.tool)} />
+      ) : (
+        <Markdown text={textOf(call.action['prompt'])} />
+      )}
+      {call.output === '' ? null : (
+        <div className="result">
+          <Markdown text={call.output} />
+        </div>
+      )}
+    </>
+  ),
+}
