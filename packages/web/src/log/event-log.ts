@@ -2,7 +2,7 @@
 import { type Entry, entryOf, isTree, UNKNOWN, withEventOf } from './entry.ts'
 import { PendingMessages } from './pending.ts'
 import { isLogEvent, type LogEvent, membersOf, numberOf, textOf } from './read.ts'
-import { branchOf, type Row, RowBuilder } from './rows.ts'
+import { branchOf, changesRows, type Row, RowBuilder, sameRow } from './rows.ts'
 import { type State, statusOf, withEvent, withSnapshot } from './state.ts'
 import { emptyTail, type Tail, withDelta, withPartial } from './tail.ts'
 
@@ -12,6 +12,7 @@ export class EventLog {
   needsOutline = false
   #entries: Entry[] = []
   readonly #seqs = new Map<string, number>()
+  readonly #strays = new Map<string, LogEvent>()
   readonly #bySeq = new Map<number, Entry>()
   #builder: RowBuilder
   #rows: readonly Row[] = []
@@ -94,6 +95,15 @@ export class EventLog {
     for (const [seq, event] of events) if (isLogEvent(event)) this.#insert(seq, event)
     this.#changed()
   }
+
+  /** Takes an event whose place is not known, so that it can be found by its id. */
+  takeStray(event: LogEvent): void {
+    this.#strays.set(event.id, event)
+    this.#changed()
+  }
+
+  /** A loaded event by its id. */
+  readonly eventById = (id: string): LogEvent | undefined => this.event(this.seqOf(id)) ?? this.#strays.get(id)
 
   /** Takes entries of an outline, whose events are loaded later. */
   takeOutline(entries: readonly Entry[]): void {
@@ -232,16 +242,4 @@ export class EventLog {
     this.#version++
     for (const listener of this.#listeners) listener()
   }
-}
-
-/** Most events of an outline add nothing to the rows when they are loaded. */
-function changesRows(known: Entry, entry: Entry): boolean {
-  const isMark = entry.kind === 'HookExecutionEvent' || entry.kind === 'ACPToolCallEvent' || known.tool === 'state'
-  return isMark || known.refers !== entry.refers || known.parent !== entry.parent
-}
-
-function sameRow(known: Row | undefined, row: Row): Row {
-  if (known === undefined) return row
-  const members = Object.keys(row) as (keyof Row)[]
-  return members.every((member) => known[member] === row[member]) ? known : row
 }

@@ -116,3 +116,16 @@ export function branchOf(entries: readonly Entry[], leaf: number): readonly Entr
     return follows || entry.tool === 'leaf_event_id'
   })
 }
+
+/** Most events of an outline add nothing to the rows when they are loaded. */
+export function changesRows(known: Entry, entry: Entry): boolean {
+  const isMark = entry.kind === 'HookExecutionEvent' || entry.kind === 'ACPToolCallEvent' || known.tool === 'state'
+  return isMark || known.refers !== entry.refers || known.parent !== entry.parent
+}
+
+/** The row that is known when it is the same, so that it is not drawn again. */
+export function sameRow(known: Row | undefined, row: Row): Row {
+  if (known === undefined) return row
+  const members = Object.keys(row) as (keyof Row)[]
+  return members.every((member) => known[member] === row[member]) ? known : row
+}

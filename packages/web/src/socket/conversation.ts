@@ -3,7 +3,7 @@ import { onSessionChange } from '../api/session.ts'
 import { server, ServerError } from '../api/server.ts'
 import { entriesOf } from '../log/entry.ts'
 import { EventLog } from '../log/event-log.ts'
-import { listOf, membersOf, numberOf } from '../log/read.ts'
+import { isLogEvent, listOf, membersOf, numberOf } from '../log/read.ts'
 import { statusOf } from '../log/state.ts'
 import { BodyLoader } from './bodies.ts'
 import { Connection, type ConnectionState } from './connection.ts'
@@ -48,6 +48,14 @@ export class OpenConversation {
   /** Path of an endpoint of this conversation. */
   path(rest = ''): string {
     return `/api/conversations/${encodeURIComponent(this.id)}${rest}`
+  }
+
+  /** Loads one event by its id, for an action that is older than what is loaded. */
+  async loadEvent(eventId: string): Promise<void> {
+    const seq = this.log.seqOf(eventId)
+    if (seq > 0) return this.bodies.want([seq])
+    const event = await this.#call('GET', `/events/${encodeURIComponent(eventId)}`, {}).catch(() => undefined)
+    if (isLogEvent(event)) this.log.takeStray(event)
   }
 
   retryNow(): void {

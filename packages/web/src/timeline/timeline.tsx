@@ -1,0 +1,137 @@
+/** The log of a conversation as a virtual list. Scroll rules S1 to S6 are kept here and tested in test/web. */
+import { type Range, useVirtualizer } from '@tanstack/react-virtual'
+import { ArrowDown } from 'lucide-react'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { Button } from '../ui/button.tsx'
+import { conversation as words } from '../words/conversation.en.ts'
+import { useView } from './context.ts'
+import { estimateOf, type Item, itemsOf } from './items.ts'
+import { RowContent } from './row.tsx'
+import { indexOfSeq, keepPlace, placeOf, visibleRange, wantedSeqs } from './scroll.ts'
+import { useTimelineKeys } from './timeline-keys.ts'
+import './timeline.css'
+
+/** Rows beyond the visible ones: more than one and a half screens, or corrections of heights would move what is read (S3). */
+const OVERSCAN = 40
+/** Pixels from the end within which growth keeps the end in view (S2). */
+const END_PX = 80
+
+/** @param at `seq` to open at; null: where the person was, or the end */
+export function Timeline({ at }: { at: number | null }) {
+  const { conversation, rows } = useView()
+  const { log, id } = conversation
+  const scroller = useRef<HTMLDivElement>(null)
+  const items = useSyncExternalStore(
+    log.subscribe,
+    useMemo(() => itemsOf(log), [log]),
+  )
+  const current = useSyncExternalStore(rows.subscribe, rows.current)
+  const currentIndex = useMemo(() => items.findIndex(({ key }) => key === current), [items, current])
+  const virtualizer = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => estimateOf(items[index]),
+    getItemKey: (index) => items[index]?.key ?? index,
+    overscan: OVERSCAN,
+    paddingStart: 16,
+    paddingEnd: 24,
+    anchorTo: 'end',
+    followOnAppend: true,
+    scrollEndThreshold: END_PX,
+    // The row with the focus stays mounted.
+    rangeExtractor: useCallback((range: Range) => visibleRange(range, currentIndex), [currentIndex]),
+  })
+  const shown = virtualizer.getVirtualItems()
+  const isAtEnd = useIsAtEnd(scroller, items)
+
+  useFirstPlace(virtualizer, items, id, at)
+  useEffect(() => () => void keepPlace(id, placeOf(virtualizer, items)))
+  useEffect(() => conversation.bodies.want(wantedSeqs(items, shown)))
+  useTimelineKeys(virtualizer, items)
+  useOwnMessages(items, () => virtualizer.scrollToEnd())
+
+  return (
+    <div className="timeline">
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls is reached with the keyboard */}
+      <div ref={scroller} className="timeline-scroll" role="feed" aria-label={words.timeline} tabIndex={0}>
+        <div className="timeline-size" style={{ height: virtualizer.getTotalSize() }}>
+          {shown.map(({ key, index, start }) => {
+            const item = items[index]
+            if (item === undefined) return null
+            return (
+              <article
+                key={key}
+                ref={virtualizer.measureElement}
+                data-index={index}
+                data-key={item.key}
+                data-seq={item.type === 'row' ? item.row.seq : undefined}
+                className={item.key === current ? 'row current' : 'row'}
+                style={{ transform: `translateY(${start}px)` }}
+                tabIndex={-1}
+                aria-posinset={index + 1}
+                aria-setsize={items.length}
+                onFocus={() => rows.setCurrent(item.key)}
+              >
+                <RowContent item={item} />
+              </article>
+            )
+          })}
+        </div>
+      </div>
+      {isAtEnd.value ? null : (
+        <Button size="small" className="to-end" onClick={() => virtualizer.scrollToEnd()}>
+          <ArrowDown size={14} aria-hidden />
+          {isAtEnd.missed === 0 ? words.toEnd : words.newRows(isAtEnd.missed)}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+type Virtualizer = ReturnType<typeof useVirtualizer<HTMLDivElement, Element>>
+
+/** Opens at `at`, at the place that was kept for this tab, or at the end (S4). */
+function useFirstPlace(virtualizer: Virtualizer, items: readonly Item[], id: string, at: number | null): void {
+  const isPlaced = useRef(false)
+  useLayoutEffect(() => {
+    if (isPlaced.current || items.length === 0) return
+    isPlaced.current = true
+    const kept = at === null ? keepPlace(id) : { key: '', offset: 0, seq: at }
+    const index = kept === undefined ? -1 : indexOfSeq(items, kept.seq, kept.key)
+    if (kept === undefined || index === -1) return virtualizer.scrollToEnd()
+    virtualizer.scrollToIndex(index, { align: 'start' })
+    const [start] = virtualizer.getOffsetForIndex(index, 'start') ?? [0]
+    if (kept.offset !== 0) virtualizer.scrollToOffset(start + kept.offset)
+  })
+}
+
+/** Whether the end is in view, and how many rows were added since it was left. */
+function useIsAtEnd(scroller: { current: HTMLElement | null }, items: readonly Item[]) {
+  const [value, setValue] = useState(true)
+  const [left, setLeft] = useState(0)
+  useEffect(() => {
+    const element = scroller.current
+    if (element === null) return undefined
+    const check = () => {
+      const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight <= END_PX
+      setValue(isAtEnd)
+    }
+    check()
+    element.addEventListener('scroll', check, { passive: true })
+    return () => element.removeEventListener('scroll', check)
+  }, [scroller])
+  useEffect(() => {
+    if (value) setLeft(items.length)
+  }, [value, items.length])
+  return { value, missed: value ? 0 : Math.max(0, items.length - left) }
+}
+
+/** A message of this page is always brought into view. */
+function useOwnMessages(items: readonly Item[], toEnd: () => void): void {
+  const pending = items.filter(({ type }) => type === 'pending').at(-1)?.key
+  const known = useRef(pending)
+  useEffect(() => {
+    if (pending !== undefined && pending !== known.current) toEnd()
+    known.current = pending
+  })
+}
