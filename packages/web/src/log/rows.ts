@@ -48,6 +48,8 @@ export class RowBuilder {
   readonly #external = new Map<string, number>()
   readonly #keys: (seq: number) => string | undefined
   #turn = 0
+  /** Index of the row of the start that is under way: its phases are one row until the exchange continues. */
+  #start: number | undefined
 
   /** @param keys the key that a row had before its event was stored: that of a message that was being sent, or of a streamed answer */
   constructor(keys: (seq: number) => string | undefined = () => undefined) {
@@ -58,6 +60,7 @@ export class RowBuilder {
   add(entry: Entry): boolean {
     if (entry.refers !== 0 && isTree(entry) && this.#update(this.#calls.get(entry.refers), entry)) return true
     if (entry.kind === 'ConversationStateUpdateEvent') return this.#control(entry)
+    if (entry.kind !== 'SystemPromptEvent') this.#start = undefined
     if (entry.kind === 'MessageEvent' && entry.from === 'user') this.#turn = entry.seq
     if (entry.kind === 'ActionEvent') this.#calls.set(entry.seq, this.rows.length)
     if (entry.kind === 'ActionEvent') return this.#push(entry, 'tool', entry.tool)
@@ -83,11 +86,13 @@ export class RowBuilder {
   }
 
   #control(entry: Entry): boolean {
-    if (entry.tool !== 'start_phase') return MARKS.has(entry.tool) && this.#push(entry, 'mark', entry.tool)
-    // The phases of one start are one row.
-    const last = this.rows.length - 1
-    if (this.rows[last]?.type === 'start') return this.#update(last, entry)
-    return this.#push(entry, 'start')
+    if (entry.tool === 'start_phase') {
+      if (this.#update(this.#start, entry)) return true
+      this.#start = this.rows.length
+      return this.#push(entry, 'start')
+    }
+    // What is set before the first message is how the conversation begins, and no change of it.
+    return this.#turn !== 0 && MARKS.has(entry.tool) && this.#push(entry, 'mark', entry.tool)
   }
 
   #push(entry: Entry, type: RowType, name = ''): boolean {

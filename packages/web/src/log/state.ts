@@ -97,3 +97,10 @@ export function policyOf(state: State): { kind: string; threshold: string } {
   const policy = membersOf(state['confirmation_policy'])
   return { kind: textOf(policy['kind']) || 'NeverConfirm', threshold: textOf(policy['threshold']) }
 }
+
+/** The directory of the conversation; empty when unknown. */
+export const directoryOf = (state: State): string => textOf(membersOf(state['workspace'])['working_dir'])
+
+/** True for an action of the batch that waits. */
+export const isAsked = (state: State, actionId: string): boolean =>
+  listOf(waitingBatch(state)?.['actions']).some((action) => membersOf(action)['action_id'] === actionId)

@@ -6,9 +6,11 @@ import { reasoningOf } from '../log/entry.ts'
 import type { Row } from '../log/rows.ts'
 import { Markdown } from '../text/markdown.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
+import { directoryOf, isAsked } from '../log/state.ts'
 import { Risk } from '../approve/risk.tsx'
+import { Visible } from '../approve/visible.tsx'
 import { type Call, callOf } from './call.ts'
-import { useEvent, useView } from './context.ts'
+import { useConversationState, useEvent, useView } from './context.ts'
 import { durationOf } from './format.ts'
 import { Reasoning } from './reasoning.tsx'
 import { RowMenu } from './row-menu.tsx'
@@ -64,6 +66,7 @@ function Finish({ event, text, row }: { event: LogEvent; text: string; row: Row 
 function LoadedRow({ row, call }: { row: Row; call: Call }) {
   const { rows } = useView()
   const isOpen = useSyncExternalStore(rows.subscribe, () => rows.isOpen(row.key))
+  const directory = useConversationState(directoryOf)
   const { icon: Icon, summary, Body } = viewOf(call)
   const { verb, object, isCode, facts } = summary(call)
   return (
@@ -71,7 +74,9 @@ function LoadedRow({ row, call }: { row: Row; call: Call }) {
       <button type="button" className="tool-line" aria-expanded={isOpen} onClick={() => rows.set(row.key, !isOpen)}>
         <Icon size={15} aria-hidden />
         <span className="verb">{verb}</span>
-        <span className={isCode ? 'object code' : 'object'}>{object}</span>
+        <span className={isCode ? 'object code' : 'object'}>
+          <Visible text={shortened(isCode ? object.replace(`${directory}/`, '') : object)} />
+        </span>
         <span className="facts">
           {facts}
           <Risk risk={textOf(call.event['security_risk'])} isQuiet />
@@ -93,7 +98,12 @@ function LoadedRow({ row, call }: { row: Row; call: Call }) {
   )
 }
 
+/** The beginning of the first line: a row shows one line. */
+const shortened = (text: string) => text.trim().split('\n', 1).join('').slice(0, 240)
+
 function Outcome({ call }: { call: Call }) {
+  const isWaiting = useConversationState((state) => call.status === 'running' && isAsked(state, call.event.id))
+  if (isWaiting) return <span className="asks">{words.asksForApproval}</span>
   if (call.status === 'running') return <span className="running">{words.running}</span>
   if (call.status === 'refused') return <span className="bad">{words.refused}</span>
   return (

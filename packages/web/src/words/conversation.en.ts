@@ -60,6 +60,7 @@ export const conversation = {
   // Rows
   toolCall: 'Tool call',
   running: 'Running',
+  asksForApproval: 'waits for approval',
   refused: 'refused',
   failed: 'failed',
   refusedBecause: (reason: string) => `Refused: ${reason}`,

@@ -1,6 +1,7 @@
 /** Commands of the agent's shell. */
 import { SquareTerminal } from 'lucide-react'
 import { numberOf, textOf, membersOf } from '../../log/read.ts'
+import { Visible } from '../../approve/visible.tsx'
 import { Output } from '../../text/ansi.tsx'
 import { CopyButton } from '../../text/copy-button.tsx'
 import { conversation as words } from '../../words/conversation.en.ts'
@@ -36,7 +37,7 @@ function TerminalBody({ call }: { call: Call }) {
           <span className="prompt" aria-hidden>
             ${' '}
           </span>
-          {commandOf(call)}
+          <Visible text={commandOf(call)} />
         </pre>
         <CopyButton text={commandOf(call)} label={words.copyCommand} />
       </div>
