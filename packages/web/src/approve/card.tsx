@@ -37,7 +37,9 @@ export function ApprovalCard({ asked, policy, decide, isBusy, problem, menu }: C
   return (
     <section ref={card} className={`approval ${asked.highest.toLowerCase()}`} aria-labelledby="approval-title">
       <header className="approval-head">
-        <h2 id="approval-title">{asked.chain.length === 0 ? words.waitsForYou : words.subAgentWaits(asked.chain.join(' › '))}</h2>
+        <h2 id="approval-title">
+          {asked.chain.length === 0 ? words.waitsForYou : words.subAgentWaits(asked.chain.join(' › '))}
+        </h2>
         <Risk risk={asked.highest} />
         <span className="policy">{policy}</span>
         <Waiting since={asked.since} />
@@ -80,7 +82,9 @@ export function ApprovalCard({ asked, policy, decide, isBusy, problem, menu }: C
 
 function Waiting({ since }: { since: number | null }) {
   const now = useNow(1000)
-  return since === null ? null : <span className="waiting-since">{words.waitsSince(durationOf(Math.max(0, now - since)))}</span>
+  return since === null ? null : (
+    <span className="waiting-since">{words.waitsSince(durationOf(Math.max(0, now - since)))}</span>
+  )
 }
 
 type DecisionProps = {

@@ -1,6 +1,6 @@
 /** Shows the batch that waits in this conversation, and what became of it when somebody else answered. */
 import { Ellipsis } from 'lucide-react'
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { messageOf, server, ServerError } from '../api/server.ts'
 import { membersOf, textOf, timeOf } from '../log/read.ts'
 import { type Decision, decisionOf, policyOf, waitingBatch } from '../log/state.ts'
@@ -18,16 +18,15 @@ export function ApprovalDock() {
   const { log } = conversation
   const request = useConversationState(waitingBatch)
   const state = useConversationState((all) => all)
-  const version = useSyncExternalStore(log.subscribe, () => (request === null ? 0 : log.version()))
-  const asked = useMemo(
-    () => (request === null ? null : askedOf(request, log.eventById)),
-    [request, log, version],
-  )
+  // Its actions may be loaded later than the request.
+  useSyncExternalStore(log.subscribe, () => (request === null ? 0 : log.version()))
+  const asked = request === null ? null : askedOf(request, log.eventById)
   const { answered, busyWith, problem, decide, note, dismiss } = useDecision(asked?.batchId ?? '')
   useMissingActions(asked?.actions.filter(({ action }) => action === null).map(({ id }) => id) ?? [])
+  const [batchId, highest] = [asked?.batchId ?? '', asked?.highest]
   useEffect(() => {
-    if (asked !== null) announce(words.announceApproval(asked.highest), 'assertive')
-  }, [asked?.batchId])
+    if (batchId !== '' && highest !== undefined) announce(words.announceApproval(highest), 'assertive')
+  }, [batchId, highest])
   if (asked === null || answered === asked.batchId)
     return note === null ? null : <AnsweredElsewhere decision={note} dismiss={dismiss} />
   const { kind, threshold } = policyOf(asked.policy === undefined ? state : { confirmation_policy: asked.policy })

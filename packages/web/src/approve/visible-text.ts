@@ -27,16 +27,22 @@ const PAIRS =
   '0410A 0412B 0415E 041aK 041cM 041dH 041eO 0420P 0421C 0422T 0423Y 0425X 0406I 0405S 03bfo 03b1a ' +
   '03bdv 03b9i 03bak 03c1p 03c4t 03c5u 0391A 0392B 0395E 0396Z 0397H 0399I 039aK 039cM 039dN 039fO ' +
   '03a1P 03a4T 03a5Y 03a7X ff0f/ 2215/ 2044/ 2010- 2011- 2212- ff1b; ff1a: 2024. ff04$ ff5c| ff06& ' +
-  '2018\' 2019\' 201c" 201d" 2032\' 02b9\' ff1c< ff1e> ff40` ff3c\\ 2216\\'
+  "2018' 2019' 201c\" 201d\" 2032' 02b9' ff1c< ff1e> ff40` ff3c\\ 2216\\"
 const LOOK_ALIKES = new Map(
   PAIRS.split(' ').map((pair) => [String.fromCodePoint(Number.parseInt(pair.slice(0, 4), 16)), pair.slice(4)]),
 )
 
 /** True for a character without a visible form, besides the usual spaces and line ends. */
 const isInvisible = (code: number, char: string) =>
-  code === 0x115f || code === 0x1160 || code === 0x3164 || code === 0xffa0 || code === 0x2800 ||
+  code === 0x115f ||
+  code === 0x1160 ||
+  code === 0x3164 ||
+  code === 0xffa0 ||
+  code === 0x2800 ||
   /[\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}]/u.test(char) ||
-  (code >= 0xfe00 && code <= 0xfe0f) || (code >= 0xe0100 && code <= 0xe01ef) || code === 0x034f
+  (code >= 0xfe00 && code <= 0xfe0f) ||
+  (code >= 0xe0100 && code <= 0xe01ef) ||
+  code === 0x034f
 
 const hex = (code: number) => `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
 
@@ -55,7 +61,8 @@ function special(char: string): Piece | undefined {
   if (isInvisible(code, char)) return { text: hex(code), hint: `invisible character (${hex(code)})` }
   const like = LOOK_ALIKES.get(char)
   if (like !== undefined) return { text: char, hint: `looks like “${like}” but is ${hex(code)}` }
-  if (code >= 0xff01 && code <= 0xff5e) return { text: char, hint: `looks like “${String.fromCharCode(code - 0xfee0)}” but is ${hex(code)}` }
+  if (code >= 0xff01 && code <= 0xff5e)
+    return { text: char, hint: `looks like “${String.fromCharCode(code - 0xfee0)}” but is ${hex(code)}` }
   return undefined
 }
 

@@ -99,7 +99,10 @@ function onFieldKey(event: KeyboardEvent<HTMLTextAreaElement>, send: () => void)
 }
 
 /** Text that another part of the page puts into the field. */
-function useExternalText(field: RefObject<HTMLTextAreaElement | null>, setText: (update: (text: string) => string) => void) {
+function useExternalText(
+  field: RefObject<HTMLTextAreaElement | null>,
+  setText: (update: (text: string) => string) => void,
+) {
   useEffect(() => {
     const element = field.current
     const add = (event: Event) => {
@@ -117,7 +120,12 @@ function Attached({ images, remove }: { images: readonly string[]; remove: (inde
       {images.map((address, index) => (
         <li key={index}>
           <img src={address} alt={words.attachedImage(index + 1)} />
-          <button type="button" className="icon-button" aria-label={words.removeImage(index + 1)} onClick={() => remove(index)}>
+          <button
+            type="button"
+            className="icon-button"
+            aria-label={words.removeImage(index + 1)}
+            onClick={() => remove(index)}
+          >
             <X size={14} aria-hidden />
           </button>
         </li>

@@ -230,7 +230,8 @@ export class EventLog {
     this.#isStale = false
     const known = new Map(this.#rows.map((row) => [row.key, row]))
     this.#builder = this.#newBuilder()
-    for (const entry of this.#hasBranches ? branchOf(this.#entries, this.#leaf) : this.#entries) this.#builder.add(entry)
+    for (const entry of this.#hasBranches ? branchOf(this.#entries, this.#leaf) : this.#entries)
+      this.#builder.add(entry)
     this.#rows = this.#builder.rows.map((row) => sameRow(known.get(row.key), row))
   }
 

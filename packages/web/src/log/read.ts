@@ -48,7 +48,11 @@ export function contentText(parts: unknown): string {
 
 /** The addresses of the images of a content list. */
 export const contentImages = (parts: unknown): readonly string[] =>
-  listOf(parts).flatMap((part) => listOf(membersOf(part)['image_urls']).map(textOf).filter((url) => url !== ''))
+  listOf(parts).flatMap((part) =>
+    listOf(membersOf(part)['image_urls'])
+      .map(textOf)
+      .filter((url) => url !== ''),
+  )
 
 /** Milliseconds since 1970 of a timestamp without offset, which is UTC; null when it cannot be read. */
 export function timeOf(timestamp: unknown): number | null {

@@ -15,7 +15,10 @@ export function linesOf(output: string): readonly string[] {
 /** The runs of one line. Colours become classes; sequences that move the cursor are removed. */
 export function runsOf(line: string): readonly Run[] {
   // oxlint-disable-next-line no-control-regex
-  const plain = line.replace(/\u001b(?:\[[0-9;?]*[A-LN-Za-ln-z]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[()][A-Z0-9]|[=>78cDEHM])/g, '')
+  const plain = line.replace(
+    /\u001b(?:\[[0-9;?]*[A-LN-Za-ln-z]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[()][A-Z0-9]|[=>78cDEHM])/g,
+    '',
+  )
   return Anser.ansiToJson(plain, { json: true, remove_empty: true, use_classes: true }).map((entry) => ({
     text: visible(entry.content),
     classes: [
@@ -31,7 +34,11 @@ export function runsOf(line: string): readonly Run[] {
 /** The output without control sequences. */
 export const plainOf = (output: string): string =>
   linesOf(output)
-    .map((line) => runsOf(line).map(({ text }) => text).join(''))
+    .map((line) =>
+      runsOf(line)
+        .map(({ text }) => text)
+        .join(''),
+    )
     .join('\n')
 
 /** Only names that have a rule in the style sheet; true colours and palette numbers are shown as the nearest of none. */

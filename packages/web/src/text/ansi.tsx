@@ -7,12 +7,21 @@ import { linesOf, runsOf } from './ansi-runs.ts'
 const FIRST = 40
 const MORE = 400
 
-export const Output = memo(function Output({ text, label }: { text: string; label: string }) {
+export const Output = memo(function Output({
+  text,
+  label,
+  isWrapped = false,
+}: {
+  text: string
+  label: string
+  /** Long lines are wrapped instead of scrolled. */
+  isWrapped?: boolean
+}) {
   const lines = useMemo(() => linesOf(text), [text])
   const [shown, setShown] = useState(FIRST)
   const hidden = Math.max(0, lines.length - shown)
   return (
-    <div className="output">
+    <div className={isWrapped ? 'output wrapped' : 'output'}>
       {hidden > 0 ? (
         <button type="button" className="text-button" onClick={() => setShown(shown + MORE)}>
           {words.earlierLines(hidden)}

@@ -41,7 +41,9 @@ type Part = { value: string; added: boolean; removed: boolean }
 
 function partsOf(old: string, fresh: string): readonly Part[] {
   const changes =
-    old.length + fresh.length > MAX_CHARS ? undefined : diffLines(old, fresh, { maxEditLength: MAX_EDITS, timeout: 200 })
+    old.length + fresh.length > MAX_CHARS
+      ? undefined
+      : diffLines(old, fresh, { maxEditLength: MAX_EDITS, timeout: 200 })
   return (
     changes ?? [
       { value: old, added: false, removed: true },

@@ -56,7 +56,15 @@ describe('texts', () => {
   })
 
   it('only web and mail addresses become links', () => {
-    const refused = ['javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' data:text/html,x', 'vbscript:x', 'file:///etc', '/api', '']
+    const refused = [
+      'javascript:alert(1)',
+      'JaVaScRiPt:alert(1)',
+      ' data:text/html,x',
+      'vbscript:x',
+      'file:///etc',
+      '/api',
+      '',
+    ]
     for (const address of refused) expect(safeLink(address, 'text')).toBeNull()
     expect(safeLink('https://user:pass@a.example', 'text')).toBeNull()
     expect(safeLink('mailto:a@b.example', 'text')?.href).toBe('mailto:a@b.example')
@@ -82,9 +90,12 @@ describe('texts', () => {
 
   it('output of any form gives its text without escape characters', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom('\u001b[31m', '\u001b[', '\u001b]8;;x\u0007', 'a', '<b>', '\n', '\u0007', '\u001b')), (parts) => {
-        expect(plainOf(parts.join(''))).not.toContain('\u001b')
-      }),
+      fc.property(
+        fc.array(fc.constantFrom('\u001b[31m', '\u001b[', '\u001b]8;;x\u0007', 'a', '<b>', '\n', '\u0007', '\u001b')),
+        (parts) => {
+          expect(plainOf(parts.join(''))).not.toContain('\u001b')
+        },
+      ),
     )
   })
 
@@ -103,13 +114,29 @@ describe('texts', () => {
         const count = (kinds: string[]) =>
           lines.filter(({ kind }) => kinds.includes(kind)).reduce((sum, line) => sum + line.count, 0)
         const length = (value: string) => (value === '' ? 0 : value.replace(/\n$/, '').split('\n').length)
-        expect([count(['same', 'gap', 'removed']), count(['same', 'gap', 'added'])]).toEqual([length(before), length(after)])
+        expect([count(['same', 'gap', 'removed']), count(['same', 'gap', 'added'])]).toEqual([
+          length(before),
+          length(after),
+        ])
       }),
     )
   })
 
   it('control, bidirectional, invisible and look-alike characters are visible', () => {
-    for (const char of ['\u202e', '\u200b', '\u0000', '\u001b', '\u00a0', '\u2066', '\u3164', '\u{e0041}', 'а', '／', 'ａ', '\ufeff'])
+    for (const char of [
+      '\u202e',
+      '\u200b',
+      '\u0000',
+      '\u001b',
+      '\u00a0',
+      '\u2066',
+      '\u3164',
+      '\u{e0041}',
+      'а',
+      '／',
+      'ａ',
+      '\ufeff',
+    ])
       expect([char, hintsOf(visibleText(`rm ${char}x`))]).toEqual([char, 1])
     expect(hintsOf(visibleText('git commit -m "ß 漢字 é"\nls'))).toBe(0)
   })

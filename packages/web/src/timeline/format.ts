@@ -21,10 +21,10 @@ export function durationOf(ms: number | null): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** `$0.42`, `$0.0031`; `$0.00` for nothing. `cost`: US dollars. */
+/** `$0.42`; `< $0.01` for less. `cost`: US dollars. */
 export function moneyOf(cost: number): string {
   if (cost === 0) return '$0.00'
-  return cost < 0.01 ? `$${cost.toPrecision(2)}` : `$${cost.toFixed(2)}`
+  return cost < 0.01 ? '< $0.01' : `$${cost.toFixed(2)}`
 }
 
 /** `12.4K`. */

@@ -1,17 +1,20 @@
 /** Title, status, model, cost and policy of the conversation. */
-import { useMemo } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useMemo } from 'react'
+import { refreshLists } from '../api/queries.ts'
+import { server } from '../api/server.ts'
 import { usePageTitle } from '../lib/page-title.ts'
 import { modelOf, policyOf, type State, statusOf, usageOf, waitingBatch } from '../log/state.ts'
-import { textOf } from '../log/read.ts'
+import { membersOf, textOf } from '../log/read.ts'
 import { StatusMark } from '../ui/status-mark.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
-import { useConversationState } from './context.ts'
+import { useConversationState, useView } from './context.ts'
 import { amountOf, moneyOf } from './format.ts'
 import './header.css'
 
 export function ConversationHeader() {
   const state = useConversationState((all) => all)
-  const title = textOf(state['title']) || words.untitled
+  const title = useTitle() || words.untitled
   usePageTitle(title)
   const { cost, input, output } = useMemo(() => usageOf(state), [state])
   const { kind, threshold } = policyOf(state)
@@ -44,6 +47,19 @@ function Fact({ name, value, hint }: { name: string; value: string; hint?: strin
       <dd>{value}</dd>
     </div>
   )
+}
+
+/** The title, which the server may choose some time after the first message. */
+function useTitle(): string {
+  const { conversation } = useView()
+  const status = useConversationState(statusOf)
+  const client = useQueryClient()
+  const { data } = useQuery({
+    queryKey: ['conversations', 'one', conversation.id],
+    queryFn: async ({ signal }) => membersOf(await server.call('GET', conversation.path(), { signal })),
+  })
+  useEffect(() => refreshLists(client), [status, client])
+  return textOf(data?.['title'])
 }
 
 type Shown = 'running' | 'waiting' | 'failed' | 'paused' | 'finished' | 'idle'

@@ -32,7 +32,8 @@ export const MessageRow = memo(function MessageRow({ row }: { row: Row }) {
   )
 })
 
-function MessageHead({ from, at, sender }: { from: Row['from']; at: number | null; sender: string }) {
+/** Who wrote a message, and when. `at`: milliseconds since 1970. */
+export function MessageHead({ from, at, sender }: { from: Row['from']; at: number | null; sender: string }) {
   return (
     <div className="message-head">
       <span className="who">{sender === '' ? words.from[from] : sender}</span>

@@ -17,7 +17,7 @@ export const MarkRow = memo(function MarkRow({ row }: { row: Row }) {
   const event = useEvent(row.seq)
   const at = timeOf(event?.timestamp)
   return (
-    <div className={`mark ${row.name}`}>
+    <div className="mark">
       <span>{event === undefined ? words.mark[row.name] : markText(row.name, event['value'])}</span>
       <time title={fullTimeOf(at)}>{clockOf(at)}</time>
     </div>
@@ -91,7 +91,9 @@ function foldedTitle(row: Row, event: Readonly<Record<string, unknown>>): string
   if (row.type === 'prompt') return words.systemPrompt(listOf(event['tools']).length)
   if (row.type === 'condensation') return words.summarised(listOf(event['forgotten_event_ids']).length)
   if (row.type === 'hook')
-    return event['blocked'] === true ? words.hookBlocked(textOf(event['hook_event_type'])) : words.hookFailed(textOf(event['hook_event_type']))
+    return event['blocked'] === true
+      ? words.hookBlocked(textOf(event['hook_event_type']))
+      : words.hookFailed(textOf(event['hook_event_type']))
   return words.unknownEvent(row.name)
 }
 
@@ -116,7 +118,9 @@ function FoldedBody({ row, event }: { row: Row; event: Readonly<Record<string, u
       <>
         <p className="note">{textOf(event['reason']) || textOf(event['error'])}</p>
         <Output
-          text={[textOf(event['hook_command']), textOf(event['stdout']), textOf(event['stderr'])].filter(Boolean).join('\n')}
+          text={[textOf(event['hook_command']), textOf(event['stdout']), textOf(event['stderr'])]
+            .filter(Boolean)
+            .join('\n')}
           label={words.hookOutput}
         />
       </>

@@ -1,6 +1,6 @@
 /** The start of a conversation: its phases, each with its state. */
 import { CircleCheck, CircleDot, CircleX } from 'lucide-react'
-import { useMemo, useState, useSyncExternalStore } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 import { server } from '../api/server.ts'
 import { membersOf, textOf, timeOf } from '../log/read.ts'
 import type { EventLog } from '../log/event-log.ts'
@@ -39,8 +39,8 @@ const ICONS = { done: CircleCheck, failed: CircleX, started: CircleDot } as cons
 export function StartRow({ row }: { row: Row }) {
   const { conversation, canAct, rows } = useView()
   const { log } = conversation
-  const version = useSyncExternalStore(log.subscribe, log.version)
-  const phases = useMemo(() => phasesOf(log, row.seq, row.answer || row.seq), [log, row, version])
+  useSyncExternalStore(log.subscribe, log.version)
+  const phases = phasesOf(log, row.seq, row.answer || row.seq)
   const failed = phases.find(({ status }) => status === 'failed')
   const isBusy = phases.some(({ status }) => status === 'started')
   const isOpen = useSyncExternalStore(rows.subscribe, () => rows.isOpen(row.key, failed !== undefined || isBusy))
@@ -71,9 +71,7 @@ function PhaseLine({ phase }: { phase: Phase }) {
       <span>{words.phase(phase.name)}</span>
       {phase.code === '' ? null : <span className="code">{phase.code}</span>}
       {phase.detail === '' ? null : <span className="detail">{phase.detail}</span>}
-      <span className="took">
-        {phase.from === null || phase.to === null ? '' : durationOf(phase.to - phase.from)}
-      </span>
+      <span className="took">{phase.from === null || phase.to === null ? '' : durationOf(phase.to - phase.from)}</span>
     </li>
   )
 }

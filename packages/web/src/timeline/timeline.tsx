@@ -42,7 +42,7 @@ export function Timeline({ at }: { at: number | null }) {
     rangeExtractor: useCallback((range: Range) => visibleRange(range, currentIndex), [currentIndex]),
   })
   const shown = virtualizer.getVirtualItems()
-  const isAtEnd = useIsAtEnd(scroller, items)
+  const isAtEnd = useIsAtEnd(scroller, items, () => virtualizer.scrollToEnd())
 
   useFirstPlace(virtualizer, items, id, at)
   useEffect(() => () => void keepPlace(id, placeOf(virtualizer, items)))
@@ -106,19 +106,33 @@ function useFirstPlace(virtualizer: Virtualizer, items: readonly Item[], id: str
 }
 
 /** Whether the end is in view, and how many rows were added since it was left. */
-function useIsAtEnd(scroller: { current: HTMLElement | null }, items: readonly Item[]) {
+function useIsAtEnd(scroller: { current: HTMLElement | null }, items: readonly Item[], scrollToEnd: () => void) {
+  const isAtEnd = useRef(true)
+  const toEnd = useRef(scrollToEnd)
+  useEffect(() => {
+    toEnd.current = scrollToEnd
+  })
   const [value, setValue] = useState(true)
   const [left, setLeft] = useState(0)
   useEffect(() => {
     const element = scroller.current
     if (element === null) return undefined
     const check = () => {
-      const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight <= END_PX
-      setValue(isAtEnd)
+      isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight <= END_PX
+      setValue(isAtEnd.current)
     }
     check()
     element.addEventListener('scroll', check, { passive: true })
-    return () => element.removeEventListener('scroll', check)
+    // A view that becomes smaller, because a card appeared below it, keeps its end.
+    const observer = new ResizeObserver(() => {
+      if (isAtEnd.current) toEnd.current()
+      check()
+    })
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', check)
+    }
   }, [scroller])
   useEffect(() => {
     if (value) setLeft(items.length)

@@ -1,7 +1,7 @@
 /** A tool call: one line of 36 px, which opens to the view of its tool. */
 import { ChevronRight } from 'lucide-react'
 import { memo, useSyncExternalStore } from 'react'
-import { contentText, type LogEvent, textOf } from '../log/read.ts'
+import { contentText, type LogEvent, textOf, timeOf } from '../log/read.ts'
 import { reasoningOf } from '../log/entry.ts'
 import type { Row } from '../log/rows.ts'
 import { Markdown } from '../text/markdown.tsx'
@@ -12,6 +12,7 @@ import { Visible } from '../approve/visible.tsx'
 import { type Call, callOf } from './call.ts'
 import { useConversationState, useEvent, useView } from './context.ts'
 import { durationOf } from './format.ts'
+import { MessageHead } from './message.tsx'
 import { Reasoning } from './reasoning.tsx'
 import { RowMenu } from './row-menu.tsx'
 import { viewOf } from './tools/index.ts'
@@ -55,7 +56,8 @@ function Said({ event }: { event: LogEvent }) {
 
 function Finish({ event, text, row }: { event: LogEvent; text: string; row: Row }) {
   return (
-    <div className="said finish">
+    <div className="message agent">
+      <MessageHead from="agent" at={timeOf(event.timestamp)} sender="" />
       <Said event={event} />
       <Markdown text={text} />
       <RowMenu row={row} event={event} text={text} />
@@ -104,7 +106,13 @@ const shortened = (text: string) => text.trim().split('\n', 1).join('').slice(0,
 function Outcome({ call }: { call: Call }) {
   const isWaiting = useConversationState((state) => call.status === 'running' && isAsked(state, call.event.id))
   if (isWaiting) return <span className="asks">{words.asksForApproval}</span>
-  if (call.status === 'running') return <span className="running">{words.running}</span>
+  if (call.status === 'running')
+    return (
+      <span className="running">
+        <span className="pulse" aria-hidden />
+        <span className="hidden-text">{words.running}</span>
+      </span>
+    )
   if (call.status === 'refused') return <span className="bad">{words.refused}</span>
   return (
     <>

@@ -110,7 +110,8 @@ export const conversation = {
   agentChanged: (model: string) => (model === '' ? 'Agent changed' : `Model: ${model}`),
   retry: (seconds: number, reason: string) => `The model is asked again in ${Math.round(seconds)} s: ${reason}`,
   systemPrompt: (tools: number) => `System prompt · ${many(tools, 'tool', 'tools')}`,
-  summarised: (count: number) => (count === 0 ? 'Earlier events summarised' : `${many(count, 'event', 'events')} summarised`),
+  summarised: (count: number) =>
+    count === 0 ? 'Earlier events summarised' : `${many(count, 'event', 'events')} summarised`,
   noSummary: 'There is no summary.',
   hookBlocked: (kind: string) => `A hook blocked: ${kind}`,
   hookFailed: (kind: string) => `Hook: ${kind}`,
@@ -195,7 +196,12 @@ export const conversation = {
   fromNowOn: 'From now on, in this conversation',
   policy: (kind: string, threshold: string): string => {
     if (kind === 'AlwaysConfirm') return 'Ask about every action'
-    if (kind === 'ConfirmRisky') return threshold === 'MEDIUM' ? 'Ask about medium and high risk' : threshold === 'LOW' ? 'Ask about any risk' : 'Ask only about high risk'
+    if (kind === 'ConfirmRisky')
+      return threshold === 'MEDIUM'
+        ? 'Ask about medium and high risk'
+        : threshold === 'LOW'
+          ? 'Ask about any risk'
+          : 'Ask only about high risk'
     return 'Ask about nothing'
   },
 

@@ -7,7 +7,9 @@ import type { Call } from '../call.ts'
 import type { ToolView } from './view.ts'
 
 const actionName = ({ kind }: Call) =>
-  kind.replace(/^Browser|Action$/g, '').replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`)
+  kind
+    .replace(/^Browser|Action$/g, '')
+    .replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`)
 
 export const browser: ToolView = {
   icon: Globe,

@@ -35,7 +35,9 @@ function changeFrom({ action, observation, kind }: Call): Difference | null {
   if (typeof replaced === 'string') return differenceOf(replaced, textOf(by))
   const whole = action['file_text'] ?? action['content']
   if (typeof whole === 'string') return differenceOf(null, whole)
-  return action['command'] === 'insert' ? differenceOf(null, textOf(by), (numberOf(action['insert_line']) ?? 0) + 1) : null
+  return action['command'] === 'insert'
+    ? differenceOf(null, textOf(by), (numberOf(action['insert_line']) ?? 0) + 1)
+    : null
 }
 
 function verbOf(call: Call): string {
@@ -50,7 +52,7 @@ function verbOf(call: Call): string {
 export const edit: ToolView = {
   icon: FilePen,
   summary: (call) => {
-    const change = isReading(call) ? null : changeOf(call)
+    const change = isReading(call) || call.status === 'failed' ? null : changeOf(call)
     return {
       verb: verbOf(call),
       object: pathOf(call) || firstFile(call) || words.nothing,
@@ -64,7 +66,9 @@ export const edit: ToolView = {
 export const reading: ToolView = { ...edit, icon: FileText }
 
 function firstFile({ action }: Call): string {
-  const files = [...textOf(action['patch']).matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm)].map(([, file]) => file)
+  const files = [...textOf(action['patch']).matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm)].map(
+    ([, file]) => file,
+  )
   return files.length > 1 ? `${files[0]} ${words.andMore(files.length - 1)}` : (files[0] ?? '')
 }
 
@@ -74,7 +78,7 @@ function EditBody({ call }: { call: Call }) {
     <>
       {change === null ? null : <Diff difference={change} path={pathOf(call)} />}
       {call.output !== '' && (change === null || call.status === 'failed') ? (
-        <Output text={call.output} label={words.resultOf(call.tool)} />
+        <Output text={call.output} label={words.resultOf(call.tool)} isWrapped={call.status === 'failed'} />
       ) : null}
     </>
   )

@@ -16,7 +16,8 @@ export function JsonTree({ value, label }: { value: unknown; label: string }) {
 
 function Value({ value, depth }: { value: unknown; depth: number }): ReactNode {
   if (typeof value === 'string') return <span className="json-text">{value}</span>
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return <span className="json-atom">{String(value)}</span>
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH)
+    return <span className="json-atom">{String(value)}</span>
   return <Members entries={Object.entries(value)} isList={Array.isArray(value)} depth={depth} />
 }
 

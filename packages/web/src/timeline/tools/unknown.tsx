@@ -17,7 +17,9 @@ function argumentsOf({ action }: Call): unknown {
 
 /** The shortest text among the arguments that says what the call is about. */
 function aboutOf(call: Call): string {
-  const values = Object.values(membersOf(argumentsOf(call))).filter((value) => typeof value === 'string' && value !== '')
+  const values = Object.values(membersOf(argumentsOf(call))).filter(
+    (value) => typeof value === 'string' && value !== '',
+  )
   return values.map(textOf).sort((a, b) => a.length - b.length)[0] ?? ''
 }
 
