@@ -12,13 +12,14 @@ export function linesOf(output: string): readonly string[] {
   return text.split('\n').map((line) => cut(overwritten(line)))
 }
 
+/** Sequences besides colours: they move the cursor, set titles and links, or choose character sets. */
+const SEQUENCES =
+  // oxlint-disable-next-line no-control-regex
+  /\u001b(?:\[[0-9;?]*[A-LN-Za-ln-z]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[()][A-Z0-9]|[=>78cDEHM])/g
+
 /** The runs of one line. Colours become classes; sequences that move the cursor are removed. */
 export function runsOf(line: string): readonly Run[] {
-  // oxlint-disable-next-line no-control-regex
-  const plain = line.replace(
-    /\u001b(?:\[[0-9;?]*[A-LN-Za-ln-z]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[()][A-Z0-9]|[=>78cDEHM])/g,
-    '',
-  )
+  const plain = line.replace(SEQUENCES, '')
   return Anser.ansiToJson(plain, { json: true, remove_empty: true, use_classes: true }).map((entry) => ({
     text: visible(entry.content),
     classes: [
