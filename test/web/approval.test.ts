@@ -5,6 +5,7 @@ import { axeViolations } from './axe.ts'
 import { CHROMIUM, openSite, SCENARIO_MS, type Site } from './harness.ts'
 import { say, startConversation, startTalk, type Talk } from './talk.ts'
 
+const POLL = { timeout: 20_000 }
 const COMMAND = 'echo safe\u202e && echo еvil'
 
 describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS }, () => {
@@ -25,7 +26,7 @@ describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS },
       assistantTurns === 0
         ? { toolCalls: [{ name: 'terminal', arguments: { command: COMMAND, security_risk: risk, summary: 'Say it' } }] }
         : { text: 'Understood.' }
-    const id = await startConversation(site.server, talk, site.server.dir.path, {
+    const id = await startConversation(site.server, talk, {
       confirmation_policy: { kind: 'AlwaysConfirm' },
       security_analyzer: { kind: 'LLMSecurityAnalyzer' },
     })
@@ -44,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS },
     await using tab = await site.open(`/c/${id}`)
     const { page } = tab
     await card(page).waitFor()
-    await expect.poll(() => card(page).locator('.special').count()).toBe(2)
+    await expect.poll(() => card(page).locator('.special').count(), POLL).toBe(2)
     expect(await card(page).getByText('High risk').first().isVisible()).toBe(true)
     await tab.shot('approval-high')
     await page.keyboard.press('a')
@@ -57,7 +58,7 @@ describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS },
       .poll(async () => {
         if (await second.isVisible()) await page.keyboard.press('Enter')
         return (await decisions(id)).map(({ decision }: any) => decision)
-      })
+      }, POLL)
       .toEqual(['accept'])
     await page.getByText('Understood.').waitFor()
     await card(page).waitFor({ state: 'detached' })
@@ -67,6 +68,7 @@ describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS },
     const id = await waiting('LOW')
     await using tab = await site.open('/')
     const { page } = tab
+    await page.waitForFunction('sessionStorage.length > 0')
     await page.evaluate(() => {
       const observer = new MutationObserver(() => {
         const button = document.querySelector<HTMLElement>('.approval .button-primary')
@@ -82,7 +84,7 @@ describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS },
       dispatchEvent(new PopStateEvent('popstate'))
     }, `/c/${id}`)
     await page.waitForFunction(() => document.documentElement.dataset['clicked'] === 'yes')
-    await card(page).getByText('for', { exact: false }).first().waitFor()
+    await card(page).waitFor()
     expect([await decisions(id), await status(id)]).toEqual([[], 'waiting_for_confirmation'])
   })
 
@@ -98,7 +100,7 @@ describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS },
         const refuse = page.getByRole('button', { name: 'Refuse', exact: true })
         if (await refuse.isVisible()) await refuse.click()
         return (await decisions(id)).map(({ decision, reason }: any) => [decision, reason])
-      })
+      }, POLL)
       .toEqual([['reject', 'Not on this machine']])
     await page.getByText('Understood.').waitFor()
     await page.getByText('Refused: Not on this machine').first().waitFor()
@@ -109,18 +111,17 @@ describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS },
     await using first = await site.open(`/c/${id}`)
     await using second = await site.open(`/c/${id}`)
     await Promise.all([card(first.page).waitFor(), card(second.page).waitFor()])
-    await first.page.getByRole('button', { name: 'Approve', exact: true }).click({ delay: 10 })
     await expect
       .poll(async () => {
         const approve = first.page.getByRole('button', { name: 'Approve', exact: true })
         if (await approve.isVisible()) await approve.click()
         return (await decisions(id)).length
-      })
+      }, POLL)
       .toBe(1)
-    await second.page.getByText('Approved elsewhere').waitFor()
+    await second.page.locator('.answered').getByText('Approved elsewhere').waitFor()
     await card(second.page).waitFor({ state: 'detached' })
     await second.shot('approval-elsewhere')
-    expect(await first.page.getByText('Approved elsewhere').count()).toBe(0)
+    expect(await first.page.locator('.answered').count()).toBe(0)
   })
 
   test('the checker finds nothing wrong with an approval in any colours, nor on a phone', async () => {

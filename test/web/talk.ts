@@ -6,6 +6,7 @@ import {
   type ScriptedAnswer,
   type ScriptedModel,
 } from '../../packages/server/testing/scripted-model.ts'
+import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 
 type Caller = { call(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }> }
@@ -14,26 +15,39 @@ type Caller = { call(method: string, path: string, body?: unknown): Promise<{ st
 export type Answers = (text: string, view: RequestView) => ScriptedAnswer | Promise<ScriptedAnswer>
 
 /** A model whose answers a scenario may replace. */
-export type Talk = AsyncDisposable & { readonly model: ScriptedModel; answers: Answers }
+export type Talk = AsyncDisposable & {
+  readonly model: ScriptedModel
+  /** Directory of the conversations. */
+  readonly directory: string
+  answers: Answers
+}
 
 export async function startTalk(): Promise<Talk> {
   const talk = { answers: (() => ({ text: 'Hello.' })) as Answers }
-  const model = await startScriptedModel({ respond: ({ view }) => talk.answers(view.lastUserText, view) })
-  return Object.assign(talk, { model, [Symbol.asyncDispose]: () => model[Symbol.asyncDispose]() })
+  await using stack = new AsyncDisposableStack()
+  const directory = stack.use(await tempDir()).path
+  const model = stack.use(await startScriptedModel({ respond: ({ view }) => talk.answers(view.lastUserText, view) }))
+  const open = stack.move()
+  return Object.assign(talk, { model, directory, [Symbol.asyncDispose]: () => open.disposeAsync() })
 }
 
-/** Creates a conversation in `directory`; resolves to its id. */
+/** Creates a conversation; resolves to its id. */
 export async function startConversation(
   server: Caller,
-  { model }: Talk,
-  directory: string,
+  { model, directory }: Talk,
   members: Record<string, unknown> = {},
 ): Promise<string> {
   const { status, body } = await server.call('POST', '/api/conversations', {
     workspace: { kind: 'LocalWorkspace', working_dir: directory },
     agent: {
       kind: 'Agent',
-      llm: { model: 'openai/scripted', base_url: `${model.url}/v1`, api_key: 'scripted', usage_id: 'agent' },
+      llm: {
+        model: 'openai/scripted',
+        base_url: `${model.url}/v1`,
+        api_key: 'scripted',
+        usage_id: 'agent',
+        stream: true,
+      },
       tools: [{ name: 'terminal' }, { name: 'file_editor' }],
     },
     ...members,

@@ -21,7 +21,10 @@ export function ApprovalDock() {
   // Its actions may be loaded later than the request.
   useSyncExternalStore(log.subscribe, () => (request === null ? 0 : log.version()))
   const asked = request === null ? null : askedOf(request, log.eventById)
-  const { answered, busyWith, problem, decide, note, dismiss } = useDecision(asked?.batchId ?? '')
+  const { answered, busyWith, problem, decide, note, dismiss } = useDecision(
+    asked?.batchId ?? '',
+    (asked?.chain.length ?? 0) > 0,
+  )
   useMissingActions(asked?.actions.filter(({ action }) => action === null).map(({ id }) => id) ?? [])
   const [batchId, highest] = [asked?.batchId ?? '', asked?.highest]
   useEffect(() => {
@@ -44,7 +47,7 @@ export function ApprovalDock() {
 }
 
 /** Sends the decision of this page, and notices those of others. */
-function useDecision(batchId: string) {
+function useDecision(batchId: string, isChild: boolean) {
   const { conversation } = useView()
   const decision = useConversationState(decisionOfState)
   const own = useRef(new Set<string>())
@@ -74,7 +77,9 @@ function useDecision(batchId: string) {
       try {
         await server.call('POST', conversation.path('/events/respond_to_confirmation'), { body })
         setAnswered(batchId)
-        if (stops) await server.call('POST', conversation.path('/interrupt'))
+        // The server stops after a refusal; only a sub-agent's parent continues by itself.
+        if (stops && isChild) await server.call('POST', conversation.path('/interrupt'))
+        if (!stops && !isAccepted && !isChild) await server.call('POST', conversation.path('/run'), { body: {} })
       } catch (error) {
         // Somebody else was first: the decision arrives as an event and is shown then.
         own.current.delete(batchId)
@@ -139,6 +144,7 @@ function PolicyMenu() {
       <Menu
         trigger={<Ellipsis size={16} aria-hidden />}
         label={words.policyMenu}
+        triggerLabel={words.policyMenu}
         triggerClass="button button-quiet button-icon"
         side="above"
         groups={[
