@@ -1,12 +1,25 @@
 /** Approvals in a real browser. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
+import { until } from '../../packages/server/testing/until.ts'
 import { axeViolations } from './axe.ts'
 import { CHROMIUM, openSite, SCENARIO_MS, type Site } from './harness.ts'
 import { say, startConversation, startTalk, type Talk } from './talk.ts'
 
 const POLL = { timeout: 20_000 }
 const COMMAND = 'echo safe\u202e && echo еvil'
+
+/** Clicks the button in the moment when it is in the document. */
+const CLICK_AT_ONCE = `{
+  const observer = new MutationObserver(() => {
+    const button = document.querySelector('.approval .button-primary')
+    if (button === null) return
+    observer.disconnect()
+    button.click()
+    document.documentElement.dataset.clicked = 'yes'
+  })
+  observer.observe(document.body, { childList: true, subtree: true })
+}`
 
 describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS }, () => {
   let site: Site
@@ -68,22 +81,9 @@ describe.skipIf(CHROMIUM === undefined)('an approval', { timeout: SCENARIO_MS },
     const id = await waiting('LOW')
     await using tab = await site.open('/')
     const { page } = tab
-    await page.waitForFunction('sessionStorage.length > 0')
-    await page.evaluate(() => {
-      const observer = new MutationObserver(() => {
-        const button = document.querySelector<HTMLElement>('.approval .button-primary')
-        if (button === null) return
-        observer.disconnect()
-        button.click()
-        document.documentElement.dataset['clicked'] = 'yes'
-      })
-      observer.observe(document.body, { childList: true, subtree: true })
-    })
-    await page.evaluate((path) => {
-      history.pushState(null, '', path)
-      dispatchEvent(new PopStateEvent('popstate'))
-    }, `/c/${id}`)
-    await page.waitForFunction(() => document.documentElement.dataset['clicked'] === 'yes')
+    await page.evaluate(CLICK_AT_ONCE)
+    await page.evaluate(`history.pushState(null, '', '/c/${id}'); dispatchEvent(new PopStateEvent('popstate'))`)
+    await until(() => page.evaluate<boolean>(`document.documentElement.dataset.clicked === 'yes'`))
     await card(page).waitFor()
     expect([await decisions(id), await status(id)]).toEqual([[], 'waiting_for_confirmation'])
   })

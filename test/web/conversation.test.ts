@@ -1,4 +1,5 @@
 /** Messages, streaming and lost connections in a real browser. */
+import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServerProcess, TEST_KEY, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { until } from '../../packages/server/testing/until.ts'
@@ -135,9 +136,10 @@ describe.skipIf(CHROMIUM === undefined)('a conversation', { timeout: SCENARIO_MS
     stack.defer(() => server[Symbol.asyncDispose]())
     const port = Number(new URL(server.url).port)
     const id = await startConversation(server, talk)
-    await using tab = await site.open('/')
-    const context = stack.adopt(await tab.page.context().browser()!.newContext(), (one) => one.close())
-    // The page itself comes from the server that has the UI.
+    // The page itself comes from the server that has the UI; a browser would take its origin for another network.
+    const args = ['--no-sandbox', '--disable-gpu', '--disable-features=LocalNetworkAccessChecks']
+    const browser = stack.adopt(await chromium.launch({ executablePath: CHROMIUM!, args }), (one) => one.close())
+    const context = await browser.newContext()
     await context.route(/\/(?:assets|c)\//, async (route) =>
       route.fulfill({
         response: await route.fetch({ url: site.server.url + new URL(route.request().url()).pathname }),
