@@ -154,6 +154,24 @@ describe('EventLog', () => {
     expect([tail.text, log.tail(), log.rows()[1]!.key]).toEqual(['Hello', null, tail.key])
   })
 
+  it('pieces with places give the text of a client that joined in the middle, also after a break', () => {
+    const log = logOf(message(1, 'user', null))
+    const at = { response_id: 'r', part: 1 }
+    const reasoning = { part: 0, kind: 'reasoning_content', offset: 0, text: 'why' }
+    const parts = [reasoning, { part: 1, kind: 'content', offset: 0, text: 'Hel' }]
+    log.take([
+      { type: 'partial', response_id: 'r', parts, tool_calls: [] },
+      { type: 'delta', ...at, offset: 3, content: 'lo' },
+    ])
+    log.breakStream()
+    log.take([{ type: 'delta', ...at, offset: 4, content: 'o you' }])
+    expect([log.tail()?.text, log.tail()?.reasoning, log.tail()?.isBroken]).toEqual(['Hello you', 'why', false])
+    log.take([{ type: 'tool_call', response_id: 'r', index: 0, name: 'terminal', chars: 9 }])
+    expect(log.tail()?.tool).toBe('terminal')
+    log.take([{ type: 'delta', response_id: 'r2', part: 0, offset: 0, content: 'Again' }])
+    expect([log.tail()?.text, log.tail()?.tool]).toEqual(['Again', ''])
+  })
+
   it('a navigation shows the branch of the new leaf only', () => {
     const log = logOf(
       message(1, 'user', null),

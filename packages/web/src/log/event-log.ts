@@ -4,7 +4,9 @@ import { PendingMessages } from './pending.ts'
 import { isLogEvent, type LogEvent, membersOf, numberOf, textOf } from './read.ts'
 import { branchOf, changesRows, type Row, RowBuilder, sameRow } from './rows.ts'
 import { type State, statusOf, withEvent, withSnapshot } from './state.ts'
-import { emptyTail, type Tail, withDelta, withPartial } from './tail.ts'
+import { emptyTail, type Tail, withCall, withDelta, withPartial } from './tail.ts'
+
+const APPEND = { delta: withDelta, partial: withPartial, tool_call: withCall } as const
 
 export class EventLog {
   readonly pending: PendingMessages
@@ -143,19 +145,17 @@ export class EventLog {
         return
       }
       case 'delta':
-      case 'partial': {
-        // After a break the server sends only later pieces, so the text so far cannot be continued without an offset.
-        const isNew = this.#tail === null || (this.#tail.isBroken && numberOf(frame['offset']) === null)
-        const known = isNew ? emptyTail(this.#tail?.key ?? `s${++this.#streams}`, this.#now()) : this.#tail!
-        this.#tail = frame['type'] === 'delta' ? withDelta(known, frame) : withPartial(known, frame)
-        return
-      }
+      case 'partial':
       case 'tool_call':
-        this.#tail = {
-          ...(this.#tail ?? emptyTail(`s${++this.#streams}`, this.#now())),
-          tool: textOf(frame['name']),
-        }
+        this.#tail = APPEND[frame['type']](this.#openTail(frame), frame)
     }
+  }
+
+  /** The answer that a frame continues. After a break, a server that sends no offsets sends only later pieces. */
+  #openTail(frame: Readonly<Record<string, unknown>>): Tail {
+    const known = this.#tail
+    if (known === null) return emptyTail(`s${++this.#streams}`, this.#now())
+    return known.isBroken && numberOf(frame['offset']) === null ? emptyTail(known.key, this.#now()) : known
   }
 
   #insert(seq: number, event: LogEvent): void {

@@ -21,7 +21,9 @@ export const conversation = {
   changesOf: (path: string) => `Changes of ${path}`,
 
   // Tools
-  runs: 'Running',
+  runs: 'Run',
+  edits: 'Edit',
+  creates: 'Create',
   ran: 'Ran',
   typed: 'Typed',
   read: 'Read',
@@ -33,7 +35,7 @@ export const conversation = {
   searched: 'Searched',
   browser: 'Browser',
   called: 'Called',
-  delegates: 'Delegating',
+  delegates: 'Delegate',
   delegated: 'Delegated',
   plannedTasks: 'Updated the tasks',
   viewedTasks: 'Read the tasks',

@@ -43,6 +43,7 @@ function changeFrom({ action, observation, kind }: Call): Difference | null {
 function verbOf(call: Call): string {
   if (isReading(call)) return words.read
   const { action, observation, kind } = call
+  if (call.status === 'running') return action['command'] === 'create' ? words.creates : words.edits
   if (action['command'] === 'create' || observation['is_new_file'] === true || observation['prev_exist'] === false)
     return words.created
   if (kind === 'WriteFileAction') return words.wrote
