@@ -7,7 +7,7 @@ import { conversation as words } from '../words/conversation.en.ts'
 import { useView } from './context.ts'
 import { estimateOf, type Item, itemsOf } from './items.ts'
 import { RowContent } from './row.tsx'
-import { indexOfSeq, keepPlace, placeOf, visibleRange, wantedSeqs } from './scroll.ts'
+import { indexOfSeq, keepPlace, type Place, placeOf, visibleRange, wantedSeqs } from './scroll.ts'
 import { useTimelineKeys } from './timeline-keys.ts'
 import './timeline.css'
 
@@ -41,10 +41,13 @@ export function Timeline({ at }: { at: number | null }) {
     // The row with the focus stays mounted.
     rangeExtractor: useCallback((range: Range) => visibleRange(range, currentIndex), [currentIndex]),
   })
+  // By default, rows that are measured again while the person scrolls up are not corrected: their events arrive at that time (S3).
+  virtualizer.shouldAdjustScrollPositionOnItemSizeChange = ({ index, start }, _delta, { scrollOffset }) =>
+    start < (scrollOffset ?? 0) && index < items.length - 1
   const shown = virtualizer.getVirtualItems()
   const isAtEnd = useIsAtEnd(scroller, items, () => virtualizer.scrollToEnd())
 
-  useFirstPlace(virtualizer, items, id, at)
+  useFirstPlace(virtualizer, items, { at, scroller })
   useEffect(() => () => void keepPlace(id, placeOf(virtualizer, items)))
   useEffect(() => conversation.bodies.want(wantedSeqs(items, shown)))
   useTimelineKeys(virtualizer, items)
@@ -91,18 +94,36 @@ export function Timeline({ at }: { at: number | null }) {
 type Virtualizer = ReturnType<typeof useVirtualizer<HTMLDivElement, Element>>
 
 /** Opens at `at`, at the place that was kept for this tab, or at the end (S4). */
-function useFirstPlace(virtualizer: Virtualizer, items: readonly Item[], id: string, at: number | null): void {
-  const isPlaced = useRef(false)
+function useFirstPlace(
+  virtualizer: Virtualizer,
+  items: readonly Item[],
+  { at, scroller }: { at: number | null; scroller: { current: HTMLElement | null } },
+): void {
+  const { conversation } = useView()
+  const target = useRef<Place | 'unknown' | null>('unknown')
   useLayoutEffect(() => {
-    if (isPlaced.current || items.length === 0) return
-    isPlaced.current = true
-    const kept = at === null ? keepPlace(id) : { key: '', offset: 0, seq: at }
-    const index = kept === undefined ? -1 : indexOfSeq(items, kept.seq, kept.key)
-    if (kept === undefined || index === -1) return virtualizer.scrollToEnd()
-    virtualizer.scrollToIndex(index, { align: 'start' })
-    const [start] = virtualizer.getOffsetForIndex(index, 'start') ?? [0]
-    if (kept.offset !== 0) virtualizer.scrollToOffset(start + kept.offset)
+    if (target.current === null || items.length === 0) return
+    if (target.current === 'unknown') {
+      const kept = at === null ? keepPlace(conversation.id) : { key: '', offset: 0, seq: at }
+      target.current = kept !== undefined && indexOfSeq(items, kept.seq, kept.key) !== -1 ? kept : null
+      if (target.current === null) return virtualizer.scrollToEnd()
+    }
+    // The place is kept until the rows around it are loaded and measured, or the person scrolls.
+    const { seq, key, offset } = target.current
+    const [start] = virtualizer.getOffsetForIndex(indexOfSeq(items, seq, key), 'start') ?? [0]
+    if (Math.abs((virtualizer.scrollOffset ?? 0) - start - offset) > 1) virtualizer.scrollToOffset(start + offset)
+    const shown = wantedSeqs(items, virtualizer.getVirtualItems())
+    if (shown.length > 0 && shown.every((each) => conversation.log.event(each) !== undefined)) target.current = null
   })
+  useEffect(() => {
+    const element = scroller.current
+    const leave = () => (target.current = null)
+    for (const type of ['wheel', 'touchstart', 'pointerdown', 'keydown'])
+      element?.addEventListener(type, leave, { passive: true })
+    return () => {
+      for (const type of ['wheel', 'touchstart', 'pointerdown', 'keydown']) element?.removeEventListener(type, leave)
+    }
+  }, [scroller])
 }
 
 /** Whether the end is in view, and how many rows were added since it was left. */
