@@ -80,6 +80,10 @@ export const LEFT_OUT_ON_NODES: Readonly<Record<string, string>> = {
   'conversation-service/replay-rules.test.ts':
     'writes files into the workspaces of the data directory of the only server',
   'conversation-service/users.test.ts': 'starts commands on a machine that the requests do not name',
+  'guard/endurance.test.ts':
+    'repeats for minutes what guard/policies, batches and hooks show; these run on three nodes',
+  'guard/first-day.test.ts': 'starts one server without any setting',
+  'guard/fixes.test.ts': 'reads the file of the secret key, and nodes share a key that is configured',
   'guard/projects.test.ts': 'works in the data directory of the only server',
   'guard/sandbox.test.ts': 'what commands reach on one machine; works in the data directory of the only server',
   'guard/toolchains.test.ts': 'what commands reach on one machine',
