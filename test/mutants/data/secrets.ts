@@ -413,6 +413,8 @@ export const secrets: readonly MutatedFile[] = [
     mutants: [
       { before: 'sources.set(key, known, bytes)', after: 'sources.set(key, known, 0)' },
       { before: 'for (const { length } of known.values) bytes += length', after: '' },
+      { before: ' ?? ownInstead(source.url)', after: '' },
+      { before: ' && pathname.startsWith(STORED_SECRETS)', after: '' },
     ],
   },
   {
