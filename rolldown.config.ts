@@ -121,18 +121,34 @@ const edgeWithoutUnused: Plugin = {
   },
 }
 
-/**
- * Replaces the functions that the router compiles for each part of a path: a start compiles hundreds, and the compile cache of the
- * runtime does not keep them.
- */
+/** Functions that the router compiles from text, and the same without a compiler. */
+const COMPILED = [
+  {
+    file: 'node.js',
+    text: /return new Function\('path', 'i', .*/,
+    by: 'return (path, i) => path.startsWith(prefix, i)',
+  },
+  {
+    file: 'handler-storage.js',
+    text: /const fnBody = \["'use strict'"\]\s+\/\/ Parameter values arrive by position[^]*?return new Function\('NullObject', .*/,
+    by: `return (param0, param1, param2, param3, extraParams) => {
+      const values = [param0, param1, param2, param3]
+      const made = new NullObject()
+      for (let i = 0; i < params.length; i++) made[params[i]] = i < 4 ? values[i] : extraParams[i - 4]
+      return made
+    }`,
+  },
+]
+
+/** A start compiles hundreds of these functions, and the compile cache of the runtime keeps none of them. */
 const routerWithoutCompiler: Plugin = {
   name: 'parley-router-without-compiler',
   transform: {
-    filter: { id: /[\\/]find-my-way[\\/]lib[\\/]node\.js$/ },
-    handler(code) {
-      const compiled = /return new Function\('path', 'i', .*/
-      if (!compiled.test(code)) this.error('find-my-way no longer compiles its prefixes as expected; has it changed?')
-      return { code: code.replace(compiled, 'return (path, i) => path.startsWith(prefix, i)') }
+    filter: { id: /[\\/]find-my-way[\\/]lib[\\/](?:node|handler-storage)\.js$/ },
+    handler(code, id) {
+      const { text, by } = COMPILED.find(({ file }) => id.endsWith(file))!
+      if (!text.test(code)) this.error(`${id} compiles its functions otherwise; has find-my-way changed?`)
+      return { code: code.replace(text, by) }
     },
   },
 }

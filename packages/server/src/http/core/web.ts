@@ -138,6 +138,8 @@ export function createWeb(routes: readonly Route[], deps: WebDeps): Web {
     logger: false,
     bodyLimit: bodyLimitOf(undefined, deps.bodyLimitBytes),
     exposeHeadRoutes: false,
+    // There are no plugins that could hang, and each route would start a timer.
+    pluginTimeout: 0,
     forceCloseConnections: 'idle',
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.idleMs,
