@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { BuildOptions, Plugin } from 'rolldown'
 import { directBuiltins } from './scripts/bundle/direct-builtins.ts'
+import { fastRoutes } from './scripts/bundle/fast-routes.ts'
 import { lazyMembers } from './scripts/bundle/lazy-members.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
@@ -121,38 +122,6 @@ const edgeWithoutUnused: Plugin = {
   },
 }
 
-/** Functions that the router compiles from text, and the same without a compiler. */
-const COMPILED = [
-  {
-    file: 'node.js',
-    text: /return new Function\('path', 'i', .*/,
-    by: 'return (path, i) => path.startsWith(prefix, i)',
-  },
-  {
-    file: 'handler-storage.js',
-    text: /const fnBody = \["'use strict'"\]\s+\/\/ Parameter values arrive by position[^]*?return new Function\('NullObject', .*/,
-    by: `return (param0, param1, param2, param3, extraParams) => {
-      const values = [param0, param1, param2, param3]
-      const made = new NullObject()
-      for (let i = 0; i < params.length; i++) made[params[i]] = i < 4 ? values[i] : extraParams[i - 4]
-      return made
-    }`,
-  },
-]
-
-/** A start compiles hundreds of these functions, and the compile cache of the runtime keeps none of them. */
-const routerWithoutCompiler: Plugin = {
-  name: 'parley-router-without-compiler',
-  transform: {
-    filter: { id: /[\\/]find-my-way[\\/]lib[\\/](?:node|handler-storage)\.js$/ },
-    handler(code, id) {
-      const { text, by } = COMPILED.find(({ file }) => id.endsWith(file))!
-      if (!text.test(code)) this.error(`${id} compiles its functions otherwise; has find-my-way changed?`)
-      return { code: code.replace(text, by) }
-    },
-  },
-}
-
 const UNUSED = new Set(['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request'])
 
 const shared = {
@@ -181,7 +150,7 @@ const written = {
   minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
 } satisfies BuildOptions['output']
 
-const serverPlugins = [bundledStarts, edgeWithoutUnused, routerWithoutCompiler, lazyMembers, directBuiltins]
+const serverPlugins = [bundledStarts, edgeWithoutUnused, fastRoutes, lazyMembers, directBuiltins]
 
 /** The command line and the server; parts that are loaded later are separate chunks. */
 export const commandLineBundle = {
