@@ -41,7 +41,10 @@ const BUSY_TIMEOUT_MS = 3_000
 const BLOCKING_WAIT_MS = 10
 const MEBIBYTE = 1024 * 1024
 
-/** `page_size` is first, because it has an effect only before any other write. */
+/**
+ * `page_size` is first, because it has an effect only before any other write. The cache has two mebibytes: pages of the file are read where
+ * they are mapped, so it serves only pages of the write-ahead log.
+ */
 const PRAGMAS = `
   PRAGMA page_size = 8192;
   PRAGMA journal_mode = WAL;
@@ -49,7 +52,7 @@ const PRAGMAS = `
   PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
   PRAGMA journal_size_limit = ${32 * MEBIBYTE};
   PRAGMA mmap_size = ${64 * MEBIBYTE};
-  PRAGMA cache_size = -8192;
+  PRAGMA cache_size = -2048;
   PRAGMA temp_store = MEMORY;
 `
 
