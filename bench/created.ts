@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createConversation, openBench, residentMb, Turns } from './harness.ts'
 
 const CREATED = 10_000
@@ -6,10 +5,8 @@ const WORKED = 1_000
 /** Conversations that are created, or that run a turn, at the same time. */
 const AT_ONCE = 10
 const REST_MS = 40_000
-/** Conversations before the measurement: what the first ones load, and what the runtime compiles for them, every server needs. */
-const FIRST = 400
-/** A server optimises no code for this time after its start. */
-const LOADING_MS = 4_000
+/** Conversations before the measurement: what the first ones load, every server needs. */
+const FIRST = 20
 
 /** Memory that a server keeps of conversations which it has created, and of those which have run one turn. */
 export async function created(): Promise<Record<string, number>> {
@@ -18,7 +15,6 @@ export async function created(): Promise<Record<string, number>> {
     of: (bench: Awaited<ReturnType<typeof openBench>>, at: number) => Promise<void>,
   ) => {
     await using bench = await openBench()
-    await sleep(LOADING_MS)
     for (let at = 0; at < FIRST; at++) await of(bench, at)
     const { pid } = bench.server.process
     const before = await settled(pid!)
@@ -39,6 +35,6 @@ export async function created(): Promise<Record<string, number>> {
 
 /** Resident memory after a rest, in which idle conversations leave and the engine returns the memory of garbage. */
 async function settled(pid: number): Promise<number> {
-  await sleep(REST_MS)
+  await new Promise((resolve) => setTimeout(resolve, REST_MS))
   return residentMb(pid)
 }
