@@ -20,12 +20,14 @@ afterAll(() => edge[Symbol.asyncDispose]())
 
 const header = { 'x-session-api-key': KEYS.ann }
 const place = (query = '') => `/sockets/session/${id}${query}`
-const count = async () => (await edge.call('GET', `/api/conversations/${id}/events/count`)).json as number
 
 test('the session socket sends each event after the requested seq once, with its seq', async () => {
-  const total = await count()
   await using socket = edge.socket(place('?after_seq=2'), header)
-  expect(await socket.next()).toMatchObject({ type: 'snapshot', seq: total, state: { id } })
+  const snapshot = await socket.next()
+  expect(snapshot).toMatchObject({ type: 'snapshot', state: { id } })
+  const total = snapshot.seq
+  // Three messages and their prompt, at least.
+  expect(total).toBeGreaterThan(4)
   for (let seq = 3; seq <= total; seq++)
     expect(await socket.next()).toMatchObject({ type: 'event', seq, event: { id: expect.any(String) } })
   await edge.say(id, 'live')

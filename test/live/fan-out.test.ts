@@ -17,6 +17,7 @@ import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { recordFacts } from '../facts.ts'
 import { agentOf } from '../../packages/server/testing/steered-conversations.ts'
+import { wholeLog } from '../../packages/server/testing/whole-log.ts'
 
 const SUBSCRIBERS = 100
 const STALLED = 20
@@ -105,16 +106,8 @@ async function stalled(id: string): Promise<Socket> {
 }
 
 /** Ids of the events in the server's log, in order. */
-async function logOf(id: string): Promise<string[]> {
-  const ids: string[] = []
-  for (let page: string | null = ''; page !== null;) {
-    const from: string = page === '' ? '' : `&page_id=${page}`
-    const { body } = await server.call('GET', `/api/conversations/${id}/events/search?limit=100${from}`)
-    ids.push(...body.items.map((event: { id: string }) => event.id))
-    page = body.next_page_id
-  }
-  return ids
-}
+const logOf = async (id: string): Promise<string[]> =>
+  (await wholeLog(server.url, id, TEST_KEY)).map((event) => event.id)
 
 const percentile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))]!

@@ -50,7 +50,7 @@ test('a plugin in a folder brings skills, commands, hooks and MCP servers', asyn
   const { body } = await world.call('GET', `/api/conversations/${id}`)
   expect(body.agent.mcp_config.notes).toMatchObject({ transport: 'stdio', args: [world.file('work/tools/server.js')] })
   expect(body.hook_config.session_start).toHaveLength(1)
-  const phase = (await world.events(id)).find(({ value }) => value?.phase === 'skills' && value.status === 'done')
+  const phase = (await world.wholeLog(id)).find(({ value }) => value?.phase === 'skills' && value.status === 'done')
   expect(phase.value.detail).toContain('plugins: tools')
 })
 

@@ -136,7 +136,8 @@ test('without invocable skills there is no invoke_skill tool, and sources that a
   const [prompt] = ofKind(events, 'SystemPromptEvent')
   expect(prompt.dynamic_context.text).not.toContain('Indent with tabs')
   expect(prompt.tools.map(({ title }: { title: string }) => title)).not.toContain('invoke_skill')
-  expect(events.filter(({ value }) => value?.phase === 'skills')).toEqual([])
+  const phases = (await world.wholeLog(id)).flatMap(({ value }) => value?.phase ?? [])
+  expect([phases.includes('ready'), phases.includes('skills')]).toEqual([true, false])
 })
 
 test('a path rule is added once, with the first file that it matches', async () => {

@@ -2,7 +2,8 @@ import { ConversationInfo, hexId, asConversationId } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { canary } from '../../packages/server/testing/canaries/values.ts'
 import { startScriptedModel } from '../../packages/server/testing/scripted-model.ts'
-import { startServerProcess } from '../../packages/server/testing/server-process.ts'
+import { startServerProcess, TEST_KEY } from '../../packages/server/testing/server-process.ts'
+import { wholeLog } from '../../packages/server/testing/whole-log.ts'
 import { tempDir } from '../../packages/server/testing/temp.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../packages/server/testing/webhook-receiver.ts'
 import { until } from '../../packages/server/testing/until.ts'
@@ -104,8 +105,8 @@ verifies(
     const id = await startConversation(server, startRequest(dir.file('work'), model, { initial_message: message }))
     const at = `/api/conversations/${id}`
     await until(async () => (await server.call('GET', at)).body.execution_status === 'finished')
-    const count = (await server.call('GET', `${at}/events/count`)).body
-    const { items } = (await server.call('GET', `${at}/events/search`)).body
+    const items = await wholeLog(server.url, id, TEST_KEY)
+    const count = items.length
     const batches = () => receiver.about(id).filter(({ path }) => path === `/events/${hexId(asConversationId(id))}`)
     const sent = () => batches().flatMap(({ body }) => body as Loose[])
     await server.call('DELETE', at)

@@ -3,6 +3,7 @@ import { canary } from './canaries/values.ts'
 import type { GitServer } from './git-server.ts'
 import type { ScriptedAnswer, ScriptedModel } from './scripted-model.ts'
 import { until } from './until.ts'
+import { wholeLog } from './whole-log.ts'
 import { serve, type Answered, type Loose } from './multi-user-server.ts'
 
 export const run = (command: string): ScriptedAnswer => ({ toolCalls: [{ name: 'terminal', arguments: { command } }] })
@@ -23,6 +24,7 @@ export type Ann = AsyncDisposable & {
   /** Waits for a progress that satisfies `holds`. */
   progressWhen(id: string, holds: (progress: Loose) => boolean): Promise<Loose>
   info(id: string): Promise<Loose>
+  /** The log, with the phases of the start. */
   events(id: string): Promise<Loose[]>
   settings(settings: object): Promise<Answered>
 }
@@ -60,7 +62,7 @@ export async function serveAnn(
       return now
     },
     info: async (id) => (await call('GET', at(id))).json,
-    events: async (id) => (await call('GET', at(id, '/events/search?limit=100'))).json.items,
+    events: (id) => wholeLog(serving.server.url, id, ann),
     settings: (settings) => call('POST', '/api/settings', settings),
     [Symbol.asyncDispose]: () => serving[Symbol.asyncDispose](),
   }

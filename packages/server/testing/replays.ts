@@ -2,8 +2,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { ServerProcess } from './server-process.ts'
+import { TEST_KEY, type ServerProcess } from './server-process.ts'
 import { until } from './until.ts'
+import { wholeLog } from './whole-log.ts'
 
 export type Loose = ReturnType<typeof JSON.parse>
 export type Call = { name: string; arguments: Record<string, unknown> | string }
@@ -24,15 +25,7 @@ export async function rested(server: ServerProcess, id: string): Promise<string>
   return status
 }
 
-export async function eventsOf(server: ServerProcess, id: string): Promise<Loose[]> {
-  const events: Loose[] = []
-  for (let seq = 0; ;) {
-    const { body } = await server.call('GET', `/api/conversations/${id}/events/search?limit=100&seq=${seq}`)
-    events.push(...body.items)
-    if (body.items.length < 100) return events
-    seq += 100
-  }
-}
+export const eventsOf = (server: ServerProcess, id: string): Promise<Loose[]> => wholeLog(server.url, id, TEST_KEY)
 
 export const progressOf = (events: Loose[]): Loose => events.findLast(({ key }) => key === 'replay')?.value
 export const callsOf = (events: Loose[]): Loose[] =>

@@ -11,6 +11,7 @@ import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } fro
 import { startServerProcess, type ServerProcess } from './server-process.ts'
 import { storeSettings } from './store-choice.ts'
 import { tempDir } from './temp.ts'
+import { wholeLog } from './whole-log.ts'
 
 const KEY = 'key-of-the-guard-tests'
 /** Characters of the log that are kept of processes that have ended. */
@@ -38,8 +39,10 @@ export type Running = AsyncDisposable & {
   say(id: string, text: string): Promise<Answered>
   /** Waits until the conversation has one of these statuses; returns its info. */
   until(id: string, ...statuses: string[]): Promise<Loose>
-  /** All events, oldest first. */
+  /** All events but the phases of the start, oldest first. */
   events(id: string): Promise<Loose[]>
+  /** All events, oldest first. */
+  wholeLog(id: string): Promise<Loose[]>
   /** Folder of a conversation's workspace. */
   work(id: string): string
   /** @param meanwhile runs while no server uses the data directory */
@@ -158,6 +161,7 @@ export async function startRunning(
       }
       return all
     },
+    wholeLog: (id) => wholeLog(server.url, id, KEY),
     work: (id) => places.get(id)!,
     async restart(meanwhile) {
       await server[Symbol.asyncDispose]()

@@ -178,6 +178,8 @@ export type EventSearch = {
   seq?: number
   /** Only events from `first` to `last`, ascending; the other members but `filter` are then without effect. */
   range?: { first: number; last: number }
+  /** Leaves out the phases of the start. */
+  isForClients?: boolean
 }
 
 export type ForkRequest = {
@@ -276,6 +278,7 @@ export interface Conversations {
     search: EventSearch,
     actor: Actor,
   ): Promise<{ items: StoredEvent[]; next_page_id: EventId | null }>
+  /** Without the phases of the start. */
   countEvents(id: ConversationId, filter: EventFilter, actor: Actor): Promise<number>
   /** Kind, place, time and size of many events. */
   outline(id: ConversationId, range: OutlineRange, actor: Actor): Promise<EventOutline>

@@ -3,6 +3,7 @@ export { PHASES, startPhases, type Phase, type PhaseDeadlines, type StartSources
 export { RunCancelled } from './interruption.ts'
 export type { ModelUser } from './live-access.ts'
 export { modelRetry, smallWindow } from './drafts.ts'
+export { isForClients } from './log/client-events.ts'
 export { runEnd } from './log/run-end.ts'
 export type { RunObserver } from './run/running.ts'
 export type { OpenHooks } from './hooks/conversation-hooks.ts'

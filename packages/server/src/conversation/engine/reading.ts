@@ -13,6 +13,7 @@ import type { Exposure } from '../../secrets/index.ts'
 import type { Actor, Conversations, Purpose } from '../conversations.ts'
 import { listed, receivedProgress } from '../listing.ts'
 import type { Roster } from '../live/roster.ts'
+import { clientCount } from '../log/client-events.ts'
 import { eventPage } from '../log/event-page.ts'
 import { withoutUsageLists } from '../record/info.ts'
 import { conversationProgress } from '../record/progress.ts'
@@ -190,7 +191,7 @@ export function openReads(
     },
 
     async countEvents(id, filter, actor) {
-      return (await access.log(id, actor)).count(id, filter)
+      return clientCount(await access.log(id, actor), id, filter)
     },
 
     async outline(id, range, actor) {

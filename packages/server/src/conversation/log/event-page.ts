@@ -1,6 +1,7 @@
 import type { ConversationId, EventId, StoredEvent } from '@parley/protocol'
 import type { EventStore } from '../../storage/index.ts'
 import type { EventSearch } from '../conversations.ts'
+import { clientPage } from './client-events.ts'
 
 export type EventPage = { items: StoredEvent[]; next_page_id: EventId | null }
 
@@ -16,7 +17,8 @@ export async function eventPage(events: EventStore, id: ConversationId, search: 
   }
   if (from !== undefined && from < 1) return { items: [], next_page_id: null }
   const { order, filter, limit } = search
-  const items = await events.page(id, { order, limit: limit + 1, filter, ...(from === undefined ? {} : { from }) })
+  const page = { order, limit: limit + 1, filter, ...(from === undefined ? {} : { from }) }
+  const items = search.isForClients === true ? await clientPage(events, id, page) : await events.page(id, page)
   const beyond = items.length > limit ? items.pop() : undefined
   return { items, next_page_id: beyond?.event.id ?? null }
 }

@@ -65,6 +65,7 @@ export function eventRoutes(
             ...(query.page_id !== undefined && { page_id: asEventId(query.page_id) }),
             ...(query.seq !== undefined && { seq: query.seq }),
             ...(query.seqs !== undefined && { range: rangeIn(query.seqs) }),
+            isForClients: true,
           },
           actor,
         )

@@ -3,6 +3,7 @@
  * in protocol/frames.ts. Source: agent-server-wire.md 2.4.
  */
 import { dropNulls, type Event, eventTimestamp, newEventId } from '@parley/protocol'
+import { isForClients } from '../../conversation/index.ts'
 import { shownEvent } from '../../secrets/index.ts'
 import { textFrame } from './text-frame.ts'
 import type { Encode } from './writer.ts'
@@ -31,8 +32,9 @@ const eventMade = (event: Event) => remember(event, () => JSON.stringify(dropNul
 const transient = (members: Record<string, unknown>) =>
   JSON.stringify({ ...members, id: newEventId(), timestamp: eventTimestamp(new Date()) })
 
-/** The frames of existing clients: bare events, with `full_state` snapshots and streaming deltas between them. */
+/** The frames of existing clients: bare events without the phases of the start, with `full_state` snapshots and streaming deltas between them. */
 export const encodeWire: Encode = (item) => {
+  if (item.kind === 'event' && !isForClients(item.event)) return []
   const entry = wireMade(item)
   if (entry === null) return []
   entry.wire ??= textFrame(entry.json)
