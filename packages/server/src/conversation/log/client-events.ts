@@ -1,4 +1,4 @@
-/** The events of a log that `events/search`, its count and the plain sockets show. Source: docs/events.md, Stored control events, and their wire form. */
+/** The events of a log that `events/search`, its count and the plain sockets show. */
 import type { ConversationId, StoredEvent } from '@parley/protocol'
 import type { EventFilter, EventStore } from '../../storage/index.ts'
 
