@@ -136,8 +136,10 @@ function prune(value: unknown): unknown {
   return pruned
 }
 
-function confirmationRequest({ id, llm_response_id, actions, sub_agent }: ConfirmationRequestedEvent): object {
-  return { batch_id: id, llm_response_id, actions, ...(sub_agent === undefined ? {} : { sub_agent }) }
+function confirmationRequest(event: ConfirmationRequestedEvent): object {
+  const { id, llm_response_id, actions, policy, timestamp, sub_agent } = event
+  const request = { batch_id: id, llm_response_id, actions, asked_at: timestamp }
+  return { ...request, ...(policy === undefined ? {} : { policy }), ...(sub_agent === undefined ? {} : { sub_agent }) }
 }
 
 function approval({ batch_id, llm_response_id, action_ids, actions, decision, actor, reason }: ApprovalEvent): object {

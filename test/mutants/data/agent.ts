@@ -147,7 +147,7 @@ export const agent: readonly MutatedFile[] = [
       { before: "key.startsWith('terminal:') ? `${key}@${conversationId}` : key", after: '`${key}@${conversationId}`' },
       { before: 'if (prepared.blocked !== null) return prepared', after: '' },
       { before: 'batch.length === 1 && isHarmless(prepared.action)', after: 'isHarmless(prepared.action)' },
-      { before: "return { risk: 'HIGH', costs: [] }", after: "return { risk: 'UNKNOWN', costs: [] }" },
+      { before: 'return FAILED_ANALYSIS', after: "return { ...FAILED_ANALYSIS, risk: 'UNKNOWN' }" },
       { before: 'const history = [...answer.history]', after: 'const history = answer.history' },
       { before: 'calls.slice(0, index)', after: '[]' },
       {

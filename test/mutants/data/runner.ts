@@ -136,7 +136,7 @@ export const runner: readonly MutatedFile[] = [
         tests: repeated,
       },
       { before: "if (known.state === 'exited') {", after: 'if (false) {', tests: repeated },
-      { before: 'if (this.#current?.spec.callId === spec.callId) return', after: 'if (false) return', tests: repeated },
+      { before: 'if (this.#current?.spec.callId === spec.callId) {', after: 'if (false) {', tests: repeated },
       { before: 'await ledger.begin(conversation', after: 'void ledger.begin(conversation', tests: records },
       {
         before:

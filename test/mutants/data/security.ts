@@ -8,19 +8,21 @@ export const security: readonly MutatedFile[] = [
     file: at('pattern.ts'),
     tests: [at('pattern.test.ts')],
     mutants: [
-      { before: "if (error instanceof TimeBudgetExceeded) return assessmentOf('UNKNOWN')", after: '' },
-      { before: "return assessmentOf('UNKNOWN')", after: "return assessmentOf('LOW')" },
+      { before: "if (error instanceof TimeBudgetExceeded) return found('UNKNOWN', UNREAD)", after: '' },
+      {
+        before: "if (error instanceof TimeBudgetExceeded) return found('UNKNOWN', UNREAD)",
+        after: "if (error instanceof TimeBudgetExceeded) return found('LOW', UNREAD)",
+      },
       { before: '        throw error\n', after: "        return assessmentOf('UNKNOWN')\n" },
-      { before: "if (await findPattern(lists.high, code, budget)) return 'HIGH'", after: '' },
-      { before: "if (structure.found.length > 0) return 'HIGH'", after: '' },
+      { before: '(await findPattern(lists.high, code, budget)) ??', after: '' },
+      { before: 'if (danger !== undefined)', after: 'if (false as boolean)' },
       {
         before: 'if (structure.isUncertain || args.isTruncated || prose.isTruncated)',
         after: 'if (args.isTruncated || prose.isTruncated)',
       },
-      { before: "if (await findPattern(lists.medium, code, budget)) return 'MEDIUM'", after: '' },
+      { before: '(await findPattern(lists.medium, code, budget)) ??', after: '' },
       {
-        before:
-          "if (writtenPaths(call.action).some((path) => isPersistenceFile(path, '.'))) return assessmentOf('HIGH')",
+        before: "if (persistent !== undefined) return found('HIGH', { ...PERSISTENCE, match: persistent })",
         after: '',
       },
       {

@@ -59,8 +59,8 @@ export const RiskReason = z.strictObject({
   rule: z.string().nullable(),
   /** A sentence for people. */
   text: z.string(),
-  /** Places in the text of the arguments that it found, as offsets of characters in `tool_call.arguments`; may be empty. */
-  spans: z.array(z.strictObject({ start: z.int(), end: z.int() })),
+  /** The words of the call that it found, as they are or normalised, secrets masked; may be empty. */
+  matches: z.array(z.string()),
 })
 /** Why an analyzer reports a risk. */
 export type RiskReason = z.infer<typeof RiskReason>

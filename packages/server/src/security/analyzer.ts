@@ -1,5 +1,13 @@
 /** Interface of security analyzers, and the data that they assess. Source: agent-core.md 4.3. */
-import type { Action, EventId, MessageToolCall, SecurityRisk, TokenUsage, TreeEvent } from '@parley/protocol'
+import type {
+  Action,
+  EventId,
+  MessageToolCall,
+  RiskReason,
+  SecurityRisk,
+  TokenUsage,
+  TreeEvent,
+} from '@parley/protocol'
 
 /** A tool call that has been parsed but not stored yet. */
 export type AnalyzedCall = {
@@ -42,7 +50,8 @@ export type AnalysisCost = {
   latency: number
 }
 
-export type Assessment = { risk: SecurityRisk; costs: readonly AnalysisCost[] }
+/** `reasons`: of each analyzer that reports more than LOW. */
+export type Assessment = { risk: SecurityRisk; costs: readonly AnalysisCost[]; reasons: readonly RiskReason[] }
 
 /**
  * An analyzer of one kind. It keeps no state of a conversation, so that the result is the same after a restart or with another
@@ -52,5 +61,29 @@ export interface Analyzer {
   assess(call: AnalyzedCall, context: AnalysisContext, signal: AbortSignal): Promise<Assessment>
 }
 
-/** An assessment without costs. */
-export const assessmentOf = (risk: SecurityRisk): Assessment => ({ risk, costs: [] })
+/** Characters of matched words that a reason shows. */
+const MAX_MATCH_CHARS = 200
+
+/** What an analyzer found. `rule`: its stable name; null for a judgement. `match`: the words that it found. */
+export type Finding = { rule: string | null; text: string; match?: string | undefined }
+
+export const reasonOf = (analyzer: string, risk: SecurityRisk, { rule, text, match }: Finding): RiskReason => ({
+  analyzer,
+  risk,
+  rule,
+  text,
+  matches: match === undefined || match.trim() === '' ? [] : [match.trim().slice(0, MAX_MATCH_CHARS)],
+})
+
+/** An assessment without costs; its reason, if it has a finding. */
+export const assessmentOf = (risk: SecurityRisk, analyzer?: string, finding?: Finding): Assessment => ({
+  risk,
+  costs: [],
+  reasons: analyzer === undefined || finding === undefined ? [] : [reasonOf(analyzer, risk, finding)],
+})
+
+/** An analyzer that failed counts as HIGH. */
+export const FAILED_ANALYSIS: Assessment = assessmentOf('HIGH', 'SecurityAnalyzer', {
+  rule: 'analysis.failed',
+  text: 'the analysis failed, which counts as HIGH',
+})

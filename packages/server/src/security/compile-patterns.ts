@@ -17,7 +17,7 @@ const MAX_STEPS = 500_000
 export type PatternBudget = { size: number }
 export const patternBudget = (): PatternBudget => ({ size: MAX_TOTAL_SIZE })
 
-export type CompiledPattern = { id: string; expression: RE2JS; size: number }
+export type CompiledPattern = { id: string; description: string; expression: RE2JS; size: number }
 
 /**
  * Compiles one list.
@@ -31,7 +31,7 @@ export function compilePatterns(
   if (entries.length > MAX_ENTRIES) {
     throw invalidInput(`${list} has ${entries.length} entries; at most ${MAX_ENTRIES} are allowed.`, [list])
   }
-  return entries.map(([pattern, , id], index) => {
+  return entries.map(([pattern, description, id], index) => {
     const refuse = (why: string, cause?: unknown): never => {
       throw invalidInput(`${list}[${index}] ${why}`, [list, index], { cause })
     }
@@ -41,7 +41,7 @@ export function compilePatterns(
     if (size > MAX_SIZE) refuse('is too large once its repetitions are counted out. Repeat less, or split it.')
     budget.size -= size
     if (budget.size < 0) refuse('is one too many: all expressions together are too large.')
-    return { id, expression, size }
+    return { id, description, expression, size }
   })
 }
 
@@ -58,7 +58,7 @@ function compile(pattern: string, refuse: (why: string, cause?: unknown) => neve
 }
 
 /**
- * True when any of the patterns matches in the text. A text that is too long for a large expression is searched in overlapping
+ * The first pattern that matches in the text, and the words that it matches; null for none. A text that is too long for a large expression is searched in overlapping
  * windows, with a pause after each. A match longer than half a window may then be missed at a window border, and an anchor may
  * match there.
  */
@@ -66,15 +66,21 @@ export async function findPattern(
   patterns: readonly CompiledPattern[],
   text: string,
   budget: TimeBudget,
-): Promise<boolean> {
-  for (const { expression, size } of patterns) {
+): Promise<{ id: string; description: string; match: string } | null> {
+  for (const { id, description, expression, size } of patterns) {
     const window = Math.max(1000, Math.floor(MAX_STEPS / size))
     for (let at = 0; ; at += Math.ceil(window / 2)) {
       const isLast = at + window >= text.length
-      if (expression.test(at === 0 && isLast ? text : text.slice(at, at + window))) return true
+      const part = at === 0 && isLast ? text : text.slice(at, at + window)
+      if (expression.test(part)) return { id, description, match: matchIn(expression, part) }
       await budget.checkpoint()
       if (isLast) break
     }
   }
-  return false
+  return null
+}
+
+function matchIn(expression: RE2JS, text: string): string {
+  const matcher = expression.matcher(text)
+  return matcher.find() ? (matcher.group() ?? '') : ''
 }

@@ -4,9 +4,24 @@ import type { ShellCommand, ShellScan } from './shell/scan.ts'
 import { UNKNOWN } from './shell/shell-state.ts'
 import { parseFind } from './shell/find-xargs.ts'
 
-type Rail = 'fetch-to-exec' | 'raw-disk-op' | 'catastrophic-delete'
+export type Rail = 'fetch-to-exec' | 'raw-disk-op' | 'catastrophic-delete'
 /** `rail`: the danger is also a policy rail, which no list of patterns can turn off. */
 type Danger = { id: string; rail?: Rail }
+
+/** What each danger is, by its id. */
+export const DANGERS: Readonly<Record<string, string>> = {
+  'exec.destruct.find_delete': 'deletes a whole system, home or workspace',
+  'exec.destruct.fork_bomb': 'starts processes without an end',
+  'exec.destruct.raw_disk': 'writes to a raw disk',
+  'exec.destruct.rm_rf': 'recursive deletion by force',
+  'exec.destruct.sudo_rm': 'deletion as another user',
+  'exec.evade.history': 'removes the history of commands',
+  'exec.git.force_push': 'replaces the history of a protected branch',
+  'exec.net.fetch_to_exec': 'executes what it fetches from the network',
+  'exec.net.reverse_shell': 'opens a shell to another machine',
+  'exec.persist.entrance': 'installs something that runs by itself later',
+  'exec.system.permissions': 'changes the permissions of a whole tree',
+}
 
 export type Dangers = {
   found: readonly Danger[]

@@ -1,7 +1,7 @@
 /** Several analyzers, whose highest risk counts. Source: agent-core.md 4.8; F24. */
 import type { EnsembleSecurityAnalyzer, SecurityRisk } from '@parley/protocol'
 import { RISK_ORDER } from './risk.ts'
-import type { Analyzer, Assessment } from './analyzer.ts'
+import { type Analyzer, type Assessment, FAILED_ANALYSIS } from './analyzer.ts'
 
 /** The analyzers run in parallel; an error of one counts as HIGH. */
 export function openEnsemble({ propagate_unknown }: EnsembleSecurityAnalyzer, children: readonly Analyzer[]): Analyzer {
@@ -12,12 +12,16 @@ export function openEnsemble({ propagate_unknown }: EnsembleSecurityAnalyzer, ch
           return await child.assess(call, context, signal)
         } catch {
           signal.throwIfAborted()
-          return { risk: 'HIGH', costs: [] }
+          return FAILED_ANALYSIS
         }
       })
       const assessments = await Promise.all(pending)
       const risks = assessments.map(({ risk }) => risk)
-      return { risk: combine(risks, propagate_unknown), costs: assessments.flatMap(({ costs }) => costs) }
+      return {
+        risk: combine(risks, propagate_unknown),
+        costs: assessments.flatMap(({ costs }) => costs),
+        reasons: assessments.flatMap(({ reasons }) => reasons),
+      }
     },
   }
 }

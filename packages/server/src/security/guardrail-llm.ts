@@ -2,7 +2,7 @@
 import type { GuardrailLLMSecurityAnalyzer } from '@parley/protocol'
 import { timeoutSignal } from '../lib/index.ts'
 import type { Llm, LlmAnswer, OpenLlm } from '../llm/index.ts'
-import { assessmentOf, type Analyzer, type Assessment } from './analyzer.ts'
+import { assessmentOf, type Analyzer, type Assessment, reasonOf } from './analyzer.ts'
 import { guardrailPrompt, readGuardrailAnswer } from './guardrail-prompt.ts'
 
 /** Milliseconds for one assessment, including all attempts. */
@@ -39,10 +39,14 @@ export function openGuardrail(
       } catch {
         signal.throwIfAborted()
         // An outage does not indicate danger; HIGH would make every ensemble HIGH.
-        return assessmentOf('UNKNOWN')
+        return assessmentOf('UNKNOWN', config.kind, { rule: null, text: 'the second model gave no answer' })
       }
-      const risk = readGuardrailAnswer(answer.text)
-      return { risk: isCut && risk !== 'HIGH' ? 'UNKNOWN' : risk, costs: [costOf(answer, llm)] }
+      const answered = readGuardrailAnswer(answer.text)
+      const isUnread = isCut && answered !== 'HIGH'
+      const risk = isUnread ? 'UNKNOWN' : answered
+      const text = isUnread ? 'the call is too long for the second model' : 'a second model rates the call so'
+      const reasons = risk === 'LOW' ? [] : [reasonOf(config.kind, risk, { rule: null, text })]
+      return { risk, costs: [costOf(answer, llm)], reasons }
     },
   }
 }

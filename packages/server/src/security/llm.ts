@@ -4,6 +4,10 @@ import { assessmentOf, type Analyzer } from './analyzer.ts'
 /** Models predict no risk for built-in tools that change nothing; those calls are LOW. */
 export function openLlmAnalyzer(): Analyzer {
   return {
-    assess: ({ predicted_risk, is_read_only }) => Promise.resolve(assessmentOf(is_read_only ? 'LOW' : predicted_risk)),
+    assess: ({ predicted_risk, is_read_only }) => {
+      if (is_read_only || predicted_risk === 'LOW') return Promise.resolve(assessmentOf('LOW'))
+      const text = predicted_risk === 'UNKNOWN' ? 'the model gave no risk' : 'the model itself rates the call so'
+      return Promise.resolve(assessmentOf(predicted_risk, 'LLMSecurityAnalyzer', { rule: null, text }))
+    },
   }
 }

@@ -1,6 +1,6 @@
 /** Analyzer for known dangers: four lists of expressions and a parse of the command. Source: agent-core.md 4.6; F25, F75. */
-import type { PatternSecurityAnalyzer, SecurityRisk } from '@parley/protocol'
-import { assessmentOf, type Analyzer } from './analyzer.ts'
+import type { PatternSecurityAnalyzer } from '@parley/protocol'
+import { assessmentOf, type Analyzer, type Assessment, type Finding } from './analyzer.ts'
 import {
   compilePatterns,
   findPattern,
@@ -9,7 +9,7 @@ import {
   type PatternBudget,
 } from './compile-patterns.ts'
 import { argumentCorpus, proseCorpus, type Corpus } from './corpus.ts'
-import { dangersOf, type Dangers } from './dangers.ts'
+import { DANGERS, dangersOf, type Dangers } from './dangers.ts'
 import {
   HIGH_PATTERNS,
   INJECTION_HIGH_PATTERNS,
@@ -40,11 +40,12 @@ export function openPattern(config: PatternSecurityAnalyzer, budget: PatternBudg
       const args = argumentCorpus(call)
       const prose = proseCorpus(call)
       const budget = new TimeBudget(LIMIT_MS, signal)
-      if (writtenPaths(call.action).some((path) => isPersistenceFile(path, '.'))) return assessmentOf('HIGH')
+      const persistent = writtenPaths(call.action).find((path) => isPersistenceFile(path, '.'))
+      if (persistent !== undefined) return found('HIGH', { ...PERSISTENCE, match: persistent })
       try {
-        return assessmentOf(await riskOf(lists, args, prose, working_dir, budget))
+        return await riskOf(lists, args, prose, working_dir, budget)
       } catch (error) {
-        if (error instanceof TimeBudgetExceeded) return assessmentOf('UNKNOWN')
+        if (error instanceof TimeBudgetExceeded) return found('UNKNOWN', UNREAD)
         throw error
       }
     },
@@ -57,18 +58,32 @@ async function riskOf(
   prose: Corpus,
   workingDir: string | null,
   budget: TimeBudget,
-): Promise<SecurityRisk> {
+): Promise<Assessment> {
   const code = normalize(args.segments.join(' '))
   const all = normalize([...args.segments, ...prose.segments].join(' '))
-  if (await findPattern(lists.high, code, budget)) return 'HIGH'
-  if (await findPattern(lists.injectionHigh, all, budget)) return 'HIGH'
+  const high = (await findPattern(lists.high, code, budget)) ?? (await findPattern(lists.injectionHigh, all, budget))
+  if (high !== null) return found('HIGH', findingOf(high))
   const structure = await scan(args, workingDir, budget)
-  if (structure.found.length > 0) return 'HIGH'
+  const [danger] = structure.found
+  if (danger !== undefined) return found('HIGH', { rule: danger.id, text: DANGERS[danger.id] ?? danger.id })
   // A part that was not read may be worse than MEDIUM (F75).
-  if (structure.isUncertain || args.isTruncated || prose.isTruncated) return 'UNKNOWN'
-  if (await findPattern(lists.medium, code, budget)) return 'MEDIUM'
-  return (await findPattern(lists.injectionMedium, all, budget)) ? 'MEDIUM' : 'LOW'
+  if (structure.isUncertain || args.isTruncated || prose.isTruncated) return found('UNKNOWN', UNREAD)
+  const medium =
+    (await findPattern(lists.medium, code, budget)) ?? (await findPattern(lists.injectionMedium, all, budget))
+  return medium === null ? assessmentOf('LOW') : found('MEDIUM', findingOf(medium))
 }
+
+const found = (risk: Assessment['risk'], finding: Finding): Assessment =>
+  assessmentOf(risk, 'PatternSecurityAnalyzer', finding)
+
+const findingOf = ({ id, description, match }: { id: string; description: string; match: string }): Finding => ({
+  rule: id,
+  text: description,
+  match,
+})
+
+const PERSISTENCE: Finding = { rule: 'write.persistence', text: 'writes a file that runs by itself later' }
+const UNREAD: Finding = { rule: 'analysis.unread', text: 'a part of the call could not be read' }
 
 /** Reads each text as a separate script. */
 async function scan(

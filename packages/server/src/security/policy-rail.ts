@@ -1,13 +1,20 @@
 /** Analyzer for three dangers that no list of patterns can turn off. Source: interface.md, Security analyzers; agent-core.md 4.7; F25. */
-import { assessmentOf, type Analyzer } from './analyzer.ts'
+import { assessmentOf, type Analyzer, type Finding } from './analyzer.ts'
 import { argumentCorpus } from './corpus.ts'
-import { dangersOf } from './dangers.ts'
+import { dangersOf, type Rail } from './dangers.ts'
 import { normalize, normalizeLines } from './normalize.ts'
 import { TimeBudget } from './time-budget.ts'
 import { isCatastrophic, isRawDevice } from './paths.ts'
 import { readShell } from './shell/reader.ts'
 
 const LIMIT_MS = 2000
+const ANALYZER = 'PolicyRailSecurityAnalyzer'
+const UNREAD: Finding = { rule: 'analysis.unread', text: 'a part of the call could not be read' }
+const RAILS: Readonly<Record<Rail, string>> = {
+  'fetch-to-exec': 'executes what it fetches from the network',
+  'raw-disk-op': 'writes to a raw disk',
+  'catastrophic-delete': 'deletes a whole system, home or workspace',
+}
 
 /** Assesses each text of the arguments separately; parts of two texts never combine to a danger. */
 export function openPolicyRail(): Analyzer {
@@ -18,22 +25,26 @@ export function openPolicyRail(): Analyzer {
       let isPartial = isTruncated
       for (const segment of segments) {
         const result = readSegment(segment, working_dir)
-        if (result === 'fires') return assessmentOf('HIGH')
+        if (typeof result === 'object') return assessmentOf('HIGH', ANALYZER, result)
         isPartial ||= result === 'partial'
         await budget.checkpoint()
       }
-      return assessmentOf(isPartial ? 'UNKNOWN' : 'LOW')
+      return isPartial ? assessmentOf('UNKNOWN', ANALYZER, UNREAD) : assessmentOf('LOW')
     },
   }
 }
 
-/** True when a rail fires on one text. `partial`: none fires on the part that was read. */
-function readSegment(segment: string, workingDir: string | null): 'fires' | 'partial' | 'clear' {
+/** The rail that fires on one text. `partial`: none fires on the part that was read. */
+function readSegment(segment: string, workingDir: string | null): Finding | 'partial' | 'clear' {
   const { found, isPartial } = dangersOf(readShell(normalizeLines(segment)), workingDir)
-  if (found.some(({ rail }) => rail !== undefined)) return 'fires'
+  const rail = found.find((danger) => danger.rail !== undefined)?.rail
+  if (rail !== undefined) return { rule: rail, text: RAILS[rail] }
   // Text for another program, such as a line of Python, may contain a shell command.
   const text = normalize(segment)
-  if (FETCH_TO_EXEC.test(text) || rawDisk(text) || deletes(text, workingDir)) return 'fires'
+  const fetched = FETCH_TO_EXEC.exec(text)
+  if (fetched !== null) return { rule: 'fetch-to-exec', text: RAILS['fetch-to-exec'], match: fetched[0] }
+  if (rawDisk(text)) return { rule: 'raw-disk-op', text: RAILS['raw-disk-op'] }
+  if (deletes(text, workingDir)) return { rule: 'catastrophic-delete', text: RAILS['catastrophic-delete'] }
   return isPartial ? 'partial' : 'clear'
 }
 

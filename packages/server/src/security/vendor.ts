@@ -45,7 +45,10 @@ export function openVendor(config: VendorAnalyzer, { vendor: access, fetchVendor
       const body = JSON.stringify({ messages, ...(policyId === null ? {} : { policy_id: policyId }) })
       const risk = riskOf(await requestScore(fetchVendor, url, key, body, timeoutMs, signal), config)
       // A monitor that saw only part of the call cannot rule out danger.
-      return assessmentOf(isCut && risk !== 'HIGH' ? 'UNKNOWN' : risk)
+      const rated = isCut && risk !== 'HIGH' ? 'UNKNOWN' : risk
+      const text =
+        rated === 'UNKNOWN' ? 'the monitoring service gave no score' : 'the monitoring service rates the call so'
+      return rated === 'LOW' ? assessmentOf('LOW') : assessmentOf(rated, config.kind, { rule: null, text })
     },
   }
 }

@@ -1,8 +1,23 @@
 /** A prepared call in the form that security analyzers take, and the record of what an analysis cost. Pure. */
 import type { Draft } from '@parley/protocol'
-import type { AnalyzedCall, AnalysisCost } from '../../security/index.ts'
+import type { AnalyzedCall, AnalysisCost, Assessment } from '../../security/index.ts'
 import { propertiesOf, RISK_FIELD, SUMMARY_FIELD, type Tool } from '../../tools/index.ts'
 import type { AnswerContext, PreparedCall } from './prepared-call.ts'
+
+/** An analyzer that failed counts as HIGH. Here, because the module of the analyzers is loaded when a conversation first needs one. */
+export const FAILED_ANALYSIS: Assessment = {
+  risk: 'HIGH',
+  costs: [],
+  reasons: [
+    {
+      analyzer: 'SecurityAnalyzer',
+      risk: 'HIGH',
+      rule: 'analysis.failed',
+      text: 'the analysis failed, which counts as HIGH',
+      matches: [],
+    },
+  ],
+}
 
 /** @param answer the text of the answer, given with its first call only */
 export function analyzedCall(call: PreparedCall, answer: AnswerContext | null): AnalyzedCall {

@@ -34,7 +34,7 @@ import {
   type ToolContext,
   type ToolServices,
 } from '../../tools/index.ts'
-import { analyzedCall, analysisUsage } from './analyzed-call.ts'
+import { analyzedCall, analysisUsage, FAILED_ANALYSIS } from './analyzed-call.ts'
 import { cutCall, isKnownCall, normaliseCall, type InvalidCall, type RawCall } from './normalise-call.ts'
 import type { AnswerContext, PreparedCall } from './prepared-call.ts'
 import { truncateMiddle } from '../truncate.ts'
@@ -114,7 +114,14 @@ export class ToolGateway {
     const { action, tool } = normalised
     const id = newEventId()
     const hooked = await hooks?.before({ action_id: id, tool_name: tool.name, action }, state, signal)
-    return { ...normalised, id, risk: 'UNKNOWN', blocked: hooked?.blocked ?? null, drafts: hooked?.drafts ?? [] }
+    return {
+      ...normalised,
+      id,
+      risk: 'UNKNOWN',
+      reasons: [],
+      blocked: hooked?.blocked ?? null,
+      drafts: hooked?.drafts ?? [],
+    }
   }
 
   /** Returns whether a call by this name reaches a tool. */
@@ -148,8 +155,8 @@ export class ToolGateway {
       if (prepared.blocked !== null) return prepared
       if (batch.length === 1 && isHarmless(prepared.action)) return { ...prepared, risk: 'LOW' }
       const context = { history, earlier: calls.slice(0, index), working_dir: workspace.workingDir }
-      const { risk, costs } = await this.#analysis(call, (own) => analyze(record, call, context, own), signal)
-      return { ...prepared, risk, drafts: [...prepared.drafts, ...costs.map(analysisUsage)] }
+      const { risk, costs, reasons } = await this.#analysis(call, (own) => analyze(record, call, context, own), signal)
+      return { ...prepared, risk, reasons, drafts: [...prepared.drafts, ...costs.map(analysisUsage)] }
     })
     return Promise.all(assessed)
   }
@@ -324,7 +331,7 @@ export class ToolGateway {
         { action_id: call.action_id, err: error },
         'security analyzer failed; the risk counts as HIGH',
       )
-      return { risk: 'HIGH', costs: [] }
+      return FAILED_ANALYSIS
     }
   }
 }

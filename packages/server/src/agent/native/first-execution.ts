@@ -48,7 +48,8 @@ export class FirstExecution {
       return { action_id: id, risk, ...(origin === undefined ? {} : { origin }) }
     })
     const { llm_response_id } = first
-    return [{ kind: 'ConfirmationRequestedEvent', source: 'environment', llm_response_id, actions }]
+    const policy = state.confirmation_policy
+    return [{ kind: 'ConfirmationRequestedEvent', source: 'environment', llm_response_id, actions, policy }]
   }
 
   #mayBegin(event: ActionEvent): boolean {

@@ -20,7 +20,7 @@ const log = { warn: () => undefined, error: () => undefined }
 const BARE_AGENT_DEPS = {
   secrets: [],
   secretsFor: () => Promise.resolve({}),
-  analyze: () => Promise.resolve({ risk: 'UNKNOWN', costs: [] }),
+  analyze: () => Promise.resolve({ risk: 'UNKNOWN', costs: [], reasons: [] }),
   hooks: {
     before: () => Promise.resolve({ blocked: null, drafts: [] }),
     after: () => Promise.resolve({ drafts: [] }),

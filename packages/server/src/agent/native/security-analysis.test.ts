@@ -23,7 +23,7 @@ test('a call that a hook blocked is neither analyzed nor part of a confirmation 
   const asked: string[] = []
   const analyze = (_record: unknown, { tool_call }: AnalyzedCall) => {
     asked.push(tool_call.arguments)
-    return Promise.resolve({ risk: 'LOW' as const, costs: [] })
+    return Promise.resolve({ risk: 'LOW' as const, costs: [], reasons: [] })
   }
   const toolCalls = [create('/blocked.txt'), create('/fine.txt')]
   await using at = await openTestAgent([{ toolCalls }], { state, deps: { analyze, hooks: blocking('/blocked.txt') } })
@@ -35,7 +35,7 @@ test('a call that a hook blocked is neither analyzed nor part of a confirmation 
 })
 
 test('the confirmation of a batch leaves out a blocked call', async () => {
-  const analyze = () => Promise.resolve({ risk: 'HIGH' as const, costs: [] })
+  const analyze = () => Promise.resolve({ risk: 'HIGH' as const, costs: [], reasons: [] })
   const toolCalls = [create('/blocked.txt'), create('/fine.txt')]
   await using at = await openTestAgent([{ toolCalls }], { state, deps: { analyze, hooks: blocking('/blocked.txt') } })
   await at.think()
@@ -47,7 +47,7 @@ test('an analyzer sees the call as it will be stored, the branch before it, and 
   const seen: [AnalyzedCall, AnalysisContext][] = []
   const analyze = (_record: unknown, call: AnalyzedCall, context: AnalysisContext) => {
     seen.push([call, context])
-    return Promise.resolve({ risk: 'LOW' as const, costs: [] })
+    return Promise.resolve({ risk: 'LOW' as const, costs: [], reasons: [] })
   }
   const toolCalls = [create('/a'), create('/b'), { name: 'finish', arguments: { message: 'done' } }, create('/never')]
   await using at = await openTestAgent([{ text: 'I make two', toolCalls }], { state, deps: { analyze } })
@@ -75,7 +75,7 @@ test('the calls of one answer are analyzed at the same time', async () => {
     most = Math.max(most, running)
     if (running === 4) all.resolve()
     await all.promise
-    return { risk: 'LOW' as const, costs: [] }
+    return { risk: 'LOW' as const, costs: [], reasons: [] }
   }
   await using at = await openTestAgent([{ toolCalls: ['/a', '/b', '/c', '/d'].map(create) }], {
     state,
@@ -89,7 +89,8 @@ test.each(['at once', 'later'])(
   'an analyzer that throws %s makes the risk HIGH, and the other calls are analyzed as usual',
   async (when) => {
     const analyze = (_record: unknown, { tool_call }: AnalyzedCall) => {
-      if (!tool_call.arguments.includes('/bad')) return Promise.resolve({ risk: 'LOW' as const, costs: [] })
+      if (!tool_call.arguments.includes('/bad'))
+        return Promise.resolve({ risk: 'LOW' as const, costs: [], reasons: [] })
       if (when === 'at once') throw new TypeError('a bug')
       return Promise.reject(new TypeError('a bug'))
     }

@@ -200,6 +200,9 @@ const subjectOf = ({ action, toolCall }: PreparedCall, thought: string): CriticS
   arguments: toolCall.arguments,
 })
 
+/** Reasons of one action that its request has. */
+const MAX_REASONS = 16
+
 /**
  * The confirmation request, when the policy needs one for any call of the batch; the batch then waits as a whole. Calls that a
  * hook blocked are not part of it (F44).
@@ -212,12 +215,14 @@ function confirmation(
   const batch = calls.filter(({ blocked }) => blocked === null)
   const isLoneHarmless = calls.length === 1 && calls.every(({ action }) => isHarmless(action))
   if (isLoneHarmless || !batch.some(({ risk }) => needsConfirmation(confirmation_policy, risk))) return []
-  const actions = batch.map(({ id, risk, tool: { origin } }) => ({
+  const actions = batch.map(({ id, risk, reasons, tool: { origin } }) => ({
     action_id: id,
     risk,
     ...(origin === undefined ? {} : { origin }),
+    ...(reasons.length === 0 ? {} : { reasons: reasons.slice(0, MAX_REASONS) }),
   }))
-  return [{ kind: 'ConfirmationRequestedEvent', source: 'environment', llm_response_id: responseId, actions }]
+  const policy = confirmation_policy
+  return [{ kind: 'ConfirmationRequestedEvent', source: 'environment', llm_response_id: responseId, actions, policy }]
 }
 
 /** Records the calls that hooks blocked, by action, so that the blocks survive a restart. No earlier call is open here. */

@@ -38,10 +38,18 @@ export async function questionOf(
   // The batch belongs to a sub-agent of the child: its actions are shown.
   if (awaited.sub_agent !== undefined) return { ...asker, actions: awaited.sub_agent.actions }
   const actions = await Promise.all(
-    awaited.actions.map(async ({ action_id, risk }) => {
+    awaited.actions.map(async ({ action_id, risk, reasons }) => {
       const event = (await events.get(child, action_id))?.event
       if (event?.kind !== 'ActionEvent') return { action_id, tool_name: '', risk, summary: null, action: null }
-      return { action_id, tool_name: event.tool_name, risk, summary: event.summary ?? null, action: event.action }
+      const { tool_name, summary, action } = event
+      return {
+        action_id,
+        tool_name,
+        risk,
+        summary: summary ?? null,
+        action,
+        ...(reasons === undefined ? {} : { reasons }),
+      }
     }),
   )
   return { ...asker, actions }

@@ -10,6 +10,7 @@ import {
   type ConversationState,
   type Draft,
   type EventId,
+  type RiskReason,
   type SecurityRisk,
 } from '@parley/protocol'
 import { abortable } from '../../../lib/index.ts'
@@ -17,7 +18,7 @@ import type { AnalyzedCall, Analyze } from '../../../security/index.ts'
 import type { StepContext } from '../../agent.ts'
 import type { Log } from '../../agent.ts'
 import type { ToolHooks } from '../../gateway/tool-gateway.ts'
-import { analysisUsage } from '../../gateway/analyzed-call.ts'
+import { analysisUsage, FAILED_ANALYSIS } from '../../gateway/analyzed-call.ts'
 import { CANCELLED } from '../process/connection.ts'
 import {
   chooseOption,
@@ -48,7 +49,7 @@ export type PermissionDecision = {
   drafts: Draft[]
 }
 
-type AssessedCall = { call: RequestedCall; risk: SecurityRisk }
+type AssessedCall = { call: RequestedCall; risk: SecurityRisk; reasons: readonly RiskReason[] }
 
 export class PermissionGate {
   readonly #deps: PermissionGateDeps
@@ -111,14 +112,14 @@ export class PermissionGate {
       drafts.push(...(before?.drafts ?? []))
       if (before === undefined || before.blocked === null) continue
       drafts.push(...blockedDrafts(calls, id, before.blocked))
-      return { kind: 'refused', pending, calls: calls.map((call) => ({ call, risk: 'UNKNOWN' })), drafts }
+      return { kind: 'refused', pending, calls: calls.map((call) => ({ call, risk: 'UNKNOWN', reasons: [] })), drafts }
     }
     const assessed: AssessedCall[] = []
     for (const call of calls) {
-      const { risk, drafts: usage } = await this.#assess(call, state, turn, signal)
+      const { risk, reasons, drafts: usage } = await this.#assess(call, state, turn, signal)
       drafts.push(...usage)
       // A request that looks like an edit and also runs something is suspicious, whatever its parts are.
-      assessed.push({ call, risk: isMixed ? 'HIGH' : risk })
+      assessed.push({ call, risk: isMixed ? 'HIGH' : risk, reasons })
     }
     const policy = turn.state().confirmation_policy
     const kind = assessed.some(({ risk }) => needsConfirmation(policy, risk)) ? 'ask' : 'allow'
@@ -177,10 +178,10 @@ export class PermissionGate {
     state: ConversationState,
     turn: StepContext,
     signal: AbortSignal,
-  ): Promise<{ risk: SecurityRisk; drafts: Draft[] }> {
+  ): Promise<{ risk: SecurityRisk; reasons: readonly RiskReason[]; drafts: Draft[] }> {
     const { analyze, workingDir, log } = this.#deps
     const record = state.security_analyzer
-    if (analyze === undefined || record === null) return { risk: 'UNKNOWN', drafts: [] }
+    if (analyze === undefined || record === null) return { risk: 'UNKNOWN', reasons: [], drafts: [] }
     const analyzed: AnalyzedCall = {
       action_id: call.id,
       tool_name: call.tool,
@@ -195,12 +196,12 @@ export class PermissionGate {
     }
     try {
       const context = { history: [...turn.view()], earlier: [], working_dir: workingDir }
-      const { risk, costs } = await abortable(analyze(record, analyzed, context, signal), signal)
-      return { risk, drafts: costs.map(analysisUsage) }
+      const { risk, costs, reasons } = await abortable(analyze(record, analyzed, context, signal), signal)
+      return { risk, reasons, drafts: costs.map(analysisUsage) }
     } catch (error) {
       if (signal.aborted) throw error
       log.warn({ action_id: call.id, err: error }, 'security analyzer failed; the risk counts as HIGH')
-      return { risk: 'HIGH', drafts: [] }
+      return { ...FAILED_ANALYSIS, drafts: [] }
     }
   }
 }
@@ -213,7 +214,11 @@ export function confirmationDrafts(decisions: readonly PermissionDecision[]): Dr
   if (decisions.length === 0) return []
   const parts = decisions.flatMap(({ calls }) => calls)
   const batch = permissionId(parts[0]!.call.id)
-  const actions = parts.map(({ call, risk }) => ({ action_id: call.id, risk }))
+  const actions = parts.map(({ call, risk, reasons }) => ({
+    action_id: call.id,
+    risk,
+    ...(reasons.length === 0 ? {} : { reasons: [...reasons] }),
+  }))
   return [
     ...parts.map(({ call, risk }) => permissionAction(call, batch, risk)),
     { kind: 'ConfirmationRequestedEvent', source: 'environment', llm_response_id: batch, actions },
