@@ -138,6 +138,22 @@ describe('reading', () => {
     expect(await search('')).not.toHaveProperty('seqs')
   })
 
+  test('a text is found with its place and an excerpt in its own case, newest first', async () => {
+    const find = async (query: string) => (await edge.call('GET', `${base}/events/find?${query}`)).json
+    const [hit, ...others] = await find('q=ünusual&kinds=MessageEvent')
+    expect([hit.excerpt, others]).toEqual(['two is Ünusual', []])
+    const { items } = await search(`seqs=${hit.seq}-${hit.seq}`)
+    expect(items[0].llm_message.content[0].text).toBe('two is Ünusual')
+    const all = await find('q=o&kinds=MessageEvent,ActionEvent')
+    expect(all.map(({ seq }: Loose) => seq)).toEqual(
+      all.map(({ seq }: Loose) => seq).toSorted((a: number, b: number) => b - a),
+    )
+    expect(await find('q=o&kinds=MessageEvent&limit=1')).toEqual([all[0]])
+    expect(await find('q=o&kinds=NoSuchEvent')).toEqual([])
+    for (const query of ['', 'q=', 'q=x&limit=0', 'q=x&limit=201'])
+      expect((await edge.call('GET', `${base}/events/find?${query}`)).status).toBe(422)
+  })
+
   test('an outline has one element for every event, in pages from the newest one on', async () => {
     const outline = async (query: string) => (await edge.call('GET', `${base}/events/outline?${query}`)).json
     const all = await outline('')
@@ -168,14 +184,18 @@ describe('reading', () => {
 })
 
 describe('unknown conversations and events', () => {
-  test.each(['/events/search', '/events/count', '/events/outline', '/events/stream', `/events/${randomUUID()}`])(
-    'GET %s of an unknown conversation names it',
-    async (path) => {
-      const other = randomUUID()
-      const { status, json } = await edge.call('GET', `/api/conversations/${other}${path}`)
-      expect([status, json]).toEqual([404, { detail: `Conversation not found: ${other}` }])
-    },
-  )
+  test.each([
+    '/events/search',
+    '/events/count',
+    '/events/outline',
+    '/events/find?q=x',
+    '/events/stream',
+    `/events/${randomUUID()}`,
+  ])('GET %s of an unknown conversation names it', async (path) => {
+    const other = randomUUID()
+    const { status, json } = await edge.call('GET', `/api/conversations/${other}${path}`)
+    expect([status, json]).toEqual([404, { detail: `Conversation not found: ${other}` }])
+  })
 
   test('messages and confirmations for an unknown conversation are refused with 404', async () => {
     const other = randomUUID()

@@ -112,6 +112,10 @@ export const executeBashCommand: RouteOf<typeof rows.executeBashCommand> = {
   path: '/api/bash/execute_bash_command',
 }
 export const fileHome: RouteOf<typeof rows.fileHome> = { method: 'GET', path: '/api/file/home' }
+export const findEvents: RouteOf<typeof rows.findEvents> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/events/find',
+}
 export const forkConversation: RouteOf<typeof rows.forkConversation> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/fork',

@@ -356,6 +356,7 @@ export {
 } from './endpoints/agent-server.ts'
 export {
   EventOutline,
+  findEvents,
   getApprovals,
   getEventOutline,
   OutlineType,

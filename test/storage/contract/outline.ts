@@ -109,6 +109,32 @@ export function outlineContract(makePlace: MakePlace): void {
       expect(await storage.received.events('ada').outline(id, ALL)).toEqual(OUTLINE)
     })
 
+    test('a text is found in messages, calls and results of any kind, in any case, newest first', async () => {
+      await using place = await makePlace()
+      await using storage = await place.open()
+      const log = conversation({
+        events: numbered([
+          message('Where is the Needle?'),
+          otherEvent('ActionEvent', {
+            thought: [{ type: 'text', text: 'look' }],
+            tool_call: { arguments: '{"x":"NEEDLE"}' },
+          }),
+          otherEvent('ObservationEvent', { observation: { content: [{ type: 'text', text: 'no needle\0here' }] } }),
+          otherEvent('StatusChangedEvent', { reason: 'needle' }),
+          message('100% hay'),
+        ]),
+      })
+      await storage.conversations.create(log)
+      const find = async (filter: { text: string; kinds?: string[] }) =>
+        (await storage.events.page(log.id, { order: 'desc', limit: 10, filter })).map(({ seq }) => seq)
+      expect(await find({ text: 'nEEdle' })).toEqual([3, 2, 1])
+      expect(await find({ text: 'needle', kinds: ['ActionEvent'] })).toEqual([2])
+      expect(await find({ text: 'e\0H' })).toEqual([3])
+      expect(await find({ text: '0%' })).toEqual([5])
+      expect(await find({ text: '_' })).toEqual([])
+      expect(await storage.events.count(log.id, { text: 'needle' })).toBe(3)
+    })
+
     test('a page that ends at a seq has no later event, with a filter too', async () => {
       await using place = await makePlace()
       await using storage = await place.open()

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { RiskReason } from '../events/control.ts'
 import { ConfirmationPolicy, SecurityRisk } from '../policy.ts'
 import { laxInt } from '../lax.ts'
-import { laxConversationId } from '../lax-text.ts'
+import { laxConversationId, text } from '../lax-text.ts'
 import { endpoint } from './endpoint.ts'
 
 /** Most events of one outline. */
@@ -124,4 +124,27 @@ export const getApprovals = endpoint({
   description: 'Returns the batches of actions that wait for a decision of the user, oldest first.',
   ok: { status: 200, schema: WaitingApprovals, description: 'The batches; at most 200' },
   errors: [],
+})
+
+export const findEvents = endpoint({
+  operationId: 'findEvents',
+  tag: 'Events',
+  auth: 'session_key',
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/events/find',
+  description: 'Returns the places of a text in messages, calls and results, newest first, each with an excerpt.',
+  params: z.object({ conversation_id: laxConversationId() }),
+  query: z.object({
+    /** The text; case-insensitive. */
+    q: text({ min: 1, max: 500 }),
+    /** Kinds, divided by commas; default: all. */
+    kinds: text({ min: 1, max: 500 }).optional(),
+    limit: laxInt({ ge: 1, le: 200 }).default(50),
+  }),
+  ok: {
+    status: 200,
+    schema: z.array(z.object({ seq: z.int(), excerpt: z.string() })),
+    description: 'The places',
+  },
+  errors: [404],
 })

@@ -283,6 +283,12 @@ export interface Conversations {
   /** Kind, place, time and size of many events. */
   outline(id: ConversationId, range: OutlineRange, actor: Actor): Promise<EventOutline>
   event(id: ConversationId, event: EventId, actor: Actor): Promise<StoredEvent | null>
+  /** The newest events whose text contains `text`, in any case, newest first. */
+  find(
+    id: ConversationId,
+    sought: { text: string; kinds?: readonly string[]; limit: number },
+    actor: Actor,
+  ): Promise<{ seq: number; excerpt: string }[]>
   /** The batches that wait for a decision of the user, oldest first. */
   approvals(actor: Actor): Promise<WaitingApprovals>
   /** The files of its completion log, oldest first. Waits for those that are being written. */

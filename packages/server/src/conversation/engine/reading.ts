@@ -6,7 +6,7 @@ import {
   type EventId,
 } from '@parley/protocol'
 import { TimeSlices } from '../../lib/index.ts'
-import type { EventStore, ListedRow, ReceivedRow, Storage } from '../../storage/index.ts'
+import { excerptOf, type EventStore, type ListedRow, type ReceivedRow, type Storage } from '../../storage/index.ts'
 import { ancestors } from '../branch/reader.ts'
 import { completionFolder, listCompletions, readCompletion } from '../completions/completion-files.ts'
 import type { Exposure } from '../../secrets/index.ts'
@@ -37,6 +37,7 @@ export type Reads = Pick<
   | 'countEvents'
   | 'outline'
   | 'approvals'
+  | 'find'
   | 'event'
   | 'completions'
   | 'completion'
@@ -196,6 +197,12 @@ export function openReads(
 
     async outline(id, range, actor) {
       return (await access.log(id, actor)).outline(id, range)
+    },
+
+    async find(id, { text, kinds, limit }, actor) {
+      const filter = { text, ...(kinds !== undefined && { kinds }) }
+      const found = await (await access.log(id, actor)).page(id, { order: 'desc', limit, filter })
+      return found.map(({ seq, event }) => ({ seq, excerpt: excerptOf(event, text) }))
     },
 
     async event(id, event, actor) {

@@ -3,6 +3,7 @@ import {
   asEventId,
   countEvents,
   dropNulls,
+  findEvents,
   getEvent,
   getEventOutline,
   ParleyError,
@@ -86,6 +87,15 @@ export function eventRoutes(
       getEventOutline,
       async ({ id, query: { before_seq: before = Number.MAX_SAFE_INTEGER, after_seq: after = 0, limit } }, actor) =>
         ok(getEventOutline, await conversations.outline(id, { before, after, limit }, actor)),
+      'with_id',
+    ),
+    route(
+      findEvents,
+      async ({ id, query: { q, kinds, limit } }, actor) => {
+        const stored = kinds?.split(',').flatMap(wireKindToStored)
+        const sought = { text: q, limit, ...(stored !== undefined && { kinds: stored }) }
+        return ok(findEvents, await conversations.find(id, sought, actor))
+      },
       'with_id',
     ),
     route(

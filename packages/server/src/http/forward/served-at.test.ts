@@ -44,6 +44,7 @@ const SERVED = {
     'GET /api/conversations/{conversation_id}',
     'GET /api/conversations/{conversation_id}/agent_final_response',
     'GET /api/conversations/{conversation_id}/events/count',
+    'GET /api/conversations/{conversation_id}/events/find',
     'GET /api/conversations/{conversation_id}/events/outline',
     'GET /api/conversations/{conversation_id}/events/search',
     'GET /api/conversations/{conversation_id}/events/{event_id}',

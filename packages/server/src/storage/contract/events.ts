@@ -6,6 +6,8 @@ export type EventFilter = {
   source?: string
   /** Case-insensitive substring over the text, extended content and reasoning of MessageEvents; other kinds never match. */
   body?: string
+  /** Case-insensitive substring over the searchable text of events of any kind: messages, calls, results and errors. */
+  text?: string
   /** Compared with the event's `timestamp` as text (ISO, UTC, no offset). */
   timestampGte?: string
   timestampLt?: string

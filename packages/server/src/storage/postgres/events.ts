@@ -48,6 +48,7 @@ function conditionsOf(filter: EventFilter | undefined, before: number): { where:
   add((value) => `timestamp >= ${value}`, filter?.timestampGte)
   add((value) => `timestamp < ${value}`, filter?.timestampLt)
   add((value) => `kind = 'MessageEvent' AND strpos(text, ${value}) > 0`, filter?.body?.toLowerCase())
+  add((value) => `strpos(text, ${value}) > 0`, filter?.text?.toLowerCase())
   return { where: terms.join(''), values }
 }
 
@@ -69,7 +70,19 @@ export function postgresEvents(database: Database, log: Log): EventStore {
   const { n, size } = log
   const from = `SELECT seq, event FROM events WHERE conversation = ${n}`
   const bySeq = `${from} AND seq = ANY($${size + 1}::bigint[]) ORDER BY seq`
+  const oldSql = `SELECT conversation AS n, seq FROM events WHERE conversation = ${n} AND flags IS NULL LIMIT ${FILL}`
   const byId = `${from} AND id = $${size + 1}`
+
+  /** Computes the searchable text of rows of earlier versions, which have that of messages only. */
+  async function fillOld(id: ConversationId): Promise<void> {
+    for (;;) {
+      const old = await database.read((sql) => sql.all<{ n: number; seq: number }>(oldSql, ...log.valuesOf(id)))
+      const [first] = old
+      if (first === undefined) return
+      const seqs = old.map(({ seq }) => seq)
+      await database.write((sql) => fillRows(sql, first.n, seqs))
+    }
+  }
 
   /** Events from `first` to `last` that match a filter, at most `limit`. */
   async function range(
@@ -95,11 +108,13 @@ export function postgresEvents(database: Database, log: Log): EventStore {
       const first = order === 'asc' ? Math.max(1, start ?? 1) : 1
       const last = (order === 'asc' ? until : start) ?? Number.MAX_SAFE_INTEGER
       if (limit < 1 || first > last) return []
+      if (filter?.text !== undefined) await fillOld(id)
       return range(id, { first, last, order: order === 'asc' ? 'ASC' : 'DESC', limit, filter })
     },
 
-    count: (id, filter) =>
-      database.read(async (sql) => {
+    count: async (id, filter) => {
+      if (filter?.text !== undefined) await fillOld(id)
+      return database.read(async (sql) => {
         const { where, values } = conditionsOf(filter, size)
         // S1: without a condition the newest seq is the number of events.
         const text =
@@ -107,7 +122,8 @@ export function postgresEvents(database: Database, log: Log): EventStore {
             ? `SELECT coalesce(${log.seq}, 0) AS count`
             : `SELECT count(*) AS count FROM events WHERE conversation = ${n}${where}`
         return (await sql.get<{ count: number }>(text, ...log.valuesOf(id), ...values))?.count ?? 0
-      }),
+      })
+    },
 
     get: (id, event) =>
       database.read(async (sql) => {

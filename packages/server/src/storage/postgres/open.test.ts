@@ -43,6 +43,8 @@ test('an outline shows the events of an earlier version, and stores their column
   const outline = await storage.events.outline(log.id, { after: 0, before: 100, limit: 100 })
   expect(outline).toMatchObject({ parent: [0, 1], types: [{ kind: 'MessageEvent', source: 'user' }] })
   expect(await columns()).toEqual(before)
+  await database.query('UPDATE parley.events SET parent_seq = NULL, flags = NULL, text = NULL')
+  expect(await storage.events.page(log.id, { limit: 5, filter: { text: 'SECOND' } })).toHaveLength(1)
 })
 
 test('a missing database is reported with its name, and without the password', async () => {

@@ -120,8 +120,8 @@ function flagsOf(event: Shape): number {
 
 const riskBits = (risk: unknown): number => Math.max(0, RISKS.indexOf(String(risk))) << RISK_SHIFT
 
-/** The text in which a search finds an event, in lower case; texts of different members are on lines of their own. */
-function searchText(event: Shape): string | null {
+/** The text in which a search finds an event; texts of different members are on lines of their own. */
+function textIn(event: Shape): string | null {
   const { llm_message, observation, tool_call } = event
   const texts =
     event.kind === 'MessageEvent'
@@ -137,7 +137,25 @@ function searchText(event: Shape): string | null {
         ]
   const joined = texts.filter((text): text is string => typeof text === 'string' && text !== '').join('\n')
   if (joined === '') return null
-  return (event.kind === 'MessageEvent' ? joined : joined.slice(0, MAX_OTHER_TEXT)).toLowerCase()
+  return event.kind === 'MessageEvent' ? joined : joined.slice(0, MAX_OTHER_TEXT)
+}
+
+const searchText = (event: Shape): string | null => textIn(event)?.toLowerCase() ?? null
+
+/** Characters before and after the sought text in an excerpt. */
+const EXCERPT_BEFORE = 60
+const EXCERPT_AFTER = 120
+
+/** The part of an event's searchable text around the first place of `sought`, in any case; empty when it is not there. */
+export function excerptOf(event: { kind: string }, sought: string): string {
+  const text = textIn(event as Shape) ?? ''
+  const lower = text.toLowerCase()
+  const at = lower.indexOf(sought.toLowerCase())
+  if (at === -1) return ''
+  // Lower case may have another length, and then other places.
+  const shown = lower.length === text.length ? text : lower
+  const end = at + sought.length + EXCERPT_AFTER
+  return `${at > EXCERPT_BEFORE ? '…' : ''}${shown.slice(Math.max(0, at - EXCERPT_BEFORE), end)}${end < shown.length ? '…' : ''}`
 }
 
 const partsOf = (content: unknown): { type?: unknown; text?: unknown }[] =>

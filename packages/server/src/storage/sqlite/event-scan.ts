@@ -36,6 +36,7 @@ export function filterSql(filter: EventFilter | undefined): { where: string; val
   if (filter?.timestampLt !== undefined) add('timestamp < ?', filter.timestampLt)
   if (filter?.body !== undefined)
     add(`kind = 'MessageEvent' AND (size IS NULL OR instr(text, ?) > 0)`, filter.body.toLowerCase())
+  if (filter?.text !== undefined) add('(size IS NULL OR instr(text, ?) > 0)', filter.text.toLowerCase())
   return { where: terms.join(''), values }
 }
 
@@ -87,8 +88,9 @@ export async function* scan(
 }
 
 /** A row without stored text is searched here. */
-function isMatch({ event, size }: Found, { body }: EventFilter): boolean {
-  if (body === undefined || size !== null) return true
+function isMatch({ event, size }: Found, filter: EventFilter): boolean {
+  const sought = [filter.body, filter.text].filter((each) => each !== undefined)
+  if (sought.length === 0 || size !== null) return true
   const text = derivedFrom(event).at(-1) as string | null
-  return text?.includes(body.toLowerCase()) === true
+  return sought.every((each) => text?.includes(each.toLowerCase()) === true)
 }

@@ -43,6 +43,7 @@ const filters = {
   none: {},
   kinds: { kinds: ['MessageEvent', 'ActionEvent'] },
   body: { body: 'needle' },
+  text: { text: 'needle' },
   all: { kinds: ['MessageEvent'], source: 'user', body: 'x', timestampGte: 'a', timestampLt: 'b' },
 }
 
