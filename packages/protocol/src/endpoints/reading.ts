@@ -7,7 +7,7 @@ import { laxConversationId, text } from '../lax-text.ts'
 import { endpoint } from './endpoint.ts'
 
 /** Most events of one outline. */
-export const MAX_OUTLINE = 50_000
+const MAX_OUTLINE = 50_000
 
 const numbers = z.array(z.int())
 

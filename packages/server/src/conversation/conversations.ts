@@ -196,7 +196,7 @@ export type CompletionText = Pick<LLMCompletionLogEvent, 'filename' | 'log_data'
 /** The shown part of an answer that is being written; `offset`: characters before `text`, which are not kept. */
 export type PartialPart = { part: number; kind: 'content' | 'reasoning_content'; offset: number; text: string }
 /** A call of an answer that is being written; `index` counts from 0. */
-export type PartialCall = { index: number; name: string; chars: number }
+type PartialCall = { index: number; name: string; chars: number }
 
 /** An item that a watcher receives. Stored events come in `seq` order, each exactly once; all other items are live only. */
 export type WatchItem =

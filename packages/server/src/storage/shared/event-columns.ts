@@ -12,7 +12,7 @@ const TREE = 1
 export const FAILED = 2
 export const HAS_IMAGES = 4
 /** The risk of an action, as its place in `RISKS`, from this bit on. */
-export const RISK_SHIFT = 3
+const RISK_SHIFT = 3
 const ACCEPTED = 32
 const REJECTED = 64
 /** Set in every row of a version that knows `refers_seq` and the bits above it; rows without it are filled before an outline shows them. */

@@ -85,7 +85,7 @@ export function insertEvents(sql: Sql, conversation: number, events: readonly Ev
 }
 
 /** The seq of the event with an id in a conversation; null for an unknown one. */
-export const SEQ_OF = '(SELECT named.seq FROM events named WHERE named.id = ? AND named.conversation = ?)'
+const SEQ_OF = '(SELECT named.seq FROM events named WHERE named.id = ? AND named.conversation = ?)'
 
 /** Computes the columns of a stored row again. */
 export function fillRow(
