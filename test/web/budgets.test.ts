@@ -1,5 +1,5 @@
 /** What a first visit loads, from the manifest of the build. Source: docs/architecture.md, Packages. */
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { webFiles } from '../../scripts/web-files.ts'
 import { recordFacts } from '../facts.ts'
 
@@ -9,6 +9,7 @@ type Chunk = { file: string; src?: string; imports?: string[]; css?: string[]; i
 const BUDGETS = { script: 105_000, conversation: 145_000, style: 14_000 }
 const ROUTES = ['home', 'new', 'approvals', 'not-found', 'conversation'] as const
 
+const figures: Record<string, number> = {}
 let sizes: Map<string, number>
 let manifest: Record<string, Chunk>
 beforeAll(async () => {
@@ -18,6 +19,8 @@ beforeAll(async () => {
   const text = files.find(({ name }) => name === '.vite/manifest.json')!.bytes.toString()
   manifest = JSON.parse(text)
 })
+
+afterAll(() => recordFacts('web', figures))
 
 /** The files that a page loads, with those that they import. */
 function filesOf(page: string): { scripts: Set<string>; styles: Set<string> } {
@@ -41,7 +44,8 @@ const total = (files: Set<string>): number => [...files].reduce((sum, file) => s
 test.each(ROUTES)('the page %s stays within the budgets of a first visit', (page) => {
   const { scripts, styles } = filesOf(page)
   const [script, style] = [total(scripts), total(styles)]
-  recordFacts(`web_${page}`, { script_bytes_gzip: script, style_bytes_gzip: style })
+  figures[`${page}_script_bytes_gzip`] = script
+  figures[`${page}_style_bytes_gzip`] = style
   expect(script).toBeLessThanOrEqual(page === 'conversation' ? BUDGETS.conversation : BUDGETS.script)
   expect(style).toBeLessThanOrEqual(BUDGETS.style)
 })

@@ -1,6 +1,7 @@
 /** The shell and the pages home, new conversation and approvals in a real browser. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
+import { ROUTES } from '../../packages/web/src/routes.ts'
 import { converse, startTaskModel, useModel } from './conversations.ts'
 import { CHROMIUM, openSite, SCENARIO_MS, type Site } from './harness.ts'
 
@@ -14,6 +15,15 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
   afterAll(async () => {
     await site[Symbol.asyncDispose]()
     await model[Symbol.asyncDispose]()
+  })
+
+  test('the server answers every route of the UI with the page', async () => {
+    for (const route of Object.values(ROUTES)) {
+      const path = route.replace(':id', 'some-id')
+      const answer = await fetch(site.server.url + path, { headers: { accept: 'text/html' } })
+      expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 200, 'text/html; charset=utf-8'])
+      await answer.body?.cancel()
+    }
   })
 
   test('an empty home offers three ways to begin, each of which opens its choice', async () => {
@@ -42,6 +52,31 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
     expect(events.body.items[0].llm_message.content).toMatchObject([{ type: 'text', text: 'Say hello' }])
     await page.goto('/')
     expect(await page.getByLabel('Task').inputValue()).toBe('')
+  })
+
+  test('a start whose answer is lost is repeated under its id, and other choices get another one', async () => {
+    await using tab = await site.open('/new')
+    tab.allow(/ERR_FAILED/)
+    const { page } = tab
+    const ids: string[] = []
+    // The server gets each request for the policy, and the page no answer to it.
+    await page.route('**/confirmation_policy', async (route) => {
+      ids.push(new URL(route.request().url()).pathname.split('/')[3]!)
+      await route.fetch()
+      await route.abort()
+    })
+    const start = page.getByRole('button', { name: 'Start conversation' })
+    await page.getByLabel('Task').fill('Say hello')
+    for (const count of [1, 2]) {
+      await start.click()
+      await expect.poll(() => ids.length).toBe(count)
+      await page.getByRole('button', { name: 'Try again' }).waitFor()
+    }
+    await page.getByLabel('For every action').check()
+    await start.click()
+    await expect.poll(() => ids.length).toBe(3)
+    expect(ids[1]).toBe(ids[0])
+    expect(ids[2]).not.toBe(ids[0])
   })
 
   test('a new conversation works in the chosen directory under the chosen policy', async () => {
@@ -103,8 +138,16 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
     expect(await page.getByLabel('Task').inputValue()).toBe('c?')
     await page.getByLabel('Task').fill('')
     await page.locator('body').click({ position: { x: 700, y: 790 } })
+    const focused = page.locator(':focus')
+    await page.keyboard.type('j')
+    expect(await focused.textContent()).toContain('Publish release 2.4.0')
+    await page.keyboard.type('jk')
+    expect(await focused.textContent()).toContain('Publish release 2.4.0')
     await page.keyboard.type('ga')
     await page.getByRole('heading', { name: 'Approvals' }).waitFor()
+    await page.getByRole('link', { name: 'Review' }).waitFor()
+    await page.keyboard.type('j')
+    expect(await focused.textContent()).toBe('Review')
     await page.keyboard.type('c')
     await page.getByRole('heading', { name: 'New conversation' }).waitFor()
     await page.keyboard.type('/')

@@ -7,19 +7,22 @@ import { conversationPath } from '../routes.ts'
 import { keepDraft } from './draft.ts'
 import { newId } from './new-id.ts'
 
-/** Creates a conversation and opens its page. A repetition after a failure has the same id, so that nothing is created twice. */
+/** Creates a conversation and opens its page. The same choices after a failure have the same id, so that nothing is created twice. */
 export function useCreation() {
   const [, navigate] = useLocation()
   const client = useQueryClient()
-  const id = useRef<string>(null)
+  const attempt = useRef<{ readonly id: string; readonly choices: string }>(null)
   return useMutation({
     mutationFn: async (wanted: NewConversation) => {
-      id.current ??= newId()
-      await createConversation(id.current, wanted)
-      return id.current
+      const choices = JSON.stringify(wanted)
+      // The server answers a known id with what it is, so other choices need another one.
+      if (attempt.current?.choices !== choices) attempt.current = { id: newId(), choices }
+      const { id } = attempt.current
+      await createConversation(id, wanted)
+      return id
     },
     onSuccess: (created) => {
-      id.current = null
+      attempt.current = null
       keepDraft('')
       refreshLists(client)
       navigate(conversationPath(created))

@@ -8,12 +8,14 @@ import { useNow } from '../lib/use-now.ts'
 import { conversationPath } from '../routes.ts'
 import { ButtonLink } from '../ui/button.tsx'
 import { Listing } from '../ui/listing.tsx'
+import { useRowKeys } from '../ui/row-keys.ts'
 import { en } from '../words/en.ts'
 import { ApprovalItem } from './approval-item.tsx'
 import './approvals.css'
 
 export function ApprovalsPage() {
   usePageTitle(en.approvals.title)
+  useRowKeys()
   const { data, error, refetch } = useApprovals()
   return (
     <div className="page">
@@ -55,7 +57,7 @@ function Batch({ batch, now }: { batch: WaitingApproval; now: number }) {
           </time>
           {batch.sub_agent_of !== null && ` · ${en.approvals.through(batch.sub_agent_of.join(' › '))}`}
         </span>
-        <ButtonLink size="small" href={conversationPath(batch.conversation_id, batch.seq)}>
+        <ButtonLink size="small" href={conversationPath(batch.conversation_id, batch.seq)} isRow>
           {en.approvals.review}
         </ButtonLink>
       </footer>

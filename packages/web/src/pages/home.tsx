@@ -10,6 +10,7 @@ import { useSections } from '../lib/use-sections.ts'
 import { useAskedIn } from '../lib/use-waiting.ts'
 import { ROUTES } from '../routes.ts'
 import { Listing } from '../ui/listing.tsx'
+import { useRowKeys } from '../ui/row-keys.ts'
 import { en } from '../words/en.ts'
 import { ConversationRow } from './conversation-row.tsx'
 import './home.css'
@@ -20,6 +21,7 @@ const RECENT = 20
 
 export function HomePage() {
   usePageTitle(en.home.title)
+  useRowKeys()
   const list = useConversations()
   const canWrite = useMe().data?.role !== 'read-only'
   return (

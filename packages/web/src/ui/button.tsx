@@ -42,17 +42,24 @@ export function Button({
   )
 }
 
-/** A link to a page of this UI in the form of a button. */
+/** A link to a page of this UI in the form of a button. `isRow`: the keys that move between rows stop at it. */
 export function ButtonLink({
   href,
   look = 'plain',
   size = 'normal',
   label,
   className,
+  isRow = false,
   children,
-}: Look & { readonly href: string; readonly className?: string }) {
+}: Look & { readonly href: string; readonly className?: string; readonly isRow?: boolean }) {
   return (
-    <Link href={href} className={classOf(look, size, label, className)} aria-label={label} title={label}>
+    <Link
+      href={href}
+      className={classOf(look, size, label, className)}
+      aria-label={label}
+      title={label}
+      data-row={isRow || undefined}
+    >
       {children}
     </Link>
   )

@@ -54,6 +54,8 @@ export const en = {
     approvals: 'Approvals',
     create: 'New conversation',
     filter: 'Filter conversations',
+    next: 'Next row',
+    previous: 'Previous row',
     help: 'Keyboard shortcuts',
     between: 'then',
     letters: 'Use single letters as shortcuts',
