@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ScriptedModel } from '../../packages/server/testing/scripted-model.ts'
 import { ROUTES } from '../../packages/web/src/routes.ts'
+import { until } from '../../packages/server/testing/until.ts'
 import { converse, startTaskModel, useModel } from './conversations.ts'
 import { CHROMIUM, openSite, SCENARIO_MS, type Site } from './harness.ts'
 
@@ -61,9 +62,9 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
     const ids: string[] = []
     // The server gets each request for the policy, and the page no answer to it.
     await page.route('**/confirmation_policy', async (route) => {
-      ids.push(new URL(route.request().url()).pathname.split('/')[3]!)
       await route.fetch()
       await route.abort()
+      ids.push(new URL(route.request().url()).pathname.split('/')[3]!)
     })
     const start = page.getByRole('button', { name: 'Start conversation' })
     await page.getByLabel('Task').fill('Say hello')
@@ -92,6 +93,26 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
     const { body } = await site.server.call('GET', `/api/conversations/${id}`)
     expect(body.workspace.working_dir).toBe(site.server.dir.file('work'))
     expect(body.confirmation_policy.kind).toBe('AlwaysConfirm')
+  })
+
+  test('a new conversation has the chosen model, and a repository that cannot be cloned is a failed start with its reason', async () => {
+    const llm = { model: 'openai/fast', base_url: `${model.url}/v1`, api_key: 'scripted' }
+    await site.server.call('POST', '/api/profiles/fast', { llm })
+    await using tab = await site.open('/new?where=repository')
+    const { page } = tab
+    await page.getByRole('textbox', { name: 'Repository' }).fill('https://127.0.0.1:1/acme/shop')
+    await page.getByLabel('Model').selectOption('fast')
+    await tab.shot('new-repository')
+    await page.getByRole('button', { name: 'Start conversation' }).click()
+    await page.waitForURL('**/c/*')
+    const path = `/api/conversations/${new URL(page.url()).pathname.slice('/c/'.length)}`
+    await until(async () => (await site.server.call('GET', `${path}/status`)).body.status === 'STOPPED')
+    expect((await site.server.call('GET', path)).body.agent.llm.model).toBe('openai/fast')
+    await page.goto('/')
+    await page
+      .locator('main')
+      .getByRole('link', { name: /could not be cloned.*Start failed/ })
+      .waitFor()
   })
 
   test('home, rail, title and approvals show what waits for a person and what runs', async () => {
