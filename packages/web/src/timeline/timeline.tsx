@@ -48,7 +48,8 @@ export function Timeline({ at }: { at: number | null }) {
   const isAtEnd = useIsAtEnd(scroller, items, () => virtualizer.scrollToEnd())
 
   useFirstPlace(virtualizer, items, { at, scroller })
-  useEffect(() => () => void keepPlace(id, placeOf(virtualizer, items)))
+  // While it is mounted: the list has no position any more when it leaves the page.
+  useEffect(() => void keepPlace(id, placeOf(virtualizer, items)))
   useEffect(() => conversation.bodies.want(wantedSeqs(items, shown)))
   useTimelineKeys(virtualizer, items)
   useOwnMessages(items, () => virtualizer.scrollToEnd())
