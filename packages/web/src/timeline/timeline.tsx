@@ -112,9 +112,12 @@ function useFirstPlace(
     // The place is kept until the rows around it are loaded and measured, or the person scrolls.
     const { seq, key, offset } = target.current
     const [start] = virtualizer.getOffsetForIndex(indexOfSeq(items, seq, key), 'start') ?? [0]
-    if (Math.abs((virtualizer.scrollOffset ?? 0) - start - offset) > 1) virtualizer.scrollToOffset(start + offset)
-    const shown = wantedSeqs(items, virtualizer.getVirtualItems())
-    if (shown.length > 0 && shown.every((each) => conversation.log.event(each) !== undefined)) target.current = null
+    if (Math.abs((scroller.current?.scrollTop ?? 0) - start - offset) > 1)
+      return virtualizer.scrollToOffset(start + offset)
+    const shown = virtualizer.getVirtualItems()
+    const isMeasured = shown.length > 0 && shown.every(({ key: each }) => virtualizer.itemSizeCache.has(each))
+    const isLoaded = wantedSeqs(items, shown).every((each) => conversation.log.event(each) !== undefined)
+    if (isMeasured && isLoaded) target.current = null
   })
   useEffect(() => {
     const element = scroller.current
