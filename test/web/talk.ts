@@ -12,7 +12,7 @@ import { until } from '../../packages/server/testing/until.ts'
 type Caller = { call(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }> }
 
 /** Answers by the last message of the user. */
-export type Answers = (text: string, view: RequestView) => ScriptedAnswer | Promise<ScriptedAnswer>
+type Answers = (text: string, view: RequestView) => ScriptedAnswer | Promise<ScriptedAnswer>
 
 /** A model whose answers a scenario may replace. */
 export type Talk = AsyncDisposable & {

@@ -1,7 +1,7 @@
 /** What a waiting batch asks about. Pure. */
 import { contentText, listOf, type LogEvent, membersOf, type Members, textOf, timeOf } from '../log/read.ts'
 
-export type Reason = {
+type Reason = {
   readonly analyzer: string
   readonly rule: string
   readonly text: string

@@ -7,7 +7,7 @@ const SHAPES = { LOW: CircleAlert, MEDIUM: TriangleAlert, HIGH: OctagonAlert, UN
 type Level = keyof typeof SHAPES
 
 /** A known level; UNKNOWN for anything else. */
-export const levelOf = (risk: string): Level => (risk in SHAPES ? (risk as Level) : 'UNKNOWN')
+const levelOf = (risk: string): Level => (risk in SHAPES ? (risk as Level) : 'UNKNOWN')
 
 /** `isQuiet`: nothing for a risk that is low or unknown. */
 export function Risk({ risk, isQuiet = false }: { risk: string; isQuiet?: boolean }) {

@@ -2,7 +2,7 @@
 import { type RefObject, useEffect, useRef } from 'react'
 
 /** Milliseconds. */
-export const GUARD_MS = 400
+const GUARD_MS = 400
 
 /**
  * Returns a function that says whether a press counts now. The time begins again when `what` changes, and when `element` or one of its

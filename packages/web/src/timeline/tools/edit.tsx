@@ -9,7 +9,7 @@ import type { Call } from '../call.ts'
 import type { ToolView } from './view.ts'
 
 /** Path of the file of a call. */
-export const pathOf = ({ action, observation }: Call): string =>
+const pathOf = ({ action, observation }: Call): string =>
   textOf(action['path']) || textOf(action['file_path']) || textOf(observation['path'])
 
 const isReading = ({ action, kind }: Call) => kind === 'ReadFileAction' || action['command'] === 'view'

@@ -3,7 +3,7 @@ import type { LucideIcon } from 'lucide-react'
 import type { ComponentType, ReactNode } from 'react'
 import type { Call } from '../call.ts'
 
-export type Summary = {
+type Summary = {
   /** What the agent did: `ran`, `edited`. */
   readonly verb: string
   /** What it did it to. */
