@@ -1,19 +1,20 @@
 /** One action of a waiting batch, in full. */
-import { Loader } from 'lucide-react'
+import { Loader } from '../ui/icons.ts'
 import { textOf } from '../log/read.ts'
 import { Markdown } from '../text/markdown.tsx'
 import { CopyButton } from '../text/copy-button.tsx'
 import { Counts, Diff } from '../text/diff.tsx'
 import { callOf } from '../timeline/call.ts'
-import { changeOf } from '../timeline/tools/edit.tsx'
+import { changeOf } from '../timeline/tools/change.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
+import { dock as dockWords } from '../words/dock.en.ts'
 import { type AskedAction, exactText } from './request.ts'
 import { Risk } from './risk.tsx'
 import { HiddenCharacters, Visible } from './visible.tsx'
 
 export function AskedActionView({ asked }: { asked: AskedAction }) {
   return (
-    <section className="asked" aria-label={words.askedAction(asked.tool)}>
+    <section className="asked" aria-label={dockWords.askedAction(asked.tool)}>
       <header>
         <Risk risk={asked.risk} />
         <span className="tool-name">
@@ -23,7 +24,7 @@ export function AskedActionView({ asked }: { asked: AskedAction }) {
       </header>
       {asked.action === null ? (
         <p className="note">
-          <Loader size={14} aria-hidden /> {words.loadingAction}
+          <Loader size={14} aria-hidden /> {dockWords.loadingAction}
         </p>
       ) : (
         <Exact asked={asked} action={asked.action} />
@@ -63,7 +64,7 @@ function Exact({ asked, action }: { asked: AskedAction; action: NonNullable<Aske
     <>
       <div className="exact">
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls is reached with the keyboard */}
-        <pre tabIndex={0} role="region" aria-label={words.exactText}>
+        <pre tabIndex={0} role="region" aria-label={dockWords.exactText}>
           <Visible text={text} spans={asked.reasons.flatMap(({ spans }) => spans)} />
         </pre>
         <CopyButton text={text} label={words.copyCommand} />

@@ -1,6 +1,7 @@
 /** The approval that waits: what is asked, and the decision. It is docked above the composer and cannot be folded. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { conversation as words } from '../words/conversation.en.ts'
+import { dock as dockWords } from '../words/dock.en.ts'
 import { Button } from '../ui/button.tsx'
 import { useKeys } from '../ui/keys.ts'
 import { useNow } from '../lib/use-now.ts'
@@ -38,7 +39,7 @@ export function ApprovalCard({ asked, policy, decide, isBusy, problem, menu }: C
     <section ref={card} className={`approval ${asked.highest.toLowerCase()}`} aria-labelledby="approval-title">
       <header className="approval-head">
         <h2 id="approval-title">
-          {asked.chain.length === 0 ? words.waitsForYou : words.subAgentWaits(asked.chain.join(' › '))}
+          {asked.chain.length === 0 ? dockWords.waitsForYou : dockWords.subAgentWaits(asked.chain.join(' › '))}
         </h2>
         <Risk risk={asked.highest} />
         <span className="policy">{policy}</span>
@@ -55,7 +56,7 @@ export function ApprovalCard({ asked, policy, decide, isBusy, problem, menu }: C
         </p>
       )}
       {decide === null ? (
-        <p className="note">{words.readOnlyApproval}</p>
+        <p className="note">{dockWords.readOnlyApproval}</p>
       ) : step === 'refusing' ? (
         <Refusal
           id={asked.batchId}
@@ -83,7 +84,7 @@ export function ApprovalCard({ asked, policy, decide, isBusy, problem, menu }: C
 function Waiting({ since }: { since: number | null }) {
   const now = useNow(1000)
   return since === null ? null : (
-    <span className="waiting-since">{words.waitsSince(durationOf(Math.max(0, now - since)))}</span>
+    <span className="waiting-since">{dockWords.waitsSince(durationOf(Math.max(0, now - since)))}</span>
   )
 }
 
@@ -119,15 +120,15 @@ function Decision({ count, isHigh, isArmed, isBusy, counts, arm, approve, refuse
         aria-disabled={isArmed}
         onClick={() => (isHigh ? counts() && arm() : approve())}
       >
-        {words.approve(count)}
+        {dockWords.approve(count)}
       </button>
       {isArmed ? (
         <button ref={second} type="button" className="button button-danger" disabled={isBusy} onClick={approve}>
-          {words.approveHigh}
+          {dockWords.approveHigh}
         </button>
       ) : null}
       <Button disabled={isBusy} onClick={refuse}>
-        {words.refuse}
+        {dockWords.refuse}
       </Button>
       <span className="decision-keys" aria-hidden>
         <kbd>a</kbd> <kbd>↵</kbd> · <kbd>x</kbd>
@@ -165,18 +166,18 @@ function Refusal({ id, isBusy, cancel, refuse }: RefusalProps) {
       <input
         ref={field}
         value={reason}
-        aria-label={words.reason}
-        placeholder={words.reasonPlaceholder}
+        aria-label={dockWords.reason}
+        placeholder={dockWords.reasonPlaceholder}
         onChange={(event) => setReason(event.target.value)}
       />
       <Button type="submit" look="danger" disabled={isBusy}>
-        {words.refuseNow}
+        {dockWords.refuseNow}
       </Button>
       <Button disabled={isBusy} onClick={() => refuse(reason, true)}>
-        {words.refuseAndStop}
+        {dockWords.refuseAndStop}
       </Button>
       <Button look="quiet" onClick={cancel}>
-        {words.back}
+        {dockWords.back}
       </Button>
     </form>
   )

@@ -1,5 +1,5 @@
 /** Shows the batch that waits in this conversation, and what became of it when somebody else answered. */
-import { Ellipsis } from 'lucide-react'
+import { Ellipsis } from '../ui/icons.ts'
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { messageOf, server, ServerError } from '../api/server.ts'
 import { membersOf, textOf, timeOf } from '../log/read.ts'
@@ -10,6 +10,7 @@ import { announce } from '../ui/announce.tsx'
 import { Button } from '../ui/button.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
+import { dock as dockWords } from '../words/dock.en.ts'
 import { ApprovalCard, type Decide } from './card.tsx'
 import { askedOf } from './request.ts'
 
@@ -28,7 +29,7 @@ export function ApprovalDock() {
   useMissingActions(asked?.actions.filter(({ action }) => action === null).map(({ id }) => id) ?? [])
   const [batchId, highest] = [asked?.batchId ?? '', asked?.highest]
   useEffect(() => {
-    if (batchId !== '' && highest !== undefined) announce(words.announceApproval(highest), 'assertive')
+    if (batchId !== '' && highest !== undefined) announce(dockWords.announceApproval(highest), 'assertive')
   }, [batchId, highest])
   if (asked === null || answered === asked.batchId)
     return note === null ? null : <AnsweredElsewhere decision={note} dismiss={dismiss} />
@@ -66,7 +67,7 @@ function useDecision(batchId: string, isChild: boolean) {
   useEffect(() => {
     if (decision === null || decision.batchId !== shown.current || own.current.has(decision.batchId)) return
     setNote(decision)
-    announce(words.answeredElsewhere(decision.isAccepted), 'polite')
+    announce(dockWords.answeredElsewhere(decision.isAccepted), 'polite')
   }, [decision])
   const decide: Decide = ({ isAccepted, reason, stops }) => {
     own.current.add(batchId)
@@ -84,7 +85,7 @@ function useDecision(batchId: string, isChild: boolean) {
         // Somebody else was first: the decision arrives as an event and is shown then.
         own.current.delete(batchId)
         const isLate = error instanceof ServerError && error.status === 409
-        setProblem(isLate ? words.tooLate : messageOf(error))
+        setProblem(isLate ? dockWords.tooLate : messageOf(error))
       } finally {
         setBusyWith('')
       }
@@ -117,11 +118,12 @@ function AnsweredElsewhere({ decision, dismiss }: { decision: Decision; dismiss:
   return (
     <div className="answered" role="status">
       <span>
-        {words.answeredElsewhere(decision.isAccepted)} {words.answeredBy(decision.actor, clockOf(timeOf(decision.at)))}
+        {dockWords.answeredElsewhere(decision.isAccepted)}{' '}
+        {dockWords.answeredBy(decision.actor, clockOf(timeOf(decision.at)))}
         {decision.reason === null ? null : ` ${decision.reason}`}
       </span>
       <Button look="quiet" size="small" onClick={dismiss}>
-        {words.dismiss}
+        {dockWords.dismiss}
       </Button>
     </div>
   )
@@ -134,7 +136,7 @@ function PolicyMenu() {
   const set = (policy: unknown) => {
     server
       .call('POST', conversation.path('/confirmation_policy'), { body: { policy } })
-      .then(() => announce(words.policySet))
+      .then(() => announce(dockWords.policySet))
       .catch((error: unknown) => setProblem(messageOf(error)))
   }
   const { kind, threshold } = useConversationState(policyKey)
@@ -143,13 +145,13 @@ function PolicyMenu() {
       <span className="note problem">{problem}</span>
       <Menu
         trigger={<Ellipsis size={16} aria-hidden />}
-        label={words.policyMenu}
-        triggerLabel={words.policyMenu}
+        label={dockWords.policyMenu}
+        triggerLabel={dockWords.policyMenu}
         triggerClass="button button-quiet button-icon"
         side="above"
         groups={[
           {
-            title: words.fromNowOn,
+            title: dockWords.fromNowOn,
             items: [
               {
                 label: words.policy('ConfirmRisky', 'HIGH'),

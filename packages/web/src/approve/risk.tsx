@@ -1,5 +1,5 @@
 /** A risk by colour, word and shape. */
-import { CircleAlert, CircleHelp, OctagonAlert, TriangleAlert } from 'lucide-react'
+import { CircleAlert, CircleHelp, OctagonAlert, TriangleAlert } from '../ui/icons.ts'
 import { conversation as words } from '../words/conversation.en.ts'
 import './risk.css'
 

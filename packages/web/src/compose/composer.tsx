@@ -1,5 +1,5 @@
 /** The field for messages, with the controls of the run. */
-import { ArrowUp, ImagePlus, Pause, Play, Square, X } from 'lucide-react'
+import { ArrowUp, ImagePlus, Pause, Play, Square, X } from '../ui/icons.ts'
 import { type KeyboardEvent, type RefObject, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { messageOf, server } from '../api/server.ts'
 import { statusOf, waitingBatch } from '../log/state.ts'
@@ -8,6 +8,7 @@ import { announce } from '../ui/announce.tsx'
 import { Button } from '../ui/button.tsx'
 import { useKeys } from '../ui/keys.ts'
 import { conversation as words } from '../words/conversation.en.ts'
+import { dock as dockWords } from '../words/dock.en.ts'
 import { imagesOf } from './attachments.ts'
 import { keepDraft, readDraft } from './drafts.ts'
 import { sendMessage } from './send.ts'
@@ -43,13 +44,13 @@ export function Composer({ field }: { field: RefObject<HTMLTextAreaElement | nul
   const attach = async (files: Iterable<File>) => {
     const { addresses, refused } = await imagesOf(files)
     setImages((known) => [...known, ...addresses])
-    setProblem(refused === 0 ? '' : words.notAnImage)
+    setProblem(refused === 0 ? '' : dockWords.notAnImage)
   }
-  if (!canAct) return <p className="composer-closed">{words.readOnly}</p>
+  if (!canAct) return <p className="composer-closed">{dockWords.readOnly}</p>
   return (
     <form
       className="composer"
-      aria-label={words.composer}
+      aria-label={dockWords.composer}
       onSubmit={(event) => {
         event.preventDefault()
         void send()
@@ -68,8 +69,8 @@ export function Composer({ field }: { field: RefObject<HTMLTextAreaElement | nul
           ref={field}
           value={text}
           rows={1}
-          aria-label={words.message}
-          placeholder={words.placeholder}
+          aria-label={dockWords.message}
+          placeholder={dockWords.placeholder}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={(event) => onFieldKey(event, () => void send())}
           onPaste={(event) => void attach(event.clipboardData.files)}
@@ -79,7 +80,7 @@ export function Composer({ field }: { field: RefObject<HTMLTextAreaElement | nul
           <RunControls />
           <Button type="submit" look="primary" size="small" disabled={text.trim() === '' && images.length === 0}>
             <ArrowUp size={14} aria-hidden />
-            {isOnline ? words.send : words.sendWhenBack}
+            {isOnline ? dockWords.send : dockWords.sendWhenBack}
           </Button>
         </div>
       </div>
@@ -119,11 +120,11 @@ function Attached({ images, remove }: { images: readonly string[]; remove: (inde
     <ul className="attached">
       {images.map((address, index) => (
         <li key={index}>
-          <img src={address} alt={words.attachedImage(index + 1)} />
+          <img src={address} alt={dockWords.attachedImage(index + 1)} />
           <button
             type="button"
             className="icon-button"
-            aria-label={words.removeImage(index + 1)}
+            aria-label={dockWords.removeImage(index + 1)}
             onClick={() => remove(index)}
           >
             <X size={14} aria-hidden />
@@ -144,13 +145,13 @@ function AttachButton({ onFiles }: { onFiles: (files: Iterable<File>) => Promise
         accept="image/png,image/jpeg,image/gif,image/webp"
         multiple
         hidden
-        aria-label={words.attach}
+        aria-label={dockWords.attach}
         onChange={(event) => {
           void onFiles([...(event.target.files ?? [])])
           event.target.value = ''
         }}
       />
-      <Button look="quiet" size="small" label={words.attach} onClick={() => input.current?.click()}>
+      <Button look="quiet" size="small" label={dockWords.attach} onClick={() => input.current?.click()}>
         <ImagePlus size={16} aria-hidden />
       </Button>
     </>
@@ -172,9 +173,9 @@ function RunControls() {
       .then(() => announce(said))
       .catch((error: unknown) => setProblem(messageOf(error)))
   }
-  const interrupt = () => call('interrupt', words.interruptedNow)
+  const interrupt = () => call('interrupt', dockWords.interruptedNow)
   const canRun = !isWaiting && ['paused', 'error', 'stuck'].includes(status)
-  const toggle = () => (isRunning ? call('pause', words.pausing) : canRun ? call('run', words.running) : undefined)
+  const toggle = () => (isRunning ? call('pause', dockWords.pausing) : canRun ? call('run', words.running) : undefined)
   useKeys([
     {
       keys: 'Escape',
@@ -196,18 +197,18 @@ function RunControls() {
         <>
           <Button look="quiet" size="small" onClick={toggle}>
             <Pause size={14} aria-hidden />
-            {words.pause}
+            {dockWords.pause}
           </Button>
           <Button look="quiet" size="small" onClick={interrupt}>
             <Square size={13} aria-hidden />
-            {words.interrupt}
+            {dockWords.interrupt}
           </Button>
         </>
       ) : null}
       {canRun ? (
         <Button size="small" onClick={toggle}>
           <Play size={14} aria-hidden />
-          {words.run}
+          {dockWords.run}
         </Button>
       ) : null}
     </span>

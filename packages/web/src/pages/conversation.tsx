@@ -1,8 +1,6 @@
 /** A conversation: header, timeline, approval and composer. */
-import { useMemo, useRef, useSyncExternalStore } from 'react'
+import { lazy, Suspense, useMemo, useRef, useSyncExternalStore } from 'react'
 import { useMe } from '../api/me.ts'
-import { ApprovalDock } from '../approve/dock.tsx'
-import { Composer } from '../compose/composer.tsx'
 import { useSearchParam } from '../lib/location.ts'
 import { openConversation, type OpenConversation } from '../socket/conversation.ts'
 import { type View, ViewProvider } from '../timeline/context.ts'
@@ -12,6 +10,10 @@ import { RowStates } from '../timeline/row-states.ts'
 import { Timeline } from '../timeline/timeline.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
 import './conversation.css'
+
+/** Loaded beside the log, which is shown before them. */
+const ApprovalDock = lazy(async () => ({ default: (await import('../approve/dock.tsx')).ApprovalDock }))
+const Composer = lazy(async () => ({ default: (await import('../compose/composer.tsx')).Composer }))
 
 const states = new WeakMap<OpenConversation, RowStates>()
 
@@ -56,8 +58,10 @@ export function ConversationPage({ id }: { id: string }) {
         <ConnectionBanner />
         <Log at={at !== null && /^\d+$/.test(at) ? Number(at) : null} conversation={conversation} />
         <div className="conversation-dock">
-          <ApprovalDock />
-          <Composer field={field} />
+          <Suspense>
+            <ApprovalDock />
+            <Composer field={field} />
+          </Suspense>
         </div>
       </div>
     </ViewProvider>

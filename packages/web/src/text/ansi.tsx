@@ -7,7 +7,7 @@ import { linesOf, runsOf } from './ansi-runs.ts'
 const FIRST = 40
 const MORE = 400
 
-export const Output = memo(function Output({
+export const AnsiOutput = memo(function AnsiOutput({
   text,
   label,
   isWrapped = false,

@@ -1,5 +1,5 @@
 /** A button that copies a text and says so. */
-import { Check, Copy } from 'lucide-react'
+import { Check, Copy } from '../ui/icons.ts'
 import { useEffect, useState } from 'react'
 import { conversation as words } from '../words/conversation.en.ts'
 

@@ -1,5 +1,5 @@
 /** The difference of two texts as lines, with unchanged parts left out. No DOM. */
-import { diffLines } from 'diff'
+import { diffLines } from 'diff/lib/diff/line.js'
 
 export type DiffLine = {
   readonly kind: 'same' | 'added' | 'removed' | 'gap'

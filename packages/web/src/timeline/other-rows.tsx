@@ -1,11 +1,11 @@
 /** Rows besides messages and calls: marks, errors, dividers, the start. */
 import { memo, useState, useSyncExternalStore } from 'react'
-import { TriangleAlert } from 'lucide-react'
+import { TriangleAlert } from '../ui/icons.ts'
 import { server } from '../api/server.ts'
 import { contentText, listOf, membersOf, numberOf, textOf, timeOf } from '../log/read.ts'
 import type { Row } from '../log/rows.ts'
 import { Markdown } from '../text/markdown.tsx'
-import { Output } from '../text/ansi.tsx'
+import { Output } from '../text/output.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
 import { useEvent, useView } from './context.ts'
 import { clockOf, fullTimeOf } from './format.ts'

@@ -1,5 +1,5 @@
 /** What can be done with a row: copy, quote, fork here. */
-import { Copy, GitFork, TextQuote } from 'lucide-react'
+import { Copy, GitFork, TextQuote } from '../ui/icons.ts'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { messageOf, server } from '../api/server.ts'

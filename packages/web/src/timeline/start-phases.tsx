@@ -1,5 +1,5 @@
 /** The start of a conversation: its phases, each with its state. */
-import { CircleCheck, CircleDot, CircleX } from 'lucide-react'
+import { CircleCheck, CircleDot, CircleX } from '../ui/icons.ts'
 import { useState, useSyncExternalStore } from 'react'
 import { server } from '../api/server.ts'
 import { membersOf, textOf, timeOf } from '../log/read.ts'

@@ -1,6 +1,6 @@
 /** The log of a conversation as a virtual list. Scroll rules S1 to S6 are kept here and tested in test/web. */
 import { type Range, useVirtualizer } from '@tanstack/react-virtual'
-import { ArrowDown } from 'lucide-react'
+import { ArrowDown } from '../ui/icons.ts'
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { Button } from '../ui/button.tsx'
 import { conversation as words } from '../words/conversation.en.ts'

@@ -1,5 +1,5 @@
 /** A tool call: one line of 36 px, which opens to the view of its tool. */
-import { ChevronRight } from 'lucide-react'
+import { ChevronRight } from '../ui/icons.ts'
 import { memo, useSyncExternalStore } from 'react'
 import { contentText, type LogEvent, textOf, timeOf } from '../log/read.ts'
 import { reasoningOf } from '../log/entry.ts'

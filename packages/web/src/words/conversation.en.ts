@@ -152,50 +152,10 @@ export const conversation = {
     refuse: 'Refuse',
   },
 
-  // Composer
-  composer: 'Message to the agent',
-  message: 'Message',
-  placeholder: 'Message the agent',
-  send: 'Send',
-  sendWhenBack: 'Send when back',
-  attach: 'Attach an image',
-  attachedImage: (number: number) => `Attached image ${number}`,
-  removeImage: (number: number) => `Remove image ${number}`,
-  notAnImage: 'Only PNG, JPEG, GIF and WebP images up to 8 MB can be attached.',
-  readOnly: 'This key may only read.',
-  pause: 'Pause',
-  pausing: 'Pauses after the present step',
-  interrupt: 'Interrupt',
-  interruptedNow: 'Interrupted',
-  run: 'Run',
-
-  // Approval
+  // Risks and policies
   risks: { HIGH: 'High risk', MEDIUM: 'Medium risk', LOW: 'Low risk', UNKNOWN: 'Unknown risk' },
-  waitsForYou: 'Waits for your approval',
-  subAgentWaits: (name: string) => `Sub-agent ${name} waits for your approval`,
-  waitsSince: (time: string) => (time === '' ? '' : `for ${time}`),
-  approve: (count: number) => (count === 1 ? 'Approve' : `Approve all ${count}`),
-  approveHigh: 'Yes, run it at high risk',
-  refuse: 'Refuse…',
-  refuseNow: 'Refuse',
-  refuseAndStop: 'Refuse and stop',
-  back: 'Back',
-  reason: 'Reason for the agent',
-  reasonPlaceholder: 'Reason for the agent (optional)',
-  readOnlyApproval: 'This key may only read. A person with another key has to decide.',
-  askedAction: (tool: string) => `Action of ${tool}`,
-  loadingAction: 'Loading the action. It cannot be approved before it is shown.',
-  exactText: 'What will be executed',
   specialCharacters: (count: number) =>
     `${many(count, 'character is', 'characters are')} invisible, change the direction of the text, or look like another; they are marked above.`,
-  announceApproval: (risk: string) => `Waits for you: ${risk === 'UNKNOWN' ? 'unknown risk' : risk}`,
-  answeredElsewhere: (isAccepted: boolean) => (isAccepted ? 'Approved elsewhere' : 'Refused elsewhere'),
-  answeredBy: (actor: string, time: string) => [actor === '' ? '' : `by ${actor}`, time].filter(Boolean).join(', '),
-  tooLate: 'The answer came too late: this batch does not wait any more.',
-  dismiss: 'Dismiss',
-  policyMenu: 'What is asked from now on',
-  policySet: 'The policy is changed',
-  fromNowOn: 'From now on, in this conversation',
   policy: (kind: string, threshold: string): string => {
     if (kind === 'AlwaysConfirm') return 'Ask about every action'
     if (kind === 'ConfirmRisky')

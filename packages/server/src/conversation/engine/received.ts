@@ -44,7 +44,9 @@ export function openReceiver({ storage: { conversations, received }, cipher, quo
       if (await isOwn(id, actor)) return
       await quotas.expectRoom(actor.user)
       const at = now().toISOString().slice(0, 23)
-      const stamped = events.map((event) => ({ ...event, timestamp: event.timestamp ?? `${at}000` }))
+      const shown = events.filter((event) => !isStartPhase(event))
+      if (shown.length === 0) return
+      const stamped = shown.map((event) => ({ ...event, timestamp: event.timestamp ?? `${at}000` }))
       await received.append(actor.user, id, stamped)
     },
   }
@@ -62,3 +64,7 @@ export const livesElsewhere = (id: ConversationId): ParleyError =>
 
 /** The time in the form of our own times, so that both compare as text. */
 const instant = (time: string | undefined): string | null => (time === undefined ? null : new Date(time).toISOString())
+
+/** Phases of a start are not shown by searches, which are the only way to read a received conversation. */
+const isStartPhase = (event: ReceivedEvent): boolean =>
+  event.kind === 'ConversationStateUpdateEvent' && event['key'] === 'start_phase'

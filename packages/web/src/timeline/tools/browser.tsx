@@ -1,7 +1,7 @@
 /** Actions in the agent's browser. */
-import { Globe } from 'lucide-react'
+import { Globe } from '../../ui/icons.ts'
 import { textOf } from '../../log/read.ts'
-import { Output } from '../../text/ansi.tsx'
+import { Output } from '../../text/output.tsx'
 import { conversation as words } from '../../words/conversation.en.ts'
 import type { Call } from '../call.ts'
 import type { ToolView } from './view.ts'

@@ -1,7 +1,7 @@
 /** Looking for files and text. */
-import { Search } from 'lucide-react'
+import { Search } from '../../ui/icons.ts'
 import { listOf, textOf } from '../../log/read.ts'
-import { Output } from '../../text/ansi.tsx'
+import { Output } from '../../text/output.tsx'
 import { conversation as words } from '../../words/conversation.en.ts'
 import type { Call } from '../call.ts'
 import type { ToolView } from './view.ts'

@@ -1,5 +1,5 @@
 /** The agent's list of tasks. */
-import { CircleCheck, Circle, CircleDot, ListTodo } from 'lucide-react'
+import { CircleCheck, Circle, CircleDot, ListTodo } from '../../ui/icons.ts'
 import { listOf, membersOf, textOf } from '../../log/read.ts'
 import { conversation as words } from '../../words/conversation.en.ts'
 import type { Call } from '../call.ts'

@@ -1,8 +1,8 @@
 /** Commands of the agent's shell. */
-import { SquareTerminal } from 'lucide-react'
+import { SquareTerminal } from '../../ui/icons.ts'
 import { numberOf, textOf, membersOf } from '../../log/read.ts'
 import { Visible } from '../../approve/visible.tsx'
-import { Output } from '../../text/ansi.tsx'
+import { Output } from '../../text/output.tsx'
 import { CopyButton } from '../../text/copy-button.tsx'
 import { conversation as words } from '../../words/conversation.en.ts'
 import type { Call } from '../call.ts'

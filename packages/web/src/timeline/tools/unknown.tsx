@@ -1,7 +1,7 @@
 /** Tools without a view of their own: arguments and result as a tree. */
-import { Plug, Puzzle, Wrench, Bot } from 'lucide-react'
+import { Plug, Puzzle, Wrench, Bot } from '../../ui/icons.ts'
 import { membersOf, textOf } from '../../log/read.ts'
-import { Output } from '../../text/ansi.tsx'
+import { Output } from '../../text/output.tsx'
 import { Markdown } from '../../text/markdown.tsx'
 import { conversation as words } from '../../words/conversation.en.ts'
 import type { Call } from '../call.ts'

@@ -1,5 +1,5 @@
 /** What the view of a tool consists of. */
-import type { LucideIcon } from 'lucide-react'
+import type { LucideIcon } from '../../ui/icons.ts'
 import type { ComponentType, ReactNode } from 'react'
 import type { Call } from '../call.ts'
 
