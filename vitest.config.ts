@@ -49,7 +49,7 @@ export default defineConfig({
     pool: 'threads',
     isolate: false,
     // Most of a test is waiting for other processes. A campaign has the machine for itself.
-    maxWorkers: form === 'test' ? 2 : 1,
+    maxWorkers: form === 'test' ? 3 : 1,
     testTimeout: form === 'test' ? shortTimeout : timeoutFor(3600),
     hookTimeout: form === 'test' ? shortTimeout : 60_000,
     env: { TZ: 'UTC' },
