@@ -7,6 +7,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type KeyedServer, startKeyedServer } from '../../packages/server/testing/keyed-server.ts'
 import { tempDir, type TempDir } from '../../packages/server/testing/temp.ts'
+import { PAGE_PATHS } from '../../packages/server/src/http/web-ui/web-ui.ts'
+import { ROUTES } from '../../packages/web/src/routes.ts'
 
 const SCRIPT = `export const text = ${JSON.stringify('x'.repeat(5000))}\n`
 const PAGE = '<!doctype html><title>Parley</title><script type="module" src="/assets/index-AbC123.js"></script>'
@@ -48,11 +50,20 @@ async function ask(path: string, headers: Record<string, string> = {}, url = edg
 }
 
 describe('the page', () => {
+  test('has the same addresses in the server and in the browser', () => {
+    const served = ['/', ...PAGE_PATHS].map((path) => path.replaceAll(/\{\w+\}/g, '*'))
+    expect(served.toSorted()).toEqual(
+      Object.values(ROUTES)
+        .map((path) => path.replaceAll(/:\w+/g, '*'))
+        .toSorted(),
+    )
+  })
+
   test('a browser gets the page at / and at each of its addresses, without a key', async () => {
     const id = '0f2a1b3c-4d5e-4f60-8a9b-0c1d2e3f4a5b'
-    for (const path of ['/', '/new', `/c/${id}`, '/approvals', '/settings', '/settings/model', '/welcome', '/login'])
+    for (const path of ['/', '/new', `/c/${id}`, '/approvals', '/login'])
       expect([path, (await ask(path, { accept: BROWSER })).text]).toEqual([path, PAGE])
-    for (const path of ['/c', '/c/a/b', '/new/x', '/nowhere', '/settings/a/b'])
+    for (const path of ['/c', '/c/a/b', '/new/x', '/nowhere', '/settings'])
       expect([path, (await ask(path, { accept: BROWSER })).status]).toEqual([path, 404])
   })
 

@@ -12,7 +12,6 @@ const PAGES: [name: string, path: string, isReady: (tab: Tab) => Promise<void>][
   ['home', '/', heading('Recent')],
   ['new', '/new?where=directory', heading('New conversation')],
   ['approvals', '/approvals', heading('Approvals')],
-  ['settings', '/settings', heading('Page not found')],
 ]
 
 describe.skipIf(CHROMIUM === undefined)('the accessibility checker', { timeout: SCENARIO_MS }, () => {

@@ -15,16 +15,8 @@ import { ASSET_HEADERS, PAGE_HEADERS } from './headers.ts'
 /** The folder of the built UI. The bundle replaces the address by the one beside itself. */
 export const BUILT_UI = fileURLToPath(new URL('../../../../../dist/web', import.meta.url))
 
-/** Addresses that the page interprets, besides `/`. `packages/web/src/routes.ts` has the same ones. */
-const PAGE_PATHS = [
-  '/new',
-  '/c/{conversation}',
-  '/approvals',
-  '/settings',
-  '/settings/{section}',
-  '/welcome',
-  '/login',
-] as const
+/** Addresses that the page interprets, besides `/`. A test compares them with those of `packages/web/src/routes.ts`. */
+export const PAGE_PATHS = ['/new', '/c/{conversation}', '/approvals', '/login'] as const
 
 /** Names of files that a build writes; none leaves the folder or names a hidden file. */
 const ASSET_NAME = /^[\w-][\w.-]*$/
