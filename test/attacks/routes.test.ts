@@ -37,6 +37,7 @@ async function plant(): Promise<typeof ids> {
   const profile_id = profiles.find((profile: { name: string }) => profile.name === 'anns').id
   const { id: connection_id } = await store('POST', '/api/llm/provider-connections', connection)
   const cwd = bench.data('users', 'ann')
+  const { session } = await store('POST', '/api/auth/sessions', { label: ANNS })
   const { command_id } = await store('POST', '/api/bash/execute_bash_command', { command: `echo ${ANNS}`, cwd })
   return {
     conversation_id: bench.conversation,
@@ -47,6 +48,7 @@ async function plant(): Promise<typeof ids> {
     name: 'anns',
     profile_id,
     connection_id,
+    session_id: session.id,
   }
 }
 
@@ -121,6 +123,12 @@ const OWN: ReadonlySet<string> = new Set([
   'DELETE /api/bash/bash_events',
   'GET /api/file/home',
   'GET /api/quotas',
+  'GET /api/approvals',
+  'GET /api/me',
+  'GET /api/auth/sessions',
+  'DELETE /api/auth/sessions/current',
+  'DELETE /api/auth/sessions/{session_id}',
+  'POST /api/auth/codes',
   'POST /api/auth/workspace-session',
   'DELETE /api/auth/workspace-session',
   'GET /api/llm/provider-connections',
@@ -213,6 +221,7 @@ describe('the ids and names of a stranger', () => {
       '/api/agent-profiles/anns',
       '/api/llm/provider-connections',
       '/api/bash/bash_events/search',
+      '/api/auth/sessions',
     ])
       texts[path] = (await bench.as('ann', 'GET', path)).text
     return texts

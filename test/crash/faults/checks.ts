@@ -186,6 +186,9 @@ async function checkCommand(server: FaultyServer, command: Command, times: numbe
   if (/not known/.test(last[0]!.stderr ?? '')) sums.unknown += 1
 }
 
+/** Most seqs of one request. */
+const SEQS = 500
+
 type Output = { exit_code: number | null; stderr: string | null }
 
 const isLast = ({ exit_code }: Output): boolean => exit_code !== null
@@ -195,14 +198,15 @@ async function outputsOf(server: FaultyServer, { id }: Command): Promise<Output[
   return (answer?.body.items ?? []) as Output[]
 }
 
+/** The whole log, with the phases of the start. */
 async function storedEvents(server: FaultyServer, { id }: Talk): Promise<any[]> {
   const events: any[] = []
-  for (let page: string | null = ''; page !== null;) {
-    const query: string = page === '' ? '' : `&page_id=${page}`
-    const answer = await server.call('GET', `/api/conversations/${id}/events/search?limit=100${query}`)
+  for (let isWhole = false; !isWhole;) {
+    const range = `${events.length + 1}-${events.length + SEQS}`
+    const answer = await server.call('GET', `/api/conversations/${id}/events/search?seqs=${range}`)
     if (answer?.status !== 200) throw new Error(`the events of ${id} are answered with ${answer?.status}`)
     events.push(...answer.body.items)
-    page = answer.body.next_page_id
+    isWhole = answer.body.items.length < SEQS
   }
   return events
 }
