@@ -113,7 +113,7 @@ export const core: readonly MutatedFile[] = [
     mutants: [
       { before: '    expectSame(awaited, { batch_id: named })\n', after: '' },
       { before: "status !== 'waiting_for_confirmation' || awaited === null", after: 'awaited === null' },
-      { before: 'if (named === null) throw unseen(awaited)', after: '' },
+      { before: 'if (named === null) throw undecided(awaited)', after: '' },
       { before: '  expectSeen(awaited, approvals)\n  return', after: '  return' },
       { before: '  expectSame(awaited, response)\n', after: '' },
       { before: 'if (response.batch_id === undefined) expectSeen(awaited, approvals)', after: '' },

@@ -87,7 +87,7 @@ export const secrets: readonly MutatedFile[] = [
     file: at('keys.ts'),
     tests: [at('keys.test.ts')],
     mutants: [
-      { before: 'randomBytes(32)', after: 'randomBytes(16)' },
+      { before: ' = PREFIX + randomBytes(32)', after: ' = PREFIX + randomBytes(16)' },
       {
         before: 'timingSafeEqual(digest(a), digest(b))',
         after: 'timingSafeEqual(digest(a.slice(0, 4)), digest(b.slice(0, 4)))',

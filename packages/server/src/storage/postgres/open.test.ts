@@ -113,6 +113,9 @@ async function fill(storage: Storage, user: string) {
   const bash = { kind: 'BashCommand', command_id: null, order: null, timestamp: at, json: `"${user}"` }
   await storage.bash.append(user, { id, ...bash })
   await storage.keys.create({ id: user, user, role: 'user', hash: user, label: null, expires_at: null })
+  const login = { hash: user, user, key_hash: user, created_at: at, expires_at: at }
+  await storage.logins.create({ ...login, id: user, label: null, last_used_at: at }, 1)
+  await storage.logins.addCode(login, 1)
   await storage.idempotency.begin(user, 'key', { digest: user, at, since: at })
   await storage.workspaces.put({ root: `/${user}`, owner: user, kind: 'folder', inode: '1', repository: null })
   const entry = { at, until: null, count: 1, user, key_id: user, action: 'a', conversation_id: null, status: 200 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { writeFile } from 'node:fs/promises'
 import type { ClientRequest } from 'node:http'
@@ -32,7 +33,7 @@ async function requestsOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 test('the next owner collects the result of a command that has ended with one request', async () => {
-  const id = 'c1f1b1a4-6d37-4f2a-9a53-6f1f6b1d2e71'
+  const id = randomUUID()
   const call = { callId: 'ended' }
   await terminal(await bench.open(id, { epoch: 1 }), 'echo x >> ended; wc -l < ended', call)
   await using other = bench.another()
@@ -46,7 +47,7 @@ test('the next owner collects the result of a command that has ended with one re
 })
 
 test('the next owner learns of a running command with one request, and waits for its end with the next', async () => {
-  const id = 'c1f1b1a4-6d37-4f2a-9a53-6f1f6b1d2e72'
+  const id = randomUUID()
   const command = 'echo begun > begun; until [ -e gate ]; do sleep 0.05; done; echo ended'
   const earlier = await bench.open(id, { epoch: 1 })
   const first = terminal(earlier, command, { callId: 'running' })
@@ -66,7 +67,7 @@ test('the next owner learns of a running command with one request, and waits for
 })
 
 test('a look at a command answers one call, and the next look asks again', async () => {
-  const id = 'c1f1b1a4-6d37-4f2a-9a53-6f1f6b1d2e73'
+  const id = randomUUID()
   const workspace = await bench.open(id, { epoch: 1 })
   const running = terminal(workspace, 'until [ -e gate-2 ]; do sleep 0.05; done; echo ended', { callId: 'followed' })
   await until(async () => (await workspace.ledger(['followed'], never))['followed']?.state === 'running')
@@ -76,7 +77,7 @@ test('a look at a command answers one call, and the next look asks again', async
 })
 
 test('a working directory that does not exist yet is made by the first request that needs it', async () => {
-  const id = 'c1f1b1a4-6d37-4f2a-9a53-6f1f6b1d2e74'
+  const id = randomUUID()
   const working_dir = bench.dir.file('not-made', 'yet')
   const workspace = await bench.open(id, { epoch: 1, place: { working_dir } })
   expect(await terminal(workspace, 'pwd')).toMatchObject({ output: `${bench.work}\n` })
