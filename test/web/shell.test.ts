@@ -49,8 +49,10 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
     const { body } = await site.server.call('GET', `/api/conversations/${id}`)
     expect(body.confirmation_policy).toEqual({ kind: 'ConfirmRisky', threshold: 'MEDIUM', confirm_unknown: true })
     expect(body.security_analyzer.kind).toBe('EnsembleSecurityAnalyzer')
-    const events = await site.server.call('GET', `/api/conversations/${id}/events/search?kind=MessageEvent`)
-    expect(events.body.items[0].llm_message.content).toMatchObject([{ type: 'text', text: 'Say hello' }])
+    const messages = async () =>
+      (await site.server.call('GET', `/api/conversations/${id}/events/search?kind=MessageEvent`)).body.items
+    await until(async () => (await messages()).length > 0)
+    expect((await messages())[0].llm_message.content).toMatchObject([{ type: 'text', text: 'Say hello' }])
     await page.goto('/')
     expect(await page.getByLabel('Task').inputValue()).toBe('')
   })

@@ -322,6 +322,7 @@ test('an event stream passes through another node as it arrives, and ends when i
   expect(Buffer.from((await reader.read()).value!).toString()).toContain('"node":1')
   urls.delete(1)
   expect((await reader.read()).done).toBe(true)
+  await until(() => one.closed === 1)
 })
 
 test('a client that goes away ends the request at the owner', async () => {
