@@ -31,6 +31,11 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unkn
 /** Runs one command line. Resolves to the exit code: 0 success, 1 failure, 2 unusable command line. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const [name, ...rest] = argv
+  // A reader such as `head` may close the pipe early. That is no failure, and a server stays.
+  io.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    if (name !== 'serve') io.exitNow(0)
+  })
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     printLine(io, overview())
     return name === undefined ? 2 : 0
@@ -74,10 +79,5 @@ if (import.meta.main) {
   const io = processIo()
   // Not Node's default below /tmp, where other users could place code first.
   enableCompileCache(join(io.env['XDG_CACHE_HOME'] ?? join(io.home, '.cache'), 'parley', 'compiled'))
-  // A reader such as `head` may close the pipe early; that is not a failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
-    throw error
-  })
   process.exitCode = await main(process.argv.slice(2), io)
 }

@@ -62,6 +62,16 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
+test('a server whose output nobody reads any more goes on', async () => {
+  await using folder = await temporaryFolder()
+  const { parley, url } = await startServer({ dataDir: folder.path })
+  await using server = parley
+  server.process.stdout!.destroy()
+  expect((await fetch(`${url}/alive`)).status).toBe(200)
+  server.process.kill('SIGTERM')
+  expect(await server.exit()).toBe(0)
+})
+
 test('the error for a taken port names the remedy', async () => {
   await using folder = await temporaryFolder()
   await using other = await temporaryFolder()
