@@ -11,6 +11,7 @@ import {
 } from '../../packages/server/testing/restartable-server.ts'
 import { placeOf } from '../../packages/server/testing/sub-agent-scripts.ts'
 import { until } from '../../packages/server/testing/until.ts'
+import { isOneNode } from '../../packages/server/testing/store-choice.ts'
 
 const ALWAYS = { kind: 'AlwaysConfirm' }
 const UNSEEN = 'no client of this user has received it'
@@ -152,7 +153,7 @@ test('the opposite answer to a decided batch is refused, and the same answer suc
   expect(isDone(id, 0)).toBe(false)
 })
 
-test('a rejection that arrives after the approval is not answered as if it counted', async () => {
+test('an answer that arrives after the contrary one is not answered as if it counted', async () => {
   const id = await waiting()
   const [{ batch_id }] = await requests(id)
   const [accepted, ...rejected] = await Promise.all([
@@ -160,8 +161,13 @@ test('a rejection that arrives after the approval is not answered as if it count
     respond(id, { accept: false, batch_id }),
     respond(id, { accept: false, llm_response_id: 'chatcmpl-1', batch_id }),
   ])
-  expect([accepted.status, ...rejected.map(({ status }) => status)]).toEqual([200, 409, 409])
-  expect((await approvals(id)).map(({ decision }) => decision)).toEqual(['accept'])
+  const decisions = (await approvals(id)).map(({ decision }) => decision)
+  // The way over another node may take longer.
+  if (isOneNode) expect(decisions).toEqual(['accept'])
+  expect(decisions).toHaveLength(1)
+  expect([accepted.status, ...rejected.map(({ status }) => status)]).toEqual(
+    decisions[0] === 'accept' ? [200, 409, 409] : [409, 200, 200],
+  )
 })
 
 test('an answer to an older batch of a sub-agent approves no later one, also after a rewind and with the same response id', async () => {

@@ -113,9 +113,8 @@ test('a refused request leaves its Idempotency-Key free for the corrected one', 
 })
 
 // Several nodes refuse a command on a machine that the request does not name.
-test.runIf(isOneNode)(
-  'a command whose caller disconnects runs to its end once, and its repetition gets the output',
-  async () => {
+if (isOneNode)
+  test('a command whose caller disconnects runs to its end once, and its repetition gets the output', async () => {
     const trace = dir.file('trace')
     const command = `echo x >> ${trace}; until [ -e ${trace}.go ]; do sleep 0.05; done; echo done`
     const body = { command, timeout: 60 }
@@ -141,8 +140,7 @@ test.runIf(isOneNode)(
     await until(async () => (output = await post('/api/bash/execute_bash_command', body, key)).status !== 409)
     expect([output.json.stdout, output.json.exit_code, isReplay(output)]).toEqual(['done\n', 0, 'true'])
     expect(readFileSync(trace, 'utf8')).toBe('x\n')
-  },
-)
+  })
 
 test('the answer of a request that waits for its result is kept with the preference that was applied', async () => {
   const { id } = await edge.start()

@@ -93,7 +93,7 @@ export function openEngine(deps: EngineDeps): Engine {
     persistenceDir: deps.ephemeral ? null : DEFAULT_PERSISTENCE_DIR,
     notifies: deps.notifies,
   }
-  const shownBatches = new ShownBatches(storage.notes)
+  const shownBatches = new ShownBatches(storage.notes, deps.coordination.isShared)
   const onActivity = () => {
     lastActivity = performance.now()
   }

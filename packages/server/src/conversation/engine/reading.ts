@@ -54,7 +54,7 @@ function openRowReads(
   shownBatches: ShownBatches,
 ) {
   async function progressOf(reading: Reading, purpose: Purpose = 'show'): Promise<ConversationProgress> {
-    if (purpose === 'show') shownBatches.addStatus(reading.row.id, reading.state)
+    if (purpose === 'show') await shownBatches.addStatus(reading.row.id, reading.state)
     const { id, seq } = reading.row
     const children = await conversations.children(id)
     const { watchers } = roster.channel(id, seq)
@@ -81,13 +81,13 @@ function openRowReads(
     }
     return shown
   }
-  const infoOf = (reading: Reading, exposure?: Exposure, purpose: Purpose = 'show') => {
-    if (purpose === 'show') shownBatches.addStatus(reading.row.id, reading.state)
+  const infoOf = async (reading: Reading, exposure?: Exposure, purpose: Purpose = 'show') => {
+    if (purpose === 'show') await shownBatches.addStatus(reading.row.id, reading.state)
     return access.info(reading, exposure)
   }
   const asInfo = {
-    own: (reading: Reading) => {
-      shownBatches.addStatus(reading.row.id, reading.state)
+    own: async (reading: Reading) => {
+      await shownBatches.addStatus(reading.row.id, reading.state)
       return access.listedInfo(reading)
     },
     other: (row: ReceivedRow) => withoutUsageLists(access.receivedInfo(row)),
@@ -187,7 +187,7 @@ export function openReads(
 
     async searchEvents(id, search, actor) {
       const page = await eventPage(await access.log(id, actor), id, search)
-      shownBatches.addEvents(id, page.items)
+      await shownBatches.addEvents(id, page.items)
       return page
     },
 
@@ -207,7 +207,7 @@ export function openReads(
 
     async event(id, event, actor) {
       const stored = await (await access.log(id, actor)).get(id, event)
-      if (stored !== null) shownBatches.addEvents(id, [stored])
+      if (stored !== null) await shownBatches.addEvents(id, [stored])
       return stored
     },
 

@@ -64,7 +64,7 @@ export class WaitingApprovalReads {
       if (approval === null) continue
       chars += approval.actions.reduce((sum, { arguments: text }) => sum + text.length, 0)
       if (approvals.length > 0 && chars > MAX_CHARS) break
-      this.#shown.addStatus(reading.row.id, reading.state)
+      await this.#shown.addStatus(reading.row.id, reading.state)
       approvals.push(approval)
     }
     approvals.sort((a, b) => (a.asked_at < b.asked_at ? -1 : Number(a.asked_at > b.asked_at)))

@@ -28,9 +28,9 @@ async function storeWith(path: string, ...batches: string[]): Promise<Storage> {
 test('a client has received a batch when it has received its request', async () => {
   await using storage = await storeWith(':memory:')
   const shown = new ShownBatches(storage.notes)
-  shown.addEvents(ID, [{ ...request('e1'), event: { ...request('e1').event, kind: 'PauseEvent' } as never }])
+  await shown.addEvents(ID, [{ ...request('e1'), event: { ...request('e1').event, kind: 'PauseEvent' } as never }])
   expect(await shown.has(ID, 'e1')).toBe(false)
-  shown.addEvents(ID, [request('b1')])
+  await shown.addEvents(ID, [request('b1')])
   expect([await shown.has(ID, 'b1'), await shown.has(ID, 'r1')]).toEqual([true, false])
 })
 
@@ -41,7 +41,7 @@ test.each([
 ] as const)('the status %s shows the batch: %s', async (execution_status, isShown) => {
   await using storage = await storeWith(':memory:')
   const shown = new ShownBatches(storage.notes)
-  shown.addStatus(ID, { ...waits, execution_status })
+  await shown.addStatus(ID, { ...waits, execution_status })
   expect(await shown.has(ID, 'b1')).toBe(isShown)
 })
 
@@ -73,8 +73,8 @@ test('the next process knows which waiting batches clients have received', async
   {
     await using storage = await storeWith(path, 'b1', 'b2')
     const shown = new ShownBatches(storage.notes)
-    shown.addEvents(ID, [request('decided'), request('b1', 2)])
-    shown.addEvents(OTHER, [request('b2')])
+    await shown.addEvents(ID, [request('decided'), request('b1', 2)])
+    await shown.addEvents(OTHER, [request('b2')])
     await until(async () => (await storage.notes.get(ID, 'batch', 'b1')) === 'shown')
   }
   await using storage = await storeWith(path)
@@ -96,8 +96,8 @@ test('a batch that was received is written once, however often it is read', asyn
   }
   const shown = new ShownBatches(notes)
   for (let reads = 0; reads < 3; reads++) {
-    shown.addStatus(ID, waits)
-    shown.addEvents(ID, [request('b1')])
+    await shown.addStatus(ID, waits)
+    await shown.addEvents(ID, [request('b1')])
   }
   await until(async () => (await storage.notes.get(ID, 'batch', 'b1')) === 'shown')
   expect(writes).toBe(1)
@@ -107,7 +107,7 @@ test('the oldest of very many batches is forgotten in memory', async () => {
   await using storage = await storeWith(':memory:')
   const shown = new ShownBatches(storage.notes)
   const batches = Array.from({ length: 10_001 }, (_, n) => request(`b${n}`))
-  shown.addEvents(ID, batches)
+  await shown.addEvents(ID, batches)
   const known = ['b0', 'b1', 'b10000'].map((batch) => shown.has(ID, batch))
   expect(await Promise.all(known)).toEqual([false, true, true])
 })

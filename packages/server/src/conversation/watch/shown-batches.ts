@@ -1,6 +1,7 @@
 /**
  * The batches that clients of their users have received. A batch that waits stays received after a restart: its first reader marks
- * its note in the store. The write is not part of the read, so a server that is killed at once may forget it.
+ * its note in the store. On a server of its own the write is not part of the read, so one that is killed at once may forget it. Of several
+ * nodes, another one may get the answer of the client, so the read waits for it.
  */
 import type { ConversationId, ConversationState, StoredEvent } from '@parley/protocol'
 import type { Note, NoteStore } from '../../storage/index.ts'
@@ -15,25 +16,31 @@ export const batchNote = (batchId: string): Note => ({ about: batchId, kind: 'ba
 
 export class ShownBatches {
   readonly #notes: Pick<NoteStore, 'get' | 'change'>
+  readonly #isShared: boolean
   readonly #ids = new Set<string>()
 
-  constructor(notes: Pick<NoteStore, 'get' | 'change'>) {
+  /** @param isShared several nodes use the store */
+  constructor(notes: Pick<NoteStore, 'get' | 'change'>, isShared = false) {
     this.#notes = notes
+    this.#isShared = isShared
   }
 
   async has(id: ConversationId, batchId: string): Promise<boolean> {
     return this.#ids.has(batchId) || (await this.#notes.get(id, 'batch', batchId)) === SHOWN
   }
 
-  /** Call when an answer contains the status of a conversation in this state. */
-  addStatus(id: ConversationId, { execution_status: status, awaiting_approval: awaited }: ConversationState): void {
-    if (status === 'waiting_for_confirmation' && awaited !== null) this.#add(id, [awaited.batch_id])
+  /** Call before an answer that contains the status of a conversation in this state is sent. */
+  async addStatus(
+    id: ConversationId,
+    { execution_status: status, awaiting_approval: awaited }: ConversationState,
+  ): Promise<void> {
+    if (status === 'waiting_for_confirmation' && awaited !== null) await this.#add(id, [awaited.batch_id])
   }
 
-  /** Call when an answer contains these events. */
-  addEvents(id: ConversationId, events: readonly StoredEvent[]): void {
+  /** Call before an answer that contains these events is sent. */
+  async addEvents(id: ConversationId, events: readonly StoredEvent[]): Promise<void> {
     const requests = events.filter(({ event }) => event.kind === 'ConfirmationRequestedEvent')
-    this.#add(
+    await this.#add(
       id,
       requests.map(({ event }) => event.id),
     )
@@ -52,11 +59,12 @@ export class ShownBatches {
   }
 
   #addItem(id: ConversationId, item: WatchItem): void {
-    if (item.kind === 'event') this.addEvents(id, [item])
-    else if (item.kind === 'snapshot' && item.batch_id !== undefined) this.#add(id, [item.batch_id])
+    // Watchers are at the owner, which also gets the answer and has the id in memory.
+    if (item.kind === 'event') void this.addEvents(id, [item])
+    else if (item.kind === 'snapshot' && item.batch_id !== undefined) void this.#add(id, [item.batch_id])
   }
 
-  #add(id: ConversationId, batches: readonly string[]): void {
+  async #add(id: ConversationId, batches: readonly string[]): Promise<void> {
     const unknown = batches.filter((batch) => !this.#ids.has(batch))
     for (const batch of batches) {
       this.#ids.delete(batch)
@@ -65,6 +73,8 @@ export class ShownBatches {
       if (this.#ids.size > MAX_BATCHES) this.#ids.delete(oldest!)
     }
     // A batch that waits no more has no note. After a failure the batch has to be read again after a restart.
-    if (unknown.length > 0) this.#notes.change(id, 'batch', unknown, SHOWN).catch(() => undefined)
+    if (unknown.length === 0) return
+    const written = this.#notes.change(id, 'batch', unknown, SHOWN).catch(() => undefined)
+    if (this.#isShared) await written
   }
 }
