@@ -136,6 +136,32 @@ test('validating an LLM profile requests the model, and invalid values are repor
   expect((await validate({})).status).toBe(422)
 })
 
+test('validating tells a model that does not answer from one that refuses, and a mask from a key', async () => {
+  await using model = await startScriptedModel({
+    respond: ({ account }) =>
+      account.endsWith('right') ? { text: 'pong' } : { status: 401, error: 'Incorrect API key' },
+  })
+  const validate = async (llm: object) => (await server.call('POST', '/api/profiles/any/validate', { llm })).body
+  const here = { model: 'openai/scripted', base_url: `${model.url}/v1` }
+  const stored = { llm_model: here.model, llm_base_url: here.base_url, llm_api_key: 'right' }
+  await server.call('POST', '/api/settings', stored)
+  expect(await validate({ ...here, api_key: '**********' })).toEqual({ valid: true, error: null })
+  expect(await validate({ ...here, api_key: 'wrong' })).toMatchObject({
+    valid: false,
+    error: { type: 'LLMAuthenticationError' },
+  })
+  const elsewhere = { ...here, base_url: `${model.url}/other/v1`, api_key: '**********' }
+  expect(await validate(elsewhere)).toMatchObject({ valid: false })
+  expect(model.requests.at(-1)?.account).not.toContain('right')
+  await model[Symbol.asyncDispose]()
+  expect(await validate({ ...here, api_key: 'right' })).toEqual({
+    valid: true,
+    error: null,
+    unconfirmed: { type: 'LLMServiceUnavailableError', message: expect.stringContaining('connection refused') },
+  })
+  await server.call('POST', '/api/settings', { llm_model: null, llm_base_url: null, llm_api_key: null })
+})
+
 test('profiles use the key and address of a provider connection, which is deleted only when unused', async () => {
   const path = '/api/llm/provider-connections'
   const made = await server.call('POST', path, { display_name: 'Work', api_key: 'sk-shared', base_url: LLM.base_url })

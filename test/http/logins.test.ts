@@ -32,7 +32,10 @@ describe('logging in', () => {
       role: 'user',
       session: json.session,
       without_keys: false,
+      has_model: false,
     })
+    await edge.call('POST', '/api/settings', { llm_model: 'openai/gpt-5.5', llm_api_key: 'k' }, as(KEYS.ann))
+    expect(await me(json.token)).toMatchObject({ has_model: true })
     const again = await login({ code })
     expect([again.status, again.json.detail]).toEqual([401, expect.stringContaining('parley open')])
   })
@@ -181,6 +184,7 @@ describe('on a server with an administrator', () => {
       session: null,
       without_keys: false,
       features: [],
+      has_model: false,
     })
   })
 
@@ -206,6 +210,7 @@ test('without keys there is no login, and every request is the user of the serve
     session: null,
     without_keys: true,
     features: [],
+    has_model: false,
   })
   for (const path of ['/api/auth/sessions', '/api/auth/codes'])
     expect((await server.call('POST', path, {})).status).toBe(409)

@@ -46,6 +46,8 @@ export const Me = z.object({
   without_keys: z.boolean(),
   /** Parts of the server that depend on its configuration: `sandbox`, `shared`. */
   features: z.array(z.string()),
+  /** True when a request can be sent to the model of new conversations, which is that of the user's settings or of the server. */
+  has_model: z.boolean(),
 })
 /** Who a request is from, and what it may do. */
 export type Me = z.infer<typeof Me>

@@ -73,7 +73,8 @@ export const validateProfile = endpoint({
   ...oneLlm,
   method: 'POST',
   path: '/api/profiles/{name}/validate',
-  description: 'Checks an LLM configuration by requesting one token from the model.',
+  description:
+    'Checks an LLM configuration by requesting one token from the model. A masked `api_key` stands for that of the settings, if they have the same provider and address.',
   /** Invalid values are reported in the answer, not as an error. */
   body: z.object({ llm: map(z.unknown()) }),
   ok: {
@@ -81,6 +82,8 @@ export const validateProfile = endpoint({
     schema: z.object({
       valid: z.boolean(),
       error: z.object({ type: z.string(), message: z.string() }).nullable(),
+      /** Present when the model did not answer, so that the configuration may work later: unreachable, too slow or overloaded. */
+      unconfirmed: z.object({ type: z.string(), message: z.string() }).optional(),
     }),
     description: 'The result of the check',
   },

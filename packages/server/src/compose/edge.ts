@@ -1,6 +1,6 @@
 /** Composes the edge that takes requests: the engine, and what users keep and do on the machine outside of conversations. */
 import { join, resolve } from 'node:path'
-import { InitSessionRequest, newConversationId, ParleyError, under, type LLM } from '@parley/protocol'
+import { InitSessionRequest, LLM, newConversationId, ParleyError, under } from '@parley/protocol'
 import { expectAgent, standardTools, withLlm } from '../agent/index.ts'
 import type { Config } from '../config/index.ts'
 import {
@@ -24,7 +24,7 @@ import {
   type Gateway,
   type Machine,
 } from '../http/index.ts'
-import { configuredAddress, openCatalogue, openLlm, probeModel, type Transport } from '../llm/index.ts'
+import { configuredAddress, isConfigured, openCatalogue, openLlm, probeModel, type Transport } from '../llm/index.ts'
 import { openAuditFile, openAuditSyslog, type AuditSink, type Log } from '../observability/index.ts'
 import type { Quotas } from '../quotas/index.ts'
 import type { Cipher } from '../secrets/index.ts'
@@ -37,6 +37,7 @@ import {
   openedLlm,
   openLlmProfiles,
   openProviderConnections,
+  withStoredKey,
   type AgentProfiles,
   type CommandSecrets,
   type ConversationSecretAccess,
@@ -275,7 +276,10 @@ function composeMachine(deps: EdgeDeps): Machine {
     tools: toolNames(),
     catalogue: openCatalogue(),
     profiles: openLlmProfiles(documents, settings, cipher),
-    probe: (llm: LLM, signal) => probeModel(llm, (record) => openLlm(record, models), signal),
+    probe: (llm, signal) => probeModel(llm, (record) => openLlm(record, models), signal),
+    withStoredKey: async (user, llm) => withStoredKey(llm, await settings.current(user)),
+    hasModel: async (user) =>
+      isConfigured(LLM.parse(conversationDefaults(await settings.current(user), config).llm), deps.transport),
     agentProfiles: openAgentProfiles({
       documents,
       settings,

@@ -198,6 +198,7 @@ export function createApp(deps: AppDeps): App {
       onEnded: onRefused,
       isWithoutKeys: noKeys !== undefined,
       features: featuresOf(deps.info),
+      hasModel: machine.hasModel,
     }),
     ...userRoutes(deps.users, deps.keys, onRefused),
     ...fleetRoutes(deps.fleet),

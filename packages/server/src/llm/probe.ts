@@ -8,21 +8,27 @@ const LIMIT = 20
 /** The lowest output limit that all providers accept. */
 const TOKENS = 16
 
-export type ProbeFailure = { type: string; message: string }
+type Failure = { type: string; message: string }
 
-/** Returns null when the configuration works or may work. Rejects only with the signal's reason. */
-export async function probeModel(llm: LLM, openLlm: OpenLlm, signal: AbortSignal): Promise<ProbeFailure | null> {
+/** `error`: the configuration does not work. `unconfirmed`: it may work, but the model has not answered. Both absent: it works. */
+export type ProbeResult = { error?: Failure; unconfirmed?: Failure }
+
+/** Sends one request and reports how it ended. Rejects only with the signal's reason. */
+export async function probeModel(llm: LLM, openLlm: OpenLlm, signal: AbortSignal): Promise<ProbeResult> {
   const timeout = Math.min(llm.timeout ?? LIMIT, LIMIT)
   const limited = AbortSignal.any([signal, timeoutSignal(timeout * 1000)])
   try {
     const model = openLlm({ ...llm, timeout, num_retries: 0, max_output_tokens: TOKENS, stream: false })
     const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'ping' }] }]
     await model.complete({ messages, tools: [] }, () => {}, limited)
-    return null
+    return {}
   } catch (error) {
     signal.throwIfAborted()
-    if (limited.aborted || (error instanceof LlmError && TEMPORARY_FAILURES.has(error.code))) return null
-    const type = error instanceof LlmError ? error.code : 'LLMError'
-    return { type, message: error instanceof Error ? error.message : String(error) }
+    if (limited.aborted) return { unconfirmed: { type: 'LLMTimeoutError', message: `no answer within ${timeout} s` } }
+    const message = error instanceof Error ? error.message : String(error)
+    if (!(error instanceof LlmError)) return { error: { type: 'LLMError', message } }
+    // A temporary failure that a repeated request would have, too, is an account without credit.
+    const isTemporary = TEMPORARY_FAILURES.has(error.code) && error.retryable
+    return { [isTemporary ? 'unconfirmed' : 'error']: { type: error.code, message } }
   }
 }

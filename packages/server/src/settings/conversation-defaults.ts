@@ -94,6 +94,15 @@ export function modelOf(llm: JsonObject, server: ServerModel): Record<string, un
   }
 }
 
+/** A record to try, with the stored key of the user if its provider and address are those that the key was stored with. */
+export function withStoredKey(llm: LLM, { agents }: Stored): LLM {
+  const { model, base_url, api_key } = isObject(agents.openhands.llm) ? agents.openhands.llm : {}
+  const isSame =
+    providerOf(llm.model) === providerOf(typeof model === 'string' ? model : defaultModel()) &&
+    (llm.base_url ?? '') === (base_url ?? '')
+  return isSame && typeof api_key === 'string' ? { ...llm, api_key } : llm
+}
+
 /** The part before the first slash, or the provider that the name itself implies. */
 function providerOf(model: string): string {
   if (model.includes('/')) return model.split('/')[0] ?? ''

@@ -6,6 +6,7 @@ export { openCommandSecrets, type CommandSecrets } from './command-secrets.ts'
 export {
   analyzerNamed,
   conversationDefaults,
+  withStoredKey,
   type ConversationDefaults,
   type ServerModel,
 } from './conversation-defaults.ts'

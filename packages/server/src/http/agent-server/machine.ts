@@ -28,6 +28,9 @@ export type Machine = {
   catalogue: Catalogue
   profiles: LlmProfiles
   probe: ProfileDeps['probe']
+  withStoredKey: ProfileDeps['withStoredKey']
+  /** True when new conversations of the user have a model that can be requested. */
+  hasModel: (user: string) => Promise<boolean>
   agentProfiles: AgentProfiles
   connections: ProviderConnections
 }
@@ -37,7 +40,7 @@ export function machineRoutes(
   machine: Machine,
   { quotas, log, touch }: { quotas: Quotas; log: Log; touch: () => void },
 ): Route[] {
-  const { bash, hosts, sessions, profiles, probe } = machine
+  const { bash, hosts, sessions, profiles, probe, withStoredKey } = machine
   return [
     ...toolRoutes(machine.tools),
     ...bashRoutes(bash, touch),
@@ -46,7 +49,7 @@ export function machineRoutes(
     ...workspaceFileRoutes({ workingDirOf: machine.workingDirOf, roots: (user) => hosts.roots(user), sessions, log }),
     ...modelRoutes(machine.catalogue),
     ...providerConnectionRoutes(machine.connections),
-    ...profileRoutes({ profiles, probe, quotas, log }),
+    ...profileRoutes({ profiles, probe, withStoredKey, quotas, log }),
     ...agentProfileRoutes(machine.agentProfiles),
   ]
 }

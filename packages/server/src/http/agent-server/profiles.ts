@@ -9,8 +9,10 @@ import {
   saveProfile,
   validateProfile,
 } from '@parley/protocol'
+import type { ProbeResult } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Quotas } from '../../quotas/index.ts'
+import { HIDDEN } from '../../secrets/index.ts'
 import type { LlmProfiles } from '../../settings/index.ts'
 import { ok, route } from '../core/route.ts'
 import { read } from '../input/validation.ts'
@@ -19,13 +21,15 @@ import { exposureOf } from './settings.ts'
 
 export type ProfileDeps = {
   profiles: LlmProfiles
-  /** Requests one token from a model; null when it answers. */
-  probe: (llm: LLM, signal: AbortSignal) => Promise<{ type: string; message: string } | null>
+  /** Requests one token from a model. */
+  probe: (llm: LLM, signal: AbortSignal) => Promise<ProbeResult>
+  /** The record with the stored key of the user. */
+  withStoredKey: (user: string, llm: LLM) => Promise<LLM>
   quotas: Pick<Quotas, 'expectMoney'>
   log: Pick<Log, 'warn'>
 }
 
-export function profileRoutes({ profiles, probe, quotas, log }: ProfileDeps): Route[] {
+export function profileRoutes({ profiles, probe, withStoredKey, quotas, log }: ProfileDeps): Route[] {
   return [
     route(listProfiles, async (_call, { user }) => ok(listProfiles, await profiles.list(user))),
     route(getProfile, async ({ params, headers }, actor) => {
@@ -51,8 +55,9 @@ export function profileRoutes({ profiles, probe, quotas, log }: ProfileDeps): Ro
       const llm = read(LLM, body.llm, ['llm'])
       if (llm.value !== undefined) {
         await quotas.expectMoney(user)
-        const error = await probe(llm.value, callerSignal())
-        return ok(validateProfile, { valid: error === null, error })
+        const tried = body.llm['api_key'] === HIDDEN ? await withStoredKey(user, llm.value) : llm.value
+        const { error = null, unconfirmed } = await probe(tried, callerSignal())
+        return ok(validateProfile, { valid: error === null, error, ...(unconfirmed && { unconfirmed }) })
       }
       const message = llm.entries.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ')
       return ok(validateProfile, { valid: false, error: { type: 'ValidationError', message } })

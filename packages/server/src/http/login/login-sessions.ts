@@ -34,6 +34,8 @@ export type LoginDeps = {
   isWithoutKeys: boolean
   /** What `GET /api/me` lists. */
   features: readonly string[]
+  /** True when new conversations of the user have a model that can be requested. */
+  hasModel: (user: string) => Promise<boolean>
 }
 
 export function loginRoutes(deps: LoginDeps): Route[] {
@@ -136,7 +138,7 @@ async function sessionOf(headers: IncomingHttpHeaders, { logins, isWithoutKeys }
 }
 
 async function me(headers: IncomingHttpHeaders, { user, role, keyId }: Actor, deps: LoginDeps): Promise<Me> {
-  const { logins, isWithoutKeys, features } = deps
+  const { logins, isWithoutKeys, features, hasModel } = deps
   const session = await sessionOf(headers, deps)
   const row = isWithoutKeys ? null : await logins.keyOf(presentedKey(headers) ?? '')
   return {
@@ -146,5 +148,6 @@ async function me(headers: IncomingHttpHeaders, { user, role, keyId }: Actor, de
     session: session === null ? null : shown(session),
     without_keys: isWithoutKeys,
     features: [...features],
+    has_model: await hasModel(user),
   }
 }
