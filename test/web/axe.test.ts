@@ -12,6 +12,7 @@ const PAGES: [name: string, path: string, isReady: (tab: Tab) => Promise<void>][
   ['home', '/', heading('Recent')],
   ['new', '/new?where=directory', heading('New conversation')],
   ['approvals', '/approvals', heading('Approvals')],
+  ['model', '/settings/model', (tab) => tab.page.getByRole('button', { name: 'Check' }).waitFor()],
 ]
 
 describe.skipIf(CHROMIUM === undefined)('the accessibility checker', { timeout: SCENARIO_MS }, () => {

@@ -17,6 +17,7 @@ const Home = page(async () => (await import('./pages/home.tsx')).HomePage)
 const New = page(async () => (await import('./pages/new.tsx')).NewPage)
 const Approvals = page(async () => (await import('./pages/approvals.tsx')).ApprovalsPage)
 const Conversation = page(async () => (await import('./pages/conversation.tsx')).ConversationPage)
+const ModelSettings = page(async () => (await import('./pages/settings-model.tsx')).ModelSettingsPage)
 const NotFound = page(async () => (await import('./pages/not-found.tsx')).NotFoundPage)
 
 /** @param linkFailure why the login link of this page did not work */
@@ -47,6 +48,7 @@ function Pages() {
           <Route path={ROUTES.home} component={Home} />
           <Route path={ROUTES.create} component={New} />
           <Route path={ROUTES.approvals} component={Approvals} />
+          <Route path={ROUTES.model} component={ModelSettings} />
           <Route path={ROUTES.conversation}>{({ id }) => <Conversation key={id} id={id} />}</Route>
           <Route path={ROUTES.login}>
             <Redirect to={ROUTES.home} replace />

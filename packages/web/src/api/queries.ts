@@ -11,7 +11,8 @@ const PAGE = 50
 
 export type { ConversationProgress }
 
-const get = async <T>(path: string, signal: AbortSignal, query: Record<string, string | number | null> = {}) =>
+/** Reads JSON of the server for a query. */
+export const get = async <T>(path: string, signal: AbortSignal, query: Record<string, string | number | null> = {}) =>
   (await server.call('GET', path, { query, signal })) as T
 
 /** Conversations that belong to no other one, newest first, in pages. */
@@ -66,17 +67,20 @@ export function useModelProfiles() {
   })
 }
 
+/** The members of the settings that the pages show. */
+export type SettingsAnswer = {
+  confirmation_mode: boolean | null
+  llm_model: string | null
+  llm_base_url: string | null
+  llm_api_key_set: boolean
+  agent_settings: { agent_kind?: string; llm?: { model?: string } }
+}
+
 /** What the settings say about the model and the policy of new conversations. */
 export function useSettings() {
-  type Answer = {
-    llm_api_key_is_set: boolean
-    confirmation_mode: boolean | null
-    llm_model: string | null
-    agent_settings: { agent_kind?: string; llm?: { model?: string } }
-  }
   return useQuery({
     queryKey: ['settings'],
-    queryFn: ({ signal }) => get<Answer>('/api/settings', signal),
+    queryFn: ({ signal }) => get<SettingsAnswer>('/api/settings', signal),
     staleTime: 60_000,
   })
 }

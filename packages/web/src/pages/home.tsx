@@ -1,5 +1,5 @@
 /** What needs the person, what runs, and what was last worked on; a composer at the top. */
-import { FolderTree, GitBranch, type LucideIcon, SquarePen } from '../ui/icons.ts'
+import { FolderTree, GitBranch, KeyRound, type LucideIcon, SquarePen } from '../ui/icons.ts'
 import { Link } from 'wouter'
 import { useMe } from '../api/me.ts'
 import { type ConversationProgress, useConversations } from '../api/queries.ts'
@@ -12,6 +12,7 @@ import { ROUTES } from '../routes.ts'
 import { Listing } from '../ui/listing.tsx'
 import { useRowKeys } from '../ui/row-keys.ts'
 import { en } from '../words/en.ts'
+import { settings } from '../words/settings.en.ts'
 import { ConversationRow } from './conversation-row.tsx'
 import './home.css'
 import { QuickStart } from './quick-start.tsx'
@@ -23,16 +24,23 @@ export function HomePage() {
   usePageTitle(en.home.title)
   useRowKeys()
   const list = useConversations()
-  const canWrite = useMe().data?.role !== 'read-only'
+  const me = useMe().data
+  const canWrite = me?.role !== 'read-only'
+  const lacksModel = canWrite && me?.has_model === false
   return (
     <div className="page home">
       <h1 className="hidden-text">{en.home.title}</h1>
       {canWrite ? <QuickStart /> : <p className="page-lead">{en.home.readOnly}</p>}
+      {lacksModel && (list.data?.length ?? 0) > 0 && (
+        <ul className="cards home-section">
+          <ModelCard />
+        </ul>
+      )}
       <Listing
         items={list.data}
         error={list.error}
         onRetry={() => void list.refetch()}
-        empty={canWrite ? <FirstSteps /> : <p className="page-lead">{en.rail.empty}</p>}
+        empty={canWrite ? <FirstSteps lacksModel={lacksModel} /> : <p className="page-lead">{en.rail.empty}</p>}
       >
         {(items) => <Conversations items={items} />}
       </Listing>
@@ -89,21 +97,32 @@ const CARDS: readonly { id: keyof typeof en.home.cards; href: string; icon: Luci
   { id: 'directory', href: `${ROUTES.create}?where=directory`, icon: FolderTree },
 ]
 
-function FirstSteps() {
+function FirstSteps({ lacksModel }: { lacksModel: boolean }) {
   return (
     <section className="home-section">
       <h2>{en.home.empty}</h2>
       <ul className="cards">
-        {CARDS.map(({ id, href, icon: Icon }) => (
-          <li key={id}>
-            <Link href={href} className="card">
-              <Icon size={18} aria-hidden />
-              <span className="card-title">{en.home.cards[id].title}</span>
-              <span className="card-text">{en.home.cards[id].text}</span>
-            </Link>
-          </li>
+        {lacksModel && <ModelCard />}
+        {CARDS.map(({ id, href, icon }) => (
+          <Card key={id} href={href} icon={icon} {...en.home.cards[id]} />
         ))}
       </ul>
     </section>
+  )
+}
+
+const ModelCard = () => <Card href={ROUTES.model} icon={KeyRound} {...settings.card} />
+
+type CardProps = { href: string; icon: LucideIcon; title: string; text: string }
+
+function Card({ href, icon: Icon, title, text }: CardProps) {
+  return (
+    <li>
+      <Link href={href} className="card">
+        <Icon size={18} aria-hidden />
+        <span className="card-title">{title}</span>
+        <span className="card-text">{text}</span>
+      </Link>
+    </li>
   )
 }

@@ -1,7 +1,7 @@
 /** Who works in a new conversation: the model, or for a directory an agent profile. */
 import { useAgentProfiles, useModelProfiles, useSettings } from '../api/queries.ts'
 import { Field } from '../ui/field.tsx'
-import { en } from '../words/en.ts'
+import { create as words } from '../words/create.en.ts'
 
 type Choice = { readonly chosen: string | null; readonly onChoose: (id: string | null) => void }
 
@@ -10,10 +10,10 @@ export function ModelField({ chosen, onChoose }: Choice) {
   const settings = useSettings().data
   const model = settings?.agent_settings.llm?.model ?? null
   return (
-    <Field label={en.create.model}>
+    <Field label={words.model}>
       {(control) => (
         <select {...control} value={chosen ?? ''} onChange={(event) => onChoose(event.target.value || null)}>
-          <option value="">{en.create.modelDefault(model)}</option>
+          <option value="">{words.modelDefault(model)}</option>
           {profiles.map((profile) => (
             <option key={profile.name} value={profile.name}>
               {profile.model === null ? profile.name : `${profile.name} · ${profile.model}`}
@@ -29,7 +29,7 @@ export function AgentField({ chosen, onChoose }: Choice) {
   const answer = useAgentProfiles().data
   const profiles = answer?.profiles ?? []
   return (
-    <Field label={en.create.agent}>
+    <Field label={words.agent}>
       {(control) => (
         <select
           {...control}

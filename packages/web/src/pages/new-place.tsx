@@ -6,7 +6,7 @@ import { useHomeDirectory, useSubdirectories } from '../api/queries.ts'
 import { useSearchParam } from '../lib/location.ts'
 import { Choices } from '../ui/choices.tsx'
 import { Field } from '../ui/field.tsx'
-import { en } from '../words/en.ts'
+import { create as words } from '../words/create.en.ts'
 
 type Kind = Place['kind']
 type Fields<K extends Kind> = {
@@ -23,32 +23,32 @@ export function PlaceChoice({ chosen }: { chosen: Kind }) {
   const [, setWhere] = useSearchParam('where')
   const choices = KINDS.map((id) => {
     const Icon = ICONS[id]
-    return { id, title: en.create.places[id], text: en.create.placeHints[id], icon: <Icon size={16} aria-hidden /> }
+    return { id, title: words.places[id], text: words.placeHints[id], icon: <Icon size={16} aria-hidden /> }
   })
-  return <Choices label={en.create.where} choices={choices} chosen={chosen} onChoose={setWhere} />
+  return <Choices label={words.where} choices={choices} chosen={chosen} onChoose={setWhere} />
 }
 
 export function RepositoryFields({ place, error, onChange }: Fields<'repository'>) {
   return (
     <div className="new-pair">
-      <Field label={en.create.repository} error={error}>
+      <Field label={words.repository} error={error}>
         {(control) => (
           <input
             {...control}
             value={place.repository}
-            placeholder={en.create.repositoryPlaceholder}
+            placeholder={words.repositoryPlaceholder}
             spellCheck={false}
             autoCapitalize="none"
             onChange={(event) => onChange({ ...place, repository: event.target.value })}
           />
         )}
       </Field>
-      <Field label={en.create.branch}>
+      <Field label={words.branch}>
         {(control) => (
           <input
             {...control}
             value={place.branch}
-            placeholder={en.create.branchPlaceholder}
+            placeholder={words.branchPlaceholder}
             spellCheck={false}
             autoCapitalize="none"
             onChange={(event) => onChange({ ...place, branch: event.target.value })}
@@ -67,13 +67,13 @@ export function DirectoryFields({ place, error, onChange }: Fields<'directory'>)
   const found = useSubdirectories(parent === '' && home !== undefined ? home : parent).data
   return (
     <>
-      <Field label={en.create.directory} error={error}>
+      <Field label={words.directory} error={error}>
         {(control) => (
           <input
             {...control}
             list={list}
             value={place.path}
-            placeholder={home === undefined ? en.create.directoryPlaceholder : `${home}/…`}
+            placeholder={home === undefined ? words.directoryPlaceholder : `${home}/…`}
             spellCheck={false}
             autoCapitalize="none"
             autoComplete="off"
@@ -92,7 +92,7 @@ export function DirectoryFields({ place, error, onChange }: Fields<'directory'>)
           checked={place.worktree}
           onChange={(event) => onChange({ ...place, worktree: event.target.checked })}
         />
-        {en.create.worktree}
+        {words.worktree}
       </label>
     </>
   )

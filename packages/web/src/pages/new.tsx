@@ -11,6 +11,7 @@ import { Button } from '../ui/button.tsx'
 import { Choices } from '../ui/choices.tsx'
 import { Field } from '../ui/field.tsx'
 import { Failure } from '../ui/listing.tsx'
+import { create as words } from '../words/create.en.ts'
 import { en } from '../words/en.ts'
 import { AgentField, ModelField } from './new-agent.tsx'
 import { DirectoryFields, PlaceChoice, RepositoryFields } from './new-place.tsx'
@@ -19,12 +20,12 @@ import './new.css'
 const POLICIES: readonly PolicyChoice[] = ['risky', 'always', 'never']
 
 export function NewPage() {
-  usePageTitle(en.create.title)
+  usePageTitle(words.title)
   const canWrite = useMe().data?.role !== 'read-only'
   return (
     <div className="page">
-      <h1>{en.create.title}</h1>
-      {canWrite ? <NewForm /> : <p className="page-lead">{en.create.readOnly}</p>}
+      <h1>{words.title}</h1>
+      {canWrite ? <NewForm /> : <p className="page-lead">{words.readOnly}</p>}
     </div>
   )
 }
@@ -55,7 +56,7 @@ function NewForm() {
   }
   return (
     <form className="new" onSubmit={submit} noValidate>
-      <Field label={en.create.task} hint={en.create.taskHint}>
+      <Field label={words.task} hint={words.taskHint}>
         {(control) => (
           <textarea
             {...control}
@@ -89,15 +90,15 @@ function NewForm() {
         <ModelField chosen={modelProfile} onChoose={setModelProfile} />
       )}
       <Choices
-        label={en.create.policy}
-        choices={POLICIES.map((id) => ({ id, ...en.create.policies[id] }))}
+        label={words.policy}
+        choices={POLICIES.map((id) => ({ id, ...words.policies[id] }))}
         chosen={policy}
         onChoose={setPolicy}
       />
       {creation.isError && <Failure error={creation.error} onRetry={start} />}
       <div className="new-foot">
         <Button look="primary" type="submit" disabled={creation.isPending}>
-          {creation.isPending ? en.create.starting : en.create.submit}
+          {creation.isPending ? words.starting : words.submit}
         </Button>
       </div>
     </form>
@@ -111,7 +112,7 @@ const NO_PLACES = {
 
 /** What a place lacks, in words; null: nothing. */
 function lackOf(place: Place): string | null {
-  if (place.kind === 'repository' && place.repository.trim() === '') return en.create.needs.repository
-  if (place.kind === 'directory' && place.path.trim() === '') return en.create.needs.directory
+  if (place.kind === 'repository' && place.repository.trim() === '') return words.needs.repository
+  if (place.kind === 'directory' && place.path.trim() === '') return words.needs.directory
   return null
 }

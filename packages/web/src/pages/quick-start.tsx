@@ -1,7 +1,8 @@
 /** The composer of the home page: a task, and the conversation starts with the defaults. */
-import { type FormEvent, type KeyboardEvent, useState } from 'react'
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { keepDraft, readDraft } from '../lib/draft.ts'
 import { useCreation } from '../lib/use-creation.ts'
+import { takeWriteNext } from '../lib/write-next.ts'
 import { ROUTES } from '../routes.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Failure } from '../ui/listing.tsx'
@@ -12,6 +13,10 @@ const DEFAULTS = { place: { kind: 'empty' }, agentProfile: null, modelProfile: n
 export function QuickStart() {
   const [task, setTask] = useState(readDraft)
   const creation = useCreation()
+  const field = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => {
+    if (takeWriteNext()) field.current?.focus()
+  }, [])
   const start = (): void => {
     if (task.trim() !== '' && !creation.isPending) creation.mutate({ ...DEFAULTS, task })
   }
@@ -29,6 +34,7 @@ export function QuickStart() {
     <form className="quick" onSubmit={submit}>
       <div className="quick-box">
         <textarea
+          ref={field}
           aria-label={en.home.task}
           placeholder={en.home.placeholder}
           value={task}

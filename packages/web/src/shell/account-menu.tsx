@@ -1,8 +1,10 @@
 /** The user, the appearance, the list of keys, and the way out. */
-import { ChevronsUpDown, CircleUser, Keyboard, LogOut } from '../ui/icons.ts'
+import { ChevronsUpDown, CircleUser, Keyboard, LogOut, Wrench } from '../ui/icons.ts'
+import { useLocation } from 'wouter'
 import { useMe } from '../api/me.ts'
 import { signOut } from '../api/server.ts'
 import { chooseTheme, type Theme, useTheme } from '../lib/theme.ts'
+import { ROUTES } from '../routes.ts'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { en } from '../words/en.ts'
 
@@ -10,15 +12,30 @@ import { en } from '../words/en.ts'
 const ONLY_USER = 'default'
 const THEMES: readonly Theme[] = ['system', 'light', 'dark']
 
-export function AccountMenu({ onShowKeys }: { onShowKeys: () => void }) {
+type AccountMenuProps = {
+  readonly onShowKeys: () => void
+  /** Called before a page is opened. */
+  readonly onNavigate?: (() => void) | undefined
+}
+
+export function AccountMenu({ onShowKeys, onNavigate }: AccountMenuProps) {
   const { data: me } = useMe()
   const theme = useTheme()
+  const [, navigate] = useLocation()
   const themes: MenuItem[] = THEMES.map((one) => ({
     label: en.rail.themes[one],
     isChosen: one === theme,
     run: () => chooseTheme(one),
   }))
   const keys: MenuItem = { label: en.rail.keys, hint: '?', icon: <Keyboard size={16} aria-hidden />, run: onShowKeys }
+  const model: MenuItem = {
+    label: en.rail.model,
+    icon: <Wrench size={16} aria-hidden />,
+    run: () => {
+      onNavigate?.()
+      navigate(ROUTES.model)
+    },
+  }
   const out: MenuItem = {
     label: en.rail.signOut,
     icon: <LogOut size={16} aria-hidden />,
@@ -39,7 +56,7 @@ export function AccountMenu({ onShowKeys }: { onShowKeys: () => void }) {
       }
       groups={[
         { title: en.rail.theme, items: themes },
-        { items: [keys, ...(me === undefined || me.without_keys ? [] : [out])] },
+        { items: [model, keys, ...(me === undefined || me.without_keys ? [] : [out])] },
       ]}
     />
   )

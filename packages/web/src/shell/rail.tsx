@@ -72,7 +72,7 @@ export function Rail({ waiting, onShowKeys, onNavigate, isSheet = false }: RailP
         <kbd aria-hidden>/</kbd>
       </div>
       <ConversationList filter={filter} onNavigate={onNavigate} />
-      <AccountMenu onShowKeys={onShowKeys} />
+      <AccountMenu onShowKeys={onShowKeys} onNavigate={onNavigate} />
     </nav>
   )
 }

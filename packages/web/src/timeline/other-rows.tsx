@@ -5,7 +5,9 @@ import { server } from '../api/server.ts'
 import { contentText, listOf, membersOf, numberOf, textOf, timeOf } from '../log/read.ts'
 import type { Row } from '../log/rows.ts'
 import { Markdown } from '../text/markdown.tsx'
+import { modelPathFrom } from '../routes.ts'
 import { Output } from '../text/output.tsx'
+import { ButtonLink } from '../ui/button.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
 import { useEvent, useView } from './context.ts'
 import { clockOf, fullTimeOf } from './format.ts'
@@ -38,6 +40,9 @@ function markText(name: string, value: unknown): string {
   return words.mark[name] ?? name
 }
 
+/** True for a failure that another model or key removes. */
+const lacksModel = (code: string): boolean => code === 'LLMNotConfigured' || code === 'LLMAuthenticationError'
+
 /** A failure of the run, with what a person can do about it. */
 export const ErrorRow = memo(function ErrorRow({ row }: { row: Row }) {
   const event = useEvent(row.seq)
@@ -63,6 +68,9 @@ export const ErrorRow = memo(function ErrorRow({ row }: { row: Row }) {
             <button type="button" className="button" onClick={again}>
               {words.runAgain}
             </button>
+            {lacksModel(textOf(event['code'])) ? (
+              <ButtonLink href={modelPathFrom(conversation.id)}>{words.setModel}</ButtonLink>
+            ) : null}
             {words.errorHint[kind] === undefined ? null : <span className="note">{words.errorHint[kind]}</span>}
           </div>
         ) : null}

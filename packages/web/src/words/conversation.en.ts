@@ -96,6 +96,7 @@ export const conversation = {
     config: 'Check the model and its settings, then run again.',
   } as Texts,
   runAgain: 'Run again',
+  setModel: 'Set the model',
   mark: {
     approval: 'Decision',
     confirmation_policy: 'Policy changed',

@@ -4,7 +4,6 @@ export const en = {
   loading: 'Loading',
   tryAgain: 'Try again',
   close: 'Close',
-  cancel: 'Cancel',
   skip: 'Skip to content',
   showMore: 'Show more',
 
@@ -34,6 +33,7 @@ export const en = {
     waiting: (count: number) => `${count} waiting`,
     account: 'Account and appearance',
     signOut: 'Sign out',
+    model: 'Model settings',
     keys: 'Keyboard shortcuts',
     theme: 'Appearance',
     themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
@@ -89,7 +89,6 @@ export const en = {
     starting: 'Starting …',
     where: 'In a new folder · asks before risky actions',
     change: 'More options',
-    hint: 'to start',
     empty: 'Start with one of these',
     readOnly: 'Your key can read conversations and not start them.',
     cards: {
@@ -97,39 +96,6 @@ export const en = {
       repository: { title: 'Work on a repository', text: 'Clone from GitHub, GitLab or Bitbucket on a new branch.' },
       directory: { title: 'Use a directory of this server', text: 'Work on files that are already there.' },
     },
-  },
-
-  create: {
-    title: 'New conversation',
-    task: 'Task',
-    taskHint: 'Optional: you can also write it when the conversation is open.',
-    where: 'Where to work',
-    places: { empty: 'New folder', repository: 'Repository', directory: 'Directory' },
-    placeHints: {
-      empty: 'The server creates an empty folder.',
-      repository: 'The server clones it and works on a branch.',
-      directory: 'The agent changes the files of this directory.',
-    },
-    repository: 'Repository',
-    repositoryPlaceholder: 'owner/name or https://…',
-    branch: 'Branch',
-    branchPlaceholder: 'A new branch from the default branch',
-    directory: 'Directory on the server',
-    directoryPlaceholder: '/srv/project',
-    worktree: 'Work in a separate git worktree, on a branch of its own',
-    model: 'Model',
-    modelDefault: (name: string | null) => (name === null ? 'From your settings' : `${name} (your settings)`),
-    agent: 'Agent',
-    policy: 'When to ask you',
-    policies: {
-      risky: { title: 'For risky actions', text: 'Medium or high risk, or a risk that is not known.' },
-      always: { title: 'For every action', text: 'Nothing runs without your approval.' },
-      never: { title: 'Never', text: 'The agent runs everything by itself.' },
-    },
-    submit: 'Start conversation',
-    starting: 'Starting …',
-    needs: { repository: 'Name a repository.', directory: 'Name a directory.' },
-    readOnly: 'Your key can read conversations and not start them.',
   },
 
   approvals: {

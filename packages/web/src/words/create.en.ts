@@ -1,0 +1,33 @@
+/** Texts of the page of a new conversation in English. */
+export const create = {
+  title: 'New conversation',
+  task: 'Task',
+  taskHint: 'Optional: you can also write it when the conversation is open.',
+  where: 'Where to work',
+  places: { empty: 'New folder', repository: 'Repository', directory: 'Directory' },
+  placeHints: {
+    empty: 'The server creates an empty folder.',
+    repository: 'The server clones it and works on a branch.',
+    directory: 'The agent changes the files of this directory.',
+  },
+  repository: 'Repository',
+  repositoryPlaceholder: 'owner/name or https://…',
+  branch: 'Branch',
+  branchPlaceholder: 'A new branch from the default branch',
+  directory: 'Directory on the server',
+  directoryPlaceholder: '/srv/project',
+  worktree: 'Work in a separate git worktree, on a branch of its own',
+  model: 'Model',
+  modelDefault: (name: string | null) => (name === null ? 'From your settings' : `${name} (your settings)`),
+  agent: 'Agent',
+  policy: 'When to ask you',
+  policies: {
+    risky: { title: 'For risky actions', text: 'Medium or high risk, or a risk that is not known.' },
+    always: { title: 'For every action', text: 'Nothing runs without your approval.' },
+    never: { title: 'Never', text: 'The agent runs everything by itself.' },
+  },
+  submit: 'Start conversation',
+  starting: 'Starting …',
+  needs: { repository: 'Name a repository.', directory: 'Name a directory.' },
+  readOnly: 'Your key can read conversations and not start them.',
+} as const
