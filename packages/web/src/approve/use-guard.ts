@@ -1,5 +1,5 @@
 /** Buttons that ignore the first moments after they appear or move: a click that was meant for something else decides nothing. */
-import { type RefObject, useEffect, useRef } from 'react'
+import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react'
 
 /** Milliseconds. */
 const GUARD_MS = 400
@@ -9,8 +9,9 @@ const GUARD_MS = 400
  * neighbours changes its size, which moves the buttons.
  */
 export function useGuard(element: RefObject<HTMLElement | null>, what: string): () => boolean {
-  const movedAt = useRef(0)
-  useEffect(() => {
+  const movedAt = useRef(Number.POSITIVE_INFINITY)
+  // Before anything can be pressed; an effect after the paint would leave a moment in which a press counts.
+  useLayoutEffect(() => {
     movedAt.current = performance.now()
   }, [what])
   useEffect(() => {
