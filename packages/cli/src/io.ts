@@ -17,6 +17,11 @@ export type Io = {
 
 /** Returns the parts of the real process. Only this function of the package reads `process.env`. */
 export function processIo(): Io {
+  // A reader such as `head` may close the pipe early. That is no failure, and a server stays.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    if (process.argv[2] !== 'serve') process.exit(0)
+  })
   return {
     // Opened on first use: only few commands read it.
     get stdin() {

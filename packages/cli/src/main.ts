@@ -31,11 +31,6 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unkn
 /** Runs one command line. Resolves to the exit code: 0 success, 1 failure, 2 unusable command line. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const [name, ...rest] = argv
-  // A reader such as `head` may close the pipe early. That is no failure, and a server stays.
-  io.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    if (name !== 'serve') io.exitNow(0)
-  })
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     printLine(io, overview())
     return name === undefined ? 2 : 0

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { writeFile } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
-import { Writable } from 'node:stream'
 import { tempDir } from '../../../server/testing/temp.ts'
 import { main } from '../main.ts'
 
@@ -18,12 +17,7 @@ test('the files of an audit are checked as one chain, and a broken one has the e
   await writeFile(dir.file('a'), `${first.line}\n`)
   await writeFile(dir.file('b'), `${second.line}\n`)
   let shown = ''
-  const stream = new Writable({
-    write: (text: Buffer, _, done) => {
-      shown += text.toString()
-      done()
-    },
-  })
+  const stream = { write: (text: string) => ((shown += text), true) }
   const io = { cwd: dir.path, home: dir.path, env: {}, stdout: stream, stderr: stream } as never
   expect(await main(['audit', 'a', 'b'], io)).toBe(0)
   expect(shown).toContain('b: 1 records, 2026-01-02 to 2026-01-02')
