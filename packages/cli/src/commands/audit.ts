@@ -19,8 +19,7 @@ export const spec = command({
     let end: string | null = null
     let isWhole = true
     for (const name of words) {
-      const input = createReadStream(resolve(io.cwd, name))
-      const report = await checkAuditLines(createInterface({ input, crlfDelay: Infinity }), end)
+      const report = await checkAuditLines(linesIn(resolve(io.cwd, name)), end)
       end = report.end
       isWhole &&= report.breaks.length === 0
       printReport(name, report, io)
@@ -28,6 +27,11 @@ export const spec = command({
     return isWhole ? 0 : 1
   },
 })
+
+/** The file is opened when the first line is asked for: lines that are read before are lost, and their reader waits for ever. */
+async function* linesIn(path: string): AsyncGenerator<string> {
+  yield* createInterface({ input: createReadStream(path), crlfDelay: Infinity })
+}
 
 function printReport(name: string, report: Awaited<ReturnType<typeof checkAuditLines>>, io: Io): void {
   const { records, first, last, begin, end, unreadable, breaks } = report

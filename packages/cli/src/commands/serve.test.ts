@@ -62,7 +62,7 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('a server whose output nobody reads any more goes on', async () => {
+test('a server continues after the reader of its output has closed it', async () => {
   await using folder = await temporaryFolder()
   const { parley, url } = await startServer({ dataDir: folder.path })
   await using server = parley
