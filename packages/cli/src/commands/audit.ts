@@ -28,7 +28,7 @@ export const spec = command({
   },
 })
 
-/** The file is opened when the first line is asked for: lines that are read before are lost, and their reader waits for ever. */
+/** The file is opened when the first line is asked for: lines that arrive before that are lost, and the check would never end. */
 async function* linesIn(path: string): AsyncGenerator<string> {
   yield* createInterface({ input: createReadStream(path), crlfDelay: Infinity })
 }

@@ -1,4 +1,4 @@
-/** Shows the batch that waits in this conversation, and what became of it when somebody else answered. */
+/** Shows the batch that waits in this conversation, and the decision when another person has answered. */
 import { Ellipsis } from '../ui/icons.ts'
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { messageOf, server, ServerError } from '../api/server.ts'
@@ -82,7 +82,7 @@ function useDecision(batchId: string, isChild: boolean) {
         if (stops && isChild) await server.call('POST', conversation.path('/interrupt'))
         if (!stops && !isAccepted && !isChild) await server.call('POST', conversation.path('/run'), { body: {} })
       } catch (error) {
-        // Somebody else was first: the decision arrives as an event and is shown then.
+        // Another person was first: the decision arrives as an event and is shown then.
         own.current.delete(batchId)
         const isLate = error instanceof ServerError && error.status === 409
         setProblem(isLate ? dockWords.tooLate : messageOf(error))

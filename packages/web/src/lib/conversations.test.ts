@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { filtered, inOrderOf, sectionsOf, shownStatus } from './conversations.ts'
 
 const NOW = Date.parse('2026-11-24T12:00:00Z')
-const NOBODY = new Set<string>()
+const NONE_WAITING = new Set<string>()
 let count = 0
 const item = (members: object = {}) => ({
   conversation_id: `c${++count}`,
@@ -24,7 +24,7 @@ test.each([
   ['stopped', { execution_status: 'deleting' }],
   ['finished', {}],
 ])('a list shows %s for %o', (shown, members) => {
-  expect(shownStatus(item(members), NOBODY)).toBe(shown)
+  expect(shownStatus(item(members), NONE_WAITING)).toBe(shown)
 })
 
 test('home divides conversations by what they need, and a failure asks for attention for one day', () => {
@@ -33,7 +33,7 @@ test('home divides conversations by what they need, and a failure asks for atten
   const oldFailure = item({ execution_status: 'error', last_updated_at: '2026-11-23T11:59:59Z' })
   const starting = item({ status: 'STARTING' })
   const finished = item()
-  expect(sectionsOf([finished, waiting, oldFailure, starting, failed], NOBODY, NOW)).toEqual({
+  expect(sectionsOf([finished, waiting, oldFailure, starting, failed], NONE_WAITING, NOW)).toEqual({
     attention: [waiting, failed],
     running: [starting],
     recent: [finished, oldFailure],
@@ -47,7 +47,7 @@ test('a conversation whose sub-agent waits needs attention, whatever its own sta
 
 test('rows that are held keep their place and show what is new about them', () => {
   const [first, second, third] = [item({ execution_status: 'running' }), item(), item()]
-  const before = sectionsOf([first, second, third], NOBODY, NOW)
+  const before = sectionsOf([first, second, third], NONE_WAITING, NOW)
   const renewed = { ...first, execution_status: 'finished' as const }
   expect(inOrderOf(before, [item(), third, renewed])).toEqual({ attention: [], running: [renewed], recent: [third] })
 })

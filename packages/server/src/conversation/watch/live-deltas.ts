@@ -91,7 +91,7 @@ export class LiveDeltas {
   }
 }
 
-/** One answer: what of it was shown, and what came while nobody watched. */
+/** One answer: the part that was shown, and what arrived while no client watched. */
 class Answer {
   readonly source: LiveSource
   readonly #id = newEventId()

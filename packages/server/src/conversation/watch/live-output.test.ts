@@ -60,7 +60,7 @@ test('of a long output the last 64 KB are kept, and no part of a secret is shown
   expect([after, last]).toEqual([offset + text.length, 'end'])
 })
 
-test('no secret is loaded for output that nobody watches', async () => {
+test('no secret is loaded for output that no client watches', async () => {
   const to = new Channel(0)
   let asked = 0
   const outputs = new LiveOutputs(to, async () => {

@@ -13,7 +13,7 @@ import type { Channel, LiveSource } from './channel.ts'
 
 const KEPT_CHARS = 64 * 1024
 /**
- * Characters kept while nobody watches. More than are shown: the beginning may be the second half of a secret, which is not recognised
+ * Characters kept while no client watches. More than are shown: the beginning may be the second half of a secret, which is not recognised
  * after the first half is gone.
  */
 const KEPT_UNMASKED_CHARS = 3 * KEPT_CHARS
