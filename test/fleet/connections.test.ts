@@ -1,4 +1,5 @@
 /** Connections between a node and its store that break or fall silent. */
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { COMMANDS, lineOf, startFleet } from '../../packages/server/testing/fleet.ts'
@@ -67,5 +68,22 @@ test('a node whose pings get no answer gives its turn to another node, each call
   const renamed = async () => (await owner.call('PATCH', `/api/conversations/${id}`, { title: 'renamed' })).status
   await until(async () => (await renamed()) === 200)
   expect(await fleet.ownerOf(id)).toBe(other)
+  expect(follower.faults).toEqual([])
+}, 120_000)
+
+test('a client that connects to a node which has lost a conversation, and still has it in memory, sees the turn at the new owner', async () => {
+  await using fleet = await startFleet({ nodes: 2, leaseSeconds: LEASE_SECONDS, commandSeconds: 0.5 })
+  const id = await fleet.create()
+  const owner = (await fleet.ownerOf(id))!
+  const other = fleet.nodes.find((node) => node !== owner)!
+  // The conversation is idle, so nothing that this node does shows it that its lease has ended.
+  owner.sessionRelay.state = 'silent'
+  await until(async () => (await other.call('GET', '/api/fleet')).body.nodes.length === 1, 60_000)
+  const content = [{ type: 'text', text: `run ${id} turn 0` }]
+  const said = { role: 'user', content, run: true, event_id: randomUUID() }
+  await until(async () => (await other.call('POST', `/api/conversations/${id}/events`, said)).status === 200, 60_000)
+  expect(await fleet.ownerOf(id)).toBe(other)
+  await using follower = followFleet(owner.url, id)
+  await until(() => follower.finished === 1, 30_000)
   expect(follower.faults).toEqual([])
 }, 120_000)

@@ -63,7 +63,12 @@ async function untilEnded(fleet: Fleet, { follower, id, turns }: Talk): Promise<
   await until(() => follower.finished >= turns || follower.faults.length > 0, TURN_MS).catch(async (cause: unknown) => {
     const status = await fleet.status(id).catch(() => 'unknown')
     const seen = `${follower.finished} turns at its client (${follower.ids.length} events, ${follower.connections} connections)`
-    throw new Error(`turn ${turns - 1} of ${id} has not ended: ${status} in the store, ${seen}`, { cause })
+    const [row] = await fleet.store
+      .query<{ seq: number }>('SELECT seq::int FROM parley.conversations WHERE id = $1', id)
+      .catch(() => [])
+    throw new Error(`turn ${turns - 1} of ${id} has not ended: ${status} in the store (${row?.seq} events), ${seen}`, {
+      cause,
+    })
   })
   if (follower.faults.length > 0) throw new Error(follower.faults[0])
 }

@@ -1,6 +1,8 @@
+import type { ConversationId } from '@parley/protocol'
 import type { Coordination } from '../../coordination/index.ts'
 import type { Storage } from '../../storage/index.ts'
 import type { Conversations } from '../conversations.ts'
+import { moved } from '../live/owned-elsewhere.ts'
 import type { Roster } from '../live/roster.ts'
 import { snapshotOf } from '../record/info.ts'
 import type { ShownBatches } from '../watch/shown-batches.ts'
@@ -25,29 +27,41 @@ export type Watching = Pick<Conversations, 'watch'> & {
 }
 
 type WatchingDeps = {
-  events: Storage['events']
+  storage: Pick<Storage, 'conversations' | 'events'>
   roster: Roster
   shownBatches: ShownBatches
   recovery: Recovery
-  coordination: Pick<Coordination, 'drain' | 'release'>
+  coordination: Pick<Coordination, 'drain' | 'isShared' | 'node' | 'release'>
   releases: Pick<Releases, 'recover' | 'close'>
 }
 
 /** The calls of the engine that follow conversations, and those that begin and end its own work. */
 export function openWatching(
   access: ConversationAccess,
-  { events, roster, shownBatches, recovery, coordination, releases }: WatchingDeps,
+  { storage, roster, shownBatches, recovery, coordination, releases }: WatchingDeps,
 ): Watching {
+  // A node that loses a conversation ends its watchers then. One that comes later, while the conversation is still in memory, would wait for ever.
+  const expectOwned = async (id: ConversationId) => {
+    if (!coordination.isShared) return
+    const row = await storage.conversations.get(id)
+    if (row !== null && row.node !== coordination.node) throw moved(id)
+  }
   return {
     async watch(id, after, actor, signal, purpose = 'show') {
       const { row, record, state } = await access.read(id, actor)
       const channel = roster.channel(id, row.seq)
       const source = {
         channel,
-        page: (from: number, limit: number) => events.page(id, { from, limit }),
+        page: (from: number, limit: number) => storage.events.page(id, { from, limit }),
         onClose: () => roster.release(id),
       }
       const watcher = watch(source, after === 'now' ? channel.latest : after, snapshotOf(id, record, state), signal)
+      try {
+        await expectOwned(id)
+      } catch (error) {
+        await watcher[Symbol.asyncDispose]()
+        throw error
+      }
       return purpose === 'show' ? shownBatches.noting(id, watcher) : watcher
     },
 
