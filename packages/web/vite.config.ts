@@ -27,6 +27,17 @@ export default defineConfig({
     assetsInlineLimit: 0,
     reportCompressedSize: false,
     rolldownOptions: {
+      // What every page loads is one file: in more files it would be compressed less.
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'app',
+              test: /\/src\/(app\.tsx|api\/query-client\.ts|log\/read\.ts|lib\/location\.ts)$|\/node_modules\/react-dom\/|rolldown\/runtime/,
+            },
+          ],
+        },
+      },
       // Libraries mark files for a framework that renders on the server; the mark means nothing here.
       onLog: (level, log, write) => (log.code === 'MODULE_LEVEL_DIRECTIVE' ? undefined : write(level, log)),
     },

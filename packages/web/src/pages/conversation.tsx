@@ -14,6 +14,7 @@ import './conversation.css'
 /** Loaded beside the log, which is shown before them. */
 const ApprovalDock = lazy(async () => ({ default: (await import('../approve/dock.tsx')).ApprovalDock }))
 const Composer = lazy(async () => ({ default: (await import('../compose/composer.tsx')).Composer }))
+const Panel = lazy(async () => ({ default: (await import('../panel/index.ts')).Panel }))
 
 const states = new WeakMap<OpenConversation, RowStates>()
 
@@ -56,11 +57,18 @@ export function ConversationPage({ id }: { id: string }) {
       <div className="conversation">
         <ConversationHeader />
         <ConnectionBanner />
-        <Log at={at !== null && /^\d+$/.test(at) ? Number(at) : null} conversation={conversation} />
-        <div className="conversation-dock">
+        <div className="conversation-body">
+          <div className="conversation-main">
+            <Log at={at !== null && /^\d+$/.test(at) ? Number(at) : null} conversation={conversation} />
+            <div className="conversation-dock">
+              <Suspense>
+                <ApprovalDock />
+                <Composer field={field} />
+              </Suspense>
+            </div>
+          </div>
           <Suspense>
-            <ApprovalDock />
-            <Composer field={field} />
+            <Panel />
           </Suspense>
         </div>
       </div>

@@ -1,6 +1,6 @@
 /** Title, status, model, cost and policy of the conversation. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo } from 'react'
+import { lazy, Suspense, useEffect, useMemo } from 'react'
 import { refreshLists } from '../api/queries.ts'
 import { server } from '../api/server.ts'
 import { usePageTitle } from '../lib/page-title.ts'
@@ -11,6 +11,8 @@ import { conversation as words } from '../words/conversation.en.ts'
 import { useConversationState, useView } from './context.ts'
 import { amountOf, moneyOf } from './format.ts'
 import './header.css'
+
+const PanelButton = lazy(async () => ({ default: (await import('../panel/index.ts')).PanelButton }))
 
 export function ConversationHeader() {
   const state = useConversationState((all) => all)
@@ -35,6 +37,9 @@ export function ConversationHeader() {
           hint={words.tokens(amountOf(input), amountOf(output))}
         />
       </dl>
+      <Suspense>
+        <PanelButton />
+      </Suspense>
     </header>
   )
 }

@@ -22,7 +22,7 @@ export type ListingProps<T> = {
 
 export function Listing<T>({ items, error, onRetry, empty, skeletons = 6, children }: ListingProps<T>) {
   if (items === undefined && error != null) return <Failure error={error} onRetry={onRetry} />
-  if (items === undefined) return <Skeletons count={skeletons} />
+  if (items === undefined) return <Loading count={skeletons} />
   return <>{items.length === 0 ? empty : children(items)}</>
 }
 
@@ -39,7 +39,8 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry: () => voi
   )
 }
 
-function Skeletons({ count }: { count: number }) {
+/** Rows that stand for content that loads; shown when it does not come at once. */
+export function Loading({ count = 6 }: { count?: number }) {
   const isLate = useLate()
   if (!isLate) return <div aria-busy="true" />
   return (
