@@ -3,7 +3,6 @@ import { type ComponentType, lazy, Suspense } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { useMe } from './api/me.ts'
 import { ServerError } from './api/server.ts'
-import { LoginForm, LoginPage } from './pages/login.tsx'
 import { ROUTES } from './routes.ts'
 import { Shell } from './shell/shell.tsx'
 import { Dialog } from './ui/dialog.tsx'
@@ -18,13 +17,20 @@ const New = page(async () => (await import('./pages/new.tsx')).NewPage)
 const Approvals = page(async () => (await import('./pages/approvals.tsx')).ApprovalsPage)
 const Conversation = page(async () => (await import('./pages/conversation.tsx')).ConversationPage)
 const ModelSettings = page(async () => (await import('./pages/settings-model.tsx')).ModelSettingsPage)
+const LoginPage = page(async () => (await import('./pages/login.tsx')).LoginPage)
+const LoginForm = page(async () => (await import('./pages/login.tsx')).LoginForm)
 const NotFound = page(async () => (await import('./pages/not-found.tsx')).NotFoundPage)
 
 /** @param linkFailure why the login link of this page did not work */
 export function App({ linkFailure }: { linkFailure: unknown }) {
   const me = useMe()
   const isRefused = me.error instanceof ServerError && me.error.status === 401
-  if (me.data === undefined && isRefused) return <LoginPage failure={linkFailure} />
+  if (me.data === undefined && isRefused)
+    return (
+      <Suspense>
+        <LoginPage failure={linkFailure} />
+      </Suspense>
+    )
   if (me.data === undefined) return <Opening error={me.error} onRetry={() => void me.refetch()} />
   return (
     <Shell>
@@ -32,7 +38,9 @@ export function App({ linkFailure }: { linkFailure: unknown }) {
       {isRefused && (
         <Dialog title={en.login.again} canClose={false} onClose={() => {}}>
           <p>{en.login.ended}</p>
-          <LoginForm />
+          <Suspense>
+            <LoginForm />
+          </Suspense>
         </Dialog>
       )}
     </Shell>

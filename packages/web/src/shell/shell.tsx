@@ -1,5 +1,5 @@
 /** The frame of all pages: rail, content, and on narrow screens a bar. */
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { usePageTitle, useShownTitle, useWaitingCount } from '../lib/page-title.ts'
 import { useWaiting } from '../lib/use-waiting.ts'
@@ -9,10 +9,11 @@ import { Dialog } from '../ui/dialog.tsx'
 import { useKeys } from '../ui/keys.ts'
 import { en } from '../words/en.ts'
 import { Bar } from './bar.tsx'
-import { KeysDialog } from './keys-dialog.tsx'
 import { OfflineBanner } from './offline-banner.tsx'
 import { Rail } from './rail.tsx'
 import './shell.css'
+
+const KeysDialog = lazy(async () => ({ default: (await import('./keys-dialog.tsx')).KeysDialog }))
 
 type Overlay = 'keys' | 'conversations' | null
 
@@ -46,7 +47,11 @@ export function Shell({ children }: { children: ReactNode }) {
           {children}
         </main>
       </div>
-      {overlay === 'keys' && <KeysDialog onClose={closeOverlay} />}
+      {overlay === 'keys' && (
+        <Suspense>
+          <KeysDialog onClose={closeOverlay} />
+        </Suspense>
+      )}
       {overlay === 'conversations' && (
         <Dialog title={en.rail.conversations} form="sheet" onClose={closeOverlay}>
           <Rail waiting={waiting} onShowKeys={showKeys} onNavigate={closeOverlay} isSheet />

@@ -12,10 +12,25 @@ import { conversation as words } from '../words/conversation.en.ts'
 import { useEvent, useView } from './context.ts'
 import { clockOf, fullTimeOf } from './format.ts'
 import { JsonTree } from './tools/json-tree.tsx'
+import { StartRow } from './start-phases.tsx'
 import './other-rows.css'
 
+/** A row that is no message and no call, by its type. */
+export function OtherRow({ row }: { row: Row }) {
+  switch (row.type) {
+    case 'mark':
+      return <MarkRow row={row} />
+    case 'error':
+      return <ErrorRow row={row} />
+    case 'start':
+      return <StartRow row={row} />
+    default:
+      return <FoldedRow row={row} />
+  }
+}
+
 /** A change of the conversation, as a line between rows. */
-export const MarkRow = memo(function MarkRow({ row }: { row: Row }) {
+const MarkRow = memo(function MarkRow({ row }: { row: Row }) {
   const event = useEvent(row.seq)
   const at = timeOf(event?.timestamp)
   return (
@@ -44,7 +59,7 @@ function markText(name: string, value: unknown): string {
 const lacksModel = (code: string): boolean => code === 'LLMNotConfigured' || code === 'LLMAuthenticationError'
 
 /** A failure of the run, with what a person can do about it. */
-export const ErrorRow = memo(function ErrorRow({ row }: { row: Row }) {
+const ErrorRow = memo(function ErrorRow({ row }: { row: Row }) {
   const event = useEvent(row.seq)
   const { conversation, canAct } = useView()
   const [problem, setProblem] = useState('')
@@ -81,7 +96,7 @@ export const ErrorRow = memo(function ErrorRow({ row }: { row: Row }) {
 })
 
 /** Rows that are folded to a line: the system prompt, a summary, a hook, an event of an unknown kind. */
-export const FoldedRow = memo(function FoldedRow({ row }: { row: Row }) {
+const FoldedRow = memo(function FoldedRow({ row }: { row: Row }) {
   const event = useEvent(row.seq)
   const { rows } = useView()
   const isOpen = useSyncExternalStore(rows.subscribe, () => rows.isOpen(row.key))

@@ -1,12 +1,13 @@
 /** One row of the timeline by its type. */
-import { memo } from 'react'
+import { lazy, memo, Suspense } from 'react'
 import type { Item } from './items.ts'
 import { MessageRow, PendingRow } from './message.tsx'
-import { ErrorRow, FoldedRow, MarkRow } from './other-rows.tsx'
-import { StartRow } from './start-phases.tsx'
 import { StreamingRow, WorkingRow } from './streaming.tsx'
 import { ToolRow } from './tool-row.tsx'
 import './row.css'
+
+/** Rows that many logs have few of: what shows them is loaded with the first one. */
+const OtherRow = lazy(async () => ({ default: (await import('./other-rows.tsx')).OtherRow }))
 
 export const RowContent = memo(function RowContent({ item }: { item: Item }) {
   switch (item.type) {
@@ -27,13 +28,11 @@ function LoggedRow({ row }: { row: Extract<Item, { type: 'row' }>['row'] }) {
       return <MessageRow row={row} />
     case 'tool':
       return <ToolRow row={row} />
-    case 'mark':
-      return <MarkRow row={row} />
-    case 'error':
-      return <ErrorRow row={row} />
-    case 'start':
-      return <StartRow row={row} />
     default:
-      return <FoldedRow row={row} />
+      return (
+        <Suspense fallback={<div className="row-unloaded" />}>
+          <OtherRow row={row} />
+        </Suspense>
+      )
   }
 }

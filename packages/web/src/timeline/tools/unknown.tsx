@@ -5,7 +5,7 @@ import { Output } from '../../text/output.tsx'
 import { Markdown } from '../../text/markdown.tsx'
 import { conversation as words } from '../../words/conversation.en.ts'
 import type { Call } from '../call.ts'
-import { JsonTree } from './json-tree.tsx'
+import { Json } from './json.tsx'
 import type { ToolView } from './view.ts'
 
 /** The arguments without the members that the server adds. */
@@ -28,7 +28,7 @@ export const unknown: ToolView = {
   summary: (call) => ({ verb: words.called, object: [call.tool, aboutOf(call)].filter(Boolean).join(' ') }),
   Body: ({ call }) => (
     <>
-      <JsonTree value={argumentsOf(call)} label={words.argumentsOf(call.tool)} />
+      <Json value={argumentsOf(call)} label={words.argumentsOf(call.tool)} />
       {call.output === '' ? null : <Output text={call.output} label={words.resultOf(call.tool)} />}
     </>
   ),
@@ -56,7 +56,7 @@ export const subAgent: ToolView = {
   Body: ({ call }) => (
     <>
       {textOf(call.action['prompt']) === '' ? (
-        <JsonTree value={argumentsOf(call)} label={words.argumentsOf(call.tool)} />
+        <Json value={argumentsOf(call)} label={words.argumentsOf(call.tool)} />
       ) : (
         <Markdown text={textOf(call.action['prompt'])} />
       )}
