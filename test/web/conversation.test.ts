@@ -1,10 +1,9 @@
 /** Messages, streaming and lost connections in a real browser. */
-import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startServerProcess, TEST_KEY, type ServerProcess } from '../../packages/server/testing/server-process.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { axeViolations } from './axe.ts'
 import { CHROMIUM, openSite, SCENARIO_MS, type Site } from './harness.ts'
+import { openMortal } from './mortal.ts'
 import { agentTexts, say, shownSeqs, startConversation, startTalk, type Talk, write } from './talk.ts'
 
 const LONG = Array.from({ length: 12 }, (_, index) => `Paragraph ${index} has **bold** words and \`code\`.`).join(
@@ -119,7 +118,6 @@ describe.skipIf(CHROMIUM === undefined)('a conversation', { timeout: SCENARIO_MS
   })
 
   test('the server is killed during an answer: the page says so, and the run continues without a row twice', async () => {
-    await using stack = new AsyncDisposableStack()
     const hung = Promise.withResolvers<void>()
     let asked = 0
     talk.answers = async (text) => {
@@ -131,34 +129,21 @@ describe.skipIf(CHROMIUM === undefined)('a conversation', { timeout: SCENARIO_MS
       await hung.promise
       return { text: 'Recovered.' }
     }
-    const dataDir = site.server.dir.file('killed')
-    let server: ServerProcess = await startServerProcess({ dataDir })
-    stack.defer(() => server[Symbol.asyncDispose]())
-    const port = Number(new URL(server.url).port)
-    const id = await startConversation(server, talk)
-    // The page itself comes from the server that has the UI; a browser would take its origin for another network.
-    const args = ['--no-sandbox', '--disable-gpu', '--disable-features=LocalNetworkAccessChecks']
-    const browser = stack.adopt(await chromium.launch({ executablePath: CHROMIUM!, args }), (one) => one.close())
-    const context = await browser.newContext()
-    await context.route(/\/(?:assets|c)\//, async (route) =>
-      route.fulfill({
-        response: await route.fetch({ url: site.server.url + new URL(route.request().url()).pathname }),
-      }),
-    )
-    await context.addInitScript((key) => sessionStorage.setItem('parley.session', key), TEST_KEY)
-    const page = await context.newPage()
-    await page.goto(`${server.url}/c/${id}`)
+    await using mortal = await openMortal(site, 'killed')
+    const { page } = mortal
+    const id = await startConversation(mortal.server, talk)
+    await page.goto(`${mortal.server.url}/c/${id}`)
     await write(page, 'Begin')
     await page.locator('.message.streaming').getByText('Paragraph 1').waitFor()
-    await server.kill()
+    await mortal.kill()
     await page.getByText('The connection to the server is lost.').waitFor()
     expect(await page.locator('.message.streaming.broken').count()).toBe(1)
-    server = await startServerProcess({ dataDir, port })
+    await mortal.restart()
     await page.getByText('The connection to the server is lost.').waitFor({ state: 'detached' })
     hung.resolve()
-    await until(async () => (await server.call('GET', `/api/conversations/${id}`)).status === 200)
-    if ((await server.call('GET', `/api/conversations/${id}`)).body.execution_status !== 'finished')
-      await server.call('POST', `/api/conversations/${id}/run`, {})
+    await until(async () => (await mortal.server.call('GET', `/api/conversations/${id}`)).status === 200)
+    if ((await mortal.server.call('GET', `/api/conversations/${id}`)).body.execution_status !== 'finished')
+      await mortal.server.call('POST', `/api/conversations/${id}/run`, {})
     await page.locator('.message.agent').getByText('Recovered.').waitFor()
     expect(await page.getByText('Begin', { exact: true }).count()).toBe(1)
     const seqs = await shownSeqs(page)

@@ -1,5 +1,6 @@
 /** The log of one open conversation in the page: entries, rows, live text, state, and messages that are being sent. No React, no DOM. */
 import { type Entry, entryOf, isTree, UNKNOWN, withEventOf } from './entry.ts'
+import { type LiveOutput, withOutput } from './outputs.ts'
 import { PendingMessages } from './pending.ts'
 import { isLogEvent, type LogEvent, membersOf, numberOf, textOf } from './read.ts'
 import { branchOf, changesRows, type Row, RowBuilder, sameRow } from './rows.ts'
@@ -28,6 +29,8 @@ export class EventLog {
   #stateSeq = 0
   #tail: Tail | null = null
   #streams = 0
+  /** Output of the calls that run, by the id of the action. */
+  readonly #outputs = new Map<string, LiveOutput>()
   readonly #keys = new Map<number, string>()
   readonly #listeners = new Set<() => void>()
   #version = 0
@@ -71,6 +74,9 @@ export class EventLog {
 
   readonly state = (): State => this.#state
   readonly tail = (): Tail | null => this.#tail
+
+  /** What a call that runs has written so far; undefined before its first line and after its result. */
+  readonly output = (actionId: string): LiveOutput | undefined => this.#outputs.get(actionId)
 
   /** The `seq` of a loaded event by its id; 0 when it is not known. */
   readonly seqOf = (id: string): number => this.#seqs.get(id) ?? 0
@@ -144,6 +150,11 @@ export class EventLog {
         this.#endIdleStream()
         return
       }
+      case 'output': {
+        const call = textOf(frame['action_id'])
+        this.#outputs.set(call, withOutput(this.output(call), frame))
+        return
+      }
       case 'delta':
       case 'partial':
       case 'tool_call':
@@ -162,6 +173,7 @@ export class EventLog {
     const known = this.#bySeq.get(seq)
     if (known?.event !== undefined) return
     this.#seqs.set(event.id, seq)
+    this.#outputs.delete(textOf(event['action_id']))
     if (event.kind === 'ActionEvent') this.#seqs.set(`call:${textOf(event['tool_call_id'])}`, seq)
     const read = known === undefined ? entryOf(seq, event, this.seqOf) : withEventOf(known, event, this.seqOf)
     const entry = read.parent === UNKNOWN ? { ...read, parent: this.#leaf } : read

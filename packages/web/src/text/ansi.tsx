@@ -10,15 +10,18 @@ const MORE = 400
 export const AnsiOutput = memo(function AnsiOutput({
   text,
   label,
+  first = FIRST,
   isWrapped = false,
 }: {
   text: string
   label: string
+  /** Lines that are shown before a person asks for more. */
+  first?: number | undefined
   /** Long lines are wrapped instead of scrolled. */
   isWrapped?: boolean
 }) {
   const lines = useMemo(() => linesOf(text), [text])
-  const [shown, setShown] = useState(FIRST)
+  const [shown, setShown] = useState(first)
   const hidden = Math.max(0, lines.length - shown)
   return (
     <div className={isWrapped ? 'output wrapped' : 'output'}>

@@ -2,6 +2,7 @@
 export class RowStates {
   readonly #toggled = new Map<string, boolean>()
   readonly #listeners = new Set<() => void>()
+  readonly #brief = new Set<string>()
   #current = ''
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -18,6 +19,16 @@ export class RowStates {
     this.#toggled.set(key, isOpen)
     this.#tell()
   }
+
+  /** Opens the row of a call that runs, for a few lines of its output, unless a person has opened or closed it. */
+  openBriefly(key: string, actionId: string): void {
+    if (this.#toggled.has(key)) return
+    this.#brief.add(actionId)
+    this.set(key, true)
+  }
+
+  /** True for a call whose row opened by itself. */
+  readonly isBrief = (actionId: string): boolean => this.#brief.has(actionId)
 
   /** Key of the row that has the focus, or had it last; empty at first. */
   readonly current = (): string => this.#current

@@ -1,6 +1,6 @@
 /** A tool call: one line of 36 px, which opens to the view of its tool. */
 import { ChevronRight } from '../ui/icons.ts'
-import { memo, useSyncExternalStore } from 'react'
+import { lazy, memo, Suspense, useSyncExternalStore } from 'react'
 import { contentText, type LogEvent, textOf, timeOf } from '../log/read.ts'
 import { reasoningOf } from '../log/entry.ts'
 import type { Row } from '../log/rows.ts'
@@ -17,6 +17,8 @@ import { Reasoning } from './reasoning.tsx'
 import { RowMenu } from './row-menu.tsx'
 import { viewOf } from './tools/index.ts'
 import './tool-row.css'
+
+const OpenLong = lazy(async () => ({ default: (await import('./tools/terminal-body.tsx')).OpenLong }))
 
 export const ToolRow = memo(function ToolRow({ row }: { row: Row }) {
   const event = useEvent(row.seq)
@@ -66,7 +68,9 @@ function Finish({ event, text, row }: { event: LogEvent; text: string; row: Row 
 }
 
 function LoadedRow({ row, call }: { row: Row; call: Call }) {
-  const { rows } = useView()
+  const { conversation, rows } = useView()
+  const { id } = call.event
+  const isWriting = useSyncExternalStore(conversation.log.subscribe, () => conversation.log.output(id) !== undefined)
   const isOpen = useSyncExternalStore(rows.subscribe, () => rows.isOpen(row.key))
   const directory = useConversationState(directoryOf)
   const { icon: Icon, summary, Body } = viewOf(call)
@@ -86,6 +90,11 @@ function LoadedRow({ row, call }: { row: Row; call: Call }) {
           <ChevronRight size={14} aria-hidden className="chevron" />
         </span>
       </button>
+      {isWriting && !isOpen ? (
+        <Suspense>
+          <OpenLong rowKey={row.key} actionId={id} />
+        </Suspense>
+      ) : null}
       {isOpen ? (
         <div className="tool-body">
           {call.problem === '' ? null : (

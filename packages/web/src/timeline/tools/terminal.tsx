@@ -1,12 +1,12 @@
-/** Commands of the agent's shell. */
+/** Commands of the agent's shell. What shows their output is loaded when the first row is opened. */
+import { lazy, Suspense } from 'react'
 import { SquareTerminal } from '../../ui/icons.ts'
-import { numberOf, textOf, membersOf } from '../../log/read.ts'
-import { Visible } from '../../approve/visible.tsx'
-import { Output } from '../../text/output.tsx'
-import { CopyButton } from '../../text/copy-button.tsx'
+import { numberOf, textOf } from '../../log/read.ts'
 import { conversation as words } from '../../words/conversation.en.ts'
 import type { Call } from '../call.ts'
 import type { ToolView } from './view.ts'
+
+const TerminalBody = lazy(async () => ({ default: (await import('./terminal-body.tsx')).TerminalBody }))
 
 const commandOf = ({ action }: Call) => textOf(action['command'])
 
@@ -18,7 +18,11 @@ export const terminal: ToolView = {
     isCode: true,
     facts: <Exit call={call} />,
   }),
-  Body: TerminalBody,
+  Body: ({ call }) => (
+    <Suspense>
+      <TerminalBody call={call} />
+    </Suspense>
+  ),
 }
 
 function Exit({ call }: { call: Call }) {
@@ -26,23 +30,4 @@ function Exit({ call }: { call: Call }) {
   const code = numberOf(call.observation['exit_code'])
   if (code === null || code === 0) return null
   return <span className={code === -1 ? '' : 'bad'}>{code === -1 ? words.stillRunning : words.exit(code)}</span>
-}
-
-function TerminalBody({ call }: { call: Call }) {
-  const directory = textOf(membersOf(call.observation['metadata'])['working_dir'])
-  return (
-    <div className="tool-terminal">
-      <div className="command">
-        <pre>
-          <span className="prompt" aria-hidden>
-            ${' '}
-          </span>
-          <Visible text={commandOf(call)} />
-        </pre>
-        <CopyButton text={commandOf(call)} label={words.copyCommand} />
-      </div>
-      {call.output === '' ? null : <Output text={call.output} label={words.outputOf(commandOf(call))} />}
-      {directory === '' ? null : <p className="note">{words.inDirectory(directory)}</p>}
-    </div>
-  )
 }
