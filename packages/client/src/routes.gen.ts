@@ -133,6 +133,10 @@ export const getConversation: RouteOf<typeof rows.getConversation> = {
   method: 'GET',
   path: '/api/conversations/{conversation_id}',
 }
+export const getConversationUsage: RouteOf<typeof rows.getConversationUsage> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/usage',
+}
 export const getConversations: RouteOf<typeof rows.getConversations> = { method: 'GET', path: '/api/conversations' }
 export const getEvent: RouteOf<typeof rows.getEvent> = {
   method: 'GET',

@@ -364,6 +364,13 @@ export {
   WaitingApproval,
   WaitingApprovals,
 } from './endpoints/reading.ts'
+export {
+  ConversationUsage,
+  getConversationUsage,
+  type ModelUsage,
+  type TokenCounts,
+  type UsageCall,
+} from './endpoints/usage.ts'
 export { alive, health, readMetrics, ready, ServerInfo, serverInfo } from './endpoints/server.ts'
 export { ClientToolResult, postClientToolResult } from './endpoints/client-tools.ts'
 export type { ClientToolResultInput } from './endpoints/client-tools.ts'

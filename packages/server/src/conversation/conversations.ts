@@ -9,6 +9,7 @@ import type {
   ConversationId,
   ConversationInfo,
   ConversationProgress,
+  ConversationUsage,
   DeletedWorkspace,
   EventId,
   EventOutline,
@@ -291,6 +292,8 @@ export interface Conversations {
   ): Promise<{ seq: number; excerpt: string }[]>
   /** The batches that wait for a decision of the user, oldest first. */
   approvals(actor: Actor): Promise<WaitingApprovals>
+  /** Totals, sums by model (null with `before`), and calls of models, newest first. `before`: a seq. */
+  usage(id: ConversationId, page: { before?: number; limit: number }, actor: Actor): Promise<ConversationUsage>
   /** The files of its completion log, oldest first. Waits for those that are being written. */
   completions(id: ConversationId, actor: Actor): Promise<CompletionFile[]>
   /** The text of one of them; null for an unknown name. */

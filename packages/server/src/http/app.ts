@@ -13,6 +13,7 @@ import { conversationRoutes } from './agent-server/conversations.ts'
 import { takesSocket } from './forward/passed-socket.ts'
 import { approvalRoutes } from './agent-server/approvals.ts'
 import { eventRoutes } from './agent-server/events.ts'
+import { usageRoutes } from './agent-server/usage.ts'
 import { CONTRACT_VERSION, DEFAULT_FACTS, type ServerFacts, serverRoutes } from './agent-server/server-info.ts'
 import { skillRoutes, type SkillsOfDirectory } from './agent-server/skills.ts'
 import { hookRoutes, type HooksOfDirectory } from './agent-server/hooks.ts'
@@ -181,6 +182,7 @@ export function createApp(deps: AppDeps): App {
     ...steeringRoutes(conversations, deps.steering),
     ...gatewayRoutes(conversations, deps.gateway),
     ...approvalRoutes(conversations),
+    ...usageRoutes(conversations),
     ...eventRoutes(conversations, connections, log, noKeys === undefined ? keyWatch : undefined),
     ...conversationServiceSettingsRoutes(deps.settings),
     ...settingsRoutes(deps.settings, log),

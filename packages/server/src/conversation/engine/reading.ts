@@ -21,6 +21,7 @@ import type { Reading } from '../record/reading.ts'
 import { conversationStatus } from '../record/start-status.ts'
 import type { ShownBatches } from '../watch/shown-batches.ts'
 import type { ConversationAccess } from './access.ts'
+import { UsageReads } from './usage.ts'
 import { WaitingApprovalReads } from './waiting-approvals.ts'
 
 export type Reads = Pick<
@@ -38,6 +39,7 @@ export type Reads = Pick<
   | 'outline'
   | 'approvals'
   | 'find'
+  | 'usage'
   | 'event'
   | 'completions'
   | 'completion'
@@ -122,8 +124,12 @@ export function openReads(
 
   const waiting = new WaitingApprovalReads(access, { conversations, events }, shownBatches)
 
+  const usage = new UsageReads(access)
+
   return {
     approvals: (actor) => waiting.list(actor),
+
+    usage: (id, page, actor) => usage.of(id, page, actor),
 
     async info(id, actor, exposure, purpose) {
       const row = await access.find(id, actor)

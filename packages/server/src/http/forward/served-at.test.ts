@@ -50,6 +50,7 @@ const SERVED = {
     'GET /api/conversations/{conversation_id}/events/{event_id}',
     'GET /api/conversations/{conversation_id}/status',
     'GET /api/conversations/{conversation_id}/trajectory',
+    'GET /api/conversations/{conversation_id}/usage',
     'GET /api/file/download-trajectory/{conversation_id}',
     'POST /api/v1/webhooks/events/{conversation_id}',
   ],

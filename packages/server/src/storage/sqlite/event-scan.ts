@@ -30,7 +30,9 @@ export function filterSql(filter: EventFilter | undefined): { where: string; val
     terms.push(` AND ${term}`)
     values.push(...bound)
   }
-  if (filter?.kinds !== undefined) add(`kind IN (${filter.kinds.map(() => '?').join(', ')})`, ...filter.kinds)
+  // A kind by itself is text of the statement, so that the index of that kind is found.
+  if (filter?.kinds?.length === 1 && filter.kinds[0] === 'UsageRecordedEvent') add("kind = 'UsageRecordedEvent'")
+  else if (filter?.kinds !== undefined) add(`kind IN (${filter.kinds.map(() => '?').join(', ')})`, ...filter.kinds)
   if (filter?.source !== undefined) add('source = ?', filter.source)
   if (filter?.timestampGte !== undefined) add('timestamp >= ?', filter.timestampGte)
   if (filter?.timestampLt !== undefined) add('timestamp < ?', filter.timestampLt)

@@ -57,6 +57,16 @@ test.each(
   ])
 })
 
+test.each(['asc', 'desc'] as const)(
+  'a page of usage records in order %s is read from the index of that kind',
+  (order) => {
+    const { where } = scans.filterSql({ kinds: ['UsageRecordedEvent'] })
+    expect(planOf(scans.scanSql(order, where))).toEqual([
+      'SEARCH events USING INDEX events_usage (conversation=? AND seq>? AND seq<?)',
+    ])
+  },
+)
+
 test('the query plan of a filtered count reads one conversation only', () => {
   expect(planOf(scans.scanCountSql(scans.filterSql(filters.all).where))).toEqual([
     'SEARCH events USING INDEX events_seq (conversation=? AND seq>? AND seq<?)',
