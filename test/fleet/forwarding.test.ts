@@ -145,6 +145,7 @@ test("another user's conversation is unknown at every node, with the same answer
     ['POST', `/api/conversations/${id}/run`],
     ['GET', `/api/conversations/${id}/events/stream`],
     ['GET', `/api/conversations/${id}/workspace/x`],
+    ['GET', `/api/conversations/${id}/files/text?path=x`],
   ] as const) {
     const ask = (node: TestNode, of: string) =>
       node.call(method, path.replace(id, of), method === 'POST' ? message('x') : undefined, { key: NODE_KEYS.bob })
@@ -238,6 +239,8 @@ test('files of a workspace, and commands on its machine, are reached through ano
   expect(ran).toMatchObject({ status: 200, body: { exit_code: 0 } })
   const file = await other.call('GET', `/api/conversations/${id}/workspace/note.txt`)
   expect([file.status, file.body]).toEqual([200, 'from the machine\n'])
+  const read = await other.call('GET', `/api/conversations/${id}/files/text?path=note.txt`)
+  expect([read.status, read.body.text]).toEqual([200, 'from the machine\n'])
 })
 
 test('a socket of commands has to name a machine, and works through another node', async () => {

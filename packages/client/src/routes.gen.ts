@@ -93,6 +93,10 @@ export const deleteStoredSecret: RouteOf<typeof rows.deleteStoredSecret> = {
 }
 export const deleteUser: RouteOf<typeof rows.deleteUser> = { method: 'DELETE', path: '/api/users/{user}' }
 export const disableUser: RouteOf<typeof rows.disableUser> = { method: 'POST', path: '/api/users/{user}/disable' }
+export const downloadConversationFile: RouteOf<typeof rows.downloadConversationFile> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/files/content',
+}
 export const downloadFile: RouteOf<typeof rows.downloadFile> = { method: 'GET', path: '/api/file/download' }
 export const downloadTrajectory: RouteOf<typeof rows.downloadTrajectory> = {
   method: 'GET',
@@ -168,6 +172,10 @@ export const listCompletions: RouteOf<typeof rows.listCompletions> = {
   method: 'GET',
   path: '/api/conversations/{conversation_id}/completions',
 }
+export const listConversationFiles: RouteOf<typeof rows.listConversationFiles> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/files',
+}
 export const listDeliveries: RouteOf<typeof rows.listDeliveries> = { method: 'GET', path: '/api/webhooks/deliveries' }
 export const listGatewayModels: RouteOf<typeof rows.listGatewayModels> = { method: 'GET', path: '/v1/models' }
 export const listKeys: RouteOf<typeof rows.listKeys> = { method: 'GET', path: '/api/keys' }
@@ -229,6 +237,10 @@ export const readCompletion: RouteOf<typeof rows.readCompletion> = {
   method: 'GET',
   path: '/api/conversations/{conversation_id}/completions/{filename}',
 }
+export const readConversationText: RouteOf<typeof rows.readConversationText> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/files/text',
+}
 export const readFleet: RouteOf<typeof rows.readFleet> = { method: 'GET', path: '/api/fleet' }
 export const readMe: RouteOf<typeof rows.readMe> = { method: 'GET', path: '/api/me' }
 export const readMetrics: RouteOf<typeof rows.readMetrics> = { method: 'GET', path: '/metrics' }
@@ -282,6 +294,10 @@ export const saveProfile: RouteOf<typeof rows.saveProfile> = { method: 'POST', p
 export const searchBashEvents: RouteOf<typeof rows.searchBashEvents> = {
   method: 'GET',
   path: '/api/bash/bash_events/search',
+}
+export const searchConversationFiles: RouteOf<typeof rows.searchConversationFiles> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/files/search',
 }
 export const searchConversations: RouteOf<typeof rows.searchConversations> = {
   method: 'GET',

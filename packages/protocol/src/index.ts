@@ -365,6 +365,15 @@ export {
   WaitingApprovals,
 } from './endpoints/reading.ts'
 export {
+  downloadConversationFile,
+  type FolderEntry,
+  type FoundFiles,
+  listConversationFiles,
+  readConversationText,
+  searchConversationFiles,
+  type TextPart,
+} from './endpoints/conversation-files.ts'
+export {
   ConversationUsage,
   getConversationUsage,
   type ModelUsage,

@@ -52,6 +52,7 @@ import { openSkillListing, skillNamesOf } from '../skills/index.ts'
 import { AuditLog, type Storage } from '../storage/index.ts'
 import { toolNames } from '../tools/index.ts'
 import {
+  browseFolder,
   openBash,
   openHosts,
   placeOfWorktree,
@@ -273,6 +274,7 @@ function composeMachine(deps: EdgeDeps): Machine {
         throw new ParleyError('unsupported', `The files of this conversation are on another server: ${workspace.host}`)
       return roots(actor.user).recorded(workspace.working_dir)
     },
+    browse: async (id, actor) => browseFolder(await engine.placeOf(id, actor), { workspaces, roots }),
     tools: toolNames(),
     catalogue: openCatalogue(),
     profiles: openLlmProfiles(documents, settings, cipher),

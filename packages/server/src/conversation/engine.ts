@@ -67,7 +67,7 @@ export type EngineDeps = Pick<
 
 export type Engine = Conversations &
   Receiver &
-  Pick<Reads, 'ownInfo'> &
+  Pick<Reads, 'ownInfo' | 'placeOf'> &
   Pick<Watching, 'recover' | 'drain' | 'close'> &
   Pick<Roster, 'isLoaded'> &
   UserWork & {

@@ -1,6 +1,6 @@
 /** Operations on files of this machine: the real path is decided first, and used through the handle of its directory. */
 import { randomBytes } from 'node:crypto'
-import { constants, type Stats } from 'node:fs'
+import { constants, type Dirent, type Stats } from 'node:fs'
 import { lstat, open, readdir, rename, rm, rmdir, unlink, type FileHandle } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { ParleyError } from '@parley/protocol'
@@ -112,16 +112,20 @@ export async function removeOne(target: Target): Promise<void> {
   })
 }
 
+/** The entries of a directory as they are: links are not followed. */
+export const readFolder = (target: Target): Promise<Dirent[]> =>
+  untilStill(target, async (real) => {
+    await using folder = await FolderHandle.open(real)
+    expectAllowed(target.account, await folder.stat(), 'read', target.path)
+    return await readdir(folder.path, { withFileTypes: true })
+  })
+
 /** Entries by name. A symlink has the kind of its target, which `entry` decides about; `other` when it may not be used, or dangles. */
 export async function listFolder(
   target: Target,
   entry: (name: string) => Target,
 ): Promise<{ name: string; kind: FileStat['kind'] }[]> {
-  const entries = await untilStill(target, async (real) => {
-    await using folder = await FolderHandle.open(real)
-    expectAllowed(target.account, await folder.stat(), 'read', target.path)
-    return await readdir(folder.path, { withFileTypes: true })
-  })
+  const entries = await readFolder(target)
   const kinds = entries.map(async (each) => {
     const { name } = each
     if (each.isFile()) return { name, kind: 'file' as const }

@@ -37,10 +37,11 @@ export type OpenFile = { name: string; size: number; mtimeMs: number; stream(): 
 /** Opens a file for reading; follows symlinks within the roots. @throws RefusedPath; ParleyError `not_found`, `bad_request`, `forbidden`. */
 export async function openFile(roots: FileRoots, path: string): Promise<OpenFile> {
   const asked = absolutePath(path)
-  return opened({ path: asked, account: roots.account, real: () => roots.file(asked, MEMBER) })
+  return openTarget({ path: asked, account: roots.account, real: () => roots.file(asked, MEMBER) })
 }
 
-async function opened(target: Target): Promise<OpenFile> {
+/** As `openFile`, for a path that is decided elsewhere. */
+export async function openTarget(target: Target): Promise<OpenFile> {
   const before = await statFile(target)
   if (before === null) throw new ParleyError('not_found', 'File not found')
   // The kind is checked before opening, because opening a named pipe without a writer would block.
@@ -189,10 +190,10 @@ export async function confinedFile(root: string, path: string, account: Account 
   const asked = within(root, join(root, path.replace(/^\/+/, '')), account)
   const real = await asked.real()
   if (await isCredentialFile(root, relative(root, real))) throw new ParleyError('not_found', 'File not found')
-  if ((await statFile(asked))?.kind !== 'directory') return opened(asked)
+  if ((await statFile(asked))?.kind !== 'directory') return openTarget(asked)
   const page = within(root, join(real, 'index.html'), account)
   if ((await statFile(page)) === null) throw new ParleyError('not_found', 'No index.html in directory')
-  return opened(page)
+  return openTarget(page)
 }
 
 const within = (root: string, path: string, account: Account | null): Target => ({

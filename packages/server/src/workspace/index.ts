@@ -31,6 +31,8 @@ export {
   type SandboxPolicy,
 } from './isolation.ts'
 export { openBash, type Bash } from './bash/bash.ts'
+export { browseFolder } from './browse/browse.ts'
+export type { BrowsedFolder } from './browse/browsed-folder.ts'
 export { openArchive } from './archive/archive.ts'
 export type { ArchiveFacts } from './archive/facts.ts'
 export { changesOf, changesSince, fileDiff, newestCommits } from './git/queries.ts'

@@ -18,7 +18,9 @@ import { eventPage } from '../log/event-page.ts'
 import { withoutUsageLists } from '../record/info.ts'
 import { conversationProgress } from '../record/progress.ts'
 import type { Reading } from '../record/reading.ts'
+import { workspaceSpec } from '../record/record.ts'
 import { conversationStatus } from '../record/start-status.ts'
+import type { WorkspaceSpec } from '../../workspace/index.ts'
 import type { ShownBatches } from '../watch/shown-batches.ts'
 import type { ConversationAccess } from './access.ts'
 import { UsageReads } from './usage.ts'
@@ -46,6 +48,11 @@ export type Reads = Pick<
 > & {
   /** As an item of `infos`, for a conversation of this server only; null for an unknown or a received one. */
   ownInfo(id: ConversationId, actor: Actor): Promise<ConversationInfo | null>
+  /**
+   * The workspace of a conversation of this server, with the key of another server. Only for the server itself.
+   * @throws ParleyError `not_found`; `conflict` for a received conversation
+   */
+  placeOf(id: ConversationId, actor: Actor): Promise<WorkspaceSpec>
 }
 
 /** Reads rows of this server and of other servers in the forms that the calls return. */
@@ -149,6 +156,11 @@ export function openReads(
       const own = { own: (reading: Reading) => access.listedInfo(reading), other: asInfo.other }
       const [info = null] = await each(await ownRows([id]), actor, own)
       return info
+    },
+
+    async placeOf(id, actor) {
+      const { row, record } = await access.read(id, actor)
+      return workspaceSpec({ id, owner: row.owner, epoch: row.epoch, record })
     },
 
     async progress(id, actor, purpose) {

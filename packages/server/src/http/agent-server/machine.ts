@@ -5,10 +5,11 @@ import type { Catalogue } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Quotas } from '../../quotas/index.ts'
 import type { AgentProfiles, LlmProfiles, ProviderConnections } from '../../settings/index.ts'
-import type { Bash, Hosts } from '../../workspace/index.ts'
+import type { Bash, BrowsedFolder, Hosts } from '../../workspace/index.ts'
 import type { Route } from '../core/web.ts'
 import { agentProfileRoutes } from './agent-profiles.ts'
 import { bashRoutes } from './bash.ts'
+import { conversationFileRoutes } from './conversation-files.ts'
 import { fileRoutes } from './files.ts'
 import { gitRoutes } from './git.ts'
 import { modelRoutes } from './models.ts'
@@ -23,6 +24,8 @@ export type Machine = {
   sessions: WorkspaceSessions
   /** The workspace of a conversation of this server. @throws ParleyError `not_found`. */
   workingDirOf: (id: ConversationId, actor: Actor) => Promise<string>
+  /** The working directory of a conversation of this server, on any machine. @throws ParleyError `not_found`. */
+  browse: (id: ConversationId, actor: Actor) => Promise<BrowsedFolder>
   /** Names of the tools that an agent can be given. */
   tools: readonly string[]
   catalogue: Catalogue
@@ -47,6 +50,7 @@ export function machineRoutes(
     ...gitRoutes(hosts, touch),
     ...fileRoutes({ hosts, quotas, log, touch }),
     ...workspaceFileRoutes({ workingDirOf: machine.workingDirOf, roots: (user) => hosts.roots(user), sessions, log }),
+    ...conversationFileRoutes({ browse: machine.browse, log, touch }),
     ...modelRoutes(machine.catalogue),
     ...providerConnectionRoutes(machine.connections),
     ...profileRoutes({ profiles, probe, withStoredKey, quotas, log }),

@@ -11,6 +11,10 @@ const READ_AT_OWNER = [
   '/api/conversations/{conversation_id}/events/stream',
   '/api/conversations/{conversation_id}/workspace',
   '/api/conversations/{conversation_id}/workspace/{file_path}',
+  '/api/conversations/{conversation_id}/files',
+  '/api/conversations/{conversation_id}/files/content',
+  '/api/conversations/{conversation_id}/files/search',
+  '/api/conversations/{conversation_id}/files/text',
   '/api/conversations/{conversation_id}/completions',
   '/api/conversations/{conversation_id}/completions/{filename}',
 ]

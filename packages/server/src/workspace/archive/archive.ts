@@ -20,7 +20,7 @@ import { withLastFile } from './tar-stream.ts'
 import { MANIFEST, walk, type WalkNotes } from './walk.ts'
 
 /** The git directory, and what tools can generate again. */
-const DEFAULT_EXCLUDES = [
+export const DEFAULT_EXCLUDES = [
   '.cache/',
   '.git/',
   '.gradle/',

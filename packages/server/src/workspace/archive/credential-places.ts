@@ -46,7 +46,7 @@ export function territoryAt(directory: readonly string[]): Territory | null {
 }
 
 /** True for the path of a file that is left out because of the names in it. */
-function isCredentialPath(path: readonly string[]): boolean {
+export function isCredentialPath(path: readonly string[]): boolean {
   const territory = territoryAt(path.slice(0, -1))
   return territory === null || isCredentialName(territory, path.at(-1) ?? '', false)
 }
