@@ -37,6 +37,8 @@ export const Settings = z.object({
   max_iterations: laxInt({ gt: 0 }).nullable().optional(),
   security_analyzer: text(),
   confirmation_mode: flag(),
+  /** The lowest risk that needs an approval in `confirmation_mode`. Parley's own; see docs/settings.md. */
+  confirmation_threshold: z.enum(['LOW', 'MEDIUM', 'HIGH']).nullable().optional(),
   llm_model: text(),
   llm_api_key: password(),
   llm_base_url: text(),

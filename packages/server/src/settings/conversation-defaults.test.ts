@@ -108,6 +108,13 @@ test.each<[Settings, string | undefined, object | undefined]>([
   [{ confirmation_mode: true, security_analyzer: 'no-such-thing' }, undefined, { kind: 'AlwaysConfirm' }],
   [{ confirmation_mode: true, security_analyzer: 'llm' }, 'LLMSecurityAnalyzer', RISKY],
   [{ confirmation_mode: true, security_analyzer: 'pattern' }, 'PatternSecurityAnalyzer', RISKY],
+  [
+    { confirmation_mode: true, security_analyzer: 'pattern', confirmation_threshold: 'MEDIUM' },
+    'PatternSecurityAnalyzer',
+    { ...RISKY, threshold: 'MEDIUM' },
+  ],
+  [{ confirmation_mode: true, confirmation_threshold: 'LOW' }, undefined, { kind: 'AlwaysConfirm' }],
+  [{ confirmation_threshold: 'LOW' }, undefined, undefined],
 ])('%o: analyzer %s, policy %o', (body, kind, policy) => {
   const { security_analyzer, confirmation_policy } = defaults(body)
   expect([security_analyzer?.kind, confirmation_policy]).toEqual([kind, policy])
@@ -125,6 +132,18 @@ test.each([
   const analyzer = analyzerNamed(name)
   expect(analyzer?.kind).toBe(kind)
   expect(SecurityAnalyzer.parse(analyzer)).toEqual(analyzer)
+})
+
+test('several names of analyzers are an ensemble of those that are known, each once', () => {
+  const analyzer = analyzerNamed('pattern, LLMSecurityAnalyzer,no-such-thing,pattern')
+  expect(analyzer).toEqual({
+    kind: 'EnsembleSecurityAnalyzer',
+    analyzers: [{ kind: 'PatternSecurityAnalyzer' }, { kind: 'LLMSecurityAnalyzer' }],
+    propagate_unknown: false,
+  })
+  expect(SecurityAnalyzer.parse(analyzer)).toEqual(analyzer)
+  expect(analyzerNamed('no-such-thing,llm')).toEqual({ kind: 'LLMSecurityAnalyzer' })
+  expect(analyzerNamed('none,')).toBeNull()
 })
 
 test('a conversation has a condenser with the same model unless the settings disable it', () => {

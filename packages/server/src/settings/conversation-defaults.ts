@@ -54,7 +54,7 @@ export function conversationDefaults(stored: Stored, { llm: server, searchUrl }:
       : null,
     mcp_config: storedServers(openhands),
     search: searchServer(searchUrl, stored.own.search_api_key),
-    ...(mode ? { confirmation_policy: policyOf(security_analyzer) } : {}),
+    ...(mode ? { confirmation_policy: policyOf(security_analyzer, stored.own.confirmation_threshold) } : {}),
     security_analyzer,
     max_budget_per_task: stored.own.max_budget_per_task ?? null,
     ...(typeof max_iterations === 'number' ? { max_iterations } : {}),
@@ -110,10 +110,13 @@ function providerOf(model: string): string {
 }
 
 /** Without an analyzer no action is known to be harmless, so each needs a confirmation. */
-function policyOf(analyzer: SecurityAnalyzer | null): ConfirmationPolicy {
+function policyOf(
+  analyzer: SecurityAnalyzer | null,
+  threshold: Stored['own']['confirmation_threshold'],
+): ConfirmationPolicy {
   return analyzer === null
     ? { kind: 'AlwaysConfirm' }
-    : { kind: 'ConfirmRisky', threshold: 'HIGH', confirm_unknown: true }
+    : { kind: 'ConfirmRisky', threshold: threshold ?? 'HIGH', confirm_unknown: true }
 }
 
 const ENSEMBLE: SecurityAnalyzer = {
@@ -131,11 +134,18 @@ const ANALYZERS: Readonly<Record<string, SecurityAnalyzer>> = {
   invariant: ENSEMBLE,
 }
 
-/** Found by its short name or its kind; null for `none` and for an unknown name. */
-export function analyzerNamed(name: string): SecurityAnalyzer | null {
-  const word = name
+/** Found by their short names or kinds, separated by commas; several are an ensemble. Null for `none` and without a known name. */
+export function analyzerNamed(names: string): SecurityAnalyzer | null {
+  const found = [...new Set(names.split(',').map(wordOf))].flatMap((word) =>
+    Object.hasOwn(ANALYZERS, word) ? [ANALYZERS[word]!] : [],
+  )
+  const [first = null, ...others] = found
+  if (others.length === 0) return first
+  return { kind: 'EnsembleSecurityAnalyzer', analyzers: found, propagate_unknown: false }
+}
+
+const wordOf = (name: string): string =>
+  name
     .toLowerCase()
     .replaceAll(/[^a-z]/g, '')
     .replace(/(?:security)?analyzer$/, '')
-  return Object.hasOwn(ANALYZERS, word) ? (ANALYZERS[word] ?? null) : null
-}

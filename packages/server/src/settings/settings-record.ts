@@ -32,6 +32,7 @@ const CLEARED_BY_EMPTY = new Set<string>(['agent', 'llm_model', 'llm_base_url', 
 
 const OWN = [
   'language',
+  'confirmation_threshold',
   'remote_runtime_resource_factor',
   'enable_sound_notifications',
   'enable_proactive_conversation_starters',
