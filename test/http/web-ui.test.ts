@@ -61,9 +61,9 @@ describe('the page', () => {
 
   test('a browser gets the page at / and at each of its addresses, without a key', async () => {
     const id = '0f2a1b3c-4d5e-4f60-8a9b-0c1d2e3f4a5b'
-    for (const path of ['/', '/new', `/c/${id}`, '/approvals', '/login'])
+    for (const path of ['/', '/new', `/c/${id}`, '/approvals', '/login', '/settings', '/settings/model'])
       expect([path, (await ask(path, { accept: BROWSER })).text]).toEqual([path, PAGE])
-    for (const path of ['/c', '/c/a/b', '/new/x', '/nowhere', '/settings'])
+    for (const path of ['/c', '/c/a/b', '/new/x', '/nowhere', '/settings/a/b'])
       expect([path, (await ask(path, { accept: BROWSER })).status]).toEqual([path, 404])
   })
 

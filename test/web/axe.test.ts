@@ -12,6 +12,8 @@ const PAGES: [name: string, path: string, isReady: (tab: Tab) => Promise<void>][
   ['home', '/', heading('Recent')],
   ['new', '/new?where=directory', heading('New conversation')],
   ['approvals', '/approvals', heading('Approvals')],
+  ['settings', '/settings', heading('Settings')],
+  ['policy', '/settings/policy', (tab) => tab.page.getByRole('button', { name: 'Save' }).waitFor()],
   ['model', '/settings/model', (tab) => tab.page.getByRole('button', { name: 'Check' }).waitFor()],
 ]
 

@@ -7,7 +7,16 @@ type Chunk = { file: string; src?: string; imports?: string[]; css?: string[]; i
 
 /** Bytes after gzip. */
 const BUDGETS = { script: 105_000, conversation: 145_000, style: 14_000 }
-const ROUTES = ['home', 'new', 'approvals', 'not-found', 'conversation', 'settings-model'] as const
+const ROUTES = [
+  'home',
+  'new',
+  'approvals',
+  'not-found',
+  'conversation',
+  'settings-model',
+  'settings/pages',
+  'settings/policy',
+] as const
 
 const figures: Record<string, number> = {}
 let sizes: Map<string, number>

@@ -16,9 +16,9 @@ const Home = page(async () => (await import('./pages/home.tsx')).HomePage)
 const New = page(async () => (await import('./pages/new.tsx')).NewPage)
 const Approvals = page(async () => (await import('./pages/approvals.tsx')).ApprovalsPage)
 const Conversation = page(async () => (await import('./pages/conversation.tsx')).ConversationPage)
-const ModelSettings = page(async () => (await import('./pages/settings-model.tsx')).ModelSettingsPage)
 const LoginPage = page(async () => (await import('./pages/login.tsx')).LoginPage)
 const LoginForm = page(async () => (await import('./pages/login.tsx')).LoginForm)
+const Settings = page(async () => (await import('./pages/settings/pages.tsx')).SettingsPages)
 const NotFound = page(async () => (await import('./pages/not-found.tsx')).NotFoundPage)
 
 /** @param linkFailure why the login link of this page did not work */
@@ -56,7 +56,8 @@ function Pages() {
           <Route path={ROUTES.home} component={Home} />
           <Route path={ROUTES.create} component={New} />
           <Route path={ROUTES.approvals} component={Approvals} />
-          <Route path={ROUTES.model} component={ModelSettings} />
+          <Route path={ROUTES.settings} component={Settings} />
+          <Route path={ROUTES.section} component={Settings} />
           <Route path={ROUTES.conversation}>{({ id }) => <Conversation key={id} id={id} />}</Route>
           <Route path={ROUTES.login}>
             <Redirect to={ROUTES.home} replace />

@@ -7,11 +7,14 @@ export const ROUTES = {
   conversation: '/c/:id',
   approvals: '/approvals',
   login: '/login',
-  model: '/settings/model',
+  settings: '/settings',
+  section: '/settings/:section',
 } as const
 
+export const MODEL_PATH = '/settings/model'
+
 /** Path of the page of the model, which returns to a conversation and gives it the model that is saved. */
-export const modelPathFrom = (id: string): string => `${ROUTES.model}?conversation=${encodeURIComponent(id)}`
+export const modelPathFrom = (id: string): string => `${MODEL_PATH}?conversation=${encodeURIComponent(id)}`
 
 /** Path of the page of a conversation; `seq` is the position to open it at. */
 export const conversationPath = (id: string, seq?: number): string =>

@@ -1,4 +1,5 @@
 /** Creating a conversation from the choices of a person. */
+import { type Policy, recordsOf } from '../lib/policy.ts'
 import { server } from './server.ts'
 
 export type Place =
@@ -7,8 +8,6 @@ export type Place =
   | { readonly kind: 'repository'; readonly repository: string; readonly branch: string }
   | { readonly kind: 'directory'; readonly path: string; readonly worktree: boolean }
 
-export type PolicyChoice = 'risky' | 'always' | 'never'
-
 export type NewConversation = {
   readonly task: string
   readonly place: Place
@@ -16,19 +15,7 @@ export type NewConversation = {
   readonly agentProfile: string | null
   /** Name of a model profile; null: the model of the settings. */
   readonly modelProfile: string | null
-  readonly policy: PolicyChoice
-}
-
-const POLICIES = {
-  risky: { kind: 'ConfirmRisky', threshold: 'MEDIUM', confirm_unknown: true },
-  always: { kind: 'AlwaysConfirm' },
-  never: { kind: 'NeverConfirm' },
-} as const
-
-/** Rates each action by known patterns and by the model's own estimate; the higher risk counts. */
-const ANALYZER = {
-  kind: 'EnsembleSecurityAnalyzer',
-  analyzers: [{ kind: 'PatternSecurityAnalyzer' }, { kind: 'LLMSecurityAnalyzer' }],
+  readonly policy: Policy
 }
 
 /**
@@ -45,9 +32,9 @@ export async function createConversation(id: string, wanted: NewConversation): P
   await server.call('POST', '/api/conversations', { body: { conversation_id: id, ...repository } })
   const at = `/api/conversations/${id}`
   // In this order: the policy is in force before the first step of the agent.
-  await server.call('POST', `${at}/confirmation_policy`, { body: { policy: POLICIES[wanted.policy] } })
-  if (wanted.policy === 'risky')
-    await server.call('POST', `${at}/security_analyzer`, { body: { security_analyzer: ANALYZER } })
+  const { policy, analyzer } = recordsOf(wanted.policy)
+  await server.call('POST', `${at}/confirmation_policy`, { body: { policy } })
+  if (analyzer !== null) await server.call('POST', `${at}/security_analyzer`, { body: { security_analyzer: analyzer } })
   if (wanted.modelProfile !== null)
     await server.call('POST', `${at}/switch_profile`, { body: { profile_name: wanted.modelProfile } })
   // The message has the id of its conversation, so that a repeated request stores it once.
@@ -60,13 +47,14 @@ async function inDirectory(
   { task, agentProfile, policy }: NewConversation,
   { path, worktree }: Extract<Place, { kind: 'directory' }>,
 ): Promise<void> {
+  const records = recordsOf(policy)
   const body = {
     conversation_id: id,
     workspace: { kind: 'LocalWorkspace', working_dir: path.trim() },
     worktree,
     agent_profile_id: agentProfile,
-    confirmation_policy: POLICIES[policy],
-    security_analyzer: policy === 'risky' ? ANALYZER : null,
+    confirmation_policy: records.policy,
+    security_analyzer: records.analyzer,
     ...(task.trim() === '' ? {} : { initial_message: message(task) }),
   }
   await server.call('POST', '/api/conversations', { body })

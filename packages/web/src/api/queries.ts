@@ -1,6 +1,7 @@
 /** Lists of the server. They are asked for again on focus and when an open conversation reports a change. */
 import type { ConversationProgress, ConversationProgressPage, WaitingApprovals } from '@parley/protocol'
-import { type QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { type QueryClient, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import type { PolicySettings } from '../lib/policy.ts'
 import { server } from './server.ts'
 
 /** Milliseconds between two reads of a list that no event reports. */
@@ -68,8 +69,7 @@ export function useModelProfiles() {
 }
 
 /** The members of the settings that the pages show. */
-export type SettingsAnswer = {
-  confirmation_mode: boolean | null
+export type SettingsAnswer = PolicySettings & {
   llm_model: string | null
   llm_base_url: string | null
   llm_api_key_set: boolean
@@ -77,13 +77,12 @@ export type SettingsAnswer = {
 }
 
 /** What the settings say about the model and the policy of new conversations. */
-export function useSettings() {
-  return useQuery({
-    queryKey: ['settings'],
-    queryFn: ({ signal }) => get<SettingsAnswer>('/api/settings', signal),
-    staleTime: 60_000,
-  })
-}
+export const settingsQuery = queryOptions({
+  queryKey: ['settings'],
+  queryFn: ({ signal }) => get<SettingsAnswer>('/api/settings', signal),
+  staleTime: 60_000,
+})
+export const useSettings = () => useQuery(settingsQuery)
 
 /** Subdirectories of a directory of the server, for completing a path. An unreadable directory has none. */
 export function useSubdirectories(path: string) {

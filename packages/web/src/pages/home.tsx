@@ -8,7 +8,7 @@ import { usePageTitle } from '../lib/page-title.ts'
 import { useNow } from '../lib/use-now.ts'
 import { useSections } from '../lib/use-sections.ts'
 import { useAskedIn } from '../lib/use-waiting.ts'
-import { ROUTES } from '../routes.ts'
+import { MODEL_PATH, ROUTES } from '../routes.ts'
 import { Listing } from '../ui/listing.tsx'
 import { useRowKeys } from '../ui/row-keys.ts'
 import { en } from '../words/en.ts'
@@ -111,7 +111,7 @@ function FirstSteps({ lacksModel }: { lacksModel: boolean }) {
   )
 }
 
-const ModelCard = () => <Card href={ROUTES.model} icon={KeyRound} {...settings.card} />
+const ModelCard = () => <Card href={MODEL_PATH} icon={KeyRound} {...settings.card} />
 
 type CardProps = { href: string; icon: LucideIcon; title: string; text: string }
 

@@ -1,11 +1,12 @@
 /** A new conversation: task, place, agent or model, and policy. Every choice has a default. */
 import { type FormEvent, useState } from 'react'
-import type { NewConversation, Place, PolicyChoice } from '../api/create.ts'
+import type { Place } from '../api/create.ts'
 import { useMe } from '../api/me.ts'
-import { useAgentProfiles } from '../api/queries.ts'
+import { useAgentProfiles, useSettings } from '../api/queries.ts'
 import { keepDraft, readDraft } from '../lib/draft.ts'
 import { useSearchParam } from '../lib/location.ts'
 import { usePageTitle } from '../lib/page-title.ts'
+import { DEFAULT_POLICY, MOMENTS, policyOfSettings } from '../lib/policy.ts'
 import { useCreation } from '../lib/use-creation.ts'
 import { Button } from '../ui/button.tsx'
 import { Choices } from '../ui/choices.tsx'
@@ -16,8 +17,6 @@ import { en } from '../words/en.ts'
 import { AgentField, ModelField } from './new-agent.tsx'
 import { DirectoryFields, PlaceChoice, RepositoryFields } from './new-place.tsx'
 import './new.css'
-
-const POLICIES: readonly PolicyChoice[] = ['risky', 'always', 'never']
 
 export function NewPage() {
   usePageTitle(words.title)
@@ -37,9 +36,11 @@ function NewForm() {
   const [places, setPlaces] = useState(NO_PLACES)
   const [agentProfile, setAgentProfile] = useState<string | null>(null)
   const [modelProfile, setModelProfile] = useState<string | null>(null)
-  const [policy, setPolicy] = useState<PolicyChoice>('risky')
+  const [chosen, setChosen] = useState<(typeof MOMENTS)[number] | null>(null)
   const [missing, setMissing] = useState<string | null>(null)
   const profiles = useAgentProfiles().data
+  const settings = useSettings().data
+  const usual = settings === undefined ? DEFAULT_POLICY : policyOfSettings(settings)
   const creation = useCreation()
   const place: Place = kind === 'empty' ? { kind } : places[kind]
   const start = (): void => {
@@ -47,8 +48,8 @@ function NewForm() {
     setMissing(lacks)
     if (lacks !== null || creation.isPending) return
     const agent = agentProfile ?? profiles?.active_agent_profile_id ?? profiles?.profiles[0]?.id ?? null
-    const wanted: NewConversation = { task, place, agentProfile: agent, modelProfile, policy }
-    creation.mutate(wanted)
+    const policy = chosen === null ? null : { ...usual, when: chosen }
+    creation.mutate({ task, place, agentProfile: agent, modelProfile, policy })
   }
   const submit = (event: FormEvent): void => {
     event.preventDefault()
@@ -91,9 +92,13 @@ function NewForm() {
       )}
       <Choices
         label={words.policy}
-        choices={POLICIES.map((id) => ({ id, ...words.policies[id] }))}
-        chosen={policy}
-        onChoose={setPolicy}
+        choices={MOMENTS.map((id) => ({
+          id,
+          title: words.policies[id],
+          text: words.policyTexts[id === 'risky' ? usual.from : id],
+        }))}
+        chosen={chosen ?? usual.when}
+        onChoose={setChosen}
       />
       {creation.isError && <Failure error={creation.error} onRetry={start} />}
       <div className="new-foot">

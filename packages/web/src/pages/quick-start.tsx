@@ -1,6 +1,8 @@
 /** The composer of the home page: a task, and the conversation starts with the defaults. */
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { useSettings } from '../api/queries.ts'
 import { keepDraft, readDraft } from '../lib/draft.ts'
+import { DEFAULT_POLICY, policyOfSettings } from '../lib/policy.ts'
 import { useCreation } from '../lib/use-creation.ts'
 import { takeWriteNext } from '../lib/write-next.ts'
 import { ROUTES } from '../routes.ts'
@@ -8,11 +10,13 @@ import { Button, ButtonLink } from '../ui/button.tsx'
 import { Failure } from '../ui/listing.tsx'
 import { en } from '../words/en.ts'
 
-const DEFAULTS = { place: { kind: 'empty' }, agentProfile: null, modelProfile: null, policy: 'risky' } as const
+const DEFAULTS = { place: { kind: 'empty' }, agentProfile: null, modelProfile: null, policy: null } as const
 
 export function QuickStart() {
   const [task, setTask] = useState(readDraft)
   const creation = useCreation()
+  const settings = useSettings().data
+  const { when } = settings === undefined ? DEFAULT_POLICY : policyOfSettings(settings)
   const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
     if (takeWriteNext()) field.current?.focus()
@@ -46,7 +50,7 @@ export function QuickStart() {
           onKeyDown={onKeyDown}
         />
         <div className="quick-foot">
-          <span className="quick-where">{en.home.where}</span>
+          <span className="quick-where">{en.home.where[when]}</span>
           <ButtonLink href={ROUTES.create} look="quiet" size="small">
             {en.home.change}
           </ButtonLink>

@@ -28,12 +28,12 @@ export function AccountMenu({ onShowKeys, onNavigate }: AccountMenuProps) {
     run: () => chooseTheme(one),
   }))
   const keys: MenuItem = { label: en.rail.keys, hint: '?', icon: <Keyboard size={16} aria-hidden />, run: onShowKeys }
-  const model: MenuItem = {
-    label: en.rail.model,
+  const settings: MenuItem = {
+    label: en.rail.settings,
     icon: <Wrench size={16} aria-hidden />,
     run: () => {
       onNavigate?.()
-      navigate(ROUTES.model)
+      navigate(ROUTES.settings)
     },
   }
   const out: MenuItem = {
@@ -56,7 +56,7 @@ export function AccountMenu({ onShowKeys, onNavigate }: AccountMenuProps) {
       }
       groups={[
         { title: en.rail.theme, items: themes },
-        { items: [model, keys, ...(me === undefined || me.without_keys ? [] : [out])] },
+        { items: [settings, keys, ...(me === undefined || me.without_keys ? [] : [out])] },
       ]}
     />
   )

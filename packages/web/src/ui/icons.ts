@@ -1,5 +1,6 @@
 /** The icons of the UI, each from its own file: the index of the library has two thousand of them. */
 export { default as ArrowDown } from 'lucide-react/icons/arrow-down'
+export { default as ArrowLeft } from 'lucide-react/icons/arrow-left'
 export { default as ArrowUp } from 'lucide-react/icons/arrow-up'
 export { default as Bot } from 'lucide-react/icons/bot'
 export { default as Check } from 'lucide-react/icons/check'

@@ -1,7 +1,6 @@
 /** Texts of the settings in English. */
 export const settings = {
   model: {
-    title: 'Model',
     lead: 'New conversations use this model.',
     servers: 'This server provides a model. One of yours takes its place.',
     readOnly: 'Your key can read the settings and not change them.',

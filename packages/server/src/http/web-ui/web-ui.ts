@@ -16,7 +16,14 @@ import { ASSET_HEADERS, PAGE_HEADERS } from './headers.ts'
 export const BUILT_UI = fileURLToPath(new URL('../../../../../dist/web', import.meta.url))
 
 /** Addresses that the page interprets, besides `/`. A test compares them with those of `packages/web/src/routes.ts`. */
-export const PAGE_PATHS = ['/new', '/c/{conversation}', '/approvals', '/login', '/settings/model'] as const
+export const PAGE_PATHS = [
+  '/new',
+  '/c/{conversation}',
+  '/approvals',
+  '/login',
+  '/settings',
+  '/settings/{section}',
+] as const
 
 /** Names of files that a build writes; none leaves the folder or names a hidden file. */
 const ASSET_NAME = /^[\w-][\w.-]*$/
