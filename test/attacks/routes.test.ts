@@ -124,6 +124,8 @@ const OWN: ReadonlySet<string> = new Set([
   'GET /api/file/home',
   'GET /api/quotas',
   'GET /api/approvals',
+  'POST /api/demo',
+  'DELETE /api/demo',
   'GET /api/me',
   'GET /api/auth/sessions',
   'DELETE /api/auth/sessions/current',

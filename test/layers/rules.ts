@@ -16,6 +16,7 @@ import { posix } from 'node:path'
 const lines = [
   ['config'],
   ['http', 'webhooks'],
+  ['demo'],
   ['conversation'],
   ['agent'],
   ['tools', 'security', 'hooks', 'skills'],

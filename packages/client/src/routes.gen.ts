@@ -81,6 +81,7 @@ export const deleteConversation: RouteOf<typeof rows.deleteConversation> = {
   method: 'DELETE',
   path: '/api/conversations/{conversation_id}',
 }
+export const deleteDemo: RouteOf<typeof rows.deleteDemo> = { method: 'DELETE', path: '/api/demo' }
 export const deleteProfile: RouteOf<typeof rows.deleteProfile> = { method: 'DELETE', path: '/api/profiles/{name}' }
 export const deleteProviderConnection: RouteOf<typeof rows.deleteProviderConnection> = {
   method: 'DELETE',
@@ -332,6 +333,7 @@ export const startBashCommand: RouteOf<typeof rows.startBashCommand> = {
   method: 'POST',
   path: '/api/bash/start_bash_command',
 }
+export const startDemo: RouteOf<typeof rows.startDemo> = { method: 'POST', path: '/api/demo' }
 export const startGoal: RouteOf<typeof rows.startGoal> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/goal',

@@ -44,7 +44,7 @@ export const Me = z.object({
   session: LoginSession.nullable(),
   /** True: the server answers every request as this user. */
   without_keys: z.boolean(),
-  /** Parts of the server that depend on its configuration: `sandbox`, `shared`. */
+  /** What pages may offer: `demo`, and by the configuration of the server `sandbox` and `shared`. */
   features: z.array(z.string()),
   /** True when a request can be sent to the model of new conversations, which is that of the user's settings or of the server. */
   has_model: z.boolean(),

@@ -14,6 +14,7 @@ import {
   type LaunchResolution,
 } from '../conversation/index.ts'
 import type { Coordination, LiveNodes } from '../coordination/index.ts'
+import { openDemo } from '../demo/index.ts'
 import { addressForms } from '../egress/index.ts'
 import {
   BUILT_UI,
@@ -134,6 +135,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     userOf: async (id) => (await storage.conversations.get(id))?.owner ?? null,
     receiver: engine,
     deliveries: storage.outbox,
+    demo: openDemo({ conversations: engine, documents: storage.documents }),
     webhookSecrets: config.webhookReceiverSecrets,
     keys: identities,
     logins,

@@ -2,6 +2,7 @@
 import { type Endpoint, sendMessage, startBashCommand } from '@parley/protocol'
 import type { Actor, Conversations, Receiver } from '../conversation/index.ts'
 import type { Coordination } from '../coordination/index.ts'
+import type { Demo } from '../demo/index.ts'
 import type { ExpectAddresses } from '../egress/index.ts'
 import type { Log } from '../observability/index.ts'
 import type { Quotas } from '../quotas/index.ts'
@@ -25,6 +26,7 @@ import { auditRoutes } from './admin/audit.ts'
 import type { Auth, Authenticate } from './core/auth.ts'
 import { createAddressOf } from './core/client-address.ts'
 import { createCors } from './core/cors.ts'
+import { demoRoutes } from './demo/demo.ts'
 import { documentationRoutes } from './openapi/documentation.ts'
 import { createHosts } from './core/hosts.ts'
 import { IdempotentRequests } from './core/idempotency.ts'
@@ -69,6 +71,7 @@ export type AppDeps = Starts &
     receiver: Receiver
     fleet: FleetDeps
     deliveries: Deliveries
+    demo: Demo
     /** Signing secrets of servers that send webhooks here; none: they need no signature. */
     webhookSecrets: readonly string[]
     keys: Keys
@@ -120,7 +123,11 @@ export type App = {
 
 export function createApp(deps: AppDeps): App {
   const { conversations, log, authenticate, noKeys, bodyLimitBytes, audit, machine } = deps
-  const forwarding = new Forwarding({ ...deps, addressOf: createAddressOf(deps.trustedProxies) })
+  const forwarding = new Forwarding({
+    ...deps,
+    demoOf: (user) => deps.demo.idOf(user),
+    addressOf: createAddressOf(deps.trustedProxies),
+  })
   const { addressOf } = forwarding
   const onWrongKey = (address: string | undefined) => audit.noteWrongKey(address)
   const guesses = new Guesses(onWrongKey)
@@ -183,6 +190,7 @@ export function createApp(deps: AppDeps): App {
     ...gatewayRoutes(conversations, deps.gateway),
     ...approvalRoutes(conversations),
     ...usageRoutes(conversations),
+    ...demoRoutes(deps.demo),
     ...eventRoutes(conversations, connections, log, noKeys === undefined ? keyWatch : undefined),
     ...conversationServiceSettingsRoutes(deps.settings),
     ...settingsRoutes(deps.settings, log),
@@ -245,8 +253,9 @@ export function createApp(deps: AppDeps): App {
   }
 }
 
-/** What the configuration adds, for pages. */
+/** What pages may offer; all but the first depend on the configuration. */
 const featuresOf = ({ mode, isolation }: AppDeps['info']): string[] => [
+  'demo',
   ...(isolation.level === 'none' ? [] : ['sandbox']),
   ...(mode === 'shared' ? ['shared'] : []),
 ]

@@ -59,6 +59,16 @@ function openNative(config: LLM, deps: LlmDeps): Llm {
       const llm = reported(scripted, 'scripted', transport.onRequest)
       return onCompletion === undefined ? llm : withCompletions(config, llm, onCompletion)
     }
+    case 'demo': {
+      const { model, usage_id } = config
+      const demo: Llm = {
+        model,
+        usageId: usage_id,
+        complete: async (...request) => (await import('./demo/demo-llm.ts')).demoLlm(config).complete(...request),
+      }
+      const llm = reported(demo, 'demo', transport.onRequest)
+      return onCompletion === undefined ? llm : withCompletions(config, llm, onCompletion)
+    }
     case 'unconfigured':
       return {
         model: config.model,

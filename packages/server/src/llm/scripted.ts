@@ -28,7 +28,7 @@ const ScriptedAnswer = z.object({
   /** The turn fails with this message. */
   error: z.string().optional(),
 })
-type ScriptedAnswer = z.infer<typeof ScriptedAnswer>
+export type ScriptedAnswer = z.infer<typeof ScriptedAnswer>
 
 /** A script file: answers, in order. */
 const Script = z.array(ScriptedAnswer)
@@ -84,7 +84,8 @@ function parse(text: string): ScriptedAnswer[] {
   }
 }
 
-async function play(
+/** Streams one answer, and returns it with plausible counts of tokens. @throws LlmError for an answer that is an error */
+export async function play(
   config: LLM,
   answer: ScriptedAnswer,
   request: LlmRequest,

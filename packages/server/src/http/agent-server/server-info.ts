@@ -75,7 +75,7 @@ function contractDetails({ usableTools }: ServerFacts, uptimeMs: number, idleMs:
     python_version: 'none',
     usable_tools: [...usableTools],
     runtime_idle_timeout_seconds: null,
-    capabilities: [],
+    capabilities: ['demo'],
     max_foreground_terminal_timeout_seconds: null,
     docs: '/docs',
     redoc: '/redoc',

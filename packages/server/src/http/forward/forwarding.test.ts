@@ -63,6 +63,7 @@ async function startNode(n: number): Promise<Node> {
     nodes: () => 3,
     userOf: async (id) => (id === ID ? 'ann' : 'bob'),
     onForward: () => undefined,
+    demoOf: async () => null,
     cipher: { keyFor: () => KEY },
     addressOf: createAddressOf([]),
     log,

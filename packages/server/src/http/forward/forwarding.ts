@@ -29,6 +29,8 @@ export type ForwardingDeps = OwnersDeps & {
   cipher: Pick<Cipher, 'keyFor'>
   /** Number of the nodes that share the store, a few seconds ago. */
   nodes: () => number
+  /** The conversation of the demo that a user started last; null without one. */
+  demoOf: (user: string) => Promise<ConversationId | null>
   /** The address that a request of a client is counted under. */
   addressOf: AddressOf
   /** Called with each attempt to pass a request or a socket on. */
@@ -94,6 +96,11 @@ export class Forwarding implements Disposable {
   /** True for a conversation of this user. */
   async isOwn(id: ConversationId, { user }: Actor): Promise<boolean> {
     return (await this.#deps.userOf(id)) === user
+  }
+
+  /** The conversation of the demo of the user; null without one. */
+  demoOf({ user }: Actor): Promise<ConversationId | null> {
+    return this.#deps.demoOf(user)
   }
 
   /** Where a request is served. @throws ParleyError `unavailable` for a conversation whose machine is away */

@@ -43,6 +43,13 @@ export function forwardHooks(route: { method: string; path: string }, deps: Hook
           if (!(await isHere({ id, body }, request, reply, deps))) return
       },
     }
+  if (at === 'demo')
+    return {
+      preHandler: async (request, reply) => {
+        const id = await deps.forwarding.demoOf(deps.actorOf(request)!)
+        if (id !== null) await isHere({ id, body: undefined }, request, reply, deps)
+      },
+    }
   return {
     preParsing: async (request, reply, payload) => {
       const id = idOf(at, request)

@@ -59,6 +59,7 @@ const SERVED = {
     'POST /api/v1/webhooks/events/{conversation_id}',
   ],
   started: ['POST /api/conversations'],
+  demo: ['DELETE /api/demo'],
   machine: [
     'GET /api/file/archive',
     'GET /api/file/download',
@@ -83,6 +84,7 @@ test('every route that names a conversation or a machine is served where the tab
   expect({
     owner: names('owner'),
     started: names('started'),
+    demo: names('demo'),
     machine: names('machine'),
     here: names('here').filter(named),
   }).toEqual(SERVED)

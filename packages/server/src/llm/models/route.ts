@@ -26,7 +26,14 @@ export type Remote = {
   /** Present for Azure: the key has a header of its own there. `version` is a query parameter; null: none. */
   azure?: { version: string | null }
 }
-export type Route = Remote | { kind: 'scripted'; script: string } | { kind: 'unconfigured'; reason: string }
+export type Route =
+  | Remote
+  | { kind: 'scripted'; script: string }
+  | { kind: 'demo' }
+  | { kind: 'unconfigured'; reason: string }
+
+/** The name of the scripted model of the demo. */
+export const DEMO_MODEL = 'parley/demo'
 
 /**
  * Prefixes that choose a provider, with its name in the price table; null where the table does not have the provider.
@@ -56,6 +63,7 @@ const HOW =
  */
 export function routeOf(config: LLM): Route {
   const [prefix, rest] = split(config.model)
+  if (config.model === DEMO_MODEL) return { kind: 'demo' }
   if (prefix === 'scripted') return { kind: 'scripted', script: rest }
   if (config.auth_type === 'subscription')
     return unconfigured(`${config.model} is set up with a subscription login, which is not supported; ${HOW}`)
