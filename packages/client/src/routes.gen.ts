@@ -14,6 +14,11 @@ export const addMcpServer: RouteOf<typeof rows.addMcpServer> = {
   method: 'POST',
   path: '/api/settings/mcp/{settings_key}',
 }
+export const addWorkspaceParents: RouteOf<typeof rows.addWorkspaceParents> = {
+  method: 'POST',
+  path: '/api/workspaces/parents',
+}
+export const addWorkspaces: RouteOf<typeof rows.addWorkspaces> = { method: 'POST', path: '/api/workspaces' }
 export const agentFinalResponse: RouteOf<typeof rows.agentFinalResponse> = {
   method: 'GET',
   path: '/api/conversations/{conversation_id}/agent_final_response',
@@ -93,6 +98,11 @@ export const deleteStoredSecret: RouteOf<typeof rows.deleteStoredSecret> = {
   path: '/api/settings/secrets/{name}',
 }
 export const deleteUser: RouteOf<typeof rows.deleteUser> = { method: 'DELETE', path: '/api/users/{user}' }
+export const deleteWorkspace: RouteOf<typeof rows.deleteWorkspace> = { method: 'DELETE', path: '/api/workspaces' }
+export const deleteWorkspaceParent: RouteOf<typeof rows.deleteWorkspaceParent> = {
+  method: 'DELETE',
+  path: '/api/workspaces/parents',
+}
 export const disableUser: RouteOf<typeof rows.disableUser> = { method: 'POST', path: '/api/users/{user}/disable' }
 export const downloadConversationFile: RouteOf<typeof rows.downloadConversationFile> = {
   method: 'GET',
@@ -200,6 +210,7 @@ export const listVerifiedModels: RouteOf<typeof rows.listVerifiedModels> = {
   method: 'GET',
   path: '/api/llm/models/verified',
 }
+export const listWorkspaces: RouteOf<typeof rows.listWorkspaces> = { method: 'GET', path: '/api/workspaces' }
 export const loadHooks: RouteOf<typeof rows.loadHooks> = { method: 'POST', path: '/api/hooks' }
 export const loadPlugin: RouteOf<typeof rows.loadPlugin> = {
   method: 'POST',

@@ -385,6 +385,16 @@ export { ClientToolResult, postClientToolResult } from './endpoints/client-tools
 export type { ClientToolResultInput } from './endpoints/client-tools.ts'
 export { deleteDemo, startDemo, StartedDemo } from './endpoints/demo.ts'
 export { loadHooks } from './endpoints/hooks.ts'
+export {
+  addWorkspaceParents,
+  addWorkspaces,
+  deleteWorkspace,
+  deleteWorkspaceParent,
+  listWorkspaces,
+  WorkspaceItem,
+  WorkspaceParentItem,
+  WorkspacesListResponse,
+} from './endpoints/workspaces.ts'
 export { loadSkills, SkillInfo, SkillsRequest, SkillsResponse } from './endpoints/skills.ts'
 export { type CompletionFile, listCompletions, readCompletion } from './endpoints/completions.ts'
 export { downloadTrajectory, getTrajectory } from './endpoints/trajectory.ts'

@@ -38,6 +38,7 @@ import {
   openedLlm,
   openLlmProfiles,
   openProviderConnections,
+  openSavedWorkspaces,
   withStoredKey,
   type AgentProfiles,
   type CommandSecrets,
@@ -292,6 +293,7 @@ function composeMachine(deps: EdgeDeps): Machine {
       skillsOf: skillNamesOf(config.home),
     }),
     connections: openProviderConnections(documents, cipher, () => new Date()),
+    savedWorkspaces: openSavedWorkspaces(documents),
   }
 }
 

@@ -10,6 +10,7 @@ export {
   type ConversationDefaults,
   type ServerModel,
 } from './conversation-defaults.ts'
+export { openSavedWorkspaces, type SavedWorkspaces } from './saved-workspaces.ts'
 export { agentForm, conversationForm } from './forms.ts'
 export { openLogins, type Logins, type OpenedLogin } from './logins.ts'
 export { DEFAULT_USER, openIdentities, type Identities, type Identity, type NewKey } from './identity.ts'

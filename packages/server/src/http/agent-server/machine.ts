@@ -4,7 +4,7 @@ import type { Actor } from '../../conversation/index.ts'
 import type { Catalogue } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Quotas } from '../../quotas/index.ts'
-import type { AgentProfiles, LlmProfiles, ProviderConnections } from '../../settings/index.ts'
+import type { AgentProfiles, LlmProfiles, ProviderConnections, SavedWorkspaces } from '../../settings/index.ts'
 import type { Bash, BrowsedFolder, Hosts } from '../../workspace/index.ts'
 import type { Route } from '../core/web.ts'
 import { agentProfileRoutes } from './agent-profiles.ts'
@@ -16,6 +16,7 @@ import { modelRoutes } from './models.ts'
 import { type ProfileDeps, profileRoutes } from './profiles.ts'
 import { providerConnectionRoutes } from './provider-connections.ts'
 import { toolRoutes } from './tools.ts'
+import { savedWorkspaceRoutes } from './workspaces.ts'
 import { workspaceFileRoutes, type WorkspaceSessions } from './workspace-files.ts'
 
 export type Machine = {
@@ -36,6 +37,7 @@ export type Machine = {
   hasModel: (user: string) => Promise<boolean>
   agentProfiles: AgentProfiles
   connections: ProviderConnections
+  savedWorkspaces: SavedWorkspaces
 }
 
 /** @param touch records activity, for the idle time of the server. Source: agent-server-wire.md 1.3. */
@@ -54,6 +56,7 @@ export function machineRoutes(
     ...modelRoutes(machine.catalogue),
     ...providerConnectionRoutes(machine.connections),
     ...profileRoutes({ profiles, probe, withStoredKey, quotas, log }),
+    ...savedWorkspaceRoutes(machine.savedWorkspaces),
     ...agentProfileRoutes(machine.agentProfiles),
   ]
 }
