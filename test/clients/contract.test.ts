@@ -11,6 +11,7 @@ import { conversationCases } from './contract/conversations.ts'
 import { eventCases } from './contract/events.ts'
 import { fileCases } from './contract/files.ts'
 import { anonymous, INDEX, nameOf } from './contract/index-rows.ts'
+import { mcpCases } from './contract/mcp.ts'
 import { profileCases } from './contract/profiles.ts'
 import { projectCases } from './contract/projects.ts'
 import { serverCases } from './contract/server.ts'
@@ -33,6 +34,7 @@ const CASES: Cases = Object.fromEntries(
     ...profileCases,
     ...steeringCases,
     ...projectCases,
+    ...mcpCases,
   }).filter(([row]) => served.has(anonymous(row))),
 )
 

@@ -374,6 +374,7 @@ export const switchProfile: RouteOf<typeof rows.switchProfile> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/switch_profile',
 }
+export const testMcpServer: RouteOf<typeof rows.testMcpServer> = { method: 'POST', path: '/api/mcp/test' }
 export const updateConversation: RouteOf<typeof rows.updateConversation> = {
   method: 'PATCH',
   path: '/api/conversations/{conversation_id}',

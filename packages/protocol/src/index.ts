@@ -395,6 +395,14 @@ export {
   WorkspaceParentItem,
   WorkspacesListResponse,
 } from './endpoints/workspaces.ts'
+export {
+  MCPServerSpec,
+  MCPTestFailure,
+  MCPTestRequest,
+  MCPTestResponse,
+  MCPTestSuccess,
+  testMcpServer,
+} from './endpoints/mcp.ts'
 export { loadSkills, SkillInfo, SkillsRequest, SkillsResponse } from './endpoints/skills.ts'
 export { type CompletionFile, listCompletions, readCompletion } from './endpoints/completions.ts'
 export { downloadTrajectory, getTrajectory } from './endpoints/trajectory.ts'

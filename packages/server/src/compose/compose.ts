@@ -8,6 +8,7 @@ import { composeEdge, type EdgeDeps } from './edge.ts'
 import { composeEngine } from './engine.ts'
 import { LiveNodes } from '../coordination/index.ts'
 import { configuredAddress, openTransport, ServerKey } from '../llm/index.ts'
+import { composeMcp } from './mcp.ts'
 import { clearCrashMark, hasCrashed, markCrashes } from '../lib/index.ts'
 import { openLog, type Log, type ServerMetrics } from '../observability/index.ts'
 import { countedRuns, metricsText, openServerMetrics, serveMetrics } from './metrics.ts'
@@ -46,7 +47,6 @@ import {
   placeIdOf,
   type Storage,
 } from '../storage/index.ts'
-import { openConversationMcp } from '../tools/index.ts'
 import { uiLinkOf } from './ui-link.ts'
 import { composeWebhooks } from './webhooks.ts'
 import { composeWorkspaces } from './workspaces.ts'
@@ -151,14 +151,7 @@ export async function startServer(
     await composeWebhooks({ config, storage, cipher, coordination, nodes, known, onOutcome, log }),
   )
   const automation = opened.use(openAutomation(config, storage, coordination, log))
-  const mcp = openConversationMcp({
-    workspaces,
-    trusted: config.trustedMcpServers,
-    fetch: egress.fetch({ member: 'url', own: [config.searchUrl] }),
-    isSandboxed: config.sandbox.mode !== 'off',
-    loadFullMatch: async () => (await import('../security/index.ts')).fullMatch,
-    log,
-  })
+  const { mcp, tryServer } = composeMcp({ config, egress, workspaces, roots, commandSecrets, log })
   opened.defer(() => closeInTime('MCP servers', mcp, log))
 
   const shared = {
@@ -202,6 +195,7 @@ export async function startServer(
     isolation,
     metricsText: readMetrics,
     onForward: (...of) => metrics.forwarded(...of),
+    mcp: { tryServer },
     log,
     ...overrides,
   })

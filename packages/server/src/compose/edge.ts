@@ -90,6 +90,7 @@ export type EdgeDeps = {
   isolation: Isolation
   suspended: SuspendedUsers
   removal: WorkspaceRemoval
+  mcp: Machine['mcp']
   /** Text of the metrics of the server. */
   metricsText: AppDeps['metrics']
   onForward: AppDeps['onForward']
@@ -294,6 +295,7 @@ function composeMachine(deps: EdgeDeps): Machine {
     }),
     connections: openProviderConnections(documents, cipher, () => new Date()),
     savedWorkspaces: openSavedWorkspaces(documents),
+    mcp: deps.mcp,
   }
 }
 

@@ -27,6 +27,7 @@ const FOREIGN: ReadonlySet<string> = new Set([
   'litellm_extra_body',
   'extra_headers',
   'headers',
+  'tool_call',
   'env',
 ])
 /** Lists of MCP servers whose items may be addresses. */

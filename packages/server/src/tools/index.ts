@@ -33,4 +33,12 @@ export {
 } from './sub-agents/index.ts'
 export { boundedMatchSource, expectNameFilter, nameFilter } from './name-filter.ts'
 export type { ToolSource } from './tool-source.ts'
-export { expandServer, openConversationMcp, openMcpPool, openToolbox, type ConversationMcp } from './mcp/index.ts'
+export {
+  expandServer,
+  openConversationMcp,
+  openMcpPool,
+  openToolbox,
+  openTryServer,
+  type ConversationMcp,
+  type TryServer,
+} from './mcp/index.ts'

@@ -12,6 +12,7 @@ import { bashRoutes } from './bash.ts'
 import { conversationFileRoutes } from './conversation-files.ts'
 import { fileRoutes } from './files.ts'
 import { gitRoutes } from './git.ts'
+import { type McpRoutesDeps, mcpRoutes } from './mcp.ts'
 import { modelRoutes } from './models.ts'
 import { type ProfileDeps, profileRoutes } from './profiles.ts'
 import { providerConnectionRoutes } from './provider-connections.ts'
@@ -38,6 +39,7 @@ export type Machine = {
   agentProfiles: AgentProfiles
   connections: ProviderConnections
   savedWorkspaces: SavedWorkspaces
+  mcp: McpRoutesDeps
 }
 
 /** @param touch records activity, for the idle time of the server. Source: agent-server-wire.md 1.3. */
@@ -57,6 +59,7 @@ export function machineRoutes(
     ...providerConnectionRoutes(machine.connections),
     ...profileRoutes({ profiles, probe, withStoredKey, quotas, log }),
     ...savedWorkspaceRoutes(machine.savedWorkspaces),
+    ...mcpRoutes(machine.mcp),
     ...agentProfileRoutes(machine.agentProfiles),
   ]
 }
