@@ -12,6 +12,7 @@ import { eventCases } from './contract/events.ts'
 import { fileCases } from './contract/files.ts'
 import { anonymous, INDEX, nameOf } from './contract/index-rows.ts'
 import { mcpCases } from './contract/mcp.ts'
+import { notAvailableCases } from './contract/not-available.ts'
 import { profileCases } from './contract/profiles.ts'
 import { projectCases } from './contract/projects.ts'
 import { serverCases } from './contract/server.ts'
@@ -35,6 +36,7 @@ const CASES: Cases = Object.fromEntries(
     ...steeringCases,
     ...projectCases,
     ...mcpCases,
+    ...notAvailableCases,
   }).filter(([row]) => served.has(anonymous(row))),
 )
 
@@ -70,7 +72,8 @@ function general(row: string): Case[] {
   const [, path] = row.split(' ') as [string, string]
   const filled = path.replaceAll(/\{\w+\}/g, 'x')
   const cases: Case[] = []
-  if (path.startsWith('/api/'))
+  // The initialisation has a key of its own, and this server has no initialisation.
+  if (path.startsWith('/api/') && path !== '/api/init')
     cases.push({
       says: 'no key',
       status: 401,

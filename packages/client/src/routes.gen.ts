@@ -37,6 +37,10 @@ export const batchGetBashEvents: RouteOf<typeof rows.batchGetBashEvents> = {
   method: 'GET',
   path: '/api/bash/bash_events/',
 }
+export const batchGetEvents: RouteOf<typeof rows.batchGetEvents> = {
+  method: 'GET',
+  path: '/api/conversations/{conversation_id}/events',
+}
 export const chatCompletion: RouteOf<typeof rows.chatCompletion> = { method: 'POST', path: '/v1/chat/completions' }
 export const clearBashEvents: RouteOf<typeof rows.clearBashEvents> = { method: 'DELETE', path: '/api/bash/bash_events' }
 export const closeWorkspaceSession: RouteOf<typeof rows.closeWorkspaceSession> = {
@@ -122,6 +126,10 @@ export const endLoginSession: RouteOf<typeof rows.endLoginSession> = {
   method: 'DELETE',
   path: '/api/auth/sessions/{session_id}',
 }
+export const endSubscription: RouteOf<typeof rows.endSubscription> = {
+  method: 'POST',
+  path: '/api/llm/subscription/openai/logout',
+}
 export const executeBashCommand: RouteOf<typeof rows.executeBashCommand> = {
   method: 'POST',
   path: '/api/bash/execute_bash_command',
@@ -153,6 +161,7 @@ export const getConversationUsage: RouteOf<typeof rows.getConversationUsage> = {
   path: '/api/conversations/{conversation_id}/usage',
 }
 export const getConversations: RouteOf<typeof rows.getConversations> = { method: 'GET', path: '/api/conversations' }
+export const getDesktopUrl: RouteOf<typeof rows.getDesktopUrl> = { method: 'GET', path: '/api/desktop/url' }
 export const getEvent: RouteOf<typeof rows.getEvent> = {
   method: 'GET',
   path: '/api/conversations/{conversation_id}/events/{event_id}',
@@ -161,11 +170,18 @@ export const getEventOutline: RouteOf<typeof rows.getEventOutline> = {
   method: 'GET',
   path: '/api/conversations/{conversation_id}/events/outline',
 }
+export const getInit: RouteOf<typeof rows.getInit> = { method: 'GET', path: '/api/init' }
 export const getProfile: RouteOf<typeof rows.getProfile> = { method: 'GET', path: '/api/profiles/{name}' }
+export const getSubscriptionStatus: RouteOf<typeof rows.getSubscriptionStatus> = {
+  method: 'GET',
+  path: '/api/llm/subscription/openai/status',
+}
 export const getTrajectory: RouteOf<typeof rows.getTrajectory> = {
   method: 'GET',
   path: '/api/conversations/{conversation_id}/trajectory',
 }
+export const getVscodeStatus: RouteOf<typeof rows.getVscodeStatus> = { method: 'GET', path: '/api/vscode/status' }
+export const getVscodeUrl: RouteOf<typeof rows.getVscodeUrl> = { method: 'GET', path: '/api/vscode/url' }
 export const gitChanges: RouteOf<typeof rows.gitChanges> = { method: 'GET', path: '/api/git/changes' }
 export const gitCommitChanges: RouteOf<typeof rows.gitCommitChanges> = {
   method: 'GET',
@@ -204,6 +220,10 @@ export const listStoredSecrets: RouteOf<typeof rows.listStoredSecrets> = {
   method: 'GET',
   path: '/api/settings/secrets',
 }
+export const listSubscriptionModels: RouteOf<typeof rows.listSubscriptionModels> = {
+  method: 'GET',
+  path: '/api/llm/subscription/openai/models',
+}
 export const listTools: RouteOf<typeof rows.listTools> = { method: 'GET', path: '/api/tools/' }
 export const listUsers: RouteOf<typeof rows.listUsers> = { method: 'GET', path: '/api/users' }
 export const listVerifiedModels: RouteOf<typeof rows.listVerifiedModels> = {
@@ -239,9 +259,22 @@ export const pauseConversation: RouteOf<typeof rows.pauseConversation> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/pause',
 }
+export const pollSubscriptionLogin: RouteOf<typeof rows.pollSubscriptionLogin> = {
+  method: 'POST',
+  path: '/api/llm/subscription/openai/device/poll',
+}
 export const postClientToolResult: RouteOf<typeof rows.postClientToolResult> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/events/{event_id}/result',
+}
+export const postInit: RouteOf<typeof rows.postInit> = { method: 'POST', path: '/api/init' }
+export const prepareForPause: RouteOf<typeof rows.prepareForPause> = {
+  method: 'POST',
+  path: '/api/conversations/prepare-for-sandbox-pause',
+}
+export const putCredentialBinding: RouteOf<typeof rows.putCredentialBinding> = {
+  method: 'PUT',
+  path: '/api/conversations/{conversation_id}/credential-bindings/{secret_name}',
 }
 export const putStoredSecret: RouteOf<typeof rows.putStoredSecret> = { method: 'PUT', path: '/api/settings/secrets' }
 export const readAudit: RouteOf<typeof rows.readAudit> = { method: 'GET', path: '/api/audit' }
@@ -348,6 +381,10 @@ export const startDemo: RouteOf<typeof rows.startDemo> = { method: 'POST', path:
 export const startGoal: RouteOf<typeof rows.startGoal> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/goal',
+}
+export const startSubscriptionLogin: RouteOf<typeof rows.startSubscriptionLogin> = {
+  method: 'POST',
+  path: '/api/llm/subscription/openai/device/start',
 }
 export const stopConversation: RouteOf<typeof rows.stopConversation> = {
   method: 'POST',

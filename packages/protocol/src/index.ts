@@ -339,6 +339,8 @@ export {
   ForkFiles,
   getConversation,
   getConversations,
+  batchGetEvents,
+  prepareForPause,
   getEvent,
   interruptConversation,
   navigateConversation,
@@ -403,6 +405,20 @@ export {
   MCPTestSuccess,
   testMcpServer,
 } from './endpoints/mcp.ts'
+export {
+  endSubscription,
+  getDesktopUrl,
+  getInit,
+  getSubscriptionStatus,
+  getVscodeStatus,
+  getVscodeUrl,
+  listSubscriptionModels,
+  pollSubscriptionLogin,
+  postInit,
+  putCredentialBinding,
+  startSubscriptionLogin,
+  SubscriptionStatus,
+} from './endpoints/not-available.ts'
 export { loadSkills, SkillInfo, SkillsRequest, SkillsResponse } from './endpoints/skills.ts'
 export { type CompletionFile, listCompletions, readCompletion } from './endpoints/completions.ts'
 export { downloadTrajectory, getTrajectory } from './endpoints/trajectory.ts'

@@ -61,6 +61,20 @@ const MESSAGE_PARTS = {
 }
 
 export const eventCases: Cases = {
+  'GET /api/conversations/{id}/events': [
+    {
+      says: 'in request order, null for an unknown one',
+      status: 200,
+      shape: [null, expect.objectContaining({ kind: 'MessageEvent', id: UUID, timestamp: LOCAL, source: 'user' })],
+      ask: async (place) => {
+        const { id } = await place.finished()
+        const { items } = await place.call('GET', `${at(id, '/search')}?kind=MessageEvent&source=user`)
+        return { path: at(id), body: [UNKNOWN, items[0].id] }
+      },
+    },
+    { says: 'no list', status: 422, shape: invalid('body'), ask: () => ({ body: {} }) },
+    unknown('', []),
+  ],
   'POST /api/conversations/{id}/events': [
     {
       says: 'text without cache_prompt',

@@ -399,6 +399,33 @@ export const streamEvents = endpoint({
   errors: [404, 409, 429],
 })
 
+export const batchGetEvents = endpoint({
+  operationId: 'batchGetEvents',
+  ...events,
+  method: 'GET',
+  path: `${one}/events`,
+  description: 'Returns events of a conversation by id; the ids are a JSON body.',
+  params,
+  body: list(z.string(), { max: LIST_LIMITS.ids }),
+  ok: {
+    status: 200,
+    schema: z.array(WireEventBody.nullable()),
+    description: 'In the requested order, including members that are null; null for an unknown id',
+  },
+  errors: [404],
+})
+
+export const prepareForPause = endpoint({
+  operationId: 'prepareForPause',
+  ...conversations,
+  method: 'POST',
+  path: '/api/conversations/prepare-for-sandbox-pause',
+  description:
+    'Confirms that the machine may be suspended: what was answered is on disk, and runs continue afterwards.',
+  ok: { status: 204, description: 'The machine may be suspended' },
+  errors: [],
+})
+
 export const getEvent = endpoint({
   operationId: 'getEvent',
   ...events,

@@ -27,12 +27,12 @@ test.each(rows)('the schemas of the row $method $path can be documented', (row) 
     expect(z.toJSONSchema(row.ok.schema, { io: 'output', unrepresentable: 'any' })).toBeTypeOf('object')
 })
 
-/** It takes a login code in place of a key. */
-const LOGIN = 'POST /api/auth/sessions'
+/** The login takes a code in place of a key, and a server that is configured when it starts has nothing to protect at `/api/init`. */
+const OPEN = new Set(['POST /api/auth/sessions', 'GET /api/init', 'POST /api/init'])
 
-test('every row under /api and /v1 but the login, and that of the metrics, need a key, and every other row needs none', () => {
+test('every row under /api and /v1 but the login and the initialisation, and that of the metrics, need a key, and every other row needs none', () => {
   for (const { path, method, auth } of rows) {
-    const needsKey = /^\/(?:(?:api|v1)\/|metrics$)/.test(path) && `${method} ${path}` !== LOGIN
+    const needsKey = /^\/(?:(?:api|v1)\/|metrics$)/.test(path) && !OPEN.has(`${method} ${path}`)
     expect(auth, path).toBe(needsKey ? 'session_key' : 'none')
   }
 })

@@ -12,6 +12,7 @@ import { Forwarding, type ForwardingDeps } from './forward/forwarding.ts'
 import type { AuditLog, IdempotencyStore } from '../storage/index.ts'
 import { conversationRoutes } from './agent-server/conversations.ts'
 import { takesSocket } from './forward/passed-socket.ts'
+import { notAvailableRoutes } from './agent-server/not-available.ts'
 import { approvalRoutes } from './agent-server/approvals.ts'
 import { eventRoutes } from './agent-server/events.ts'
 import { usageRoutes } from './agent-server/usage.ts'
@@ -217,6 +218,7 @@ export function createApp(deps: AppDeps): App {
     ...metricsRoutes(deps.metrics),
     ...hookRoutes(deps.hooksOf),
     ...skillRoutes(deps.skillsOf),
+    ...notAvailableRoutes(conversations),
     ...machineRoutes(machine, { quotas: deps.quotas, log, touch }),
     ...webUiRoutes(deps.uiFolder, serverRoutes({ ...DEFAULT_FACTS, ...deps.info }, { idleMs }, deps.isReady), log),
   ]

@@ -16,6 +16,7 @@ import {
   laxConversationId,
   navigateConversation,
   ParleyError,
+  prepareForPause,
   pauseConversation,
   runConversation,
   searchConversations,
@@ -47,6 +48,8 @@ export function conversationRoutes(conversations: Conversations, log: Pick<Log, 
         infos.map((info) => info && shown(info, query)),
       )
     }),
+    // Every answered change is on disk already, and neither the store nor a run depends on continuous time.
+    route(prepareForPause, async () => ({ status: 204 })),
     route(searchConversations, async ({ query }, actor) => {
       const { items, next_page_id } = await conversations.search(
         {

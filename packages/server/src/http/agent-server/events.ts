@@ -1,5 +1,6 @@
 /** Events of a conversation. Source: agent-server-wire.md 1.6. */
 import {
+  batchGetEvents,
   asEventId,
   countEvents,
   dropNulls,
@@ -11,6 +12,7 @@ import {
   searchEvents,
   sendMessage,
   streamEvents,
+  type WireEvent,
   wireKindToStored,
 } from '@parley/protocol'
 import { shownEvent } from '../../secrets/index.ts'
@@ -95,6 +97,24 @@ export function eventRoutes(
         const stored = kinds?.split(',').flatMap(wireKindToStored)
         const sought = { text: q, limit, ...(stored !== undefined && { kinds: stored }) }
         return ok(findEvents, await conversations.find(id, sought, actor))
+      },
+      'with_id',
+    ),
+    route(
+      batchGetEvents,
+      async ({ id, body }, actor) => {
+        const found = new Map<string, WireEvent | null>()
+        for (const event of body) {
+          if (found.has(event)) continue
+          const stored = await conversations.event(id, asEventId(event), actor)
+          found.set(event, stored === null ? null : shownEvent(stored.event))
+        }
+        // An empty list finds out, too, whether the conversation exists.
+        if (body.length === 0) await conversations.countEvents(id, {}, actor)
+        return ok(
+          batchGetEvents,
+          body.map((event) => found.get(event) ?? null),
+        )
       },
       'with_id',
     ),
