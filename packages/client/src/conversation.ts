@@ -10,11 +10,13 @@ import type {
   EventId,
   Frame,
   SendEventRequestInput,
+  SessionFrame,
 } from '@parley/protocol'
 import { newConversationId } from './conversation-id.ts'
 import { call, open, type Request, type Server } from './call.ts'
-import { follow, type Follow } from './stream.ts'
 import type { RouteOf } from './route.ts'
+import { sessionFrames } from './session-socket.ts'
+import { follow, type Follow } from './stream.ts'
 import * as routes from './routes.gen.ts'
 
 export type WatchOptions = {
@@ -159,6 +161,26 @@ export class Conversation {
       after,
       backOff: this.#server.backOff ?? RECONNECT,
       silenceMs: SILENCE_MS,
+      signal,
+    })
+  }
+
+  /**
+   * As `watch`, over the session socket, which also has the output of commands and the calls that are being written.
+   * `onConnection`: called with true when a connection is open, and with false when it is lost.
+   */
+  session({
+    after = 0,
+    signal,
+    onConnection,
+  }: WatchOptions & { onConnection?: (isOpen: boolean) => void } = {}): AsyncGenerator<SessionFrame> {
+    const base = this.#server.baseUrl.replace(/\/+$/, '').replace(/^http/, 'ws')
+    return sessionFrames({
+      url: (seq) => `${base}/sockets/session/${this.id}?after_seq=${seq}`,
+      apiKey: this.#server.apiKey,
+      after,
+      backOff: this.#server.backOff ?? RECONNECT,
+      onConnection,
       signal,
     })
   }
