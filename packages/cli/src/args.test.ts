@@ -84,6 +84,7 @@ function recorder() {
 test.each<[string[], number, RegExp]>([
   [[], 2, /^usage: parley COMMAND[\s\S]*serve[\s\S]*doctor/],
   [['--help'], 0, /^usage: parley COMMAND[\s\S]*backup +copy the data[\s\S]*restore +restore a backup/],
+  [['--version'], 0, /^\d+\.\d+\.\d+\n$/],
   [['bogus'], 2, /^! parley: there is no command "bogus"; see parley --help\n$/],
   [['constructor'], 2, /there is no command/],
   [['tail', '--help'], 0, /usage: parley tail ID[\s\S]*--after SEQ/],

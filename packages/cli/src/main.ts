@@ -4,12 +4,14 @@ import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { helpText, parse, UsageError, type Command } from './args.ts'
 import { printLine, processIo, type Io } from './io.ts'
+import { VERSION } from './version.ts'
 
 const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unknown }> }> = {
   serve: { about: 'start the server', load: () => import('./commands/serve.ts') },
   open: { about: 'print a link that opens the web UI', load: () => import('./commands/open.ts') },
   demo: { about: 'watch a whole conversation, no model key needed', load: () => import('./commands/demo.ts') },
   chat: { about: 'talk to a conversation in the terminal', load: () => import('./commands/chat.ts') },
+  ls: { about: 'list conversations', load: () => import('./commands/ls.ts') },
   tail: { about: 'print the events of a conversation as they come', load: () => import('./commands/tail.ts') },
   keys: { about: 'create, list, revoke and rotate keys', load: () => import('./commands/keys.ts') },
   users: { about: 'list, disable, enable and delete users', load: () => import('./commands/users.ts') },
@@ -34,6 +36,10 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     printLine(io, overview())
     return name === undefined ? 2 : 0
+  }
+  if (name === '--version' || name === '-V') {
+    printLine(io, VERSION)
+    return 0
   }
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (entry === undefined) {
@@ -60,7 +66,7 @@ function overview(): string {
     '',
     ...lines,
     '',
-    'parley COMMAND --help shows the flags of a command.',
+    'parley COMMAND --help shows the flags of a command, parley --version the version.',
   ].join('\n')
 }
 

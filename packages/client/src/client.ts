@@ -8,6 +8,10 @@ import type {
   Fleet,
   getConversations,
   InitSessionRequestInput,
+  listAgentProfiles,
+  listProfiles,
+  Me,
+  OkBody,
   QueryInput,
   searchConversations,
   ServerInfo,
@@ -78,6 +82,21 @@ export class ParleyClient {
     const page = `${this.#server.baseUrl.replace(/\/+$/, '')}/`
     const { without_keys: isOpen } = await call(this.#server, routes.readMe, {}, signal)
     return isOpen ? page : `${page}#login=${(await call(this.#server, routes.createLoginCode, {}, signal)).code}`
+  }
+
+  /** The user and role of the key, and whether a model is configured. */
+  me(signal?: AbortSignal): Promise<Me> {
+    return call(this.#server, routes.readMe, {}, signal)
+  }
+
+  /** The agent profiles; there is at least one. */
+  agentProfiles(signal?: AbortSignal): Promise<OkBody<typeof listAgentProfiles>> {
+    return call(this.#server, routes.listAgentProfiles, {}, signal)
+  }
+
+  /** The model profiles; may be empty. */
+  modelProfiles(signal?: AbortSignal): Promise<OkBody<typeof listProfiles>> {
+    return call(this.#server, routes.listProfiles, {}, signal)
   }
 
   /** Version, tools and uptime; needs no key. */

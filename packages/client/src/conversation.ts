@@ -1,5 +1,7 @@
 /** Handle of one conversation. Only this file and `client.ts` choose endpoints. */
 import type {
+  BodyInput,
+  ConfirmationPolicyInput,
   ConversationId,
   ConversationInfo,
   DeletedWorkspace,
@@ -11,6 +13,7 @@ import type {
   Frame,
   SendEventRequestInput,
   SessionFrame,
+  setSecurityAnalyzer,
 } from '@parley/protocol'
 import { newConversationId } from './conversation-id.ts'
 import { call, open, type Request, type Server } from './call.ts'
@@ -105,6 +108,25 @@ export class Conversation {
   /** The agent's answer to a question outside the conversation, during a run too. Only the cost is recorded. */
   async ask(question: string, signal?: AbortSignal): Promise<string> {
     return (await this.#once(routes.askAgent, { body: { question } }, signal)).response
+  }
+
+  /** Decides from now on which actions need an approval. Calls that have not begun obey it. */
+  async setConfirmationPolicy(policy: ConfirmationPolicyInput, signal?: AbortSignal): Promise<void> {
+    await this.#call(routes.setConfirmationPolicy, { body: { policy }, isRepeatable: true }, signal)
+  }
+
+  /** Rates actions from now on; null: they are not rated. */
+  async setSecurityAnalyzer(
+    analyzer: BodyInput<typeof setSecurityAnalyzer>['security_analyzer'],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const body = { security_analyzer: analyzer }
+    await this.#call(routes.setSecurityAnalyzer, { body, isRepeatable: true }, signal)
+  }
+
+  /** Switches to the model of a stored profile. @throws CallError with status 404 when there is none of this name. */
+  async switchProfile(profile_name: string, signal?: AbortSignal): Promise<void> {
+    await this.#call(routes.switchProfile, { body: { profile_name }, isRepeatable: true }, signal)
   }
 
   /** Text of the agent's last finish action or message; empty before the first one. */

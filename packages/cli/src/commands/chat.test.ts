@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Parley, run, startServer, temporaryFolder } from '../testing/parley.ts'
@@ -72,4 +72,28 @@ test('parley chat from a pipe ends with exit code 1 after an error', async () =>
   const { code, stdout } = await run(['chat', ...flags], options, 'hello\n')
   expect(code).toBe(1)
   expect(stdout).toMatch(/the model is out/)
+})
+
+test('parley chat works in its directory with the model of the server, and its approvals need no other option', async () => {
+  await using folder = await temporaryFolder()
+  const cwd = join(folder.path, 'work')
+  const [, model] = await scripted(folder.path, [command('Writing.', 'pwd > where'), { text: 'Written.' }])
+  const options = { dataDir: join(folder.path, 'data'), env: { LLM_MODEL: model! }, cwd }
+  await using _server = (await startServer(options)).parley
+  const { LLM_MODEL: _, ...env } = options.env
+  await using chat = new Parley(['chat', '--confirm', 'always'], { ...options, env })
+  chat.type('go\n')
+  await chat.prints(/waiting for your decision/)
+  chat.type('y\n')
+  await chat.prints(/Written\./)
+  expect(await readFile(join(cwd, 'where'), 'utf8')).toBe(`${cwd}\n`)
+})
+
+test('parley chat says how to configure a model when there is none', async () => {
+  await using folder = await temporaryFolder()
+  const options = { dataDir: join(folder.path, 'data') }
+  await using _server = (await startServer(options)).parley
+  const { code, stderr } = await run(['chat'], options)
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/no model is configured.*parley open.*LLM_MODEL.*--model/)
 })

@@ -1,7 +1,7 @@
 /** `parley tail`: prints the events of one conversation from a position in its log, across restarts of the server. */
 import { command, UsageError } from '../args.ts'
-import { conversationIdOf } from '../conversation-id.ts'
 import { connect, CONNECT_FLAGS } from '../connect.ts'
+import { findConversation, idWord } from '../find-conversation.ts'
 import { render } from '../render.ts'
 import { viewOf, writeLines } from '../view.ts'
 
@@ -15,11 +15,12 @@ export const spec = command({
   },
   words: [1, 1],
   async run({ flags, words }, io) {
-    const id = conversationIdOf(words[0]!)
+    const word = idWord(words[0]!)
     const after = flags.after === undefined ? 0 : Number(flags.after)
     if (!Number.isSafeInteger(after) || after < 0)
       throw new UsageError(`--after must be a whole number from 0, not "${flags.after}"`)
-    const conversation = (await connect(flags, io)).conversation(id)
+    const client = await connect(flags, io)
+    const conversation = client.conversation(await findConversation(client, word))
     const view = viewOf(io)
     const stop = new AbortController()
     const forget = io.onSignal(() => stop.abort())

@@ -14,7 +14,8 @@ const MAIN = join(import.meta.dirname, '..', 'main.ts')
 /** Shorter than the time limit of a test, so that a failing test still cleans up. */
 const PATIENCE_MS = 15_000
 
-export type Options = { dataDir: string; env?: Record<string, string> }
+/** `cwd`: default: the data directory. */
+export type Options = { dataDir: string; env?: Record<string, string>; cwd?: string }
 
 /** A running command line with its output. Disposing ends the process. */
 export class Parley implements AsyncDisposable {
@@ -24,7 +25,7 @@ export class Parley implements AsyncDisposable {
   readonly #exited: Promise<unknown>
   #wake: (() => void)[] = []
 
-  constructor(argv: readonly string[], { dataDir, env = {} }: Options) {
+  constructor(argv: readonly string[], { dataDir, env = {}, cwd = dataDir }: Options) {
     mkdirSync(dataDir, { recursive: true })
     // The environment of the test run must not configure the command.
     const clean = {
@@ -37,7 +38,7 @@ export class Parley implements AsyncDisposable {
       PARLEY_ALLOW_ROOT: 'true',
       ...env,
     }
-    this.process = spawn(process.execPath, [MAIN, ...argv], { env: clean, cwd: dataDir, stdio: 'pipe' })
+    this.process = spawn(process.execPath, [MAIN, ...argv], { env: clean, cwd, stdio: 'pipe' })
     this.#exited = once(this.process, 'close').then(() => this.#woken())
     this.process.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text
