@@ -4,6 +4,7 @@ import { appendContract } from './contract/appends.ts'
 import { auditContract } from './contract/audit.ts'
 import { checkpointContract } from './contract/checkpoints.ts'
 import { crashContract } from './contract/crash.ts'
+import { feedContract } from './contract/feed.ts'
 import { fileContract } from './contract/files.ts'
 import { idempotencyContract } from './contract/idempotency.ts'
 import { keepsakeContract } from './contract/keepsakes.ts'
@@ -29,6 +30,7 @@ export function storageContract(name: string, makePlace: MakePlace): void {
     outlineContract(makePlace)
     listingContract(makePlace)
     usageContract(makePlace)
+    feedContract(makePlace)
     vaultContract(makePlace)
     loginContract(makePlace)
     keepsakeContract(makePlace)

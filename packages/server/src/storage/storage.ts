@@ -18,6 +18,7 @@ import type { CheckpointStore } from './contract/checkpoints.ts'
 import type { ConversationStore } from './contract/conversations.ts'
 import type { CallStore, SealTestStore } from './contract/directory.ts'
 import type { EventStore } from './contract/events.ts'
+import type { FeedStore } from './contract/feed.ts'
 import type { ConversationFileStore } from './contract/files.ts'
 import type { IdempotencyStore } from './contract/idempotency.ts'
 import type { LoginStore } from './contract/logins.ts'
@@ -34,6 +35,7 @@ import type { WorkspaceStore } from './contract/workspaces.ts'
 export interface Storage extends AsyncDisposable {
   readonly conversations: ConversationStore
   readonly events: EventStore
+  readonly feed: FeedStore
   readonly outbox: OutboxStore
   readonly targets: TargetStore
   readonly received: ReceivedStore

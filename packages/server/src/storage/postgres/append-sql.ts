@@ -3,6 +3,7 @@
  * row. Members that are missing in the result changed nothing.
  */
 import type { Append } from '../contract/conversations.ts'
+import { isInFeed } from '../shared/feed-listeners.ts'
 import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import type { SqlValue } from './database.ts'
 import {
@@ -16,6 +17,7 @@ import {
   eventValues,
   linked,
 } from './event-rows.ts'
+import { FEED_PARTS } from './feed.ts'
 import { type Added, addedBy } from './usage.ts'
 import { namedIn } from './workspaces.ts'
 
@@ -41,8 +43,8 @@ export function memberOf(append: Append, attempt: string): Member {
  */
 export const APPEND_SQL = `WITH w AS (
     SELECT * FROM unnest($1::integer[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
-      $9::uuid[], $38::text[], $39::bigint[], $40::bigint[], $41::boolean[])
-    AS w (member, id, epoch, expected, count, bytes, status, updated_at, attempt, masked_user, masked_version, notified, wants_owner)
+      $9::uuid[], $38::text[], $39::bigint[], $40::bigint[], $41::boolean[], $42::boolean[])
+    AS w (member, id, epoch, expected, count, bytes, status, updated_at, attempt, masked_user, masked_version, notified, wants_owner, in_feed)
   ), v AS (
     SELECT w.member FROM w JOIN secret_versions s ON s.user_name = w.masked_user AND s.n = w.masked_version FOR SHARE OF s
   ), g AS (
@@ -52,7 +54,7 @@ export const APPEND_SQL = `WITH w AS (
     FROM w WHERE c.id = w.id AND c.seq = w.expected AND c.epoch = w.epoch AND c.append_id IS DISTINCT FROM w.attempt
       AND (w.masked_user IS NULL OR w.member IN (SELECT member FROM v)
         OR w.masked_version = 0 AND NOT EXISTS (SELECT 1 FROM secret_versions s WHERE s.user_name = w.masked_user))
-    RETURNING c.n, c.owner, c.notified, w.member, w.wants_owner
+    RETURNING c.n, c.id, c.owner, c.notified, w.member, w.wants_owner, w.in_feed
   ), e AS (
     INSERT INTO events (conversation, ${EVENT_COLUMNS})
     SELECT g.n, ${eventValues('g.n')}
@@ -78,11 +80,11 @@ export const APPEND_SQL = `WITH w AS (
     FROM unnest($34::integer[], $35::text[], $36::text[], $37::double precision[]) AS x (member, period, counter, amount)
     JOIN g USING (member) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT (user_name, period, counter) DO UPDATE SET amount = usage.amount + excluded.amount
-  )
-  SELECT member, n, notified FROM g`
+  ), changed AS (SELECT owner, id FROM g WHERE in_feed), ${FEED_PARTS}
+  SELECT member, n, notified, CASE WHEN in_feed THEN owner END AS owner FROM g`
 
-/** A member that `APPEND_SQL` appended. `notified`: number of its newest notification. */
-export type Appended = { member: number; n: number; notified: number }
+/** A member that `APPEND_SQL` appended. `notified`: number of its newest notification. `owner`: null unless the feed shows the append. */
+export type Appended = { member: number; n: number; notified: number; owner: string | null }
 
 /** Pairs of an item of a member and the member's number. */
 function itemsOf<T>(members: readonly Member[], items: (member: Member) => readonly T[]): { of: number; item: T }[] {
@@ -140,5 +142,6 @@ export function appendValues(members: readonly Member[], isNotified: boolean): S
     members.map(({ append }) => append.masked?.version ?? null),
     members.map(({ append }) => (isNotified ? (append.outbox ?? []).length : 0)),
     members.map(({ append }) => wantsOwnerAfter(append.row)),
+    members.map(({ append }) => isInFeed(append.row)),
   ]
 }

@@ -27,7 +27,10 @@ const RETRY_AFTER_MS: readonly number[] = [50, 250, 1_000]
 const MAX_REPETITIONS = 8
 const REPEAT_WITHIN_MS = 20
 
-type Waiting = Member & { resolve: () => void; reject: (error: unknown) => void }
+type Waiting = Member & { resolve: (owner: string | null) => void; reject: (error: unknown) => void }
+
+/** Why a member was refused, or the owner of a conversation whose feed shows it. */
+type Outcome = ParleyError | string | null
 
 export class Appends {
   readonly #database: Database
@@ -41,10 +44,13 @@ export class Appends {
     this.#outbox = outbox
   }
 
-  /** @throws ParleyError as `ConversationStore.append`; `unavailable` */
-  append(append: Append): Promise<void> {
+  /**
+   * Returns the owner when the feed shows the append.
+   * @throws ParleyError as `ConversationStore.append`; `unavailable`
+   */
+  append(append: Append): Promise<string | null> {
     if (this.#isClosed) return Promise.reject(this.#database.closedError())
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const { promise, resolve, reject } = Promise.withResolvers<string | null>()
     this.#waiting.push({ ...memberOf(append, randomUUID()), resolve, reject })
     this.#running ??= this.#run()
     return promise
@@ -86,11 +92,11 @@ export class Appends {
   /** Writes a group; when a member makes the statement fail, each member by itself (A2). */
   async #settle(group: readonly Waiting[]): Promise<void> {
     try {
-      const errors = await this.#written(group)
+      const outcomes = await this.#written(group)
       for (const [index, { resolve, reject }] of group.entries()) {
-        const error = errors[index]
-        if (error === null) resolve()
-        else reject(error)
+        const outcome = outcomes[index] ?? null
+        if (outcome instanceof ParleyError) reject(outcome)
+        else resolve(outcome)
       }
     } catch (error) {
       if (group.length === 1 || !isOfValues(error)) {
@@ -109,8 +115,8 @@ export class Appends {
     })
   }
 
-  /** Writes a group, and repeats it after a lost connection (A4). Returns why each member was refused; null: it is stored. */
-  async #written(group: readonly Member[]): Promise<(ParleyError | null)[]> {
+  /** Writes a group, and repeats it after a lost connection (A4). */
+  async #written(group: readonly Member[]): Promise<Outcome[]> {
     for (let [losses, repetitions] = [0, 0]; ;) {
       try {
         return await this.#writeOnce(group)
@@ -127,7 +133,7 @@ export class Appends {
     }
   }
 
-  async #writeOnce(group: readonly Member[]): Promise<(ParleyError | null)[]> {
+  async #writeOnce(group: readonly Member[]): Promise<Outcome[]> {
     const { targets } = this.#outbox
     const hasMore =
       group.some(({ append }) => append.notes !== undefined && append.notes.length > 0) || targets.length > 0
@@ -136,11 +142,12 @@ export class Appends {
       (sql) => (hasMore ? this.#withMore(sql, group, values) : sql.all<Appended>(APPEND_SQL, ...values)),
       { inTransaction: hasMore },
     )
-    const numbers = new Set(appended.map(({ member }) => member))
-    const refused = group.filter((_, index) => !numbers.has(index))
-    if (refused.length === 0) return group.map(() => null)
+    const owners = new Map(appended.map(({ member, owner }) => [member, owner]))
+    const refused = group.filter((_, index) => !owners.has(index))
+    if (refused.length === 0) return group.map((_, index) => owners.get(index) ?? null)
     const reasons = await this.#database.once((sql) => refusals(sql, refused), { inTransaction: false })
-    return group.map((member) => reasons.get(member) ?? null)
+    // An earlier attempt has stored what has neither a row nor a reason.
+    return group.map((member, index) => reasons.get(member) ?? owners.get(index) ?? member.append.masked?.user ?? null)
   }
 
   /** Writes notes and deliveries in the same transaction. */

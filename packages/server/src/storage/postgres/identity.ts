@@ -1,9 +1,10 @@
 /**
  * Notices that a database was restored from a backup. Executors refuse an owner with an older epoch than they have seen, and the epochs of a
- * backup are older, so all are raised then. Source: docs/operations.md, Backups of a database.
+ * backup are older, so all are raised then, and so are the numbers of changes. Source: docs/operations.md, Backups of a database.
  */
 import type { Database, Sql } from './database.ts'
 import { isLost } from './failures.ts'
+import { raiseFeeds } from './feed.ts'
 
 /** Of the server, of its history (a recovery to a point in time and a promotion begin a new one), and of the tables. */
 const IDENTITY_SQL = `SELECT concat_ws('/', s.system_identifier, c.timeline_id, 'parley.cluster'::regclass::oid::text) AS identity
@@ -49,6 +50,7 @@ const knownOf = async (sql: Sql): Promise<string | null> =>
 
 /** In slices, because a statement has a time limit. */
 async function raiseAll(sql: Sql): Promise<void> {
+  await raiseFeeds(sql)
   const { newest } = (await sql.get<{ newest: number }>('SELECT coalesce(max(n), 0) AS newest FROM conversations'))!
   for (let after = 0; after < newest; after += SLICE)
     await sql.run('UPDATE conversations SET epoch = epoch + $1 WHERE n > $2 AND n <= $3', STEP, after, after + SLICE)

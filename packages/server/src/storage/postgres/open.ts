@@ -1,6 +1,7 @@
 /** Opens a store in a PostgreSQL database. */
 import type { PlaceId } from '../contract/nodes.ts'
 import type { Lease } from '../contract/shared.ts'
+import { FeedListeners } from '../shared/feed-listeners.ts'
 import type { Storage } from '../storage.ts'
 import { Appends } from './appends.ts'
 import { postgresAudit } from './audit.ts'
@@ -12,6 +13,7 @@ import { Database, nameOf } from './database.ts'
 import { Deliveries } from './deliveries.ts'
 import { postgresDocuments } from './documents.ts'
 import { OWN_LOGS, postgresEvents } from './events.ts'
+import { postgresFeed } from './feed.ts'
 import { postgresFiles } from './files.ts'
 import { raiseEpochsOfRestored } from './identity.ts'
 import { postgresIdempotency } from './idempotency.ts'
@@ -70,6 +72,7 @@ export async function openPostgres({
   let lease: Lease | undefined
   const claimant = { place, mayTakeOver: () => lease?.mayTakeOver ?? true }
   const outbox = new Outbox(givenNow)
+  const feeds = new FeedListeners()
   const appends = new Appends(database, outbox)
   const sweep = new LogSweep(database)
   sweep.start()
@@ -82,11 +85,12 @@ export async function openPostgres({
   }
   return {
     conversations: {
-      ...postgresRecords(database, sweep, outbox, place),
+      ...postgresRecords(database, sweep, outbox, { place, feeds }),
       ...postgresOwning(database, claimant),
-      ...postgresLog(appends, outbox),
+      ...postgresLog(appends, outbox, feeds),
     },
     events: postgresEvents(database, OWN_LOGS),
+    feed: postgresFeed(database, feeds),
     outbox: new Deliveries(database, outbox, sweep),
     targets: new PostgresTargets(database, outbox, sweep),
     received: new ReceivedConversations(database, sweep, now),

@@ -15,12 +15,14 @@ import type {
 import type { PlaceId } from '../contract/nodes.ts'
 import { Cursors } from '../shared/cursors.ts'
 import { bytesOfFiles } from '../shared/file-bytes.ts'
+import type { FeedListeners } from '../shared/feed-listeners.ts'
 import { requireDense } from '../shared/dense.ts'
 import { type Parent, treeOf } from '../shared/roots.ts'
 import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import { insertCheckpoint } from './checkpoints.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
 import { bytesOf, type EventRow, eventRow, insertEvents, packedId } from './event-rows.ts'
+import { noteChange, raiseFeeds } from './feed.ts'
 import { insertFile } from './files.ts'
 import { lock } from './locks.ts'
 import type { Outbox } from './outbox.ts'
@@ -103,7 +105,12 @@ export function pageSql(select: string, sort: ConversationSort, hasStatus: boole
 
 type Records = Omit<ConversationStore, 'own' | 'claim' | 'holder' | 'orphans' | 'wanting' | 'release' | 'append'>
 
-export function postgresRecords(database: Database, sweep: LogSweep, outbox: Outbox, place: PlaceId): Records {
+export function postgresRecords(
+  database: Database,
+  sweep: LogSweep,
+  outbox: Outbox,
+  { place, feeds }: { place: PlaceId; feeds: FeedListeners },
+): Records {
   const cursors = new Cursors()
   return {
     create: async (conversation) => {
@@ -112,8 +119,10 @@ export function postgresRecords(database: Database, sweep: LogSweep, outbox: Out
       const rows = events.map(eventRow)
       const bytes = bytesOf(rows) + bytesOfFiles(conversation.files ?? [])
       const isCreated = await createOnce(database, outbox, conversation, { rows, bytes })
-      if (isCreated) outbox.announceCommit(conversation.id, conversation.outbox, rows.length)
-      return isCreated ? 'created' : 'exists'
+      if (!isCreated) return 'exists'
+      outbox.announceCommit(conversation.id, conversation.outbox, rows.length)
+      feeds.changed(conversation.owner)
+      return 'created'
     },
     get: (id) => database.read(async (sql) => (await sql.get<ConversationRow>(GET_SQL, id)) ?? null),
     ownerOf: (id) => database.read(async (sql) => (await sql.get<{ owner: string }>(OWNER_SQL, id))?.owner ?? null),
@@ -144,6 +153,7 @@ export function postgresRecords(database: Database, sweep: LogSweep, outbox: Out
     markRestored: (backupAt) =>
       database.write(async (sql) => {
         await sql.run('DELETE FROM made_workspaces WHERE place = $1', place)
+        await raiseFeeds(sql)
         return sql.run(MARK_RESTORED_SQL, backupAt, place)
       }),
     changeRecords: (change) => database.write((sql) => changeRecords(sql, change)),
@@ -153,9 +163,10 @@ export function postgresRecords(database: Database, sweep: LogSweep, outbox: Out
     released: (id) =>
       database.write(async (sql) => void (await sql.run('DELETE FROM owed_releases WHERE id = $1', id))),
     delete: async (id, drafts = [], workspace = 'keep') => {
-      const isDeleted = await database.write((sql) => deleteNow(sql, outbox, id, drafts, { workspace, place }))
-      if (!isDeleted) return false
+      const owner = await database.write((sql) => deleteNow(sql, outbox, id, drafts, { workspace, place }))
+      if (owner === null) return false
       outbox.announceCommit(id, drafts, 0, true)
+      feeds.changed(owner)
       sweep.start()
       return true
     },
@@ -220,6 +231,7 @@ async function createNow(sql: Sql, outbox: Outbox, row: NewConversation, { rows,
   if (row.state !== undefined) await sql.run(PUT_STATE_SQL, made.n, row.state.seq, row.state.json)
   if (rows.length > 0) await outbox.follow(sql, made.n, id, 0)
   await outbox.write(sql, id, drafts, notified)
+  await noteChange(sql, owner, id)
   await countBytes(sql, owner, bytes)
 }
 
@@ -268,23 +280,24 @@ async function countFilesNow(sql: Sql, id: ConversationId, bytes: number): Promi
   await countBytes(sql, row.owner, bytes - row.file_bytes)
 }
 
-/** Deletes the row and writes the last notifications; the log is left to the sweep. False when there is no such row. */
+/** Deletes the row and writes the last notifications; the log is left to the sweep. Returns the owner; null: there is no such row. */
 async function deleteNow(
   sql: Sql,
   outbox: Outbox,
   id: ConversationId,
   drafts: readonly OutboxDraft[],
   { workspace, place }: { workspace: WorkspaceChoice; place: PlaceId },
-): Promise<boolean> {
+): Promise<string | null> {
   await lock(sql, 'lane', [id])
   await sql.run('SELECT 1 FROM conversations WHERE id = $1 FOR UPDATE', id)
   await sql.run(OWE_SQL, id, workspace, place)
   type Deleted = { n: number; seq: number; notified: number; owner: string; bytes: number }
   const row = await sql.get<Deleted>(DELETE_SQL, id)
-  if (row === undefined) return false
+  if (row === undefined) return null
   await sql.run(REMEMBER_ID_SQL, id, row.owner)
   await outbox.end(sql, row.n, row.seq)
   await outbox.write(sql, id, drafts, row.notified)
+  await noteChange(sql, row.owner, id)
   await countBytes(sql, row.owner, -row.bytes)
-  return true
+  return row.owner
 }

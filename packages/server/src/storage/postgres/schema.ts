@@ -412,6 +412,20 @@ const OUTLINE = `
   ALTER TABLE events ADD COLUMN parent_seq bigint, ADD COLUMN refers_seq bigint, ADD COLUMN tool ${TEXT}, ADD COLUMN flags integer;
 `
 
+/** Which conversations of a user have changed, in their order. */
+const FEEDS = `
+  CREATE TABLE feeds (
+    user_name ${TEXT} PRIMARY KEY,
+    n bigint NOT NULL
+  );
+  CREATE TABLE feed_changes (
+    user_name ${TEXT} NOT NULL,
+    n bigint NOT NULL,
+    conversation_id ${TEXT} NOT NULL,
+    PRIMARY KEY (user_name, n)
+  );
+`
+
 /** The steps, oldest first. */
 export const MIGRATIONS: readonly string[] = [
   CONVERSATIONS + EVENTS + DELIVERIES + USERS,
@@ -421,4 +435,5 @@ export const MIGRATIONS: readonly string[] = [
   CALLBACKS_OF_NODES,
   OUTLINE,
   LOGINS,
+  FEEDS,
 ]

@@ -3,10 +3,12 @@ import { ParleyError } from '@parley/protocol'
 import type { SQLInputValue } from 'node:sqlite'
 import type { Append, CachedState, ConversationStore } from '../contract/conversations.ts'
 import { requireDense } from '../shared/dense.ts'
+import { type FeedListeners, isInFeed } from '../shared/feed-listeners.ts'
 import { spentIn } from '../shared/usage.ts'
 import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import { bytesOf, type EventColumns, eventColumns, insertEvents } from './event-columns.ts'
 import { isDuplicate } from './failures.ts'
+import { noteChange } from './feed.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { putNote, settleNotes } from './notes.ts'
 import type { Outbox } from './outbox.ts'
@@ -92,11 +94,12 @@ function advance(sql: Sql, append: Append, bytes: number): { n: number; owner: s
 
 type Counted = { columns: readonly EventColumns[]; bytes: number; spent: ReturnType<typeof spentIn> }
 
-function appendNow(sql: Sql, append: Append, { columns, bytes, spent }: Counted, outbox: Outbox): void {
+/** Returns the owner when the feed shows the append. */
+function appendNow(sql: Sql, append: Append, { columns, bytes, spent }: Counted, outbox: Outbox): string | null {
   expectMasked(sql, append)
   const advanced = advance(sql, append, bytes)
   if (advanced === undefined) {
-    if (isStored(sql, append, columns)) return
+    if (isStored(sql, append, columns)) return null
     throw refusal(sql, append)
   }
   const { n: conversation, owner } = advanced
@@ -122,16 +125,25 @@ function appendNow(sql: Sql, append: Append, { columns, bytes, spent }: Counted,
   if (append.settled !== undefined) settleNotes(sql, conversation, append.settled)
   if (columns.length > 0) outbox.follow(conversation, append.id, append.expectedSeq)
   outbox.notify(conversation, append.id, append.outbox)
+  if (!isInFeed(append.row)) return null
+  noteChange(sql, owner, append.id)
+  return owner
 }
 
-export function sqliteLog(sql: Sql, commits: GroupCommit, outbox: Outbox): Pick<ConversationStore, 'append'> {
+export function sqliteLog(
+  sql: Sql,
+  commits: GroupCommit,
+  outbox: Outbox,
+  feeds: FeedListeners,
+): Pick<ConversationStore, 'append'> {
   return {
     append: async (append) => {
       requireDense(append.expectedSeq, append.events)
       const columns = append.events.map(eventColumns)
       const counted = { columns, bytes: bytesOf(columns), spent: spentIn(append.events) }
-      await commits.write(() => appendNow(sql, append, counted, outbox))
+      const owner = await commits.write(() => appendNow(sql, append, counted, outbox))
       outbox.announceCommit(append.id, append.outbox, columns.length)
+      if (owner !== null) feeds.changed(owner)
     },
   }
 }

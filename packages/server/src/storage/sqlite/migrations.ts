@@ -450,6 +450,15 @@ const MIGRATIONS: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE INDEX login_codes_user ON login_codes (user, key_hash);
   `,
+  `
+  CREATE TABLE feeds (user TEXT NOT NULL PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE feed_changes (
+    user TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    conversation_id TEXT NOT NULL,
+    PRIMARY KEY (user, n)
+  ) WITHOUT ROWID;
+  `,
 ]
 
 /** True for the `application_id` of a store. */

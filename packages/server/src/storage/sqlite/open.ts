@@ -2,6 +2,7 @@
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { FeedListeners } from '../shared/feed-listeners.ts'
 import type { Storage } from '../storage.ts'
 import { sqliteAudit } from './audit.ts'
 import { sqliteBash } from './bash.ts'
@@ -13,6 +14,7 @@ import { sqliteDocuments } from './documents.ts'
 import { EventBackfill } from './event-backfill.ts'
 import { ownLogs, sqliteEvents } from './events.ts'
 import { explained } from './failures.ts'
+import { sqliteFeed } from './feed.ts'
 import { sqliteFiles } from './files.ts'
 import { CHECKPOINT_PAGES, GroupCommit } from './group-commit.ts'
 import { sqliteIdempotency } from './idempotency.ts'
@@ -106,6 +108,7 @@ export async function openSqlite({
   const commits = new GroupCommit(sql, path, busyTimeoutMs)
   const sweep = new LogSweep(sql, commits)
   const outbox = new Outbox(sql, now)
+  const feeds = new FeedListeners()
   const backfill = new EventBackfill(sql, commits)
   sweep.start()
   backfill.start()
@@ -119,11 +122,12 @@ export async function openSqlite({
   }
   return {
     conversations: {
-      ...sqliteRecords(sql, commits, sweep, outbox),
+      ...sqliteRecords(sql, commits, sweep, outbox, feeds),
       ...sqliteOwning(sql, commits),
-      ...sqliteLog(sql, commits, outbox),
+      ...sqliteLog(sql, commits, outbox, feeds),
     },
     events: sqliteEvents(sql, commits, ownLogs(sql)),
+    feed: sqliteFeed(sql, commits, feeds),
     outbox: new Deliveries(sql, commits, outbox, sweep),
     targets: new SqliteTargets(sql, commits, outbox, sweep),
     received: new ReceivedConversations(sql, commits, sweep, now),

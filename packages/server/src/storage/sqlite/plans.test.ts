@@ -21,6 +21,7 @@ import * as received from './received.ts'
 import * as records from './records.ts'
 import type { Sql } from './sql.ts'
 import { SWEEPABLE_SQL } from './sweep.ts'
+import * as feed from './feed.ts'
 import * as usage from './usage.ts'
 import * as vault from './vault.ts'
 import * as waiting from './waiting-deliveries.ts'
@@ -164,6 +165,7 @@ test.each([
     records.CHILDREN_SQL,
     /^SEARCH conversations USING INDEX conversations_parent \(parent_conversation_id=\?\)$/,
   ],
+  ['changes of a feed', feed.SINCE_SQL, /^SEARCH feed_changes USING PRIMARY KEY \(user=\? AND n>\?\)$/],
   ['usage', usage.OF_USER_SQL, /^SEARCH usage USING PRIMARY KEY \(user=\? AND period=\?\)$/],
   [
     'due deliveries',

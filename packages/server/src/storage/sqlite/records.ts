@@ -18,8 +18,10 @@ import { requireDense } from '../shared/dense.ts'
 import { type Parent, treeOf } from '../shared/roots.ts'
 import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import { bytesOfFiles } from '../shared/file-bytes.ts'
+import type { FeedListeners } from '../shared/feed-listeners.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { bytesOf, type EventColumns, eventColumns, insertEvents, packedId } from './event-columns.ts'
+import { noteChange, raiseFeeds } from './feed.ts'
 import { putState } from './log.ts'
 import { insertFile } from './files.ts'
 import type { Outbox } from './outbox.ts'
@@ -64,7 +66,13 @@ export function searchSql(sort: ConversationSort, hasStatus: boolean, hasCursor:
 type Records = Omit<ConversationStore, 'own' | 'claim' | 'holder' | 'orphans' | 'wanting' | 'release' | 'append'>
 type NewConversation = Parameters<ConversationStore['create']>[0]
 
-export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, outbox: Outbox): Records {
+export function sqliteRecords(
+  sql: Sql,
+  commits: GroupCommit,
+  sweep: LogSweep,
+  outbox: Outbox,
+  feeds: FeedListeners,
+): Records {
   const cursors = new Cursors()
   return {
     create: async (conversation) => {
@@ -73,8 +81,10 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
       const columns = events.map(eventColumns)
       const bytes = bytesOf(columns) + bytesOfFiles(conversation.files ?? [])
       const isCreated = await commits.write(() => createNow(sql, outbox, conversation, { columns, bytes }))
-      if (isCreated) outbox.announceCommit(conversation.id, conversation.outbox, columns.length)
-      return isCreated ? 'created' : 'exists'
+      if (!isCreated) return 'exists'
+      outbox.announceCommit(conversation.id, conversation.outbox, columns.length)
+      feeds.changed(conversation.owner)
+      return 'created'
     },
     get: (id) => commits.read(() => getNow(sql, id)),
     ownerOf: (id) =>
@@ -117,6 +127,7 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
     markRestored: (backupAt) =>
       commits.write(() => {
         sql.run('DELETE FROM made_workspaces')
+        raiseFeeds(sql)
         return sql.run(
           `INSERT OR REPLACE INTO restored_runs (conversation, backup_at)
            SELECT n, ? FROM conversations WHERE wants_owner = 1`,
@@ -133,9 +144,10 @@ export function sqliteRecords(sql: Sql, commits: GroupCommit, sweep: LogSweep, o
       ),
     released: (id) => commits.write(() => void sql.run('DELETE FROM owed_releases WHERE id = ?', id)),
     delete: async (id, drafts = [], workspace = 'keep') => {
-      const isDeleted = await commits.write(() => deleteNow(sql, outbox, id, drafts, workspace))
-      if (!isDeleted) return false
+      const owner = await commits.write(() => deleteNow(sql, outbox, id, drafts, workspace))
+      if (owner === null) return false
       outbox.announceCommit(id, drafts, 0, true)
+      feeds.changed(owner)
       sweep.start()
       return true
     },
@@ -181,6 +193,7 @@ function createNow(
   if (row.state !== undefined) putState(sql, made.n, row.state)
   if (events.length > 0) outbox.follow(made.n, row.id, 0)
   outbox.notify(made.n, row.id, row.outbox)
+  noteChange(sql, row.owner, row.id)
   return true
 }
 
@@ -241,14 +254,14 @@ function countFilesNow(sql: Sql, id: ConversationId, bytes: number): void {
   countBytes(sql, row.owner, bytes - row.file_bytes)
 }
 
-/** Deletes the row and writes the last notifications; the log is left to the sweep. False when there is no such row. */
+/** Deletes the row and writes the last notifications; the log is left to the sweep. Returns the owner; null: there is no such row. */
 function deleteNow(
   sql: Sql,
   outbox: Outbox,
   id: ConversationId,
   drafts: readonly OutboxDraft[],
   workspace: WorkspaceChoice,
-): boolean {
+): string | null {
   sql.run(
     `INSERT OR REPLACE INTO owed_releases (id, owner, record, workspace)
      SELECT c.id, c.owner, r.record, ? FROM conversations c JOIN records r ON r.conversation = c.n WHERE c.id = ?`,
@@ -260,9 +273,10 @@ function deleteNow(
     'DELETE FROM conversations WHERE id = ? RETURNING n, seq, notified, owner, bytes + file_bytes AS bytes',
     id,
   )
-  if (row === undefined) return false
+  if (row === undefined) return null
   countBytes(sql, row.owner, -row.bytes)
   outbox.end(row.n, row.seq)
   outbox.write(id, drafts, row.notified)
-  return true
+  noteChange(sql, row.owner, id)
+  return row.owner
 }

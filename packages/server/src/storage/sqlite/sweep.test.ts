@@ -1,6 +1,7 @@
 import { newConversationId, newEventId, type StoredEvent } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../../testing/temp.ts'
+import { FeedListeners } from '../shared/feed-listeners.ts'
 import { GroupCommit } from './group-commit.ts'
 import { sqliteLog } from './log.ts'
 import { connect } from './open.ts'
@@ -14,7 +15,8 @@ function open(path: string) {
   const commits = new GroupCommit(sql, path)
   const sweep = new LogSweep(sql, commits)
   const outbox = new Outbox(sql, () => new Date())
-  const records = { ...sqliteRecords(sql, commits, sweep, outbox), ...sqliteLog(sql, commits, outbox) }
+  const feeds = new FeedListeners()
+  const records = { ...sqliteRecords(sql, commits, sweep, outbox, feeds), ...sqliteLog(sql, commits, outbox, feeds) }
   return { sql, commits, sweep, records }
 }
 

@@ -34,7 +34,7 @@ test('the deletion of a user leaves no row in any table with a user, and all row
   )
   const value = ({ name, type, pk }: Column, owner: string, user: string): SQLInputValue => {
     if (name === user) return owner
-    return type === 'INTEGER' || type === 'REAL' ? (pk > 0 ? null : 0) : `${name} of ${owner}`
+    return type === 'INTEGER' || type === 'REAL' ? (pk === 1 ? null : 0) : `${name} of ${owner}`
   }
   for (const { table, user, columns } of tables)
     for (const owner of ['ann', 'bob']) {
