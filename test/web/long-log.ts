@@ -19,12 +19,15 @@ export type LongLog = AsyncDisposable & {
   open(path: string): Promise<Page>
 }
 
-/** Stores the events while no server uses the data directory, then starts one. */
-export async function openLongLog(site: Site, talk: Talk, count: number): Promise<LongLog> {
+/**
+ * Stores the events while no server uses the data directory, then starts one.
+ * @param log the events, or how many of them
+ */
+export async function openLongLog(site: Site, talk: Talk, log: number | readonly Event[]): Promise<LongLog> {
   await using stack = new AsyncDisposableStack()
   const dataDir = site.server.dir.file('long-log')
   const id = await createdIn(dataDir, talk)
-  await fill(dataDir, id, count)
+  await fill(dataDir, id, typeof log === 'number' ? turns(log) : log)
   const server = stack.use(await startServerProcess({ dataDir }))
   // The page's origin is another server than the one of its files, which a browser takes for another network.
   const args = ['--no-sandbox', '--disable-gpu', '--disable-features=LocalNetworkAccessChecks']
@@ -54,20 +57,19 @@ async function createdIn(dataDir: string, talk: Talk): Promise<string> {
   return await startConversation(server, talk)
 }
 
-async function fill(dataDir: string, id: string, count: number): Promise<void> {
+async function fill(dataDir: string, id: string, log: readonly Event[]): Promise<void> {
   await using storage = await openSqlite({ path: `${dataDir}/parley.db` })
   const { row } = await own(storage, id as typeof row.id)
-  const stored = turns(count)
-  for (let at = 0; at < count; at += COMMIT) {
-    const events = stored
+  for (let at = 0; at < log.length; at += COMMIT) {
+    const events = log
       .slice(at, at + COMMIT)
       .map((event, index): StoredEvent => ({ seq: row.seq + at + index + 1, event }))
     await storage.conversations.append({ id: row.id, epoch: row.epoch, expectedSeq: row.seq + at, events })
   }
 }
 
-/** The same turn again and again; every third call fails, and every answer has another length. */
-function turns(count: number): Event[] {
+/** Events of one branch, a second apart. `add` returns the id of the event. */
+export function eventChain(): { events: Event[]; add: (members: Record<string, unknown>) => string } {
   const events: Event[] = []
   let parent: string | null = null
   const add = (members: Record<string, unknown>): string => {
@@ -77,6 +79,12 @@ function turns(count: number): Event[] {
     parent = id
     return id
   }
+  return { events, add }
+}
+
+/** The same turn again and again; every third call fails, and every answer has another length. */
+function turns(count: number): Event[] {
+  const { events, add } = eventChain()
   const text = (value: string) => [{ type: 'text', text: value }]
   for (let turn = 1; events.length < count; turn++) {
     add({ kind: 'MessageEvent', source: 'user', llm_message: { role: 'user', content: text(`Task ${turn}`) } })
