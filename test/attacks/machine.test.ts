@@ -76,6 +76,14 @@ describe('the key of another user', () => {
     },
   )
 
+  test('gets no file of these places from a git patch, and sees a link as a link', async () => {
+    const ask = (path: string) => get('bob', `/api/git/patch?path=${q(path)}`)
+    const links = [bench.dir('bob', 'to-secret'), bench.dir('bob', 'to-key')]
+    const closed = closedFiles(bench).filter((path) => !links.includes(path))
+    expect(await notRefused(closed, ask)).toEqual([])
+    expect((await ask(links[1]!)).json.patch).toBe(`@@ -0,0 +1,1 @@\n+${bench.data('secret-key')}\n`)
+  })
+
   test('gets no file of these places from a git diff, and sees a link as a link', async () => {
     const ask = (path: string) => get('bob', `/api/git/diff?path=${q(path)}`)
     const links = [bench.dir('bob', 'to-secret'), bench.dir('bob', 'to-key')]
@@ -128,7 +136,7 @@ describe('a read-only key', () => {
       `/api/file/download?path=${q('/etc/hostname')}`,
       `/api/file/archive?path=${q(open)}`,
       ...['changes', 'commits', 'commits/abcd/changes'].map((name) => `/api/git/${name}?path=${q(open)}`),
-      `/api/git/diff?path=${q(join(open, 'x'))}`,
+      ...['diff', 'patch'].map((name) => `/api/git/${name}?path=${q(join(open, 'x'))}`),
       '/api/bash/bash_events/search',
       `/api/bash/bash_events/${'0'.repeat(32)}`,
     ]

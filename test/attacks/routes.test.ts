@@ -91,6 +91,7 @@ const PATHS: Readonly<Record<string, readonly PathAttack[]>> = {
 /** Routes for files and directories whose refusals differ from path to path: `machine.test.ts` attacks them. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   'GET /api/git/diff',
+  'GET /api/git/patch',
   'POST /api/file/upload',
   'GET /api/file/search_subdirs',
 ])

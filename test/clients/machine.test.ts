@@ -44,8 +44,8 @@ test('a client workspace shows the changes of its repository', async () => {
   writeFileSync(`${folder}/old`, 'two\n')
   writeFileSync(`${folder}/new`, 'three\n')
   expect(await workspace().gitChanges(folder, { ref: 'HEAD' })).toEqual([
-    { status: 'ADDED', path: 'new' },
-    { status: 'UPDATED', path: 'old' },
+    { status: 'ADDED', path: 'new', additions: 1, deletions: 0, ref: expect.any(String) },
+    { status: 'UPDATED', path: 'old', additions: 1, deletions: 1, ref: expect.any(String) },
   ])
   const diff = await workspace().gitDiff(`${folder}/old`, { ref: 'HEAD' })
   expect([diff.original?.trim(), diff.modified?.trim()]).toEqual(['one', 'two'])

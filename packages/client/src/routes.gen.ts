@@ -189,6 +189,7 @@ export const gitCommitChanges: RouteOf<typeof rows.gitCommitChanges> = {
 }
 export const gitCommits: RouteOf<typeof rows.gitCommits> = { method: 'GET', path: '/api/git/commits' }
 export const gitDiff: RouteOf<typeof rows.gitDiff> = { method: 'GET', path: '/api/git/diff' }
+export const gitPatch: RouteOf<typeof rows.gitPatch> = { method: 'GET', path: '/api/git/patch' }
 export const health: RouteOf<typeof rows.health> = { method: 'GET', path: '/health' }
 export const interruptConversation: RouteOf<typeof rows.interruptConversation> = {
   method: 'POST',

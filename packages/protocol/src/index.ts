@@ -483,6 +483,8 @@ export {
   gitCommits,
   GitCommitsPage,
   gitDiff,
+  GitPatch,
+  gitPatch,
   GitDiff,
 } from './endpoints/git.ts'
 export {

@@ -157,7 +157,7 @@ const gitCases: Cases = {
     {
       says: 'since a commit',
       status: 200,
-      shape: [{ status: 'UPDATED', path: 'a.txt' }],
+      shape: [{ status: 'UPDATED', path: 'a.txt', additions: 1, deletions: 1, ref: expect.any(String) }],
       ask: (place) => git('changes', repository(place), '&ref=HEAD'),
     },
     {

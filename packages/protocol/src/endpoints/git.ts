@@ -13,12 +13,31 @@ export const GitChange = z.object({
   status: z.enum(['MOVED', 'ADDED', 'DELETED', 'UPDATED']),
   /** Relative to the repository. */
   path: z.string(),
+  /** Lines; null where they are not counted: binary, large, or one of very many new files. */
+  additions: z.int().nullable().optional(),
+  deletions: z.int().nullable().optional(),
+  /** The file that this new one is similar to. It is in the list, too, as deleted. */
+  old_path: z.string().optional(),
+  binary: z.boolean().optional(),
+  /** The commit or tree that the file was compared with. */
+  ref: z.string().optional(),
 })
 export type GitChange = z.infer<typeof GitChange>
 
 export const GitDiff = z.object({ modified: z.string().nullable(), original: z.string().nullable() })
 /** Both versions of a file; empty where the file does not exist, null outside a repository. */
 export type GitDiff = z.infer<typeof GitDiff>
+
+export const GitPatch = z.object({
+  /** The commit or tree that was compared with. */
+  ref: z.string(),
+  /** In the unified format; empty when nothing differs, null for a binary or large file. */
+  patch: z.string().nullable(),
+  binary: z.boolean(),
+  /** Size of the file in the working tree; null when it is deleted. */
+  bytes: z.int().nullable(),
+})
+export type GitPatch = z.infer<typeof GitPatch>
 
 export const GitCommit = z.object({
   sha: z.string(),
@@ -58,6 +77,17 @@ export const gitDiff = endpoint({
   /** `commit` selects the change that this commit made; it excludes `ref`. */
   query: z.object({ path, ref: z.string().optional(), commit: hex().optional() }),
   ok: { status: 200, schema: GitDiff, description: 'Both versions; null outside a repository' },
+  errors: [400],
+})
+
+export const gitPatch = endpoint({
+  operationId: 'gitPatch',
+  ...git,
+  path: '/api/git/patch',
+  description: 'Returns how a file of the working tree differs from a commit.',
+  /** `old_path`: the file that this one was moved from, as `GET /api/git/changes` names it. */
+  query: z.object({ path, ref: z.string().optional(), old_path: z.string().optional() }),
+  ok: { status: 200, schema: GitPatch.nullable(), description: 'The patch; null outside a repository' },
   errors: [400],
 })
 

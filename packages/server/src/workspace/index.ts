@@ -36,6 +36,7 @@ export type { BrowsedFolder } from './browse/browsed-folder.ts'
 export { openArchive } from './archive/archive.ts'
 export type { ArchiveFacts } from './archive/facts.ts'
 export { changesOf, changesSince, fileDiff, newestCommits } from './git/queries.ts'
+export { patchOf } from './git/patch.ts'
 export { hasChanges } from './git/has-changes.ts'
 export { makeWorktree, placeOfWorktree } from './git/worktree.ts'
 export {

@@ -1,6 +1,6 @@
 /** Git queries in directories of the server's machine. Source: agent-server-wire.md 1.9. */
-import { gitChanges, gitCommitChanges, gitCommits, gitDiff } from '@parley/protocol'
-import { changesOf, changesSince, fileDiff, type Hosts, newestCommits } from '../../workspace/index.ts'
+import { gitChanges, gitCommitChanges, gitCommits, gitDiff, gitPatch } from '@parley/protocol'
+import { changesOf, changesSince, fileDiff, type Hosts, newestCommits, patchOf } from '../../workspace/index.ts'
 import type { Actor } from '../../conversation/index.ts'
 import { expectWriter } from '../core/auth.ts'
 import { ok, route } from '../core/route.ts'
@@ -18,6 +18,9 @@ export function gitRoutes(hosts: Hosts, touch: () => void): Route[] {
     ),
     route(gitDiff, async ({ query, callerSignal }, actor) =>
       ok(gitDiff, await fileDiff(await workspaceOf(actor), query, callerSignal())),
+    ),
+    route(gitPatch, async ({ query, callerSignal }, actor) =>
+      ok(gitPatch, await patchOf(await workspaceOf(actor), query, callerSignal())),
     ),
     route(gitCommits, async ({ query, callerSignal }, actor) =>
       ok(gitCommits, await newestCommits(await workspaceOf(actor), query, callerSignal())),

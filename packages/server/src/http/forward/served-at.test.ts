@@ -69,6 +69,7 @@ const SERVED = {
     'GET /api/git/commits',
     'GET /api/git/commits/{sha}/changes',
     'GET /api/git/diff',
+    'GET /api/git/patch',
     'POST /api/bash/execute_bash_command',
     'POST /api/bash/start_bash_command',
     'POST /api/file/create_directory',

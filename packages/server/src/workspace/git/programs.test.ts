@@ -7,6 +7,7 @@ import { openArchive } from '../archive/archive.ts'
 import { never, openTestWorkspaces, type TestWorkspaces } from '../workspace.testing.ts'
 import type { Workspace } from '../workspace.ts'
 import { hasChanges } from './has-changes.ts'
+import { patchOf } from './patch.ts'
 import { changesOf, changesSince, fileDiff, newestCommits } from './queries.ts'
 import { makeWorktree } from './worktree.ts'
 
@@ -103,6 +104,8 @@ test('git queries start no program of a repository', async () => {
   await changesOf(workspace, { path: root, sha: newest!.sha }, never)
   expect((await fileDiff(workspace, { path: join(root, 'clean') }, never)).original).toBe('clean')
   await fileDiff(workspace, { path: join(root, 'viewed'), commit: newest!.sha }, never)
+  for (const name of ['clean', 'viewed', 'converted', 'module'])
+    await patchOf(workspace, { path: join(root, name), old_path: 'plain' }, never)
   await fileDiff(workspace, { path: join(root, 'absent'), ref: 'HEAD' }, never).catch(() => undefined)
   expect(await hasChanges(workspace, never)).toBe(true)
   for (const format of ['git-delta', 'tar.gz'] as const) {
@@ -157,6 +160,7 @@ describe('git queries show no files of', () => {
       changesSince(workspace, { path }, never),
       newestCommits(workspace, { path, limit: 5 }, never),
       fileDiff(workspace, { path: join(path, file) }, never),
+      patchOf(workspace, { path: join(path, file) }, never),
     ]
     return JSON.stringify(await Promise.all(asked.map((each) => each.catch((error: unknown) => String(error)))))
   }
@@ -198,7 +202,7 @@ describe('git queries show no files of', () => {
     await expect(fileDiff(workspace, { path: join(at, 'folder', 'hidden.txt') }, never)).rejects.toThrow(
       'is in the data directory',
     )
-    expect(await changesSince(workspace, { path: at }, never)).toEqual([
+    expect(await changesSince(workspace, { path: at }, never)).toMatchObject([
       { status: 'ADDED', path: 'folder' },
       { status: 'ADDED', path: 'link' },
     ])

@@ -8,10 +8,11 @@ import type { Workspace } from '../workspace.ts'
 import { inFolder, nullIfNotFound, openEntry } from '../files.ts'
 import type { FolderHandle } from '../roots/folder-handle.ts'
 import { commitOf, parentOf, type Repository, repositoryOf, shownBaseOf } from './repository.ts'
+import { countsSince, newFiles } from './counts.ts'
 import { DIFF } from './run.ts'
 
 /** Largest file that is shown, in bytes. */
-const MAX_FILE_BYTES = 1024 * 1024
+export const MAX_FILE_BYTES = 1024 * 1024
 /** Renames are reported as a deleted and an added file, as the published clients expect. */
 const COMPARE = [...DIFF, '--no-renames', '--name-status', '-z']
 /** Levels of repositories inside repositories that are included. */
@@ -34,13 +35,21 @@ export async function changesSince(
   const tracked = await repository.git.tell(['diff', ...COMPARE, base, '--'], signal)
   const untracked = await repository.git.tell(['ls-files', '--others', '--exclude-standard', '-z'], signal)
   const names = fields(untracked)
-  const added = names.filter((name) => !name.endsWith('/')).map((name): GitChange => ({ status: 'ADDED', path: name }))
+  const added = names.filter((name) => !name.endsWith('/'))
+  const counts = await countsSince(repository, base, signal)
+  const news = await newFiles(
+    added.map((name) => join(repository.root, name)),
+    workspace.account ?? null,
+    signal,
+  )
   const inside: GitChange[] = []
   for (const name of depth < MAX_DEPTH ? names.filter((each) => each.endsWith('/')) : []) {
     const changes = await changesSince(workspace, { path: join(repository.root, name) }, signal, depth + 1)
     inside.push(...changes.map((change) => ({ ...change, path: `${name}${change.path}` })))
   }
-  return sorted([...parseChanges(tracked), ...added, ...inside])
+  const known = parseChanges(tracked).map((change): GitChange => ({ ...change, ...counts.get(change.path), ref: base }))
+  const fresh = added.map((path, at): GitChange => ({ status: 'ADDED', path, ...news[at], ref: base }))
+  return sorted([...known, ...fresh, ...inside])
 }
 
 /** Files that one commit changed against its first parent. @throws ParleyError `bad_request`. */
@@ -103,20 +112,25 @@ export async function newestCommits(
 }
 
 /** The real path of the directory that a request names. @throws RefusedPath; ParleyError `bad_request` for a relative path. */
-async function asked(workspace: Workspace, path: string): Promise<string> {
+export async function asked(workspace: Workspace, path: string): Promise<string> {
   if (!isAbsolute(path)) throw new ParleyError('bad_request', 'Path must be absolute')
   return (await workspace.directory?.(path, ['path'])) ?? path
 }
 
 /** The nearest existing directory above a path, because a deleted file's directory may be deleted too. */
-async function existingDirectoryOf(path: string): Promise<string> {
+export async function existingDirectoryOf(path: string): Promise<string> {
   const above = dirname(path)
   const found = await stat(above).catch(() => null)
   return found?.isDirectory() === true || above === path ? above : existingDirectoryOf(above)
 }
 
-const baseFor = (repository: Repository, ref: string | undefined, signal: AbortSignal): Promise<string> =>
-  ref === undefined || ref === '' ? shownBaseOf(repository, signal) : commitOf(repository, ref, signal)
+/** The commit that is compared with. `HEAD` of a repository without commits is the empty tree. */
+export async function baseFor(repository: Repository, ref: string | undefined, signal: AbortSignal): Promise<string> {
+  if (ref === undefined || ref === '') return shownBaseOf(repository, signal)
+  const isUnborn =
+    ref === 'HEAD' && (await repository.git.ask(['rev-parse', '--verify', '--quiet', ref], signal)) === null
+  return isUnborn ? shownBaseOf(repository, signal) : commitOf(repository, ref, signal)
+}
 
 const fields = (text: string): string[] => text.split('\0').filter((field) => field !== '')
 
@@ -139,7 +153,7 @@ const shown = (text: string | null): string => (text ?? '').replace(/\r?\n$/, ''
 const sorted = (changes: GitChange[]): GitChange[] => changes.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 
 /** The text of a file in the working tree; that of a symlink is its target, as in a commit. Null: neither is there. */
-async function fileText(path: string, account: Account | null): Promise<string | null> {
+export async function fileText(path: string, account: Account | null): Promise<string | null> {
   const read = async (folder: FolderHandle, name: string) => {
     const found = await lstat(folder.at(name))
     if (found.isSymbolicLink()) return readlink(folder.at(name))
