@@ -25,7 +25,7 @@ export const ConversationRow = memo(({ item, shown, asked, now }: RowProps) => {
   const isWorded = WORDED.includes(shown)
   return (
     <li>
-      <Link href={conversationPath(item.conversation_id)} className="row" data-row>
+      <Link href={conversationPath(item.conversation_id)} className="conversation-row" data-row>
         <StatusMark status={shown} isSilent={isWorded} />
         <span className="row-title">{item.title}</span>
         <Detail item={item} shown={shown} asked={asked} />

@@ -1,9 +1,15 @@
-/** Which rows are open, and which one was used last. It outlives the mounted rows. No React. */
+/** Which rows are open, which one was used last, and ways to move among them. It outlives the mounted rows. No React. */
+import type { Place } from './scroll.ts'
+
 export class RowStates {
   readonly #toggled = new Map<string, boolean>()
   readonly #listeners = new Set<() => void>()
   readonly #brief = new Set<string>()
   #current = ''
+  /** Brings the row of an event into view. Set by the timeline that is shown. */
+  goTo: (seq: number) => void = () => {}
+  /** Where the person reads; null at the end. Set by the timeline that is shown. */
+  place: () => Place | null = () => null
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener)

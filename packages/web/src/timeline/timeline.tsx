@@ -1,13 +1,14 @@
 /** The log of a conversation as a virtual list. Scroll rules S1 to S6 are kept here and tested in test/web. */
 import { type Range, useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown } from '../ui/icons.ts'
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { Button } from '../ui/button.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
 import { useView } from './context.ts'
 import { estimateOf, type Item, itemsOf } from './items.ts'
 import { RowContent } from './row.tsx'
-import { indexOfSeq, keepPlace, type Place, placeOf, visibleRange, wantedSeqs } from './scroll.ts'
+import { keepPlace, placeOf, visibleRange, wantedSeqs } from './scroll.ts'
+import { usePlace } from './place.ts'
 import { useTimelineKeys } from './timeline-keys.ts'
 import './timeline.css'
 
@@ -47,7 +48,7 @@ export function Timeline({ at }: { at: number | null }) {
   const shown = virtualizer.getVirtualItems()
   const isAtEnd = useIsAtEnd(scroller, items, () => virtualizer.scrollToEnd())
 
-  useFirstPlace(virtualizer, items, { at, scroller })
+  usePlace(virtualizer, items, { at, scroller })
   // While it is mounted: the list has no position any more when it leaves the page.
   useEffect(() => void keepPlace(id, placeOf(virtualizer, items)))
   useEffect(() => conversation.bodies.want(wantedSeqs(items, shown)))
@@ -90,44 +91,6 @@ export function Timeline({ at }: { at: number | null }) {
       )}
     </div>
   )
-}
-
-type Virtualizer = ReturnType<typeof useVirtualizer<HTMLDivElement, Element>>
-
-/** Opens at `at`, at the place that was kept for this tab, or at the end (S4). */
-function useFirstPlace(
-  virtualizer: Virtualizer,
-  items: readonly Item[],
-  { at, scroller }: { at: number | null; scroller: { current: HTMLElement | null } },
-): void {
-  const { conversation } = useView()
-  const target = useRef<Place | 'unknown' | null>('unknown')
-  useLayoutEffect(() => {
-    if (target.current === null || items.length === 0) return
-    if (target.current === 'unknown') {
-      const kept = at === null ? keepPlace(conversation.id) : { key: '', offset: 0, seq: at }
-      target.current = kept !== undefined && indexOfSeq(items, kept.seq, kept.key) !== -1 ? kept : null
-      if (target.current === null) return virtualizer.scrollToEnd()
-    }
-    // The place is kept until the rows around it are loaded and measured, or the person scrolls.
-    const { seq, key, offset } = target.current
-    const [start] = virtualizer.getOffsetForIndex(indexOfSeq(items, seq, key), 'start') ?? [0]
-    if (Math.abs((scroller.current?.scrollTop ?? 0) - start - offset) > 1)
-      return virtualizer.scrollToOffset(start + offset)
-    const shown = virtualizer.getVirtualItems()
-    const isMeasured = shown.length > 0 && shown.every(({ key: each }) => virtualizer.itemSizeCache.has(each))
-    const isLoaded = wantedSeqs(items, shown).every((each) => conversation.log.event(each) !== undefined)
-    if (isMeasured && isLoaded) target.current = null
-  })
-  useEffect(() => {
-    const element = scroller.current
-    const leave = () => (target.current = null)
-    for (const type of ['wheel', 'touchstart', 'pointerdown', 'keydown'])
-      element?.addEventListener(type, leave, { passive: true })
-    return () => {
-      for (const type of ['wheel', 'touchstart', 'pointerdown', 'keydown']) element?.removeEventListener(type, leave)
-    }
-  }, [scroller])
 }
 
 /** Whether the end is in view, and how many rows were added since it was left. */
