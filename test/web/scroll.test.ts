@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../packages/server/testing/until.ts'
 import { CHROMIUM, openSite, SCENARIO_MS, type Site } from './harness.ts'
 import { type LongLog, openLongLog } from './long-log.ts'
+import { AT_END, firstRow } from './places.ts'
 import { startTalk, type Talk } from './talk.ts'
 
 const EVENTS = 50_000
@@ -28,15 +29,6 @@ const DRIFT = `new Promise((resolve) => {
 })`
 /** Scrolls up by almost a screen. */
 const PAGE_UP = `document.querySelector('.timeline-scroll').scrollTop -= 600`
-const AT_END = `{ const l = document.querySelector('.timeline-scroll'); l.scrollHeight - l.scrollTop - l.clientHeight < 80 }`
-/** The first row that is wholly visible: its seq and its place. */
-const FIRST_ROW = `(() => {
-  const list = document.querySelector('.timeline-scroll')
-  const { top } = list.getBoundingClientRect()
-  const row = [...list.querySelectorAll('.row[data-seq]')].find((one) => one.getBoundingClientRect().top >= top)
-  return [Number(row.dataset.seq), Math.round(row.getBoundingClientRect().top)]
-})()`
-
 describe.skipIf(CHROMIUM === undefined)('a log of 50,000 events', { timeout: SCENARIO_MS }, () => {
   let site: Site
   let talk: Talk
@@ -52,7 +44,6 @@ describe.skipIf(CHROMIUM === undefined)('a log of 50,000 events', { timeout: SCE
     await talk[Symbol.asyncDispose]()
   })
 
-  const firstRow = (page: Page) => page.evaluate<[number, number]>(FIRST_ROW)
   const rowTexts = (page: Page) => page.locator('.row').last().textContent()
 
   test('opens at its end with few elements, and a seq in the address opens there', async () => {

@@ -12,6 +12,7 @@ import { useConversationState, useView } from './context.ts'
 import { amountOf, moneyOf } from './format.ts'
 import './header.css'
 
+const FindButton = lazy(async () => ({ default: (await import('./find/index.ts')).FindButton }))
 const PanelButton = lazy(async () => ({ default: (await import('../panel/index.ts')).PanelButton }))
 
 export function ConversationHeader() {
@@ -38,6 +39,7 @@ export function ConversationHeader() {
         />
       </dl>
       <Suspense>
+        <FindButton />
         <PanelButton />
       </Suspense>
     </header>

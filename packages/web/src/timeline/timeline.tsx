@@ -1,7 +1,7 @@
 /** The log of a conversation as a virtual list. Scroll rules S1 to S6 are kept here and tested in test/web. */
 import { type Range, useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown } from '../ui/icons.ts'
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { Button } from '../ui/button.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
 import { useView } from './context.ts'
@@ -11,6 +11,8 @@ import { keepPlace, placeOf, visibleRange, wantedSeqs } from './scroll.ts'
 import { usePlace } from './place.ts'
 import { useTimelineKeys } from './timeline-keys.ts'
 import './timeline.css'
+
+const FindBar = lazy(async () => ({ default: (await import('./find/index.ts')).FindBar }))
 
 /** Rows beyond the visible ones: more than one and a half screens, or corrections of heights would move what is read (S3). */
 const OVERSCAN = 40
@@ -57,6 +59,9 @@ export function Timeline({ at }: { at: number | null }) {
 
   return (
     <div className="timeline">
+      <Suspense>
+        <FindBar />
+      </Suspense>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls is reached with the keyboard */}
       <div ref={scroller} className="timeline-scroll" role="feed" aria-label={words.timeline} tabIndex={0}>
         <div className="timeline-size" style={{ height: virtualizer.getTotalSize() }}>
