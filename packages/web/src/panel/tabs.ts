@@ -20,4 +20,7 @@ const tab = (name: TabName, load: () => Promise<ComponentType<TabProps>>): Tab =
   Content: lazy(async () => ({ default: await load() })),
 })
 
-export const TABS: readonly Tab[] = [tab('changes', async () => (await import('./changes/index.tsx')).ChangesTab)]
+export const TABS: readonly Tab[] = [
+  tab('changes', async () => (await import('./changes/index.tsx')).ChangesTab),
+  tab('usage', async () => (await import('./usage/index.tsx')).UsageTab),
+]
