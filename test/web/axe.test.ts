@@ -14,6 +14,7 @@ const PAGES: [name: string, path: string, isReady: (tab: Tab) => Promise<void>][
   ['approvals', '/approvals', heading('Approvals')],
   ['settings', '/settings', heading('Settings')],
   ['policy', '/settings/policy', (tab) => tab.page.getByRole('button', { name: 'Save' }).waitFor()],
+  ['secrets', '/settings/secrets', (tab) => tab.page.getByRole('button', { name: 'Add a secret' }).waitFor()],
   ['model', '/settings/model', (tab) => tab.page.getByRole('button', { name: 'Check' }).waitFor()],
 ]
 
@@ -45,6 +46,7 @@ describe.skipIf(CHROMIUM === undefined)('the accessibility checker', { timeout: 
       expect([name, await check(tab.page)]).toEqual([name, []])
     }
     await tab.page.keyboard.press('?')
+    await tab.page.getByRole('dialog').waitFor()
     expect(['keys', await check(tab.page)]).toEqual(['keys', []])
     await tab.page.keyboard.press('Escape')
     await tab.page.locator('.rail-account').click()

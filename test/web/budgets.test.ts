@@ -16,6 +16,7 @@ const ROUTES = [
   'settings-model',
   'settings/pages',
   'settings/policy',
+  'settings/secrets',
 ] as const
 
 const figures: Record<string, number> = {}

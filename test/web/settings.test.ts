@@ -5,6 +5,8 @@ import type { ScriptedModel } from '../../packages/server/testing/scripted-model
 import { startTaskModel, useModel } from './conversations.ts'
 import { CHROMIUM, openSite, SCENARIO_MS, type Site } from './harness.ts'
 
+const VALUE = 'a-value-4711'
+
 describe.skipIf(CHROMIUM === undefined)('the settings', { timeout: SCENARIO_MS }, () => {
   let site: Site
   let model: ScriptedModel
@@ -71,6 +73,78 @@ describe.skipIf(CHROMIUM === undefined)('the settings', { timeout: SCENARIO_MS }
     const { confirmation_policy } = await read(`/api/conversations/${await startedId(page)}`)
     expect(confirmation_policy.kind).toBe('NeverConfirm')
   })
+
+  test('a secret is stored, explained when it does not fit, renamed, replaced and deleted, and its value is shown nowhere', async () => {
+    await using tab = await site.open('/settings/secrets')
+    tab.allow(/status of 4(09|22)/)
+    const { page } = tab
+    await page.getByText('No secrets yet').waitFor()
+    await tab.shot('secrets-empty')
+    await button(page, 'Add a secret').click()
+    const dialog = page.getByRole('dialog')
+    await button(page, 'Save').click()
+    await dialog.getByText('Enter a name.').waitFor()
+    await dialog.getByLabel('Name').fill('PATH')
+    await dialog.getByLabel('Value').fill(VALUE)
+    await button(page, 'Save').click()
+    await dialog.locator('.field-error').getByText('belongs to the system').waitFor()
+    await tab.shot('secret-refused')
+    await dialog.getByLabel('Name').fill('REGISTRY_TOKEN')
+    await dialog.getByLabel(/^Description/).fill('Reads packages')
+    await button(page, 'Save').click()
+    await page.getByText('REGISTRY_TOKEN is stored').waitFor()
+    await button(page, 'Add a secret').click()
+    await dialog.getByLabel('Name').fill('REGISTRY_TOKEN')
+    await dialog.getByLabel('Value').fill(VALUE)
+    await button(page, 'Save').click()
+    await dialog.getByText('already exists').waitFor()
+    await button(page, 'Cancel').click()
+    await button(page, 'Edit REGISTRY_TOKEN').click()
+    await dialog.getByLabel('Name').fill('PACKAGES_TOKEN')
+    await dialog.getByLabel(/^New value/).fill(`${VALUE}-2`)
+    await button(page, 'Save').click()
+    await page.getByText('PACKAGES_TOKEN is stored').waitFor()
+    await tab.shot('secrets')
+    expect(await read('/api/settings/secrets/PACKAGES_TOKEN')).toBe(`${VALUE}-2`)
+    const places = 'JSON.stringify([document.documentElement.outerHTML, { ...localStorage }, { ...sessionStorage }])'
+    expect(await page.evaluate<string>(places)).not.toContain(VALUE)
+    await button(page, 'Delete PACKAGES_TOKEN').click()
+    await tab.shot('secret-delete')
+    await button(page, 'Delete').click()
+    await page.getByText('No secrets yet').waitFor()
+    expect((await read('/api/secrets')).custom_secrets).toEqual([])
+  })
+
+  test('pasted lines with names are stored as secrets, and a line that is refused stays with its reason', async () => {
+    await using tab = await site.open('/settings/secrets', { width: 390, height: 844, colors: 'dark' })
+    tab.allow(/status of 422/)
+    const { page } = tab
+    await button(page, 'Add a secret').click()
+    await paste(page, `# of the project\nexport ONE_TOKEN="${VALUE} 1"\nHOME=${VALUE}\nTWO_TOKEN=${VALUE}=2\n`)
+    await page.getByText('3 secrets to store:').waitFor()
+    await tab.shot('secret-lines')
+    await button(page, 'Store 3 secrets').click()
+    await page.getByText(/HOME: .*belongs to the system/).waitFor()
+    await button(page, 'Store 1 secret').waitFor()
+    expect((await read('/api/secrets')).custom_secrets.map(({ name }: any) => name)).toEqual(['ONE_TOKEN', 'TWO_TOKEN'])
+    expect(await read('/api/settings/secrets/ONE_TOKEN')).toBe(`${VALUE} 1`)
+    expect(await read('/api/settings/secrets/TWO_TOKEN')).toBe(`${VALUE}=2`)
+    await button(page, 'Back').click()
+    await paste(page, `THREE=${VALUE}`)
+    expect(await page.getByLabel('Name').inputValue()).toBe('THREE')
+    await button(page, 'Save').click()
+    await page.getByText('THREE is stored').waitFor()
+    await tab.shot('secrets-phone-dark')
+  })
+
+  async function paste(page: Page, text: string): Promise<void> {
+    await page.getByLabel('Value').focus()
+    await page.evaluate(`(() => {
+      const clipboardData = new DataTransfer()
+      clipboardData.setData('text', ${JSON.stringify(text)})
+      document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
+    })()`)
+  }
 
   async function startOnHome(page: Page): Promise<string> {
     await page.goto('/')

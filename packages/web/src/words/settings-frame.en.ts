@@ -5,6 +5,7 @@ export const frame = {
   back: 'Settings',
   sections: {
     model: { title: 'Model', text: 'Provider, name, address and key of the model of new conversations.' },
+    secrets: { title: 'Secrets', text: 'Tokens and passwords for commands of agents.' },
     policy: { title: 'Policy', text: 'When an agent needs your approval, and how risks are rated.' },
   },
 } as const
