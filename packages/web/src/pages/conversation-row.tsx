@@ -25,11 +25,11 @@ export const ConversationRow = memo(({ item, shown, asked, now }: RowProps) => {
   const isWorded = WORDED.includes(shown)
   return (
     <li>
-      <Link href={conversationPath(item.conversation_id)} className="conversation-row" data-row>
+      <Link href={conversationPath(item.conversation_id)} className="home-row" data-row>
         <StatusMark status={shown} isSilent={isWorded} />
-        <span className="row-title">{item.title}</span>
+        <span className="home-row-title">{item.title}</span>
         <Detail item={item} shown={shown} asked={asked} />
-        {isWorded && <span className={`row-status row-${shown}`}>{en.status[shown]}</span>}
+        {isWorded && <span className={`home-row-status home-row-${shown}`}>{en.status[shown]}</span>}
         <time dateTime={item.last_updated_at} title={fullMoment(changed)}>
           {age(changed, now)}
         </time>
@@ -39,9 +39,9 @@ export const ConversationRow = memo(({ item, shown, asked, now }: RowProps) => {
 })
 
 function Detail({ item, shown, asked }: Omit<RowProps, 'now'>) {
-  if (asked !== undefined) return <span className="row-detail">{asked}</span>
-  if (shown === 'start_failed' && item.reason !== null) return <span className="row-detail">{item.reason}</span>
+  if (asked !== undefined) return <span className="home-row-detail">{asked}</span>
+  if (shown === 'start_failed' && item.reason !== null) return <span className="home-row-detail">{item.reason}</span>
   if (item.selected_repository === null) return null
   const branch = item.selected_branch === null ? '' : ` · ${item.selected_branch}`
-  return <span className="row-detail">{item.selected_repository + branch}</span>
+  return <span className="home-row-detail">{item.selected_repository + branch}</span>
 }
