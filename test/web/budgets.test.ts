@@ -17,6 +17,7 @@ const ROUTES = [
   'settings/pages',
   'settings/policy',
   'settings/secrets',
+  'welcome',
 ] as const
 
 const figures: Record<string, number> = {}

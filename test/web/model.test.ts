@@ -47,9 +47,7 @@ describe.skipIf(CHROMIUM === undefined)('the model of the settings', { timeout: 
   test('a wrong key is said and not saved, the right one is, and the agent then answers a task from Home', async () => {
     await using tab = await site.open('/')
     const { page } = tab
-    await page.locator('.card').first().getByText('Add a model').waitFor()
-    await tab.shot('home-no-model')
-    await page.locator('.card').first().click()
+    await page.getByRole('link', { name: 'Add a model' }).click()
     await fill(page, 'scripted', 'wrong')
     await button(page, 'Save').click()
     await page.getByText('Wrong key. The provider refuses it.').waitFor()
@@ -63,7 +61,7 @@ describe.skipIf(CHROMIUM === undefined)('the model of the settings', { timeout: 
     await page.waitForURL(`${site.server.url}/`)
     const task = page.getByLabel('Task')
     await task.and(page.locator(':focus')).waitFor()
-    await page.getByText('Add a model').waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Add a model' }).waitFor({ state: 'detached' })
     await page.keyboard.type('Say hello')
     await page.keyboard.press('Enter')
     await page.getByText('Hello from the model.').first().waitFor()

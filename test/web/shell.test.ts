@@ -28,6 +28,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
   })
 
   test('an empty home offers three ways to begin, each of which opens its choice', async () => {
+    await useModel(site.server, model)
     await using tab = await site.open('/')
     const { page } = tab
     await page.getByText('No conversations yet').waitFor()
@@ -39,7 +40,6 @@ describe.skipIf(CHROMIUM === undefined)('the shell', { timeout: SCENARIO_MS }, (
   })
 
   test('a task on the home page starts a conversation that asks before risky actions', async () => {
-    await useModel(site.server, model)
     await using tab = await site.open('/')
     const { page } = tab
     await page.getByLabel('Task').fill('Say hello')

@@ -20,6 +20,7 @@ const LoginPage = page(async () => (await import('./pages/login.tsx')).LoginPage
 const LoginForm = page(async () => (await import('./pages/login.tsx')).LoginForm)
 const Settings = page(async () => (await import('./pages/settings/pages.tsx')).SettingsPages)
 const NotFound = page(async () => (await import('./pages/not-found.tsx')).NotFoundPage)
+const Welcome = page(async () => (await import('./pages/welcome.tsx')).WelcomePage)
 
 /** @param linkFailure why the login link of this page did not work */
 export function App({ linkFailure }: { linkFailure: unknown }) {
@@ -62,6 +63,7 @@ function Pages() {
           <Route path={ROUTES.login}>
             <Redirect to={ROUTES.home} replace />
           </Route>
+          <Route path={ROUTES.welcome} component={Welcome} />
           <Route>
             <NotFound />
           </Route>

@@ -4,6 +4,7 @@
 export const ROUTES = {
   home: '/',
   create: '/new',
+  welcome: '/welcome',
   conversation: '/c/:id',
   approvals: '/approvals',
   login: '/login',

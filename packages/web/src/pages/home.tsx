@@ -1,5 +1,6 @@
 /** What needs the person, what runs, and what was last worked on; a composer at the top. */
 import { FolderTree, GitBranch, KeyRound, type LucideIcon, SquarePen } from '../ui/icons.ts'
+import { lazy } from 'react'
 import { Link } from 'wouter'
 import { useMe } from '../api/me.ts'
 import { type ConversationProgress, useConversations } from '../api/queries.ts'
@@ -17,6 +18,8 @@ import { ConversationRow } from './conversation-row.tsx'
 import './home.css'
 import { QuickStart } from './quick-start.tsx'
 
+const Welcome = lazy(async () => ({ default: (await import('./welcome.tsx')).WelcomePage }))
+
 /** Rows of the part with past conversations; the rail has all of them. */
 const RECENT = 20
 
@@ -27,6 +30,8 @@ export function HomePage() {
   const me = useMe().data
   const canWrite = me?.role !== 'read-only'
   const lacksModel = canWrite && me?.has_model === false
+  if (lacksModel && list.data?.length === 0) return <Welcome />
+  if (lacksModel && list.isPending) return <div aria-busy="true" />
   return (
     <div className="page home">
       <h1 className="hidden-text">{en.home.title}</h1>
@@ -40,7 +45,7 @@ export function HomePage() {
         items={list.data}
         error={list.error}
         onRetry={() => void list.refetch()}
-        empty={canWrite ? <FirstSteps lacksModel={lacksModel} /> : <p className="page-lead">{en.rail.empty}</p>}
+        empty={canWrite ? <FirstSteps /> : <p className="page-lead">{en.rail.empty}</p>}
       >
         {(items) => <Conversations items={items} />}
       </Listing>
@@ -97,12 +102,11 @@ const CARDS: readonly { id: keyof typeof en.home.cards; href: string; icon: Luci
   { id: 'directory', href: `${ROUTES.create}?where=directory`, icon: FolderTree },
 ]
 
-function FirstSteps({ lacksModel }: { lacksModel: boolean }) {
+function FirstSteps() {
   return (
     <section className="home-section">
       <h2>{en.home.empty}</h2>
       <ul className="cards">
-        {lacksModel && <ModelCard />}
         {CARDS.map(({ id, href, icon }) => (
           <Card key={id} href={href} icon={icon} {...en.home.cards[id]} />
         ))}

@@ -1,5 +1,5 @@
 /** The user, the appearance, the list of keys, and the way out. */
-import { ChevronsUpDown, CircleUser, Keyboard, LogOut, Wrench } from '../ui/icons.ts'
+import { ChevronsUpDown, CircleHelp, CircleUser, Keyboard, LogOut, Wrench } from '../ui/icons.ts'
 import { useLocation } from 'wouter'
 import { useMe } from '../api/me.ts'
 import { signOut } from '../api/server.ts'
@@ -27,6 +27,14 @@ export function AccountMenu({ onShowKeys, onNavigate }: AccountMenuProps) {
     isChosen: one === theme,
     run: () => chooseTheme(one),
   }))
+  const first: MenuItem = {
+    label: en.rail.welcome,
+    icon: <CircleHelp size={16} aria-hidden />,
+    run: () => {
+      onNavigate?.()
+      navigate(ROUTES.welcome)
+    },
+  }
   const keys: MenuItem = { label: en.rail.keys, hint: '?', icon: <Keyboard size={16} aria-hidden />, run: onShowKeys }
   const settings: MenuItem = {
     label: en.rail.settings,
@@ -55,6 +63,7 @@ export function AccountMenu({ onShowKeys, onNavigate }: AccountMenuProps) {
         </>
       }
       groups={[
+        { items: [first] },
         { title: en.rail.theme, items: themes },
         { items: [settings, keys, ...(me === undefined || me.without_keys ? [] : [out])] },
       ]}

@@ -38,6 +38,7 @@ export const en = {
     theme: 'Appearance',
     themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
     onlyUser: 'Signed in',
+    welcome: 'First steps',
   },
 
   offline: {

@@ -23,6 +23,7 @@ export const PAGE_PATHS = [
   '/login',
   '/settings',
   '/settings/{section}',
+  '/welcome',
 ] as const
 
 /** Names of files that a build writes; none leaves the folder or names a hidden file. */

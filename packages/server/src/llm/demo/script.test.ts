@@ -39,7 +39,12 @@ test.each([
   ['a project that cannot be set up', 1, result('No space left', true), /could not be set up/],
   ['a refused change', 4, result('Action rejected: no', true), /test still fails/],
   ['a test that fails at the end', 5, result('# fail 1'), /did not pass/],
-  ['a test that passes at the end', 5, result('ℹ pass 1\nℹ fail 0'), /the test passes/],
+  [
+    'a test that passes at the end',
+    5,
+    result('ℹ tests 1\nℹ pass 1\nℹ fail 0'),
+    /the test passes:\n\n```\nℹ pass 1\nℹ fail 0\n```$/,
+  ],
 ])('the demo ends with a true statement after %s', (_, turns, last, text) => {
   const { name, args } = callOf(after(turns, last))
   expect([name, args['message']]).toEqual(['finish', expect.stringMatching(text)])

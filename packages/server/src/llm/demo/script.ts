@@ -55,7 +55,7 @@ export function demoAnswer(messages: readonly LlmMessage[], testCommand: string)
     case 5:
       return end(
         /\bfail 0\b/.test(result.text)
-          ? 'The page count rounded down and lost the last page. It rounds up now, and the test passes.'
+          ? `The page count rounded down and lost the last page. It rounds up now, and the test passes:\n\n${quoted(result.text)}`
           : 'The function rounds up now, but its test did not pass here. The output above says why.',
       )
     default:
@@ -71,6 +71,12 @@ const call = (text: string, name: string, args: Record<string, unknown>): Script
 
 const patch = (text: string, change: string, summary: string, risk: Risk): ScriptedAnswer =>
   call(text, 'apply_patch', { patch: change, summary, security_risk: risk })
+
+/** The lines of the output that say what passed. */
+function quoted(output: string): string {
+  const lines = output.split('\n').filter((line) => /^\s*(?:✔|ok \d|\S+ (?:pass|fail) \d)/.test(line))
+  return ['```', ...lines.map((line) => line.trim()), '```'].join('\n')
+}
 
 const end = (message: string): ScriptedAnswer => call('', 'finish', { message, summary: 'Report the result' })
 
