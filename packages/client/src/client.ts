@@ -69,6 +69,12 @@ export class ParleyClient {
     return (await call(this.#server, routes.getConversations, { query }, signal)) as ConversationProgressPage
   }
 
+  /** Starts the demo of the user, or finds the one that has not ended; its conversation. */
+  async startDemo(signal?: AbortSignal): Promise<Conversation> {
+    const { conversation_id } = await call(this.#server, routes.startDemo, {}, signal)
+    return this.conversation(conversation_id as ConversationId)
+  }
+
   /** The nodes that share the store of the server; needs a key with the role admin. */
   fleet(signal?: AbortSignal): Promise<Fleet> {
     return call(this.#server, routes.readFleet, {}, signal)

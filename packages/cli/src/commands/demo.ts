@@ -1,12 +1,11 @@
 /** `parley demo`: a whole conversation on this machine with a scripted model. Leaves nothing behind. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Conversation, ParleyClient } from '@parley/client'
 import { readConfig, startServer } from '@parley/server'
 import { command } from '../args.ts'
-import { makeProject, runTest, TASK } from '../demo-project.ts'
-import { demoScript } from '../demo-script.ts'
 import type { Io } from '../io.ts'
 import { render, type View } from '../render.ts'
 import { Turn } from '../turn.ts'
@@ -36,49 +35,45 @@ export const spec = command({
 })
 
 async function demo(folder: string, io: Io, signal: AbortSignal): Promise<number> {
-  const project = join(folder, 'project')
-  const view = viewOf(io, project)
-  const say = (...lines: string[]) => writeLines(io, lines)
-  await makeProject(project)
-  const before = await runTest(project, io.env)
-  if (before.passes)
-    throw new Error('the test of the demo project must fail before the agent has worked, but it passes')
-
   await using server = await startDemoServer(folder, io)
   const client = new ParleyClient({
     baseUrl: server.url,
     ...(server.firstKey === null ? {} : { apiKey: server.firstKey.key }),
   })
-  await say(
-    `A project with a failing test is in ${project}.`,
-    `A server listens on ${server.url}; no model key is needed.`,
-    '',
-  )
-
-  const script = join(folder, 'script.json')
-  await writeFile(script, JSON.stringify(demoScript(project, io.env), null, 2))
-  const { id } = await client.start({
-    agent: {
-      kind: 'Agent',
-      llm: { model: `scripted/${script}` },
-      tools: [{ name: 'terminal' }, { name: 'file_editor' }],
-    },
-    workspace: { kind: 'LocalWorkspace', working_dir: project },
-    autotitle: false,
-    initial_message: { role: 'user', content: [{ type: 'text', text: TASK }] },
-  })
-  const conversation = client.conversation(id)
+  const conversation = await client.startDemo(signal)
   try {
+    const { workspace } = await conversation.info(signal)
+    const project = workspace.working_dir
+    const view = viewOf(io, project)
+    await writeLines(io, [`A server listens on ${server.url}; no model key is needed.`, ''])
     const status = await follow(conversation, view, io, signal)
     if (status !== 'finished') throw new Error(`the conversation ended as ${status}, not as finished`)
+    const after = await runTest(project, io.env)
+    if (!after.passes) throw new Error(`the conversation finished, but the test still fails:\n${after.output}`)
+    await writeLines(io, [
+      '',
+      view.paint('green', '✓ The test passes now: checked outside the conversation.'),
+      view.paint('dim', 'Everything is removed again. Start your own with: parley serve'),
+    ])
   } finally {
     await conversation.delete()
   }
-  const after = await runTest(project, io.env)
-  if (!after.passes) throw new Error(`the conversation finished, but the test still fails:\n${after.output}`)
-  await say('', view.paint('green', '✓ The test passes now: checked outside the conversation.'))
-  await say(view.paint('dim', 'Everything is removed again. Start your own with: parley serve'))
   return 0
+}
+
+/** Runs the test of the project by itself, outside the conversation. */
+async function runTest(
+  folder: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ passes: boolean; output: string }> {
+  // Inside another test run, Node's test runner only reports to its parent.
+  const { NODE_TEST_CONTEXT: _outer, ...rest } = env
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, ['--test'], { cwd: folder, env: rest, timeout: 30_000 }, (error, stdout, stderr) => {
+      if (error !== null && typeof error.code !== 'number') reject(error)
+      else resolve({ passes: error === null, output: `${stdout}${stderr}` })
+    })
+  })
 }
 
 async function startDemoServer(folder: string, io: Io): ReturnType<typeof startServer> {
@@ -98,7 +93,14 @@ async function follow(conversation: Conversation, view: View, io: Io, signal: Ab
   for await (const { event } of conversation.events({ after: 0, signal })) {
     turn.see(event)
     await writeLines(io, render(event, view))
-    if (turn.isOver) return turn.status
+    if (!turn.isOver) continue
+    if (turn.status !== 'waiting_for_confirmation') return turn.status
+    await writeLines(io, [view.paint('yellow', '? Here a person decides. The demo approves the change.')])
+    turn.resumed()
+    await conversation.respond(
+      { accept: true, ...(turn.batchId === undefined ? {} : { batch_id: turn.batchId }) },
+      signal,
+    )
   }
   throw new Error('the conversation disappeared')
 }

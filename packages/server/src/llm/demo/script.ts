@@ -6,7 +6,7 @@ import { FAULT, FILES, MODULE, REPAIR } from './project.ts'
 type Risk = 'LOW' | 'MEDIUM'
 
 /** Milliseconds between two pieces of a text, so that a person can read along. */
-const PACE_MS = 60
+const PACE_MS = 30
 
 const OVER =
   'The demo ends here: a script stood in for the model, so it cannot answer you. Add a model in the settings, then start a conversation of your own.'
