@@ -238,6 +238,7 @@ export const loadPlugin: RouteOf<typeof rows.loadPlugin> = {
   path: '/api/conversations/{conversation_id}/load_plugin',
 }
 export const loadSkills: RouteOf<typeof rows.loadSkills> = { method: 'POST', path: '/api/skills' }
+export const loadSubAgents: RouteOf<typeof rows.loadSubAgents> = { method: 'POST', path: '/api/sub-agents' }
 export const materializeAgentProfile: RouteOf<typeof rows.materializeAgentProfile> = {
   method: 'POST',
   path: '/api/agent-profiles/{name}/materialize',

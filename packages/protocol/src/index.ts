@@ -419,6 +419,7 @@ export {
   startSubscriptionLogin,
   SubscriptionStatus,
 } from './endpoints/not-available.ts'
+export { loadSubAgents, SubAgentInfo, SubAgentsRequest } from './endpoints/sub-agents.ts'
 export { loadSkills, SkillInfo, SkillsRequest, SkillsResponse } from './endpoints/skills.ts'
 export { type CompletionFile, listCompletions, readCompletion } from './endpoints/completions.ts'
 export { downloadTrajectory, getTrajectory } from './endpoints/trajectory.ts'

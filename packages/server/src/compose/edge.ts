@@ -6,6 +6,7 @@ import type { Config } from '../config/index.ts'
 import {
   fromAgentServer,
   fromConversationService,
+  openDefinitionListing,
   openHooksOf,
   placedWorkspace,
   unknownConversation,
@@ -160,6 +161,12 @@ export function composeEdge(deps: EdgeDeps): Edge {
     ...composeStarts(deps, machine.agentProfiles),
     machine,
     skillsOf: openSkillListing({ hosts: machine.hosts, home: config.home, log }),
+    subAgentsOf: openDefinitionListing({
+      hosts: machine.hosts,
+      home: config.home,
+      trusted: config.trustedHooks,
+      log,
+    }),
     hooksOf: openHooksOf({ hosts: machine.hosts, trusted: config.trustedHooks, log }),
     steering: {
       acceptSecrets: (given) => under(['secrets'], () => ownSecrets.own.accept(given)),

@@ -19,6 +19,7 @@ import { usageRoutes } from './agent-server/usage.ts'
 import { CONTRACT_VERSION, DEFAULT_FACTS, type ServerFacts, serverRoutes } from './agent-server/server-info.ts'
 import { skillRoutes, type SkillsOfDirectory } from './agent-server/skills.ts'
 import { hookRoutes, type HooksOfDirectory } from './agent-server/hooks.ts'
+import { subAgentRoutes, type SubAgentsOfDirectory } from './agent-server/sub-agents.ts'
 import { type Machine, machineRoutes } from './agent-server/machine.ts'
 import { settingsRoutes, storedSecretRoutes } from './agent-server/settings.ts'
 import { clientToolRoutes } from './agent-server/client-tools.ts'
@@ -69,6 +70,7 @@ export type AppDeps = Starts &
     gateway: Gateway
     hooksOf: HooksOfDirectory
     skillsOf: SkillsOfDirectory
+    subAgentsOf: SubAgentsOfDirectory
     receiver: Receiver
     fleet: FleetDeps
     deliveries: Deliveries
@@ -218,6 +220,7 @@ export function createApp(deps: AppDeps): App {
     ...metricsRoutes(deps.metrics),
     ...hookRoutes(deps.hooksOf),
     ...skillRoutes(deps.skillsOf),
+    ...subAgentRoutes(deps.subAgentsOf),
     ...notAvailableRoutes(conversations),
     ...machineRoutes(machine, { quotas: deps.quotas, log, touch }),
     ...webUiRoutes(deps.uiFolder, serverRoutes({ ...DEFAULT_FACTS, ...deps.info }, { idleMs }, deps.isReady), log),

@@ -42,7 +42,12 @@ export const findDefinitionsIn =
     return [...(isTrustedProject(record, trusted) ? ofProject : ofProject.map(harmless)), ...ofUser]
   }
 
-const harmless = (definition: AgentDefinition): AgentDefinition => ({ ...definition, hooks: null, mcp_config: null })
+/** The definition without what would start programs (D1). */
+export const harmless = (definition: AgentDefinition): AgentDefinition => ({
+  ...definition,
+  hooks: null,
+  mcp_config: null,
+})
 
 const TOOLS: ReadonlySet<string> = new Set(['task', 'task_tool_set', 'delegate'])
 
