@@ -13,6 +13,7 @@ import { fileCases } from './contract/files.ts'
 import { anonymous, INDEX, nameOf } from './contract/index-rows.ts'
 import { mcpCases } from './contract/mcp.ts'
 import { notAvailableCases } from './contract/not-available.ts'
+import { pluginCases } from './contract/plugins.ts'
 import { profileCases } from './contract/profiles.ts'
 import { projectCases } from './contract/projects.ts'
 import { serverCases } from './contract/server.ts'
@@ -36,6 +37,7 @@ const CASES: Cases = Object.fromEntries(
     ...steeringCases,
     ...projectCases,
     ...mcpCases,
+    ...pluginCases,
     ...notAvailableCases,
   }).filter(([row]) => served.has(anonymous(row))),
 )

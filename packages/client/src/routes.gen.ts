@@ -117,6 +117,10 @@ export const downloadTrajectory: RouteOf<typeof rows.downloadTrajectory> = {
   method: 'GET',
   path: '/api/file/download-trajectory/{conversation_id}',
 }
+export const enablePlugin: RouteOf<typeof rows.enablePlugin> = {
+  method: 'PATCH',
+  path: '/api/plugins/installed/{plugin_name}',
+}
 export const enableUser: RouteOf<typeof rows.enableUser> = { method: 'POST', path: '/api/users/{user}/enable' }
 export const endCurrentLoginSession: RouteOf<typeof rows.endCurrentLoginSession> = {
   method: 'DELETE',
@@ -171,6 +175,10 @@ export const getEventOutline: RouteOf<typeof rows.getEventOutline> = {
   path: '/api/conversations/{conversation_id}/events/outline',
 }
 export const getInit: RouteOf<typeof rows.getInit> = { method: 'GET', path: '/api/init' }
+export const getInstalledPlugin: RouteOf<typeof rows.getInstalledPlugin> = {
+  method: 'GET',
+  path: '/api/plugins/installed/{plugin_name}',
+}
 export const getProfile: RouteOf<typeof rows.getProfile> = { method: 'GET', path: '/api/profiles/{name}' }
 export const getSubscriptionStatus: RouteOf<typeof rows.getSubscriptionStatus> = {
   method: 'GET',
@@ -191,6 +199,7 @@ export const gitCommits: RouteOf<typeof rows.gitCommits> = { method: 'GET', path
 export const gitDiff: RouteOf<typeof rows.gitDiff> = { method: 'GET', path: '/api/git/diff' }
 export const gitPatch: RouteOf<typeof rows.gitPatch> = { method: 'GET', path: '/api/git/patch' }
 export const health: RouteOf<typeof rows.health> = { method: 'GET', path: '/health' }
+export const installPlugin: RouteOf<typeof rows.installPlugin> = { method: 'POST', path: '/api/plugins/install' }
 export const interruptConversation: RouteOf<typeof rows.interruptConversation> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/interrupt',
@@ -206,9 +215,17 @@ export const listConversationFiles: RouteOf<typeof rows.listConversationFiles> =
 }
 export const listDeliveries: RouteOf<typeof rows.listDeliveries> = { method: 'GET', path: '/api/webhooks/deliveries' }
 export const listGatewayModels: RouteOf<typeof rows.listGatewayModels> = { method: 'GET', path: '/v1/models' }
+export const listInstalledPlugins: RouteOf<typeof rows.listInstalledPlugins> = {
+  method: 'GET',
+  path: '/api/plugins/installed',
+}
 export const listKeys: RouteOf<typeof rows.listKeys> = { method: 'GET', path: '/api/keys' }
 export const listLoginSessions: RouteOf<typeof rows.listLoginSessions> = { method: 'GET', path: '/api/auth/sessions' }
 export const listModels: RouteOf<typeof rows.listModels> = { method: 'GET', path: '/api/llm/models' }
+export const listPluginMarketplace: RouteOf<typeof rows.listPluginMarketplace> = {
+  method: 'GET',
+  path: '/api/plugins/marketplace',
+}
 export const listProfiles: RouteOf<typeof rows.listProfiles> = { method: 'GET', path: '/api/profiles' }
 export const listProviderConnections: RouteOf<typeof rows.listProviderConnections> = {
   method: 'GET',
@@ -237,6 +254,7 @@ export const loadPlugin: RouteOf<typeof rows.loadPlugin> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/load_plugin',
 }
+export const loadPlugins: RouteOf<typeof rows.loadPlugins> = { method: 'POST', path: '/api/plugins' }
 export const loadSkills: RouteOf<typeof rows.loadSkills> = { method: 'POST', path: '/api/skills' }
 export const loadSubAgents: RouteOf<typeof rows.loadSubAgents> = { method: 'POST', path: '/api/sub-agents' }
 export const materializeAgentProfile: RouteOf<typeof rows.materializeAgentProfile> = {
@@ -309,6 +327,10 @@ export const receiveEvents: RouteOf<typeof rows.receiveEvents> = {
 export const redeliver: RouteOf<typeof rows.redeliver> = {
   method: 'POST',
   path: '/api/webhooks/deliveries/{delivery_id}/redeliver',
+}
+export const refreshPlugin: RouteOf<typeof rows.refreshPlugin> = {
+  method: 'POST',
+  path: '/api/plugins/installed/{plugin_name}/refresh',
 }
 export const removeMcpServer: RouteOf<typeof rows.removeMcpServer> = {
   method: 'DELETE',
@@ -414,6 +436,10 @@ export const switchProfile: RouteOf<typeof rows.switchProfile> = {
   path: '/api/conversations/{conversation_id}/switch_profile',
 }
 export const testMcpServer: RouteOf<typeof rows.testMcpServer> = { method: 'POST', path: '/api/mcp/test' }
+export const uninstallPlugin: RouteOf<typeof rows.uninstallPlugin> = {
+  method: 'DELETE',
+  path: '/api/plugins/installed/{plugin_name}',
+}
 export const updateConversation: RouteOf<typeof rows.updateConversation> = {
   method: 'PATCH',
   path: '/api/conversations/{conversation_id}',

@@ -420,6 +420,21 @@ export {
   SubscriptionStatus,
 } from './endpoints/not-available.ts'
 export { loadSubAgents, SubAgentInfo, SubAgentsRequest } from './endpoints/sub-agents.ts'
+export {
+  enablePlugin,
+  getInstalledPlugin,
+  InstalledPlugin,
+  installPlugin,
+  InstallPluginRequest,
+  listInstalledPlugins,
+  listPluginMarketplace,
+  loadPlugins,
+  PluginInfo,
+  PluginSkillSummary,
+  PluginsRequest,
+  refreshPlugin,
+  uninstallPlugin,
+} from './endpoints/plugins.ts'
 export { loadSkills, SkillInfo, SkillsRequest, SkillsResponse } from './endpoints/skills.ts'
 export { type CompletionFile, listCompletions, readCompletion } from './endpoints/completions.ts'
 export { downloadTrajectory, getTrajectory } from './endpoints/trajectory.ts'

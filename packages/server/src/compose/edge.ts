@@ -6,13 +6,16 @@ import type { Config } from '../config/index.ts'
 import {
   fromAgentServer,
   fromConversationService,
+  gitAccess,
   openDefinitionListing,
+  openInstalledPlugins,
   openHooksOf,
   placedWorkspace,
   unknownConversation,
   type Actor,
   type Engine,
   type LaunchResolution,
+  type StartRequest,
 } from '../conversation/index.ts'
 import type { Coordination, LiveNodes } from '../coordination/index.ts'
 import { openDemo } from '../demo/index.ts'
@@ -41,7 +44,6 @@ import {
   openProviderConnections,
   openSavedWorkspaces,
   withStoredKey,
-  type AgentProfiles,
   type CommandSecrets,
   type ConversationSecretAccess,
   type FindLlm,
@@ -158,7 +160,7 @@ export function composeEdge(deps: EdgeDeps): Edge {
     },
     settings,
     secrets,
-    ...composeStarts(deps, machine.agentProfiles),
+    ...composeStarts(deps, machine),
     machine,
     skillsOf: openSkillListing({ hosts: machine.hosts, home: config.home, log }),
     subAgentsOf: openDefinitionListing({
@@ -223,13 +225,21 @@ function auditSinks({ audit }: Config, log: Log): AuditSink[] {
 /** The two ways to start a conversation. */
 function composeStarts(
   { config, engine, cipher, settings, ownSecrets, roots }: EdgeDeps,
-  profiles: AgentProfiles,
+  { agentProfiles: profiles, installedPlugins }: Machine,
 ): Pick<AppDeps, 'startFromConversationService' | 'startFromAgentServer'> {
   const toolsFor = standardTools(config.agents.toolsByModel)
+  const start = async (request: StartRequest, actor: Actor) => {
+    // A replay repeats what was recorded, and an external agent brings its own plugins.
+    const isAlone = request.agent.kind !== 'Agent' || Boolean(request.replay)
+    return engine.start(
+      isAlone ? request : { ...request, installed_plugins: await installedPlugins.ofStart(actor.user) },
+      actor,
+    )
+  }
   return {
     startFromConversationService: async (body, actor, options) => {
       const defaults = conversationDefaults(await settings.current(actor.user), config)
-      return engine.start(fromConversationService(body, { ...defaults, toolsFor }, options), actor)
+      return start(fromConversationService(body, { ...defaults, toolsFor }, options), actor)
     },
     startFromAgentServer: async (given, actor, { hasPolicy }) => {
       const body = { ...given, workspace: placedWorkspace(given.workspace, resolve('.')) }
@@ -243,7 +253,7 @@ function composeStarts(
       const review = ofUser ? conversationDefaults(await settings.current(actor.user), config) : null
       const request = fromAgentServer(body, { ...launched, worktree, secrets: accepted, review })
       await expectAgent(request.agent, request.client_tools ?? [], config.dataDir, agentMember(body))
-      return engine.start(request, actor)
+      return start(request, actor)
     },
   }
 }
@@ -303,6 +313,14 @@ function composeMachine(deps: EdgeDeps): Machine {
     connections: openProviderConnections(documents, cipher, () => new Date()),
     savedWorkspaces: openSavedWorkspaces(documents),
     mcp: deps.mcp,
+    installedPlugins: openInstalledPlugins({
+      ...gitAccess(settings),
+      hosts: config.starts.hosts,
+      pluginsDir: join(config.dataDir, 'plugins'),
+      documents,
+      machine: hosts,
+      now: () => new Date(),
+    }),
   }
 }
 

@@ -68,6 +68,8 @@ export type StartRequest = {
   agent_definitions?: AgentDefinition[]
   /** Fetched and read before the agent starts. */
   plugins?: PluginSource[]
+  /** Plugins that the user has installed for all conversations; those of the request follow them. */
+  installed_plugins?: PluginSource[]
   /** Kept with the conversation. */
   correlation?: Correlation
   /** Set for a sub-agent, by the engine only. */

@@ -107,6 +107,8 @@ export type AttachedPlugin = PluginSource & {
   root: string | null
   /** The resolved commit of a git source. */
   resolved_ref: string | null
+  /** The user has installed it for all conversations; it is left out where it cannot be used. */
+  is_installed?: true
 }
 
 /** The skills, plugins and notes that the start loaded. */

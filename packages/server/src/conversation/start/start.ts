@@ -181,10 +181,25 @@ function recordOf(request: StartRequest, defaultDir: string): ConversationRecord
     ...(request.agent_definitions === undefined ? {} : { agent_definitions: request.agent_definitions }),
     sub_agent: request.sub_agent ?? null,
     ...(request.correlation === undefined ? {} : { correlation: request.correlation }),
-    ...(request.plugins?.length ? { plugins: request.plugins.map(attached) } : {}),
+    ...pluginsOf(request),
     worktree: request.worktree ? { ...request.worktree, branch: null } : null,
     ...(request.checkpoints === undefined ? {} : { checkpoints: request.checkpoints }),
   }
+}
+
+function pluginsOf({
+  plugins = [],
+  installed_plugins: installed = [],
+}: StartRequest): Pick<ConversationRecord, 'plugins'> {
+  const isNamed = (source: PluginSource) =>
+    plugins.some((own) => own.source === source.source && own.repo_path === source.repo_path)
+  const all = [
+    ...installed
+      .filter((source) => !isNamed(source))
+      .map((source) => ({ ...attached(source), is_installed: true as const })),
+    ...plugins.map(attached),
+  ]
+  return all.length === 0 ? {} : { plugins: all }
 }
 
 const attached = (source: PluginSource): AttachedPlugin => ({

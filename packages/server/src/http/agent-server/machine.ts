@@ -1,6 +1,6 @@
 /** Routes of the agent-server API about the machine and a user's stored profiles, rather than conversations. */
 import type { ConversationId } from '@parley/protocol'
-import type { Actor } from '../../conversation/index.ts'
+import type { Actor, InstalledPlugins } from '../../conversation/index.ts'
 import type { Catalogue } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
 import type { Quotas } from '../../quotas/index.ts'
@@ -14,6 +14,7 @@ import { fileRoutes } from './files.ts'
 import { gitRoutes } from './git.ts'
 import { type McpRoutesDeps, mcpRoutes } from './mcp.ts'
 import { modelRoutes } from './models.ts'
+import { pluginRoutes } from './plugins.ts'
 import { type ProfileDeps, profileRoutes } from './profiles.ts'
 import { providerConnectionRoutes } from './provider-connections.ts'
 import { toolRoutes } from './tools.ts'
@@ -39,6 +40,7 @@ export type Machine = {
   agentProfiles: AgentProfiles
   connections: ProviderConnections
   savedWorkspaces: SavedWorkspaces
+  installedPlugins: InstalledPlugins
   mcp: McpRoutesDeps
 }
 
@@ -59,6 +61,7 @@ export function machineRoutes(
     ...providerConnectionRoutes(machine.connections),
     ...profileRoutes({ profiles, probe, withStoredKey, quotas, log }),
     ...savedWorkspaceRoutes(machine.savedWorkspaces),
+    ...pluginRoutes(machine.installedPlugins),
     ...mcpRoutes(machine.mcp),
     ...agentProfileRoutes(machine.agentProfiles),
   ]

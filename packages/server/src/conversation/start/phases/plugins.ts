@@ -6,6 +6,7 @@ import { placeOfPlugin, readPlugin, type Plugin, type PluginPlace } from '../../
 import {
   fetchFolder,
   findRemote,
+  GitFailure,
   type GitHost,
   type GitHosts,
   type GitToken,
@@ -44,25 +45,39 @@ export type Attached = {
 export async function attachPlugins(deps: PluginDeps, { owner, record }: Of, signal: AbortSignal): Promise<Attached> {
   const all: Attached = { plugins: [], skills: [], hooks: null, mcp: {}, definitions: [], notes: [] }
   for (const [index, source] of (record.plugins ?? []).entries()) {
-    const place = placeOfPlugin(source, ['plugins', index])
-    const clone = place.kind === 'git' ? await fetched(deps, owner, place, signal) : null
-    const path = clone?.path ?? deps.workspace.resolve(place.kind === 'path' ? place.path : '')
-    if (clone === null) await deps.workspace.directory?.(path, ['plugins', index, 'source'])
-    const of = { path, below: place.folder, called: clone?.name ?? basename(path) }
-    const plugin = await readPlugin(deps.workspace, of, signal).catch((error: unknown) => {
-      if (!(error instanceof ParleyError)) throw error
-      throw new StartFailure(UNUSABLE, `The plugin ${source.source} cannot be used: ${error.message}.`)
-    })
-    const { name, root } = plugin
-    all.plugins.push({ ...source, name, root, resolved_ref: clone?.commit ?? null })
-    all.skills.push(...plugin.skills)
-    all.hooks = mergeHooks(all.hooks, plugin.hooks)
-    all.mcp = { ...all.mcp, ...plugin.mcp }
-    const own = await definitionsOf(plugin)
-    all.definitions = [...own, ...all.definitions.filter((each) => !own.some((later) => later.name === each.name))]
-    all.notes.push(...plugin.notes)
+    try {
+      await attach(deps, { owner, all, source, index }, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      const isRefused = error instanceof StartFailure || error instanceof GitFailure || error instanceof ParleyError
+      if (source.is_installed !== true || !isRefused) throw error
+      all.notes.push(`installed plugin ${source.source}: ${error.message}`)
+    }
   }
   return all
+}
+
+type One = { owner: string; all: Attached; source: AttachedPlugin; index: number }
+
+/** Adds the parts of one plugin. */
+async function attach(deps: PluginDeps, { owner, all, source, index }: One, signal: AbortSignal): Promise<void> {
+  const place = placeOfPlugin(source, ['plugins', index])
+  const clone = place.kind === 'git' ? await fetchedPlugin(deps, owner, place, signal) : null
+  const path = clone?.path ?? deps.workspace.resolve(place.kind === 'path' ? place.path : '')
+  if (clone === null) await deps.workspace.directory?.(path, ['plugins', index, 'source'])
+  const of = { path, below: place.folder, called: clone?.name ?? basename(path) }
+  const plugin = await readPlugin(deps.workspace, of, signal).catch((error: unknown) => {
+    if (!(error instanceof ParleyError)) throw error
+    throw new StartFailure(UNUSABLE, `The plugin ${source.source} cannot be used: ${error.message}.`)
+  })
+  const { name, root } = plugin
+  all.plugins.push({ ...source, name, root, resolved_ref: clone?.commit ?? null })
+  all.skills.push(...plugin.skills)
+  all.hooks = mergeHooks(all.hooks, plugin.hooks)
+  all.mcp = { ...all.mcp, ...plugin.mcp }
+  const own = await definitionsOf(plugin)
+  all.definitions = [...own, ...all.definitions.filter((each) => !own.some((later) => later.name === each.name))]
+  all.notes.push(...plugin.notes)
 }
 
 /** An invalid definition is noted and left out. */
@@ -84,13 +99,14 @@ export async function restorePlugins(deps: PluginDeps, { owner, record }: Of, si
     const place = placeOfPlugin(plugin, ['plugins', index])
     if (place.kind !== 'git' || plugin.root === null) continue
     const stat = await deps.workspace.stat(plugin.root, signal).catch(() => null)
-    if (stat === null) await fetched(deps, owner, { ...place, ref: plugin.resolved_ref }, signal)
+    if (stat === null) await fetchedPlugin(deps, owner, { ...place, ref: plugin.resolved_ref }, signal)
   }
 }
 
 type GitPlace = Extract<PluginPlace, { kind: 'git' }>
 
-async function fetched(deps: PluginDeps, owner: string, place: GitPlace, signal: AbortSignal) {
+/** Fetches the repository to a folder that commands of the workspace can read. @throws GitFailure, StartFailure */
+export async function fetchedPlugin(deps: PluginDeps, owner: string, place: GitPlace, signal: AbortSignal) {
   const { workspace, hosts, providerToken } = deps
   const remote = await findRemote(place, { hosts, tokenOf: (host) => providerToken(owner, host) })
   const base = await baseOf(deps, signal)
