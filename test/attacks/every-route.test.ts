@@ -8,7 +8,12 @@ import { tempDir } from '../../packages/server/testing/temp.ts'
 import { bodyFor, filled, routesOf, type ServedRoute } from '../conversation-service/routes.ts'
 
 const FOREIGN = 'https://page.example'
-const SOCKETS = [`/sockets/events/${randomUUID()}`, `/sockets/session/${randomUUID()}`, '/sockets/bash-events']
+const SOCKETS = [
+  `/sockets/events/${randomUUID()}`,
+  `/sockets/session/${randomUUID()}`,
+  '/sockets/bash-events',
+  '/sockets/watch',
+]
 
 let stack: AsyncDisposableStack
 let keyed: Serving

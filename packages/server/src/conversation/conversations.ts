@@ -234,6 +234,35 @@ export interface Watcher extends AsyncDisposable {
   next(maxBytes?: number): Promise<WatchItem[]>
 }
 
+/**
+ * A change of a conversation of the user; `n` is the number to resume after. `lists`: changes may be missing before this one, so lists are to
+ * be read again.
+ */
+export type FeedItem =
+  | { kind: 'lists'; n: number }
+  | {
+      kind: 'changed'
+      n: number
+      conversation_id: ConversationId
+      /** The newest `seq`. */
+      seq: number
+      execution_status: ConversationExecutionStatus
+      title: string | null
+      /** Id of the batch that waits for a decision. */
+      approval: string | null
+      /** US dollars. */
+      cost: number
+      updated_at: string
+      /** Set for a sub-agent. */
+      parent_conversation_id: ConversationId | null
+    }
+  | { kind: 'deleted'; n: number; conversation_id: ConversationId }
+
+export interface Feed extends Disposable {
+  /** Returns at least one item, in the order of their numbers; waits for the first. Rejects when the signal aborts. */
+  next(): Promise<FeedItem[]>
+}
+
 export interface Conversations {
   /**
    * Creates a conversation, or returns the one that an identical earlier request created.
@@ -308,6 +337,8 @@ export interface Conversations {
     signal: AbortSignal,
     purpose?: Purpose,
   ): Promise<Watcher>
+  /** Follows all conversations of the actor after the change `after`; null: from now on. */
+  feed(actor: Actor, after: number | null, signal: AbortSignal): Feed
   /** Milliseconds since the last command or commit of any conversation. */
   idleMs(): number
 }

@@ -121,7 +121,7 @@ export function openEngine(deps: EngineDeps): Engine {
     ...openReceiver({ storage, cipher, quotas: deps.quotas, now: deps.now }),
     ...commands,
     ...openUserWork({ ...deps, conversations, commands, roster }),
-    ...openWatching(access, { ...deps, storage, roster, shownBatches, recovery, releases }),
+    ...openWatching(access, { ...deps, roster, shownBatches, recovery, releases }),
     isLoaded: (id) => roster.isLoaded(id),
     idleMs: () => performance.now() - lastActivity,
     liveCount: () => roster.size,

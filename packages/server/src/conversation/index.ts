@@ -1,4 +1,4 @@
-export type { Actor, Conversations, ForkRequest, StartRequest, Watcher, WatchItem } from './conversations.ts'
+export type { Actor, Conversations, FeedItem, ForkRequest, StartRequest, Watcher, WatchItem } from './conversations.ts'
 export { PHASES, startPhases, type Phase, type PhaseDeadlines, type StartSources } from './start/phases/index.ts'
 export { RunCancelled } from './interruption.ts'
 export type { ModelUser } from './live-access.ts'

@@ -43,6 +43,7 @@ import { BashSockets } from './live/bash-socket.ts'
 import { Handshakes } from './live/handshake.ts'
 import { KeyWatch } from './live/key-watch.ts'
 import { EventSockets } from './live/socket.ts'
+import { WatchSockets } from './live/watch-socket.ts'
 import { Guesses, RequestBudgets } from './core/rate-limits.ts'
 import { bodyLimitOf } from './core/request-limits.ts'
 import { startRoutes, type Starts } from './conversation-service/conversations.ts'
@@ -182,6 +183,7 @@ export function createApp(deps: AppDeps): App {
     audit,
     requests,
   })
+  const watchSockets = new WatchSockets({ conversations, connections, forwarding, handshakes, requests, log })
   const routes = [
     ...startRoutes(deps, conversations),
     ...lifecycleRoutes(conversations),
@@ -227,8 +229,9 @@ export function createApp(deps: AppDeps): App {
   ]
   const described = routes.flatMap(({ row, path }) => (row?.path === path ? [row] : []))
   const upgrade: WebDeps['upgrade'] = async (request, socket, head) => {
-    if (await takesSocket(request, socket, forwarding, log))
-      await (BashSockets.isFor(request) ? bashSockets : sockets).upgrade(request, socket, head)
+    if (!(await takesSocket(request, socket, forwarding, log))) return
+    const ofKind = BashSockets.isFor(request) ? bashSockets : WatchSockets.isFor(request) ? watchSockets : sockets
+    await ofKind.upgrade(request, socket, head)
   }
   const idempotency = new IdempotentRequests({ store: deps.idempotency, cipher: deps.cipher, log })
   const web = createWeb([...routes, ...documentationRoutes(described, CONTRACT_VERSION, limitOf)], {

@@ -8,10 +8,11 @@ import { snapshotOf } from '../record/info.ts'
 import type { ShownBatches } from '../watch/shown-batches.ts'
 import { watch } from '../watch/watch.ts'
 import type { ConversationAccess } from './access.ts'
+import { Feeds } from './feed.ts'
 import type { Recovery } from './recovery.ts'
 import type { Releases } from './releases.ts'
 
-export type Watching = Pick<Conversations, 'watch'> & {
+export type Watching = Pick<Conversations, 'watch' | 'feed'> & {
   /**
    * Settles owed releases, and resumes conversations that should run and have no live owner, from now on until `close`. Resolves when
    * those that are found first are loaded.
@@ -27,11 +28,11 @@ export type Watching = Pick<Conversations, 'watch'> & {
 }
 
 type WatchingDeps = {
-  storage: Pick<Storage, 'conversations' | 'events'>
+  storage: Pick<Storage, 'conversations' | 'events' | 'feed'>
   roster: Roster
   shownBatches: ShownBatches
   recovery: Recovery
-  coordination: Pick<Coordination, 'drain' | 'isShared' | 'node' | 'release'>
+  coordination: Pick<Coordination, 'drain' | 'isShared' | 'node' | 'on' | 'release' | 'tell'>
   releases: Pick<Releases, 'recover' | 'close'>
 }
 
@@ -46,6 +47,7 @@ export function openWatching(
     const row = await storage.conversations.get(id)
     if (row !== null && row.node !== coordination.node) throw moved(id)
   }
+  const feeds = new Feeds(access, storage, coordination)
   return {
     async watch(id, after, actor, signal, purpose = 'show') {
       const { row, record, state } = await access.read(id, actor)
@@ -65,6 +67,8 @@ export function openWatching(
       return purpose === 'show' ? shownBatches.noting(id, watcher) : watcher
     },
 
+    feed: (actor, after, signal) => feeds.open(actor, after, signal),
+
     async recover() {
       await Promise.all([releases.recover(), recovery.recover()])
     },
@@ -78,6 +82,7 @@ export function openWatching(
     close() {
       recovery.close()
       releases.close()
+      feeds[Symbol.dispose]()
       return roster.close()
     },
   }

@@ -37,6 +37,53 @@ export type SocketRequest = {
   request: IncomingMessage
 }
 
+/** Why there is no socket at the owner, as the close of the client's socket would say it. */
+export type Ending = { code: number; reason: string }
+
+/** A socket at the owner that is open and paused. Disposal stops watching the node. */
+export type OwnerSocket = Disposable & { upstream: WebSocket }
+
+/**
+ * Opens a socket at the owner of a conversation; `here`: this node serves it. Never rejects.
+ * @param url path and query of the socket
+ */
+export async function openAtOwner(
+  asked: SocketRequest,
+  url: string,
+  { forwarding, log, signal }: { forwarding: Forwarding; log: Pick<Log, 'warn' | 'error'>; signal: AbortSignal },
+): Promise<'here' | OwnerSocket | Ending> {
+  const { id, actor, request } = asked
+  try {
+    let served = await forwarding.served(id, actor, request)
+    for (let attempt = 1; typeof served !== 'string'; attempt += 1) {
+      const to = served
+      const upstream = connect(to, asked, url, forwarding)
+      using guard = new DisposableStack()
+      guard.use(forwarding.guard(to, () => upstream.terminate()))
+      const opened = await handshakeOf(upstream, signal)
+      const isTaken = opened === 'open' || typeof opened === 'number' || opened === 'hop_refused'
+      forwarding.noteForward('socket', isTaken ? 'answered' : opened)
+      if (opened === 'open') {
+        const guarding = guard.move()
+        return { upstream, [Symbol.dispose]: () => guarding.dispose() }
+      }
+      if (signal.aborted) return OWNER_LEFT
+      log.warn({ conversation_id: id, node: to.node, attempt, outcome: opened }, 'socket not taken by the owner')
+      if (opened === 'hop_refused') {
+        log.error({ node: to.node }, 'hop refused: the nodes have different secret keys, or their clocks differ')
+        return TRY_LATER
+      }
+      if (typeof opened === 'number') return REFUSED[opened] ?? TRY_LATER
+      served = await forwarding.servedInstead(id, actor, request, attempt)
+    }
+    return served === 'here' ? 'here' : OWNER_LEFT
+  } catch (err) {
+    if (!signal.aborted && !(err instanceof ParleyError))
+      log.error({ conversation_id: id, err }, 'socket not passed on')
+    return TRY_LATER
+  }
+}
+
 /**
  * Passes a socket on to the owner of its conversation until it ends; `here`: this node serves it. Never rejects.
  */
@@ -46,44 +93,26 @@ export async function relaySocket(
   forwarding: Forwarding,
   log: Pick<Log, 'warn' | 'error'>,
 ): Promise<'here' | 'ended'> {
-  const { id, actor, request } = asked
-  try {
-    let served = await forwarding.served(id, actor, request)
-    for (let attempt = 1; typeof served !== 'string'; attempt += 1) {
-      const to = served
-      const upstream = connect(to, asked, forwarding)
-      using _guard = forwarding.guard(to, () => upstream.terminate())
-      const opened = await handshakeOf(upstream, connection.signal)
-      const isTaken = opened === 'open' || typeof opened === 'number' || opened === 'hop_refused'
-      forwarding.noteForward('socket', isTaken ? 'answered' : opened)
-      if (opened === 'open') return await pass(connection, upstream)
-      if (connection.signal.aborted) return 'ended'
-      log.warn({ conversation_id: id, node: to.node, attempt, outcome: opened }, 'socket not taken by the owner')
-      if (opened === 'hop_refused') {
-        log.error({ node: to.node }, 'hop refused: the nodes have different secret keys, or their clocks differ')
-        return end(connection, TRY_LATER)
-      }
-      if (typeof opened === 'number') return end(connection, REFUSED[opened] ?? TRY_LATER)
-      served = await forwarding.servedInstead(id, actor, request, attempt)
-    }
-    return served === 'here' ? 'here' : end(connection, OWNER_LEFT)
-  } catch (err) {
-    if (!connection.signal.aborted && !(err instanceof ParleyError))
-      log.error({ conversation_id: id, err }, 'socket not passed on')
-    return end(connection, TRY_LATER)
-  }
-}
-
-function end(connection: SocketConnection, reason: { code: number; reason: string }): 'ended' {
-  connection.close(reason)
-  return 'ended'
-}
-
-function connect({ url: base }: OtherNode, { key, request }: SocketRequest, forwarding: Forwarding): WebSocket {
-  const asked = upgradeUrl(request)
+  const url = upgradeUrl(asked.request)
   // The key goes in a header, because headers are not logged.
-  asked.searchParams.delete('session_api_key')
-  const url = asked.pathname + asked.search
+  url.searchParams.delete('session_api_key')
+  const { signal } = connection
+  const opened = await openAtOwner(asked, url.pathname + url.search, { forwarding, log, signal })
+  if (opened === 'here') return 'here'
+  if ('code' in opened) {
+    connection.close(opened)
+    return 'ended'
+  }
+  using socket = opened
+  return await pass(connection, socket.upstream)
+}
+
+function connect(
+  { url: base }: OtherNode,
+  { key, request }: SocketRequest,
+  url: string,
+  forwarding: Forwarding,
+): WebSocket {
   const { origin } = request.headers
   const hop = forwarding.hopTo(request, { method: 'GET', url })
   return new WebSocket(base.replace(/^http/, 'ws').replace(/\/$/, '') + url, {
@@ -148,9 +177,7 @@ async function pass(connection: SocketConnection, upstream: WebSocket): Promise<
   })
   upstream.once('close', (code, reason) => {
     flush()
-    // 1005 and 1006 stand for a missing close frame, and are never sent.
-    const isGiven = code !== 1005 && code !== 1006
-    connection.close(isGiven ? { code, reason: String(reason) } : OWNER_LEFT)
+    connection.close(endingOf(code, reason))
     resolve('ended')
   })
   connection.onFrame(
@@ -165,5 +192,9 @@ async function pass(connection: SocketConnection, upstream: WebSocket): Promise<
   return ended
 }
 
-const bytesOf = (data: RawData): Buffer =>
+/** How the owner ended a socket. 1005 and 1006 stand for a missing close frame, and are never sent. */
+export const endingOf = (code: number, reason: Buffer): Ending =>
+  code === 1005 || code === 1006 ? OWNER_LEFT : { code, reason: String(reason) }
+
+export const bytesOf = (data: RawData): Buffer =>
   Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)

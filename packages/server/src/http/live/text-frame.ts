@@ -19,6 +19,12 @@ export function frameHeader(length: number): Buffer {
   return header
 }
 
+/** The text of a frame that `textFrame` made. */
+export function textOfFrame(frame: Buffer): Buffer {
+  const length = frame[1]!
+  return frame.subarray(length < 126 ? 2 : length === 126 ? 4 : 10)
+}
+
 const headerBytes = (length: number): number => (length < 126 ? 2 : length < 65_536 ? 4 : 10)
 
 function writeHeader(frame: Buffer, length: number): void {

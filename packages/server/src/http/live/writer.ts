@@ -24,7 +24,7 @@ export type Encode = (item: Exclude<WatchItem, { kind: 'deleted' }>) => readonly
 export class Writer {
   readonly #sink: Sink
   #untaken = 0
-  #waiting: (() => void) | undefined
+  readonly #waiting = new Set<() => void>()
   #silentSince: number | undefined
 
   constructor(sink: Sink) {
@@ -60,7 +60,7 @@ export class Writer {
     this.#sink.write(bytes, () => {
       this.#untaken -= bytes.length
       this.#silentSince = this.#untaken === 0 ? undefined : Date.now()
-      if (this.#untaken <= HIGH_WATER_BYTES) this.#waiting?.()
+      if (this.hasRoom) for (const proceed of this.#waiting) proceed()
     })
   }
 
@@ -91,12 +91,12 @@ export class Writer {
     signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const abort = () => reject(signal.reason as Error)
-    this.#waiting = resolve
+    this.#waiting.add(resolve)
     signal.addEventListener('abort', abort, { once: true })
     try {
       await promise
     } finally {
-      this.#waiting = undefined
+      this.#waiting.delete(resolve)
       signal.removeEventListener('abort', abort)
     }
   }

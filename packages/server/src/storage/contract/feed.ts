@@ -1,7 +1,7 @@
 import type { ConversationId } from '@parley/protocol'
 
 /** Changes of the conversations of one user. `n`: the number of the newest one. */
-export type FeedChanges = { n: number; changes: FeedChange[] }
+type FeedChanges = { n: number; changes: FeedChange[] }
 
 /** `n`: number of the newest change of this conversation. It may be deleted. */
 export type FeedChange = { n: number; conversation_id: ConversationId }

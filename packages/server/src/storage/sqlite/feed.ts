@@ -5,7 +5,7 @@ import type { FeedListeners } from '../shared/feed-listeners.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { Sql } from './sql.ts'
 
-export const NEWEST_SQL = 'SELECT n FROM feeds WHERE user = ?'
+const NEWEST_SQL = 'SELECT n FROM feeds WHERE user = ?'
 export const SINCE_SQL = 'SELECT n, conversation_id FROM feed_changes WHERE user = ? AND n > ? ORDER BY n'
 const NEXT_SQL =
   'INSERT INTO feeds (user, n) VALUES (?, 1) ON CONFLICT (user) DO UPDATE SET n = feeds.n + 1 RETURNING n'
