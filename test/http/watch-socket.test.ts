@@ -172,6 +172,7 @@ test('a feed resumes after its number with the newest form of what was missed, a
   await edge.call('PATCH', `/api/conversations/${id}`, { title: 'While away' })
   await using socket = await open()
   socket.send({ subscribe: 'feed', after: before.n })
+  expect(await socket.next()).toEqual({ type: 'resumed', n: before.n })
   expect(await socket.next()).toMatchObject({ type: 'changed', conversation_id: id, title: 'While away' })
   await using ahead = await open()
   ahead.send({ subscribe: 'feed', after: 10_000_000 })

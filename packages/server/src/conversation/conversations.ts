@@ -240,6 +240,8 @@ export interface Watcher extends AsyncDisposable {
  */
 export type FeedItem =
   | { kind: 'lists'; n: number }
+  /** The first item of a reader that misses nothing. */
+  | { kind: 'resumed'; n: number }
   | {
       kind: 'changed'
       n: number

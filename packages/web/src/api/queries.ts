@@ -1,13 +1,9 @@
-/** Lists of the server. They are asked for again on focus and when an open conversation reports a change. */
+/** Lists of the server. They are read again on focus, and when the feed or an open conversation reports a change. */
 import type { ConversationProgress, ConversationProgressPage, WaitingApprovals } from '@parley/protocol'
 import { type QueryClient, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { PolicySettings } from '../lib/policy.ts'
 import { server } from './server.ts'
 
-/** Milliseconds between two reads of a list that no event reports. */
-const LIST_MS = 15_000
-/** Also in a hidden tab, whose title shows the number of approvals. */
-const APPROVALS_MS = 30_000
 const PAGE = 50
 
 export type { ConversationProgress }
@@ -25,7 +21,6 @@ export function useConversations() {
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_page_id }) => next_page_id,
     select: ({ pages }): ConversationProgress[] => pages.flatMap(({ results }) => results),
-    refetchInterval: LIST_MS,
   })
 }
 
@@ -34,8 +29,6 @@ export function useApprovals() {
   return useQuery({
     queryKey: ['approvals'],
     queryFn: ({ signal }) => get<WaitingApprovals>('/api/approvals', signal),
-    refetchInterval: APPROVALS_MS,
-    refetchIntervalInBackground: true,
   })
 }
 

@@ -14,6 +14,7 @@ import { Rail } from './rail.tsx'
 import './shell.css'
 
 const KeysDialog = lazy(async () => ({ default: (await import('./keys-dialog.tsx')).KeysDialog }))
+const Live = lazy(async () => ({ default: (await import('./live.tsx')).Live }))
 
 type Overlay = 'keys' | 'conversations' | null
 
@@ -43,6 +44,9 @@ export function Shell({ children }: { children: ReactNode }) {
       <Bar waiting={waiting} onShowConversations={() => setOverlay('conversations')} />
       <div className="shell-main">
         <OfflineBanner />
+        <Suspense fallback={null}>
+          <Live />
+        </Suspense>
         <main id="content" tabIndex={-1} className="content">
           {children}
         </main>

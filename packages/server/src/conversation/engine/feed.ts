@@ -41,6 +41,7 @@ export class Feeds implements Disposable {
   open(actor: Actor, after: number | null, signal: AbortSignal): Feed {
     const { user } = actor
     let cursor = after
+    let isFirst = true
     let news = Promise.withResolvers<void>()
     const wake = () => news.resolve()
     const wakes = this.#wakes.get(user) ?? new Set()
@@ -50,9 +51,11 @@ export class Feeds implements Disposable {
         for (;;) {
           signal.throwIfAborted()
           news = Promise.withResolvers()
-          const read = await this.#read(actor, cursor)
-          cursor = read.n
-          if (read.items.length > 0) return read.items
+          const { n, items } = await this.#read(actor, cursor)
+          if (isFirst && cursor !== null && items[0]?.kind !== 'lists') items.unshift({ kind: 'resumed', n: cursor })
+          isFirst = false
+          cursor = n
+          if (items.length > 0) return items
           await abortable(news.promise, signal)
         }
       },
