@@ -15,6 +15,9 @@ export const CONNECT_FLAGS = {
 export type ConnectFlags = { [K in keyof typeof CONNECT_FLAGS]?: string }
 export type Target = { baseUrl: string; apiKey: string | undefined }
 
+/** No server runs with the data directory, and none is named. */
+export class NoServerError extends Error {}
+
 /** Returns a client of the server named by flags, environment or the data directory. */
 export async function connect(flags: ConnectFlags, io: Io): Promise<ParleyClient> {
   return new ParleyClient(await findTarget(flags, io))
@@ -23,7 +26,7 @@ export async function connect(flags: ConnectFlags, io: Io): Promise<ParleyClient
 /**
  * Order: flags, `PARLEY_URL` and `PARLEY_API_KEY`, then the file that a local server has written into its data directory.
  * A key found on this machine is never sent to another address.
- * @throws Error without a server; its message says how to name one.
+ * @throws NoServerError without a server; its message says how to name one.
  */
 export async function findTarget(flags: ConnectFlags, io: Pick<Io, 'env' | 'cwd' | 'home'>): Promise<Target> {
   const named = flags.url ?? nonEmpty(io.env['PARLEY_URL'])
@@ -33,7 +36,7 @@ export async function findTarget(flags: ConnectFlags, io: Pick<Io, 'env' | 'cwd'
   const { config } = readConfig({ flags, env: io.env, cwd: io.cwd, home: io.home })
   const local = await runningServer(config.dataDir)
   if (named === undefined && local === null) {
-    throw new Error(
+    throw new NoServerError(
       `no server is running with the data directory ${config.dataDir}; start one with "parley serve", or name one with --url`,
     )
   }

@@ -11,6 +11,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unkn
   open: { about: 'print a link that opens the web UI', load: () => import('./commands/open.ts') },
   demo: { about: 'watch a whole conversation, no model key needed', load: () => import('./commands/demo.ts') },
   chat: { about: 'talk to a conversation in the terminal', load: () => import('./commands/chat.ts') },
+  run: { about: 'send one message and print the answer, for scripts', load: () => import('./commands/run.ts') },
   ls: { about: 'list conversations', load: () => import('./commands/ls.ts') },
   tail: { about: 'print the events of a conversation as they come', load: () => import('./commands/tail.ts') },
   keys: { about: 'create, list, revoke and rotate keys', load: () => import('./commands/keys.ts') },

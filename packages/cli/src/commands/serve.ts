@@ -10,12 +10,17 @@ const LEAVE_MS = 500
 /** Signals within this time count as one. */
 const SAME_SIGNAL_MS = 1000
 
+const WITH_STDIN = 'until-stdin-ends'
+
 export const spec = command({
   usage: 'serve [flags]',
   about: 'Starts the server. It ends on Ctrl-C; running conversations continue at the next start.',
-  flags: SERVER_FLAGS,
+  flags: {
+    ...SERVER_FLAGS,
+    [WITH_STDIN]: { type: 'boolean', about: 'end when the standard input ends; for programs that start a server' },
+  },
   words: [0, 0],
-  async run({ flags }, io) {
+  async run({ flags: { [WITH_STDIN]: endsWithStdin, ...flags } }, io) {
     const { config } = readConfig({ flags, env: io.env, cwd: io.cwd, home: io.home })
     endOnCrash()
     const asked = Promise.withResolvers<void>()
@@ -26,6 +31,7 @@ export const spec = command({
       else if (performance.now() - askedAt > SAME_SIGNAL_MS) io.exitNow(1)
       askedAt ??= performance.now()
     })
+    if (endsWithStdin === true) io.stdin.on('end', () => asked.resolve()).resume()
     try {
       const server = await startServer(config).catch((error: unknown) => {
         throw withRemedy(error, config)
@@ -42,6 +48,7 @@ export const spec = command({
       setTimeout(() => io.exitNow(0), LEAVE_MS).unref()
       return 0
     } finally {
+      if (endsWithStdin === true) io.stdin.pause()
       forget()
     }
   },
