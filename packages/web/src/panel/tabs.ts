@@ -22,5 +22,6 @@ const tab = (name: TabName, load: () => Promise<ComponentType<TabProps>>): Tab =
 
 export const TABS: readonly Tab[] = [
   tab('changes', async () => (await import('./changes/index.tsx')).ChangesTab),
+  tab('agents', async () => (await import('./agents/index.tsx')).AgentsTab),
   tab('usage', async () => (await import('./usage/index.tsx')).UsageTab),
 ]
