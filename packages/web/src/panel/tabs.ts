@@ -22,6 +22,7 @@ const tab = (name: TabName, load: () => Promise<ComponentType<TabProps>>): Tab =
 
 export const TABS: readonly Tab[] = [
   tab('changes', async () => (await import('./changes/index.tsx')).ChangesTab),
+  tab('files', async () => (await import('./files/index.tsx')).FilesTab),
   tab('agents', async () => (await import('./agents/index.tsx')).AgentsTab),
   tab('usage', async () => (await import('./usage/index.tsx')).UsageTab),
 ]
