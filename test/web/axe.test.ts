@@ -15,6 +15,8 @@ const PAGES: [name: string, path: string, isReady: (tab: Tab) => Promise<void>][
   ['settings', '/settings', heading('Settings')],
   ['policy', '/settings/policy', (tab) => tab.page.getByRole('button', { name: 'Save' }).waitFor()],
   ['secrets', '/settings/secrets', (tab) => tab.page.getByRole('button', { name: 'Add a secret' }).waitFor()],
+  ['agents', '/settings/agents', (tab) => tab.page.getByText('Default', { exact: true }).waitFor()],
+  ['agent', '/settings/agents?new=openhands', (tab) => tab.page.getByRole('button', { name: 'Save' }).waitFor()],
   ['model', '/settings/model', (tab) => tab.page.getByRole('button', { name: 'Check' }).waitFor()],
 ]
 

@@ -18,6 +18,7 @@ const ROUTES = [
   'settings/policy',
   'settings/secrets',
   'welcome',
+  'settings/agents',
 ] as const
 
 const figures: Record<string, number> = {}

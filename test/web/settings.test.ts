@@ -137,6 +137,93 @@ describe.skipIf(CHROMIUM === undefined)('the settings', { timeout: SCENARIO_MS }
     await tab.shot('secrets-phone-dark')
   })
 
+  test('an agent is created, edited, renamed, copied, made the default, offered for a directory, and deleted', async () => {
+    const llm = { model: 'openai/fast', base_url: `${model.url}/v1`, api_key: 'scripted' }
+    await site.server.call('POST', '/api/profiles/fast', { llm })
+    await using tab = await site.open('/settings/agents')
+    tab.allow(/status of 4(09|22)/)
+    const { page } = tab
+    const choose = async (trigger: string, item: string): Promise<void> => {
+      await button(page, trigger).click()
+      await page.getByRole('menuitem', { name: item }).click()
+    }
+    await choose('New agent', 'Agent of Parley')
+    await button(page, 'Save').click()
+    await page.getByText('Enter a name.').waitFor()
+    await page.getByLabel('Name').fill('two words')
+    await button(page, 'Save').click()
+    await page
+      .locator('.field-error')
+      .getByText(/pattern|match/i)
+      .waitFor()
+    await page.getByLabel('Name').fill('careful')
+    await page.getByLabel('Model', { exact: true }).selectOption('fast')
+    await page.getByRole('radio', { name: /^Chosen tools/ }).check()
+    await page.getByRole('checkbox', { name: 'terminal', exact: true }).check()
+    await page.getByLabel(/^Start sub-agents/).check()
+    await page.getByLabel(/^Instructions/).fill('Explain each step.')
+    await tab.shot('agent')
+    await button(page, 'Save').click()
+    await page.getByText('careful is saved').waitFor()
+    expect((await read('/api/agent-profiles/careful')).profile).toMatchObject({
+      llm_profile_ref: 'fast',
+      tools: [{ name: 'terminal' }],
+      enable_sub_agents: true,
+      system_message_suffix: 'Explain each step.',
+      mcp_server_refs: null,
+    })
+    await button(page, 'Edit careful').click()
+    await page.getByLabel('Name').fill('default')
+    await button(page, 'Save').click()
+    await page.getByText(/already exists/).waitFor()
+    await page.getByLabel('Name').fill('thorough')
+    await page.getByRole('radio', { name: /^Standard tools/ }).check()
+    await button(page, 'Save').click()
+    await page.getByText('thorough is saved').waitFor()
+    await choose('Actions of thorough', 'Duplicate')
+    expect(await page.getByLabel('Name').inputValue()).toBe('thorough-copy')
+    await button(page, 'Save').click()
+    await page.getByText('thorough-copy is saved').waitFor()
+    await choose('Actions of thorough', 'Make default')
+    await page.getByText('thorough is the default').waitFor()
+    await tab.shot('agents')
+    const { profiles, active_agent_profile_id } = await read('/api/agent-profiles')
+    expect(profiles.map(({ name }: any) => name)).toEqual(['default', 'thorough', 'thorough-copy'])
+    expect(profiles[1].id).toBe(active_agent_profile_id)
+    await page.goto('/new?where=directory')
+    await expect.poll(() => page.getByLabel('Agent', { exact: true }).inputValue()).toBe(active_agent_profile_id)
+    await page.goto('/settings/agents')
+    await choose('Actions of thorough-copy', 'Delete')
+    await button(page, 'Delete').click()
+    await page.getByText('thorough-copy is deleted').waitFor()
+    await page.getByRole('listitem').filter({ hasText: 'thorough-copy' }).waitFor({ state: 'detached' })
+  })
+
+  test('an external agent has a command, and a profile that cannot start says what it lacks', async () => {
+    const lost = { agent_kind: 'openhands', llm_profile_ref: 'lost' }
+    await site.server.call('POST', '/api/agent-profiles/lost', lost)
+    await using tab = await site.open('/settings/agents?edit=lost', { width: 390, height: 844, colors: 'dark' })
+    const { page } = tab
+    await page.getByRole('option', { name: 'lost (does not exist)' }).waitFor({ state: 'attached' })
+    await button(page, 'Save').click()
+    await page.getByText(/lost is saved and cannot start yet: .*'lost' not found/).waitFor()
+    await tab.shot('agents-phone-dark')
+    await page.goto('/settings/agents?new=acp')
+    await page.getByLabel('Name').fill('mine')
+    await page.getByLabel('Agent', { exact: true }).selectOption('custom')
+    await button(page, 'Save').click()
+    await page.getByText('Enter the command.').waitFor()
+    await tab.shot('agent-acp-phone-dark')
+    await page.getByLabel('Command').fill('my-agent --acp')
+    await button(page, 'Save').click()
+    await page.getByText('mine is saved').waitFor()
+    expect((await read('/api/agent-profiles/mine')).profile).toMatchObject({
+      agent_kind: 'acp',
+      acp_server: 'custom',
+      acp_command: 'my-agent --acp',
+    })
+  })
+
   async function paste(page: Page, text: string): Promise<void> {
     await page.getByLabel('Value').focus()
     await page.evaluate(`(() => {

@@ -66,7 +66,7 @@ export type SettingsAnswer = PolicySettings & {
   llm_model: string | null
   llm_base_url: string | null
   llm_api_key_set: boolean
-  agent_settings: { agent_kind?: string; llm?: { model?: string } }
+  agent_settings: { agent_kind?: string; llm?: { model?: string }; mcp_config?: Readonly<Record<string, unknown>> }
 }
 
 /** What the settings say about the model and the policy of new conversations. */

@@ -10,6 +10,8 @@ import { pathOf, type SectionId, SECTIONS } from './sections.ts'
 
 type FrameProps = {
   readonly of: SectionId
+  /** Default: that of the section. */
+  readonly title?: string
   /** Null: the title says enough. */
   readonly lead: string | null
   /** Beside the title. */
@@ -17,8 +19,7 @@ type FrameProps = {
   readonly children: ReactNode
 }
 
-export function SettingsFrame({ of, lead, action, children }: FrameProps) {
-  const { title } = words.sections[of]
+export function SettingsFrame({ of, title = words.sections[of].title, lead, action, children }: FrameProps) {
   usePageTitle(title)
   return (
     <div className="page settings">

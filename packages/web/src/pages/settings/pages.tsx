@@ -8,6 +8,7 @@ import { type SectionId, SECTIONS } from './sections.ts'
 
 const PAGES: Readonly<Record<SectionId, ComponentType>> = {
   model: lazy(async () => ({ default: (await import('../settings-model.tsx')).ModelSettingsPage })),
+  agents: lazy(async () => ({ default: (await import('./agents.tsx')).AgentsPage })),
   policy: lazy(async () => ({ default: (await import('./policy.tsx')).PolicySettingsPage })),
   secrets: lazy(async () => ({ default: (await import('./secrets.tsx')).SecretsPage })),
 }

@@ -1,7 +1,7 @@
 /** The pages of the settings in their order. */
 import { ROUTES } from '../../routes.ts'
 
-export const SECTIONS = ['model', 'policy', 'secrets'] as const
+export const SECTIONS = ['model', 'agents', 'policy', 'secrets'] as const
 export type SectionId = (typeof SECTIONS)[number]
 
 export const pathOf = (section: SectionId): string => `${ROUTES.settings}/${section}`
