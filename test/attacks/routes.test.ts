@@ -125,6 +125,7 @@ const OWN: ReadonlySet<string> = new Set([
   'GET /api/file/home',
   'GET /api/quotas',
   'GET /api/approvals',
+  'GET /api/acp/servers',
   'POST /api/demo',
   'DELETE /api/demo',
   'GET /api/me',

@@ -204,6 +204,7 @@ export const interruptConversation: RouteOf<typeof rows.interruptConversation> =
   method: 'POST',
   path: '/api/conversations/{conversation_id}/interrupt',
 }
+export const listAcpServers: RouteOf<typeof rows.listAcpServers> = { method: 'GET', path: '/api/acp/servers' }
 export const listAgentProfiles: RouteOf<typeof rows.listAgentProfiles> = { method: 'GET', path: '/api/agent-profiles' }
 export const listCompletions: RouteOf<typeof rows.listCompletions> = {
   method: 'GET',

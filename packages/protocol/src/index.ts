@@ -385,6 +385,7 @@ export {
 export { alive, health, readMetrics, ready, ServerInfo, serverInfo } from './endpoints/server.ts'
 export { ClientToolResult, postClientToolResult } from './endpoints/client-tools.ts'
 export type { ClientToolResultInput } from './endpoints/client-tools.ts'
+export { AcpServer, listAcpServers } from './endpoints/acp.ts'
 export { deleteDemo, startDemo, StartedDemo } from './endpoints/demo.ts'
 export { loadHooks } from './endpoints/hooks.ts'
 export {

@@ -2,6 +2,8 @@
 export type { Agent, Step, StepContext } from './agent.ts'
 /** Loaded with the first ACP agent. */
 export const loadAcpAgent = () => import('./acp/acp-agent.ts')
+/** Loaded when a page asks which agents are installed. */
+export const loadKnownAcpServers = async () => (await import('./acp/installed.ts')).knownAcpServers
 export { canCondense } from './condenser/index.ts'
 export { CAPS, recordText } from './condenser/record-text.ts'
 export { withLlm } from './with-llm.ts'

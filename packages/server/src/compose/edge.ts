@@ -1,7 +1,7 @@
 /** Composes the edge that takes requests: the engine, and what users keep and do on the machine outside of conversations. */
 import { join, resolve } from 'node:path'
 import { InitSessionRequest, LLM, newConversationId, ParleyError, under } from '@parley/protocol'
-import { expectAgent, standardTools, withLlm } from '../agent/index.ts'
+import { expectAgent, loadKnownAcpServers, standardTools, withLlm } from '../agent/index.ts'
 import type { Config } from '../config/index.ts'
 import {
   fromAgentServer,
@@ -310,6 +310,14 @@ function composeMachine(deps: EdgeDeps): Machine {
       serverModel: config.llm,
       skillsOf: skillNamesOf(config.home),
     }),
+    acpServers: async (user, signal) => {
+      const [find, workspace, stored] = await Promise.all([
+        loadKnownAcpServers(),
+        hosts.of(user),
+        deps.secrets.list(user),
+      ])
+      return find({ workspace, secretNames: stored.map(({ name }) => name) }, signal)
+    },
     connections: openProviderConnections(documents, cipher, () => new Date()),
     savedWorkspaces: openSavedWorkspaces(documents),
     mcp: deps.mcp,

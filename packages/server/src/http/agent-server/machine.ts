@@ -1,5 +1,5 @@
 /** Routes of the agent-server API about the machine and a user's stored profiles, rather than conversations. */
-import type { ConversationId } from '@parley/protocol'
+import type { AcpServer, ConversationId } from '@parley/protocol'
 import type { Actor, InstalledPlugins } from '../../conversation/index.ts'
 import type { Catalogue } from '../../llm/index.ts'
 import type { Log } from '../../observability/index.ts'
@@ -7,6 +7,7 @@ import type { Quotas } from '../../quotas/index.ts'
 import type { AgentProfiles, LlmProfiles, ProviderConnections, SavedWorkspaces } from '../../settings/index.ts'
 import type { Bash, BrowsedFolder, Hosts } from '../../workspace/index.ts'
 import type { Route } from '../core/web.ts'
+import { acpServerRoutes } from './acp-servers.ts'
 import { agentProfileRoutes } from './agent-profiles.ts'
 import { bashRoutes } from './bash.ts'
 import { conversationFileRoutes } from './conversation-files.ts'
@@ -38,6 +39,8 @@ export type Machine = {
   /** True when new conversations of the user have a model that can be requested. */
   hasModel: (user: string) => Promise<boolean>
   agentProfiles: AgentProfiles
+  /** The known external agents, as a new conversation of the user would find them. */
+  acpServers: (user: string, signal: AbortSignal) => Promise<AcpServer[]>
   connections: ProviderConnections
   savedWorkspaces: SavedWorkspaces
   installedPlugins: InstalledPlugins
@@ -64,5 +67,6 @@ export function machineRoutes(
     ...pluginRoutes(machine.installedPlugins),
     ...mcpRoutes(machine.mcp),
     ...agentProfileRoutes(machine.agentProfiles),
+    ...acpServerRoutes(machine.acpServers),
   ]
 }
