@@ -11,6 +11,7 @@ import { conversationCases } from './contract/conversations.ts'
 import { eventCases } from './contract/events.ts'
 import { fileCases } from './contract/files.ts'
 import { anonymous, INDEX, nameOf } from './contract/index-rows.ts'
+import { installedSkillCases } from './contract/installed-skills.ts'
 import { mcpCases } from './contract/mcp.ts'
 import { notAvailableCases } from './contract/not-available.ts'
 import { pluginCases } from './contract/plugins.ts'
@@ -38,6 +39,7 @@ const CASES: Cases = Object.fromEntries(
     ...projectCases,
     ...mcpCases,
     ...pluginCases,
+    ...installedSkillCases,
     ...notAvailableCases,
   }).filter(([row]) => served.has(anonymous(row))),
 )

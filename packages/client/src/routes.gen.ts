@@ -121,6 +121,10 @@ export const enablePlugin: RouteOf<typeof rows.enablePlugin> = {
   method: 'PATCH',
   path: '/api/plugins/installed/{plugin_name}',
 }
+export const enableSkill: RouteOf<typeof rows.enableSkill> = {
+  method: 'PATCH',
+  path: '/api/skills/installed/{skill_name}',
+}
 export const enableUser: RouteOf<typeof rows.enableUser> = { method: 'POST', path: '/api/users/{user}/enable' }
 export const endCurrentLoginSession: RouteOf<typeof rows.endCurrentLoginSession> = {
   method: 'DELETE',
@@ -179,6 +183,10 @@ export const getInstalledPlugin: RouteOf<typeof rows.getInstalledPlugin> = {
   method: 'GET',
   path: '/api/plugins/installed/{plugin_name}',
 }
+export const getInstalledSkill: RouteOf<typeof rows.getInstalledSkill> = {
+  method: 'GET',
+  path: '/api/skills/installed/{skill_name}',
+}
 export const getProfile: RouteOf<typeof rows.getProfile> = { method: 'GET', path: '/api/profiles/{name}' }
 export const getSubscriptionStatus: RouteOf<typeof rows.getSubscriptionStatus> = {
   method: 'GET',
@@ -200,6 +208,7 @@ export const gitDiff: RouteOf<typeof rows.gitDiff> = { method: 'GET', path: '/ap
 export const gitPatch: RouteOf<typeof rows.gitPatch> = { method: 'GET', path: '/api/git/patch' }
 export const health: RouteOf<typeof rows.health> = { method: 'GET', path: '/health' }
 export const installPlugin: RouteOf<typeof rows.installPlugin> = { method: 'POST', path: '/api/plugins/install' }
+export const installSkill: RouteOf<typeof rows.installSkill> = { method: 'POST', path: '/api/skills/install' }
 export const interruptConversation: RouteOf<typeof rows.interruptConversation> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/interrupt',
@@ -220,6 +229,10 @@ export const listInstalledPlugins: RouteOf<typeof rows.listInstalledPlugins> = {
   method: 'GET',
   path: '/api/plugins/installed',
 }
+export const listInstalledSkills: RouteOf<typeof rows.listInstalledSkills> = {
+  method: 'GET',
+  path: '/api/skills/installed',
+}
 export const listKeys: RouteOf<typeof rows.listKeys> = { method: 'GET', path: '/api/keys' }
 export const listLoginSessions: RouteOf<typeof rows.listLoginSessions> = { method: 'GET', path: '/api/auth/sessions' }
 export const listModels: RouteOf<typeof rows.listModels> = { method: 'GET', path: '/api/llm/models' }
@@ -235,6 +248,10 @@ export const listProviderConnections: RouteOf<typeof rows.listProviderConnection
 export const listProviders: RouteOf<typeof rows.listProviders> = { method: 'GET', path: '/api/llm/providers' }
 export const listQuotas: RouteOf<typeof rows.listQuotas> = { method: 'GET', path: '/api/quotas/users' }
 export const listSecrets: RouteOf<typeof rows.listSecrets> = { method: 'GET', path: '/api/secrets' }
+export const listSkillMarketplace: RouteOf<typeof rows.listSkillMarketplace> = {
+  method: 'GET',
+  path: '/api/skills/marketplace',
+}
 export const listStoredSecrets: RouteOf<typeof rows.listStoredSecrets> = {
   method: 'GET',
   path: '/api/settings/secrets',
@@ -332,6 +349,10 @@ export const redeliver: RouteOf<typeof rows.redeliver> = {
 export const refreshPlugin: RouteOf<typeof rows.refreshPlugin> = {
   method: 'POST',
   path: '/api/plugins/installed/{plugin_name}/refresh',
+}
+export const refreshSkill: RouteOf<typeof rows.refreshSkill> = {
+  method: 'POST',
+  path: '/api/skills/installed/{skill_name}/refresh',
 }
 export const removeMcpServer: RouteOf<typeof rows.removeMcpServer> = {
   method: 'DELETE',
@@ -436,10 +457,15 @@ export const switchProfile: RouteOf<typeof rows.switchProfile> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/switch_profile',
 }
+export const syncSkills: RouteOf<typeof rows.syncSkills> = { method: 'POST', path: '/api/skills/sync' }
 export const testMcpServer: RouteOf<typeof rows.testMcpServer> = { method: 'POST', path: '/api/mcp/test' }
 export const uninstallPlugin: RouteOf<typeof rows.uninstallPlugin> = {
   method: 'DELETE',
   path: '/api/plugins/installed/{plugin_name}',
+}
+export const uninstallSkill: RouteOf<typeof rows.uninstallSkill> = {
+  method: 'DELETE',
+  path: '/api/skills/installed/{skill_name}',
 }
 export const updateConversation: RouteOf<typeof rows.updateConversation> = {
   method: 'PATCH',

@@ -436,6 +436,17 @@ export {
   refreshPlugin,
   uninstallPlugin,
 } from './endpoints/plugins.ts'
+export {
+  enableSkill,
+  getInstalledSkill,
+  InstalledSkill,
+  installSkill,
+  listInstalledSkills,
+  listSkillMarketplace,
+  refreshSkill,
+  syncSkills,
+  uninstallSkill,
+} from './endpoints/installed-skills.ts'
 export { loadSkills, SkillInfo, SkillsRequest, SkillsResponse } from './endpoints/skills.ts'
 export { type CompletionFile, listCompletions, readCompletion } from './endpoints/completions.ts'
 export { downloadTrajectory, getTrajectory } from './endpoints/trajectory.ts'

@@ -8,7 +8,7 @@ import {
   fromConversationService,
   gitAccess,
   openDefinitionListing,
-  openInstalledPlugins,
+  openInstalled,
   openHooksOf,
   placedWorkspace,
   unknownConversation,
@@ -225,16 +225,15 @@ function auditSinks({ audit }: Config, log: Log): AuditSink[] {
 /** The two ways to start a conversation. */
 function composeStarts(
   { config, engine, cipher, settings, ownSecrets, roots }: EdgeDeps,
-  { agentProfiles: profiles, installedPlugins }: Machine,
+  { agentProfiles: profiles, installedPlugins, installedSkills }: Machine,
 ): Pick<AppDeps, 'startFromConversationService' | 'startFromAgentServer'> {
   const toolsFor = standardTools(config.agents.toolsByModel)
   const start = async (request: StartRequest, actor: Actor) => {
     // A replay repeats what was recorded, and an external agent brings its own plugins.
     const isAlone = request.agent.kind !== 'Agent' || Boolean(request.replay)
-    return engine.start(
-      isAlone ? request : { ...request, installed_plugins: await installedPlugins.ofStart(actor.user) },
-      actor,
-    )
+    if (isAlone) return engine.start(request, actor)
+    const all = [...(await installedPlugins.ofStart(actor.user)), ...(await installedSkills.ofStart(actor.user))]
+    return engine.start({ ...request, installed_plugins: all }, actor)
   }
   return {
     startFromConversationService: async (body, actor, options) => {
@@ -275,6 +274,14 @@ function composeMachine(deps: EdgeDeps): Machine {
   const { documents } = storage
   const hosts = openHosts(workspaces, roots, resolve('.'))
   const hide = async (user: string, text: string) => (await commandSecrets.masker(user)).text(text)
+  const installing = {
+    ...gitAccess(settings),
+    hosts: config.starts.hosts,
+    pluginsDir: join(config.dataDir, 'plugins'),
+    documents,
+    machine: hosts,
+    now: () => new Date(),
+  }
   const models = { transport: deps.transport, ...scriptsIn(config.dataDir, roots) }
   return {
     bash: openBash({
@@ -321,14 +328,8 @@ function composeMachine(deps: EdgeDeps): Machine {
     connections: openProviderConnections(documents, cipher, () => new Date()),
     savedWorkspaces: openSavedWorkspaces(documents),
     mcp: deps.mcp,
-    installedPlugins: openInstalledPlugins({
-      ...gitAccess(settings),
-      hosts: config.starts.hosts,
-      pluginsDir: join(config.dataDir, 'plugins'),
-      documents,
-      machine: hosts,
-      now: () => new Date(),
-    }),
+    installedPlugins: openInstalled('plugin', installing),
+    installedSkills: openInstalled('skill', installing),
   }
 }
 

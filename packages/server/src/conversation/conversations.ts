@@ -69,7 +69,7 @@ export type StartRequest = {
   /** Fetched and read before the agent starts. */
   plugins?: PluginSource[]
   /** Plugins that the user has installed for all conversations; those of the request follow them. */
-  installed_plugins?: PluginSource[]
+  installed_plugins?: (PluginSource & { is_skill?: true })[]
   /** Kept with the conversation. */
   correlation?: Correlation
   /** Set for a sub-agent, by the engine only. */

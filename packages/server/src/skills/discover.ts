@@ -67,7 +67,8 @@ async function walk(folder: Folder, top: string, path: string, found: Skill[], d
   const entries = await folder.list(path)
   const main = entries.find(({ name, kind }) => kind === 'file' && name.toLowerCase() === 'skill.md')
   if (main !== undefined && path !== top) {
-    const skill = await leniently(folder, join(path, main.name), () => agentSkill(folder, path, main.name))
+    const own = path.slice(path.lastIndexOf('/') + 1)
+    const skill = await leniently(folder, join(path, main.name), () => skillIn(folder, path, main.name, own))
     if (skill !== null) found.push(skill)
     return
   }
@@ -86,10 +87,11 @@ async function walk(folder: Folder, top: string, path: string, found: Skill[], d
   }
 }
 
-async function agentSkill(folder: Folder, path: string, main: string): Promise<Skill | null> {
+/** The skill of a folder with this main file. @throws ParleyError `invalid_input` */
+export async function skillIn(folder: Folder, path: string, main: string, name: string): Promise<Skill | null> {
   const text = await folder.read(join(path, main))
   if (text === null) return null
-  const file = { source: folder.at(join(path, main)), text, name: path.slice(path.lastIndexOf('/') + 1) }
+  const file = { source: folder.at(join(path, main)), text, name }
   const mcp = await folder.read(join(path, '.mcp.json'))
   return readSkillFolder(file, { resources: await resourcesOf(folder, path), mcp }, folder.notes)
 }

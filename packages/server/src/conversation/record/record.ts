@@ -109,6 +109,8 @@ export type AttachedPlugin = PluginSource & {
   resolved_ref: string | null
   /** The user has installed it for all conversations; it is left out where it cannot be used. */
   is_installed?: true
+  /** The folder is one skill rather than a plugin. */
+  is_skill?: true
 }
 
 /** The skills, plugins and notes that the start loaded. */

@@ -1,5 +1,5 @@
 /**
- * Plugins that a user has installed for all conversations.
+ * Plugins, and skills without a plugin, that a user has installed for all conversations.
  *
  * Invariants
  *   N1. An installation stores the source and its commit, and no content: each conversation fetches that commit to where it works, with
@@ -8,7 +8,7 @@
  */
 import { basename } from 'node:path'
 import { InstalledPlugin, type InstallPluginRequest, isRecord, ParleyError, type PluginSource } from '@parley/protocol'
-import { Folder, placeOfPlugin, readPlugin } from '../../skills/index.ts'
+import { Folder, placeOfPlugin, readPlugin, readSkill } from '../../skills/index.ts'
 import type { DocumentEdit, DocumentRow, DocumentStore } from '../../storage/index.ts'
 import { GitFailure, type Hosts } from '../../workspace/index.ts'
 import { fetchedPlugin, type PluginDeps } from './phases/plugins.ts'
@@ -31,7 +31,7 @@ export interface InstalledPlugins {
   /** @throws ParleyError `not_found`. */
   uninstall(user: string, name: string): Promise<void>
   /** The sources for a start, each with its commit. */
-  ofStart(user: string): Promise<PluginSource[]>
+  ofStart(user: string): Promise<(PluginSource & { is_skill?: true })[]>
 }
 
 export type InstalledPluginDeps = Omit<PluginDeps, 'workspace'> & {
@@ -41,34 +41,47 @@ export type InstalledPluginDeps = Omit<PluginDeps, 'workspace'> & {
   now: () => Date
 }
 
-const COLLECTION = 'installed_plugins'
-const MAX_PLUGINS = 50
+/** Collection of the documents, and the word for people. */
+const KINDS = {
+  plugin: { collection: 'installed_plugins', word: 'plugin' },
+  skill: { collection: 'installed_skills', word: 'skill' },
+} as const
+type Kind = keyof typeof KINDS
+/** Of each kind. */
+const MAX_INSTALLED = 50
 const MAX_FILES = 200
 const MAX_DEPTH = 6
 
 /** The branch or tag of the installation, which a refresh reads again. */
 type Entry = { plugin: InstalledPlugin; ref: string | null }
 
-export function openInstalledPlugins(deps: InstalledPluginDeps): InstalledPlugins {
+export function openInstalled(kind: Kind, deps: InstalledPluginDeps): InstalledPlugins {
   const { documents } = deps
+  const { collection, word } = KINDS[kind]
+  const unknown = (name: string) => new ParleyError('not_found', `The ${word} '${name}' is not installed.`)
+  const write = (edit: DocumentEdit, entry: Entry): void =>
+    edit.put(collection, entry.plugin.name, JSON.stringify(entry))
 
   async function entryOf(user: string, name: string): Promise<Entry> {
-    const row = await documents.get(user, COLLECTION, name)
+    const row = await documents.get(user, collection, name)
     if (row === null) throw unknown(name)
     return read(row)
   }
-  const entries = async (user: string) => (await documents.list(user, COLLECTION)).map(read)
+  const entries = async (user: string) => (await documents.list(user, collection)).map(read)
 
   async function install(user: string, request: InstallPluginRequest, signal: AbortSignal) {
-    const plugin = await readSource(deps, user, request, signal)
+    const plugin = await readSource(kind, deps, user, request, signal)
     return documents.edit(user, (edit) => {
-      const before = edit.get(COLLECTION, plugin.name)
+      const before = edit.get(collection, plugin.name)
       if (before !== null && !request.force)
-        throw new ParleyError('conflict', `The plugin '${plugin.name}' is installed. Uninstall it first, or use force.`)
-      if (before === null && edit.list(COLLECTION).length >= MAX_PLUGINS)
         throw new ParleyError(
           'conflict',
-          `${MAX_PLUGINS} plugins are installed, which is the limit. Uninstall one first.`,
+          `The ${word} '${plugin.name}' is installed. Uninstall it first, or use force.`,
+        )
+      if (before === null && edit.list(collection).length >= MAX_INSTALLED)
+        throw new ParleyError(
+          'conflict',
+          `${MAX_INSTALLED} ${word}s are installed, which is the limit. Uninstall one first.`,
         )
       write(edit, { plugin, ref: request.ref })
       return plugin
@@ -83,11 +96,11 @@ export function openInstalledPlugins(deps: InstalledPluginDeps): InstalledPlugin
     async refresh(user, name, signal) {
       const { plugin, ref } = await entryOf(user, name)
       const { source, repo_path } = plugin
-      const fresh = await readSource(deps, user, { source, ref, repo_path }, signal)
+      const fresh = await readSource(kind, deps, user, { source, ref, repo_path }, signal)
       if (fresh.name !== name)
-        throw new ParleyError('conflict', `The source now has the plugin '${fresh.name}'. Install it under that name.`)
+        throw new ParleyError('conflict', `The source now has the ${word} '${fresh.name}'. Install it under that name.`)
       return documents.edit(user, (edit) => {
-        const row = edit.get(COLLECTION, name)
+        const row = edit.get(collection, name)
         if (row === null) throw unknown(name)
         const { enabled, installed_at } = read(row).plugin
         const refreshed = { ...fresh, enabled, installed_at }
@@ -98,7 +111,7 @@ export function openInstalledPlugins(deps: InstalledPluginDeps): InstalledPlugin
 
     enable: (user, name, enabled) =>
       documents.edit(user, (edit) => {
-        const row = edit.get(COLLECTION, name)
+        const row = edit.get(collection, name)
         if (row === null) throw unknown(name)
         const { plugin, ref } = read(row)
         write(edit, { plugin: { ...plugin, enabled }, ref })
@@ -106,15 +119,16 @@ export function openInstalledPlugins(deps: InstalledPluginDeps): InstalledPlugin
 
     uninstall: (user, name) =>
       documents.edit(user, (edit) => {
-        if (!edit.delete(COLLECTION, name)) throw unknown(name)
+        if (!edit.delete(collection, name)) throw unknown(name)
       }),
 
     async ofStart(user) {
       const enabled = (await entries(user)).filter(({ plugin }) => plugin.enabled)
-      return enabled.map(({ plugin: { source, resolved_ref, repo_path } }) => ({
+      return enabled.map(({ plugin: { source, resolved_ref: ref, repo_path } }) => ({
         source,
-        ref: resolved_ref,
+        ref,
         repo_path,
+        ...(kind === 'skill' && { is_skill: true as const }),
       }))
     },
   }
@@ -126,11 +140,8 @@ const read = ({ json }: DocumentRow): Entry => {
   return { plugin: InstalledPlugin.parse(plugin), ref: typeof ref === 'string' ? ref : null }
 }
 
-const write = (edit: DocumentEdit, entry: Entry): void => edit.put(COLLECTION, entry.plugin.name, JSON.stringify(entry))
-
-const unknown = (name: string) => new ParleyError('not_found', `The plugin '${name}' is not installed.`)
-
 async function readSource(
+  kind: Kind,
   deps: InstalledPluginDeps,
   user: string,
   given: PluginSource,
@@ -148,7 +159,8 @@ async function readSource(
       clone?.path ??
       (await machine.roots(user).directory(place.kind === 'path' ? place.path : '', ['source'], workspace.workingDir))
     const of = { path, below: place.folder, called: clone?.name ?? basename(path) }
-    const { name, version, description, root, skills } = await readPlugin(workspace, of, signal)
+    const found = kind === 'skill' ? await oneSkill(workspace, of, signal) : await readPlugin(workspace, of, signal)
+    const { name, version, description, root, skills } = found
     return {
       name,
       version,
@@ -165,6 +177,12 @@ async function readSource(
   } catch (error) {
     throw asRefusal(error, given.source)
   }
+}
+
+async function oneSkill(...of: Parameters<typeof readSkill>) {
+  const { skill, root } = await readSkill(...of)
+  const { name, version, description } = skill
+  return { name, version, description: description ?? '', root, skills: [skill] }
 }
 
 /** A source that cannot be read is the caller's choice, whatever part of it failed. */

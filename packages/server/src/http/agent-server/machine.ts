@@ -15,6 +15,7 @@ import { fileRoutes } from './files.ts'
 import { gitRoutes } from './git.ts'
 import { type McpRoutesDeps, mcpRoutes } from './mcp.ts'
 import { modelRoutes } from './models.ts'
+import { installedSkillRoutes } from './installed-skills.ts'
 import { pluginRoutes } from './plugins.ts'
 import { type ProfileDeps, profileRoutes } from './profiles.ts'
 import { providerConnectionRoutes } from './provider-connections.ts'
@@ -44,6 +45,7 @@ export type Machine = {
   connections: ProviderConnections
   savedWorkspaces: SavedWorkspaces
   installedPlugins: InstalledPlugins
+  installedSkills: InstalledPlugins
   mcp: McpRoutesDeps
 }
 
@@ -65,6 +67,7 @@ export function machineRoutes(
     ...profileRoutes({ profiles, probe, withStoredKey, quotas, log }),
     ...savedWorkspaceRoutes(machine.savedWorkspaces),
     ...pluginRoutes(machine.installedPlugins),
+    ...installedSkillRoutes(machine.installedSkills),
     ...mcpRoutes(machine.mcp),
     ...agentProfileRoutes(machine.agentProfiles),
     ...acpServerRoutes(machine.acpServers),

@@ -2,7 +2,7 @@
 import { basename, join } from 'node:path'
 import { ParleyError, type AgentDefinition, type HookConfig, type MCPServers, type Skill } from '@parley/protocol'
 import { mergeHooks } from '../../../hooks/index.ts'
-import { placeOfPlugin, readPlugin, type Plugin, type PluginPlace } from '../../../skills/index.ts'
+import { placeOfPlugin, readPlugin, readSkill, type Plugin, type PluginPlace } from '../../../skills/index.ts'
 import {
   fetchFolder,
   findRemote,
@@ -66,6 +66,13 @@ async function attach(deps: PluginDeps, { owner, all, source, index }: One, sign
   const path = clone?.path ?? deps.workspace.resolve(place.kind === 'path' ? place.path : '')
   if (clone === null) await deps.workspace.directory?.(path, ['plugins', index, 'source'])
   const of = { path, below: place.folder, called: clone?.name ?? basename(path) }
+  if (source.is_skill === true) {
+    const { skill, root, notes } = await readSkill(deps.workspace, of, signal)
+    all.plugins.push({ ...source, name: skill.name, root, resolved_ref: clone?.commit ?? null })
+    all.skills.push(skill)
+    all.notes.push(...notes)
+    return
+  }
   const plugin = await readPlugin(deps.workspace, of, signal).catch((error: unknown) => {
     if (!(error instanceof ParleyError)) throw error
     throw new StartFailure(UNUSABLE, `The plugin ${source.source} cannot be used: ${error.message}.`)

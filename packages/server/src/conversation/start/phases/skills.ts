@@ -75,7 +75,7 @@ export function skillPhase(deps: SkillPhaseDeps): Phase {
       const skilled =
         context === null && found.skills.length === 0 ? null : { ...emptyContext(context), skills: found.skills }
       return {
-        detail: summary({ of, notes, context, plugins: attached.plugins }),
+        detail: summary({ of, notes, context, plugins: attached.plugins.filter(({ is_skill }) => is_skill !== true) }),
         change: {
           agent: { ...record.agent, mcp_config, agent_context: skilled },
           loaded: { origins: found.origins, hooks: attached.hooks, memory },
