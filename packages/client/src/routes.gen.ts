@@ -147,6 +147,10 @@ export const findEvents: RouteOf<typeof rows.findEvents> = {
   method: 'GET',
   path: '/api/conversations/{conversation_id}/events/find',
 }
+export const finishMcpLogin: RouteOf<typeof rows.finishMcpLogin> = {
+  method: 'POST',
+  path: '/api/mcp/oauth/callback/{job_id}',
+}
 export const forkConversation: RouteOf<typeof rows.forkConversation> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/fork',
@@ -187,6 +191,7 @@ export const getInstalledSkill: RouteOf<typeof rows.getInstalledSkill> = {
   method: 'GET',
   path: '/api/skills/installed/{skill_name}',
 }
+export const getMcpLogin: RouteOf<typeof rows.getMcpLogin> = { method: 'GET', path: '/api/mcp/oauth/status/{job_id}' }
 export const getProfile: RouteOf<typeof rows.getProfile> = { method: 'GET', path: '/api/profiles/{name}' }
 export const getSubscriptionStatus: RouteOf<typeof rows.getSubscriptionStatus> = {
   method: 'GET',
@@ -428,6 +433,7 @@ export const startGoal: RouteOf<typeof rows.startGoal> = {
   method: 'POST',
   path: '/api/conversations/{conversation_id}/goal',
 }
+export const startMcpLogin: RouteOf<typeof rows.startMcpLogin> = { method: 'POST', path: '/api/mcp/oauth/start' }
 export const startSubscriptionLogin: RouteOf<typeof rows.startSubscriptionLogin> = {
   method: 'POST',
   path: '/api/llm/subscription/openai/device/start',

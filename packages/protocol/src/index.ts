@@ -404,6 +404,9 @@ export {
   MCPTestRequest,
   MCPTestResponse,
   MCPTestSuccess,
+  finishMcpLogin,
+  getMcpLogin,
+  startMcpLogin,
   testMcpServer,
 } from './endpoints/mcp.ts'
 export {

@@ -1,9 +1,11 @@
 /** MCP servers that are tried before they are stored. Source: agent-server-wire.md 1.13. */
 import { expect } from 'vitest'
 import { faultyServer } from '../../../packages/server/testing/mcp/servers.ts'
-import { type Cases, invalid, TEXT } from './case.ts'
+import { type Cases, detail, invalid, TEXT } from './case.ts'
 
 const program = (way: string) => ({ type: 'stdio', ...faultyServer(way) })
+
+const job = '/api/mcp/oauth'
 
 export const mcpCases: Cases = {
   'POST /api/mcp/test': [
@@ -37,6 +39,32 @@ export const mcpCases: Cases = {
       status: 422,
       shape: invalid('body', 'timeout'),
       ask: () => ({ body: { server: program('fine'), timeout: 121 } }),
+    },
+  ],
+  'POST /api/mcp/oauth/start': [
+    {
+      says: 'not supported',
+      status: 200,
+      shape: { ok: false, job_id: null, authorization_url: null, error: TEXT, error_kind: 'unknown' },
+      ask: () => ({ body: { server: { type: 'http', url: 'https://mcp.example/mcp' } } }),
+    },
+    { says: 'no server', status: 422, shape: invalid('body', 'server'), ask: () => ({ body: {} }) },
+  ],
+  'GET /api/mcp/oauth/status/{job_id}': [
+    { says: 'an unknown one', status: 404, shape: detail(), ask: () => ({ path: `${job}/status/x` }) },
+  ],
+  'POST /api/mcp/oauth/callback/{job_id}': [
+    {
+      says: 'an unknown one',
+      status: 404,
+      shape: detail(),
+      ask: () => ({ path: `${job}/callback/x`, body: { callback_url: 'http://localhost/callback?code=x' } }),
+    },
+    {
+      says: 'no address',
+      status: 422,
+      shape: invalid('body', 'callback_url'),
+      ask: () => ({ path: `${job}/callback/x`, body: {} }),
     },
   ],
 }

@@ -83,3 +83,53 @@ export const testMcpServer = endpoint({
   ok: { status: 200, schema: MCPTestResponse, description: 'The tools, or why there are none' },
   errors: [429],
 })
+
+const OAuthStart = z.object({
+  ok: z.boolean(),
+  job_id: z.string().nullable().default(null),
+  authorization_url: z.string().nullable().default(null),
+  error: z.string().nullable().default(null),
+  error_kind: ErrorKind.nullable().default(null),
+})
+
+export const startMcpLogin = endpoint({
+  operationId: 'startMcpLogin',
+  tag: 'MCP',
+  auth: 'session_key',
+  method: 'POST',
+  path: '/api/mcp/oauth/start',
+  description: 'Refuses: OAuth logins to MCP servers are not supported.',
+  body: MCPTestRequest,
+  namesAddresses: true,
+  ok: { status: 200, schema: OAuthStart, description: 'Always `ok: false` with the remedy' },
+  errors: [],
+})
+
+const OAuthStatus = z.object({
+  ok: z.boolean(),
+  status: z.enum(['pending', 'authorizing', 'succeeded', 'failed']),
+  job_id: z.string(),
+})
+const job = { tag: 'MCP', auth: 'session_key', params: z.object({ job_id: z.string() }) } as const
+const neverReturned = { status: 200, schema: OAuthStatus, description: 'Never returned' } as const
+
+export const getMcpLogin = endpoint({
+  operationId: 'getMcpLogin',
+  ...job,
+  method: 'GET',
+  path: '/api/mcp/oauth/status/{job_id}',
+  description: 'Refuses: no OAuth login has begun.',
+  ok: neverReturned,
+  errors: [404],
+})
+
+export const finishMcpLogin = endpoint({
+  operationId: 'finishMcpLogin',
+  ...job,
+  method: 'POST',
+  path: '/api/mcp/oauth/callback/{job_id}',
+  description: 'Refuses: no OAuth login has begun.',
+  body: z.object({ callback_url: text({ min: 1 }) }),
+  ok: neverReturned,
+  errors: [404],
+})
