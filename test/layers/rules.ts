@@ -71,6 +71,7 @@ const homes: Record<string, string> = {
   marked: 'web',
   anser: 'web',
   diff: 'web',
+  '@earendil-works/pi-tui': 'cli',
   // The server calls another agent server for one purpose only: a workspace there.
   '@parley/client': 'workspace',
 }

@@ -6,7 +6,12 @@ import { helpText, parse, UsageError, type Command } from './args.ts'
 import { printLine, processIo, type Io } from './io.ts'
 import { VERSION } from './version.ts'
 
-const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unknown }> }> = {
+type Load = () => Promise<{ spec: unknown }>
+
+/** Without a command. */
+const SESSION: Load = () => import('./commands/session.ts')
+
+const COMMANDS: Record<string, { about: string; load: Load }> = {
   serve: { about: 'start the server', load: () => import('./commands/serve.ts') },
   open: { about: 'print a link that opens the web UI', load: () => import('./commands/open.ts') },
   demo: { about: 'watch a whole conversation, no model key needed', load: () => import('./commands/demo.ts') },
@@ -34,6 +39,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ spec: unkn
 /** Runs one command line. Resolves to the exit code: 0 success, 1 failure, 2 unusable command line. */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const [name, ...rest] = argv
+  if (name === undefined && io.stdin.isTTY === true && io.stdout.isTTY === true) return runCommand('', SESSION, [], io)
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     printLine(io, overview())
     return name === undefined ? 2 : 0
@@ -42,13 +48,18 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
     printLine(io, VERSION)
     return 0
   }
+  if (name.startsWith('-')) return runCommand('', SESSION, argv, io)
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (entry === undefined) {
     io.stderr.write(`parley: there is no command "${name}"; see parley --help\n`)
     return 2
   }
+  return runCommand(name, entry.load, rest, io)
+}
+
+async function runCommand(name: string, load: Load, rest: readonly string[], io: Io): Promise<number> {
   try {
-    const spec = (await entry.load()).spec as Command
+    const spec = (await load()).spec as Command
     const { flags, words, help } = parse(spec, rest)
     if (!help) return await spec.run({ flags, words }, io)
     printLine(io, helpText(spec))
@@ -64,6 +75,7 @@ function overview(): string {
   const lines = Object.entries(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(width)}  ${about}`)
   return [
     'usage: parley COMMAND [flags]',
+    '       parley [flags]  begins a conversation in this directory; parley --continue continues the newest one',
     '',
     ...lines,
     '',
@@ -72,9 +84,10 @@ function overview(): string {
 }
 
 function explain(name: string, error: unknown, withStack: boolean): string {
-  if (!(error instanceof Error)) return `parley ${name}: ${String(error)}`
-  if (error instanceof UsageError) return `parley ${name}: ${error.message}\nsee parley ${name} --help`
-  return `parley ${name}: ${withStack ? (error.stack ?? error.message) : error.message}`
+  const called = `parley ${name}`.trim()
+  if (!(error instanceof Error)) return `${called}: ${String(error)}`
+  if (error instanceof UsageError) return `${called}: ${error.message}\nsee ${called} --help`
+  return `${called}: ${withStack ? (error.stack ?? error.message) : error.message}`
 }
 
 if (import.meta.main) {

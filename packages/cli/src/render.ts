@@ -1,13 +1,13 @@
 /** Renders events as lines for a terminal. Pure. */
 import type {
   ActionEvent,
-  ContentPart,
   ControlEvent,
   ModelRetryEvent,
   Observation,
   StartPhaseEvent,
   WireEvent,
 } from '@parley/protocol'
+import { contentText } from './content-text.ts'
 import { clip, plain, type Colour, type Paint } from './paint.ts'
 import { renderAction } from './render-action.ts'
 
@@ -28,7 +28,11 @@ export type View = {
 export function render(event: ShownEvent, view: View): string[] {
   switch (event.kind) {
     case 'MessageEvent':
-      return speech(event.source === 'environment' ? 'note' : event.source, textOf(event.llm_message.content), view)
+      return speech(
+        event.source === 'environment' ? 'note' : event.source,
+        contentText(event.llm_message.content),
+        view,
+      )
     case 'ActionEvent':
       return action(event, view)
     case 'ObservationEvent':
@@ -85,7 +89,7 @@ const retry = ({ attempt, wait_seconds, detail }: Retry, view: View) => [
 ]
 
 function action(event: ActionEvent, view: View): string[] {
-  const thought = textOf(event.thought)
+  const thought = contentText(event.thought)
   const spoken = thought === '' ? [] : speech('agent', thought, view)
   if (event.action == null) {
     return [...spoken, note('cyan', '▸', `${event.tool_name} ${event.tool_call.arguments}`, view)]
@@ -104,7 +108,7 @@ function action(event: ActionEvent, view: View): string[] {
 }
 
 function observation(result: Observation, view: View): string[] {
-  const text = textOf(result.content ?? [])
+  const text = contentText(result.content ?? [])
   if (result.is_error === true) return block('red', text, view)
   switch (result.kind) {
     case 'TerminalObservation': {
@@ -190,10 +194,6 @@ function wrap(line: string, width: number): string[] {
     rest = rest.slice(end).trimStart()
   }
   return [...lines, rest]
-}
-
-function textOf(content: readonly ContentPart[]): string {
-  return content.map((part) => (part.type === 'image' ? `[${part.image_urls.length} image(s)]` : part.text)).join('\n')
 }
 
 function relative(path: string, workingDir: string | undefined): string {

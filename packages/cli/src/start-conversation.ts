@@ -23,7 +23,7 @@ export const START_FLAGS = {
 
 export type Start = { model?: string | undefined; workspace?: string | undefined; confirm: PolicyName }
 
-export const NO_MODEL =
+const NO_MODEL =
   'no model is configured. Add one in the web UI ("parley open" prints its link), or set LLM_MODEL and LLM_API_KEY for the server, ' +
   'or name one for this conversation with --model and LLM_API_KEY'
 

@@ -1,0 +1,178 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { command, startBench } from './terminal.ts'
+
+const READY = /\/help shows commands/
+
+test('a session without a running server starts one, shows the answer as Markdown, and leaves the terminal as it was', async () => {
+  await using bench = await startBench([{ text: 'Hello **you**.\n\n- one\n- two' }])
+  await using parley = bench.open()
+  await parley.shows(READY)
+  parley.type('say hello\r')
+  await parley.shows(/- two[\s\S]*asks risky/)
+  const lines = parley.shown().split('\n')
+  expect(lines[0]).toBe('no server is running; starting one …')
+  const from = lines.indexOf('you    say hello')
+  expect(lines.slice(from, from + 5)).toEqual(['you    say hello', '', 'Hello you.', '', '- one'])
+  parley.type('/quit\r')
+  expect(await parley.exit()).toBe(0)
+  expect(parley.shown()).toMatch(/continue with: parley --resume IDENTITY$/)
+  expect(parley.output).toContain('\u001b[?2004l')
+})
+
+test('an approved action runs, a refused one does not, and a reason reaches the agent', async () => {
+  await using bench = await startBench([
+    command('First.', 'echo yes >> done'),
+    command('Second.', 'echo no >> done'),
+    command('Third.', 'echo third >> done'),
+    { text: 'As you like.' },
+  ])
+  await using _server = await bench.serve()
+  await using parley = bench.open(['--confirm', 'always'])
+  await parley.shows(READY)
+  parley.type('begin\r')
+  await parley.shows(/needs your approval[\s\S]*\$ echo yes >> done[\s\S]*risk [A-Z]+[\s\S]*y approve once {3}n refuse/)
+  await parley.press('y', /\$ echo no >> done[\s\S]*y approve once/)
+  await parley.press('r', /Why not\?/)
+  parley.type('not that one\r')
+  await parley.shows(/terminal refused: not that one[\s\S]*\$ echo third >> done[\s\S]*y approve once/)
+  await parley.press('n', /terminal refused: User rejected the action/)
+  expect(await readFile(join(bench.work, 'done'), 'utf8')).toBe('yes\n')
+})
+
+test('fifty lines that are pasted while an approval waits decide nothing and become one message', async () => {
+  await using bench = await startBench([command('First.', 'echo yes >> done'), { text: 'Thanks.' }, { text: 'Read.' }])
+  await using _server = await bench.serve()
+  await using parley = bench.open(['--confirm', 'always'])
+  await parley.shows(READY)
+  parley.type('begin\r')
+  await parley.shows(/y approve once/)
+  const lines = Array.from({ length: 50 }, (_, index) => `y line ${index + 1}`)
+  parley.type(`\u001b[200~${lines.join('\n')}\u001b[201~`)
+  await parley.shows(/\[paste #1 \+50 lines\]/)
+  expect(parley.shown()).toMatch(/y approve once/)
+  await parley.press('y', /Thanks\./)
+  parley.type('\r')
+  await parley.shows(/y line 50[\s\S]*Read\./)
+})
+
+test('Ctrl-C interrupts a run, clears a message, and leaves at the second press', async () => {
+  await using bench = await startBench([command('Waiting.', 'echo begun; sleep 60'), { text: 'Late.' }])
+  await using _server = await bench.serve()
+  await using parley = bench.open(['--confirm', 'never'])
+  await parley.shows(READY)
+  parley.type('wait\r')
+  await parley.shows(/\n {2}begun\n[\s\S]*running · \d+ s · Ctrl\+C interrupts/)
+  parley.type('\u0003')
+  await parley.shows(/interrupted/)
+  parley.type('a draft')
+  await parley.shows(/a draft/)
+  parley.type('\u0003')
+  await parley.shows(/^(?![\s\S]*a draft)/)
+  parley.type('\u0003')
+  await parley.shows(/Ctrl\+C again leaves/)
+  parley.type('\u0003')
+  expect(await parley.exit()).toBe(0)
+})
+
+test('a session continues after its server was killed and started again', async () => {
+  await using bench = await startBench([{ text: 'One.' }, { text: 'Two.' }])
+  const first = await bench.serve()
+  await using _first = first
+  const { port } = new URL(JSON.parse(await readFile(join(bench.dataDir, 'server.json'), 'utf8')).url)
+  await using parley = bench.open()
+  await parley.shows(READY)
+  parley.type('one\r')
+  await parley.shows(/One\./)
+  await first.kill()
+  await parley.shows(/reconnecting …/)
+  await using _second = await bench.serve(['--port', port])
+  await parley.shows(/^(?![\s\S]*reconnecting)/)
+  parley.type('two\r')
+  await parley.shows(/Two\./)
+  expect(parley.shown().match(/One\./g)?.length).toBe(1)
+})
+
+test('a start without a model, and with a wrong key, says what to do and leaves the terminal alone', async () => {
+  await using bench = await startBench([])
+  await using _server = await bench.serve()
+  await using parley = bench.open()
+  expect(await parley.exit()).toBe(1)
+  expect(parley.lines().join(' ')).toMatch(/no model is configured\. Add one in the web UI/)
+  await using other = bench.open([], { env: { PARLEY_API_KEY: 'another' } })
+  expect(await other.exit()).toBe(1)
+  expect(other.lines().join('')).toMatch(/the key is missing or not valid/)
+  expect(parley.output + other.output).not.toContain('\u001b[?2004h')
+})
+
+test('a narrow terminal and a changed size keep every line within the width', async () => {
+  const sentence = 'These words are long enough to need several lines of a narrow terminal.'
+  await using bench = await startBench([command(sentence, `echo ${'x'.repeat(90)}`), { text: sentence }])
+  await using _server = await bench.serve()
+  await using parley = bench.open(['--confirm', 'always'], { cols: 32 })
+  await parley.shows(/help/)
+  parley.type('begin\r')
+  await parley.shows(/y approve once[\s\S]*reason/)
+  expect(parley.shown().replaceAll('\n', '')).toContain('x'.repeat(90))
+  parley.resize(60, 30)
+  await parley.shows(/y approve once {3}n refuse/)
+  await parley.press('y', /narrow terminal\.\n[\s\S]*narrow terminal\./)
+})
+
+test('with NO_COLOR the session writes no colours', async () => {
+  await using bench = await startBench([command('Looking.', 'ls'), { text: '# Title\n\n`code` and **bold**' }])
+  await using _server = await bench.serve()
+  await using parley = bench.open(['--confirm', 'never'], { env: { NO_COLOR: '1' } })
+  await parley.shows(READY)
+  parley.type('look\r')
+  await parley.shows(/Title[\s\S]*code and bold/)
+  // oxlint-disable-next-line no-control-regex -- the sequences that set a colour
+  expect(parley.output).not.toMatch(/\u001b\[(?:3[0-7]|9[0-7]|38;|1m|2m)/)
+})
+
+test('messages of an earlier session are found with the arrow keys, in a file for its user alone', async () => {
+  await using bench = await startBench([{ text: 'One.' }, { text: 'Two.' }])
+  await using _server = await bench.serve()
+  await using first = bench.open()
+  await first.shows(READY)
+  first.type('remember me\r')
+  await first.shows(/One\./)
+  first.type('\u0004')
+  expect(await first.exit()).toBe(0)
+  await using second = bench.open(['--continue'])
+  await second.shows(/One\./)
+  second.type('\u001b[A')
+  await second.shows(/One\.[\s\S]*remember me/)
+  second.type('\r')
+  await second.shows(/Two\./)
+  const file = await stat(join(bench.work, '../.local/state/parley/history.json'))
+  expect(file.mode & 0o777).toBe(0o600)
+})
+
+test('slash commands complete, show help, switch the policy, and begin and resume conversations', async () => {
+  await using bench = await startBench([{ text: 'One.' }, { text: 'Two.' }])
+  await using _server = await bench.serve()
+  await using parley = bench.open()
+  await parley.shows(READY)
+  parley.type('first message\r')
+  await parley.shows(/One\./)
+  parley.type('/po')
+  await parley.shows(/ask before actions/)
+  parley.type('\t')
+  await parley.shows(/\/policy/)
+  parley.type('never\r')
+  await parley.shows(/asks never/)
+  parley.type('/policy sometimes\r')
+  await parley.shows(/the policy must be never, risky or always/)
+  parley.type('/nothing\r')
+  await parley.shows(/there is no \/nothing/)
+  parley.type('/help\r')
+  await parley.shows(/\/resume +choose an earlier conversation/)
+  parley.type('/new\r')
+  await parley.shows(/^(?![\s\S]*One\.)[\s\S]*asks risky/)
+  parley.type('/resume\r')
+  await parley.shows(/finished/)
+  parley.type('\u001b[B\r')
+  await parley.shows(/One\./)
+})
