@@ -12,7 +12,7 @@ export const notAvailableCases: Cases = {
   'GET /api/desktop/url': [{ says: 'none', status: 503, shape: disabled }],
   [`GET ${subscription}/models`]: [{ says: 'none', status: 200, shape: { vendor: 'openai', models: [] } }],
   [`GET ${subscription}/status`]: [{ says: 'none', status: 200, shape: notConnected }],
-  [`POST ${subscription}/device/start`]: [{ says: 'not supported', status: 501, shape: detail() }],
+  [`POST ${subscription}/device/start`]: [{ says: 'not supported', status: 400, shape: detail() }],
   [`POST ${subscription}/device/poll`]: [
     { says: 'an unknown code', status: 404, shape: detail(), ask: () => ({ body: { device_code: 'x' } }) },
     { says: 'no code', status: 422, shape: invalid('body', 'device_code'), ask: () => ({ body: {} }) },

@@ -104,7 +104,7 @@ export const startSubscriptionLogin = endpoint({
     }),
     description: 'Never returned',
   },
-  errors: [501],
+  errors: [400],
 })
 
 export const pollSubscriptionLogin = endpoint({

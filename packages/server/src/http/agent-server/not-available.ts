@@ -29,7 +29,7 @@ export function notAvailableRoutes(conversations: Pick<Conversations, 'info'>): 
     route(listSubscriptionModels, async () => ok(listSubscriptionModels, { vendor: 'openai', models: [] })),
     route(getSubscriptionStatus, async () => ok(getSubscriptionStatus, NOT_CONNECTED)),
     route(startSubscriptionLogin, async () => {
-      throw new ParleyError('unsupported', 'Logins by subscription are not supported. Use an API key of the provider.')
+      throw new ParleyError('bad_request', 'Logins by subscription are not supported. Use an API key of the provider.')
     }),
     route(pollSubscriptionLogin, async () => detail(404, 'This device code is not known: no login has begun.')),
     route(endSubscription, async () => ok(endSubscription, NOT_CONNECTED)),
