@@ -55,6 +55,7 @@ describe.skipIf(CHROMIUM === undefined)('the panel of a conversation', { timeout
     await page.mouse.up()
     await expect.poll(widthOf).toBe(420)
     await page.reload()
+    await panel.waitFor()
     await expect.poll(widthOf).toBe(420)
     await page.keyboard.press('Home')
   })
@@ -77,7 +78,7 @@ describe.skipIf(CHROMIUM === undefined)('the panel of a conversation', { timeout
     'the accessibility checker finds nothing in %s colours',
     async (colors) => {
       await using tab = await site.open(`${path}?panel=changes`, { colors })
-      await tab.page.getByText('No changes').waitFor()
+      await tab.page.getByText('Not a git repository').waitFor()
       await tab.page.getByRole('article').first().waitFor()
       await tab.shot(`panel-${colors}`)
       expect(await axeViolations(tab.page, colors === 'light' ? 'all' : 'colors')).toEqual([])

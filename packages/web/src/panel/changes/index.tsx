@@ -1,57 +1,68 @@
-/** What the files of the workspace differ in from what was committed. */
-import { useQuery } from '@tanstack/react-query'
-import { server } from '../../api/server.ts'
-import { listOf, membersOf, textOf } from '../../log/read.ts'
-import { directoryOf } from '../../log/state.ts'
-import { useConversationState } from '../../timeline/context.ts'
-import { Listing } from '../../ui/listing.tsx'
+/** What the files of the workspace differ in from a commit, for a review. */
+import { useState } from 'react'
+import { Loading, Failure } from '../../ui/listing.tsx'
 import { changes as words } from '../../words/changes.en.ts'
 import type { TabProps } from '../tabs.ts'
+import { ChangesBar } from './bar.tsx'
+import { type Comparison, useChanges, useDirectory } from './data.ts'
+import { ChangeList } from './list.tsx'
+import { useViewed } from './viewed.ts'
 import './changes.css'
 
-type Change = { path: string; status: string }
-
 export function ChangesTab({ id }: TabProps) {
-  const directory = useConversationState(directoryOf)
-  const { data, error, refetch } = useQuery({
-    queryKey: ['changes', id, directory],
-    queryFn: async ({ signal }) =>
-      changesIn(await server.call('GET', '/api/git/changes', { query: { path: directory }, signal })),
-    enabled: directory !== '',
-  })
+  const { directory, isRemote } = useDirectory()
+  const [comparison, setComparison] = useState<Comparison>('branch')
+  const [isSplit, setSplit] = useState(false)
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const [isViewed, toggleViewed] = useViewed(id)
+  const { list, isRepository } = useChanges(comparison)
+  const files = list.data
+  if (isRemote) return <Nothing title={words.remote} text={words.remoteText} />
+  if (files === undefined && list.error !== null)
+    return (
+      <div className="changes-failure">
+        <Failure error={list.error} onRetry={() => void list.refetch()} />
+      </div>
+    )
+  if (files === undefined || directory === null || (files.length === 0 && isRepository === null)) return <Loading />
+  if (files.length === 0 && isRepository === false)
+    return <Nothing title={words.noRepository} text={words.noRepositoryText} />
   return (
     <div className="changes">
-      <Listing
-        items={data}
-        error={error}
-        onRetry={() => void refetch()}
-        empty={
-          <div className="panel-empty">
-            <p>{words.none}</p>
-            <p>{words.noneText}</p>
-          </div>
-        }
-      >
-        {(files) => (
-          <>
-            <p className="changes-total">{words.files(files.length)}</p>
-            <ul aria-label={words.list}>
-              {files.map(({ path, status }) => (
-                <li key={path}>
-                  <span className="changes-path">{path}</span>
-                  <span className="changes-status">{words.status[status] ?? status}</span>
-                </li>
-              ))}
-            </ul>
-          </>
-        )}
-      </Listing>
+      <ChangesBar
+        files={files}
+        viewed={files.filter(isViewed).length}
+        comparison={comparison}
+        onCompare={setComparison}
+        isSplit={isSplit}
+        onSplit={setSplit}
+        isAllOpen={files.length > 0 && files.every(({ path }) => open.has(path))}
+        onOpenAll={(all) => setOpen(new Set(all ? files.map(({ path }) => path) : []))}
+      />
+      {files.length === 0 ? (
+        <Nothing title={words.none} text={words.noneText[comparison]} />
+      ) : (
+        <ChangeList
+          files={files}
+          open={open}
+          onOpen={setOpen}
+          isSplit={isSplit}
+          isViewed={isViewed}
+          onViewed={(file) => {
+            toggleViewed(file)
+            if (!isViewed(file)) setOpen(new Set([...open].filter((path) => path !== file.path)))
+          }}
+        />
+      )}
     </div>
   )
 }
 
-const changesIn = (answer: unknown): Change[] =>
-  listOf(answer).map((each) => {
-    const { path, status } = membersOf(each)
-    return { path: textOf(path), status: textOf(status) }
-  })
+function Nothing({ title, text }: { title: string; text: string }) {
+  return (
+    <div className="panel-empty">
+      <p>{title}</p>
+      <p>{text}</p>
+    </div>
+  )
+}
