@@ -169,6 +169,45 @@ describe.skipIf(CHROMIUM === undefined)('the changes of a workspace', { timeout:
     talk.answers = () => ({ text: 'Hello.' })
   })
 
+  test('a commit and a push are actions of the agent, which wait for the approval that the policy demands', async () => {
+    const [work, remote] = [join(talk.directory, 'handed'), join(talk.directory, 'remote.git')]
+    mkdirSync(work)
+    await git(talk.directory, 'init', '-q', '--bare', 'remote.git')
+    await git(work, 'init', '-q')
+    await git(work, 'remote', 'add', 'origin', remote)
+    writeFileSync(join(work, 'result.txt'), 'done\n')
+    const other = await startConversation(site.server, talk, {
+      ...workspaceOf(work),
+      confirmation_policy: { kind: 'AlwaysConfirm' },
+    })
+    talk.answers = (text, view) => {
+      const command = /```sh\n([^]*?)\n```/.exec(text)?.[1]
+      return command === undefined || view.assistantTurns > 0
+        ? { text: 'Done.' }
+        : { toolCalls: [{ name: 'terminal', arguments: { command } }] }
+    }
+    await using tab = await site.open(`/c/${other}?panel=changes`)
+    const { page } = tab
+    await page.getByRole('button', { name: 'Commit …' }).click()
+    await page.getByRole('textbox', { name: 'Commit message' }).fill("It's done; $(touch never)")
+    await page.getByRole('checkbox', { name: /Push the branch/ }).check()
+    await tab.shot('changes-commit')
+    expect(await axeViolations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Commit and push' }).click()
+    const approve = page.getByRole('button', { name: /^Approve/ })
+    await approve.waitFor()
+    expect(await git(remote, 'for-each-ref')).toBe('')
+    await until(async () => {
+      if (await approve.isVisible()) await approve.click()
+      return (await git(remote, 'for-each-ref')) !== ''
+    })
+    expect(await git(remote, 'log', '--all', '--format=%s', '--name-only')).toBe(
+      "It's done; $(touch never)\n\nresult.txt",
+    )
+    await page.getByText('Nothing differs from').waitFor()
+    talk.answers = () => ({ text: 'Hello.' })
+  })
+
   test('a workspace without a repository says so', async () => {
     const plain = join(talk.directory, 'plain')
     mkdirSync(plain)

@@ -2,6 +2,7 @@
 import { Button } from '../../ui/button.tsx'
 import { ChevronsUpDown } from '../../ui/icons.ts'
 import { changes as words } from '../../words/changes.en.ts'
+import { handOff } from '../../words/hand-off.en.ts'
 import { Counts } from './counts.tsx'
 import type { Comparison, FileChange } from './data.ts'
 
@@ -10,13 +11,16 @@ type Props = {
   readonly viewed: number
   readonly comparison: Comparison
   readonly onCompare: (comparison: Comparison) => void
+  /** Null: this person may not write. */
+  readonly onHandOff: (() => void) | null
   readonly isSplit: boolean
   readonly onSplit: (isSplit: boolean) => void
   readonly isAllOpen: boolean
   readonly onOpenAll: (all: boolean) => void
 }
 
-export function ChangesBar({ files, viewed, comparison, onCompare, isSplit, onSplit, isAllOpen, onOpenAll }: Props) {
+export function ChangesBar(props: Props) {
+  const { files, viewed, comparison, onCompare, onHandOff, isSplit, onSplit, isAllOpen, onOpenAll } = props
   const sum = (member: 'additions' | 'deletions') => files.reduce((total, file) => total + (file[member] ?? 0), 0)
   return (
     <div className="changes-bar">
@@ -56,6 +60,11 @@ export function ChangesBar({ files, viewed, comparison, onCompare, isSplit, onSp
         >
           <ChevronsUpDown size={16} aria-hidden />
         </Button>
+        {onHandOff !== null && files.length > 0 && (
+          <Button size="small" onClick={onHandOff}>
+            {handOff.open}
+          </Button>
+        )}
       </div>
     </div>
   )

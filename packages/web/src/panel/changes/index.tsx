@@ -1,11 +1,15 @@
 /** What the files of the workspace differ in from a commit, for a review. */
 import { useState } from 'react'
+import type { EventLog } from '../../log/event-log.ts'
+import { listOf, membersOf, textOf } from '../../log/read.ts'
+import { useView } from '../../timeline/context.ts'
 import { Loading, Failure } from '../../ui/listing.tsx'
 import { changes as words } from '../../words/changes.en.ts'
 import type { TabProps } from '../tabs.ts'
 import { ChangesBar } from './bar.tsx'
 import { type Comparison, useChanges, useDirectory } from './data.ts'
 import { ChangeList } from './list.tsx'
+import { HandOffDialog } from './hand-off.tsx'
 import { useViewed } from './viewed.ts'
 import './changes.css'
 
@@ -16,6 +20,8 @@ export function ChangesTab({ id }: TabProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const [isViewed, toggleViewed] = useViewed(id)
   const { list, isRepository } = useChanges(comparison)
+  const [isHandingOff, setHandingOff] = useState(false)
+  const { conversation, canAct } = useView()
   const files = list.data
   if (isRemote) return <Nothing title={words.remote} text={words.remoteText} />
   if (files === undefined && list.error !== null)
@@ -34,11 +40,13 @@ export function ChangesTab({ id }: TabProps) {
         viewed={files.filter(isViewed).length}
         comparison={comparison}
         onCompare={setComparison}
+        onHandOff={canAct ? () => setHandingOff(true) : null}
         isSplit={isSplit}
         onSplit={setSplit}
         isAllOpen={files.length > 0 && files.every(({ path }) => open.has(path))}
         onOpenAll={(all) => setOpen(new Set(all ? files.map(({ path }) => path) : []))}
       />
+      {isHandingOff && <HandOffDialog suggestion={taskOf(conversation.log)} onClose={() => setHandingOff(false)} />}
       {files.length === 0 ? (
         <Nothing title={words.none} text={words.noneText[comparison]} />
       ) : (
@@ -56,6 +64,13 @@ export function ChangesTab({ id }: TabProps) {
       )}
     </div>
   )
+}
+
+/** The first line of the first message of the user, when it is loaded. */
+function taskOf(log: EventLog): string {
+  const first = log.rows().find(({ type, from }) => type === 'message' && from === 'user')
+  const content = listOf(membersOf(log.event(first?.seq ?? 0)?.['llm_message'])['content'])
+  return (textOf(membersOf(content[0])['text']).split('\n')[0] ?? '').slice(0, 72)
 }
 
 function Nothing({ title, text }: { title: string; text: string }) {
