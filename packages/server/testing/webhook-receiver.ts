@@ -68,6 +68,8 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
     const id = String(request.headers['webhook-id'])
     if (ids.has(id)) return
     ids.add(id)
+    // It has no number of its own.
+    if (request.path === '/waiting') return void accepted.push(request)
     const isBatch = request.path !== '/conversations'
     const lane = isBatch ? request.path : `${request.path} ${request.body.id}`
     const before = lanes.get(lane)

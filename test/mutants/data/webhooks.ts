@@ -187,9 +187,16 @@ export const webhooks: readonly MutatedFile[] = [
     mutants: [
       { before: 'this.isLaneBusy(target, conversation_id, kind) ? null : at', after: 'at' },
       { before: 'if (!events) continue', after: '' },
-      { before: 'const sequence = after + index + 1', after: 'const sequence = after + 1' },
       { before: 'if (follower.seq >= seq) this.unfollow', after: 'if (true) this.unfollow' },
       { before: "AND log IS NOT NULL AND status <> 'delivered'", after: "AND log IS NOT NULL AND status = 'pending'" },
+    ],
+  },
+  {
+    file: 'packages/server/src/storage/shared/notices.ts',
+    tests: ['test/webhooks/waiting.test.ts', at('deliver.test.ts')],
+    mutants: [
+      { before: 'if (!draft.isOptional) sequence += 1', after: 'sequence += 1' },
+      { before: 'draft.isOptional && !waiting ? [] : [name]', after: '[name]' },
     ],
   },
 ]

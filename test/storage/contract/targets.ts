@@ -16,6 +16,7 @@ const LATER = '9999-01-01T00:00:00.000Z'
 const target = (name: string, change: Partial<NewTarget> = {}): NewTarget => ({
   name,
   events: false,
+  waiting: false,
   options: '{"flush_delay":30}',
   sealed: `sealed of ${name}`,
   origin: 'configuration',

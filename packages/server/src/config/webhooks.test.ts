@@ -17,6 +17,7 @@ test('a webhook target of another machine needs an https address and a secret, a
       secret: SECRET,
       api_key: null,
       events: true,
+      waiting: false,
       event_buffer_size: 5,
       flush_delay: 30,
       max_batch_bytes: 5 * 1024 * 1024,

@@ -42,6 +42,7 @@ export const target = (receiver: { url: string }, change: Partial<WebhookTarget>
   secret: null,
   api_key: null,
   events: false,
+  waiting: false,
   event_buffer_size: 3,
   flush_delay: 60,
   max_batch_bytes: 1e6,

@@ -225,6 +225,9 @@ function recordedOutcome(decision: DeliveryDecision, at: Date) {
   }
 }
 
+/** Paths of notifications whose body is not a conversation. */
+const PATHS: Readonly<Record<string, string>> = { 'conversation.waiting': '/waiting' }
+
 /** URL, headers and body of a delivery. Source: agent-server-wire.md 7; decisions.md, Where webhooks go. */
 function request(
   target: WebhookTarget,
@@ -233,7 +236,7 @@ function request(
   now: Date,
 ) {
   const isBatch = body?.kind === 'events'
-  const path = isBatch ? `/events/${hexId(conversation_id)}` : '/conversations'
+  const path = isBatch ? `/events/${hexId(conversation_id)}` : (PATHS[topic] ?? '/conversations')
   const text = isBatch ? JSON.stringify(body.events.map(({ event }) => shownEvent(event))) : (body?.payload ?? '')
   const headers = {
     ...lowerCaseNames(target.headers),

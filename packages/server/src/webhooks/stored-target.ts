@@ -6,7 +6,7 @@ type Secrets = [secret: string | null, apiKey: string | null, headers: Readonly<
 
 /** @param seal cipher text of a text */
 export function storedTarget(
-  { base_url, events, secret, api_key, headers, ...options }: WebhookTarget,
+  { base_url, events, waiting, secret, api_key, headers, ...options }: WebhookTarget,
   origin: NewTarget['origin'],
   seal: (text: string) => string,
 ): NewTarget {
@@ -14,6 +14,7 @@ export function storedTarget(
   return {
     name: base_url,
     events,
+    waiting,
     options: JSON.stringify(options),
     sealed: seal(JSON.stringify(secrets)),
     origin,
@@ -22,10 +23,13 @@ export function storedTarget(
 
 /** @throws ParleyError of `open` when the row was sealed with another key. */
 export function readTarget(
-  { name, events, options, sealed }: StoredTarget,
+  { name, events, waiting = false, options, sealed }: StoredTarget,
   open: (sealed: string) => string,
 ): WebhookTarget {
   const [secret, api_key, headers] = JSON.parse(open(sealed)) as Secrets
-  const rest = JSON.parse(options) as Omit<WebhookTarget, 'base_url' | 'events' | 'secret' | 'api_key' | 'headers'>
-  return { ...rest, base_url: name, events, secret, api_key, headers }
+  const rest = JSON.parse(options) as Omit<
+    WebhookTarget,
+    'base_url' | 'events' | 'waiting' | 'secret' | 'api_key' | 'headers'
+  >
+  return { ...rest, base_url: name, events, waiting, secret, api_key, headers }
 }

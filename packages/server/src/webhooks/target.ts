@@ -10,6 +10,8 @@ export type WebhookTarget = {
   api_key: string | null
   /** True when events are sent in addition to notifications, in batches. */
   events: boolean
+  /** True when the target is notified of batches that wait for a decision. */
+  waiting: boolean
   /** Size of a full batch, which is sent at once. */
   event_buffer_size: number
   /** Seconds after which an incomplete batch is sent. */

@@ -19,6 +19,7 @@ import { BranchView, type ViewCheckpoint } from '../branch/view.ts'
 import type { Channel } from '../watch/channel.ts'
 import { goalEndedBy } from '../goal/goal.ts'
 import { topicOf, notification } from '../record/notify.ts'
+import { waitingNotice } from '../record/waiting-notice.ts'
 import type { ConversationRecord } from '../record/record.ts'
 import { writeCachedLog } from './cached-log.ts'
 import { RunCancelled } from '../interruption.ts'
@@ -246,7 +247,12 @@ export class LiveLog {
     const { events, state } = stamp(this.#state, hidden, this.#deps.stamps, attempt?.events)
     this.#attempt = { drafts, record, events }
     const updatedAt = this.#deps.stamps.now()
-    const outbox = this.#notifications({ state, record: written, updated_at: updatedAt.toISOString(), isEdited })
+    const outbox = this.#notifications({
+      state,
+      record: written,
+      updated_at: updatedAt.toISOString(),
+      isEdited,
+    })
     const row = this.#row.of({ status: columnStatus(state, written), wantsOwner: wantsOwner(state), updatedAt })
     const isDue = state.execution_status !== 'running' || state.seq - this.#cachedSeq >= CACHE_EVERY
     const text = record === undefined ? {} : { record: this.#deps.writeRecord(record) }
@@ -341,10 +347,15 @@ export class LiveLog {
 
   /** Returns the notifications of a commit that leads to `state`. */
   #notifications({ state, record, updated_at, isEdited }: Commit): OutboxDraft[] {
-    const topic = this.#deps.notifies() ? topicOf(this.#state.execution_status, state.execution_status, isEdited) : null
-    if (topic === null) return []
+    if (!this.#deps.notifies()) return []
     const { id, created_at } = this.#loaded
-    return [notification(topic, { row: { id, created_at, updated_at }, record, state })]
+    const topic = topicOf(this.#state.execution_status, state.execution_status, isEdited)
+    const actionsOf = (ids: readonly EventId[]) => this.#view?.actions(ids) ?? []
+    const waiting = waitingNotice({ id, before: this.#state, after: state, record, actionsOf })
+    return [
+      ...(topic === null ? [] : [notification(topic, { row: { id, created_at, updated_at }, record, state })]),
+      ...(waiting === null ? [] : [waiting]),
+    ]
   }
 
   #cached(state: ConversationState): CachedState {

@@ -10,6 +10,7 @@ export type Topic =
   | 'conversation.resumed'
   | 'conversation.updated'
   | 'conversation.deleted'
+  | 'conversation.waiting'
 
 /** Statuses from which a run resumes. */
 const STOPPED: ReadonlySet<ConversationExecutionStatus> = new Set(['paused', 'error', 'stuck'])

@@ -55,7 +55,12 @@ export type OwnedRow = {
 export type CachedState = { seq: number; json: SealedJson }
 
 /** A notification to be written with the commit that causes it; dropped when no target is set (see `OutboxStore`). */
-export type OutboxDraft = { topic: string; payload: string }
+export type OutboxDraft = {
+  topic: string
+  payload: string
+  /** For targets with `waiting` only. It has the number of the notification before it, so that others see no gap. */
+  isOptional?: true
+}
 
 export type NewConversation = Omit<ConversationRow, 'seq' | 'epoch' | 'place'> & {
   /** Default: it can move. */

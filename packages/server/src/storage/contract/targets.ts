@@ -6,6 +6,8 @@ export type OutboxTarget = {
   name: string
   /** True: the target also gets the events of the logs, in batches. */
   events: boolean
+  /** True: the target also gets the notifications that only targets with this member get. Absent: false. */
+  waiting?: boolean
 }
 
 /** A target and what its sender needs. */

@@ -4,6 +4,7 @@
  */
 import type { Append } from '../contract/conversations.ts'
 import { isInFeed } from '../shared/feed-listeners.ts'
+import { countOf } from '../shared/notices.ts'
 import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import type { SqlValue } from './database.ts'
 import {
@@ -140,7 +141,7 @@ export function appendValues(members: readonly Member[], isNotified: boolean): S
     ),
     members.map(({ append }) => append.masked?.user ?? null),
     members.map(({ append }) => append.masked?.version ?? null),
-    members.map(({ append }) => (isNotified ? (append.outbox ?? []).length : 0)),
+    members.map(({ append }) => (isNotified ? countOf(append.outbox ?? []) : 0)),
     members.map(({ append }) => wantsOwnerAfter(append.row)),
     members.map(({ append }) => isInFeed(append.row)),
   ]

@@ -11,6 +11,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ParleyError } from '@parley/protocol'
 import type { Append } from '../contract/conversations.ts'
+import { countOf } from '../shared/notices.ts'
 import { APPEND_SQL, type Appended, appendValues, type Member, memberOf } from './append-sql.ts'
 import type { Database, Sql } from './database.ts'
 import { isDuplicate, isLost, isOfValues, isRepeatable } from './failures.ts'
@@ -164,7 +165,7 @@ export class Appends {
       const { append, rows } = group[member]!
       const { outbox: drafts = [] } = append
       if (rows.length > 0) await this.#outbox.follow(sql, n, append.id, append.expectedSeq)
-      await this.#outbox.write(sql, append.id, drafts, newest - drafts.length)
+      await this.#outbox.write(sql, append.id, drafts, newest - countOf(drafts))
     }
     // The counter of notes is locked last.
     for (const { member, n } of appended) {

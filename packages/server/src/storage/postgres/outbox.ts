@@ -10,6 +10,7 @@
 import { type ConversationId, newEventId } from '@parley/protocol'
 import type { OutboxDraft } from '../contract/conversations.ts'
 import { Announcements } from '../shared/announcements.ts'
+import { noticesOf } from '../shared/notices.ts'
 import { timeSql } from './clock.ts'
 import type { Sql } from './database.ts'
 
@@ -74,11 +75,10 @@ export class Outbox extends Announcements {
 
   /** Writes notifications for every target, with numbers from `after + 1`. The lanes of the conversation are locked. */
   async write(sql: Sql, id: ConversationId, drafts: readonly OutboxDraft[], after: number): Promise<void> {
-    const targets = this.targets.map(({ name }) => name)
-    if (targets.length === 0) return
-    for (const [index, { topic, payload }] of drafts.entries()) {
+    for (const { draft, sequence, targets } of noticesOf(drafts, this.targets, after)) {
+      const { topic, payload } = draft
       const ids = targets.map(() => newEventId())
-      const values = [id, topic, payload, this.givenTime(), after + index + 1, Buffer.byteLength(payload), ids, targets]
+      const values = [id, topic, payload, this.givenTime(), sequence, Buffer.byteLength(payload), ids, targets]
       await sql.run(NOTIFY_SQL, ...values)
     }
   }

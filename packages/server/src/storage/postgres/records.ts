@@ -17,6 +17,7 @@ import { Cursors } from '../shared/cursors.ts'
 import { bytesOfFiles } from '../shared/file-bytes.ts'
 import type { FeedListeners } from '../shared/feed-listeners.ts'
 import { requireDense } from '../shared/dense.ts'
+import { countOf } from '../shared/notices.ts'
 import { type Parent, treeOf } from '../shared/roots.ts'
 import { wantsOwnerAfter } from '../shared/wants-owner.ts'
 import { insertCheckpoint } from './checkpoints.ts'
@@ -216,7 +217,7 @@ async function createNow(sql: Sql, outbox: Outbox, row: NewConversation, { rows,
     node,
     status,
     parent_conversation_id,
-    notified + drafts.length,
+    notified + countOf(drafts),
     wantsOwnerAfter(row),
     root,
     place,

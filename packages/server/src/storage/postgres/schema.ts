@@ -426,6 +426,10 @@ const FEEDS = `
   );
 `
 
+const WAITING = `
+  ALTER TABLE webhook_targets ADD COLUMN wants_waiting boolean NOT NULL DEFAULT false;
+`
+
 /** The steps, oldest first. */
 export const MIGRATIONS: readonly string[] = [
   CONVERSATIONS + EVENTS + DELIVERIES + USERS,
@@ -436,4 +440,5 @@ export const MIGRATIONS: readonly string[] = [
   OUTLINE,
   LOGINS,
   FEEDS,
+  WAITING,
 ]

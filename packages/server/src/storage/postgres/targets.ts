@@ -6,12 +6,12 @@ import { lock } from './locks.ts'
 import type { Outbox } from './outbox.ts'
 import type { LogSweep } from './sweep.ts'
 
-const LIST_SQL = `SELECT name, wants_events AS events, options, sealed, origin, version, updated_at, sender FROM webhook_targets
+const LIST_SQL = `SELECT name, wants_events AS events, wants_waiting AS waiting, options, sealed, origin, version, updated_at, sender FROM webhook_targets
   WHERE removed_at IS NULL ORDER BY name`
 const VERSION_SQL = 'SELECT coalesce(max(version), 0) AS version FROM webhook_targets'
-const PUT_SQL = `INSERT INTO webhook_targets (name, wants_events, options, sealed, origin, version, updated_at)
-  VALUES ($1, $2, $3, $4, $5, (SELECT coalesce(max(version), 0) + 1 FROM webhook_targets), ${timeSql('$6')})
-  ON CONFLICT (name) DO UPDATE SET wants_events = excluded.wants_events, options = excluded.options, sealed = excluded.sealed,
+const PUT_SQL = `INSERT INTO webhook_targets (name, wants_events, options, sealed, origin, version, updated_at, wants_waiting)
+  VALUES ($1, $2, $3, $4, $5, (SELECT coalesce(max(version), 0) + 1 FROM webhook_targets), ${timeSql('$6')}, $7)
+  ON CONFLICT (name) DO UPDATE SET wants_events = excluded.wants_events, wants_waiting = excluded.wants_waiting, options = excluded.options, sealed = excluded.sealed,
     origin = excluded.origin, version = excluded.version, updated_at = excluded.updated_at, removed_at = NULL`
 const REMOVE_SQL = `UPDATE webhook_targets SET version = (SELECT max(version) + 1 FROM webhook_targets),
   removed_at = ${timeSql('$1')}, options = '{}', sealed = '' WHERE name = $2 AND removed_at IS NULL`
@@ -86,8 +86,8 @@ export class PostgresTargets implements TargetStore {
     })
   }
 
-  async #put(sql: Sql, { name, events, options, sealed, origin }: NewTarget): Promise<void> {
-    await sql.run(PUT_SQL, name, events, options, sealed, origin, this.#outbox.givenTime())
+  async #put(sql: Sql, { name, events, waiting = false, options, sealed, origin }: NewTarget): Promise<void> {
+    await sql.run(PUT_SQL, name, events, options, sealed, origin, this.#outbox.givenTime(), waiting)
   }
 
   async #remove(sql: Sql, name: string): Promise<boolean> {

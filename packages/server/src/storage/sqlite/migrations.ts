@@ -459,6 +459,7 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (user, n)
   ) WITHOUT ROWID;
   `,
+  `ALTER TABLE webhook_targets ADD COLUMN wants_waiting INTEGER NOT NULL DEFAULT 0`,
 ]
 
 /** True for the `application_id` of a store. */

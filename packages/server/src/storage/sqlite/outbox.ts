@@ -9,6 +9,7 @@
 import { type ConversationId, newEventId } from '@parley/protocol'
 import type { OutboxDraft } from '../contract/conversations.ts'
 import { Announcements } from '../shared/announcements.ts'
+import { countOf, noticesOf } from '../shared/notices.ts'
 import type { Sql } from './sql.ts'
 
 export const LANE_SQL = `SELECT n FROM deliveries WHERE target = ? AND conversation_id = ? AND kind = ? AND status = 'pending' LIMIT 1`
@@ -66,19 +67,19 @@ export class Outbox extends Announcements {
   /** Writes notifications for every target, numbered after the earlier ones of the conversation. */
   notify(conversation: number, id: ConversationId, drafts: readonly OutboxDraft[] | undefined): void {
     if (drafts === undefined || drafts.length === 0 || this.targets.length === 0) return
+    const count = countOf(drafts)
     const counted = this.#sql.returning<{ notified: number }>(
       'UPDATE conversations SET notified = notified + ? WHERE n = ? RETURNING notified',
-      drafts.length,
+      count,
       conversation,
     )
-    this.write(id, drafts, (counted?.notified ?? drafts.length) - drafts.length)
+    this.write(id, drafts, (counted?.notified ?? count) - count)
   }
 
   /** Writes notifications with numbers from `after + 1`. */
   write(id: ConversationId, drafts: readonly OutboxDraft[], after: number): void {
-    if (this.targets.length === 0) return
-    for (const [index, { topic, payload }] of drafts.entries()) {
-      const sequence = after + index + 1
+    for (const { draft, sequence, targets } of noticesOf(drafts, this.targets, after)) {
+      const { topic, payload } = draft
       const bytes = Buffer.byteLength(payload)
       const made = this.#sql.returning<{ id: number }>(
         'INSERT INTO outbox (conversation_id, topic, payload, created_at, sequence) VALUES (?, ?, ?, ?, ?) RETURNING id',
@@ -88,7 +89,7 @@ export class Outbox extends Announcements {
         this.now(),
         sequence,
       )
-      for (const { name: target } of this.targets) {
+      for (const target of targets) {
         const common = { kind: 'notification' as const, topic, sequence, log: null, lastSeq: null, bytes }
         this.insert({ ...common, target, conversation_id: id, outbox: made?.id ?? null })
       }

@@ -5,18 +5,18 @@ import type { Outbox } from './outbox.ts'
 import type { Sql } from './sql.ts'
 import type { LogSweep } from './sweep.ts'
 
-const LIST_SQL = `SELECT name, wants_events AS events, options, sealed, origin, version, updated_at FROM webhook_targets
+const LIST_SQL = `SELECT name, wants_events AS events, wants_waiting AS waiting, options, sealed, origin, version, updated_at FROM webhook_targets
   WHERE removed_at IS NULL ORDER BY name`
 const VERSION_SQL = 'SELECT coalesce(max(version), 0) AS version FROM webhook_targets'
-const PUT_SQL = `INSERT INTO webhook_targets (name, wants_events, options, sealed, origin, version, updated_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-  ON CONFLICT (name) DO UPDATE SET wants_events = excluded.wants_events, options = excluded.options, sealed = excluded.sealed,
+const PUT_SQL = `INSERT INTO webhook_targets (name, wants_events, options, sealed, origin, version, updated_at, wants_waiting)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+  ON CONFLICT (name) DO UPDATE SET wants_events = excluded.wants_events, wants_waiting = excluded.wants_waiting, options = excluded.options, sealed = excluded.sealed,
     origin = excluded.origin, version = excluded.version, updated_at = excluded.updated_at, removed_at = NULL`
 const REMOVE_SQL = `UPDATE webhook_targets SET version = ?, removed_at = ?, options = '{}', sealed = ''
   WHERE name = ? AND removed_at IS NULL`
 const CONFIGURED_SQL = `SELECT name FROM webhook_targets WHERE origin = 'configuration' AND removed_at IS NULL`
 
-type Row = Omit<StoredTarget, 'events' | 'sender'> & { events: number }
+type Row = Omit<StoredTarget, 'events' | 'waiting' | 'sender'> & { events: number; waiting: number }
 
 export class SqliteTargets implements TargetStore {
   readonly #sql: Sql
@@ -78,7 +78,9 @@ export class SqliteTargets implements TargetStore {
   }
 
   #list(): StoredTarget[] {
-    return this.#sql.all<Row>(LIST_SQL).map((row) => ({ ...row, events: row.events === 1, sender: null }))
+    return this.#sql
+      .all<Row>(LIST_SQL)
+      .map((row) => ({ ...row, events: row.events === 1, waiting: row.waiting === 1, sender: null }))
   }
 
   #version(): number {
@@ -89,8 +91,18 @@ export class SqliteTargets implements TargetStore {
     return this.#sql.all<{ name: string }>(CONFIGURED_SQL).map(({ name }) => name)
   }
 
-  #put({ name, events, options, sealed, origin }: NewTarget): void {
-    this.#sql.run(PUT_SQL, name, events ? 1 : 0, options, sealed, origin, this.#version() + 1, this.#outbox.now())
+  #put({ name, events, waiting = false, options, sealed, origin }: NewTarget): void {
+    this.#sql.run(
+      PUT_SQL,
+      name,
+      events ? 1 : 0,
+      options,
+      sealed,
+      origin,
+      this.#version() + 1,
+      this.#outbox.now(),
+      Number(waiting),
+    )
   }
 
   #remove(name: string): boolean {
