@@ -183,3 +183,10 @@ test('a rendered retry says when the model is asked again, and why', () => {
   const frame = { ...at, kind: 'ConversationStateUpdateEvent', key: 'model_retry', value } as ShownEvent
   expect(render(frame, VIEW)).toEqual(lines)
 })
+
+test('a failure is rendered in full, on as many lines as it needs', () => {
+  const detail = 'no model is configured; set LLM_MODEL for the server, or name one with --model and LLM_API_KEY'
+  const lines = shown({ kind: 'ConversationErrorEvent', source: 'environment', code: 'LLMNotConfigured', detail })
+  expect(lines.length).toBe(2)
+  expect(lines.map((line) => line.slice(2)).join(' ')).toBe(`LLMNotConfigured: ${detail}`)
+})

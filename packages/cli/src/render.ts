@@ -40,9 +40,9 @@ export function render(event: ShownEvent, view: View): string[] {
     case 'UserRejectObservation':
       return [note('yellow', '✗', `${event.tool_name} refused: ${event.rejection_reason}`, view)]
     case 'AgentErrorEvent':
-      return block('red', event.error, view)
+      return failure('', event.error, view)
     case 'ConversationErrorEvent':
-      return [note('red', '✗', `${event.code}: ${event.detail}`, view)]
+      return failure('✗ ', `${event.code}: ${event.detail}`, view)
     case 'PauseEvent':
       return [note('yellow', '‖', 'paused', view)]
     case 'InterruptEvent':
@@ -165,6 +165,19 @@ function speech(who: string, text: string, { paint, width }: View): string[] {
 
 function note(colour: Colour, sign: string, text: string, { paint, width }: View): string {
   return `${paint(colour, sign)} ${flat(text, width - 2)}`
+}
+
+/** A sentence about a failure, in full: its end often names the remedy. */
+function failure(sign: string, text: string, view: View): string[] {
+  const indent = 2
+  const lines = plain(text)
+    .trim()
+    .split('\n')
+    .flatMap((line) => wrap(line, view.width - indent))
+  const isLong = lines.length > view.maxLines
+  return (isLong ? [...lines.slice(0, view.maxLines - 1), '…'] : lines).map((line, index) =>
+    view.paint('red', `${index === 0 ? sign.padEnd(indent) : '  '}${line}`),
+  )
 }
 
 /** One line. */

@@ -8,6 +8,8 @@ import type { Theme } from './theme.ts'
 const GUARD_MS = 400
 /** A key decides only if no other follows within these milliseconds, as in text that is pasted. */
 const ALONE_MS = 40
+/** Lines of one action. */
+const MAX_LINES = 200
 
 export type AskedAction = { event: ShownEvent | undefined; tool: string; risk: string; reasons: readonly string[] }
 export type Answer = 'once' | 'refuse' | 'refuse_with_reason'
@@ -53,8 +55,9 @@ export class ApprovalCard implements Component {
   #action({ event, tool, risk, reasons }: AskedAction, view: Omit<View, 'width'>, width: number): string[] {
     const { paint } = this.#deps.theme
     // A decision needs the whole text.
-    const body =
-      event === undefined ? [plain(tool)] : render(event, { ...view, width: Number.POSITIVE_INFINITY, maxLines: 200 })
+    const asked = event?.kind === 'ActionEvent' ? { ...event, thought: [] } : event
+    const whole = { ...view, width: Number.POSITIVE_INFINITY, maxLines: MAX_LINES }
+    const body = asked === undefined ? [plain(tool)] : render(asked, whole)
     const why = reasons.map((reason) => paint('yellow', `  ${plain(reason)}`))
     return [...body, paint(risk === 'HIGH' ? 'red' : 'yellow', `  risk ${risk}`), ...why].flatMap((line) =>
       wrapTextWithAnsi(line, width),

@@ -47,9 +47,16 @@ export function blocksOf(event: ShownEvent, view: Omit<View, 'width'>, theme: Th
       return [...thought, ...textBlocks(String(action.message), theme)]
     return [...thought, ...lines({ ...event, thought: [] }, view)]
   }
+  // The question itself is on the screen.
+  if (isWaiting(event)) return []
   const shown = lines(event, view)
   return event.kind === 'MessageEvent' ? [EMPTY_LINE, ...shown] : shown
 }
+
+const isWaiting = (event: ShownEvent): boolean =>
+  event.kind === 'ConversationStateUpdateEvent' &&
+  event.key === 'execution_status' &&
+  event.value === 'waiting_for_confirmation'
 
 const textBlocks = (text: string, theme: Theme): Component[] => (text.trim() === '' ? [] : spoken(text, theme))
 
