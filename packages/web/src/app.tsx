@@ -12,6 +12,8 @@ import { en } from './words/en.ts'
 
 const page = <P extends object>(load: () => Promise<ComponentType<P>>) => lazy(async () => ({ default: await load() }))
 
+const LoginPage = page(async () => (await import('./pages/login.tsx')).LoginPage)
+const LoginForm = page(async () => (await import('./pages/login.tsx')).LoginForm)
 const Home = page(async () => (await import('./pages/home.tsx')).HomePage)
 const New = page(async () => (await import('./pages/new.tsx')).NewPage)
 const Approvals = page(async () => (await import('./pages/approvals.tsx')).ApprovalsPage)
@@ -28,9 +30,11 @@ export function App({ linkFailure }: { linkFailure: unknown }) {
   const isRefused = me.error instanceof ServerError && me.error.status === 401
   if (me.data === undefined && isRefused)
     return (
-      <Suspense>
-        <LoginPage failure={linkFailure} />
-      </Suspense>
+      <ErrorBoundary of="login">
+        <Suspense>
+          <LoginPage failure={linkFailure} />
+        </Suspense>
+      </ErrorBoundary>
     )
   if (me.data === undefined) return <Opening error={me.error} onRetry={() => void me.refetch()} />
   return (

@@ -2,6 +2,7 @@
 import { browserName } from '../lib/browser-name.ts'
 import { reportDown, reportUp } from './connection.ts'
 import { ServerError, sentenceOf } from './errors.ts'
+import { forgetUser } from './personal.ts'
 import { forgetSession, keepSession, sessionToken } from './session.ts'
 
 export { messageOf, ServerError } from './errors.ts'
@@ -65,6 +66,7 @@ export async function signOut(): Promise<void> {
     await server.call('DELETE', '/api/auth/sessions/current')
   } finally {
     forgetSession()
+    forgetUser()
   }
 }
 
