@@ -77,6 +77,16 @@ export const settingsQuery = queryOptions({
 })
 export const useSettings = () => useQuery(settingsQuery)
 
+/** The repository and the branch that a conversation was started with; null asks for nothing. */
+export function useStartOf(id: string | null) {
+  return useQuery({
+    queryKey: ['start', id],
+    queryFn: ({ signal }) =>
+      get<ConversationProgress>(`/api/conversations/${encodeURIComponent(id ?? '')}/status`, signal),
+    enabled: id !== null,
+  })
+}
+
 /** Subdirectories of a directory of the server, for completing a path. An unreadable directory has none. */
 export function useSubdirectories(path: string) {
   return useQuery({

@@ -4,6 +4,7 @@ import { useLocation } from 'wouter'
 import { createConversation, type NewConversation } from '../api/create.ts'
 import { refreshLists, settingsQuery } from '../api/queries.ts'
 import { conversationPath } from '../routes.ts'
+import { rememberCreation } from './creations.ts'
 import { keepDraft } from './draft.ts'
 import { newId } from './new-id.ts'
 import { type Policy, policyOfSettings } from './policy.ts'
@@ -23,6 +24,7 @@ export function useCreation() {
       // The server answers a known id with what it is, so other choices need another one.
       if (attempt.current?.choices !== choices) attempt.current = { id: newId(), choices }
       const { id } = attempt.current
+      rememberCreation(id, wanted)
       await createConversation(id, wanted)
       return id
     },

@@ -2,7 +2,8 @@
 import { type FormEvent, useState } from 'react'
 import type { Place } from '../api/create.ts'
 import { useMe } from '../api/me.ts'
-import { useAgentProfiles, useSettings } from '../api/queries.ts'
+import { useAgentProfiles, useSettings, useStartOf } from '../api/queries.ts'
+import { creationOf } from '../lib/creations.ts'
 import { keepDraft, readDraft } from '../lib/draft.ts'
 import { useSearchParam } from '../lib/location.ts'
 import { usePageTitle } from '../lib/page-title.ts'
@@ -24,18 +25,44 @@ export function NewPage() {
   return (
     <div className="page">
       <h1>{words.title}</h1>
-      {canWrite ? <NewForm /> : <p className="page-lead">{words.readOnly}</p>}
+      {canWrite ? <NewFrom /> : <p className="page-lead">{words.readOnly}</p>}
     </div>
   )
 }
 
-function NewForm() {
+type Places = { readonly [K in 'repository' | 'directory']: Extract<Place, { kind: K }> }
+
+/** Another attempt begins with the choices of the one before, as far as this page or the server knows them. */
+function NewFrom() {
+  const [from] = useSearchParam('from')
+  const { data, error, refetch } = useStartOf(from)
+  if (from !== null && data === undefined)
+    return error === null ? null : <Failure error={error} onRetry={() => void refetch()} />
+  const before = from === null ? undefined : creationOf(from)
+  const place: Places['repository'] =
+    before?.place.kind === 'repository'
+      ? before.place
+      : { kind: 'repository', repository: data?.selected_repository ?? '', branch: data?.selected_branch ?? '' }
+  return <NewForm key={from} repository={place} givenTask={before?.task} givenModel={before?.modelProfile ?? null} />
+}
+
+type FormProps = {
+  readonly repository: Places['repository']
+  /** Undefined: the draft. */
+  readonly givenTask: string | undefined
+  readonly givenModel: string | null
+}
+
+function NewForm({ repository, givenTask, givenModel }: FormProps) {
   const [where] = useSearchParam('where')
   const kind = where === 'repository' || where === 'directory' ? where : 'empty'
-  const [task, setTask] = useState(readDraft)
-  const [places, setPlaces] = useState(NO_PLACES)
+  const [task, setTask] = useState(() => givenTask ?? readDraft())
+  const [places, setPlaces] = useState<Places>({
+    repository,
+    directory: { kind: 'directory', path: '', worktree: false },
+  })
   const [agentProfile, setAgentProfile] = useState<string | null>(null)
-  const [modelProfile, setModelProfile] = useState<string | null>(null)
+  const [modelProfile, setModelProfile] = useState(givenModel)
   const [chosen, setChosen] = useState<(typeof MOMENTS)[number] | null>(null)
   const [missing, setMissing] = useState<string | null>(null)
   const profiles = useAgentProfiles().data
@@ -108,11 +135,6 @@ function NewForm() {
       </div>
     </form>
   )
-}
-
-const NO_PLACES = {
-  repository: { kind: 'repository', repository: '', branch: '' } as Extract<Place, { kind: 'repository' }>,
-  directory: { kind: 'directory', path: '', worktree: false } as Extract<Place, { kind: 'directory' }>,
 }
 
 /** What a place lacks, in words; null: nothing. */

@@ -1,10 +1,12 @@
 /** The start of a conversation: its phases, each with its state. */
 import { CircleCheck, CircleDot, CircleX } from '../ui/icons.ts'
-import { useState, useSyncExternalStore } from 'react'
+import { type ReactNode, useState, useSyncExternalStore } from 'react'
 import { server } from '../api/server.ts'
 import { membersOf, textOf, timeOf } from '../log/read.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { Row } from '../log/rows.ts'
+import { retryPath } from '../routes.ts'
+import { ButtonLink } from '../ui/button.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
 import { useView } from './context.ts'
 import { durationOf } from './format.ts'
@@ -58,7 +60,13 @@ export function StartRow({ row }: { row: Row }) {
           ))}
         </ol>
       ) : null}
-      {failed !== undefined && canAct ? <TryAgain path={conversation.path('/start')} /> : null}
+      {failed !== undefined && canAct ? (
+        <TryAgain path={conversation.path('/start')}>
+          {failed.code.startsWith('GIT$') ? (
+            <ButtonLink href={retryPath(conversation.id)}>{words.changeRepository}</ButtonLink>
+          ) : null}
+        </TryAgain>
+      ) : null}
     </div>
   )
 }
@@ -76,7 +84,7 @@ function PhaseLine({ phase }: { phase: Phase }) {
   )
 }
 
-function TryAgain({ path }: { path: string }) {
+function TryAgain({ path, children }: { path: string; children: ReactNode }) {
   const [problem, setProblem] = useState('')
   return (
     <div className="actions">
@@ -87,6 +95,7 @@ function TryAgain({ path }: { path: string }) {
       >
         {words.tryAgain}
       </button>
+      {children}
       {problem === '' ? null : <span className="note problem">{problem}</span>}
     </div>
   )

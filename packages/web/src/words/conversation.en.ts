@@ -127,6 +127,7 @@ export const conversation = {
   phase: (name: string) => (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll('_', ' '),
   phaseStatus: { started: 'In progress', done: 'Done', failed: 'Failed' } as Texts,
   tryAgain: 'Try again',
+  changeRepository: 'Change repository or branch',
 
   // Timeline
   timeline: 'Timeline',
