@@ -1,4 +1,5 @@
 /** The first minute in a real browser: nothing is set up, and the demo runs to its end. */
+import { mkdir } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { axeViolations } from './axe.ts'
@@ -122,10 +123,45 @@ describe.skipIf(CHROMIUM === undefined)('the first minute', { timeout: SCENARIO_
   test('the checker finds nothing on the page in any colours', async () => {
     for (const colors of ['light', 'dark', 'forced'] as const) {
       await using tab = await site.open('/welcome', { colors })
-      await watch(tab.page).waitFor()
+      await tab.page.getByText('Gemini CLI').waitFor()
       await tab.shot(`welcome-${colors}`)
       expect([colors, await axeViolations(tab.page, colors === 'light' ? 'all' : 'colors')]).toEqual([colors, []])
     }
+  })
+
+  test('each known agent can be used, or shows the command that installs it', async () => {
+    await using tab = await site.open('/welcome')
+    const { page } = tab
+    const { body } = await site.server.call('GET', '/api/acp/servers')
+    expect(body.servers).toHaveLength(3)
+    for (const { installed, install } of body.servers)
+      if (!installed) await page.getByText(install, { exact: true }).waitFor()
+    const uses = body.servers.filter(({ installed }: any) => installed).length
+    await expect.poll(() => page.getByRole('button', { name: /^Use / }).count(), POLL).toBe(uses)
+  })
+
+  test('an installed agent leads to a new conversation in a directory with this agent', async () => {
+    await using tab = await site.open('/')
+    const { page } = tab
+    const directory = site.server.dir.file('project')
+    await mkdir(directory)
+    const codex = { id: 'codex', installed: true, version: '2.6.0', login: null, secret_name: 'OPENAI_API_KEY' }
+    const servers = [{ ...codex, install: 'npm install -g @agentclientprotocol/codex-acp@2.6.0' }]
+    await page.route('**/api/acp/servers', (route) => route.fulfill({ json: { servers } }))
+    await page.goto('/welcome')
+    await page.getByText('Version 2.6.0 · no login found', { exact: false }).waitFor()
+    await tab.shot('welcome-agent')
+    await page.getByRole('button', { name: 'Use Codex' }).click()
+    const agent = page.getByRole('combobox', { name: 'Agent' })
+    await expect.poll(async () => agent.locator('option:checked').textContent(), POLL).toBe('codex')
+    const { body } = await site.server.call('GET', '/api/agent-profiles/codex')
+    expect(body.profile).toMatchObject({ agent_kind: 'acp', acp_server: 'codex' })
+    await page.getByLabel('Directory on the server').fill(directory)
+    await page.getByRole('button', { name: 'Start conversation' }).click()
+    await page.waitForURL('**/c/*')
+    const id = new URL(page.url()).pathname.slice('/c/'.length)
+    const info = (await site.server.call('GET', `/api/conversations/${id}`)).body
+    expect(info.agent).toMatchObject({ kind: 'ACPAgent', acp_server: 'codex' })
   })
 
   test('a demo that cannot start is explained, and can be tried again', async () => {

@@ -55,13 +55,14 @@ type FormProps = {
 
 function NewForm({ repository, givenTask, givenModel }: FormProps) {
   const [where] = useSearchParam('where')
+  const [named] = useSearchParam('agent')
   const kind = where === 'repository' || where === 'directory' ? where : 'empty'
   const [task, setTask] = useState(() => givenTask ?? readDraft())
   const [places, setPlaces] = useState<Places>({
     repository,
     directory: { kind: 'directory', path: '', worktree: false },
   })
-  const [agentProfile, setAgentProfile] = useState<string | null>(null)
+  const [agentProfile, setAgentProfile] = useState<string | null>(named)
   const [modelProfile, setModelProfile] = useState(givenModel)
   const [chosen, setChosen] = useState<(typeof MOMENTS)[number] | null>(null)
   const [missing, setMissing] = useState<string | null>(null)

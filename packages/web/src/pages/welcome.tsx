@@ -1,6 +1,5 @@
-/** The first minute: the demo, or a model. Home shows it while there is neither a model nor a conversation. */
+/** The first minute: the demo, a model, or an agent that is installed. Home shows it while there is neither a model nor a conversation. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useMe } from '../api/me.ts'
 import { refreshLists } from '../api/queries.ts'
@@ -8,9 +7,11 @@ import { server } from '../api/server.ts'
 import { usePageTitle } from '../lib/page-title.ts'
 import { conversationPath } from '../routes.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
-import { KeyRound, type LucideIcon, Play } from '../ui/icons.ts'
+import { KeyRound, Play } from '../ui/icons.ts'
 import { Failure } from '../ui/listing.tsx'
 import { welcome as words } from '../words/welcome.en.ts'
+import { AgentsChoice } from './welcome-agents.tsx'
+import { Choice } from './welcome-choice.tsx'
 import './welcome.css'
 
 export function WelcomePage() {
@@ -26,6 +27,7 @@ export function WelcomePage() {
           <Choice icon={KeyRound} {...words.model}>
             <ButtonLink href="/settings/model">{words.model.action}</ButtonLink>
           </Choice>
+          <AgentsChoice />
         </div>
       )}
     </div>
@@ -58,26 +60,4 @@ function useDemo() {
       navigate(conversationPath(conversation_id))
     },
   })
-}
-
-type ChoiceProps = {
-  readonly icon: LucideIcon
-  readonly title: string
-  readonly text: string
-  readonly children: ReactNode
-  readonly below?: ReactNode
-}
-
-function Choice({ icon: Icon, title, text, children, below }: ChoiceProps) {
-  return (
-    <section className="welcome-choice" aria-label={title}>
-      <Icon size={18} aria-hidden />
-      <div className="welcome-text">
-        <h2>{title}</h2>
-        <p>{text}</p>
-      </div>
-      <div className="welcome-action">{children}</div>
-      {below}
-    </section>
-  )
 }

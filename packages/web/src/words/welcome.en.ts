@@ -14,4 +14,17 @@ export const welcome = {
     text: 'Use an API key, or the address of a model on a machine of yours. It is checked before it is saved.',
     action: 'Add a model',
   },
+  agents: {
+    title: 'Use an installed agent',
+    text: 'It works in a directory of the server, with its own model and login. Your policy and approvals apply.',
+    none: 'None of these is installed on the server. Install one there with its command, then load this page again.',
+    names: { 'claude-code': 'Claude Code', codex: 'Codex', 'gemini-cli': 'Gemini CLI' },
+    installed: 'Installed',
+    version: (version: string) => `Version ${version}`,
+    logins: { secret: 'a key is stored', file: 'logged in' },
+    noLogin: (secret: string) => `no login found: log in with the program, or store the secret ${secret}`,
+    missing: 'Not installed.',
+    use: (name: string) => `Use ${name}`,
+    useShort: 'Use',
+  },
 } as const
