@@ -6,6 +6,8 @@ export class ServerError extends Error {
   readonly status: number
   /** `detail` of the answer's body, unchanged: usually a sentence or a list of validation failures. */
   readonly detail: unknown
+  /** Facts for programs beside `detail`, such as a `reason`. */
+  facts: Readonly<Record<string, unknown>> = {}
 
   constructor(message: string, status: number, detail: unknown = null, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })

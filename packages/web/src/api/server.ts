@@ -2,6 +2,7 @@
 import { browserName } from '../lib/browser-name.ts'
 import { reportDown, reportUp } from './connection.ts'
 import { ServerError, sentenceOf } from './errors.ts'
+import { membersOf } from '../log/read.ts'
 import { forgetUser } from './personal.ts'
 import { forgetSession, keepSession, sessionToken } from './session.ts'
 
@@ -43,7 +44,9 @@ export const server = {
     if (response.ok) return body
     if (response.status === 401 && options.key === undefined && path !== ME) onRefused()
     const detail = (body as { detail?: unknown } | undefined)?.detail ?? body
-    throw new ServerError(sentenceOf(response.status, detail), response.status, detail)
+    const error = new ServerError(sentenceOf(response.status, detail), response.status, detail)
+    error.facts = membersOf(body)
+    throw error
   },
 
   /** Sets what happens when the server refuses the token of this page. */

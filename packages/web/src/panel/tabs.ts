@@ -25,4 +25,5 @@ export const TABS: readonly Tab[] = [
   tab('files', async () => (await import('./files/index.tsx')).FilesTab),
   tab('agents', async () => (await import('./agents/index.tsx')).AgentsTab),
   tab('usage', async () => (await import('./usage/index.tsx')).UsageTab),
+  tab('tree', async () => (await import('./tree/index.tsx')).TreeTab),
 ]

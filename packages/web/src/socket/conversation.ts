@@ -3,7 +3,7 @@ import { onSessionChange } from '../api/session.ts'
 import { server, ServerError } from '../api/server.ts'
 import { entriesOf } from '../log/entry.ts'
 import { EventLog } from '../log/event-log.ts'
-import { isLogEvent, listOf, membersOf, numberOf } from '../log/read.ts'
+import { isLogEvent, type LogEvent, listOf, membersOf, numberOf } from '../log/read.ts'
 import { statusOf } from '../log/state.ts'
 import { BodyLoader } from './bodies.ts'
 import { Connection, type ConnectionState } from './connection.ts'
@@ -56,6 +56,12 @@ export class OpenConversation {
     if (seq > 0) return this.bodies.want([seq])
     const event = await this.#call('GET', `/events/${encodeURIComponent(eventId)}`, {}).catch(() => undefined)
     if (isLogEvent(event)) this.log.takeStray(event)
+  }
+
+  /** The event at `seq`, which is loaded when it is not. Resolves to undefined when there is none. */
+  async eventAt(seq: number): Promise<LogEvent | undefined> {
+    if (this.log.event(seq) === undefined) await this.#loadEvents(seq, seq)
+    return this.log.event(seq)
   }
 
   retryNow(): void {

@@ -27,7 +27,7 @@ export const MessageRow = memo(function MessageRow({ row }: { row: Row }) {
       <Text text={text} isPlain={row.from === 'user'} />
       <Images addresses={contentImages(message['content'])} />
       <Notes event={event} />
-      <RowMenu row={row} event={event} text={text} />
+      <RowMenu row={row} text={text} />
     </div>
   )
 })

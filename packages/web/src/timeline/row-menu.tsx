@@ -1,34 +1,39 @@
-/** What can be done with a row: copy, quote, fork here. */
-import { Copy, GitFork, TextQuote } from '../ui/icons.ts'
-import { useState } from 'react'
-import { useLocation } from 'wouter'
-import { messageOf, server } from '../api/server.ts'
-import { type LogEvent, membersOf, textOf } from '../log/read.ts'
+/** What can be done with a row: copy, quote, go back or fork here, and send a message of the person again. */
+import { Copy, GitFork, SquarePen, TextQuote, Undo } from '../ui/icons.ts'
+import { lazy, Suspense, useState } from 'react'
 import type { Row } from '../log/rows.ts'
-import { conversationPath } from '../routes.ts'
 import { copyText } from '../text/copy-button.tsx'
 import { conversation as words } from '../words/conversation.en.ts'
+import type { BranchAction } from './branch/index.tsx'
 import { useView } from './context.ts'
 
-export function RowMenu({ event, text }: { row: Row; event: LogEvent; text: string }) {
-  const { conversation, canAct, quote } = useView()
-  const [, navigate] = useLocation()
+const BranchDialog = lazy(async () => ({ default: (await import('./branch/index.tsx')).BranchDialog }))
+
+export function RowMenu({ row, text }: { row: Row; text: string }) {
+  const { canAct, quote } = useView()
   const [note, setNote] = useState('')
-  const fork = async () => {
-    try {
-      const made = await server.call('POST', conversation.path('/fork'), { body: { from_event_id: event.id } })
-      navigate(conversationPath(textOf(membersOf(made)['id'])))
-    } catch (error) {
-      setNote(messageOf(error))
-    }
-  }
+  const [asked, setAsked] = useState<BranchAction | null>(null)
   const copy = async () => setNote((await copyText(text)) ? words.copied : words.notCopied)
+  const isOwn = row.type === 'message' && row.from === 'user'
   return (
     <div className="row-menu" role="group" aria-label={words.rowActions}>
       <span role="status">{note}</span>
       <MenuButton label={words.copyText} keyName="y" onClick={() => void copy()} icon={Copy} />
-      {canAct ? <MenuButton label={words.quote} keyName="q" onClick={() => quote(text)} icon={TextQuote} /> : null}
-      {canAct ? <MenuButton label={words.forkHere} keyName="f" onClick={() => void fork()} icon={GitFork} /> : null}
+      {canAct ? (
+        <>
+          <MenuButton label={words.quote} keyName="q" onClick={() => quote(text)} icon={TextQuote} />
+          {isOwn ? (
+            <MenuButton label={words.sendAgain} keyName="r" onClick={() => setAsked('edit')} icon={SquarePen} />
+          ) : null}
+          <MenuButton label={words.goBackHere} keyName="b" onClick={() => setAsked('back')} icon={Undo} />
+          <MenuButton label={words.forkHere} keyName="f" onClick={() => setAsked('fork')} icon={GitFork} />
+        </>
+      ) : null}
+      {asked === null ? null : (
+        <Suspense>
+          <BranchDialog action={asked} seq={row.answer || row.seq} onClose={() => setAsked(null)} />
+        </Suspense>
+      )}
     </div>
   )
 }

@@ -44,6 +44,8 @@ export function useTimelineKeys(list: List, items: readonly Item[]): void {
     { keys: 'End', label: words.keys.end, run: () => list.scrollToEnd() },
     { keys: 'y', label: words.copyText, run: press('y') },
     { keys: 'f', label: words.forkHere, run: press('f') },
+    { keys: 'b', label: words.goBackHere, run: press('b') },
+    { keys: 'r', label: words.sendAgain, run: press('r') },
   ])
 }
 

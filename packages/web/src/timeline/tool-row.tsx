@@ -62,7 +62,7 @@ function Finish({ event, text, row }: { event: LogEvent; text: string; row: Row 
       <MessageHead from="agent" at={timeOf(event.timestamp)} sender="" />
       <Said event={event} />
       <Markdown text={text} />
-      <RowMenu row={row} event={event} text={text} />
+      <RowMenu row={row} text={text} />
     </div>
   )
 }

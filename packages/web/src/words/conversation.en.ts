@@ -139,6 +139,8 @@ export const conversation = {
   notCopied: 'Not copied: the browser does not allow it',
   quote: 'Quote in the message',
   forkHere: 'Fork here',
+  goBackHere: 'Go back here',
+  sendAgain: 'Edit and send again',
   keys: {
     next: 'Next row',
     previous: 'Previous row',
