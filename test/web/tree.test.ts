@@ -135,6 +135,21 @@ describe.skipIf(CHROMIUM === undefined)('branches', { timeout: SCENARIO_MS }, ()
     await segment(page, 'Better task').getByText('You are here').waitFor()
   })
 
+  test('on a phone the sheet of the tree closes when a place is shown', async () => {
+    const id = await start()
+    await say(site.server, id, 'First task', 'finished')
+    await using tab = await site.open(`/c/${id}?panel=tree`, { width: 390, height: 844, isTouch: true })
+    const { page } = tab
+    await segment(page, 'First task').getByRole('button', { name: 'Show' }).click()
+    await page.locator('.panel-sheet').waitFor({ state: 'detached' })
+    await row(page, 'First task').waitFor()
+    // The facts and the buttons of the header are in one line.
+    const boxOf = async (part: string) => (await page.locator(`.conversation-head ${part}`).boundingBox())!
+    const [facts, button] = [await boxOf('dl'), await boxOf('.panel-button')]
+    expect(button.y).toBeLessThan(facts.y + facts.height)
+    await tab.shot('tree-phone')
+  })
+
   for (const colors of ['light', 'dark', 'forced'] as const)
     test(`the checker finds nothing wrong with the tree and its dialogs in ${colors} colours`, async () => {
       const id = await start()

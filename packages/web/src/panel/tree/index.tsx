@@ -8,6 +8,7 @@ import { clockOf, fullTimeOf } from '../../timeline/format.ts'
 import { Button } from '../../ui/button.tsx'
 import { conversation as kinds } from '../../words/conversation.en.ts'
 import { tree as words } from '../../words/tree.en.ts'
+import { usePanel } from '../open.ts'
 import './tree.css'
 
 /** Segments that are listed at once. */
@@ -52,6 +53,12 @@ export function TreeTab() {
 
 function Branch({ segment, onAsk }: { segment: Segment; onAsk: (asked: Asked) => void }) {
   const { rows, canAct } = useView()
+  const [, changePanel] = usePanel()
+  const show = () => {
+    // A sheet covers the timeline.
+    if (document.querySelector('.panel-sheet') !== null) changePanel(null)
+    rows.goTo(titleSeq)
+  }
   const { title: titleSeq, last, count, depth, isShown, isLeaf, at } = segment
   const title = useTitle(titleSeq)
   return (
@@ -68,7 +75,7 @@ function Branch({ segment, onAsk }: { segment: Segment; onAsk: (asked: Asked) =>
       </p>
       <div className="tree-actions" role="group" aria-label={words.actionsOf(title)}>
         {isShown ? (
-          <Button look="quiet" size="small" onClick={() => rows.goTo(titleSeq)}>
+          <Button look="quiet" size="small" onClick={show}>
             {words.show}
           </Button>
         ) : null}
