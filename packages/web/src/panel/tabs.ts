@@ -23,6 +23,7 @@ const tab = (name: TabName, load: () => Promise<ComponentType<TabProps>>): Tab =
 export const TABS: readonly Tab[] = [
   tab('changes', async () => (await import('./changes/index.tsx')).ChangesTab),
   tab('files', async () => (await import('./files/index.tsx')).FilesTab),
+  tab('terminal', async () => (await import('./terminal/index.tsx')).TerminalTab),
   tab('agents', async () => (await import('./agents/index.tsx')).AgentsTab),
   tab('usage', async () => (await import('./usage/index.tsx')).UsageTab),
   tab('tree', async () => (await import('./tree/index.tsx')).TreeTab),
