@@ -120,6 +120,15 @@ test('activating an LLM profile copies its model into the settings', async () =>
   expect((await server.call('POST', '/api/profiles/absent/activate')).status).toBe(404)
 })
 
+test('a change of the model wins over the profile that the same request activates', async () => {
+  await save('daily', { ...LLM, temperature: 0.5 })
+  const request = { active_profile: 'daily', agent_settings_diff: { llm: { model: 'openai/gpt-5.4' } } }
+  expect((await server.call('PATCH', '/api/settings', request)).body).toMatchObject({
+    active_profile: 'daily',
+    agent_settings: { llm: { model: 'openai/gpt-5.4', temperature: 0.5, base_url: LLM.base_url } },
+  })
+})
+
 test('validating an LLM profile requests the model, and invalid values are reported in the answer', async () => {
   await using model = await startScriptedModel({ answers: [{ text: 'pong' }] })
   const validate = (body: object) => server.call('POST', '/api/profiles/any/validate', body)

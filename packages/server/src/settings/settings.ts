@@ -171,11 +171,11 @@ class StoredSettings implements UserSettings {
       this.#cipher.tokensOf(user),
     )
     const stored = await this.#update(user, DIFFS, (before) => {
-      let after = before
+      // A change of the model in the same request applies to the model of the profile.
+      let after = llm === null ? before : withModel(before, llm)
       if (isObject(agent_settings_diff)) after = withAgentDiff(after, agent_settings_diff)
       if (isObject(conversation_settings_diff)) after = withConversationDiff(after, conversation_settings_diff)
       if (isObject(misc_settings_diff)) after = { ...after, misc: merge(after.misc, misc_settings_diff) }
-      if (llm !== null) after = withModel(after, llm)
       if (active_profile !== undefined) after = { ...after, active_profile }
       if (active_agent_profile_id !== undefined) after = { ...after, active_agent_profile_id }
       return after
