@@ -1,5 +1,5 @@
 /** The web UI in a real Chromium: builds it once, opens pages, and holds each page to the rules that every scenario keeps. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
@@ -9,14 +9,12 @@ import { tempDir } from '../../packages/server/testing/temp.ts'
 import { until } from '../../packages/server/testing/until.ts'
 import { webFiles } from '../../scripts/web-files.ts'
 import { root } from '../source-files.ts'
+import { chromiumPath } from './chromium.ts'
 
 const SHOTS = join(root, 'artifacts', 'web')
 
 /** The installed Chromium; undefined without one. */
-export const CHROMIUM = (process.env['PATH'] ?? '')
-  .split(':')
-  .flatMap((dir) => ['chromium', 'chromium-browser', 'google-chrome'].map((name) => join(dir, name)))
-  .find((path) => existsSync(path))
+export const CHROMIUM = chromiumPath
 
 /** Milliseconds for a scenario on a loaded machine. */
 export const SCENARIO_MS = 60_000

@@ -68,7 +68,10 @@ describe.skipIf(CHROMIUM === undefined)('the model of the settings', { timeout: 
     await expectNoKey(page)
     await page.locator('.rail-account').click()
     await page.getByRole('menuitem', { name: 'Settings' }).click()
-    await page.getByRole('main').getByRole('link', { name: 'Model' }).click()
+    await page
+      .getByRole('main')
+      .getByRole('link', { name: /^Model/ })
+      .click()
     await page.getByText('A key is stored. Leave this empty to keep it.').waitFor()
     expect(await page.getByLabel(/^API key/).inputValue()).toBe('')
     await button(page, 'Check').click()

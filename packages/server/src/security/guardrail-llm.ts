@@ -44,7 +44,9 @@ export function openGuardrail(
       const answered = readGuardrailAnswer(answer.text)
       const isUnread = isCut && answered !== 'HIGH'
       const risk = isUnread ? 'UNKNOWN' : answered
-      const text = isUnread ? 'the call is too long for the second model' : 'a second model rates the call so'
+      const text = isUnread
+        ? 'the call is too long for the second model'
+        : `a second model rates the call as ${risk.toLowerCase()} risk`
       const reasons = risk === 'LOW' ? [] : [reasonOf(config.kind, risk, { rule: null, text })]
       return { risk, costs: [costOf(answer, llm)], reasons }
     },

@@ -6,7 +6,10 @@ export function openLlmAnalyzer(): Analyzer {
   return {
     assess: ({ predicted_risk, is_read_only }) => {
       if (is_read_only || predicted_risk === 'LOW') return Promise.resolve(assessmentOf('LOW'))
-      const text = predicted_risk === 'UNKNOWN' ? 'the model gave no risk' : 'the model itself rates the call so'
+      const text =
+        predicted_risk === 'UNKNOWN'
+          ? 'the model gave no risk'
+          : `the model rates its own call as ${predicted_risk.toLowerCase()} risk`
       return Promise.resolve(assessmentOf(predicted_risk, 'LLMSecurityAnalyzer', { rule: null, text }))
     },
   }

@@ -47,7 +47,9 @@ export function openVendor(config: VendorAnalyzer, { vendor: access, fetchVendor
       // A monitor that saw only part of the call cannot rule out danger.
       const rated = isCut && risk !== 'HIGH' ? 'UNKNOWN' : risk
       const text =
-        rated === 'UNKNOWN' ? 'the monitoring service gave no score' : 'the monitoring service rates the call so'
+        rated === 'UNKNOWN'
+          ? 'the monitoring service gave no score'
+          : `the monitoring service rates the call as ${rated.toLowerCase()} risk`
       return rated === 'LOW' ? assessmentOf('LOW') : assessmentOf(rated, config.kind, { rule: null, text })
     },
   }

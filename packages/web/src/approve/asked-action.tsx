@@ -31,7 +31,7 @@ export function AskedActionView({ asked }: { asked: AskedAction }) {
       )}
       {asked.reasons.map((reason, index) => (
         <p key={index} className="reason">
-          <strong>{reason.analyzer}</strong> {reason.text}
+          <strong>{reason.analyzer}</strong>: {reason.text}
           {reason.rule === '' ? null : <span className="note"> {reason.rule}</span>}
         </p>
       ))}

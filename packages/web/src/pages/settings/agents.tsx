@@ -1,13 +1,15 @@
 /** The agents that conversations can have. The address names the one that is edited. */
+import { lazy, Suspense } from 'react'
 import { useSearchParams } from 'wouter'
 import { useMe } from '../../api/me.ts'
 import { useAgentProfile } from '../../api/agents.ts'
 import { Failure } from '../../ui/listing.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { agents as words } from '../../words/agent-profiles.en.ts'
-import { AgentForm } from './agent-form.tsx'
 import { AgentList } from './agent-list.tsx'
 import { SettingsFrame } from './frame.tsx'
+
+const AgentForm = lazy(async () => ({ default: (await import('./agent-form.tsx')).AgentForm }))
 
 const KINDS = ['openhands', 'acp'] as const
 
@@ -21,7 +23,12 @@ export function AgentsPage() {
   const close = (): void => setSearch({})
   const kind = KINDS.find((one) => one === search.get('new'))
   const source = search.get('edit') ?? search.get('copy')
-  if (canWrite && kind !== undefined) return <AgentForm key={kind} kind={kind} profile={null} name="" onClose={close} />
+  if (canWrite && kind !== undefined)
+    return (
+      <Suspense>
+        <AgentForm key={kind} kind={kind} profile={null} name="" onClose={close} />
+      </Suspense>
+    )
   if (canWrite && source !== null) return <Edited name={source} isCopy={search.has('copy')} onClose={close} />
   const add = canWrite && (
     <Menu
@@ -47,13 +54,15 @@ function Edited({ name, isCopy, onClose }: { name: string; isCopy: boolean; onCl
       </SettingsFrame>
     )
   return (
-    <AgentForm
-      key={`${name}${isCopy}`}
-      kind={profile.agent_kind}
-      profile={profile}
-      name={isCopy ? copyOf(name) : name}
-      before={isCopy ? null : name}
-      onClose={onClose}
-    />
+    <Suspense>
+      <AgentForm
+        key={`${name}${isCopy}`}
+        kind={profile.agent_kind}
+        profile={profile}
+        name={isCopy ? copyOf(name) : name}
+        before={isCopy ? null : name}
+        onClose={onClose}
+      />
+    </Suspense>
   )
 }
