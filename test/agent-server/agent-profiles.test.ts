@@ -201,6 +201,14 @@ test('a conversation started from settings has their tools or the default ones',
   expect(both.body.agent.llm.model).toBe('scripted/none')
 })
 
+test('settings with the condenser no_op are stored, and begin a conversation without condenser', async () => {
+  const condenser = { condenser_kind: 'no_op' }
+  const patched = await server.call('PATCH', '/api/settings', { agent_settings_diff: { condenser } })
+  expect(patched).toMatchObject({ status: 200, body: { agent_settings: { condenser } } })
+  const started = await start({ agent_settings: { llm: { model: 'scripted/none' }, condenser } })
+  expect(started).toMatchObject({ status: 201, body: { agent: { condenser: null } } })
+})
+
 test('settings and profiles that enable sub-agents add their tool to the default tools, but not to an explicit list', async () => {
   const names = ({ body }: Awaited<ReturnType<typeof start>>) =>
     body.agent.tools.map(({ name }: { name: string }) => name)

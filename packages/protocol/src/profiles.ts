@@ -18,7 +18,8 @@ const maybeText = () => z.string().nullable().default(null)
 
 export const CondenserSettings = z.object({
   enabled: laxBoolean().default(true),
-  condenser_kind: z.literal('llm_summarizing').default('llm_summarizing'),
+  /** `no_op` never condenses, as `enabled: false`. */
+  condenser_kind: z.enum(['llm_summarizing', 'no_op']).default('llm_summarizing'),
   max_size: laxInt({ ge: 20 }).default(240),
   max_tokens: laxInt().nullable().default(null),
   keep_first: laxInt({ ge: 0 }).default(2),

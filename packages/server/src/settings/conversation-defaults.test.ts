@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { SERVER_CREDENTIAL } from '../secrets/index.ts'
 import { analyzerNamed, conversationDefaults, modelOf, type ServerModel } from './conversation-defaults.ts'
 import { withSettingsRecord } from './settings-record.ts'
-import { checked, readStored } from './stored.ts'
+import { checked, NOTHING, readStored } from './stored.ts'
 
 const open = { open: (text: string) => text, referenced: (text: string) => text }
 const nothing: ServerModel = { model: null, apiKey: null, baseUrl: null }
@@ -154,6 +154,16 @@ test('a conversation has a condenser with the same model unless the settings dis
     llm: { model: 'a/b', api_key: 'k', usage_id: 'condenser' },
   })
   expect(defaults({ enable_default_condenser: false }).condenser).toBeNull()
+})
+
+test('a conversation has no condenser when the settings name the one that does nothing', () => {
+  const openhands = { condenser: { condenser_kind: 'no_op' } }
+  const stored = { ...NOTHING, agents: { openhands, acp: {} } }
+  expect(
+    conversationDefaults(checked(stored, { agent: null, conversation: null }), { llm: nothing, searchUrl: null }),
+  ).toMatchObject({
+    condenser: null,
+  })
 })
 
 test('limits and MCP servers of the settings are passed on, and are absent without settings', () => {

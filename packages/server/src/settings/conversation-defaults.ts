@@ -42,16 +42,17 @@ export function conversationDefaults(stored: Stored, { llm: server, searchUrl }:
   const { openhands } = stored.agents
   const llm = modelOf(isObject(openhands.llm) ? openhands.llm : {}, server)
   const { condenser } = OpenHandsAgentSettings.parse({ condenser: openhands.condenser ?? {} })
-  const { enabled, condenser_kind: _, ...shape } = condenser
+  const { enabled, condenser_kind, ...shape } = condenser
   const mode = stored.conversation.confirmation_mode === true
   const { max_iterations } = stored.conversation
   const analyzer = stored.own.security_analyzer ?? stored.conversation.security_analyzer
   const security_analyzer = typeof analyzer === 'string' ? analyzerNamed(analyzer) : null
   return {
     llm,
-    condenser: enabled
-      ? { kind: 'LLMSummarizingCondenser', ...shape, llm: { ...llm, usage_id: 'condenser' } as never }
-      : null,
+    condenser:
+      enabled && condenser_kind !== 'no_op'
+        ? { kind: 'LLMSummarizingCondenser', ...shape, llm: { ...llm, usage_id: 'condenser' } as never }
+        : null,
     mcp_config: storedServers(openhands),
     search: searchServer(searchUrl, stored.own.search_api_key),
     ...(mode ? { confirmation_policy: policyOf(security_analyzer, stored.own.confirmation_threshold) } : {}),

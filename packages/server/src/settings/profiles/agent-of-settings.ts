@@ -58,8 +58,10 @@ function acpAgent({ acp_command, llm: _llm, agent_kind: _kind, ...settings }: Ac
   return { kind: 'ACPAgent', ...settings, acp_command: command }
 }
 
-function condenserOf({ enabled, condenser_kind: _kind, ...shape }: CondenserSettings, llm: LLM) {
-  return enabled ? { kind: 'LLMSummarizingCondenser', ...shape, llm: { ...llm, usage_id: 'condenser' } } : null
+function condenserOf({ enabled, condenser_kind, ...shape }: CondenserSettings, llm: LLM) {
+  return enabled && condenser_kind !== 'no_op'
+    ? { kind: 'LLMSummarizingCondenser', ...shape, llm: { ...llm, usage_id: 'condenser' } }
+    : null
 }
 
 /**
