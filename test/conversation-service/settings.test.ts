@@ -395,6 +395,7 @@ describe('settings in both APIs', () => {
       { env: { A: MASK, B: MASK } },
     ])
     expect((await serving.call('POST', at('mine'), server)).status).toBe(409)
+    expect((await serving.call('POST', at(''), server)).status).toBe(404)
     expect((await serving.call('POST', at('bad'), { url: 'https://x.example', foo: 1 })).status).toBe(422)
     expect((await serving.call('PATCH', at('none'), { enabled: false })).status).toBe(404)
     const patched = await serving.call('PATCH', at('mine'), { enabled: false, env: { A: null, B: MASK }, args: ['-q'] })

@@ -457,6 +457,13 @@ const settings: Row[] = [
     msg: 'A secret name starts',
   },
   {
+    file: 'settings/secrets.ts',
+    text: 'A secret name starts',
+    send: (server) => server.call('DELETE', '/api/settings/secrets/a-b'),
+    loc: ['path', 'name'],
+    msg: 'A secret name starts',
+  },
+  {
     file: 'settings/settings.ts',
     text: 'agent_kind is',
     send: patch({ agent_settings_diff: { agent_kind: 'x' } }),

@@ -120,7 +120,7 @@ export function openNamedSecrets(store: SecretStore, cipher: Pick<Cipher, 'seal'
     },
 
     value: async (user, name) => {
-      if (!SecretName.safeParse(name).success) throw badName()
+      expectSecretName(name)
       return cipher.open((await found(user, name)).sealed)
     },
 
@@ -194,6 +194,11 @@ function unknown(name: string): ParleyError {
 function taken(name: string): ParleyError {
   const message = `Secret ${name} already exists. Change its name or description with PUT /api/secrets/${name}, or delete it first.`
   return new ParleyError('conflict', message, { details: { message } })
+}
+
+/** @throws ParleyError `invalid_input` for a text that cannot be a name. */
+export function expectSecretName(name: string): void {
+  if (!SecretName.safeParse(name).success) throw badName()
 }
 
 const badName = (): ParleyError =>

@@ -62,7 +62,7 @@ export interface UserSettings {
   read(user: string, exposure: Exposure): Promise<SettingsResponse>
   /** @throws ParleyError `bad_request` for an empty change, `not_found` for an unknown profile, `invalid_input`. */
   patch(user: string, change: SettingsUpdateRequest): Promise<SettingsResponse>
-  /** @throws ParleyError `conflict` when the name is taken. */
+  /** @throws ParleyError `conflict` when the name is taken, `not_found` for an empty one. */
   addMcpServer(user: string, name: string, server: MCPServer): Promise<SettingsResponse>
   /** @throws ParleyError `not_found`, `invalid_input`. */
   patchMcpServer(user: string, name: string, patch: MCPServerPatch): Promise<SettingsResponse>
@@ -183,7 +183,8 @@ class StoredSettings implements UserSettings {
     return this.#answer(user, stored, 'hidden')
   }
 
-  addMcpServer(user: string, name: string, server: MCPServer): Promise<SettingsResponse> {
+  async addMcpServer(user: string, name: string, server: MCPServer): Promise<SettingsResponse> {
+    if (name === '') throw noServer(name)
     return this.#changeServers(user, (servers) => {
       if (Object.hasOwn(servers, name)) {
         throw new ParleyError(

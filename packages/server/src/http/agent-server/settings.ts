@@ -19,6 +19,7 @@ import type { Log } from '../../observability/index.ts'
 import {
   agentForm,
   conversationForm,
+  expectSecretName,
   type Exposure,
   type NamedSecrets,
   type UserSettings,
@@ -59,6 +60,7 @@ export function storedSecretRoutes(secrets: NamedSecrets): Route[] {
       return ok(readStoredSecret, await secrets.value(actor.user, params.name).catch(inOtherWords))
     }),
     route(deleteStoredSecret, async ({ params }, { user }) => {
+      expectSecretName(params.name)
       await secrets.delete(user, params.name).catch(inOtherWords)
       return ok(deleteStoredSecret, { deleted: true })
     }),
