@@ -201,6 +201,20 @@ test('profiles use the key and address of a provider connection, which is delete
   expect((await save('bound', { provider_connection_id: id })).status).toBe(422)
 })
 
+test('a provider connection that the settings use is not deleted', async () => {
+  const path = '/api/llm/provider-connections'
+  const { id } = (await server.call('POST', path, { display_name: 'Work', api_key: 'sk-shared' })).body
+  await save('bound', { model: 'openai/gpt-5.5', provider_connection_id: id })
+  await server.call('POST', '/api/profiles/bound/activate')
+  await server.call('DELETE', '/api/profiles/bound')
+  expect(await server.call('DELETE', `${path}/${id}`)).toMatchObject({
+    status: 409,
+    body: { detail: expect.stringContaining('used by the settings') },
+  })
+  await server.call('PATCH', '/api/settings', { agent_settings_diff: { llm: { provider_connection_id: null } } })
+  expect((await server.call('DELETE', `${path}/${id}`)).status).toBe(200)
+})
+
 test.each([
   [{}, 'name at least one member to change'],
   [{ api_key: null }, 'api_key cannot be cleared'],

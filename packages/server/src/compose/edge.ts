@@ -325,7 +325,7 @@ function composeMachine(deps: EdgeDeps): Machine {
       ])
       return find({ workspace, secretNames: stored.map(({ name }) => name) }, signal)
     },
-    connections: openProviderConnections(documents, cipher, () => new Date()),
+    connections: openProviderConnections(documents, settings, cipher, () => new Date()),
     savedWorkspaces: openSavedWorkspaces(documents),
     mcp: deps.mcp,
     installedPlugins: openInstalled('plugin', installing),

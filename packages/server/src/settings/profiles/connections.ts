@@ -8,7 +8,8 @@ import {
 } from '@parley/protocol'
 import type { Cipher } from '../../secrets/index.ts'
 import type { DocumentStore } from '../../storage/index.ts'
-import { decrypted } from '../settings.ts'
+import { isObject } from '../merge.ts'
+import { decrypted, type UserSettings } from '../settings.ts'
 import { asJson } from '../stored.ts'
 import {
   type Connection,
@@ -28,12 +29,13 @@ export interface ProviderConnections {
   create(user: string, request: ProviderConnectionCreateRequest): Promise<ProviderConnectionResponse>
   /** @throws ParleyError `not_found`. */
   update(user: string, id: string, change: ProviderConnectionUpdateRequest): Promise<ProviderConnectionResponse>
-  /** @throws ParleyError `not_found`, `conflict` naming the profiles that use it. */
+  /** @throws ParleyError `not_found`, `conflict` naming the profiles, or the settings, that use it. */
   delete(user: string, id: string): Promise<ProviderConnectionResponse>
 }
 
 export function openProviderConnections(
   documents: DocumentStore,
+  settings: Pick<UserSettings, 'current'>,
   cipher: Cipher,
   now: () => Date,
 ): ProviderConnections {
@@ -67,8 +69,10 @@ export function openProviderConnections(
       })
     },
 
-    delete: (user, id) =>
-      documents.edit(user, (edit) => {
+    async delete(user, id) {
+      const { agents } = await settings.current(user)
+      const isActive = Object.values(agents).some(({ llm }) => isObject(llm) && llm.provider_connection_id === id)
+      return documents.edit(user, (edit) => {
         const row = edit.get(CONNECTIONS, id)
         if (row === null) throw unknown(id)
         const users = edit
@@ -77,9 +81,15 @@ export function openProviderConnections(
           .map(({ name }) => `'${name}'`)
         if (users.length > 0)
           throw new ParleyError('conflict', `This connection is used by the profiles ${users.join(', ')}.`)
+        if (isActive)
+          throw new ParleyError(
+            'conflict',
+            'This connection is used by the settings. Choose another model there first.',
+          )
         edit.delete(CONNECTIONS, id)
         return shown(readConnection(row, cipher))
-      }),
+      })
+    },
   }
 }
 
