@@ -14,7 +14,10 @@ test('an interrupt after a pause cancels the running command, and another run do
   await it.post('pause')
   expect((await it.info()).execution_status).toBe('paused')
   expect((await it.post('interrupt')).status).toBe(200)
-  expect((await it.kinds('AgentErrorEvent'))[0]?.error).toContain('interrupted before completion')
+  expect((await it.kinds('AgentErrorEvent'))[0]).toMatchObject({
+    error: 'Tool call interrupted before completion. The conversation was paused.',
+    classification: { kind: 'agent_action', retryable: true, user_action: 'retry' },
+  })
   expect((await it.info()).execution_status).toBe('paused')
   await until(async () => (await processesOf(server.dir.path, 'sleep 120')).length === 0)
   expect((await it.post('run')).status).toBe(200)

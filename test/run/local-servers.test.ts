@@ -22,7 +22,7 @@ test.each<[string, Record<string, unknown>]>([
     const task = await start(server, request)
     await task.is('error')
     const [failed] = await task.kinds('ConversationErrorEvent')
-    expect(failed).toMatchObject({ code: 'LLMBadRequestError', detail: expect.stringContaining(REASON) })
+    expect(failed).toMatchObject({ code: 'NotFoundError', detail: expect.stringContaining(REASON) })
   },
   60_000,
 )

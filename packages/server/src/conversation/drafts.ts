@@ -1,6 +1,6 @@
 /** Event drafts that the engine itself writes; pure. */
 import type { ConversationExecutionStatus, ConversationState, Draft, LLM, OpenAction } from '@parley/protocol'
-import { classify, textContent, userMessage } from '@parley/protocol'
+import { classify, INTERNAL_ERROR, textContent, userMessage } from '@parley/protocol'
 
 export { userMessage } from '@parley/protocol'
 
@@ -19,14 +19,14 @@ export function serviceMessage(text: string): Draft {
 }
 
 /** Closes an action without a result, so that every call keeps exactly one answer (F05, F06, F07). */
-export function closeAction(action: OpenAction, error: string): Draft {
+export function closeAction(action: OpenAction, error: string, classification = INTERNAL_ERROR): Draft {
   return {
     kind: 'AgentErrorEvent',
     source: 'agent',
     tool_name: action.tool_name,
     tool_call_id: action.tool_call_id,
     error,
-    classification: { kind: 'internal', retryable: false, user_action: 'none', error_id: null },
+    classification,
   }
 }
 

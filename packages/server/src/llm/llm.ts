@@ -95,6 +95,8 @@ export type LlmErrorCode =
   | 'LLMAuthenticationError'
   | 'LLMRateLimitError'
   | 'LLMBadRequestError'
+  /** The server knows no such model or address. */
+  | 'NotFoundError'
   | 'LLMContextWindowExceedError'
   | 'LLMMalformedConversationHistoryError'
   | 'LLMContentPolicyViolationError'

@@ -1,4 +1,4 @@
-import type { ConversationState, Draft } from '@parley/protocol'
+import { AGENT_ERROR, type ConversationState, type Draft } from '@parley/protocol'
 import type { Agent } from '../../agent/index.ts'
 import { abortable, Mailbox } from '../../lib/index.ts'
 import { closeAction, pausing, statusChanged } from '../drafts.ts'
@@ -143,6 +143,9 @@ export class Ending {
 /** The result of cancelling. `left`: the agent's drafts about calls that it abandoned. */
 type Cancelled = { wasRunning: boolean; left: readonly Draft[] }
 
+/** Clients look for the second sentence. Source: docs/clients.md, Details that clients depend on. */
+const INTERRUPTED = 'Tool call interrupted before completion. The conversation was paused.'
+
 /** The drafts of an interruption in this state. Pure. */
 function interruption(state: ConversationState, { wasRunning, left }: Cancelled, isStop: boolean): Draft[] {
   const { execution_status: status, open_actions, awaiting_approval } = state
@@ -152,7 +155,7 @@ function interruption(state: ConversationState, { wasRunning, left }: Cancelled,
     const open = open_actions.map(({ id }) => id)
     return [
       ...left,
-      ...open_actions.map((action) => closeAction(action, 'Tool call interrupted before completion.')),
+      ...open_actions.map((action) => closeAction(action, INTERRUPTED, AGENT_ERROR)),
       ...withoutBlocks(state, open),
       statusChanged('paused', 'interrupted'),
       { kind: 'InterruptEvent', source: 'user' },

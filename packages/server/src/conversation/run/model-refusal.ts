@@ -6,6 +6,7 @@ import { LlmError, type LlmErrorCode } from '../../llm/index.ts'
 const REFUSALS: Readonly<Record<LlmErrorCode, ErrorCode>> = {
   LLMAuthenticationError: 'bad_request',
   LLMBadRequestError: 'bad_request',
+  NotFoundError: 'bad_request',
   LLMContextWindowExceedError: 'bad_request',
   LLMMalformedConversationHistoryError: 'bad_request',
   LLMContentPolicyViolationError: 'bad_request',

@@ -101,7 +101,7 @@ test.each<[unknown, LlmErrorCode, boolean]>([
   ],
   [call(429, 'Rate limit reached: 30000 input tokens per minute'), 'LLMRateLimitError', true],
   [call(529, 'Overloaded'), 'LLMServiceUnavailableError', true],
-  [call(404, 'no such model'), 'LLMBadRequestError', false],
+  [call(404, 'no such model'), 'NotFoundError', false],
   [call(undefined, 'Cannot connect to API: connect ECONNREFUSED 127.0.0.1:1'), 'LLMServiceUnavailableError', true],
   [coded('ENOTFOUND'), 'LLMServiceUnavailableError', true],
   [coded('ETIMEDOUT'), 'LLMTimeoutError', true],

@@ -131,6 +131,7 @@ function byStatus(status: number, words: string): LlmErrorCode {
   if (CONTENT_POLICY.test(words)) return 'LLMContentPolicyViolationError'
   // Gemini responds to a wrong key with 400.
   if (status === 400 && AUTHENTICATION.test(words)) return 'LLMAuthenticationError'
+  if (status === 404) return 'NotFoundError'
   return status >= 400 ? 'LLMBadRequestError' : 'LLMError'
 }
 

@@ -17,7 +17,7 @@ type Sent = {
 /** `usual`: the same request without the higher limit. `functions`: with tools that all servers know. Null: the refusal stands. */
 export function milderRequest(error: unknown, { isRaised, hasCustomTools }: Sent): 'usual' | 'functions' | null {
   if (!(error instanceof LlmError)) return null
-  const isBad = error.code === 'LLMBadRequestError'
+  const isBad = error.code === 'LLMBadRequestError' || error.code === 'NotFoundError'
   if (hasCustomTools && isBad && NO_CUSTOM_TOOLS.test(error.message)) return 'functions'
   // Another host may offer less of a model than its maker.
   const isAboutLimit = (isBad && error.refused === null) || error.code === 'LLMContextWindowExceedError'
