@@ -1,4 +1,5 @@
 /** Invocation of a skill by name. Source: agent-core.md 6.5; F15. */
+import { basename, dirname, isAbsolute } from 'node:path'
 import { isInvocable, type Skill } from '@parley/protocol'
 import { inlineCommands, relativeInside } from '../lib/index.ts'
 import type { Workspace } from '../workspace/index.ts'
@@ -70,12 +71,17 @@ async function printed(command: string, index: number, { callId, workspace, sign
   }
 }
 
-function place({ name, resources }: Skill, workingDir: string): string {
-  if (resources === null) return ''
-  const folder = relativeInside(workingDir, resources.skill_root) || resources.skill_root
-  const listed = (['scripts', 'references', 'assets'] as const).flatMap((kind) =>
-    resources[kind].map((file) => `${kind}/${file}`),
-  )
+function place({ name, source, resources }: Skill, workingDir: string): string {
+  // A client that sends the skill may name its file alone.
+  const root = resources?.skill_root ?? (source !== null && isAbsolute(source) ? dirname(source) : null)
+  if (root === null || (resources === null && basename(source!) !== 'SKILL.md')) return ''
+  const folder = relativeInside(workingDir, root) || root
+  const listed =
+    resources === null
+      ? []
+      : (['scripts', 'references', 'assets'] as const).flatMap((kind) =>
+          resources[kind].map((file) => `${kind}/${file}`),
+        )
   const files = listed.length === 0 ? '' : ` It holds: ${listed.slice(0, 50).join(', ')}.`
   return `[The folder of the skill ${name} is ${folder}.${files}]`
 }
